@@ -167,13 +167,15 @@ class Lake:
         if registered is None:
             format = format_of(first_key)
             registered = format is None or mode_of(format) == "register"
-        return self.store.births.ensure_birth(table.table_key, table.spec.name, registered=registered)
+        return self.store.births.ensure_birth(
+            table.table_key, table.spec.name, registered=registered, output=table.spec.output is not None
+        )
 
     def drift(self, table: Table) -> list[str]:
         """A sentence for each difference of lake.yaml from the table's birth, with the remedy."""
         if table.birth is None:
             return []
-        return drift(self.config.table_for(table.key), table.birth.registered, table.batches.birth())
+        return drift(self.config.table_for(table.key), table.birth, table.batches.birth())
 
     def name_tables(self) -> list[Unnamed]:
         """Give every table that exists its SQL names on the Spark server.
@@ -293,10 +295,9 @@ class Lake:
         birth = table.birth
         if birth is None:
             return []
-        names = [
-            TableName("bronze", birth.name, birth.location),
-            TableName("ledger", birth.name, table.ledger.location),
-        ]
+        names = [TableName("ledger", birth.name, table.ledger.location)]
+        if not birth.output:
+            names.insert(0, TableName("bronze", birth.name, birth.location))
         spec = self.config.table_for(table.key)
         if spec and spec.silver:
             names.append(TableName("silver", f"{spec.name}{WITH_TOMBSTONES}", self.store.uri("silver", spec.name)))

@@ -48,7 +48,8 @@ def build_bronze(config: LakeConfig) -> dg.AssetsDefinition:
         kinds={"deltalake", "pyspark", "bronze"},
         tags={"tidegate/layer": "bronze"},
         description="Append-only Delta tables, one partition per table prefix: every file that lands is in its table "
-        "exactly once. Parquet is registered in place, every other format is loaded.",
+        "exactly once. Parquet is registered in place, every other format is loaded. With an output, the rows become "
+        "objects of lines instead.",
         check_specs=check_specs(BRONZE, TABLES),
         # A run that only quarantines does not materialize its partition.
         output_required=False,
@@ -142,8 +143,11 @@ def table_report(table: Table, done: Sequence[BatchResult], before: PreviousRepo
     """
     table = table.reopened()
     birth, last = table.birth, _last_data_batch(table) if all(result.batch.only_moves for result in done) else None
-    state, waits = table.delta.table_state(birth.location) if birth else None, _waits(table)
+    waits = _waits(table)
+    if birth and birth.output and table.spec.output:
+        return TableReport(done, TableSnapshot(birth.name, table.spec.output.folder, waits=waits), before, last)
     datasets = _datasets(table)
+    state = table.delta.table_state(birth.location) if birth else None
     if birth is None or state is None or not state.exists or not state.has_columns:
         name = birth.name if birth else table.spec.name
         return TableReport(done, TableSnapshot(name, waits=waits, datasets=datasets), before, last)

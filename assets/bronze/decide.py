@@ -38,6 +38,7 @@ def decide(table: Table, draft: BatchDraft, prepared: PreparedBatch, run_id: str
         deferred=tuple([*draft.plan.deferred, *prepared.deferred]),
         create=create,
         evolve=evolve,
+        objects=tuple(prepared.objects),
         sent_until=prepared.sent_until,
         signals=tuple(draft.plan.signals),
         run_id=run_id,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tidegate.assets.bronze.after_load import after_batch
+from tidegate.assets.bronze.publish import clear_staged
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.failpoints import seam
@@ -35,6 +36,7 @@ def finish(table: Table, batch: Batch, log: Callable[[str], None], *, void: bool
     """Finish a batch after the ledger's append. Repeating it changes nothing."""
     if batch.create or batch.n == 1:
         table.lake.name_table(table.table_key)
+    clear_staged(table, batch)
     if void:
         # Nothing was committed, so every hint goes back. The manifests still exist, because they are deleted last.
         taken = table.inbox.read(batch.manifests)

@@ -132,6 +132,10 @@ class TableReport:
                 "inventory_differences": comparison.differing,
             }
         state = self.now.state
+        if objects := sum(len(batch.objects) for batch in self.landed):
+            found["objects"] = objects
+        if self.now.uri and not state:
+            found["dagster/uri"] = self.now.uri
         if state:
             found |= {
                 "dagster/uri": self.now.uri,

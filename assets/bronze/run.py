@@ -174,7 +174,7 @@ def _list(table: Table, clock: Clock, options: RunOptions, listener: RunListener
 
 def _doubt(table: Table, draft: BatchDraft, prepared: PreparedBatch, batch: Batch, log: Callable[[str], None]) -> None:
     """Warn about columns that a first load may have read differently from what the producer intended."""
-    if prepared.base or draft.birth.registered:
+    if prepared.base or draft.birth.registered or draft.birth.output:
         return
     entered = {row.key for row in batch.rows if row.status == Status.COMMITTED}
     candidates = [candidate for candidate in draft.plan.candidates if candidate.key in entered]

@@ -55,10 +55,14 @@ def _page(spec: TableSpec) -> dg.AssetSpec:
         deps=[dg.AssetDep(BRONZE, partition_mapping=partition)],
         group_name="bronze",
         owners=list(spec.owners),
-        kinds={"deltalake", "bronze"},
+        kinds={"json" if spec.output else "deltalake", "bronze"},
         tags={"tidegate/layer": "bronze"},
-        description=f"{spec.description or spec.name}: the bronze table of {spec.prefix}. The sensor "
-        f"intake fills the table, by runs of the partition {spec.table_key.encode()} of the asset bronze. These runs "
+        description=f"{spec.description or spec.name}: the {_what(spec)} of {spec.prefix}. The sensor "
+        f"intake fills it, by runs of the partition {spec.table_key.encode()} of the asset bronze. These runs "
         "report here what they added. To run it by hand, materialize that partition.",
-        metadata={"dagster/table_name": f"bronze.{spec.name}"},
+        metadata={"dagster/uri": spec.output.folder} if spec.output else {"dagster/table_name": f"bronze.{spec.name}"},
     )
+
+
+def _what(spec: TableSpec) -> str:
+    return f"output ({spec.output.folder})" if spec.output else "bronze table"

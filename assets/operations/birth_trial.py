@@ -9,8 +9,7 @@ from heapq import nsmallest
 from ulid import ULID
 
 from tidegate.assets.bronze.look import probes
-from tidegate.assets.bronze.prepare.load.load import prepare_load
-from tidegate.assets.bronze.prepare.register import prepare_register
+from tidegate.assets.bronze.prepare.prepare import prepare_as_born
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.hint import Hint
@@ -54,12 +53,16 @@ def why_no_birth(table: Table, birth: Birth, files: Sequence[Listed]) -> str | N
     plan = make_plan(taken, probes(table, keys, {}, sizes), {}, registered=birth.registered)
     work = BatchDraft(1, trial, None, (), plan, {})
     try:
-        prepared = (prepare_register if birth.registered else prepare_load)(table, work)
+        prepared = prepare_as_born(table, work)
     finally:
         table.lake.store.remove_folder(location)
     for folder in prepared.folders:
         table.lake.store.remove_folder(folder)
     rows = [*plan.rows, *prepared.rows]
-    if prepared.adds or not (reasons := [row.reason for row in rows if row.status == Status.QUARANTINED]):
+    if (
+        prepared.adds
+        or prepared.objects
+        or not (reasons := [row.reason for row in rows if row.status == Status.QUARANTINED])
+    ):
         return None
     return f"none of the {len(keys)} files that were tried would get in, the smallest ones: {reasons[0]}"

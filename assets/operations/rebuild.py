@@ -70,7 +70,8 @@ def plan_rebuild(lake: Lake, table_key: str) -> RebuildPlan:
     """Plan the rebuild of a table. Nothing is changed.
 
     Raises:
-        RebuildRefused: there is no table, the table is registered, or its columns differ from those of `lake.yaml`.
+        RebuildRefused: there is no table, the table is registered or an output, or its columns differ from those of
+            `lake.yaml`.
         StoreError: S3 does not answer.
     """
     table = lake.table(table_key)
@@ -165,13 +166,19 @@ def _loaded(table: Table) -> Birth:
             "Write them again under other keys and remove the old ones. Or set `mode: load` in lake.yaml, and run "
             "`tidegate reset`"
         )
+    if table.birth.output:
+        raise RebuildRefused(
+            f"the rows of {table.birth.name} are in objects of its output, where nothing can replace them: reading its "
+            "files again would write each row a second time. Set another folder in `output` of lake.yaml, and run "
+            "`tidegate reset`"
+        )
     return table.birth
 
 
 def _require_columns(table: Table, birth: Birth) -> None:
     """Raise an error if `lake.yaml` has other columns: a rebuild keeps the types, as a column has only one."""
     schema = table.delta.table_state(birth.location).schema
-    if differs := drift(table.lake.config.table_for(table.key), birth.registered, schema):
+    if differs := drift(table.lake.config.table_for(table.key), birth, schema):
         raise RebuildRefused(
             f"{'; '.join(differs)}. A rebuild keeps the columns that a table has: only a reset gives them other types, "
             "and its readers see the table empty until the next run"

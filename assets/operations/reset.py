@@ -13,7 +13,7 @@ from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.completion.signal_name import SignalName
 from tidegate.platform.core.config.after_load import moves_to, takes_away
 from tidegate.platform.core.failpoints import seam
-from tidegate.platform.core.keys.file_format import format_of, mode_of
+from tidegate.platform.core.keys.file_format import Mode, format_of, mode_of
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.resources.aws.s3 import Listed
 from tidegate.resources.lake import Lake, Table
@@ -39,6 +39,7 @@ class ResetPlan:
         birth: its birth record before the reset.
         n: last batch of its ledger before the reset.
         registered: whether the new table is registered, by `lake.yaml` or else by its first file.
+        output: whether the new table is an output.
         location: `s3a://` URI of the new table.
         objects: number of objects under the prefix, which the next run decides again.
         committed: number of objects that are committed in the ledger.
@@ -53,6 +54,7 @@ class ResetPlan:
     birth: Birth
     n: int
     registered: bool
+    output: bool
     location: str
     objects: int
     committed: int
@@ -61,6 +63,11 @@ class ResetPlan:
     lost_rows: int
     live_files: int
     to_try: tuple[Listed, ...] = ()
+
+    @property
+    def mode(self) -> Mode:
+        """The mode of the new table."""
+        return replace(self.birth, registered=self.registered, output=self.output).mode
 
     @property
     def renamed(self) -> str | None:
@@ -90,7 +97,8 @@ def plan_reset(lake: Lake, table_key: str) -> ResetPlan:
     committed = table.ledger.committed(clock.version)
     present, lost = _lost(table, committed)
     registered = _registers(table, table.birth, present)
-    location = _prefix(table) if registered else _own(table)
+    output = table.spec.output is not None
+    location = _prefix(table) if registered else _own(table, output=output)
     state = lake.delta.table_state(location)
     if state.exists and state.properties.get("tidegate.lake") != lake.id:
         raise ResetRefused(
@@ -102,6 +110,7 @@ def plan_reset(lake: Lake, table_key: str) -> ResetPlan:
         table.birth,
         clock.n,
         registered,
+        output,
         location,
         objects=len(present),
         committed=len(committed),
@@ -138,7 +147,7 @@ def reset_table(
     if plan.renamed:
         log(f"WARNING: {plan.renamed}")
     if not _is_new(plan):
-        as_wanted = replace(plan.birth, registered=plan.registered, location=plan.location)
+        as_wanted = replace(plan.birth, registered=plan.registered, output=plan.output, location=plan.location)
         if not accept_loss and (why := why_no_birth(plan.table, as_wanted, plan.to_try)):
             raise ResetRefused(f"{why}. The table was not changed: fix that first, or accept the loss")
         _begin(lake, plan, by, log)
@@ -207,26 +216,32 @@ def _begin(lake: Lake, plan: ResetPlan, by: str, log: Callable[[str], None]) -> 
             f"{loss}. They were lost after the reset had been planned. The table still has its rows, but does not "
             "ingest files until the reset is repeated"
         )
+    if plan.birth.output:
+        # A run that sleeps in its copies finds nothing to copy any more.
+        lake.store.remove_folder(f"{plan.birth.location}/{plan.birth.generation}")
+        log(f"objects of {plan.birth.name} that end in -{plan.birth.generation}.json.* are of the old generation")
     for location in {_prefix(table), _own(table), plan.birth.location} - {plan.location}:
         if lake.delta.table_state(location).properties.get("tidegate.lake") == lake.id:
             properties = table_properties(table, _LEFT, registered=location == _prefix(table))
             lake.delta.renew(location, properties, table.spec.name)
             log(f"{location} was emptied: the table is elsewhere from now on")
     seam("empty")
-    properties = table_properties(table, generation, registered=plan.registered)
-    version = lake.delta.renew(plan.location, properties, table.spec.name)
+    version = -1
+    if not plan.output:
+        properties = table_properties(table, generation, registered=plan.registered)
+        version = lake.delta.renew(plan.location, properties, table.spec.name)
+        log(f"{plan.location} is empty with version {version}")
     seam("renew")
-    log(f"{plan.location} is empty with version {version}")
     folder = f"{table_key}..{generation}"  # no table key has two dots in a row
-    lake.store.births.replace(
-        table_key, Birth(generation, plan.location, table.spec.name, plan.registered, folder, version)
-    )
+    birth = Birth(generation, plan.location, table.spec.name, plan.registered, folder, version, plan.output)
+    lake.store.births.replace(table_key, birth)
     seam("birth")
 
 
 def _is_new(plan: ResetPlan) -> bool:
     """Whether a reset died after it wrote the birth record: the new generation is as planned and has no batch."""
-    as_wanted = (plan.birth.registered, plan.birth.location) == (plan.registered, plan.location)
+    birth = (plan.birth.registered, plan.birth.output, plan.birth.location)
+    as_wanted = birth == (plan.registered, plan.output, plan.location)
     return bool(plan.birth.generation_folder) and as_wanted and plan.n == 0 and not plan.table.batches.is_decided(1)
 
 
@@ -247,5 +262,5 @@ def _prefix(table: Table) -> str:
     return S3Address(table.key.bucket, table.key.prefix).s3a.rstrip("/")
 
 
-def _own(table: Table) -> str:
-    return table.lake.store.uri("bronze", table.table_key)
+def _own(table: Table, *, output: bool = False) -> str:
+    return table.lake.store.uri("outputs" if output else "bronze", table.table_key)

@@ -69,7 +69,12 @@ class _Way:
 
     @property
     def name(self) -> str:
-        return f"bronze.{self.table.birth.name if self.table.birth else self.table.spec.name}"
+        name = self.table.birth.name if self.table.birth else self.table.spec.name
+        return f"the output of {name}" if self.is_output else f"bronze.{name}"
+
+    @property
+    def is_output(self) -> bool:
+        return self.table.birth is not None and self.table.birth.output
 
     @property
     def last(self) -> Decision | None:
@@ -172,7 +177,8 @@ def _decision_detail(way: _Way, decision: Decision) -> str:
     row, stamp = decision.row, decision.stamp
     parts = [f"{row.status} by run {stamp.run_id or 'unknown'}"]
     if row.status is Status.COMMITTED:
-        parts.append(f"{row.rows} rows in {way.name} as of version {stamp.bronze_version}")
+        version = "" if way.is_output else f" as of version {stamp.bronze_version}"
+        parts.append(f"{row.rows} rows in {way.name}{version}")
     if row.etag:
         parts.append(f"etag {row.etag}")
     parts.append(f"{row.event_name or 'no event'} {row.event_id or ''}".strip() + f", manifest {row.manifest}")
@@ -217,7 +223,8 @@ def _verdict(lake: Lake, way: _Way, key: str) -> str:
         return f"it is a completion signal, and its files are in {way.name}: {last.row.reason}"
     rows_stay = last.row.status in SETTLED or (last.row.status is Status.REMOVED and last.row.etag is not None)
     if rows_stay and present is not None and same_bytes(present, last.row):
-        return f"its present bytes are in {way.name} since version {last.stamp.bronze_version}"
+        since = f"batch {last.stamp.n}" if way.is_output else f"version {last.stamp.bronze_version}"
+        return f"its present bytes are in {way.name} since {since}"
     return f"its present bytes are not in {way.name}, and no event announced them. {_remedy(lake, way)}"
 
 

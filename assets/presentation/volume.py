@@ -15,15 +15,16 @@ _AGE = "oldest_event_age_seconds"
 def volume(batches: Sequence[Batch]) -> dict[str, int | float]:
     """Returns `files` (source objects), `rows`, `bytes` (of data files) and the age of the oldest event in seconds.
 
-    The age is left out if no file came with an event.
+    The bytes of an output are those of its objects. The age is left out if no file came with an event.
 
     Args:
         batches: committed batches that are not void.
     """
-    adds = [add for batch in batches for add in batch.adds]
+    sizes = [add.size for batch in batches for add in batch.adds]
+    sizes += [written.size for batch in batches for written in batch.objects]
     committed = [row for batch in batches for row in batch.rows if row.status == Status.COMMITTED]
     times = [parse_time(row.event_time) for row in committed if row.event_time]
-    rows, size = sum(row.rows or 0 for row in committed), sum(add.size for add in adds)
+    rows, size = sum(row.rows or 0 for row in committed), sum(sizes)
     return as_volume(len(committed), rows, size, min(times, default=None))
 
 

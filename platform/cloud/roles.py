@@ -73,7 +73,12 @@ class _Needs:
 
     def dagster(self) -> Statements:
         return _without_empty(
-            *self._of_queues(), *self._of_routes(), *self._of_sources(), *self._of_after_load(), self._of_the_lake()
+            *self._of_queues(),
+            *self._of_routes(),
+            *self._of_sources(),
+            *self._of_after_load(),
+            self._of_outputs(),
+            self._of_the_lake(),
         )
 
     def _of_queues(self) -> Statements:
@@ -165,7 +170,7 @@ class _Needs:
             Statement(
                 "ListBuckets",
                 ("s3:ListBucket",),
-                self._buckets(*self._moved_to()),
+                self._buckets(*self._moved_to(), *self.config.output_roots),
                 "listings, and so that S3 answers 404 for a key that is gone; without it, S3 answers 403",
             ),
             Statement(
@@ -203,6 +208,14 @@ class _Needs:
                 self._sources(lambda spec: spec.after_load not in ("keep", "delete") and not moves_to(spec.after_load)),
                 "`after_load` that tags; in a bucket with versions S3 asks for the permissions of versions",
             ),
+        )
+
+    def _of_outputs(self) -> Statement:
+        return Statement(
+            "WriteOutputs",
+            ("s3:PutObject", "s3:PutObjectTagging", "s3:GetObject"),
+            tuple(map(folder_arn, self.config.output_roots)),
+            "`mode: repartition`: copies of staged objects, and whether a copy is there already",
         )
 
     def _of_the_lake(self) -> Statement:
@@ -295,7 +308,7 @@ class _Needs:
             Statement(
                 "Probes",
                 ("s3:DeleteObject",),
-                (*self._registered(COPIES_FOLDER), *(folder_arn(folder) for folder in self._moved_to())),
+                (*self._registered(COPIES_FOLDER), *map(folder_arn, (*self._moved_to(), *self.config.output_roots))),
                 "`check` deletes its probes",
             ),
             Statement(

@@ -168,6 +168,7 @@ class Wanted:
         commit_table: the table that coordinates commits.
         topics: topics of routes.
         destinations: queues of routes. Queues that a route finds by a tag are not among them.
+        outputs: buckets of outputs. They send no notifications.
     """
 
     buckets: tuple[str, ...] = ("landing",)
@@ -177,6 +178,7 @@ class Wanted:
     commit_table: CommitTable = CommitTable()
     topics: tuple[WantedTopic, ...] = ()
     destinations: tuple[WantedDestination, ...] = ()
+    outputs: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, config: LakeConfig) -> Wanted:
@@ -192,12 +194,13 @@ class Wanted:
             rows,
             topics=tuple(map(WantedTopic, topics)),
             destinations=tuple(map(WantedDestination, queues)),
+            outputs=tuple(S3Address.parse(folder).bucket for folder in config.output_roots),
         )
 
     @property
     def every_bucket(self) -> list[str]:
-        """The lake's bucket, and then the source buckets."""
-        return list(dict.fromkeys([S3Address.parse(self.lake_root).bucket, *self.buckets]))
+        """The lake's bucket, then the source buckets, and then those of outputs."""
+        return list(dict.fromkeys([S3Address.parse(self.lake_root).bucket, *self.buckets, *self.outputs]))
 
     @property
     def every_queue(self) -> tuple[WantedQueue, ...]:

@@ -36,8 +36,9 @@ class TestLake:
         stack: the running local stack.
         folder: folder for the lake.yaml.
         name: unique among the lakes of the stack; part of the names of its buckets and queue.
-        tables: the `tables` of its lake.yaml. `prefix: orders/` stands for that folder of the landing bucket. The name
-            of the lake is appended to the name of a row queue.
+        tables: the `tables` of its lake.yaml. `prefix: orders/` stands for that folder of the landing bucket, and the
+            folder `orders/` of an `output` for that of the output bucket. The name of the lake is appended to the name
+            of a row queue.
         more: additional fields of its lake.yaml.
     """
 
@@ -53,8 +54,9 @@ class TestLake:
     ) -> None:
         self.stack = stack
         self.bucket, self.lake_bucket, queue = f"landing-{name}", f"lake-{name}", f"events-{name}"
+        self.output_bucket = f"output-{name}"
         self.path = folder / "lake.yaml"
-        full = [_placed(table, self.bucket, name) for table in tables]
+        full = [self._placed(table, name) for table in tables]
         body = {
             "lake": {"root": f"s3://{self.lake_bucket}/lake"},
             "queues": [{"url": stack.aws.queue_url(queue)}],
@@ -160,16 +162,18 @@ class TestLake:
                 raise_on_error=raise_on_error,
             )
 
+    def _placed(self, table: Mapping[str, Any], lake: str) -> dict[str, Any]:
+        if "row_queue" in table:
+            return {**table, "row_queue": {**table["row_queue"], "name": f"{table['row_queue']['name']}-{lake}"}}
+        placed = {**table, "prefix": _uri(self.bucket, table["prefix"])}
+        if output := table.get("output"):
+            placed["output"] = {**output, "folder": _uri(self.output_bucket, output["folder"])}
+        return placed
+
     def sql(self, query: str) -> list[Row]:
         """Run a query on the shared Spark server, after the tables of this lake got their names."""
         self.lake.name_tables()
         return self.lake.delta.session.sql(query).collect()
-
-
-def _placed(table: Mapping[str, Any], bucket: str, lake: str) -> dict[str, Any]:
-    if "row_queue" in table:
-        return {**table, "row_queue": {**table["row_queue"], "name": f"{table['row_queue']['name']}-{lake}"}}
-    return {**table, "prefix": _uri(bucket, table["prefix"])}
 
 
 def _uri(bucket: str, prefix: str) -> str:

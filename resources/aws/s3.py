@@ -278,6 +278,26 @@ class ObjectStore:
         except BotoCoreError as error:
             raise StoreError(f"{source.address}: {first_line(error)}") from error
 
+    def publish(self, source: S3Address, target: S3Address) -> None:
+        """Copy an object that never changes.
+
+        Raises:
+            ObjectGone: the source does not exist.
+            NotWritable: a permission is missing.
+            StoreError: S3 did not answer, or there is no such bucket.
+        """
+        try:
+            self._client.copy_object(
+                Bucket=target.bucket, Key=target.key, CopySource={"Bucket": source.bucket, "Key": source.key}
+            )
+        except ClientError as error:
+            if _code(error) == "NoSuchKey":
+                raise ObjectGone(f"{source} is not there") from error
+            kind = NotWritable if _is_forbidden(error) else StoreError
+            raise kind(f"{target} cannot be written: {first_line(error)}") from error
+        except BotoCoreError as error:
+            raise StoreError(f"{target}: {first_line(error)}") from error
+
     def _has(self, address: S3Address) -> bool:
         """S3 does not say which of the two conditions of a copy did not hold."""
         return not isinstance(self.head(*address), S3Gone)

@@ -36,11 +36,12 @@ class Births:
                 f"{self._root.address(self._key(table))} is not a birth record ({error}): restore its first version"
             ) from error
 
-    def ensure_birth(self, table: str, name: str, registered: bool) -> Birth:
+    def ensure_birth(self, table: str, name: str, *, registered: bool, output: bool = False) -> Birth:
         """Write the table's birth record unless another run already has. Returns the record that exists afterwards."""
         key = TableKey.decode(table)
-        location = S3Address(key.bucket, key.prefix).s3a.rstrip("/") if registered else self._root.uri("bronze", table)
-        birth = Birth(str(uuid.uuid4()), location, name, registered)
+        own = self._root.uri("outputs" if output else "bronze", table)
+        location = S3Address(key.bucket, key.prefix).s3a.rstrip("/") if registered else own
+        birth = Birth(str(uuid.uuid4()), location, name, registered, output=output)
         self._root.objects.put_if_absent(self._root.bucket, self._key(table), _to_json(birth))
         found = self.read(table)
         if found is None:
@@ -77,7 +78,9 @@ class Births:
 
 
 def _to_json(birth: Birth) -> str:
-    return json.dumps({_ON_DISK.get(name, name): value for name, value in vars(birth).items()})
+    # Omitted when unset: records of tables are as older versions read them.
+    stored = {name: value for name, value in vars(birth).items() if name != "output" or value}
+    return json.dumps({_ON_DISK.get(name, name): value for name, value in stored.items()})
 
 
 def _from_json(body: str | bytes) -> Birth:

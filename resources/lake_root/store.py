@@ -13,6 +13,7 @@ The layout never changes; docs/internals/architecture.md describes it::
     bronze/<table key>/  silver/<name>/  ledger/<table key>/
     rows/<name>/<yyyy-mm-dd>/<ULID>-<rows>-<first>-<last>.jsonl     messages of row queues
     batches/<table key>..<generation>/  ledger/<table key>..<generation>/     after a reset
+    outputs/<table key>/<generation>/<n>-<ULID>/    objects that wait for their copy to an output
     quarantine/messages/  quarantine/rows/  staging/
     intake/<yyyy-mm-dd>/<ULID>.json         what was received and leads to no table
     outbox/<route>/<ULID>-<messages>-<oldest>.jsonl     messages that wait to be forwarded

@@ -14,6 +14,7 @@ from tidegate.platform.core.schema.column_types import Field, field_from_json
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.aws.commit_table import CommitTableAddress
 from tidegate.resources.spark.catalog import SqlCatalog
+from tidegate.resources.spark.output_writer import OutputWriter
 from tidegate.resources.spark.procedures import Procedures
 from tidegate.resources.spark.remote import SparkRemote
 from tidegate.resources.spark.results import CommitResult, Compacted, Merge, Merging, TableState
@@ -39,6 +40,7 @@ class Delta:
         self._connect = connect
         self._procedures = Procedures(lambda: self.session)
         self.catalog = SqlCatalog(self._procedures)
+        self.outputs = OutputWriter(self._procedures)
 
     @cached_property
     def session(self) -> SparkSession:

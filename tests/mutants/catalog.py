@@ -39,6 +39,7 @@ _FORWARD, _DELIVERY = (
     "tests/unit/resources/forwarding/test_delivery.py::",
 )
 _MERGE, _MERGE_SQL, _PENDING = (f"assets/silver/{name}.py" for name in ("merge", "merge_sql", "pending"))
+_OUTPUT = "tests/spark/test_repartition.py::"
 _VOID = "tests/faults/test_stale_batches.py::test_registered_file_overwritten_before_the_batch_is_finished"
 
 MUTANTS = (
@@ -727,6 +728,31 @@ MUTANTS = (
             "tests/unit/platform/core/bronze/test_plan.py::"
             "test_a_decision_has_the_type_of_its_event_or_else_the_one_that_is_known",
         ),
+    ),
+    Mutant(
+        "the ledger has the batch of an output before its objects are copied",
+        2,
+        "assets/bronze/commit.py",
+        "        publish(table, batch, found=verify_files)\n",
+        '        table.ledger.append(batch, CommitResult(-1, "committed", batch.digest, None, False), "")\n'
+        "        publish(table, batch, found=verify_files)\n",
+        (f"{_OUTPUT}test_a_run_that_dies_at_a_seam_leaves_no_row_twice_and_loses_none",),
+    ),
+    Mutant(
+        "objects of two batches of an output have one name",
+        2,
+        "platform/core/keys/output_key.py",
+        "-{n:010d}-",
+        "-",
+        ("tests/unit/platform/core/config/test_output.py::test_no_two_objects_have_one_key",),
+    ),
+    Mutant(
+        "the staged objects of an output stay, so that a late copy restores what a reader has removed",
+        3,
+        "assets/bronze/record.py",
+        "    clear_staged(table, batch)\n",
+        "",
+        (f"{_OUTPUT}test_a_run_that_copies_late_brings_nothing_back",),
     ),
     Mutant(
         "an undeliverable message of a route is deleted in quarantine before the outbox has it",

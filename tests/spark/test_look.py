@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.servers.fault_proxy import FaultProxy
 from tidegate.assets.bronze import run as bronze_run
-from tidegate.assets.bronze.prepare.load.load import _Load
+from tidegate.assets.bronze.prepare.load.load import Load
 from tidegate.assets.bronze.run import run_table
 from tidegate.assets.bronze.small_objects import SMALL_BYTES
 from tidegate.assets.runs.options import RunOptions
@@ -214,15 +214,15 @@ def test_a_loaded_file_that_changes_while_it_is_read_is_deferred_and_the_set_sta
     blank = f"{' ' * SMALL_BYTES}\n"
     lake.put("items/1.json", '{"id": 1}\n' + blank)
     lake.put("items/2.json", '{"id": 2}\n' + blank)
-    changed, sets = _Load._changed, []
+    changed, sets = Load._changed, []
 
-    def overwritten_before(load: _Load, files: Any) -> Any:
+    def overwritten_before(load: Load, files: Any) -> Any:
         sets.append([file.candidate.key for file in files])
         if len(sets) == 1:
             lake.put("items/1.json", '{"id": 11}\n' + blank)
         return changed(load, files)
 
-    monkeypatch.setattr(_Load, "_changed", overwritten_before)
+    monkeypatch.setattr(Load, "_changed", overwritten_before)
     first, second = kit.run(lake, "items")
 
     assert sets == [["items/1.json", "items/2.json"], ["items/2.json"], ["items/1.json"]]

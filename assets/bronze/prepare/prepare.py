@@ -6,19 +6,22 @@ from tidegate.assets.bronze.completion.whole import complete, failures, withdraw
 from tidegate.assets.bronze.prepare.load.load import prepare_load
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.assets.bronze.prepare.register import prepare_register
+from tidegate.assets.bronze.prepare.repartition import prepare_repartition
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
+from tidegate.platform.core.config.drift import other_way
 from tidegate.resources.lake import Table
 
 
 def prepare(table: Table, work: BatchDraft) -> PreparedBatch:
-    """Prepare the candidates of a draft: register their files, or load their rows.
+    """Prepare the candidates of a draft.
 
     A dataset with a part that cannot be added is withdrawn from the draft's plan.
 
     Raises:
         NotWritable: all that is left waits for a permission that is missing.
+        RuntimeError: as for `prepare_as_born`.
     """
-    prepared = _prepare_once(table, work)
+    prepared = prepare_as_born(table, work)
     while failed := failures(work.plan, prepared):
         # The rows of several files are staged together, so the other datasets are prepared again without these.
         for failure in failed:
@@ -27,11 +30,20 @@ def prepare(table: Table, work: BatchDraft) -> PreparedBatch:
         for folder in prepared.folders:
             if folder not in kept:
                 table.lake.store.remove_folder(folder)
-        prepared = _prepare_once(table, work)
+        prepared = prepare_as_born(table, work)
     complete(work.plan, prepared)
     prepared.require_progress()
     return prepared
 
 
-def _prepare_once(table: Table, work: BatchDraft) -> PreparedBatch:
+def prepare_as_born(table: Table, work: BatchDraft) -> PreparedBatch:
+    """Prepare candidates in the mode of the birth: register their files, load their rows, or write them to an output.
+
+    Raises:
+        RuntimeError: the table was born with an output and `lake.yaml` has none, or the other way round.
+    """
+    if work.birth.output:
+        return prepare_repartition(table, work)
+    if table.spec.output:
+        raise RuntimeError(other_way(table.spec, work.birth))
     return prepare_register(table, work) if work.birth.registered else prepare_load(table, work)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from tidegate.platform.core.bronze.batch import Add, Remove
+from tidegate.platform.core.bronze.batch import Add, OutputObject, Remove
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.ledger import LedgerRow, Status
 from tidegate.platform.core.bronze.plan import Candidate, Plan, candidate_hints, followers_rows
@@ -19,6 +19,7 @@ class PreparedBatch:
     Attributes:
         plan: the plan whose candidates are prepared.
         removes: live entries that the batch removes in the commit of its adds.
+        objects: objects that the batch adds to an output.
         base: the table's schema as the preparation found it; None if there is no table yet.
         schema: the table's schema after the adds.
         sent_until: the batch's `sent_until`; None unless the table belongs to a row queue.
@@ -32,6 +33,7 @@ class PreparedBatch:
     removes: list[Remove] = field(default_factory=list)
     rows: list[LedgerRow] = field(default_factory=list)
     deferred: list[Hint] = field(default_factory=list)
+    objects: list[OutputObject] = field(default_factory=list)
     base: TableSchema | None = None
     schema: TableSchema = field(default_factory=TableSchema)
     sent_until: int | None = None

@@ -182,6 +182,12 @@ class Check(Enum):
         "loaded files can be moved, deleted or tagged as `after_load` says; a warning where versions would prevent it",
         "allow the action that the detail names, or change `after_load`",
     )
+    TABLE_OUTPUT = (
+        "table.output",
+        "table {}: its output can be written",
+        "objects can be written below the folder of `output`",
+        "allow the action that the detail names, create the bucket, or correct `output`",
+    )
     TABLE_INVENTORY = (
         "table.inventory",
         "table {}: inventory",

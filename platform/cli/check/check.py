@@ -24,6 +24,7 @@ from tidegate.platform.cli.check.inventory import check_inventory
 from tidegate.platform.cli.check.lake import (
     check_born,
     check_discovered,
+    check_output,
     check_registered,
     check_root,
     check_spark,
@@ -181,6 +182,8 @@ def _findings(
     for spec in config.tables:
         if spec.after_load != "keep":
             yield check_after_load(s3, spec)
+        if spec.output_root:
+            yield check_output(s3, spec, spec.output_root)
         if spec.inventory:
             yield check_inventory(store.objects, spec)
     if reachable:

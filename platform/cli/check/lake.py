@@ -55,6 +55,17 @@ def check_registered(s3: S3Client, spec: TableSpec) -> Iterator[Finding]:
         )
 
 
+def check_output(s3: S3Client, spec: TableSpec, folder: str) -> Finding:
+    """Check that objects can be written to the output of a table."""
+
+    def writes() -> str:
+        bucket, key = S3Address.parse(folder)
+        _reachable(s3, bucket, "output")
+        return _write(s3, bucket, key)
+
+    return checked(Check.TABLE_OUTPUT, spec.name, writes)
+
+
 def check_born(store: LakeStore, spec: TableSpec) -> Finding:
     """Check that lake.yaml agrees with what was fixed at a table's birth, and that the table's log exists."""
     return checked(Check.TABLE_BIRTH, spec.name, lambda: _as_born(store, spec))
@@ -124,7 +135,7 @@ def _as_born(store: LakeStore, spec: TableSpec) -> str:
         began = store.batches(birth.generation_folder or table_key).birth()
     except GenerationRetired as retired:
         raise Failed(str(retired)) from None
-    if differences := drift(spec, birth.registered, began):
+    if differences := drift(spec, birth, began):
         raise Failed("; ".join(differences))
     log = S3Address.parse_s3a(f"{birth.location}/_delta_log/")
     if began and store.objects.is_empty(*log):
@@ -132,15 +143,15 @@ def _as_born(store: LakeStore, spec: TableSpec) -> str:
             f"there is nothing at {log}, and the table has batches. If a run is creating the table now, check again; "
             f"else restore the log, or start the table over with `tidegate reset {spec.name}`"
         )
-    return "registered" if birth.registered else "loaded"
+    return {"register": "registered", "load": "loaded"}.get(birth.mode, f"{birth.mode}ed")
 
 
-def _reachable(s3: S3Client, bucket: str) -> str:
+def _reachable(s3: S3Client, bucket: str, field: str = "lake.root") -> str:
     try:
         begin_listing(s3, bucket)
     except ClientError as error:
         if status_of(error) == 404:
-            raise Failed(f"there is no bucket {bucket}: create it, or correct lake.root") from None
+            raise Failed(f"there is no bucket {bucket}: create it, or correct {field}") from None
         raise
     return ""
 

@@ -55,19 +55,29 @@ def run_reset(
 def plan_lines(lake: Lake, plan: ResetPlan) -> list[str]:
     """Returns what happens to the table, its rows, its ledger and its silver table, one line each."""
     birth, table_key = plan.birth, plan.table.table_key
-    ways = {True: "registered where its files are", False: "loaded"}
-    mode = ways[plan.registered]
-    if plan.registered != birth.registered:
-        mode += f" (until now: {ways[birth.registered]})"
+    ways = {"register": "registered where its files are", "load": "loaded", "repartition": "an output"}
+    mode = ways[plan.mode]
+    if plan.mode != birth.mode:
+        mode += f" (until now: {ways[birth.mode]})"
+    rows = (
+        f"{plan.live_files} live files leave the table in one commit, no file is deleted; the versions before can be "
+    )
+    rows += "read until a VACUUM"
+    if birth.output:
+        rows = f"the objects of the old generation stay in the output; their names end in -{birth.generation}.json.*"
+    columns = f"come from the first files and lake.yaml again; the table stays at {plan.location}"
+    if output := plan.table.spec.output:
+        columns = f"there are none; each row is written to {output.folder}"
+        if birth.output:
+            columns += " AGAIN: delete the objects of the old generation before, or give `output` another folder"
     lines = [
-        f"bronze.{birth.name} ({table_key}) would start over, {mode}:",
-        f"  rows     {plan.live_files} live files leave the table in one commit, no file is deleted; the versions "
-        "before can be read until a VACUUM",
+        f"{'' if birth.output else 'bronze.'}{birth.name} ({table_key}) would start over, {mode}:",
+        f"  rows     {rows}",
         f"  files    {plan.objects} objects under {plan.table.key.uri} are read again by the next run, "
         "quarantined ones too; none of them is touched",
         f"  ledger   {plan.n} batches and {plan.committed} committed objects ({plan.rows} rows) stay readable at "
         f"{plan.table.ledger.location}; the new one begins with batch 1",
-        f"  columns  come from the first files and lake.yaml again; the table stays at {plan.location}",
+        f"  columns  {columns}",
     ]
     if plan.renamed:
         lines.append(f"  NAME     {plan.renamed}")

@@ -255,7 +255,8 @@ def locations(opened: Lake) -> Iterator[tuple[str, str] | Finding]:
             yield Finding(Check.LOG_LOCATION, table_key, False, str(error))
             continue
         if table.birth is not None:
-            yield f"bronze.{table.birth.name}", table.birth.location
+            if not table.birth.output:
+                yield f"bronze.{table.birth.name}", table.birth.location
             yield f"ledger.{table.birth.name}", table.ledger.location
     for spec in opened.config.tables:
         if spec.silver:

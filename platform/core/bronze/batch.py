@@ -58,6 +58,25 @@ class Remove:
 
 
 @dataclass(frozen=True)
+class OutputObject:
+    """An object that the batch adds to an output.
+
+    Attributes:
+        staged: key under the lake root's bucket where the object was written.
+        bucket: bucket of the output.
+        key: key of the object in the output. No other batch has the key.
+        size: bytes.
+        rows: number of its rows.
+    """
+
+    staged: str
+    bucket: str
+    key: str
+    size: int
+    rows: int
+
+
+@dataclass(frozen=True)
 class Create:
     """The creation of the Delta table, in the first batch that adds files.
 
@@ -136,6 +155,7 @@ class Batch:
         rows: ledger rows of every hint that this batch decides.
         deferred: hints that this batch does not decide. They return to the inbox.
         manifests: ids of the manifests whose hints the batch takes. A batch takes whole manifests.
+        objects: only for outputs: the objects that the commit copies to their place. Their table has no adds.
         sent_until: only for row-queue tables: when the newest row that this or an earlier batch may contain was sent,
             in epoch milliseconds.
         signals: completion signals that the batch decided.
@@ -154,6 +174,7 @@ class Batch:
     deferred: tuple[Hint, ...] = ()
     create: Create | None = None
     evolve: Evolve | None = None
+    objects: tuple[OutputObject, ...] = ()
     sent_until: int | None = None
     signals: tuple[SignalDecision, ...] = ()
     run_id: str = ""
@@ -229,6 +250,7 @@ class Batch:
                 removes=tuple(Remove(**remove) for remove in body.pop("removes")),
                 deferred=tuple(map(hint_from_dict, body.pop("deferred"))),
                 signals=signals,
+                objects=tuple(OutputObject(**item) for item in body.pop("objects", ())),
                 **body,
             )
         except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -253,6 +275,7 @@ class Batch:
             "create": self.create and self.create.to_dict(),
             # Omitted when unset, so that batches written by older versions keep their digest.
             **({"evolve": self.evolve.to_dict()} if self.evolve else {}),
+            **({"objects": [vars(item) for item in self.objects]} if self.objects else {}),
             **({} if self.sent_until is None else {"sent_until": self.sent_until}),
             **({"signals": [vars(signal) for signal in self.signals]} if self.signals else {}),
             "adds": [vars(add) for add in self.adds],

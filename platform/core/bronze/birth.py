@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tidegate.platform.core.keys.file_format import Mode
+
 
 @dataclass(frozen=True)
 class Birth:
@@ -17,6 +19,8 @@ class Birth:
         generation_folder: folder of its batches and its ledger, under `batches/` and `ledger/`. If empty, the table key
             is the folder.
         after_version: Delta version of the reset that began this generation. -1 if no reset did.
+        output: whether its rows become objects of an output. Then there is no Delta table, and its objects are staged
+            at the location.
     """
 
     generation: str
@@ -25,3 +29,9 @@ class Birth:
     registered: bool
     generation_folder: str = ""
     after_version: int = -1
+    output: bool = False
+
+    @property
+    def mode(self) -> Mode:
+        """The mode that it was born with."""
+        return "repartition" if self.output else "register" if self.registered else "load"

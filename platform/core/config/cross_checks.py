@@ -25,6 +25,7 @@ class TablePart:
         row_queue: that queue.
         moved_to: the folder that its files are moved to after they were loaded.
         inventory: the folder that S3 delivers its inventory to.
+        output_root: the folder that the objects of its output are below.
     """
 
     name: str | None
@@ -33,6 +34,7 @@ class TablePart:
     row_queue: QueueSpec | None
     moved_to: str | None
     inventory: str | None
+    output_root: str | None = None
 
 
 Table = TableSpec | TablePart
@@ -59,6 +61,7 @@ def lake_problems(
     yield from _row_queue_problems(root, {name for queue in queues for name in queue.names}, tables)
     yield from _folder_problems(root, tables)
     yield from _inventory_problems(tables)
+    yield from _output_problems(root, buckets or (), tables)
     yield from _webhook_problems(webhooks, tables)
 
 
@@ -178,6 +181,27 @@ def _inventory_problems(tables: Mapping[int, Table]) -> Iterator[Problem]:
                     "for its own; have it delivered elsewhere",
                     related=("tables", other, "prefix"),
                 )
+
+
+def _output_problems(root: str | None, buckets: Collection[str], tables: Mapping[int, Table]) -> Iterator[Problem]:
+    """An object of an output must never be announced as a new file: its rows would be written again and again."""
+    for index, table in tables.items():
+        if not (output := table.output_root):
+            continue
+        where, bucket = ("tables", index, "output", "folder"), S3Address.parse(output).bucket
+        if bucket in buckets:
+            yield Problem(
+                where,
+                f"the bucket {bucket!r} is also a source bucket, so each object would come back as a new file; write "
+                "to another bucket",
+            )
+        if root and _overlap(output, f"{root.rstrip('/')}/"):
+            yield Problem(where, f"{output} overlaps the lake root {root}; write to a folder outside it")
+        for other, neighbour in tables.items():
+            for folder, field in ((neighbour.moved_to, ("after_load", "move")), (neighbour.inventory, ("inventory",))):
+                if folder and _overlap(output, folder):
+                    message = f"{output} overlaps {folder} of tables[{other}], whose files are not the output's"
+                    yield Problem(where, f"{message}; write elsewhere", related=("tables", other, *field))
 
 
 def _webhook_problems(webhooks: Mapping[int, WebhookSpec], tables: Mapping[int, Table]) -> Iterator[Problem]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.schema.column_types import Simple, unmapped
 from tidegate.platform.core.schema.names import RESCUED_COLUMN, VARIANT_COLUMN
@@ -51,20 +52,32 @@ def other_rescued(spec: TableSpec, began: TableSchema) -> str | None:
     )
 
 
-def drift(spec: TableSpec | None, registered: bool, began: TableSchema | None) -> list[str]:
+def other_way(spec: TableSpec, birth: Birth) -> str:
+    """Why a table cannot become an output, or an output a table, with the remedy."""
+    wanted = "repartition" if spec.output else "load or register"
+    return (
+        f"{spec.name} was born with mode {birth.mode}, and its `mode` in lake.yaml is {wanted}: its rows cannot be in "
+        f"a table and in an output. Undo the change, or let `tidegate reset {spec.name}` start it over. Until then its "
+        "files wait"
+    )
+
+
+def drift(spec: TableSpec | None, birth: Birth, began: TableSchema | None) -> list[str]:
     """A sentence for each difference, with the remedy.
 
     Args:
         spec: the table's configuration, if it has one.
-        registered: whether the table was born to follow its files.
+        birth: its birth record.
         began: the columns it was born with, if they are known.
     """
     if spec is None:
         return []
     no_effect = f", which has no effect; `tidegate reset {spec.name}` starts the table over, or undo the change"
     table, found = f"bronze.{spec.name}", []
-    if spec.registers not in (None, registered):
-        ways = ("register", "load") if registered else ("load", "register")
+    if birth.output != (spec.output is not None):
+        return [other_way(spec, birth)]
+    if spec.registers not in (None, birth.registered):
+        ways = ("register", "load") if birth.registered else ("load", "register")
         found.append(f"{table} was born with mode {ways[0]}, lake.yaml says {ways[1]}{no_effect}")
     if began is None or not began.fields:
         return found

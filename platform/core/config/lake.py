@@ -198,6 +198,11 @@ class LakeConfig(TableDefaults):
         return sorted({folder for spec in self.tables if (folder := spec.moved_to)})
 
     @cached_property
+    def output_roots(self) -> list[str]:
+        """The `s3://` folders that the objects of outputs are below, in order."""
+        return sorted({folder for spec in self.tables if (folder := spec.output_root)})
+
+    @cached_property
     def inventory_folders(self) -> list[str]:
         """The `s3://` folders to which S3 delivers inventories, in order."""
         return sorted({spec.inventory for spec in self.tables if spec.inventory})

@@ -15,6 +15,7 @@ from tidegate.platform.core.config.forwarding.event_types import EventTypeRule
 from tidegate.platform.core.config.forwarding.route_checks import route_problems
 from tidegate.platform.core.config.forwarding.routes import RouteSpec
 from tidegate.platform.core.config.lake import LakeConfig, LakeSpec
+from tidegate.platform.core.config.output import OutputSpec
 from tidegate.platform.core.config.queues import QueueSpec
 from tidegate.platform.core.config.webhook import WebhookSpec
 from tidegate.platform.core.config.yaml_document import Problem, read_yaml, validation_problems
@@ -101,7 +102,7 @@ def _problems_of_valid_parts(data: Any) -> Iterator[Problem]:
 
 
 def _part(table: Mapping[str, Any]) -> TablePart:
-    queue, after_load = table.get("row_queue"), table.get("after_load")
+    queue, after_load, output = table.get("row_queue"), table.get("after_load"), valid(OutputSpec, table.get("output"))
     return TablePart(
         valid(Name, table.get("name")),
         valid(Prefix, table.get("prefix")),
@@ -109,4 +110,5 @@ def _part(table: Mapping[str, Any]) -> TablePart:
         valid(QueueSpec, queue),
         valid(Folder, after_load.get("move")) if isinstance(after_load, Mapping) else None,
         valid(Folder, table.get("inventory")),
+        output.template.root if output else None,
     )

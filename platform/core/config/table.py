@@ -20,6 +20,7 @@ from tidegate.platform.core.config.fields import (
     Text,
     Type,
 )
+from tidegate.platform.core.config.output import OutputSpec
 from tidegate.platform.core.config.queues import QueueSpec
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.events.row_message import ROW_COLUMNS
@@ -27,6 +28,15 @@ from tidegate.platform.core.keys.file_format import FORMATS, FormatName, Mode, m
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.schema.column_reference import root_of
 from tidegate.platform.core.schema.names import RESCUED_COLUMN, SOURCE_COLUMNS, VARIANT_COLUMN
+
+#: Fields of tables that have no meaning for an output, each with the reason.
+_NOT_OF_OUTPUTS = {
+    "columns": "gives columns their types, and no value is converted",
+    "partition_columns": "gives folders their types, and no folder becomes a column",
+    "policy": "says what new columns do, and there are no columns",
+    "completion": "puts files into one commit, and objects appear one after the other",
+    "silver": "is merged from a table, and there is no table",
+}
 
 
 def _either_source(schema: dict[str, Any]) -> None:
@@ -50,7 +60,10 @@ class TableSpec(TableDefaults):
     """Format of the files; by default each file's ending gives it."""
     mode: Mode | None = None
     """`register`: Parquet files join the table where they are (write-once keys). `load`: rows are copied.
+    `repartition`: the rows of JSON files become fewer, larger objects of `output`, and there is no table.
     By default Parquet is registered, and each other format is loaded."""
+    output: OutputSpec | None = None
+    """Where the rows go with `mode: repartition`."""
     columns: dict[Text, Type] = Field(default_factory=dict)
     """Spark SQL types of columns, instead of the inferred ones, at the table's birth."""
     partition_columns: dict[Text, SimpleType] = Field(default_factory=dict)
@@ -138,9 +151,9 @@ class TableSpec(TableDefaults):
     @classmethod
     def _possible_mode(cls, mode: Mode | None, info: ValidationInfo) -> Mode | None:
         format = info.data.get("format")
-        if mode == "register" and format and mode not in FORMATS[format].modes:
-            able = " and ".join(with_mode(mode))
-            raise ValueError(f"only {able} files can be registered, {format} files must be loaded: use `mode: load`")
+        if mode and format and mode not in FORMATS[format].modes:
+            able, done = " and ".join(with_mode(mode)), {"register": "registered"}.get(mode, f"{mode}ed")
+            raise ValueError(f"only {able} files can be {done}, {format} files must be loaded: use `mode: load`")
         return mode
 
     @field_validator("silver")
@@ -172,6 +185,23 @@ class TableSpec(TableDefaults):
         return self
 
     @model_validator(mode="after")
+    def _fits_its_output(self) -> Self:
+        if self.mode != "repartition":
+            if self.output:
+                raise ValueError("`output` is for `mode: repartition`; add that mode, or remove `output`")
+            return self
+        if self.output is None:
+            raise ValueError("`mode: repartition` needs `output`, with the folder of the objects")
+        if self.format is None:
+            raise ValueError("`mode: repartition` needs `format: json`: rows of other files cannot be written as lines")
+        for name, why in _NOT_OF_OUTPUTS.items():
+            if name in self.model_fields_set and getattr(self, name):
+                raise ValueError(
+                    f"`{'schema' if name == 'policy' else name}` {why} with `mode: repartition`; remove it"
+                )
+        return self
+
+    @model_validator(mode="after")
     def _files_may_go(self) -> Self:
         if self.after_load == "keep":
             return self
@@ -198,6 +228,11 @@ class TableSpec(TableDefaults):
             return False
         mode = self.mode or (mode_of(self.format) if self.format else None)
         return None if mode is None else mode == "register"
+
+    @property
+    def output_root(self) -> str | None:
+        """The `s3://` folder that the objects of its output are below. None if it is a table."""
+        return self.output.template.root if self.output else None
 
     @property
     def has_rows(self) -> bool:

@@ -8,7 +8,7 @@ from typing import Literal
 
 #: Names in lake.yaml, and in events of discovery: the keys of `FORMATS`.
 FormatName = Literal["parquet", "csv", "json", "orc", "avro"]
-Mode = Literal["register", "load"]
+Mode = Literal["register", "load", "repartition"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ FORMATS: Mapping[FormatName, FileFormat] = {
     for format in (
         FileFormat("parquet", ("parquet",), modes=("register", "load"), magic=b"PAR1", footer=True),
         FileFormat("csv", ("csv",), text=True, options="csv"),
-        FileFormat("json", ("json", "jsonl", "ndjson"), text=True, exact_names=True),
+        FileFormat("json", ("json", "jsonl", "ndjson"), modes=("load", "repartition"), text=True, exact_names=True),
         FileFormat("orc", ("orc",), magic=b"ORC"),
         FileFormat("avro", ("avro",), magic=b"Obj\x01"),
     )

@@ -101,6 +101,7 @@ BATCHES: dict[str, _Class] = {
     "complete": _rows("complete", "etag", signals=True, adds=True),
     "duplicate": _rows("duplicate", "event_id"),
     "duplicate_in_a_versioned_bucket": _rows("duplicate", "event_id", "version_id"),
+    "to_an_output": lambda body: body.get("objects"),
     "rebuild": lambda body: body["manifests"][0].startswith("rebuild-") and body["adds"],
     "deferred": lambda body: body["deferred"],
     "every_cause_deferred": lambda body: {hint["event_name"] for hint in body["deferred"]} >= _CAUSES,
@@ -115,7 +116,8 @@ LEDGERS = [name for name in BATCHES if name not in ("first_version", "every_caus
 OTHERS: dict[str, dict[str, _Class]] = {
     "births": {
         "registered": lambda body: body["registered"],
-        "loaded": lambda body: not body["registered"] and not body["folder"],
+        "loaded": lambda body: not body["registered"] and not body["folder"] and "output" not in body,
+        "output": lambda body: body.get("output"),
         "after_a_reset": lambda body: body["folder"],
         "first_version": lambda body: "folder" not in body,
     },

@@ -10,13 +10,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from unittest.mock import patch
 
 import pytest
 
 from tests.support.servers.client import DEADLINE
-from tidegate.assets.bronze import record, run
+from tidegate.assets.bronze import publish, record, run
 from tidegate.assets.silver import merge
 
 _here = threading.local()
@@ -35,7 +35,9 @@ def seams_watched() -> Iterator[None]:
         action: Callable[[str], None] = getattr(_here, "action", original)
         action(name)
 
-    with patch.object(run, "seam", seam), patch.object(record, "seam", seam), patch.object(merge, "seam", seam):
+    with ExitStack() as patches:
+        for module in (run, publish, record, merge):
+            patches.enter_context(patch.object(module, "seam", seam))
         yield
 
 

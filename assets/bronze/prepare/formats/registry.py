@@ -8,6 +8,7 @@ from tidegate.assets.bronze.prepare.formats.avro_files import Avro
 from tidegate.assets.bronze.prepare.formats.csv_files import Csv
 from tidegate.assets.bronze.prepare.formats.format import Format
 from tidegate.assets.bronze.prepare.formats.json_files import Json
+from tidegate.assets.bronze.prepare.formats.json_lines import JsonLines
 from tidegate.assets.bronze.prepare.formats.json_objects import JsonObjects
 from tidegate.assets.bronze.prepare.formats.orc_files import Orc
 from tidegate.assets.bronze.prepare.formats.parquet_files import Parquet
@@ -20,13 +21,15 @@ from tidegate.resources.lake import Table
 READABLE: Mapping[str, Format] = {format.name: format for format in (Csv(), Json(), Parquet(), Orc(), Avro())}
 
 
-#: JSON files of tables that have whole objects.
-_OBJECTS = JsonObjects()
+#: JSON files of tables that have whole objects, and of outputs.
+_OBJECTS, _LINES = JsonObjects(), JsonLines()
 
 
 def format_for(table: Table, candidate: Candidate) -> Format | None:
     """Return the format of a candidate, or None if no format is known."""
     name = table.spec.format or format_of(candidate.key)
+    if table.spec.output:
+        return _LINES
     if name == "json" and table.spec.policy == "variant":
         return _OBJECTS
     return READABLE[name] if name else None

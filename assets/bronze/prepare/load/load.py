@@ -14,7 +14,7 @@ from tidegate.assets.bronze.prepare.formats.format import SourceFile
 from tidegate.assets.bronze.prepare.load.candidates import bounded, loadable
 from tidegate.assets.bronze.prepare.load.repeated_messages import drop_repeated_messages
 from tidegate.assets.bronze.prepare.load.replaced_rows import Replacing
-from tidegate.assets.bronze.prepare.load.row_counts import RowCounts
+from tidegate.assets.bronze.prepare.load.row_counts import RowCounts, require_all
 from tidegate.assets.bronze.prepare.load.server_losses import quarantine_reason, require_server, sets_to_read
 from tidegate.assets.bronze.prepare.load.source_columns import SOURCE_FIELDS, source, source_address
 from tidegate.assets.bronze.prepare.load.spark_errors import Fault, explained, fault_of
@@ -57,11 +57,11 @@ def prepare_load(table: Table, work: BatchDraft) -> PreparedBatch:
         ServerLost: the Spark server was lost while it read files.
         PySparkException: Spark failed, and no file is known to be at fault.
     """
-    return _Load(table, work).run()
+    return Load(table, work).run()
 
 
-class _Load:
-    """One preparation: its handles and its knowledge of the table."""
+class Load:
+    """One preparation: its handles and its knowledge of the table. `prepare_repartition` is a variant of it."""
 
     def __init__(self, table: Table, work: BatchDraft) -> None:
         self.table, self.work, self.plan = table, work, work.plan
@@ -114,7 +114,7 @@ class _Load:
         unborn = unborn_schema(self.table, [file.candidate for file in files])
         self.prepared.schema = unborn.led_by(SOURCE_FIELDS)
 
-    def _path_values(self, file: SourceFile) -> dict[str, str | None]:
+    def _path_values(self, file: SourceFile) -> Mapping[str, str | None]:
         return partition_values(file.candidate.key, self.table.key.prefix)
 
     def _fitting(self, files: Iterable[SourceFile]) -> list[SourceFile]:
@@ -243,19 +243,22 @@ class _Load:
         self.prepared.folders.append(apart)
         schema = self.prepared.schema
         adds, by_address = self.table.delta.load(self.work.birth.location, self._reading(files), schema, apart)
+        counted = self._counts(files, by_address, apart)
+        written = [json.loads(add.stats or "{}").get("numRecords") for add in adds]
+        if None not in written:
+            require_all(self.table.table_key, sum(written), counted)
+        return adds, counted
+
+    def _counts(
+        self, files: Sequence[SourceFile], by_address: Mapping[str, dict[str, Any]], apart: str
+    ) -> dict[str, RowCounts]:
+        """Return the counts of files by key. If no row is bad, the folder of bad rows was not made."""
         keys = {source_address(self.table, file): file.candidate.key for file in files}
         counted = {key: RowCounts(0, 0) for key in keys.values()}
         counted |= {keys[address]: RowCounts(**counts) for address, counts in by_address.items()}
-        written = [json.loads(add.stats or "{}").get("numRecords") for add in adds]
-        good = sum(counts.good for counts in counted.values())
         if not any(counts.bad for counts in counted.values()):
             self.prepared.folders.remove(apart)
-        if None not in written and sum(written) != good:
-            raise RuntimeError(
-                f"Spark read {good} rows of {self.table.table_key} and wrote {sum(written)}; nothing is committed. "
-                "Please report this with the keys of the batch"
-            )
-        return adds, counted
+        return counted
 
     def _take_columns(self, files: Sequence[SourceFile]) -> None:
         """Give the schema the columns of these files that it lacks: before the birth all, later new ones of headers."""
@@ -331,7 +334,7 @@ class _Load:
         groups = [
             {
                 **group[0].format.read(group, schema, self.table.spec),
-                "files": [source(self.table, file) for file in group],
+                "files": [{**source(self.table, file), "values": self._path_values(file)} for file in group],
             }
             for group in _grouped(files)
         ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 
@@ -30,3 +31,17 @@ class RowCounts:
         some = f"{self.bad} of its {self.good + self.bad} rows do not fit the table"
         none = f"none of its {self.bad} rows fits the table"
         return f"{some if self.good else none}, such as: {self.why}"
+
+
+def require_all(table_key: str, written: int, counted: Mapping[str, RowCounts]) -> None:
+    """Check that Spark wrote as many rows as it found good.
+
+    Raises:
+        RuntimeError: it wrote more or fewer.
+    """
+    good = sum(counts.good for counts in counted.values())
+    if written != good:
+        raise RuntimeError(
+            f"Spark read {good} rows of {table_key} and wrote {written}; nothing is committed. Please report this with "
+            "the keys of the batch"
+        )

@@ -6,7 +6,6 @@ from typing import Any
 
 from tidegate.assets.bronze.prepare.formats.format import SourceFile
 from tidegate.platform.core.bronze.hint import Rebuild
-from tidegate.platform.core.keys.object_key import partition_values
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
@@ -27,7 +26,10 @@ def source_address(table: Table, file: SourceFile) -> str:
 
 
 def source(table: Table, file: SourceFile) -> dict[str, Any]:
-    """Return a file, and the values that its content lacks for its rows (`LoadRequest.Source` of platform/jvm)."""
+    """Return a file, and the values that its content lacks for its rows (`LoadRequest.Source` of platform/jvm).
+
+    The texts of the columns of its path are not among them.
+    """
     candidate = file.candidate
     hint = candidate.taken.hint
     time = hint.cause.event_time if isinstance(hint.cause, Rebuild) else hint.event_time
@@ -36,5 +38,4 @@ def source(table: Table, file: SourceFile) -> dict[str, Any]:
         "source": source_address(table, file),
         "etag": candidate.found.etag,
         "time": to_micros(parse_time(time)) if time else None,
-        "values": partition_values(candidate.key, table.key.prefix),
     }

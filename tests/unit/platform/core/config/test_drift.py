@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.config.drift import drift, other_objects, other_rescued
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.schema.column_types import Decimal, Field, Simple
 from tidegate.platform.core.schema.table_schema import TableSchema
 
+REGISTERED = Birth("generation", "s3a://landing/orders", "orders", registered=True)
+LOADED = replace(REGISTERED, registered=False)
 BEGAN = TableSchema(
     (Field("Id", Simple("long")), Field("price", Decimal(10, 2)), Field("day", Simple("string"))), ("day",)
 )
@@ -36,7 +40,7 @@ BEGAN = TableSchema(
 )
 def test_what_has_no_effect_is_reported(given: dict[str, Any], parts: list[str]) -> None:
     spec = TableSpec.model_validate({"name": "orders", "prefix": "s3://landing/orders/", **given})
-    found = drift(spec, True, BEGAN)
+    found = drift(spec, REGISTERED, BEGAN)
     assert len(found) == len(parts)
     for line, part in zip(found, parts, strict=True):
         assert part in line
@@ -71,7 +75,7 @@ def test_fields_and_whole_objects_do_not_go_together(
     given: dict[str, Any], began: TableSchema, part: str | None
 ) -> None:
     spec = TableSpec.model_validate({"name": "orders", "prefix": "s3://landing/orders/", **given})
-    found = drift(spec, False, began)
+    found = drift(spec, LOADED, began)
     assert [part in line and "let `tidegate reset orders` start" in line for line in found] == [True] * bool(part), (
         found
     )
@@ -98,12 +102,27 @@ def test_a_column_of_the_files_is_not_used_for_what_is_rescued(
     given = {"name": "orders", "prefix": "s3://landing/orders/", "format": "json", "schema": policy}
     spec = TableSpec.model_validate(given)
     began = TableSchema(columns, ("_rescued_data",) if len(columns) == 2 else ())
-    found = drift(spec, False, began)
+    found = drift(spec, LOADED, began)
     assert [part in line and "`tidegate reset orders`" in line for line in found] == [True] * bool(part), found
     assert other_rescued(spec, began) == (found[0] if found else None)
 
 
 def test_a_discovered_table_or_one_without_columns_has_none() -> None:
-    assert drift(None, True, BEGAN) == []
+    assert drift(None, REGISTERED, BEGAN) == []
     spec = TableSpec.model_validate({"name": "orders", "prefix": "s3://landing/orders/", "columns": {"id": "string"}})
-    assert drift(spec, True, None) == []
+    assert drift(spec, REGISTERED, None) == []
+
+
+@pytest.mark.parametrize(
+    ("birth", "given", "expected"),
+    [
+        (LOADED, {"mode": "repartition", "output": {"folder": "s3://out/a/"}}, "born with mode load, and its `mode`"),
+        (replace(LOADED, output=True), {"mode": "load"}, "born with mode repartition, and its `mode`"),
+        (replace(LOADED, output=True), {"mode": "repartition", "output": {"folder": "s3://out/b/"}}, None),
+    ],
+)
+def test_a_table_does_not_become_an_output(birth: Birth, given: dict[str, Any], expected: str | None) -> None:
+    spec = TableSpec.model_validate({"name": "orders", "prefix": "s3://landing/orders/", "format": "json", **given})
+    found = drift(spec, birth, None)
+    assert [expected in line for line in found if expected] == [True] * bool(expected)
+    assert len(found) == bool(expected)

@@ -118,8 +118,8 @@ def test_only_the_loss_of_the_server_is_noted(lake: Any, gone: Exception, monkey
 
     work: Any = SimpleNamespace(plan=Plan())
     table: Any = SimpleNamespace(table_key=ORDERS, lake=lake, inbox=lake.store.inbox.of(ORDERS))
-    loading = load._Load(table, work)
-    monkeypatch.setattr(load._Load, "_stage_once", fail)
+    loading = load.Load(table, work)
+    monkeypatch.setattr(load.Load, "_stage_once", fail)
     table.delta = SimpleNamespace(check_session_alive=lambda: None)
     with pytest.raises(PySparkException, match="the connection broke"):
         loading._stage([_file("a"), _file("b")])

@@ -4,6 +4,7 @@ import io.tidegate.load.csv.CsvCells;
 import io.tidegate.load.csv.CsvLines;
 import io.tidegate.load.files.SourceLines;
 import io.tidegate.load.json.JsonRows;
+import io.tidegate.load.json.OutputRows;
 import io.tidegate.load.json.VariantRows;
 import io.tidegate.load.quarantine.FileTally;
 import io.tidegate.load.quarantine.QuarantinedRows;
@@ -76,6 +77,7 @@ public final class SourceRows implements Iterator<InternalRow> {
       case VARIANT -> new VariantRows(columns.inFiles, paths, group.names(), group.refusal(), zone);
       case CSV_LINES -> new CsvLines(group, columns.inFiles, paths, zoneId, columns.rescues());
       case CSV_CELLS -> new CsvCells(group, columns.inFiles, paths, zoneId, columns.rescues());
+      case OUTPUT -> new OutputRows(group.layout());
       case PARQUET, ORC, AVRO -> new TypedRows(columns.inFiles, paths.length);
     };
   }
@@ -120,6 +122,7 @@ public final class SourceRows implements Iterator<InternalRow> {
     }
     fileTally = tallies.computeIfAbsent(file.source(), ignored -> new FileTally());
     row = columns.template(file);
+    reader.open(file);
     reader.begin(start == 0);
   }
 

@@ -7,6 +7,7 @@ import io.tidegate.procedures.bronze.InferCsvProcedure;
 import io.tidegate.procedures.bronze.InferJsonProcedure;
 import io.tidegate.procedures.bronze.LoadFilesProcedure;
 import io.tidegate.procedures.bronze.StageFilesProcedure;
+import io.tidegate.procedures.bronze.WriteObjectsProcedure;
 import io.tidegate.procedures.ledger.AppendRowsProcedure;
 import io.tidegate.procedures.ledger.LedgerMemoryProcedure;
 import io.tidegate.procedures.ledger.QuarantiningProcedure;
@@ -32,6 +33,7 @@ final class Procedures {
           new TableStateProcedure(),
           new StageFilesProcedure(),
           new LoadFilesProcedure(),
+          new WriteObjectsProcedure(),
           new CheckColumnsProcedure(),
           new AddColumnsProcedure(),
           new InferCsvProcedure(),

@@ -52,7 +52,7 @@ class RowReadersTest {
   }
 
   private static CsvLines lines(LoadRequest.Csv csv, String... names) {
-    LoadRequest.Group group = new LoadRequest.Group("csv_lines", List.of(names), List.of(), csv, null, List.of());
+    LoadRequest.Group group = new LoadRequest.Group("csv_lines", List.of(names), List.of(), csv, null, null, List.of());
     StructType columns = new StructType();
     for (String name : names) {
       columns = columns.add(name, "string");
@@ -239,7 +239,7 @@ class RowReadersTest {
   }
 
   private static LoadRequest.Group group(String... names) {
-    return new LoadRequest.Group("csv_lines", List.of(names), List.of(), RFC, null, List.of());
+    return new LoadRequest.Group("csv_lines", List.of(names), List.of(), RFC, null, null, List.of());
   }
 
   @ParameterizedTest
@@ -407,7 +407,7 @@ class RowReadersTest {
 
   @Test
   void anUnknownReaderIsRefusedByName() {
-    LoadRequest.Group group = new LoadRequest.Group("xml", List.of(), List.of(), null, null, List.of());
+    LoadRequest.Group group = new LoadRequest.Group("xml", List.of(), List.of(), null, null, null, List.of());
     TableColumns columns = new TableColumns(StructType.fromDDL("id bigint"), List.of(), null, 1, "UTC");
     var refused = assertThrows(TidegateException.class, () -> SourceRows.reader(group, columns, "UTC"));
     assertEquals(TidegateException.Kind.BATCH, refused.kind());

@@ -163,6 +163,7 @@ class ValuesKeepTheirMeaningTest {
                   declared ? List.of("v") : List.of(),
                   new LoadRequest.Csv(",", "\"", null, List.of(), ".", false, null),
                   null,
+                  null,
                   List.of()),
               new StructType().add("v", type),
               new String[0],

@@ -60,7 +60,7 @@ final class HeldFiles {
   private static Function<LoadRequest.Source, Iterator<InternalRow>> reader(
       LoadRequest.Group group, String zone, StructType columns) {
     return switch (group.kind()) {
-      case JSON, VARIANT -> file -> new Lines(file, true);
+      case JSON, VARIANT, OUTPUT -> file -> new Lines(file, true);
       case CSV_LINES -> file -> new Lines(file, false);
       case CSV_CELLS -> cells(group, zone);
       case ORC, AVRO -> DeclaredFiles.held(group, columns);

@@ -39,7 +39,7 @@ public final class SourceLines {
     var session = (org.apache.spark.sql.classic.SparkSession) spark;
     String[] paths = group.files().stream().map(LoadRequest.Source::path).toArray(String[]::new);
     return switch (group.kind()) {
-      case JSON, VARIANT -> LineFiles.of(session, group, null);
+      case JSON, VARIANT, OUTPUT -> LineFiles.of(session, group, null);
       // A carriage return alone does not end a line: the reader of lines must see it.
       case CSV_LINES -> LineFiles.of(session, group, "\n");
       case CSV_CELLS -> withPlace(cells(spark, group).csv(paths));
@@ -64,7 +64,7 @@ public final class SourceLines {
     return switch (group.kind()) {
       case PARQUET, ORC, AVRO -> columns.size();
       case CSV_CELLS -> group.names().size() + 1;
-      case JSON, VARIANT, CSV_LINES -> 1;
+      case JSON, VARIANT, OUTPUT, CSV_LINES -> 1;
     };
   }
 

@@ -1,6 +1,7 @@
 package io.tidegate.load.request;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
+import io.tidegate.output.FolderLayout;
 import java.io.Serializable;
 import java.util.List;
 import java.util.Map;
@@ -28,6 +29,7 @@ public record LoadRequest(
    * @param declared lower-case names of columns whose type is configured: 007 is a number there
    * @param csv how CSV is written; null for other formats
    * @param refusal why a row with a field that the table does not have is refused
+   * @param layout the folders of an output; null for tables
    */
   public record Group(
       @JsonProperty("reader") String reader,
@@ -35,6 +37,7 @@ public record LoadRequest(
       @JsonProperty("declared") List<String> declared,
       @JsonProperty("csv") Csv csv,
       @JsonProperty("refusal") String refusal,
+      @JsonProperty("layout") FolderLayout layout,
       @JsonProperty("files") List<Source> files)
       implements Serializable {
 
@@ -49,12 +52,12 @@ public record LoadRequest(
 
     /** Returns the same files with another reader. */
     public Group read(ReaderKind by) {
-      return new Group(by.text(), names, declared, csv, refusal, files);
+      return new Group(by.text(), names, declared, csv, refusal, layout, files);
     }
 
     /** Returns the same group without its files: each task has a copy of it. */
     public Group withoutFiles() {
-      return new Group(reader, names, declared, csv, refusal, List.of());
+      return new Group(reader, names, declared, csv, refusal, layout, List.of());
     }
 
     /** Whether the bytes of the files came with the request. They come for all files of a group or for none. */
@@ -70,7 +73,7 @@ public record LoadRequest(
    * @param size bytes at {@code path}
    * @param source the object's address, {@code _source_path}
    * @param time of the event, in microseconds since 1970; null where there was none
-   * @param values texts of the columns of the path, by name
+   * @param values texts of the columns of the path, or for an output of parts of the key, by name
    * @param body the bytes of a small file, unpacked; null where they are read from {@code path}
    */
   public record Source(

@@ -12,6 +12,8 @@ public enum ReaderKind {
   JSON,
   /** JSON, an object in each line, which is one VARIANT. */
   VARIANT,
+  /** JSON, an object in each line, whose text goes to an output as it is. */
+  OUTPUT,
   /** CSV whose rows are lines. */
   CSV_LINES,
   /** CSV that is read as a whole, because line ends may be in its cells. */

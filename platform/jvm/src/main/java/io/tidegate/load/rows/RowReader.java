@@ -1,5 +1,6 @@
 package io.tidegate.load.rows;
 
+import io.tidegate.load.request.LoadRequest;
 import org.apache.spark.sql.catalyst.InternalRow;
 
 /** Reads the rows of a file. The fields describe the row that was read last. */
@@ -39,6 +40,9 @@ public abstract class RowReader {
 
   /** Returns the text of the row that was read last, or null when the format has none. */
   public abstract String raw();
+
+  /** Begins a block of this file. {@link #begin} follows. */
+  public void open(LoadRequest.Source file) {}
 
   /**
    * Begins another block of a file.

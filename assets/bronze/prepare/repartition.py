@@ -1,0 +1,126 @@
+"""Step 2 for outputs: read rows as lines and stage them as objects, each with the rows of one folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from ulid import ULID
+
+from tidegate.assets.bronze.prepare.formats.format import SourceFile
+from tidegate.assets.bronze.prepare.load.load import Load
+from tidegate.assets.bronze.prepare.load.replaced_rows import Replacing
+from tidegate.assets.bronze.prepare.load.row_counts import RowCounts, require_all
+from tidegate.assets.bronze.prepare.prepared import PreparedBatch
+from tidegate.platform.core.bronze.batch import OutputObject
+from tidegate.platform.core.bronze.batch_draft import BatchDraft
+from tidegate.platform.core.bronze.plan import Candidate
+from tidegate.platform.core.config.drift import other_way
+from tidegate.platform.core.config.output import OutputSpec
+from tidegate.platform.core.keys.output_key import output_key
+from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.resources.lake import Table
+from tidegate.resources.spark.output_writer import Packing
+
+#: Objects of one batch. The batch names each of them, and is read as a whole.
+MAX_OBJECTS = 10_000
+
+
+def prepare_repartition(table: Table, work: BatchDraft) -> PreparedBatch:
+    """Stage the rows of all candidates as objects below the lake root, for the folders of the output.
+
+    A row stays the text that it is. A line that is no JSON object is quarantined, as for loaded tables. Raises what
+    `prepare_load` raises.
+
+    Raises:
+        RuntimeError: the table was born with an output, and `lake.yaml` has none.
+    """
+    if table.spec.output is None:
+        raise RuntimeError(other_way(table.spec, work.birth))
+    return _Repartition(table, work, table.spec.output).run()
+
+
+class _Repartition(Load):
+    """One preparation. It has no columns: the rows of all files fit."""
+
+    def __init__(self, table: Table, work: BatchDraft, output: OutputSpec) -> None:
+        super().__init__(table, work)
+        self.output = output
+
+    def _to_read(self, candidates: Sequence[Candidate], replacing: Replacing) -> list[Candidate]:
+        readable = []
+        for candidate in candidates:
+            if candidate.replaces is None:
+                readable.append(candidate)
+            else:
+                self.prepared.quarantine(
+                    candidate,
+                    "its good rows are in the output, where nothing can replace them, and would be there twice; write "
+                    "its bad rows, which the ledger's bad_rows_folder has, as a new file",
+                )
+        return super()._to_read(readable, replacing)
+
+    def _begin(self, files: Sequence[SourceFile]) -> None:
+        return
+
+    def _fitting(self, files: Iterable[SourceFile]) -> list[SourceFile]:
+        fitting = []
+        for file in files:
+            if self._key_values(file) is None:
+                self.prepared.quarantine(
+                    file.candidate,
+                    f"its key does not match `key` of the output, {self.output.key}, which names its folder; write it "
+                    "under another key, or change `key` and redrive it",
+                )
+            else:
+                fitting.append(file)
+        return fitting
+
+    def _stage_once(self, files: Sequence[SourceFile]) -> list[SourceFile]:
+        if len(self.prepared.objects) >= MAX_OBJECTS:
+            self._wait(files)
+            return []
+        apart = self.table.lake.store.quarantine.new_folder(self.table.table_key, self.work.n)
+        objects, counted = self._written(files, apart)
+        if changed := self._changed(files):
+            self._wait([file for file in files if file.candidate.key in changed])
+            return [file for file in files if file.candidate.key not in changed]
+        if self.prepared.objects and len(self.prepared.objects) + len(objects) > MAX_OBJECTS:
+            self._wait(files)
+            return []
+        self.prepared.objects += objects
+        for file in files:
+            self._end(file.candidate, counted[file.candidate.key], apart)
+        return []
+
+    def _wait(self, files: Sequence[SourceFile]) -> None:
+        for file in files:
+            self.prepared.defer(file.candidate)
+
+    def _written(self, files: Sequence[SourceFile], apart: str) -> tuple[list[OutputObject], dict[str, RowCounts]]:
+        """Write the good rows and quarantine the others, in one pass. Returns the objects, and the counts by key."""
+        self.prepared.folders.append(apart)
+        work, output = self.work, self.output
+        staging = f"{work.birth.location}/{work.birth.generation}/{work.n}-{ULID()}"
+        packing = Packing(output.compression, output.object_bytes, MAX_OBJECTS)
+        staged, by_address = self.table.delta.outputs.write(self._reading(files), staging, apart, packing)
+        counted = self._counts(files, by_address, apart)
+        require_all(self.table.table_key, sum(one.rows for one in staged), counted)
+        first = len(self.prepared.objects)
+        objects = [
+            OutputObject(
+                S3Address.parse_s3a(one.path).key,
+                output.template.bucket,
+                output_key(one.folder, work.birth, work.n, first + index, one.path),
+                one.size,
+                one.rows,
+            )
+            for index, one in enumerate(staged)
+        ]
+        return objects, counted
+
+    def _path_values(self, file: SourceFile) -> Mapping[str, str | None]:
+        return self._key_values(file) or {}
+
+    def _key_values(self, file: SourceFile) -> Mapping[str, str] | None:
+        """Return the values of the parts of `key`. None if the object's key does not match."""
+        return self.output.pattern.match(file.candidate.key) if self.output.pattern else {}

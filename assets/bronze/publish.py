@@ -1,0 +1,70 @@
+"""Step 4 of an output: copies of the staged objects under their final names, and the end of the staged ones."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from tidegate.platform.core.bronze.batch import Batch, OutputObject
+from tidegate.platform.core.bronze.object_state import S3Found
+from tidegate.platform.core.failpoints import seam
+from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.resources.aws.s3 import ObjectGone, StoreError
+from tidegate.resources.lake import Table
+from tidegate.resources.threads import parallel
+
+#: The seam within the step: some of the objects are copied.
+SEAMS = ("copy",)
+
+
+def publish(table: Table, batch: Batch, *, found: bool) -> None:
+    """Copy the objects of a batch to the output. Repeating it changes nothing.
+
+    Names are the batch's own, so a copy never meets the object of another batch. A run that was paused and copies late
+    writes the bytes that are there already, or finds that the staged objects are gone and does nothing.
+
+    Args:
+        table: the table.
+        batch: the batch.
+        found: whether an earlier run decided the batch, and may have copied some of its objects.
+
+    Raises:
+        GenerationRetired: a reset ended the generation of the batch.
+        StoreError: S3 refused a copy or did not answer, or an object is in neither place.
+    """
+    copy = partial(_copy, table, batch, found=found)
+    for item in batch.objects[:1]:
+        copy(item)
+    if batch.objects:
+        seam("copy")
+    for _ in parallel(copy, batch.objects[1:]):
+        pass
+
+
+def clear_staged(table: Table, batch: Batch) -> None:
+    """Delete the staged objects of a batch that the ledger has recorded."""
+    store = table.lake.store
+    store.objects.delete(store.bucket, [item.staged for item in batch.objects])
+
+
+def _copy(table: Table, batch: Batch, item: OutputObject, *, found: bool) -> None:
+    objects, target = table.lake.store.objects, S3Address(item.bucket, item.key)
+    if found and _has(table, item):
+        return
+    try:
+        objects.publish(S3Address(table.lake.store.bucket, item.staged), target)
+    except ObjectGone:
+        # The ledger's row comes before the end of the staged objects, and so does a reset's retirement. A reader of the
+        # output may have removed the object since.
+        if _has(table, item) or table.ledger.clock().n >= batch.n:
+            return
+        table.batches.require_current(batch.n)
+        raise StoreError(
+            f"{target} of batch {batch.n} of {table.table_key} is not there, and its staged object {item.staged} in "
+            f"the bucket {table.lake.store.bucket} is gone. Restore one of them from a version of its bucket; then the "
+            "next run continues. Nothing else of the table is processed until then"
+        ) from None
+
+
+def _has(table: Table, item: OutputObject) -> bool:
+    state = table.lake.store.objects.head(item.bucket, item.key)
+    return isinstance(state, S3Found) and state.size == item.size

@@ -1,0 +1,85 @@
+"""The folder of an output with parts that rows fill in, such as `s3://out/{type}/date={at:date}/`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+from tidegate.platform.core.keys.s3_address import S3Address
+
+#: Pieces of a timestamp.
+FORMS = ("date", "year", "month", "day", "hour")
+_PART = re.compile(r"\{([^{}]*)\}")
+
+
+@dataclass(frozen=True)
+class FolderTemplate:
+    """A folder with parts.
+
+    `{name}` is the value of a field of the row, `{a.b}` that of field `b` of the object in field `a`, and `{name:date}`
+    a piece of the timestamp in it.
+    """
+
+    text: str
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read a template.
+
+        Raises:
+            ValueError: the text is no folder, or has a part that is none.
+        """
+        template = cls(text)
+        template._check()
+        return template
+
+    @cached_property
+    def bucket(self) -> str:
+        """The bucket."""
+        return S3Address.parse(self.text).bucket
+
+    @cached_property
+    def root(self) -> str:
+        """The `s3://` folder that every object is below: the template up to the folder that has the first part."""
+        return self.text.partition("{")[0].rpartition("/")[0] + "/"
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """What its parts name, without the pieces of timestamps."""
+        return tuple(found[1].partition(":")[0] for found in _PART.finditer(self.text))
+
+    def layout(self, of_key: tuple[str, ...]) -> dict[str, Any]:
+        """Return how the key of a row's folder is named (`FolderLayout` of platform/jvm).
+
+        Args:
+            of_key: names whose values come from the object's key instead of the row.
+        """
+        parts: list[dict[str, Any]] = []
+        pieces = _PART.split(S3Address.parse(self.text).key)
+        for place, piece in enumerate(pieces):
+            if place % 2 == 0:
+                parts += [{"text": piece}] if piece else []
+                continue
+            name, _, form = piece.partition(":")
+            value: dict[str, Any] = {"key": name} if name in of_key else {"field": name.split(".")}
+            parts.append({**value, "form": form} if form else value)
+        return {"parts": parts}
+
+    def _check(self) -> None:
+        bucket, path = S3Address.parse(self.text)
+        if "{" in bucket or "}" in bucket:
+            raise ValueError(f"the bucket of {self.text!r} has a part; only folders may have parts")
+        if not path.endswith("/"):
+            raise ValueError(f'{self.text!r} is no folder: it has a path, and ends with "/"')
+        if "//" in path or path.startswith("/"):
+            raise ValueError("the path must not have an empty folder (//)")
+        if left := re.search(r"[{}]", _PART.sub("", path)):
+            raise ValueError(f"{self.text!r} has a {left[0]!r} without its other half; a part is {{name}}")
+        for found in _PART.finditer(path):
+            name, colon, form = found[1].partition(":")
+            if not all(name.split(".")):
+                raise ValueError(f"{{{found[1]}}} names no field: write {{name}}, or {{a.b}} for a field in an object")
+            if colon and form not in FORMS:
+                raise ValueError(f"{{{found[1]}}}: {form!r} is no piece of a timestamp ({', '.join(FORMS)})")
