@@ -44,9 +44,7 @@ def test_f7_an_unreachable_dynamodb_ends_in_a_clear_error_and_nothing_in_the_log
     assert log.entries() == {}
 
 
-def test_f7_a_dynamodb_that_goes_away_stops_everybody_and_its_return_lets_them_go_on(
-    arena: Arena, log: DeltaLog
-) -> None:
+def test_f7_a_dynamodb_that_does_not_answer_stops_everybody_until_it_is_back(arena: Arena, log: DeltaLog) -> None:
     writer, other = arena.begun(log, others=1)
     assert other.ask("list") == "listed [0]"
     claims = arena.proxy.count("POST", "/PutItem$")

@@ -128,7 +128,7 @@ def test_f6_staged_bytes_that_go_while_they_are_read_are_no_error_in_the_log(are
 
 
 @pytest.mark.parametrize("where", ["its claim", "its publication"])
-def test_an_interrupted_writer_does_not_lie_and_goes_on(where: str, arena: Arena, log: DeltaLog) -> None:
+def test_an_interrupted_writer_reports_the_truth_and_continues(where: str, arena: Arena, log: DeltaLog) -> None:
     """The pending request arrives. The writer leaves the following steps to other writers."""
     writer, other = arena.begun(log, others=1)
     held = arena.proxy.hold("POST|PUT", "/PutItem$" if where == "its claim" else log.publication(1))

@@ -114,7 +114,7 @@ def _in_flight(make_lake: Callable[..., FaultLake], servers: FaultServers) -> di
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seam", SEAMS)
-def test_server_killed_while_a_run_stands_at_seam(seam: str, kind: str, killed: Killed) -> None:
+def test_server_killed_while_a_run_waits_at_a_seam(seam: str, kind: str, killed: Killed) -> None:
     one = killed.stood[seam, kind]
     assert not one.missed, one.missed
     one.table.run()

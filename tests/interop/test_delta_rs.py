@@ -18,7 +18,7 @@ EACH = 8
 
 
 @pytest.mark.parametrize("python", [CLASSIC, CURRENT], ids=["1.6.0 with DynamoDB", "current, without"])
-def test_every_acknowledged_row_once_whoever_commits(python: Path, shore: Shore) -> None:
+def test_every_acknowledged_row_is_there_once_with_writers_of_both_kinds(python: Path, shore: Shore) -> None:
     table = shore.create()
     others = [start(shore, python, table, name) for name in ("first", "second")]
     acknowledged = []

@@ -223,7 +223,7 @@ def refused(*asked: Any) -> bool:
     raise StoreError("AccessDenied")
 
 
-def test_the_same_bytes_with_another_etag_go_as_well_and_are_told_by_the_one_that_the_ledger_has(
+def test_the_same_bytes_with_another_etag_are_removed_too_under_the_etag_of_the_ledger(
     place: MakePlace,
 ) -> None:
     at = place("delete")
@@ -240,7 +240,7 @@ def test_the_same_bytes_with_another_etag_go_as_well_and_are_told_by_the_one_tha
 
 
 @pytest.mark.parametrize("moment", ["before", "between two groups of files"])
-def test_a_run_that_a_reset_overtook_takes_nothing_away(
+def test_a_run_that_a_reset_overtook_removes_nothing(
     moment: str, place: MakePlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The reset relies on the existing files."""
@@ -264,7 +264,7 @@ def test_a_run_that_a_reset_overtook_takes_nothing_away(
 
 @pytest.mark.parametrize("after_load", ["move", "delete"])
 @pytest.mark.parametrize("moment", ["before", *SEAMS[:1]])
-def test_a10_a_file_that_is_overwritten_before_it_is_taken_away_stays(
+def test_a10_a_file_that_is_overwritten_before_its_removal_stays(
     after_load: str, moment: str, place: MakePlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at = place(after_load)
@@ -281,7 +281,7 @@ def test_a10_a_file_that_is_overwritten_before_it_is_taken_away_stays(
 
 @pytest.mark.parametrize("after_load", ["move", "delete"])
 @pytest.mark.parametrize("seam", SEAMS)
-def test_a_run_that_dies_while_it_takes_files_away_is_repeated(
+def test_a_run_that_dies_while_it_removes_files_is_repeated(
     seam: str, after_load: str, place: MakePlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at = place(after_load)
@@ -294,7 +294,7 @@ def test_a_run_that_dies_while_it_takes_files_away_is_repeated(
         assert at.taken() == loaded
 
 
-def test_a_producer_s_own_removal_is_not_told_as_ours_where_nothing_was_moved(place: MakePlace) -> None:
+def test_a_producer_s_own_removal_is_not_reported_as_ours_where_nothing_was_moved(place: MakePlace) -> None:
     at = place("move")
     loaded = at.load("a.csv", "1")
     at.s3.delete_object(Bucket=at.bucket, Key="in/a.csv")
@@ -376,7 +376,7 @@ def test_what_waits_takes_little_of_a_run_s_time_and_the_rest_waits_on(
     assert (at.taken(), at.waits()) == (left, 0)
 
 
-def test_a_listing_finds_what_was_loaded_and_still_lies_there(place: MakePlace) -> None:
+def test_a_listing_finds_what_was_loaded_and_not_removed(place: MakePlace) -> None:
     at = place("delete")
     loaded, partly = at.load("a.csv", "1"), at.load("partly.csv", "2")
     at.states["in/partly.csv"] = LastState(COMMITTED, partly["in/partly.csv"], 1, bad_rows=1)
@@ -387,7 +387,7 @@ def test_a_listing_finds_what_was_loaded_and_still_lies_there(place: MakePlace) 
     assert at.taken() == loaded
 
 
-def test_an_endpoint_that_ignores_the_condition_takes_nothing_away(
+def test_at_an_endpoint_that_ignores_the_condition_nothing_is_removed(
     place: MakePlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at = place("delete")

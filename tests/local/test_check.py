@@ -166,7 +166,7 @@ IN_ORDER = [
 ]
 
 
-def test_a_lake_in_order_is_told_line_by_line_and_left_as_it_was(shore: Shore) -> None:
+def test_a_lake_in_order_is_reported_line_by_line_and_not_changed(shore: Shore) -> None:
     found = shore.found()
     assert [(finding.what, finding.ok) for finding in found] == [(what, True) for what, _ in IN_ORDER]
     for finding, (_, detail) in zip(found, IN_ORDER, strict=True):

@@ -37,7 +37,7 @@ def test_a_workspace_file_that_is_not_there(tmp_path: Path, python_path: dict[st
 
 
 @pytest.mark.timeout(120)
-def test_code_locations_of_a_user_are_served_beside(tmp_path: Path, python_path: dict[str, str]) -> None:
+def test_code_locations_of_a_user_are_served_too(tmp_path: Path, python_path: dict[str, str]) -> None:
     code = "import dagster as dg\ndefs = dg.Definitions(assets=[dg.AssetSpec('{0}')])\n"
     (tmp_path / "gold.py").write_text(code.format("gold"))
     workspace = tmp_path / "workspace.yaml"

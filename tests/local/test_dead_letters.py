@@ -142,7 +142,7 @@ def test_dead_letters_are_looked_at_chosen_and_taken_in(make_lake: MakeLake) -> 
     assert dead.depth() == source.depth() == (0, 0)
 
 
-def test_dead_letters_of_a_row_queue_are_rows_and_keep_what_tells_them_apart(make_lake: MakeLake, sqs: Any) -> None:
+def test_dead_letters_of_a_row_queue_are_rows_and_keep_their_identity(make_lake: MakeLake, sqs: Any) -> None:
     lake = make_lake()
     url, name = lake.queues[0].url, lake.queues[0].name
     sqs.create_queue(QueueName=f"{name}-events")

@@ -178,7 +178,7 @@ def test_commits_of_writers_without_dynamodb_are_counted(table: Table) -> None:
 
 
 @pytest.mark.parametrize("staged", [CLASSIC, DELTA_RS], ids=["Delta's", "delta-rs's"])
-def test_a_classic_writer_beside_one_without_dynamodb_is_a_problem(table: Table, staged: str) -> None:
+def test_a_classic_writer_together_with_one_without_dynamodb_is_a_problem(table: Table, staged: str) -> None:
     table.commit(2)
     table.claim(2, staged, complete=True)
     assert table.findings()["entries"][0]
@@ -286,7 +286,7 @@ def test_what_the_loser_of_a_race_staged_is_no_lost_commit(table: Table, monkeyp
     assert table.doctor.sweep(table.location) == 1
 
 
-def test_what_nobody_can_tell_any_more_is_kept(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_staged_commits_of_unknown_outcome_are_kept(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     table.write(CLASSIC, "a loser's, or lost")
     table.commit(2, "winner")
     monkeypatch.setattr(doctor_logs, "SAFE_AGE", -1)

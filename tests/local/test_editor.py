@@ -30,7 +30,7 @@ def test_pyright_resolves_every_import_of_three_modules() -> None:
     assert not unresolved, "\n".join(unresolved)
 
 
-def test_the_packages_lie_on_the_interpreter_s_path_which_pycharm_reads() -> None:
+def test_the_packages_are_on_the_interpreter_s_path_which_pycharm_reads() -> None:
     """Python itself still imports by the hook: a module's file is the one in the clone, not a link to it."""
     places = [Path(entry) / "tidegate" for entry in sys.path]
     for package in ("platform", "assets", "sensors", "resources"):

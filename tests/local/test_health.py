@@ -26,7 +26,7 @@ from tidegate.resources.lake_resource import LakeResource
 KEYS = {"region_name": REGION, "aws_access_key_id": "test", "aws_secret_access_key": "test"}
 
 
-def test_a_tick_tells_dagster_and_cloudwatch_what_waits(tmp_path: Path) -> None:
+def test_a_tick_reports_what_waits_to_dagster_and_cloudwatch(tmp_path: Path) -> None:
     path = tmp_path / "lake.yaml"
     with LocalAws(tmp_path / "aws", 0) as aws, dg.instance_for_test() as instance:
         body = {

@@ -88,7 +88,7 @@ def unanswered(proxy: FaultProxy) -> None:
         (unanswered, "S3 does not answer now: ", "trace it again when S3 answers"),
     ],
 )
-def test_what_s3_does_not_show_is_not_said_to_be_missing(
+def test_what_s3_does_not_show_is_not_reported_as_missing(
     fault: Callable[[FaultProxy], None], stop: str, remedy: str, last: Status | None, way: Way, proxy: FaultProxy
 ) -> None:
     etag = way.put("id\n1\n")
@@ -101,7 +101,7 @@ def test_what_s3_does_not_show_is_not_said_to_be_missing(
     assert remedy.format(way.bucket) in found.verdict
 
 
-def test_what_is_in_quarantine_is_said_though_s3_refuses_it(way: Way, proxy: FaultProxy) -> None:
+def test_what_is_in_quarantine_is_shown_though_s3_refuses_it(way: Way, proxy: FaultProxy) -> None:
     way.decided(Status.QUARANTINED, way.put("?"))
     refused(proxy)
     assert way.trace().verdict.startswith("it is in quarantine; fix the cause, then: tidegate redrive ")

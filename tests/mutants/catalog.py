@@ -368,7 +368,7 @@ MUTANTS = (
         "resources/inventory/differences.py",
         ' & ~F.col("newer")',
         "",
-        ("tests/spark/test_inventory.py::test_f21_an_inventory_shows_exactly_what_no_event_told",),
+        ("tests/spark/test_inventory.py::test_f21_an_inventory_shows_exactly_the_changes_without_an_event",),
     ),
     Mutant(
         "403 is taken for 404",
@@ -503,7 +503,7 @@ MUTANTS = (
         "resources/aws/s3.py",
         "            self._client.delete_object(Bucket=bucket, Key=key, IfMatch=_condition(version))\n",
         "            self._client.delete_object(Bucket=bucket, Key=key)\n",
-        ("tests/local/test_after_load.py::test_a10_a_file_that_is_overwritten_before_it_is_taken_away_stays",),
+        ("tests/local/test_after_load.py::test_a10_a_file_that_is_overwritten_before_its_removal_stays",),
     ),
     Mutant(
         "the same bytes with another etag are taken for other ones",
@@ -529,7 +529,7 @@ MUTANTS = (
         "assets/bronze/after_load.py",
         "            n = table.batches.require_current(n)\n",
         "            n = max(n, 0)\n",
-        ("tests/local/test_after_load.py::test_a_run_that_a_reset_overtook_takes_nothing_away",),
+        ("tests/local/test_after_load.py::test_a_run_that_a_reset_overtook_removes_nothing",),
     ),
     Mutant(
         "a reset goes on although files went since it counted",
@@ -537,7 +537,7 @@ MUTANTS = (
         "assets/operations/reset.py",
         "    known = set(plan.lost)\n",
         "    known = {one.key for one in committed}\n",
-        ("tests/spark/test_reset.py::test_a_run_that_takes_files_away_and_a_reset_lose_no_row_between_them",),
+        ("tests/spark/test_reset.py::test_a_run_that_removes_files_and_a_reset_lose_no_row_between_them",),
     ),
     Mutant(
         "a file that was moved after it was loaded is taken for removed",

@@ -18,7 +18,7 @@ MakeLake = Callable[..., TestLake]
 SALES = {"name": "sales", "prefix": "sales/in/", "format": "csv", "columns": {"id": "int"}}
 
 
-def test_moved_files_are_told_as_moved_and_one_that_is_overwritten_meanwhile_is_loaded_too(
+def test_moved_files_are_reported_as_moved_and_one_that_is_overwritten_meanwhile_is_loaded_too(
     tidegate_lake: MakeLake, kit: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = "s3://archive/sales/"

@@ -287,7 +287,7 @@ def test_what_is_no_whole_parquet_file_is_quarantined(scene: Scene, key: str) ->
     assert reason.startswith("truncated")
 
 
-def test_a_footer_that_kills_its_reader_is_quarantined_and_the_run_goes_on(scene: Scene) -> None:
+def test_a_footer_that_kills_its_reader_is_quarantined_and_the_run_continues(scene: Scene) -> None:
     status, reason = scene.fate["reg"]["deadly.parquet"]
     assert status == "quarantined"
     assert "corrupt" in reason
@@ -326,7 +326,7 @@ def test_csv_is_read_as_rfc_4180_says_in_any_order_of_columns(scene: Scene, kit:
     assert len(kit.bronze(scene.lake, "csv", "id")) == len(expected)
 
 
-def test_ragged_and_mistyped_csv_rows_are_set_apart_with_their_text(scene: Scene, kit: Any) -> None:
+def test_ragged_and_mistyped_csv_rows_are_quarantined_with_their_text(scene: Scene, kit: Any) -> None:
     assert scene.fate["csv"]["ragged.csv"][0] == "committed"
     apart = _quarantined_rows(scene, kit, "csv")
     assert sorted(raw for _, raw in apart["ragged.csv"]) == ["10", "11,x,y", "word,mistyped"]
@@ -334,7 +334,7 @@ def test_ragged_and_mistyped_csv_rows_are_set_apart_with_their_text(scene: Scene
     assert rows["csv/ragged.csv"] == (1, 3)
 
 
-def test_the_ledger_names_the_folder_that_holds_the_rows_set_apart(scene: Scene, kit: Any) -> None:
+def test_the_ledger_names_the_folder_of_the_quarantined_rows(scene: Scene, kit: Any) -> None:
     folders = {row["key"]: row["bad_rows_folder"] for row in kit.ledger(scene.lake, "csv")}
     for key in ("ragged.csv", "all_bad.csv"):
         assert re.search(r"rows? .*the table, such as: ", scene.fate["csv"][key][1])
@@ -343,7 +343,7 @@ def test_the_ledger_names_the_folder_that_holds_the_rows_set_apart(scene: Scene,
         assert len(texts) == {"ragged.csv": 3, "all_bad.csv": 1}[key]
 
 
-def test_rows_set_apart_by_a_reading_that_was_done_again_are_gone(scene: Scene, kit: Any) -> None:
+def test_quarantined_rows_of_a_reading_that_was_repeated_are_gone(scene: Scene, kit: Any) -> None:
     store = scene.lake.lake.store
     for table in ("csv", "json"):
         prefix = store.key("quarantine", "rows", scene.lake.key(table)) + "/"
@@ -373,7 +373,7 @@ def test_csv_files_that_do_not_fit_are_quarantined(scene: Scene, key: str, reaso
     assert reason in scene.fate["csv"][key][1]
 
 
-def test_json_lines_that_do_not_fit_are_set_apart_with_their_text(scene: Scene, kit: Any) -> None:
+def test_json_lines_that_do_not_fit_are_quarantined_with_their_text(scene: Scene, kit: Any) -> None:
     apart = {key: sorted(rows) for key, rows in _quarantined_rows(scene, kit, "json").items()}
     assert [raw for _, raw in apart["mistyped.json"]] == [
         '{"id": "one", "name": "mistyped"}',
@@ -387,14 +387,14 @@ def test_json_lines_that_do_not_fit_are_set_apart_with_their_text(scene: Scene, 
     assert not {"mistyped", "more"} & _names(scene, kit, "json")
 
 
-def test_json_lines_that_are_not_utf_8_are_set_apart_with_their_bytes(scene: Scene, kit: Any) -> None:
+def test_json_lines_that_are_not_utf_8_are_quarantined_with_their_bytes(scene: Scene, kit: Any) -> None:
     ((reason, raw),) = _quarantined_rows(scene, kit, "json")["latin.json"]
     assert reason.startswith("not UTF-8")
     assert base64.b64decode(raw).decode("latin-1") == _json(11, "M\u00fcller").rstrip()
     assert {"utf-8", "\ufffd is a character"} <= _names(scene, kit, "json")
 
 
-def test_a_line_of_two_json_objects_is_set_apart_not_cut_after_the_first(scene: Scene, kit: Any) -> None:
+def test_a_line_of_two_json_objects_is_quarantined_not_cut_after_the_first(scene: Scene, kit: Any) -> None:
     assert not {"second", "third"} & _names(scene, kit, "json")
     ((reason, _),) = _quarantined_rows(scene, kit, "json")["joined.json"]
     assert reason == "more than one JSON object in a line"

@@ -61,7 +61,7 @@ def test_a_right_lake_and_where_a_key_goes(
         assert what in line
 
 
-def test_columns_that_silver_names_and_bronze_has_not_are_told(
+def test_columns_that_silver_names_and_bronze_has_not_are_reported(
     tidegate_lake: Callable[..., TestLake],
     environment: Callable[[TestLake], None],
     kit: Any,
@@ -92,7 +92,7 @@ def test_columns_that_silver_names_and_bronze_has_not_are_told(
     assert "delete_when of `silver` is not a condition" in silver(delete_when="gone = 'yes'")
 
 
-def test_an_invalid_lake_is_told_line_by_line(
+def test_an_invalid_lake_is_reported_line_by_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, console: Console, said: Callable[[], str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

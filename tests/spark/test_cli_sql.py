@@ -96,7 +96,7 @@ def test_the_layers_and_their_past(
     assert folders == {"orders/": True, "a/": False}
 
 
-def test_a_dead_spark_server_is_said_at_once(
+def test_a_dead_spark_server_is_reported_at_once(
     tidegate_lake: Callable[..., TestLake],
     environment: Callable[[TestLake], None],
     monkeypatch: pytest.MonkeyPatch,

@@ -19,7 +19,7 @@ MakeLake = Callable[..., TestLake]
 NOON = datetime(2026, 1, 2, 12, 0, 0, 7)
 
 
-def test_times_without_a_zone_join_bronze_and_silver_and_open_a_table_that_began_anew(
+def test_times_without_a_zone_join_bronze_and_silver_and_open_a_table_that_started_over(
     tidegate_lake: MakeLake, kit: Any
 ) -> None:
     silver = {"keys": ["id"], "order": "id", "every": 60}

@@ -65,7 +65,7 @@ def differences(
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_f21_an_inventory_shows_exactly_what_no_event_told(
+def test_f21_an_inventory_shows_exactly_the_changes_without_an_event(
     format: Literal["CSV", "ORC", "Parquet"], tidegate_lake: MakeLake
 ) -> None:
     """Keys have odd names. Changes that the ledger recorded after the start of the inventory are not shown."""
@@ -111,7 +111,7 @@ def test_f21_an_inventory_shows_exactly_what_no_event_told(
     assert keys == sum(line.key.startswith("t/") and line.latest and not line.marker for line in lines) - 2
 
 
-def test_pages_fields_that_are_left_out_and_files_that_lie_there_still(tidegate_lake: MakeLake) -> None:
+def test_pages_fields_that_are_left_out_and_files_that_are_still_in_s3(tidegate_lake: MakeLake) -> None:
     lake, at = tidegate_lake([]), Destination()
     lines = [Line(f"t/{name}", 1, "e1") for name in "abcde"]
     at.deliver(lake, lines, versions=False, without=["ETag", "Size"])
@@ -151,9 +151,7 @@ def test_pages_fields_that_are_left_out_and_files_that_lie_there_still(tidegate_
         assert ([(difference.key, difference.kind) for difference in found], keys) == ([("t/a", "missing")], 0)
 
 
-def test_what_no_event_told_comes_in_by_the_inventory_and_what_is_newer_stays(
-    tidegate_lake: MakeLake, kit: Any
-) -> None:
+def test_what_had_no_event_comes_in_by_the_inventory_and_what_is_newer_stays(tidegate_lake: MakeLake, kit: Any) -> None:
     """The run is started by hand, so it compares the inventory."""
     at = Destination()
     lake = tidegate_lake(

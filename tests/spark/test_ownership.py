@@ -118,7 +118,7 @@ def test_a_dropped_table_stops_ingestion_with_the_remedy(tidegate_lake: MakeLake
     assert kit.bronze(lake, "orders") == [(1, 1), (2, 1)]
 
 
-def test_a_dropped_table_begins_anew_as_the_remedy_says(tidegate_lake: MakeLake, kit: Any) -> None:
+def test_a_dropped_table_starts_over_as_the_remedy_says(tidegate_lake: MakeLake, kit: Any) -> None:
     lake = tidegate_lake([ORDERS])
     _land(lake, kit, 1)
     store, key = lake.lake.store, lake.key("orders")

@@ -40,7 +40,7 @@ def _reset(lake: TestLake, table: str, **options: Any) -> Any:
 
 
 @pytest.mark.parametrize("kind", ["json", "parquet"])
-def test_a_wedged_table_begins_anew_and_a_reset_that_dies_is_finished_by_repeating_it(
+def test_a_wedged_table_starts_over_and_a_reset_that_dies_is_finished_by_repeating_it(
     kind: str, tidegate_lake: MakeLake, kit: Any
 ) -> None:
     lake = tidegate_lake([{"name": "orders", "prefix": "orders/", "format": kind, "silver": SILVER}])
@@ -117,7 +117,7 @@ def test_a_run_that_slept_through_a_reset_changes_nothing(asleep_at: str, tidega
     assert lake.lake.store.inbox.waiting() == []
 
 
-def test_a_run_that_takes_files_away_and_a_reset_lose_no_row_between_them(
+def test_a_run_that_removes_files_and_a_reset_lose_no_row_between_them(
     tidegate_lake: MakeLake, kit: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A run that has recorded its batch sleeps through a reset.
@@ -208,7 +208,7 @@ def test_a_wrong_birth_is_put_right_and_rows_that_would_not_come_back_are_asked_
     assert state.properties["delta.deletedFileRetentionDuration"] == "interval 3650 days"
 
 
-def test_quarantined_objects_are_looked_at_again_once_their_cause_is_mended(
+def test_quarantined_objects_are_read_again_once_their_cause_is_fixed(
     tidegate_lake: MakeLake,
     kit: Any,
     environment: Callable[[TestLake], None],

@@ -1,4 +1,4 @@
-"""Finds words and forms that docs/internals/style.md rules out: in pages, docstrings, comments and error texts."""
+"""Finds words and forms that docs/internals/style.md rules out: in pages, docstrings, comments, errors, test names."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def page_findings(text: str) -> list[Finding]:
 
 
 def python_findings(source: str) -> list[Finding]:
-    """What to change in a Python module: docstrings, comments, texts of errors and of options, names.
+    """What to change in a Python module: docstrings, comments, texts of errors and options, names of tests and limits.
 
     Raises:
         SyntaxError: `source` is no Python.
@@ -103,7 +103,7 @@ def python_findings(source: str) -> list[Finding]:
     for docstring in _docstrings(nodes):
         found += _docstring_form(docstring)
         found += _words(docstring)
-    for prose in [*_comments(source), *_shown_texts(nodes)]:
+    for prose in [*_comments(source), *_shown_texts(nodes), *_test_names(nodes)]:
         found += _words(prose)
     found += [
         Finding(node.lineno, f"{node.id}: a limit is named MAX_…")
@@ -188,6 +188,13 @@ def _shown_texts(nodes: list[ast.AST]) -> Iterator[Prose]:
             texts = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
             if texts:
                 yield Prose(value.lineno, "…".join(texts).replace("\n", " "))
+
+
+def _test_names(nodes: list[ast.AST]) -> Iterator[Prose]:
+    """Names of tests, which are sentences: they are cited in pages and printed when a test fails."""
+    for node in nodes:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
+            yield Prose(node.lineno, node.name.removeprefix("test_").replace("_", " "))
 
 
 _JAVA = re.compile(

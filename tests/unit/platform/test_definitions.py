@@ -137,7 +137,7 @@ def test_assets_carry_what_the_ui_shows(paper: Paper) -> None:
     assert "*/10 * * * *" in description
 
 
-def test_each_table_has_its_own_checks_beside_those_of_its_partition(paper: Paper) -> None:
+def test_each_table_has_its_own_checks_in_addition_to_those_of_its_partition(paper: Paper) -> None:
     graph = paper.definitions.resolve_asset_graph()
     checks = ["nothing_quarantined", "schema_unchanged", "write_once_keys"]
     for name in ("orders", "items", "plain"):

@@ -110,7 +110,7 @@ def test_every_seam_is_in_the_map_and_killed() -> None:
         )
 
 
-def test_mutants_name_tests_that_are_there_and_code_that_stands_once() -> None:
+def test_mutants_name_tests_that_are_there_and_code_that_occurs_once() -> None:
     assert len(MUTANTS) >= 15
     assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)
     for mutant in MUTANTS:

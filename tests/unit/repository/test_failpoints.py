@@ -49,7 +49,7 @@ def test_a_kill_happens_at_its_seam_and_leaves_the_marker(tmp_path: Path) -> Non
     assert marker.read_text() == str(process.pid)
 
 
-def test_a_stopped_process_goes_on_when_it_is_told_to(tmp_path: Path) -> None:
+def test_a_stopped_process_continues_on_request(tmp_path: Path) -> None:
     marker = tmp_path / "marker"
     process = start(f"first:stop:{marker}")
     try:

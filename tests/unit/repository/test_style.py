@@ -1,4 +1,4 @@
-"""The words and forms of docs/internals/style.md: in pages, docstrings, comments and error texts."""
+"""The words and forms of docs/internals/style.md: in pages, docstrings, comments, error texts and names of tests."""
 
 from __future__ import annotations
 
@@ -63,6 +63,8 @@ BAD_PYTHON = {
     'raise ValueError(f"mend {name}")\n': "mend",
     'x = Option(help="Begin anew.")\n': "anew",
     "_MOST_FILES = 3\n": "MAX_",
+    "def test_a_file_is_told_apart() -> None: ...\n": "told",
+    "class C:\n    async def test_it_begins_anew(self) -> None: ...\n": "anew",
 }
 GOOD_PYTHON = (
     'def f():\n    """Read `x`; the message says why.\n\n    Body; the rest.\n    """\n'.replace(
@@ -70,6 +72,7 @@ GOOD_PYTHON = (
     ),
     'x = "# beside anew told"\n',
     'told = "anew"\n',
+    "def told() -> None: ...\ndef test_tellurium() -> None: ...\n",
     "x = 1  # `told` is a field\n",
     'def f():\n    """Read.\n\n    An example::\n\n        {"op": "mend"}\n\n        told\n    """\n',
     'def f(x):\n    """Read.\n\n    Args:\n        x: a name, S3 or not.\n    """\n',

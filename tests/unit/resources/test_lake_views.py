@@ -44,7 +44,7 @@ class Server:
         return self.views.get(f"{schema}.{name}", (None, ""))[0]
 
 
-def test_they_are_made_once_and_anew_when_a_ledger_is_new() -> None:
+def test_they_are_made_once_and_again_when_a_ledger_is_new() -> None:
     server: Any = Server()
     orders, items = ("shop.orders", "orders"), ("shop.items", "items")
     name_lake_tables(server, ROOT, [orders])

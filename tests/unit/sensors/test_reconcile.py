@@ -121,7 +121,7 @@ KEYS = st.builds(lambda name, number: f"t/{name}{number}.csv", NAMES, st.integer
     st.integers(1, 7),
     st.sets(st.integers(1, 12)),
 )
-def test_f21_a_listing_finds_exactly_what_no_event_told_wherever_it_dies(
+def test_f21_a_listing_finds_exactly_the_changes_without_an_event_wherever_it_dies(
     present: dict[str, str], chance: random.Random, at_once: int, dies: set[int]
 ) -> None:
     """For some objects, the events of arrival, overwrite and removal are missing."""
@@ -215,7 +215,7 @@ def test_a_table_at_work_or_at_rest_waits_and_a_listing_that_failed_is_asked_for
         assert found.asked == {"a": now if wanted else 1000}, "who waits keeps its turn"
 
 
-def test_a_tick_asks_for_runs_that_list_and_go_on_where_one_died(config: LakeConfig, instance: Any) -> None:
+def test_a_tick_asks_for_runs_that_list_and_continue_where_one_died(config: LakeConfig, instance: Any) -> None:
     now = time.time()
     before = dict.fromkeys((ORDERS, ITEMS, PLAIN, "landing.found"), int(now) - 2 * DAY)
     found, asked = reconcile_requests(instance, config, before, now)

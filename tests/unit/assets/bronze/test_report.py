@@ -147,7 +147,7 @@ def test_a_changed_schema_is_shown_and_warned_of() -> None:
     assert changed.metadata("dagster/row_count")["schema_changes"].value == "- name string is new"
 
 
-def test_what_after_load_took_away_does_not_hide_what_the_load_could_not_take_in(
+def test_what_after_load_removed_does_not_hide_what_the_load_could_not_take_in(
     paper: Paper, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     moved = LedgerRow("orders/good.json", Status.MOVED)
@@ -214,7 +214,7 @@ def test_column_changes() -> None:
     assert column_changes(None, now) == column_changes(before, None) == column_changes(now, now) == []
 
 
-def test_rows_are_counted_by_the_table_only_where_the_batches_do_not_tell() -> None:
+def test_rows_are_counted_by_the_table_only_where_the_batches_have_no_count() -> None:
     def counted(before: PreviousReport, version: int, *batches: BatchResult) -> int:
         return row_count(before, batches, version, lambda: -1)
 

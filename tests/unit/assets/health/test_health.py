@@ -374,7 +374,7 @@ def table(key: str, lag: float = 0.0, files: int = 1) -> TableHealth:
     return TableHealth(key, spec.name if spec else key, files if lag else 0, 0, lag, 160)
 
 
-def test_pages_are_told_of_what_waits_and_checks_of_what_changed() -> None:
+def test_pages_show_what_waits_and_checks_report_what_changed() -> None:
     """Each tick has the lags of orders and of a discovered table. `pages_of_ticks` has what the pages show then."""
     cursor: str | None = None
     pages_of_ticks = []
@@ -421,7 +421,7 @@ def many(number: int, waiting: int, queues: int) -> tuple[LakeConfig, Health]:
     return config, Health(1e9, tables, tuple(QueueHealth(f"events-{n}", 5, 3, 0) for n in range(queues)))
 
 
-def test_each_page_and_queue_is_told_in_its_turn_and_all_of_them_once_they_are_empty() -> None:
+def test_each_page_and_queue_is_reported_in_its_turn_and_all_of_them_once_they_are_empty() -> None:
     config, health = many(120, 60, 40)
     empty = replace(health, tables=tuple(replace(state, files=0, lag=0.0) for state in health.tables))
     empty = replace(empty, queues=tuple(replace(state, waiting=0, in_flight=0) for state in health.queues))
@@ -462,7 +462,7 @@ def test_a_day_of_ten_thousand_tables_costs_dagster_s_storage_few_megabytes(
     assert ticks < 40_000_000
 
 
-def test_dead_letters_fail_a_check_and_queues_are_told_of_their_depth() -> None:
+def test_dead_letters_fail_a_check_and_the_depth_of_queues_is_reported() -> None:
     health = Health(0.0, queues=(QueueHealth("events", 5, 2, 1), QueueHealth("more", 0, 0)))
     events, _ = health_events(HealthReport(health), CONFIG, None)
     depths = [event for event in events if isinstance(event, dg.AssetObservation)]

@@ -60,9 +60,7 @@ def test_old_runs_are_forgotten_but_the_last_of_each_table(instance: dg.DagsterI
     assert forgotten(instance, RUN_DAYS + 1, paper) == DeletedHistory(0, 0, 0, left=False)
 
 
-def test_all_runs_of_the_code_location_are_the_lake_s_and_none_beside(
-    instance: dg.DagsterInstance, paper: Paper
-) -> None:
+def test_all_runs_of_the_code_location_are_the_lake_s_and_no_others(instance: dg.DagsterInstance, paper: Paper) -> None:
     own = [run(instance, "landing.a", "__ASSET_JOB", **{".dagster/repository": "lake"}) for _ in range(2)]
     run(instance, "landing.a", **{".dagster/repository": "another lake"})
     clock = iter([0.0, 0.0, 1e9])

@@ -108,7 +108,7 @@ def test_its_consumer_is_off_until_it_is_turned_on(
     assert [event.queue for event in entry.unrouted] == ["dead"]
 
 
-def test_the_measuring_tells_its_depth_and_for_how_long_without_receiving_from_it() -> None:
+def test_the_measurement_has_its_depth_and_for_how_long_without_receiving_from_it() -> None:
     """Each measurement has a line in `results`: the observations, and the results of the check."""
     cursor, results = None, []
     for minute, dead in enumerate([0, 3, 5, None, 5, 0, 0]):

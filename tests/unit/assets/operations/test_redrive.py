@@ -73,7 +73,7 @@ def lake() -> Any:
         (Choice(since=datetime(2026, 1, 1, tzinfo=UTC), until=datetime(2026, 1, 3, tzinfo=UTC)), True),
     ],
 )
-def test_what_is_meant(choice: Choice, meant: bool) -> None:
+def test_each_selection_finds_what_it_names(choice: Choice, meant: bool) -> None:
     assert choice.includes("orders/2026/a b.csv", "its name ends in .gz, but it is not gzip", NOON) == meant
 
 
@@ -143,7 +143,7 @@ def test_messages_leave_the_quarantine_after_they_were_sent(lake: Any, monkeypat
     assert len(list(lake.store.objects.under("lake", "root/quarantine/redriven/"))) == 2
 
 
-def test_a_message_that_sqs_does_not_take_stays_and_the_others_go_on(lake: Any) -> None:
+def test_a_message_that_sqs_does_not_take_stays_and_the_others_are_sent(lake: Any) -> None:
     """Also, only one body is in memory at a time."""
     log: list[str] = []
     for number in range(3):

@@ -82,7 +82,7 @@ def test_a_manifest_that_cannot_be_used_says_why_in_one_line(body: bytes, says: 
     assert "\n" not in str(error.value)
 
 
-def test_deliveries_are_told_from_what_lies_beside_them() -> None:
+def test_deliveries_are_recognized_by_their_names() -> None:
     there = ["2026-01-30T01-00Z", "data", "hive", "2026-01-31T01-00Z", "2026-01-31", "x2026-01-31T01-00Z"]
     assert deliveries(there) == ["2026-01-31T01-00Z", "2026-01-30T01-00Z"]
 
@@ -213,7 +213,7 @@ def test_f21_hints_of_an_inventory_are_written_once_wherever_it_dies(monkeypatch
     assert any("t/: 100 objects, 5 keys differ from the ledger (up to t/19.csv)" in line for line in lake.log), lake.log
 
 
-def test_an_inventory_of_another_folder_tells_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_inventory_of_another_folder_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     gone = [Difference(f"t/{number}.csv", "missing", None, None, None) for number in range(10)]
     lake = Lake(monkeypatch, gone, keys=0)
     with pytest.raises(InventoryError, match="has no object below s3://landing/t/, but the ledger knows 10"):
@@ -223,7 +223,7 @@ def test_an_inventory_of_another_folder_tells_nothing(monkeypatch: pytest.Monkey
     assert few.compare().differing == 9, "a table of few files may have lost them all: S3 is asked"
 
 
-def test_what_makes_an_inventory_tell_less_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_makes_an_inventory_less_complete_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     lake = Lake(monkeypatch, [])
     lake.compare()
     assert not any("WARNING" in line for line in lake.log)
@@ -234,7 +234,7 @@ def test_what_makes_an_inventory_tell_less_is_said(monkeypatch: pytest.MonkeyPat
     assert ["10 days old" in warnings[0], "no column ETag" in warnings[1], len(warnings)] == [True, True, 2]
 
 
-def test_loaded_files_that_lie_there_still_are_noted_for_after_load(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loaded_files_that_are_still_in_s3_are_noted_for_after_load(monkeypatch: pytest.MonkeyPatch) -> None:
     state = LastState(Status.COMMITTED, "e", 1)
     partly = LastState(Status.COMMITTED, "e", 1, bad_rows=2)
     left = [Difference("t/a.csv", "left", 1, "e", state), Difference("t/b.csv", "left", 1, "e", partly)]

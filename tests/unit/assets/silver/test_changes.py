@@ -92,7 +92,7 @@ def test_as_much_as_fits_and_one_at_least() -> None:
     assert within([], 5) == 0
 
 
-def test_a_run_tells_of_all_its_merges_together() -> None:
+def test_a_run_reports_all_its_merges_together() -> None:
     first = MergeResult(3, 10, 10, {"files": 1, "rows": 2, "bytes": 3, "oldest_event_age_seconds": 9}, "why", 1, 2, 3)
     second = MergeResult(4, 12, 2, {"files": 1, "rows": 1, "bytes": 1}, None, 1, 1, 0)
     volume = {"files": 2, "rows": 3, "bytes": 4, "oldest_event_age_seconds": 9}

@@ -17,7 +17,7 @@ from tidegate.platform.local.stack_file import StackLock, make_home
 LOCAL = "lake: {root: 's3://lake/lake'}\nqueues: [{url: '${TIDEGATE_QUEUE_URL}'}]\nbuckets: [landing]\n"
 
 
-def test_a_lake_yaml_that_needs_a_local_platform_is_told_that_none_runs(
+def test_with_a_lake_yaml_that_needs_a_local_platform_the_error_is_that_none_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The platform sets the missing variable, so the advice to set it by hand would be wrong."""
@@ -34,7 +34,7 @@ def test_a_lake_yaml_that_needs_a_local_platform_is_told_that_none_runs(
     assert said.getvalue().endswith("\n1 check failed: lake-yaml.valid\n")
 
 
-def test_a_platform_that_is_starting_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_platform_that_is_starting_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "lake.yaml").write_text(LOCAL)
     home = Path(".tidegate/local")
@@ -58,13 +58,15 @@ def test_a_platform_that_is_starting_is_told(tmp_path: Path, monkeypatch: pytest
         ("`nowhere`.`orders`", ["ledger.orders"], None),
     ],
 )
-def test_a_table_without_rows_is_told_where_its_files_are(missing: str, tables: list[str], advice: str | None) -> None:
+def test_the_error_of_a_table_without_rows_names_where_its_files_are(
+    missing: str, tables: list[str], advice: str | None
+) -> None:
     """The first query of a new user, while all files are in quarantine."""
     found = unbegun(f"[TABLE_OR_VIEW_NOT_FOUND] The table or view {missing} cannot be found.", tables)
     assert [line.startswith(advice or "") for line in found] == ([True] if advice else [])
 
 
-def test_a_home_that_cannot_be_made_is_told_in_a_line(tmp_path: Path) -> None:
+def test_a_home_that_cannot_be_made_is_reported_in_a_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(LocalStackError, match="file/home cannot be created: Not a directory; choose another folder"):
         make_home(tmp_path / "file" / "home")

@@ -52,6 +52,6 @@ def test_what_people_write_stays(text: str) -> None:
     assert one_line(text) == visible(text) == text
 
 
-def test_line_ends_stay_where_lines_are_meant() -> None:
+def test_line_ends_stay_where_a_text_has_lines() -> None:
     assert visible("a\nb\r\tc\u2028") == "a\nb\\r\\tc\\u2028"
     assert one_line("a\nb\ud800") == "a\\nb\\ud800"

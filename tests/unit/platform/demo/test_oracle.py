@@ -194,7 +194,7 @@ def test_loaded_tables_keep_every_content_once(tmp_path: Path) -> None:
     assert [operation["replay"] for operation in does.write()] == [False, True, False, True, False]
 
 
-def test_a_file_without_one_good_row_waits_until_it_is_mended(tmp_path: Path) -> None:
+def test_a_file_without_one_good_row_waits_until_it_is_fixed(tmp_path: Path) -> None:
     columns = ("tailnum", "year", "type", "manufacturer", "model", "engines", "seats", "speed", "engine")
     header = ",".join(f'"{name}"' for name in ("", *columns)).encode() + b"\n"
     does = Operations(tmp_path)
@@ -213,7 +213,7 @@ def test_a_file_without_one_good_row_waits_until_it_is_mended(tmp_path: Path) ->
     assert expected["events_sent"] == 3, "a mend is no event"
 
 
-def test_a_mend_of_what_is_not_wrong_is_refused(tmp_path: Path) -> None:
+def test_a_fix_of_what_is_not_wrong_is_refused(tmp_path: Path) -> None:
     does = Operations(tmp_path)
     does.put("airlines/1.csv", b"carrier,name\nNA,Skyways\n", "export")
     does.wave = 2

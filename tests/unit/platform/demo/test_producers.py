@@ -221,13 +221,13 @@ def test_r_quotes_text_alone_and_names_no_row_names(folder: Path) -> None:
     assert ",NA," not in (folder / "files/wave-1/fleet/complete.csv").read_text()
 
 
-def test_what_was_never_put_cannot_be_mended(tmp_path: Path) -> None:
+def test_what_was_never_put_cannot_be_fixed(tmp_path: Path) -> None:
     does = Operations(tmp_path)
     with pytest.raises(ValueError, match="does not exist"):
         does.mend("fleet/a.csv", ["NA"], "mended")
 
 
-def test_the_lake_file_takes_the_mend(operations: list[Operation], tmp_path: Path) -> None:
+def test_the_lake_file_takes_the_fix(operations: list[Operation], tmp_path: Path) -> None:
     """A line of the demo's copy of lake.yaml is commented out. The file is in quarantine until that line is active."""
     (operation,) = (operation for operation in operations if operation["op"] == "mend")
     own = lake_file_of(tmp_path / "home")
@@ -271,7 +271,7 @@ def test_the_producers_know_nothing_of_tidegate() -> None:
         assert ours <= own, f"{name} imports {ours - own}"
 
 
-def test_the_oracle_stands_alone() -> None:
+def test_the_oracle_imports_nothing_of_tidegate() -> None:
     assert not {module for module in imports("oracle") if module.startswith((".", "tidegate"))}
 
 

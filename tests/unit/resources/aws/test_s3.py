@@ -87,7 +87,7 @@ def test_without_the_key_of_kms_the_object_is_seen_without_its_checksum(
     ],
     ids=["of the one part that was asked for", "of an object that was asked for wholly"],
 )
-def test_a_look_at_the_end_takes_no_part_s_checksum_for_the_object_s(
+def test_a_read_of_the_end_takes_no_part_s_checksum_for_the_object_s(
     answer: dict[str, Any], checksum: str | None, s3: tuple[ObjectStore, Stubber]
 ) -> None:
     store, stub = s3

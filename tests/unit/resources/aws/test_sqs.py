@@ -107,7 +107,7 @@ def test_what_came_in_before_an_error_is_given_out() -> None:
         next(chunks)
 
 
-def test_one_receive_waits_for_a_message_and_tells_of_an_idle_queue() -> None:
+def test_one_receive_waits_for_a_message_and_reports_an_idle_queue() -> None:
     idle = Sqs()
     assert drained(idle, seconds=30, messages=1000, threads=4, patience=4) == []
     assert [call["WaitTimeSeconds"] for _, call in idle.calls] == [4]
@@ -247,7 +247,7 @@ class Impatient(Sqs):
         return {}
 
 
-def test_f15_what_is_worked_on_is_hidden_anew_until_it_is_done() -> None:
+def test_f15_what_is_worked_on_is_hidden_again_until_it_is_done() -> None:
     client = Impatient("a", "b")
     chunks = queue(client).drain(seconds=5, messages=10, threads=1, hold=60)
     assert len(next(chunks)) == 2

@@ -90,7 +90,7 @@ def test_a_dead_server_is_named_without_the_token() -> None:
 
 
 @pytest.mark.parametrize("environ", [{REMOTE: f"sc://spark:443/;token={QUOTED}"}, {TOKEN: SECRET}])
-def test_dagster_is_told_the_variables_and_not_their_values(
+def test_dagster_gets_the_variables_and_not_their_values(
     environ: dict[str, str], paper: Paper, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What the UI gets of the resources of a code location, and what a run gets of them."""

@@ -133,7 +133,7 @@ def test_a_queue_that_hangs_keeps_nobody_from_being_served() -> None:
     assert (hints, found.failures) == ({"well": 40}, {})
 
 
-def test_a_tick_goes_on_without_a_queue_that_does_not_end_and_then_asks_it_apart(
+def test_a_tick_continues_without_a_queue_that_does_not_end_and_then_asks_it_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     waits, order, over = SideBySide.wait, QueueOrder(), threading.Event()

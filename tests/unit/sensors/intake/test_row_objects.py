@@ -97,7 +97,7 @@ def test_a_message_without_a_time_is_no_row() -> None:
             row_of("{}", RowOrigin("m", sent_at))
 
 
-def test_a_publication_of_sns_is_told_by_what_sns_says_of_it() -> None:
+def test_a_publication_of_sns_is_recognized_by_the_members_that_sns_adds() -> None:
     envelope = {"Type": "Notification", "TopicArn": "arn:aws:sns:eu-west-1:1:t", "MessageId": "n1",
                 "Timestamp": "2023-11-14T22:13:20.500Z", "Message": '{"price": 1.10}'}  # fmt: skip
     # SNS may deliver it twice, as two messages of SQS at two times.
@@ -238,7 +238,7 @@ def test_messages_are_deleted_after_their_rows_are_kept(tmp_path: Path, dies: st
     assert dies == ["object", "hints", "copy", "log"][len(done)]
 
 
-def test_a_table_of_a_row_queue_lies_below_the_lake_root(tmp_path: Path) -> None:
+def test_a_table_of_a_row_queue_is_below_the_lake_root(tmp_path: Path) -> None:
     lake = config(tmp_path, CLICKS + "  - {name: files, prefix: s3://landing/files/}\n")
     clicks, _ = lake.tables
     assert (clicks.prefix, clicks.registers) == ("s3://my-lake/lake/rows/clicks/", False)

@@ -360,7 +360,7 @@ NESTED = "[" * 128_000 + "]" * 128_000
           for value in (None, 1, [], {}, "x", [[]])),
     ],
 )  # fmt: skip
-def test_f18_poison_is_set_apart_with_a_reason_and_holds_nobody_back(odd: str) -> None:
+def test_f18_poison_is_quarantined_with_a_reason_and_holds_nobody_back(odd: str) -> None:
     objects, taken = tick_of(odd)
     (event,) = taken.unrouted
     assert (event.outcome, taken.counters) == ("malformed", {"malformed": 1})
@@ -394,7 +394,7 @@ def test_f18_a_body_of_fifty_thousand_bad_records_is_kept_once() -> None:
     assert json.loads(kept)["reason"].startswith("50000 of its 50001 records are no events, the first for: ")
 
 
-def test_f18_a_message_that_the_code_stumbles_over_is_set_apart_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_f18_a_message_that_the_code_stumbles_over_is_quarantined_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = message_routing.parse_body
 
     def stumbling(text: str, message_id: str) -> Any:

@@ -25,7 +25,7 @@ def candidate(key: str) -> Candidate:
     ("code", "status", "kind"),
     [("AccessDenied", 403, NotWritable), ("ExpiredToken", 403, StoreError), ("InternalError", 500, StoreError)],
 )
-def test_an_upload_that_is_not_allowed_is_told_from_every_other_failure(
+def test_an_upload_that_is_not_allowed_is_distinct_from_every_other_failure(
     code: str, status: int, kind: type[StoreError], tmp_path: Path
 ) -> None:
     client = boto3.client(

@@ -322,7 +322,7 @@ def test_a_filter_that_hides_completion_signals_fails(completion: str, suffixes:
     )
 
 
-def test_what_a_suffix_filter_leaves_is_said() -> None:
+def test_what_a_suffix_filter_leaves_out_is_reported() -> None:
     client = Client(**notified({**DIRECT, **filtered("", ".parquet")}))
     found = {finding.what: finding.detail for finding in check_bucket(client, "landing", [], [QUEUE])}  # type: ignore[arg-type]
     assert found["bucket landing: notification"] == "created and removed objects that end in .parquet, to the queue"
@@ -332,7 +332,7 @@ def test_what_a_suffix_filter_leaves_is_said() -> None:
     ("table", "ok"),
     [({"format": "parquet"}, False), ({}, False), ({"mode": "load"}, True), ({"format": "json"}, True), (None, True)],
 )
-def test_what_a_lifecycle_rule_takes_away_has_to_be_told_where_files_may_be_registered(
+def test_what_a_lifecycle_rule_removes_must_have_an_event_where_files_may_be_registered(
     table: dict[str, Any] | None, ok: bool
 ) -> None:
     """S3 reports it by separate events: without them a registered table still names files that are gone."""

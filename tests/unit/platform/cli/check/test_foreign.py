@@ -46,7 +46,9 @@ def store(objects: dict[str, bytes], *, registered: bool | None = None) -> Any:
         ({f"t/_delta_log/{7:020d}.json": commit()}, None, False),
     ],
 )
-def test_a_log_that_is_not_this_lake_s_is_said(objects: dict[str, bytes], registered: bool | None, ok: bool) -> None:
+def test_a_log_that_is_not_this_lake_s_is_reported(
+    objects: dict[str, bytes], registered: bool | None, ok: bool
+) -> None:
     found = check_foreign(store(objects, registered=registered), "landing", ["s/", "t/"])
     assert found.ok is ok
     assert ok or found.detail.startswith("s3://landing/t/ contains a Delta table of another owner")

@@ -59,7 +59,7 @@ def test_of_many_tables_an_error_names_those_that_may_be_meant() -> None:
     assert near("something else", many).endswith("bronze.landing__t11, …")
 
 
-def test_a_table_of_lake_yaml_that_nothing_has_come_to_is_told_so() -> None:
+def test_a_table_of_lake_yaml_that_nothing_has_come_to_is_reported() -> None:
     assert unbegun(NOT_FOUND, [], ["order"])[0].startswith("no run of the table order has ended yet: `tidegate trace")
     assert unbegun(NOT_FOUND, [], ["other"]) == []
     (hint,) = unbegun(NOT_FOUND, ["ledger.order"], ["order"])

@@ -12,7 +12,7 @@ from tidegate.platform.cli.commands.failed_run import check_runs, failed_run, la
 TABLE = "landing.orders"
 
 
-def test_the_last_run_of_the_table_is_told_if_it_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_last_run_of_the_table_is_reported_if_it_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DAGSTER_HOME", raising=False)
     assert failed_run(None, TABLE) is None
     assert failed_run(tmp_path, TABLE) is None
@@ -46,7 +46,7 @@ def test_the_last_run_of_the_table_is_told_if_it_failed(tmp_path: Path, monkeypa
     assert failed_run(None, TABLE) is None
 
 
-def test_every_table_whose_last_run_failed_is_told_with_its_own_error(tmp_path: Path) -> None:
+def test_every_table_whose_last_run_failed_is_reported_with_its_own_error(tmp_path: Path) -> None:
     """Own runs, shared runs and silver merges, as the jobs of these names leave them."""
     (tmp_path / "dagster").mkdir()
     broken: dict[str, str] = {}
@@ -111,7 +111,7 @@ def test_every_table_whose_last_run_failed_is_told_with_its_own_error(tmp_path: 
     assert [finding.detail for finding in check_runs(tmp_path, [TABLE], [])] == ["none failed"]
 
 
-def test_where_dagster_is_not_at_hand_nothing_is_said_to_be_right(
+def test_where_dagster_is_not_at_hand_nothing_is_reported_as_right(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("DAGSTER_HOME", raising=False)

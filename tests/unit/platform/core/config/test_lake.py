@@ -642,7 +642,7 @@ def test_the_file_itself(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_queues_are_told_apart_by_their_names(tmp_path: Path, queues: str, problem: str) -> None:
+def test_each_queue_has_a_name_of_its_own(tmp_path: Path, queues: str, problem: str) -> None:
     (found,) = problems(tmp_path, SMALL.replace("[{name: events}]", queues))
     assert found.startswith(f"lake.yaml:2: {problem}")
 

@@ -254,7 +254,7 @@ def test_a_folder_stands_for_a_bucket(tmp_path: Path) -> None:
         ("name,.5,-3e4,true,7", "('.5', '-3e4', 'true')"),
     ],
 )
-def test_a_first_row_that_looks_like_values_is_told(header: str, values: str) -> None:
+def test_a_first_row_that_looks_like_values_is_reported(header: str, values: str) -> None:
     assert f"its first row looks like values and not like names {values}" in (header_doubt(header.split(",")) or "")
     assert any("its first row looks like values" in problem for problem in _csv(f"{header}\n{header}\n").problems)
 
@@ -264,7 +264,7 @@ def test_names_are_no_values(header: str) -> None:
     assert header_doubt(header.split(",")) is None
 
 
-def test_a_column_that_is_text_for_few_of_its_cells_is_told() -> None:
+def test_a_column_that_is_text_for_few_of_its_cells_is_reported() -> None:
     some = [str(n) for n in range(20)]
     (doubt,) = text_doubts({"price": [*some, "ten"], "name": ["a"] * 20, "code": [*some, *"abcdefgh"]}, ())
     assert doubt.startswith("column price is text, though 20 of its first 21 cells are bigint, and 'ten' is not: ")

@@ -157,7 +157,7 @@ def test_files_that_do_not_fit_a_strict_table(text: str, reason: str) -> None:
         ("struct<x:string>", "struct<x:int>", "; write the column as string or under another name, or"),
     ],
 )
-def test_a_type_that_does_not_fit_is_told_with_a_remedy(table: str, given: str, remedy: str) -> None:
+def test_a_type_that_does_not_fit_is_reported_with_a_remedy(table: str, given: str, remedy: str) -> None:
     with pytest.raises(Misfit) as refused:
         born(f"a {table}").taking(fields(f"a {given}"), "evolve")
     assert remedy in str(refused.value)
@@ -188,7 +188,7 @@ def test_new_columns_are_added_before_those_of_the_path_at_every_depth() -> None
     assert list(wider.missing(wider.fields)) == []
 
 
-def test_columns_in_another_type_are_told_at_every_depth() -> None:
+def test_columns_in_another_type_are_reported_at_every_depth() -> None:
     schema = born("a bigint, s struct<x:bigint,y:int>, l array<struct<x:bigint>>, m map<string,int>, b int")
     given = fields("A string, s struct<X:int,new:int>, l array<bigint>, m map<string,bigint>, n int, b int")
     assert [(name, known.sql(), wanted.sql()) for name, known, wanted in schema.retyped(given)] == [

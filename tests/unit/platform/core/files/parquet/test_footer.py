@@ -244,14 +244,14 @@ INSTANTS = st.datetimes(datetime(1900, 1, 1), datetime(9989, 12, 31), timezones=
 
 
 @given(st.lists(INSTANTS, min_size=1, max_size=5))
-def test_no_instant_lies_outside_its_file_s_bounds(values: list[datetime]) -> None:
+def test_no_instant_is_outside_its_file_s_bounds(values: list[datetime]) -> None:
     found = column(values, pa.timestamp("us", "UTC"), row_group_size=2)
     low, high = (datetime.fromisoformat(bound["c"]) for bound in (found.minimum, found.maximum))
     assert all(low <= value <= high for value in values)
 
 
 @given(st.lists(st.none() | st.text(st.characters(exclude_categories=["Cs"]), max_size=40), min_size=1, max_size=6))
-def test_no_string_lies_outside_its_file_s_bounds(values: list[str | None]) -> None:
+def test_no_string_is_outside_its_file_s_bounds(values: list[str | None]) -> None:
     found = column(values, pa.string(), row_group_size=2)
     known = [value.encode() for value in values if value is not None]
     if "c" in found.minimum:
