@@ -8,7 +8,7 @@ from pyspark.errors import PySparkException
 
 from tidegate.assets.maintenance.compaction import passes
 from tidegate.assets.silver.pending import PendingMerge
-from tidegate.platform.core.schema.column_types import Field, Type
+from tidegate.platform.core.schema.column_types import Field, Type, grows
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS, needs_mapping
 from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import BY_NAME, columns_sql
@@ -56,6 +56,8 @@ def silver_rules(work: PendingMerge, type_of: Callable[[Sequence[str]], Sequence
     rules = merge_rules(work.spec, columns, type_of)
     _check_recorded(work, rules)
     for name, ours_now, theirs in work.silver.schema.retyped(rules.columns):
+        if work.table.spec.widen and grows(ours_now, theirs) and "[]" not in name:
+            continue
         raise ValueError(
             f"{silver}: column {name} is {ours_now.sql()}, and {theirs.sql()} in bronze: bronze was reset since, or "
             "somebody changed the type in silver. Values would change on their way: give the table another `name` in "
@@ -101,10 +103,11 @@ def create_table(lake: Lake, work: PendingMerge, rules: MergeRules) -> None:
 
 
 def widen_table(lake: Lake, work: PendingMerge, columns: Sequence[Field]) -> bool:
-    """Add the columns that only bronze has. Returns whether there were any."""
-    if not any(work.silver.schema.missing(columns)):
+    """Add the columns that only bronze has, and the wider types of bronze. Returns whether there were any."""
+    wider = work.silver.schema.widened_to(columns).adding(columns)
+    if wider == work.silver.schema:
         return False
-    lake.delta.add_columns(work.location, work.silver.schema.adding(columns))
+    lake.delta.add_columns(work.location, wider)
     return True
 
 

@@ -167,7 +167,7 @@ class Delta:
         return None if row["refusal"] is None else str(row["refusal"])
 
     def add_columns(self, location: str, schema: TableSchema) -> None:
-        """Add the missing columns and nested fields to a table in one commit. No effect if it has them all.
+        """Add missing columns and nested fields, and wider types, to a table in one commit. No effect if it has all.
 
         Args:
             location: `s3a://` URI of a table that exists.
@@ -177,7 +177,7 @@ class Delta:
             PySparkException: Delta refuses the columns.
         """
         # In a table that maps its columns already, Delta chooses the names of new columns in the files.
-        columns = _arguments(schema, {}) if schema.mapped else _columns(schema)
+        columns = _arguments(schema, schema.growth) if schema.mapped else _columns(schema)
         self._procedures.call_one("add_columns", table=location, **columns)
 
     def infer_csv(self, files: Mapping[str, Any]) -> list[str]:

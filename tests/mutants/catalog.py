@@ -406,6 +406,26 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "a column becomes narrower again with a file that was not changed",
+        10,
+        "platform/core/schema/table_schema.py",
+        'if known == given or (holds(given, known) and "[]" not in path):',
+        "if known == given:",
+        (
+            "tests/unit/platform/core/schema/test_table_schema.py::test_a_column_becomes_wider_without_loss_and_never_narrower",
+        ),
+    ),
+    Mutant(
+        "a column becomes wider without the feature that readers need",
+        10,
+        "platform/core/schema/table_schema.py",
+        "widened = self.widened or (self.born and any(self.retyped(found)))",
+        "widened = self.widened",
+        (
+            "tests/unit/platform/core/schema/test_table_schema.py::test_a_column_becomes_wider_without_loss_and_never_narrower",
+        ),
+    ),
+    Mutant(
         "what no column takes is not rescued",
         10,
         _LOAD,

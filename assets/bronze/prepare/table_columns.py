@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from tidegate.assets.bronze.prepare.load.spark_errors import columns_refused
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
@@ -26,7 +27,7 @@ def present_schema(table: Table, work: BatchDraft) -> TableSchema | None:
         return None
     schema = table.delta.table_state(work.birth.location).schema
     # A table that was reset has no columns until its first file.
-    return schema if schema.fields else None
+    return replace(schema, grows=table.spec.widen) if schema.fields else None
 
 
 def unborn_schema(table: Table, candidates: Iterable[Candidate]) -> TableSchema:
@@ -49,7 +50,7 @@ def unborn_schema(table: Table, candidates: Iterable[Candidate]) -> TableSchema:
             f"the folders of {table.key.uri} have values of {clash[0]}, which is a column of `schema: "
             f"{table.spec.policy}`: use another name for the folders, or remove `schema`"
         )
-    return TableSchema.unborn({**ours, **table.spec.columns, **objects}, paths)
+    return replace(TableSchema.unborn({**ours, **table.spec.columns, **objects}, paths), grows=table.spec.widen)
 
 
 def rescued_column(table: Table) -> str | None:

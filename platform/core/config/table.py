@@ -68,6 +68,9 @@ class TableSpec(TableDefaults):
     """Spark SQL types of columns, instead of the inferred ones, at the table's birth."""
     partition_columns: dict[Text, SimpleType] = Field(default_factory=dict)
     """Spark SQL types of the `k=v` folders, all of them or none; string each where none is given."""
+    widen: bool = False
+    """Whether a file with a wider type makes the column wider, such as `int` to `bigint`. Few other readers read such a
+    table."""
     csv: CsvOptions = CsvOptions()
     """How the table's CSV files differ from RFC 4180."""
     inventory: Folder | None = None
@@ -114,6 +117,16 @@ class TableSpec(TableDefaults):
         if clash and info.data.get("policy") == "rescue":
             raise ValueError(f"{clash[0]} is the column that `schema: rescue` adds; remove it here")
         return columns
+
+    @field_validator("widen")
+    @classmethod
+    def _declares_types(cls, widen: bool, info: ValidationInfo) -> bool:
+        if widen and (info.data.get("row_queue") or info.data.get("format") in ("csv", "json")):
+            raise ValueError(
+                "only files that declare the types of their columns (Parquet, ORC, Avro) make columns wider; name the "
+                "wide types of CSV and JSON under `columns`"
+            )
+        return widen
 
     @field_validator("format", "mode", "csv", "partition_columns")
     @classmethod

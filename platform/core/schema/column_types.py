@@ -162,6 +162,11 @@ def widens(narrow: Type, wide: Type) -> bool:
     return isinstance(narrow, Simple) and isinstance(wide, Simple) and wide.name in _WIDENS.get(narrow.name, ())
 
 
+def grows(narrow: Type, wide: Type) -> bool:
+    """Whether a column of one type can become one of the other, without loss and without a rewrite of its files."""
+    return widens(narrow, wide) or (narrow, wide) == (Simple("date"), Simple("timestamp_ntz"))
+
+
 def inner_fields(kind: Type) -> Iterator[Field]:
     """The fields of the structs in a type, at every depth."""
     match kind:

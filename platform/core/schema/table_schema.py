@@ -15,6 +15,7 @@ from tidegate.platform.core.schema.column_types import (
     Struct,
     Type,
     field_from_json,
+    grows,
     inner_fields,
     levels,
     quoted,
@@ -36,6 +37,9 @@ VARIANT = Simple("variant")
 #: Delta's property of a table that maps its columns by name.
 BY_NAME = {"delta.columnMapping.mode": "name"}
 
+#: Delta's property of a table whose columns may have become wider than in its older files.
+WIDENED = {"delta.enableTypeWidening": "true"}
+
 
 @dataclass(frozen=True)
 class TableSchema:
@@ -46,12 +50,16 @@ class TableSchema:
         partitions: names of the columns whose values come from the path, as `fields` spells them.
         fixed: lower-case names of columns whose type is configured.
         born: whether the table exists. Before, a wider type of a later file of the first batch is accepted.
+        grows: whether a wider type is accepted afterwards, too (`widen` in lake.yaml).
+        widened: whether the schema has a wider type than the table that exists.
     """
 
     fields: tuple[Field, ...] = ()
     partitions: tuple[str, ...] = ()
     fixed: frozenset[str] = frozenset()
     born: bool = True
+    grows: bool = False
+    widened: bool = False
 
     @classmethod
     def from_spark(cls, body: Mapping[str, Any], partitions: Sequence[str]) -> TableSchema:
@@ -148,7 +156,8 @@ class TableSchema:
                 kind = self._merged(known.type, field.type, field.name, policy, fixed=name in self.fixed)
                 columns[name] = replace(known, type=kind)
         found = (*columns.values(), *self.partition_fields)
-        return self if found == self.fields else replace(self, fields=found)
+        widened = self.widened or (self.born and any(self.retyped(found)))
+        return self if found == self.fields else replace(self, fields=found, widened=widened)
 
     def adding(self, fields: Iterable[Field]) -> TableSchema:
         """The schema with the missing fields added, nested ones too. Fields that it has keep their type.
@@ -168,6 +177,14 @@ class TableSchema:
         found = (*columns.values(), *self.partition_fields)
         return self if found == self.fields else replace(self, fields=found)
 
+    def widened_to(self, fields: Iterable[Field]) -> TableSchema:
+        """The schema with the types of these fields, at every depth. Fields that it lacks are left out.
+
+        Each type must be one that the column can become.
+        """
+        wider = _typed(self.fields, fields)
+        return self if wider == self.fields else replace(self, fields=wider, widened=True)
+
     def without(self, names: Collection[str]) -> TableSchema:
         """The schema without some columns."""
         return replace(self, fields=tuple(field for field in self.fields if field.name not in names))
@@ -185,9 +202,14 @@ class TableSchema:
         column's own, so that the producer's files can be registered as they are.
         """
         if not self.mapped and not needs_mapping(self.fields):
-            return TableSchema(self.fields, self.partitions), {}
+            return TableSchema(self.fields, self.partitions), self.growth
         ids = _Ids(max((inner.id or 0 for inner in self._all()), default=0))
-        return TableSchema(tuple(ids.given(field) for field in self.fields), self.partitions), BY_NAME
+        return TableSchema(tuple(ids.given(field) for field in self.fields), self.partitions), BY_NAME | self.growth
+
+    @property
+    def growth(self) -> dict[str, str]:
+        """The property that Delta needs for the wider types of the schema, if it has any."""
+        return WIDENED if self.widened else {}
 
     def to_spark(self) -> dict[str, Any]:
         """Spark's schema JSON, parsed."""
@@ -210,9 +232,10 @@ class TableSchema:
             case Map(), Map():
                 key = self._merged(known.key, given.key, f"{path} (key)", "strict", fixed=fixed)
                 return Map(key, self._merged(known.value, given.value, f"{path}[]", policy, fixed=fixed))
-        if known == given or (widens(given, known) and "[]" not in path):
+        holds = grows if self.grows else widens
+        if known == given or (holds(given, known) and "[]" not in path):
             return known
-        if widens(known, given) and not self.born and not fixed and "[]" not in path:
+        if holds(known, given) and (self.grows or not self.born) and not fixed and "[]" not in path:
             return given
         raise Misfit(f"column {path} is {given.sql()}, but the table's is {known.sql()}; {_remedy(known, given)}")
 
@@ -247,7 +270,10 @@ def _remedy(known: Type, given: Type) -> str:
         case Simple("timestamp_ntz"), Simple("timestamp"):
             return f"write its times without a time zone, {declared}"
     if widens(known, given):
-        return f"a table's columns do not become wider by themselves: write {known.sql()}, {declared}"
+        return (
+            "a table's columns become wider only with `widen: true` in lake.yaml, and none in an array or a map: write "
+            f"{known.sql()}, {declared}"
+        )
     return f"write the column as {known.sql()} or under another name, {declared}"
 
 
@@ -309,6 +335,26 @@ def _retyped_inside(known: Type, wanted: Type, name: str) -> Iterator[tuple[str,
             yield from _retyped_inside(value, other, f"{name}[]")
         case _ if known.sql() != wanted.sql():
             yield name, known, wanted
+
+
+def _typed(known: Iterable[Field], wanted: Iterable[Field]) -> tuple[Field, ...]:
+    """The fields, with the types of the wanted fields of their names."""
+    types = {field.name.lower(): field.type for field in wanted}
+    return tuple(
+        replace(field, type=_typed_inside(field.type, types.get(field.name.lower(), field.type))) for field in known
+    )
+
+
+def _typed_inside(known: Type, wanted: Type) -> Type:
+    match known, wanted:
+        case Struct(fields), Struct(others):
+            return Struct(_typed(fields, others))
+        case Array(element), Array(other):
+            return Array(_typed_inside(element, other))
+        case Map(key, value), Map(other_key, other):
+            return Map(_typed_inside(key, other_key), _typed_inside(value, other))
+        case _:
+            return wanted
 
 
 class _Ids:

@@ -326,6 +326,16 @@ def test_rescue_is_for_rows_of_text(tmp_path: Path, fields: str, expected: str) 
     assert load(tmp_path, SMALL + TABLE + plain).tables[0].columns == {"_rescued_data": "string"}
 
 
+@pytest.mark.parametrize("format", ["csv", "json"])
+def test_only_files_that_declare_types_make_columns_wider(tmp_path: Path, format: str) -> None:
+    (problem,) = problems(tmp_path, SMALL + TABLE + f"    format: {format}\n    widen: true\n")
+    assert problem.startswith("lake.yaml:8: tables[0].widen: only files that declare the types"), problem
+    rows = SMALL + "tables:\n  - name: clicks\n    row_queue: {name: clicks}\n    widen: true\n"
+    assert "tables[0].widen: only files that declare" in problems(tmp_path, rows)[0]
+    assert load(tmp_path, SMALL + TABLE + "    widen: true\n").tables[0].widen
+    assert not load(tmp_path, SMALL + TABLE + f"    format: {format}\n    widen: false\n").tables[0].widen
+
+
 def test_csv_options(tmp_path: Path) -> None:
     written = (
         "{delimiter: ';', encoding: windows-1252, decimal: ',', nulls: [NA], header: false, comment: '#', skip: 2}"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,13 +17,14 @@ from tidegate.platform.core.schema.column_types import (
     Simple,
     Struct,
     field_from_json,
+    grows,
     widens,
 )
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import MAX_FIELDS, SOURCE_COLUMNS, check_names, needs_mapping, usable
 from tidegate.platform.core.schema.partitions import check_partition
 from tidegate.platform.core.schema.sql_types import any_type, simple_type
-from tidegate.platform.core.schema.table_schema import BY_NAME, TableSchema
+from tidegate.platform.core.schema.table_schema import BY_NAME, WIDENED, TableSchema
 
 
 def fields(text: str) -> tuple[Field, ...]:
@@ -152,7 +155,11 @@ def test_files_that_do_not_fit_a_strict_table(text: str, reason: str) -> None:
     [
         ("timestamp", "timestamp_ntz", "as pandas and Polars write them by default: write them with one"),
         ("timestamp_ntz", "timestamp", "; write its times without a time zone, or, for a type that takes both, say it"),
-        ("int", "bigint", "; a table's columns do not become wider by themselves: write int, or, for a type that"),
+        (
+            "int",
+            "bigint",
+            "; a table's columns become wider only with `widen: true` in lake.yaml, and none in an",
+        ),
         ("bigint", "double", "; write the column as bigint or under another name, or, for a type that takes both,"),
         ("struct<x:string>", "struct<x:int>", "; write the column as string or under another name, or"),
     ],
@@ -162,6 +169,70 @@ def test_a_type_that_does_not_fit_is_reported_with_a_remedy(table: str, given: s
         born(f"a {table}").taking(fields(f"a {given}"), "evolve")
     assert remedy in str(refused.value)
     assert "start the table over (tidegate reset)" in str(refused.value)
+
+
+SIMPLE = ["tinyint", "smallint", "int", "bigint", "float", "double", "date", "timestamp_ntz", "timestamp", "string"]
+DECIMALS = ["decimal(10,2)", "decimal(12,4)", "decimal(12,2)", "decimal(11,4)"]
+GROWS = {
+    ("tinyint", "smallint"), ("tinyint", "int"), ("tinyint", "bigint"), ("tinyint", "double"),
+    ("smallint", "int"), ("smallint", "bigint"), ("smallint", "double"),
+    ("int", "bigint"), ("int", "double"), ("float", "double"), ("date", "timestamp_ntz"),
+    ("decimal(10,2)", "decimal(12,4)"), ("decimal(10,2)", "decimal(12,2)"), ("decimal(11,4)", "decimal(12,4)"),
+}  # fmt: skip
+
+
+def test_a_column_becomes_wider_without_loss_and_never_narrower() -> None:
+    pairs = itertools.permutations([*SIMPLE, *DECIMALS], 2)
+    assert {(a, b) for a, b in pairs if grows(any_type(a), any_type(b))} == GROWS
+    for narrow, wide in GROWS:
+        table = f"a {narrow}, s struct<x:{narrow}>, day int"
+        schema = replace(born(table, "day"), grows=True)
+        wider = schema.taking(fields(f"S struct<X:{wide}>, A {wide}"), "strict")
+        assert shown(wider) == [f"a {wide}", f"s struct<`x`:{wide}>", "day int"]
+        assert wider.for_delta() == (TableSchema(wider.fields, ("day",)), WIDENED)
+        # Files that were not changed fit, and change nothing.
+        assert wider.taking(fields(f"a {narrow}, s struct<x:{narrow}>"), "strict") is wider
+        known = replace(wider, widened=False)
+        assert known.taking(fields(f"a {narrow}"), "strict").for_delta()[1] == {}
+        with pytest.raises(Misfit, match=r"`widen: true`|is timestamp_ntz, but the table's is date"):
+            born(table, "day").taking(fields(f"a {wide}"), "evolve")
+
+
+@pytest.mark.parametrize(
+    ("table", "given"),
+    [
+        ("bigint", "double"),
+        ("bigint", "decimal(20,0)"),
+        ("int", "string"),
+        ("date", "timestamp"),
+        ("array<int>", "array<bigint>"),
+        ("map<string,int>", "map<string,bigint>"),
+        ("array<struct<x:int>>", "array<struct<x:bigint>>"),
+        ("decimal(10,2)", "decimal(10,4)"),
+    ],
+)
+def test_what_would_lose_values_or_is_in_an_array_does_not_become_wider(table: str, given: str) -> None:
+    schema = replace(born(f"a {table}, day int", "day"), grows=True)
+    with pytest.raises(Misfit):
+        schema.taking(fields(f"a {given}"), "evolve")
+
+
+def test_new_columns_alone_need_no_property_and_a_wider_type_keeps_the_ids_of_a_mapped_table() -> None:
+    schema = replace(born("a int"), grows=True)
+    assert schema.taking(fields("b int"), "evolve").for_delta()[1] == {}
+    mapped = replace(TableSchema(fields("`a b` int")).for_delta()[0], grows=True)
+    wider, needed = mapped.taking(fields("`a b` bigint"), "evolve").for_delta()
+    assert needed == BY_NAME | WIDENED
+    assert wider.fields[0] == replace(mapped.fields[0], type=Simple("long"))
+
+
+def test_silver_takes_the_wider_types_of_bronze() -> None:
+    silver = born("id int, s struct<x:float,y:int>, own boolean")
+    bronze = fields("ID bigint, s struct<x:double,new:int>, more int")
+    wider = silver.widened_to(bronze)
+    assert shown(wider) == ["id bigint", "s struct<`x`:double,`y`:int>", "own boolean"]
+    assert wider.growth == WIDENED
+    assert silver.widened_to(fields("id int, more int")) is silver
 
 
 def test_our_own_columns_come_first_where_delta_keeps_bounds() -> None:

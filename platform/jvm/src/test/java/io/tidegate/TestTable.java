@@ -219,12 +219,19 @@ public final class TestTable {
 
   /** Stages files. Returns them as add entries of a batch. */
   public List<Map<String, Object>> stage(String query, String schema, List<String> partitions) {
+    return stage(query, schema, partitions, Map.of());
+  }
+
+  /** As above, for columns that need properties of the table. */
+  public List<Map<String, Object>> stage(
+      String query, String schema, List<String> partitions, Map<String, String> properties) {
     List<Row> rows =
         spark()
             .sql(
                 ("CALL tidegate.system.stage_files(table => '%s', query => '%s', schema => '%s', partition_columns => '%s',"
-                    + " properties => '{}')")
-                    .formatted(uri(), query.replace("'", "\\'"), schema, Json.write(partitions)))
+                    + " properties => '%s')")
+                    .formatted(
+                        uri(), query.replace("'", "\\'"), schema, Json.write(partitions), Json.write(properties)))
             .collectAsList();
     List<Map<String, Object>> adds = new ArrayList<>();
     for (Row row : rows) {

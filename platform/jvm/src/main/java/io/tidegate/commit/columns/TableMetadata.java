@@ -7,9 +7,13 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.delta.DeltaConfigs;
+import org.apache.spark.sql.delta.TypeChange;
+import org.apache.spark.sql.delta.TypeWidening;
+import org.apache.spark.sql.delta.TypeWideningMetadata;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.actions.Metadata$;
 import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.AtomicType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.MetadataBuilder;
@@ -17,10 +21,13 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import scala.Option;
 import scala.collection.immutable.Map$;
+import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /** Delta's metadata of tables: made for a new table, or with more columns. */
 public final class TableMetadata {
+  private static final Seq<String> NO_PATH = CollectionConverters.asScala(List.<String>of()).toSeq();
+
   private TableMetadata() {}
 
   /**
@@ -106,7 +113,21 @@ public final class TableMetadata {
 
   private static StructField merged(StructField now, StructField wanted) {
     var metadata = new MetadataBuilder().withMetadata(wanted.metadata()).withMetadata(now.metadata()).build();
-    return new StructField(now.name(), merged(now.dataType(), wanted.dataType()), now.nullable(), metadata);
+    StructField field = new StructField(now.name(), merged(now.dataType(), wanted.dataType()), now.nullable(), metadata);
+    return isWider(now.dataType(), field.dataType()) ? recorded(now.dataType(), field) : field;
+  }
+
+  private static boolean isWider(DataType now, DataType wanted) {
+    return now instanceof AtomicType from
+        && wanted instanceof AtomicType to
+        && !from.equals(to)
+        && TypeWidening.isTypeChangeSupported(from, to);
+  }
+
+  /** Returns the field with a record of the type that the table's older files have: Delta's readers require it. */
+  private static StructField recorded(DataType before, StructField field) {
+    TypeChange change = new TypeChange(Option.empty(), before, field.dataType(), NO_PATH);
+    return new TypeWideningMetadata(CollectionConverters.asScala(List.of(change)).toSeq()).appendToField(field);
   }
 
   private static DataType merged(DataType now, DataType wanted) {

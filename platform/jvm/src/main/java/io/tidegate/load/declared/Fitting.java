@@ -11,6 +11,8 @@ import org.apache.spark.sql.catalyst.util.MapData;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.Decimal;
+import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
@@ -20,6 +22,8 @@ import org.apache.spark.sql.types.StructType;
  * matched by name in any case; a field that the file lacks is null.
  */
 final class Fitting {
+  private static final long MICROS_OF_A_DAY = 86_400_000_000L;
+
   private Fitting() {}
 
   /** Returns for each of the table's columns its place among the file's columns, or -1. */
@@ -115,6 +119,16 @@ final class Fitting {
     }
     if ((whole || from.equals(DataTypes.FloatType)) && to.equals(DataTypes.DoubleType)) {
       return value -> ((Number) value).doubleValue();
+    }
+    if (from instanceof DecimalType && to instanceof DecimalType wide) {
+      return value -> {
+        Decimal wider = ((Decimal) value).clone();
+        wider.changePrecision(wide.precision(), wide.scale());
+        return wider;
+      };
+    }
+    if (from.equals(DataTypes.DateType) && to.equals(DataTypes.TimestampNTZType)) {
+      return value -> Math.multiplyExact(((Number) value).longValue(), MICROS_OF_A_DAY);
     }
     throw new DeclaredFormat.BadFile("it has a column of " + from.sql() + ", and the table's is " + to.sql());
   }
