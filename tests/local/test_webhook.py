@@ -36,7 +36,7 @@ webhooks:
   - {name: shop, queue: webhook-rows, verification: github, secrets: [{env: OLD}, {file: secret}], max_bytes: 1000}
   - {name: bank, queue: webhook-rows, verification: stripe, secrets: [{env: OLD}]}
 """
-SEND = "SendMessageBatch$"
+SEND = "SendMessage(Batch)?$"
 #: Seconds. Only a failing test waits so long.
 DEADLINE = 60.0
 WRITER_THREADS = 8

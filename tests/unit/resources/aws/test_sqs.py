@@ -319,3 +319,23 @@ def test_rows_are_sent_with_their_identities_and_the_answer_of_each_is_returned(
     client.waiting[1]["MessageAttributes"]["tidegate-sent-at"] = {"StringValue": "9" * 5000}
     received = drained(client, seconds=30, messages=10, threads=1)
     assert [message.origin for message in received] == [origins[0], RowOrigin("m1", 99)]
+
+
+def test_a_lone_row_is_sent_with_its_identity_by_a_call_for_one_message() -> None:
+    sent: list[dict[str, Any]] = []
+    client = Sqs()
+    client.send_message = lambda **given: sent.append(given)  # type: ignore[attr-defined]
+    origin = RowOrigin("shop:1", 1_000, 17)
+    assert queue(client).send_rows([("{}", origin)]) == [""]
+    (call,) = sent
+    client.waiting = [
+        {
+            "MessageId": "m",
+            "Body": call["MessageBody"],
+            "ReceiptHandle": "r",
+            "MessageAttributes": call["MessageAttributes"],  # type: ignore[dict-item]
+            "Attributes": {"SentTimestamp": "99"},  # type: ignore[dict-item]
+        }
+    ]
+    (received,) = drained(client, seconds=30, messages=10, threads=1)
+    assert (received.body, received.origin) == ("{}", origin)
