@@ -21,6 +21,7 @@ from typing import Any
 MEASUREMENTS: dict[str, tuple[str, ...]] = {
     "load": (),
     "small_files": ("--files", "3000"),
+    "repartition": ("--files", "3000"),
     "register": (),
     "one_file_run": (),
     "run_cost": ("--files", "20", "--tables", "100", "--own", "10"),

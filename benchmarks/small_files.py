@@ -63,7 +63,8 @@ def _body(kind: str, number: int) -> bytes:
     )
 
 
-def _put(lake: TestLake, folder: str, kind: str, first: int, files: int) -> list[str]:
+def put_files(lake: TestLake, folder: str, kind: str, first: int, files: int) -> list[str]:
+    """Put files of ten rows. Returns their keys."""
     keys = [f"{folder}/{number:07d}.{kind}" for number in range(first, first + files)]
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda key: lake.put(key, _body(kind, int(key[-8 - len(kind) : -1 - len(kind)]))), keys))
@@ -133,16 +134,16 @@ def measure(machine: Machine, kinds: list[str], files: int) -> dict[str, Any]:
     found: dict[str, Any] = {"files": files, "rows_a_file": _ROWS}
     for kind in kinds:
         name = kind.replace(".", "_")
-        _ours(machine, lake, f"{name}_warm", _put(lake, f"{kind}_warm", kind, 0, 100))
+        _ours(machine, lake, f"{name}_warm", put_files(lake, f"{kind}_warm", kind, 0, 100))
         _bare(lake, kind, f"{kind}_warm", f"{name}_warm", infer=False)
-        keys = _put(lake, f"{kind}_configured", kind, 0, files)
+        keys = put_files(lake, f"{kind}_configured", kind, 0, files)
         bare = _bare(lake, kind, f"{kind}_configured", f"{name}_bare", infer=False)
         figures = {"bare": asdict(bare), "streaming": asdict(_streaming(lake, kind, f"{kind}_configured"))}
         figures["delta-rs"] = _delta_rs(machine, lake, kind, f"{kind}_configured")
         figures["first load, configured"] = _ours(machine, lake, f"{name}_configured", keys)
-        later = _put(lake, f"{kind}_configured", kind, files, files)
+        later = put_files(lake, f"{kind}_configured", kind, files, files)
         figures["later load"] = _ours(machine, lake, f"{name}_configured", later)
-        keys = _put(lake, f"{kind}_inferred", kind, 0, files)
+        keys = put_files(lake, f"{kind}_inferred", kind, 0, files)
         inferring = _bare(lake, kind, f"{kind}_inferred", f"{name}_inferred", infer=True)
         figures["bare, inferred"] = asdict(inferring)
         figures["first load, inferred"] = _ours(machine, lake, f"{name}_inferred", keys)
@@ -164,7 +165,7 @@ def memory(machine: Machine, kind: str, files: int) -> dict[str, Any]:
     """Returns the megabytes of client and server after each batch, while `files` files wait at the start."""
     columns: dict[str, Any] = {"format": kind.split(".")[0], "columns": _COLUMNS}
     lake = machine.lake("waiting", [{"name": "waiting", "prefix": "waiting/", **columns}])
-    keys = _put(lake, "waiting", kind, 0, files)
+    keys = put_files(lake, "waiting", kind, 0, files)
     for first in range(0, files, 1000):
         announce(lake, "waiting", keys[first : first + 1000])
     held: list[dict[str, int]] = []

@@ -32,10 +32,9 @@ def publish(table: Table, batch: Batch, *, found: bool) -> None:
         StoreError: S3 refused a copy or did not answer, or an object is in neither place.
     """
     copy = partial(_copy, table, batch, found=found)
-    for item in batch.objects[:1]:
-        copy(item)
-    if batch.objects:
-        seam("copy")
+    if not batch.objects or not copy(batch.objects[0]):
+        return
+    seam("copy")
     for _ in parallel(copy, batch.objects[1:]):
         pass
 
@@ -46,23 +45,27 @@ def clear_staged(table: Table, batch: Batch) -> None:
     store.objects.delete(store.bucket, [item.staged for item in batch.objects])
 
 
-def _copy(table: Table, batch: Batch, item: OutputObject, *, found: bool) -> None:
+def _copy(table: Table, batch: Batch, item: OutputObject, *, found: bool) -> bool:
+    """Copy an object, if it is not there. Returns False if the ledger has the batch: nothing is left to copy then."""
     objects, target = table.lake.store.objects, S3Address(item.bucket, item.key)
     if found and _has(table, item):
-        return
+        return True
     try:
         objects.publish(S3Address(table.lake.store.bucket, item.staged), target)
     except ObjectGone:
         # The ledger's row comes before the end of the staged objects, and so does a reset's retirement. A reader of the
         # output may have removed the object since.
-        if _has(table, item) or table.ledger.clock().n >= batch.n:
-            return
+        if _has(table, item):
+            return True
+        if table.ledger.clock().n >= batch.n:
+            return False
         table.batches.require_current(batch.n)
         raise StoreError(
             f"{target} of batch {batch.n} of {table.table_key} is not there, and its staged object {item.staged} in "
             f"the bucket {table.lake.store.bucket} is gone. Restore one of them from a version of its bucket; then the "
             "next run continues. Nothing else of the table is processed until then"
         ) from None
+    return True
 
 
 def _has(table: Table, item: OutputObject) -> bool:

@@ -137,8 +137,8 @@ def test_rows_go_to_the_folders_of_their_values_as_they_are(tidegate_lake: MakeL
 
 def test_objects_have_a_size_and_a_compression_that_spark_reads(tidegate_lake: MakeLake, kit: Any) -> None:
     table = _table(compression="zstd", object_bytes=20_000)
-    table["output"] |= {"folder": "{type}/{at:hour}/", "key": "clicks/{type}/**"}
-    lake = tidegate_lake([table])
+    table["output"] |= {"folder": "{type}/{event:type}-{at:hour}/", "key": "clicks/{type}/**"}
+    lake = tidegate_lake([table], event_types=[{"key": "clicks/{type}/**"}])
     noise = random.Random(1)
     lines = [f'{{"at": "2026-01-31T23:00:00Z", "v": "{noise.randbytes(30).hex()}"}}' for _ in range(20_000)]
     lake.put("clicks/web/1.json", "\n".join(lines))
@@ -146,11 +146,11 @@ def test_objects_have_a_size_and_a_compression_that_spark_reads(tidegate_lake: M
     lake.put("clicks/nowhere.json", _row(-2))
     (done,) = kit.run(lake, "clicks")
     assert kit.fate(lake, "clicks")["nowhere.json"][0] == "quarantined"
-    sizes = [item.size for item in done.batch.objects if item.key.startswith("web/23/")]
+    sizes = [item.size for item in done.batch.objects if item.key.startswith("web/web-23/")]
     assert len(sizes) > 1
     assert max(sizes) < 200_000
-    assert done.batch.objects[0].key.startswith("app%3D1/23/clicks-0000000001-00000-")
-    read = lake.lake.delta.session.read.text(f"s3a://{lake.output_bucket}/web/23/")
+    assert done.batch.objects[0].key.startswith("app%3D1/app%3D1-23/clicks-0000000001-00000-")
+    read = lake.lake.delta.session.read.text(f"s3a://{lake.output_bucket}/web/web-23/")
     assert sorted(row[0] for row in read.collect()) == sorted(lines)
 
 

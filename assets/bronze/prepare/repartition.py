@@ -16,6 +16,7 @@ from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.plan import Candidate
 from tidegate.platform.core.config.drift import other_way
 from tidegate.platform.core.config.output import OutputSpec
+from tidegate.platform.core.keys.folder_template import EVENT_TYPE
 from tidegate.platform.core.keys.output_key import output_key
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.resources.lake import Table
@@ -119,7 +120,7 @@ class _Repartition(Load):
         return objects, counted
 
     def _path_values(self, file: SourceFile) -> Mapping[str, str | None]:
-        return self._key_values(file) or {}
+        return {**(self._key_values(file) or {}), EVENT_TYPE: file.candidate.taken.hint.event_type}
 
     def _key_values(self, file: SourceFile) -> Mapping[str, str] | None:
         """Return the values of the parts of `key`. None if the object's key does not match."""

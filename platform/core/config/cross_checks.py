@@ -26,6 +26,7 @@ class TablePart:
         moved_to: the folder that its files are moved to after they were loaded.
         inventory: the folder that S3 delivers its inventory to.
         output_root: the folder that the objects of its output are below.
+        output_typed: whether the folder of its output has the event type.
     """
 
     name: str | None
@@ -35,6 +36,7 @@ class TablePart:
     moved_to: str | None
     inventory: str | None
     output_root: str | None = None
+    output_typed: bool = False
 
 
 Table = TableSpec | TablePart
@@ -46,6 +48,8 @@ def lake_problems(
     queues: Collection[QueueSpec],
     tables: Mapping[int, Table],
     webhooks: Mapping[int, WebhookSpec],
+    *,
+    typed: bool = True,
 ) -> Iterator[Problem]:
     """The conflicts, as far as the parts are known.
 
@@ -55,6 +59,7 @@ def lake_problems(
         queues: the queues of events.
         tables: the tables by their index.
         webhooks: the valid webhooks by their index.
+        typed: whether events may have a type.
     """
     yield from _prefix_problems(root, buckets, tables)
     yield from _queue_problems(queues)
@@ -62,6 +67,12 @@ def lake_problems(
     yield from _folder_problems(root, tables)
     yield from _inventory_problems(tables)
     yield from _output_problems(root, buckets or (), tables)
+    for index, table in tables.items():
+        if table.output_typed and not typed:
+            message = (
+                "no event has a type, because lake.yaml has no `event_types`; add rules, or leave {event:type} out"
+            )
+            yield Problem(("tables", index, "output", "folder"), message)
     yield from _webhook_problems(webhooks, tables)
 
 

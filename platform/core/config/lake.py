@@ -138,7 +138,7 @@ class LakeConfig(TableDefaults):
         tables, webhooks = dict(enumerate(self.tables)), dict(enumerate(self.webhooks))
         own = {name for queue in self.every_queue for name in queue.names}
         problems = [
-            *lake_problems(self.lake.root, self.buckets, self.queues, tables, webhooks),
+            *lake_problems(self.lake.root, self.buckets, self.queues, tables, webhooks, typed=bool(self.event_types)),
             *route_problems(self.event_types, self.routes, own, self.lake.root),
         ]
         if problems:

@@ -91,7 +91,9 @@ def _problems_of_valid_parts(data: Any) -> Iterator[Problem]:
         for index, one in enumerate(given if isinstance(given, list) else ())
         if (spec := valid(WebhookSpec, one))
     }
-    yield from lake_problems(lake.root if lake else None, buckets, queues, parts, webhooks)
+    yield from lake_problems(
+        lake.root if lake else None, buckets, queues, parts, webhooks, typed=bool(data.get("event_types"))
+    )
     rows = (part.row_queue for part in parts.values() if part.row_queue)
     yield from route_problems(
         valid(tuple[EventTypeRule, ...], data.get("event_types")) or (),
@@ -111,4 +113,5 @@ def _part(table: Mapping[str, Any]) -> TablePart:
         valid(Folder, after_load.get("move")) if isinstance(after_load, Mapping) else None,
         valid(Folder, table.get("inventory")),
         output.template.root if output else None,
+        output.template.typed if output else False,
     )

@@ -28,7 +28,8 @@ class OutputSpec(Model):
 
     folder: Template
     """`s3://bucket/folder/` of a row's object. `{name}` is the value of a field of the row, `{a.b}` that of a field
-    inside an object, and `{name:date}` a piece of a timestamp in UTC: `date`, `year`, `month`, `day` or `hour`."""
+    inside an object, and `{name:date}` a piece of a timestamp in UTC: `date`, `year`, `month`, `day` or `hour`.
+    `{event:type}` is the event type of the source object, by `event_types`."""
     key: Pattern | None = None
     """A pattern of the source objects' keys, as in `event_types`. Its parts can be used in `folder`."""
     compression: Literal["gzip", "zstd"] = "gzip"

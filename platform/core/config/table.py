@@ -248,6 +248,11 @@ class TableSpec(TableDefaults):
         return self.output.template.root if self.output else None
 
     @property
+    def output_typed(self) -> bool:
+        """Whether the folder of its output has the event type."""
+        return self.output is not None and self.output.template.typed
+
+    @property
     def has_rows(self) -> bool:
         """Whether the table's rows come in a queue of its own."""
         return self.row_queue is not None

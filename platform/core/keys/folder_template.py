@@ -11,6 +11,8 @@ from tidegate.platform.core.keys.s3_address import S3Address
 
 #: Pieces of a timestamp.
 FORMS = ("date", "year", "month", "day", "hour")
+#: The part for the type of the object's event, by `event_types` of `lake.yaml`.
+EVENT_TYPE = "event:type"
 _PART = re.compile(r"\{([^{}]*)\}")
 
 
@@ -19,7 +21,7 @@ class FolderTemplate:
     """A folder with parts.
 
     `{name}` is the value of a field of the row, `{a.b}` that of field `b` of the object in field `a`, and `{name:date}`
-    a piece of the timestamp in it.
+    a piece of the timestamp in it. `{event:type}` is the event type of the object.
     """
 
     text: str
@@ -50,6 +52,11 @@ class FolderTemplate:
         """What its parts name, without the pieces of timestamps."""
         return tuple(found[1].partition(":")[0] for found in _PART.finditer(self.text))
 
+    @cached_property
+    def typed(self) -> bool:
+        """Whether the event type is a part of it."""
+        return f"{{{EVENT_TYPE}}}" in self.text
+
     def layout(self, of_key: tuple[str, ...]) -> dict[str, Any]:
         """Return how the key of a row's folder is named (`FolderLayout` of platform/jvm).
 
@@ -61,6 +68,9 @@ class FolderTemplate:
         for place, piece in enumerate(pieces):
             if place % 2 == 0:
                 parts += [{"text": piece}] if piece else []
+                continue
+            if piece == EVENT_TYPE:
+                parts.append({"key": EVENT_TYPE})
                 continue
             name, _, form = piece.partition(":")
             value: dict[str, Any] = {"key": name} if name in of_key else {"field": name.split(".")}
@@ -79,6 +89,8 @@ class FolderTemplate:
             raise ValueError(f"{self.text!r} has a {left[0]!r} without its other half; a part is {{name}}")
         for found in _PART.finditer(path):
             name, colon, form = found[1].partition(":")
+            if found[1] == EVENT_TYPE:
+                continue
             if not all(name.split(".")):
                 raise ValueError(f"{{{found[1]}}} names no field: write {{name}}, or {{a.b}} for a field in an object")
             if colon and form not in FORMS:

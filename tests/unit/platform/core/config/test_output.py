@@ -44,6 +44,7 @@ def _problem(tmp_path: Path, text: str) -> str:
     ("text", "of_key", "root", "parts"),
     [
         ("s3://out/a/", (), "s3://out/a/", [{"text": "a/"}]),
+        ("s3://out/{event:type}/", (), "s3://out/", [{"key": "event:type"}, {"text": "/"}]),
         ("s3://out/{v}/", (), "s3://out/", [{"field": ["v"]}, {"text": "/"}]),
         (
             "s3://out/a/b-{x.y}/d={at:date}/h={type:hour}/",
@@ -82,6 +83,7 @@ def test_a_folder_has_parts(text: str, of_key: tuple[str, ...], root: str, parts
         ("s3://out/{}/", "names no field"),
         ("s3://out/{a..b}/", "names no field"),
         ("s3://out/{a:week}/", "'week' is no piece of a timestamp (date, year, month, day, hour)"),
+        ("s3://out/{event:type}/", "no event has a type, because lake.yaml has no `event_types`"),
         ("s3://out/{a:}/", "is no piece of a timestamp"),
         # Each object would come back as a new file, or is below what is not its own.
         ("s3://landing/out/", "the bucket 'landing' is also a source bucket"),
