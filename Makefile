@@ -42,7 +42,7 @@ test: ## Run every check and every test; installs what it needs
 	$(BIN)/python -m pytest --every-group $(PARALLEL) $(ARGS)
 
 smoke: $(BIN)/.dev $(DIST)/spark-classes.jsa ## Run the fast tests, and one file through the real pipeline: minutes
-	$(BIN)/python -m pytest $(PARALLEL) tests/unit tests/spark/test_docs.py $(ARGS)
+	$(BIN)/python -m pytest $(PARALLEL) tests/unit tests/spark/commands/test_docs.py $(ARGS)
 
 mutants: $(BIN)/.dev $(DIST)/.tested $(DYNAMODB)/.fetched ## Mutation tests: break each invariant in turn; some test must fail (ARGS="a word of its name")
 	$(BIN)/python -m tests.mutants $(ARGS)

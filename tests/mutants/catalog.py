@@ -39,7 +39,7 @@ _FORWARD, _DELIVERY = (
     "tests/unit/resources/forwarding/test_delivery.py::",
 )
 _MERGE, _MERGE_SQL, _PENDING = (f"assets/silver/{name}.py" for name in ("merge", "merge_sql", "pending"))
-_OUTPUT = "tests/spark/test_repartition.py::"
+_OUTPUT = "tests/spark/files/test_repartition.py::"
 _VOID = "tests/faults/test_stale_batches.py::test_registered_file_overwritten_before_the_batch_is_finished"
 
 MUTANTS = (
@@ -76,7 +76,7 @@ MUTANTS = (
         "assets/bronze/prepare/load/repeated_messages.py",
         "        if self._is_repeated(known):\n",
         "        if known is None and self._is_repeated(known):\n",
-        ("tests/spark/test_row_queues.py::test_a_message_is_one_row_however_often_it_comes",),
+        ("tests/spark/events/test_row_queues.py::test_a_message_is_one_row_however_often_it_comes",),
     ),
     Mutant(
         "a batch of late rows says that the table holds none that are newer",
@@ -119,7 +119,7 @@ MUTANTS = (
         "    if landed.digest != batch.digest:\n",
         "    if landed.digest != batch.digest and not landed.digest:\n",
         (
-            "tests/spark/test_silent_losses.py"
+            "tests/spark/tables/test_silent_losses.py"
             "::test_l9_a_batch_that_is_not_the_one_that_landed_touches_neither_ledger_nor_inbox",
         ),
     ),
@@ -243,7 +243,7 @@ MUTANTS = (
         "    version, _ = table.ledger.clock()\n"
         '    bronze_app = f"tidegate:{lake.id}:{table.table_key}:{table.birth.generation}"\n'
         "    n = lake.delta.table_state(table.birth.location, bronze_app).txn or 0\n",
-        ("tests/spark/test_silver_attacks.py::test_silver_goes_no_further_than_the_ledger",),
+        ("tests/spark/silver/test_silver_attacks.py::test_silver_goes_no_further_than_the_ledger",),
     ),
     Mutant(
         "a merge's mark stays on the session that other writes use",
@@ -253,7 +253,7 @@ MUTANTS = (
         '        self.session.conf.set("spark.databricks.delta.write.txnAppId", app_id)\n'
         '        self.session.conf.set("spark.databricks.delta.write.txnVersion", str(number))\n'
         '        row = self._procedures.call_one(\n            "merge",\n',
-        ("tests/spark/test_silver_attacks.py::test_b5_the_txn_of_a_merge_does_not_leak_into_later_writes",),
+        ("tests/spark/silver/test_silver_attacks.py::test_b5_the_txn_of_a_merge_does_not_leak_into_later_writes",),
     ),
     Mutant(
         "a merge fails where another commit came first",
@@ -262,7 +262,7 @@ MUTANTS = (
         '_OVERTAKEN = ("DELTA_CONCURRENT", "TIDEGATE_BUSY")',
         '_OVERTAKEN = ("DELTA_CONCURRENT",)',
         (
-            "tests/spark/test_silver_attacks.py::"
+            "tests/spark/silver/test_silver_attacks.py::"
             "test_f24_a_merge_that_loses_to_another_commit_starts_again_from_a_fresh_look",
         ),
     ),
@@ -272,7 +272,7 @@ MUTANTS = (
         _MERGE_SQL,
         "{part.sql} DESC NULLS LAST",
         "{part.sql} ASC NULLS LAST",
-        ("tests/spark/test_silver_attacks.py::test_b6_duplicates_within_one_range_become_the_newest_row",),
+        ("tests/spark/silver/test_silver_attacks.py::test_b6_duplicates_within_one_range_become_the_newest_row",),
     ),
     Mutant(
         "an older row that comes late replaces a newer one",
@@ -280,7 +280,7 @@ MUTANTS = (
         _MERGE_SQL,
         "newer if is_keyed else None,",
         '"true",',
-        ("tests/spark/test_silver_attacks.py::test_b1_late_older_row_after_delete_does_not_resurrect",),
+        ("tests/spark/silver/test_silver_attacks.py::test_b1_late_older_row_after_delete_does_not_resurrect",),
     ),
     Mutant(
         "a first merge after a reset compares numbers of two generations",
@@ -304,7 +304,9 @@ MUTANTS = (
         "assets/silver/changes.py",
         "if path not in explained]))",
         "if path not in explained and not path]))",
-        ("tests/spark/test_silver_attacks.py::test_b3_a_range_that_cannot_be_had_is_merged_in_full_and_says_so",),
+        (
+            "tests/spark/silver/test_silver_attacks.py::test_b3_a_range_that_cannot_be_had_is_merged_in_full_and_says_so",
+        ),
     ),
     Mutant(
         "an event that cannot be understood is not counted",
@@ -320,7 +322,7 @@ MUTANTS = (
         _RECORD,
         "        hints = list(batch.deferred)\n",
         "        hints = []\n",
-        ("tests/spark/test_look.py::test_a_key_about_which_s3_does_not_say_is_deferred_and_ingested_later",),
+        ("tests/spark/events/test_look.py::test_a_key_about_which_s3_does_not_say_is_deferred_and_ingested_later",),
     ),
     Mutant(
         "manifests are deleted by their prefix",
@@ -328,7 +330,7 @@ MUTANTS = (
         _RECORD,
         "    table.inbox.delete(batch.manifests)\n",
         "    table.inbox.delete([one.id for one in table.inbox.waiting()])\n",
-        ("tests/spark/test_look.py::test_a_key_about_which_s3_does_not_say_is_deferred_and_ingested_later",),
+        ("tests/spark/events/test_look.py::test_a_key_about_which_s3_does_not_say_is_deferred_and_ingested_later",),
     ),
     Mutant(
         "the lake's own files are sources",
@@ -352,7 +354,7 @@ MUTANTS = (
         "assets/bronze/removals.py",
         "REMOVAL_SHARE = 0.5\n",
         "REMOVAL_SHARE = 2.0\n",
-        ("tests/spark/test_ownership.py::test_many_removals_at_once_stop_and_ask_and_the_tag_allows_them",),
+        ("tests/spark/tables/test_ownership.py::test_many_removals_at_once_stop_and_ask_and_the_tag_allows_them",),
     ),
     Mutant(
         "a bucket that is gone counts as an empty one",
@@ -360,7 +362,7 @@ MUTANTS = (
         _LOOK,
         "    if any(isinstance(probe, S3Gone) for probe in found.values()):\n        require_bucket(table)\n",
         "",
-        ("tests/spark/test_look.py::test_a_bucket_that_is_gone_stops_the_run_and_removes_nothing",),
+        ("tests/spark/events/test_look.py::test_a_bucket_that_is_gone_stops_the_run_and_removes_nothing",),
     ),
     Mutant(
         "an inventory knows more than what the ledger was told later",
@@ -368,7 +370,7 @@ MUTANTS = (
         "resources/inventory/differences.py",
         ' & ~F.col("newer")',
         "",
-        ("tests/spark/test_inventory.py::test_f21_an_inventory_shows_exactly_the_changes_without_an_event",),
+        ("tests/spark/events/test_inventory.py::test_f21_an_inventory_shows_exactly_the_changes_without_an_event",),
     ),
     Mutant(
         "403 is taken for 404",
@@ -376,7 +378,7 @@ MUTANTS = (
         "resources/aws/s3.py",
         "            if status == 404:\n                return S3Gone()\n",
         "            if status in (403, 404):\n                return S3Gone()\n",
-        ("tests/local/test_object_store.py::test_what_a_probe_says",),
+        ("tests/local/s3/test_object_store.py::test_what_a_probe_says",),
     ),
     Mutant(
         "committed bytes enter again",
@@ -392,7 +394,7 @@ MUTANTS = (
         "resources/ledger.py",
         " & ~refused\n",
         "\n",
-        ("tests/spark/test_look.py::test_access_denied_is_quarantined_and_the_live_entry_stays",),
+        ("tests/spark/events/test_look.py::test_access_denied_is_quarantined_and_the_live_entry_stays",),
     ),
     Mutant(
         "files are not asked for again after they were read",
@@ -401,7 +403,7 @@ MUTANTS = (
         "        if changed := self._changed(files):\n",
         "        if changed := self._changed([]):\n",
         (
-            "tests/spark/test_look.py"
+            "tests/spark/events/test_look.py"
             "::test_a_loaded_file_that_changes_while_it_is_read_is_deferred_and_the_set_staged_again",
         ),
     ),
@@ -431,7 +433,7 @@ MUTANTS = (
         _LOAD,
         "        rescued = rescued_column(self.table)\n",
         "        rescued = None\n",
-        ("tests/spark/test_rescue.py::test_a_table_is_born_with_the_columns_of_its_first_files",),
+        ("tests/spark/files/test_rescue.py::test_a_table_is_born_with_the_columns_of_its_first_files",),
     ),
     Mutant(
         "a file of which some lines are no rows by themselves is taken as far as its lines are",
@@ -439,7 +441,7 @@ MUTANTS = (
         _LOAD,
         "if torn := {file.candidate.key for file in files if counted[file.candidate.key].torn}:",
         "if torn := set[str]():",
-        ("tests/spark/test_bad_input.py::test_csv_files_that_do_not_fit_are_quarantined",),
+        ("tests/spark/files/test_bad_input.py::test_csv_files_that_do_not_fit_are_quarantined",),
     ),
     Mutant(
         "doubles have an upper bound",
@@ -455,7 +457,7 @@ MUTANTS = (
         "resources/lake_root/identity.py",
         "        self._prove_endpoint()\n",
         "",
-        ("tests/local/test_lake_endpoint.py",),
+        ("tests/local/s3/test_lake_endpoint.py",),
     ),
     Mutant(
         "the other rows of a data file go with those that are replaced",
@@ -463,7 +465,7 @@ MUTANTS = (
         "assets/bronze/prepare/load/replaced_rows.py",
         "        prepared.adds += self._staying(files, leaving, prepared.base or prepared.schema)\n",
         "",
-        ("tests/spark/test_replace.py",),
+        ("tests/spark/tables/test_replace.py",),
     ),
     Mutant(
         "a redriven file's rows are added to those that it has",
@@ -471,7 +473,7 @@ MUTANTS = (
         "assets/bronze/prepare/load/load.py",
         "        replacing.finish(self.prepared)\n",
         "",
-        ("tests/spark/test_replace.py",),
+        ("tests/spark/tables/test_replace.py",),
     ),
     Mutant(
         "a hint of a rebuild that comes twice replaces rows that are gone",
@@ -488,7 +490,7 @@ MUTANTS = (
         "if self.prepared.schema != before and (hopeless := self._hopeless(files, counted)):",
         "if None and (hopeless := self._hopeless(files, counted)):",
         (
-            "tests/spark/test_columns_join.py::test_new_columns_of_loaded_files_join_the_table_and_a_strict_one_refuses_them",
+            "tests/spark/files/test_columns_join.py::test_new_columns_of_loaded_files_join_the_table_and_a_strict_one_refuses_them",
         ),
     ),
     Mutant(
@@ -506,7 +508,7 @@ MUTANTS = (
         "        check_names(fields, reserved=reserved)\n",
         "",
         (
-            "tests/spark/test_columns_join.py::test_a_table_is_born_by_its_first_good_file_and_refused_ones_shape_nothing",
+            "tests/spark/files/test_columns_join.py::test_a_table_is_born_by_its_first_good_file_and_refused_ones_shape_nothing",
         ),
     ),
     Mutant(
@@ -523,7 +525,7 @@ MUTANTS = (
         "resources/aws/s3.py",
         "            self._client.delete_object(Bucket=bucket, Key=key, IfMatch=_condition(version))\n",
         "            self._client.delete_object(Bucket=bucket, Key=key)\n",
-        ("tests/local/test_after_load.py::test_a10_a_file_that_is_overwritten_before_its_removal_stays",),
+        ("tests/local/s3/test_after_load.py::test_a10_a_file_that_is_overwritten_before_its_removal_stays",),
     ),
     Mutant(
         "the same bytes with another etag are taken for other ones",
@@ -549,7 +551,7 @@ MUTANTS = (
         "assets/bronze/after_load.py",
         "            n = table.batches.require_current(n)\n",
         "            n = max(n, 0)\n",
-        ("tests/local/test_after_load.py::test_a_run_that_a_reset_overtook_removes_nothing",),
+        ("tests/local/s3/test_after_load.py::test_a_run_that_a_reset_overtook_removes_nothing",),
     ),
     Mutant(
         "a reset goes on although files went since it counted",
@@ -557,7 +559,7 @@ MUTANTS = (
         "assets/operations/reset.py",
         "    known = set(plan.lost)\n",
         "    known = {one.key for one in committed}\n",
-        ("tests/spark/test_reset.py::test_a_run_that_removes_files_and_a_reset_lose_no_row_between_them",),
+        ("tests/spark/tables/test_reset.py::test_a_run_that_removes_files_and_a_reset_lose_no_row_between_them",),
     ),
     Mutant(
         "a file that was moved after it was loaded is taken for removed",
@@ -585,7 +587,7 @@ MUTANTS = (
         "    prepared.require_progress()\n",
         "",
         (
-            "tests/spark/test_access_denied.py::"
+            "tests/spark/events/test_access_denied.py::"
             "test_a_copy_that_may_not_be_written_holds_up_no_other_file_and_is_no_file_s_fault",
         ),
     ),
@@ -644,7 +646,7 @@ MUTANTS = (
         'work.previous.outcome != "void"',
         'work.previous.outcome == "void"',
         (
-            "tests/spark/test_silent_losses.py"
+            "tests/spark/tables/test_silent_losses.py"
             "::test_a_file_that_another_writer_s_commit_added_is_not_asked_for_for_ever",
         ),
     ),
@@ -683,7 +685,7 @@ MUTANTS = (
         "assets/silver/aligned.py",
         "source = own.get(field.name.lower())",
         "source = dict(zip(wanted_fields, fields)).get(field)",
-        ("tests/spark/test_silver_columns.py",),
+        ("tests/spark/silver/test_silver_columns.py",),
     ),
     Mutant(
         "a redriven file that was moved is read beside its rows",

@@ -24,7 +24,7 @@ from tests.support.tracked import tracked
 
 ROOT = Path(__file__).resolve().parents[3]
 PACKAGES = ("platform", "assets", "sensors", "resources")
-TESTS = ("tests/unit", "tests/support")
+TESTS = ("tests",)
 JAVA, JAVA_TESTS = "platform/jvm/src/main", "platform/jvm/src/test"
 
 MAX_MODULES_OF_A_FOLDER = 16

@@ -1,4 +1,4 @@
-"""What `tidegate subscribe` prints. tests/local/test_forward.py applies it."""
+"""What `tidegate subscribe` prints. tests/local/messages/test_forward.py applies it."""
 
 from __future__ import annotations
 

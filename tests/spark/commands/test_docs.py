@@ -15,7 +15,7 @@ from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.local.aws import LocalAws
 from tidegate.platform.testing import TestLake
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 PAGE = DOCS / "guides" / "testing-your-lake.md"
 FIRST_TABLE = DOCS / "start" / "first-table.md"
 
