@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tidegate.assets.operations.rebuild import rebuild_table
-from tidegate.assets.operations.redrive import Choice, quarantined_objects, redrive_objects
+from tidegate.assets.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
 from tidegate.assets.operations.trace import trace
 from tidegate.platform.testing import TestLake
 
@@ -52,7 +52,7 @@ def test_every_decision_on_a_key_has_the_event_type_that_its_message_had(
     lake.clients.sqs.purge_queue(QueueUrl=lake.config.queues[0].url)
     chosen = Choice(key="sales/bad.csv")
     bad = quarantined_objects(lake.lake, lake.key("sales"), chosen)
-    redrive_objects(lake.lake, lake.key("sales"), bad, chosen, by="test")
+    redrive_objects(lake.lake, lake.key("sales"), bad, RedriveRequest("test", chosen))
     rebuild_table(lake.lake, lake.key("sales"), by="test")
     before = len(types())
     kit.run(lake, "sales")

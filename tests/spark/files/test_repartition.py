@@ -17,7 +17,7 @@ from tests.support.lakes.seams import Standing, dying_at, seams_watched
 from tidegate.assets.bronze import publish
 from tidegate.assets.bronze.run import SEAMS, run_table
 from tidegate.assets.operations.rebuild import RebuildRefused, rebuild_table
-from tidegate.assets.operations.redrive import Choice, quarantined_objects, redrive_objects
+from tidegate.assets.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
 from tidegate.assets.operations.reset import reset_table
 from tidegate.assets.operations.trace import trace
 from tidegate.assets.runs.options import RunOptions
@@ -120,7 +120,7 @@ def test_rows_go_to_the_folders_of_their_values_as_they_are(tidegate_lake: MakeL
     choice = Choice(key="clicks/*")
     found = quarantined_objects(lake.lake, lake.key("clicks"), choice)
     assert [item.key for item in found] == ["clicks/2.json.gz", "clicks/bad.json"]
-    redrive_objects(lake.lake, lake.key("clicks"), found, choice, by="somebody")
+    redrive_objects(lake.lake, lake.key("clicks"), found, RedriveRequest("somebody", choice))
     kit.run(lake, "clicks")
     assert _objects(lake) == now
     reasons = {row["key"]: row["reason"] for row in kit.ledger(lake, "clicks") if row["status"] == "quarantined"}

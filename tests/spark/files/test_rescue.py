@@ -12,7 +12,7 @@ import yaml
 from rich.console import Console
 
 from tests.support.foreign.others import by_delta_rs, by_duckdb, copied_down
-from tidegate.assets.operations.redrive import Choice, quarantined_objects, redrive_objects
+from tidegate.assets.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
 from tidegate.platform.cli.commands.rebuild import run_rebuild
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.schema.column_types import Simple
@@ -76,7 +76,7 @@ def test_a_policy_can_change_at_any_time_and_each_row_is_read_once(
     _configure(lake, columns={"new": "decimal(9,2)"})
     choice = Choice(key="events/2.json")
     found = quarantined_objects(lake.lake, lake.key("events"), choice)
-    redrive_objects(lake.lake, lake.key("events"), found, choice, by="somebody")
+    redrive_objects(lake.lake, lake.key("events"), found, RedriveRequest("somebody", choice))
     (again,) = kit.run(lake, "events")
     assert (again.batch.evolve is not None, again.batch.rows[0].bad_rows) == (True, 1)
     rows = kit.bronze(lake, "events", "id, CAST(new AS STRING), _rescued_data LIKE '%new%'")
