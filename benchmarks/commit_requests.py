@@ -178,9 +178,7 @@ def main() -> None:
     chosen = parser.parse_args()
     with ExitStack() as running:
         home = Path(running.enter_context(tempfile.TemporaryDirectory()))
-        aws = LocalAws(home / "aws", 0)
-        running.callback(aws.stop)
-        aws.start(60.0)
+        aws = running.enter_context(LocalAws(home / "aws", 0))
         keys = aws.environ
         boto3.setup_default_session(
             aws_access_key_id=keys["AWS_ACCESS_KEY_ID"], aws_secret_access_key=keys["AWS_SECRET_ACCESS_KEY"]

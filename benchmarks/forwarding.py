@@ -8,7 +8,6 @@ those of keys by 10 and by 4,200 rules. Prints JSON.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import statistics
@@ -22,6 +21,7 @@ from typing import Any
 
 import boto3
 
+from benchmarks.arguments import arguments
 from benchmarks.elasticmq import elasticmq
 from tests.support.lakes.objects import Objects
 from tidegate.platform.core.config.lake import LakeConfig
@@ -41,10 +41,7 @@ _TYPED_EVENTS = 20_000
 
 def main() -> None:
     """The command."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.forwarding")
-    parser.add_argument("--messages", type=int, default=20_000)
-    parser.add_argument("--rounds", type=int, default=3)
-    options = parser.parse_args()
+    options = arguments("forwarding", messages=20_000, rounds=3)
     with tempfile.TemporaryDirectory(prefix="tg") as folder, elasticmq(Path(folder) / "mq") as endpoint:
         os.environ.update(_CREDENTIALS, AWS_ENDPOINT_URL=endpoint)
         sqs = boto3.client("sqs", region_name=REGION)

@@ -8,7 +8,6 @@ checkpoints are counted, and the memory of the Spark server is measured.
 
 from __future__ import annotations
 
-import argparse
 import io
 import json
 import statistics
@@ -21,6 +20,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.arguments import arguments
 from benchmarks.machine import Machine, resident
 from tidegate.assets.bronze.run import run_table
 from tidegate.assets.runs.options import RunOptions
@@ -97,10 +97,7 @@ def _measured(machine: Machine, table: _Table, commits: int) -> dict[str, Any]:
 
 def main() -> None:
     """The command."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--live", type=int, default=1_000_000)
-    parser.add_argument("--commits", type=int, default=100)
-    chosen = parser.parse_args()
+    chosen = arguments("large_table", live=1_000_000, commits=100)
     with tempfile.TemporaryDirectory() as home, Machine(Path(home)) as machine:
         table = _Table(machine.lake("large", [{"name": "files", "prefix": "files/", "format": "parquet"}]))
         for _ in range(10):

@@ -11,13 +11,13 @@ by key. Prints JSON.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
+from benchmarks.arguments import arguments
 from benchmarks.machine import Machine, Spent, spending
 from tidegate.assets.bronze.run import run_table
 from tidegate.assets.runs.options import RunOptions
@@ -93,10 +93,7 @@ def _measured(lake: TestLake, table: str, rows: int, key: str) -> dict[str, Any]
 
 def main() -> None:
     """Measure and print JSON."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.ledger")
-    parser.add_argument("--small", type=int, default=100_000)
-    parser.add_argument("--large", type=int, default=2_000_000)
-    chosen = vars(parser.parse_args())
+    chosen = vars(arguments("ledger", small=100_000, large=2_000_000))
     asked = {f"{kind}_{size}": (rows, key) for kind, key in _KEYS.items() for size, rows in chosen.items()}
     tables = [{"name": name, "prefix": f"{name}/", "format": "json"} for name in asked]
     with tempfile.TemporaryDirectory(prefix="tg") as home, Machine(Path(home)) as machine:

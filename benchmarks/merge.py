@@ -5,7 +5,6 @@ python -m benchmarks.merge [--small N] [--large N] [--merges N]
 
 from __future__ import annotations
 
-import argparse
 import io
 import json
 import random
@@ -19,6 +18,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.arguments import arguments
 from benchmarks.machine import Machine, Spent, spending
 from tidegate.assets.bronze.run import run_table
 from tidegate.assets.runs.options import RunOptions
@@ -74,11 +74,7 @@ def _measured(lake: TestLake, table: str, rows: int, merges: int) -> dict[str, A
 
 def main() -> None:
     """Measure and print JSON."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--small", type=int, default=100_000)
-    parser.add_argument("--large", type=int, default=10_000_000)
-    parser.add_argument("--merges", type=int, default=8)
-    chosen = parser.parse_args()
+    chosen = arguments("merge", small=100_000, large=10_000_000, merges=8)
     sizes = {"small": chosen.small, "large": chosen.large}
     silver = {"keys": ["id"], "order": "at", "every": 60}
     tables = [{"name": name, "prefix": f"{name}/", "format": "parquet", "silver": silver} for name in sizes]

@@ -203,9 +203,7 @@ def main() -> None:
     result: dict[str, Any] = {}
     with ExitStack() as running:
         home = Path(running.enter_context(tempfile.TemporaryDirectory()))
-        aws = LocalAws(home / "aws", 0)
-        running.callback(aws.stop)
-        aws.start(60.0)
+        aws = running.enter_context(LocalAws(home / "aws", 0))
         keys = aws.environ
         clients = Clients.connect(
             aws.endpoint, REGION, key=keys["AWS_ACCESS_KEY_ID"], secret=keys["AWS_SECRET_ACCESS_KEY"]

@@ -9,7 +9,6 @@ Requests are counted by `benchmarks.one_file_run --files 10000`. Prints JSON.
 
 from __future__ import annotations
 
-import argparse
 import io
 import json
 import tempfile
@@ -19,6 +18,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.arguments import arguments
 from benchmarks.machine import Machine, announce, spending
 from tidegate.assets.bronze.run import run_table
 from tidegate.assets.runs.options import RunOptions
@@ -34,9 +34,7 @@ _BATCH = 10_000
 
 def main() -> None:
     """The command."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.register")
-    parser.add_argument("--files", type=int, default=20_000)
-    files = parser.parse_args().files
+    files = arguments("register", files=20_000).files
     with tempfile.TemporaryDirectory(prefix="tg") as folder, Machine(Path(folder)) as machine:
         lake = machine.lake("many", [{"name": "files", "prefix": "files/"}])
         _run(lake, _arrive(lake, 0, 1))

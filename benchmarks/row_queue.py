@@ -9,13 +9,13 @@ once: the table of a row queue and a table of JSON files load the same rows into
 
 from __future__ import annotations
 
-import argparse
 import json
 import statistics
 import tempfile
 from pathlib import Path
 from typing import Any
 
+from benchmarks.arguments import arguments
 from benchmarks.machine import Machine, Spent, spending
 from benchmarks.messages import receive_all, send_all
 from tidegate.assets.bronze.run import run_table
@@ -31,10 +31,7 @@ _MAX_TICKS = 10
 
 def main() -> None:
     """The command."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.row_queue")
-    parser.add_argument("--messages", type=int, default=5000)
-    parser.add_argument("--rounds", type=int, default=3)
-    options = parser.parse_args()
+    options = arguments("row_queue", messages=5000, rounds=3)
     with tempfile.TemporaryDirectory(prefix="tg") as folder, Machine(Path(folder)) as machine:
         lake = machine.lake("rows", _TABLES)
         found = {"messages": options.messages, **_ticks(lake, options.messages, options.rounds)}

@@ -8,7 +8,6 @@ sees it.
 
 from __future__ import annotations
 
-import argparse
 import json
 import tempfile
 import time
@@ -18,9 +17,11 @@ from typing import Any
 
 import dagster as dg
 
+from benchmarks.arguments import arguments
 from benchmarks.machine import Machine
 from tests.support.servers.fault_proxy import FaultProxy
 from tests.support.servers.fault_rules import Rule
+from tests.support.ticks import evaluate
 from tidegate.assets.bronze.asset import TABLES
 from tidegate.assets.runs.held_tables import SHARED_JOB, held_tables
 from tidegate.platform.core.bronze.hint import Hint
@@ -34,10 +35,7 @@ from tidegate.resources.lake_resource import LakeResource
 
 def main() -> None:
     """Measure and print JSON."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--tables", type=int, default=5_000)
-    parser.add_argument("--ticks", type=int, default=4)
-    chosen = parser.parse_args()
+    chosen = arguments("tick", tables=5_000, ticks=4)
     with ExitStack() as running:
         home = Path(running.enter_context(tempfile.TemporaryDirectory()))
         machine = running.enter_context(Machine(home))
@@ -62,14 +60,7 @@ def _tick(
     definitions: dg.Definitions, instance: dg.DagsterInstance, resource: LakeResource, asked: Rule, cursor: str | None
 ) -> tuple[dict[str, Any], str | None]:
     before, begun, cpu = len(asked.requests), time.monotonic(), time.process_time()
-    with dg.build_sensor_context(
-        instance=instance,
-        instance_ref=instance.get_ref(),
-        definitions=definitions,
-        resources={"lake": resource},
-        cursor=cursor,
-    ) as context:
-        answer = definitions.resolve_sensor_def("intake").evaluate_tick(context)
+    answer = evaluate("intake", definitions, instance, resource, cursor)
     seconds, cpu = time.monotonic() - begun, time.process_time() - cpu
     requests = len(asked.requests) - before
     for request in answer.dynamic_partitions_requests or ():

@@ -26,7 +26,7 @@ from tidegate.assets.bronze.record import finish, record, unfinished
 from tidegate.assets.maintenance.compaction import compact, is_due
 from tidegate.assets.reconcile.inventory import compare_inventory
 from tidegate.assets.reconcile.listing import list_prefix
-from tidegate.assets.runs.listener import RunListener
+from tidegate.assets.runs.listener import LogListener, RunListener
 from tidegate.assets.runs.options import RunOptions
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
@@ -147,28 +147,20 @@ def _land(table: Table, batch: Batch, options: RunOptions, log: Callable[[str], 
 
 def _list(table: Table, clock: Clock, options: RunOptions, listener: RunListener, *, lists: bool) -> bool:
     """Turn a listing or an inventory into hints, where this run should. Returns whether it did."""
-    log, uri, after = listener.log, table.key.uri, options.after
     if clock.n == 0 and table.birth and table.birth.generation_folder:
         # A new generation needs every file. An inventory lacks the newest files, and the key in the run's tags belongs
         # to a listing of an earlier generation.
-        log(f"listing {uri}: {list_prefix(table, clock)} keys differ from the ledger")
+        list_prefix(table, clock, LogListener(listener.log))
         return True
     if not lists:
         return False
-
-    def listed(key: str, objects: int, differing: int) -> None:
-        how_far = f"up to {key}" if key else "all"
-        log(f"listing {uri}: {objects} objects ({how_far}), {differing} keys differ from the ledger")
-        listener.listing_reached(key)
-
+    after = options.after
     if after:
-        log(f"listing {uri}: resuming after {after}, the last key that an earlier run listed")
+        listener.log(f"listing {table.key.uri}: resuming after {after}, the last key that an earlier run listed")
     if table.spec.inventory:
-        listener.inventory_compared(
-            compare_inventory(table, clock, after=after, listing_reached=listener.listing_reached, log=log)
-        )
+        listener.inventory_compared(compare_inventory(table, clock, listener, after=after))
     else:
-        list_prefix(table, clock, after=after, listed=listed)
+        list_prefix(table, clock, listener, after=after)
     return True
 
 

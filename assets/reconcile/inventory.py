@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 from tidegate.assets.bronze.after_load import note_loaded_files
 from tidegate.assets.bronze.removals import REMOVAL_FLOOR, require_bucket
 from tidegate.assets.reconcile.listing import LISTED_AT_ONCE, is_source
+from tidegate.assets.runs.listener import RunListener
 from tidegate.platform.core.bronze.hint import Hint, Missing
 from tidegate.platform.core.bronze.inventory_comparison import InventoryComparison
 from tidegate.platform.core.bronze.manifest import chunked
@@ -22,14 +22,7 @@ from tidegate.resources.ledger import Clock
 _OLD_DAYS = 9
 
 
-def compare_inventory(
-    table: Table,
-    clock: Clock,
-    *,
-    after: str = "",
-    listing_reached: Callable[[str], None] = lambda _: None,
-    log: Callable[[str], None] = lambda _: None,
-) -> InventoryComparison:
+def compare_inventory(table: Table, clock: Clock, listener: RunListener, *, after: str = "") -> InventoryComparison:
     """Turn the difference between a table's inventory and its ledger into hints, as `list_prefix` does.
 
     An inventory is hours or days old, so it gives hints only. The step look asks S3 for the present state.
@@ -37,14 +30,14 @@ def compare_inventory(
     Args:
         table: a table with an inventory in lake.yaml.
         clock: the clock of the table's ledger.
+        listener: receives how far the comparison is, after each part of it.
         after: the last key that an earlier run compared. This run resumes after it.
-        listing_reached: called with the last compared key, and with an empty text at the end.
-        log: called with each line of progress.
 
     Raises:
         InventoryError: there is no usable inventory.
         StoreError: the source bucket does not exist or S3 does not answer.
     """
+    log = listener.log
     require_bucket(table)
     inventory = newest_inventory(table.source.objects, table.spec.inventory or "", table.key.bucket, log)
     log(f"comparing the ledger with the inventory {inventory.uri} of {inventory.began}")
@@ -74,7 +67,7 @@ def compare_inventory(
         after = "" if last else found.found[-1].key
         how_far = f"up to {after}" if after else "all"
         log(f"inventory of {table.key.uri}: {keys} objects, {differing} keys differ from the ledger ({how_far})")
-        listing_reached(after)
+        listener.listing_reached(after)
         if last:
             return InventoryComparison(inventory.uri, inventory.created, keys, differing)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from tidegate.assets.bronze.after_load import note_loaded_files
 from tidegate.assets.bronze.removals import require_bucket
 from tidegate.assets.reconcile.rewritten_signals import RewrittenSignals
+from tidegate.assets.runs.listener import RunListener
 from tidegate.platform.core.bronze.hint import Hint, Missing
 from tidegate.platform.core.bronze.ledger import PRESENT, Status
 from tidegate.platform.core.bronze.manifest import chunked
@@ -33,9 +34,7 @@ def is_source(table: Table, key: str) -> bool:
     return isinstance(found, Routed) and found.table == table.key
 
 
-def list_prefix(
-    table: Table, clock: Clock, *, after: str = "", listed: Callable[[str, int, int], None] | None = None
-) -> int:
+def list_prefix(table: Table, clock: Clock, listener: RunListener | None = None, *, after: str = "") -> int:
     """Write hints for the differences between a listing of the prefix and the ledger. Returns their number.
 
     With them, a materialization by hand, or a backfill, finds objects without an event. Hints are written during the
@@ -43,14 +42,14 @@ def list_prefix(
 
     Args:
         clock: the clock of the table's ledger.
+        listener: receives how far the listing is, after each part of it.
         after: the last key that an earlier run listed. This run resumes after it.
-        listed: called with the last listed key, the number of objects and the number of differing keys. At the end the
-            key is empty.
 
     Raises:
         StoreError: the source bucket does not exist or S3 does not answer.
     """
     require_bucket(table)
+    listener = listener or RunListener()
     states = table.ledger.live_keys(clock.version)
     # The ledger's keys in the order of the listing, to find missing keys during the listing.
     known = iter(sorted(key for key in states if key > after))
@@ -75,8 +74,9 @@ def list_prefix(
         note_loaded_files(table, here, states)
         hints.clear()
         here.clear()
-        if listed is not None:
-            listed(key, objects, differing)
+        how_far = f"up to {key}" if key else "all"
+        listener.log(f"listing {table.key.uri}: {objects} objects ({how_far}), {differing} keys differ from the ledger")
+        listener.listing_reached(key)
 
     for item in own_objects(table, after):
         missing(item.key)

@@ -642,7 +642,7 @@ MUTANTS = (
     Mutant(
         "a file that another writer's commit added makes every batch void",
         6,
-        "assets/bronze/prepare/live_already.py",
+        "assets/bronze/prepare/register.py",
         'work.previous.outcome != "void"',
         'work.previous.outcome == "void"',
         (

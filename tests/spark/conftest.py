@@ -165,26 +165,23 @@ def compiled(configured: Callable[[TestLake, dict[str, str]], None]) -> Callable
     return use
 
 
-@pytest.fixture
-def console() -> Console:
-    return Console(file=io.StringIO(), width=100, force_terminal=False, no_color=True)
+class Shell(Console):
+    """A user's shell, whose output is kept."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+        super().__init__(file=io.StringIO(), width=100, force_terminal=False, no_color=True)
+        self._monkeypatch, self._folder = monkeypatch, folder
+
+    def use(self, lake: TestLake) -> None:
+        """Let the environment name a lake. The working directory has no platform."""
+        self._monkeypatch.setenv("TIDEGATE_LAKE", str(lake.path))
+        self._monkeypatch.chdir(self._folder)
+
+    def said(self) -> str:
+        assert isinstance(self.file, io.StringIO)
+        return self.file.getvalue()
 
 
 @pytest.fixture
-def said(console: Console) -> Callable[[], str]:
-    def text() -> str:
-        assert isinstance(console.file, io.StringIO)
-        return console.file.getvalue()
-
-    return text
-
-
-@pytest.fixture
-def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[TestLake], None]:
-    """Make this process like a user's shell: the environment names the lake, and the directory has no platform."""
-
-    def use(lake: TestLake) -> None:
-        monkeypatch.setenv("TIDEGATE_LAKE", str(lake.path))
-        monkeypatch.chdir(tmp_path)
-
-    return use
+def shell(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Shell:
+    return Shell(monkeypatch, tmp_path)

@@ -11,6 +11,7 @@ import pytest
 import yaml
 from dagster._core.definitions.sensor_definition import SensorExecutionData
 
+from tests.support.ticks import evaluate
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.definitions import build_definitions
@@ -61,14 +62,7 @@ class Paper:
 
     def tick(self, instance: dg.DagsterInstance, cursor: str | None = None) -> SensorExecutionData:
         """Evaluate the intake sensor once, as the daemon does."""
-        with dg.build_sensor_context(
-            instance=instance,
-            instance_ref=instance.get_ref(),
-            definitions=self.definitions,
-            resources={"lake": self.resource},
-            cursor=cursor,
-        ) as context:
-            return self.definitions.resolve_sensor_def("intake").evaluate_tick(context)
+        return evaluate("intake", self.definitions, instance, self.resource, cursor)
 
 
 @pytest.fixture

@@ -23,10 +23,10 @@ def birth_doubts(table: Table, candidates: Iterable[Candidate], schema: TableSch
         schema: the table's columns.
     """
     for candidate in candidates:
-        format = format_for(table, candidate)
+        format = format_for(table.spec, candidate.key)
         if format and format.guesses:
             try:
-                found = format.doubts(candidate.key, *head_of(table, candidate), table.spec, schema)
+                found = format.doubts(candidate.key, *head_of(table.source, candidate), table.spec, schema)
             except (StoreError, ValueError):
                 return []
             return [f"{doubt}; then start the table over with `tidegate reset`" for doubt in found]

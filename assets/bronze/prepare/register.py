@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from tidegate.assets.bronze.prepare.live_already import live_already
 from tidegate.assets.bronze.prepare.parquet_copies import Ready, copied
 from tidegate.assets.bronze.prepare.parquet_footers import parquet_footers
 from tidegate.assets.bronze.prepare.path_columns import check_both
@@ -14,7 +13,6 @@ from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.assets.bronze.prepare.table_columns import present_schema, refusal, require_columns, unborn_schema
 from tidegate.platform.core.bronze.batch import Add
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
-from tidegate.platform.core.bronze.object_state import Probe
 from tidegate.platform.core.bronze.plan import Candidate
 from tidegate.platform.core.files.parquet.footer import Footer
 from tidegate.platform.core.keys.file_format import FORMATS, format_of
@@ -50,7 +48,7 @@ def prepare_register(table: Table, work: BatchDraft) -> PreparedBatch:
     """
     prepared = PreparedBatch(work.plan)
     registrable = []
-    live = live_already(table, work)
+    live = _live_already(table, work)
     for candidate in work.plan.candidates:
         if candidate.key in live:
             prepared.commit(candidate, rows=0, reason="another writer's commit had added it to the table")
@@ -74,19 +72,26 @@ def prepare_register(table: Table, work: BatchDraft) -> PreparedBatch:
     prepared.schema = taken.schema
     for candidate, reason in taken.misfits:
         prepared.quarantine(candidate, reason)
-    probes = _head_of_each(table, [candidate for candidate, *_ in taken.fitting])
+    # The read of a footer returns no checksum.
+    without = [candidate.key for candidate, *_ in taken.fitting if candidate.found.needs_checksum]
+    probes = table.source.head_many(without)
     for candidate, footer, copy, values in taken.fitting:
         prepared.adds.append(_add(table, candidate, footer, copy, values, prepared.schema))
         prepared.commit(candidate.seen_as(probes.get(candidate.key)), rows=footer.rows)
     return prepared
 
 
-def _head_of_each(table: Table, candidates: Sequence[Candidate]) -> dict[str, Probe]:
-    """Return the HEAD of objects whose etag is no digest, because the read of a footer returns no checksum."""
-    keys = [
-        candidate.key for candidate in candidates if not candidate.found.digested and candidate.found.checksum is None
-    ]
-    return table.source.head_many(keys)
+def _live_already(table: Table, work: BatchDraft) -> set[str]:
+    """Return the keys of the candidates that DELETE, UPDATE or OPTIMIZE wrote, and that are live in the table.
+
+    S3 reports such a file like any other file. A batch with the file is void because the file is live already, and the
+    file's hint returns to the inbox. Without this check each later batch would be void too. So the table is read only
+    after a void batch.
+    """
+    if work.previous is None or work.previous.outcome != "void":
+        return set()
+    paths = {log_path(candidate.key, table.key.prefix): candidate.key for candidate in work.plan.candidates}
+    return {paths[path] for path in table.delta.live_entries(work.birth.location, list(paths))}
 
 
 def _unregistrable(table: Table, candidate: Candidate) -> str | None:

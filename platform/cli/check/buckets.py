@@ -19,6 +19,7 @@ from tidegate.platform.cli.check.findings import (
     checked,
     is_denied,
     permitted,
+    reach_bucket,
     status_of,
     tried,
 )
@@ -84,10 +85,8 @@ def check_bucket(
 
 def _reachable(s3: S3Client, bucket: str) -> str:
     try:
-        begin_listing(s3, bucket)
+        reach_bucket(s3, bucket, "lake.yaml")
     except ClientError as error:
-        if status_of(error) == 404:
-            raise Failed(f"there is no bucket {bucket}: create it, or correct lake.yaml") from None
         if status_of(error) == 301:
             raise Failed(
                 f"{bucket} is in another region: set AWS_REGION, and AWS_ENDPOINT_URL if you use it, to the bucket's"

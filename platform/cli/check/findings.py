@@ -184,6 +184,21 @@ def begin_listing(s3: Any, bucket: str, prefix: str = "") -> Any:
     )
 
 
+def reach_bucket(s3: Any, bucket: str, setting: str) -> None:
+    """List a bucket that a setting names.
+
+    Raises:
+        Failed: there is no such bucket, or access is denied.
+        ClientError: any other refusal.
+    """
+    try:
+        begin_listing(s3, bucket)
+    except ClientError as error:
+        if status_of(error) == 404:
+            raise Failed(f"there is no bucket {bucket}: create it, or correct {setting}") from None
+        raise
+
+
 def is_denied(error: ClientError) -> bool:
     """Whether AWS accepts the credentials and refuses the action."""
     code = code_of(error)

@@ -6,11 +6,10 @@ import uuid
 from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING
 
-from botocore.exceptions import ClientError
 from pyspark.errors import PySparkException
 
 from tidegate.platform.cli.check.catalog import Check
-from tidegate.platform.cli.check.findings import Failed, Finding, begin_listing, checked, permitted, status_of, tried
+from tidegate.platform.cli.check.findings import Failed, Finding, checked, permitted, reach_bucket, tried
 from tidegate.platform.cloud.roles import COPIES_FOLDER, LOG_FOLDER
 from tidegate.platform.core.config.after_load import moves_to
 from tidegate.platform.core.config.drift import drift
@@ -147,12 +146,7 @@ def _as_born(store: LakeStore, spec: TableSpec) -> str:
 
 
 def _reachable(s3: S3Client, bucket: str, field: str = "lake.root") -> str:
-    try:
-        begin_listing(s3, bucket)
-    except ClientError as error:
-        if status_of(error) == 404:
-            raise Failed(f"there is no bucket {bucket}: create it, or correct {field}") from None
-        raise
+    reach_bucket(s3, bucket, field)
     return ""
 
 

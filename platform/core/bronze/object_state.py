@@ -27,6 +27,11 @@ class S3Found:
     footer: bytes | None = field(default=None, repr=False, compare=False)
     body: bytes | None = field(default=None, repr=False, compare=False)
 
+    @property
+    def needs_checksum(self) -> bool:
+        """Whether nothing that is known of the object identifies its bytes."""
+        return not self.digested and self.checksum is None
+
 
 @dataclass(frozen=True)
 class S3Gone:

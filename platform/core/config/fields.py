@@ -101,22 +101,15 @@ def _checked_cron(text: str) -> str:
 
 
 # Checked here and not by a pattern, which the published schema would show: editors see ${VARIABLE}.
-def _checked_queue_url(url: str) -> str:
-    if not url.startswith(("http://", "https://")):
-        raise ValueError(f"{url!r} is no URL of a queue; `name` takes a queue's name")
-    return url
+def matching(pattern: str, problem: str) -> AfterValidator:
+    """Return a check that a text matches a pattern as a whole. `problem` follows the text in the error."""
 
+    def check(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise ValueError(f"{text!r}{problem}")
+        return text
 
-def _checked_queue_name(name: str) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9_-]{1,80}(\.fifo)?", name):
-        raise ValueError(f"{name!r} is no name of a queue; `url` takes a queue's URL")
-    return name
-
-
-def _checked_owner(owner: str) -> str:
-    if not re.fullmatch(r"team:\w+|[^@\s:]+@[^@\s]+\.[^@\s]+", owner):
-        raise ValueError(f"{owner!r} is neither team:<name> nor an email address")
-    return owner
+    return AfterValidator(check)
 
 
 def _checked_simple_type(text: str) -> str:
@@ -178,15 +171,17 @@ Root = Annotated[Text, AfterValidator(_checked_root)]
 Prefix = Annotated[Text, AfterValidator(_checked_prefix)]
 Folder = Annotated[Text, AfterValidator(_checked_folder)]
 Bucket = Annotated[Text, AfterValidator(_checked_bucket)]
-QueueUrl = Annotated[Text, AfterValidator(_checked_queue_url)]
-QueueName = Annotated[Text, AfterValidator(_checked_queue_name)]
+QueueUrl = Annotated[Text, matching(r"https?://(?s:.*)", " is no URL of a queue; `name` takes a queue's name")]
+QueueName = Annotated[
+    Text, matching(r"[A-Za-z0-9_-]{1,80}(\.fifo)?", " is no name of a queue; `url` takes a queue's URL")
+]
 Cron = Annotated[Text, AfterValidator(_checked_cron)]
 SimpleType = Annotated[Text, AfterValidator(_checked_simple_type)]
 Type = Annotated[Text, AfterValidator(_checked_type)]
 Condition = Annotated[Text, AfterValidator(_checked_condition)]
 Reference = Annotated[Text, AfterValidator(_checked_reference)]
 SignalPattern = Annotated[Text, AfterValidator(_checked_signal)]
-Owner = Annotated[Text, AfterValidator(_checked_owner)]
+Owner = Annotated[Text, matching(r"team:\w+|[^@\s:]+@[^@\s]+\.[^@\s]+", " is neither team:<name> nor an email address")]
 
 
 class Model(BaseModel):

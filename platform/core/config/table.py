@@ -101,21 +101,16 @@ class TableSpec(TableDefaults):
 
     @field_validator("columns", "partition_columns")
     @classmethod
-    def _not_of_objects(cls, columns: dict[str, str], info: ValidationInfo) -> dict[str, str]:
-        clash = [name for name in columns if name.lower() == VARIANT_COLUMN]
-        if clash and info.data.get("policy") == "variant":
-            raise ValueError(
-                f"{clash[0]} is the column that has the whole objects (`schema: variant`); remove it here. A field of "
-                f"that name is in the objects: {VARIANT_COLUMN}:{VARIANT_COLUMN}"
-            )
-        return columns
-
-    @field_validator("columns", "partition_columns")
-    @classmethod
-    def _not_rescued(cls, columns: dict[str, str], info: ValidationInfo) -> dict[str, str]:
-        clash = [name for name in columns if name.lower() == RESCUED_COLUMN]
-        if clash and info.data.get("policy") == "rescue":
-            raise ValueError(f"{clash[0]} is the column that `schema: rescue` adds; remove it here")
+    def _not_of_policy(cls, columns: dict[str, str], info: ValidationInfo) -> dict[str, str]:
+        policy = info.data.get("policy")
+        for name in columns:
+            if policy == "variant" and name.lower() == VARIANT_COLUMN:
+                raise ValueError(
+                    f"{name} is the column that has the whole objects (`schema: variant`); remove it here. A field of "
+                    f"that name is in the objects: {VARIANT_COLUMN}:{VARIANT_COLUMN}"
+                )
+            if policy == "rescue" and name.lower() == RESCUED_COLUMN:
+                raise ValueError(f"{name} is the column that `schema: rescue` adds; remove it here")
         return columns
 
     @field_validator("widen")

@@ -10,6 +10,7 @@ import boto3
 import dagster as dg
 import yaml
 
+from tests.support.ticks import evaluate
 from tidegate.assets.health.asset import LAKE_HEALTH, build_health_checks
 from tidegate.platform.cli.check.metrics import check_metrics
 from tidegate.platform.cloud.wanted import Wanted
@@ -57,12 +58,9 @@ def test_a_tick_reports_what_waits_to_dagster_and_cloudwatch(tmp_path: Path) -> 
         lake.open().store.inbox.put([Manifest.new("landing.orders", "intake", hints), *others])
 
         definitions = build_definitions(config, lake)
-        with dg.build_sensor_context(
-            instance=instance, instance_ref=instance.get_ref(), definitions=definitions, resources={"lake": lake}
-        ) as context:
-            tick = definitions.resolve_sensor_def("health").evaluate_tick(context)
-        assert (tick.skip_message or "").startswith("1 of 502 tables are behind; 502 files wait for 501 tables; 3 dead")
-        for event in tick.asset_events:
+        done = evaluate("health", definitions, instance, lake)
+        assert (done.skip_message or "").startswith("1 of 502 tables are behind; 502 files wait for 501 tables; 3 dead")
+        for event in done.asset_events:
             instance.report_runless_asset_event(event)
 
         cloudwatch = boto3.client("cloudwatch", endpoint_url=aws.endpoint, **KEYS)

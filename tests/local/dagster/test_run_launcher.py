@@ -206,24 +206,22 @@ def by_default(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return runs
 
 
+@pytest.mark.parametrize(
+    ("variable", "line"),
+    [
+        ("THREADED", "other threads (of the user) and cannot be forked: Dagster's default launcher"),
+        ("LATER", "a library started threads in the warm process ("),
+    ],
+    ids=["of the user", "of a library"],
+)
 def test_a_process_with_threads_is_not_forked_and_the_run_says_so(
-    scene: Scene, by_default: list[str], monkeypatch: pytest.MonkeyPatch
+    variable: str, line: str, scene: Scene, by_default: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("THREADED", "1")
-    scene.server = "threaded"
+    monkeypatch.setenv(variable, "1")
+    scene.server = variable.lower()
     run_id = scene.launch("says")
     assert by_default == [run_id]
-    assert "other threads (of the user) and cannot be forked: Dagster's default launcher" in scene.lines(run_id)
-
-
-def test_a_thread_that_a_library_began_keeps_the_process_from_being_forked(
-    scene: Scene, by_default: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LATER", "1")
-    scene.server = "later"
-    run_id = scene.launch("says")
-    assert by_default == [run_id]
-    assert "a library started threads in the warm process (" in scene.lines(run_id)
+    assert line in scene.lines(run_id)
 
 
 @pytest.mark.parametrize("forked", [True, False], ids=["the fork is there", "there is none"])

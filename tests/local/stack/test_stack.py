@@ -147,28 +147,35 @@ def test_a_server_that_ends_at_start_is_an_error_in_seconds(stack: LocalStack, i
     assert is_gone(stack.aws.process.pid)
 
 
-@small_spark()
-def test_a_sigkilled_owner_leaves_nothing_and_its_home_can_be_used(
-    stack: LocalStack, python_path: dict[str, str], is_gone: Callable[[int], bool]
-) -> None:
-    code = (
-        "import sys, time\n"
+def _owner(code: str, arguments: list[str], environ: dict[str, str]) -> subprocess.Popen[bytes]:
+    """Run code in a process of its own, which has a platform when this returns."""
+    imports = (
+        "import sys\n"
         "from pathlib import Path\n"
         "from tests.support.servers.small_server import small_spark\n"
         "from tidegate.platform.local.stack import LocalStack\n"
         "small_spark().start()\n"
-        "stack = LocalStack(Path(sys.argv[1]), aws_port=int(sys.argv[2]), spark_port=int(sys.argv[3]))\n"
-        "stack.start(); print('up', flush=True); stack.run_until_signal()\n"
     )
-    arguments = [str(stack.home), str(stack.aws.port), str(stack.spark.port)]
-    owner = subprocess.Popen([sys.executable, "-c", code, *arguments], stdout=subprocess.PIPE, env=python_path)
+    owner = subprocess.Popen([sys.executable, "-c", imports + code, *arguments], stdout=subprocess.PIPE, env=environ)
     assert owner.stdout is not None
     assert owner.stdout.readline() == b"up\n"
+    return owner
+
+
+@small_spark()
+def test_a_sigkilled_owner_leaves_nothing_and_its_home_can_be_used(
+    stack: LocalStack, python_path: dict[str, str], is_gone: Callable[[int], bool]
+) -> None:
+    owner = _owner(
+        "stack = LocalStack(Path(sys.argv[1]), aws_port=int(sys.argv[2]), spark_port=int(sys.argv[3]))\n"
+        "stack.start(); print('up', flush=True); stack.run_until_signal()\n",
+        [str(stack.home), str(stack.aws.port), str(stack.spark.port)],
+        python_path,
+    )
     pids = everything_of(stack)
     assert len(pids) == 4
     owner.send_signal(signal.SIGKILL)
-    owner.wait(10)
-    owner.stdout.close()
+    owner.communicate(timeout=10)
     # At once, on the same ports: the start waits for the guards of the dead platform.
     with stack:
         assert all(is_gone(pid) for pid in pids)
@@ -178,18 +185,12 @@ def test_a_sigkilled_owner_leaves_nothing_and_its_home_can_be_used(
 def test_a_signal_ends_it_in_order(
     stack: LocalStack, python_path: dict[str, str], is_gone: Callable[[int], bool]
 ) -> None:
-    code = (
-        "import sys, time\n"
-        "from pathlib import Path\n"
-        "from tests.support.servers.small_server import small_spark\n"
-        "from tidegate.platform.local.stack import LocalStack\n"
-        "small_spark().start()\n"
+    owner = _owner(
         "with LocalStack(Path(sys.argv[1]), aws_port=0, spark_port=0) as stack:\n"
-        "    print(stack.run_until_signal(lambda: print('up', flush=True)), flush=True)\n"
+        "    print(stack.run_until_signal(lambda: print('up', flush=True)), flush=True)\n",
+        [str(stack.home)],
+        python_path,
     )
-    owner = subprocess.Popen([sys.executable, "-c", code, str(stack.home)], stdout=subprocess.PIPE, env=python_path)
-    assert owner.stdout is not None
-    assert owner.stdout.readline() == b"up\n"
     pids = everything_of(stack)
     os.kill(owner.pid, signal.SIGTERM)
     out, _ = owner.communicate(timeout=60)

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 import yaml
-from rich.console import Console
 
+from tests.spark.conftest import Shell
 from tidegate.platform.cli.check.check import run_check
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.testing import TestLake
@@ -22,14 +22,12 @@ MERGED = {"name": "merged", "prefix": "merged/", "format": "json", "silver": SIL
 
 def test_a_right_lake_and_where_a_key_goes(
     tidegate_lake: Callable[..., TestLake],
-    environment: Callable[[TestLake], None],
-    console: Console,
-    said: Callable[[], str],
+    shell: Shell,
 ) -> None:
     lake = tidegate_lake(TABLES)
-    environment(lake)
-    assert run_check(console, lake.path, None, f"s3://{lake.bucket}/shop/orders/x.parquet"), said()
-    text = " ".join(said().split())
+    shell.use(lake)
+    assert run_check(shell, lake.path, None, f"s3://{lake.bucket}/shop/orders/x.parquet"), shell.said()
+    text = " ".join(shell.said().split())
     assert "FAILED" not in text
     for what in (
         "visibility timeout",
@@ -52,40 +50,38 @@ def test_a_right_lake_and_where_a_key_goes(
     lake.clients.sqs.set_queue_attributes(QueueUrl=lake.lake.queues[0].url, Attributes={"VisibilityTimeout": "5"})
     lake.clients.s3.put_bucket_notification_configuration(Bucket=lake.bucket, NotificationConfiguration={})
     lake.put(f"shop/_delta_log/{0:020d}.json", '{"metaData": {"configuration": {}}}')
-    before = len(said())
-    assert not run_check(console, lake.path, None, f"s3://{lake.bucket}/shop/orders/old/x.json")
-    failed = [line for line in said()[before:].split("\n") if "FAILED" in line]
+    before = len(shell.said())
+    assert not run_check(shell, lake.path, None, f"s3://{lake.bucket}/shop/orders/old/x.json")
+    failed = [line for line in shell.said()[before:].split("\n") if "FAILED" in line]
     wrong = ("visibility timeout", "notification", "no Delta table of somebody else's", "no overlap")
-    assert len(failed) == len(wrong), said()[before:]
+    assert len(failed) == len(wrong), shell.said()[before:]
     for line, what in zip(failed, wrong, strict=True):
         assert what in line
 
 
 def test_columns_that_silver_names_and_bronze_has_not_are_reported(
     tidegate_lake: Callable[..., TestLake],
-    environment: Callable[[TestLake], None],
     kit: Any,
-    console: Console,
-    said: Callable[[], str],
+    shell: Shell,
 ) -> None:
     lake = tidegate_lake([MERGED])
-    environment(lake)
+    shell.use(lake)
 
     def silver(**changes: Any) -> str:
         body = yaml.safe_load(lake.path.read_text())
         body["tables"][0]["silver"] = {**SILVER, **changes}
         lake.path.write_text(yaml.safe_dump(body))
-        before = len(said())
-        run_check(console, lake.path, None, None)
-        lines = re.split(r"\n(?=ok |FAILED )", said()[before:])
+        before = len(shell.said())
+        run_check(shell, lake.path, None, None)
+        lines = re.split(r"\n(?=ok |FAILED )", shell.said()[before:])
         (line,) = (line for line in lines if "columns that silver names" in line)
         return " ".join(line.split())
 
     assert "no bronze table yet" in silver()
     lake.put("merged/1.json", kit.lines({"id": 1, "at": 1, "info": {"id": 1}}))
     kit.run(lake, "merged")
-    assert silver(delete_when="info.id > 5 -- never").startswith("ok"), said()
-    assert silver(keys=["info.id", "abs(id)"], order=["at", "info.id"]).startswith("ok"), said()
+    assert silver(delete_when="info.id > 5 -- never").startswith("ok"), shell.said()
+    assert silver(keys=["info.id", "abs(id)"], order=["at", "info.id"]).startswith("ok"), shell.said()
     assert "bronze has no column 'info.no'" in silver(keys=["info.no"])
     assert "bronze has no column 'when'" in silver(order="when")
     assert "order of `silver` is not an expression over bronze's rows" in silver(order="(at - no)")
@@ -93,17 +89,17 @@ def test_columns_that_silver_names_and_bronze_has_not_are_reported(
 
 
 def test_an_invalid_lake_is_reported_line_by_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, console: Console, said: Callable[[], str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shell: Shell
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TIDEGATE_LAKE", "unused")
     (tmp_path / "lake.yaml").write_text("lake: {root: s3://lake/x}\nqueues: [{name: q}]\nbuckets: [B]\ntables: [{}]\n")
-    assert not run_check(console, tmp_path / "lake.yaml", None, None)
-    text = said().replace("\n", "")
+    assert not run_check(shell, tmp_path / "lake.yaml", None, None)
+    text = shell.said().replace("\n", "")
     assert "lake.yaml:3: buckets[0]" in text
     assert "lake.yaml:4: tables[0].name" in text
 
 
-def test_a_home_on_which_nothing_runs_is_an_error(tmp_path: Path, console: Console) -> None:
+def test_a_home_on_which_nothing_runs_is_an_error(tmp_path: Path, shell: Shell) -> None:
     with pytest.raises(CommandError, match="no local platform runs on"):
-        run_check(console, None, tmp_path, None)
+        run_check(shell, None, tmp_path, None)

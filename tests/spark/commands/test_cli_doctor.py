@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from rich.console import Console
 
+from tests.spark.conftest import Shell
 from tests.support.log_store.delta_log import DeltaLog
 from tidegate.platform.cli.check.lake import check_born
 from tidegate.platform.cli.doctor.doctor import DYNAMODB_STORE, run_doctor
@@ -29,26 +29,23 @@ def parquet(count: int) -> bytes:
 
 def test_a_dead_classic_writer_s_commit_is_found_and_settled(
     tidegate_lake: Callable[..., TestLake],
-    environment: Callable[[TestLake], None],
+    shell: Shell,
 ) -> None:
-    console = Console(file=io.StringIO(), width=1000, force_terminal=False, no_color=True)
-
-    def said() -> str:
-        assert isinstance(console.file, io.StringIO)
-        return console.file.getvalue()
-
+    shell.width = 1000
     lake = tidegate_lake([{"name": "orders", "prefix": "orders/"}])
-    environment(lake)
+    shell.use(lake)
     lake.put("orders/a.parquet", parquet(3))
     lake.materialize("bronze", "orders")
-    assert run_doctor(console, lake.path, None, repair=False), said()
-    assert DYNAMODB_STORE in said()
+    assert run_doctor(shell, lake.path, None, repair=False), shell.said()
+    assert DYNAMODB_STORE in shell.said()
     jars = "tidegate-jvm", "spark-sql-api", "delta-spark", "delta-storage", "hadoop-aws", "dynamodb"
-    assert re.search(r"jars \[spark\.jars\]  " + ", ".join(rf"{jar}[-_]\S+\.jar" for jar in jars), said())
+    assert re.search(r"jars \[spark\.jars\]  " + ", ".join(rf"{jar}[-_]\S+\.jar" for jar in jars), shell.said())
     where = f"{REGION} at {lake.stack.aws.endpoint}"
-    assert f"DynamoDB table delta_log [commit-table.state]  PAY_PER_REQUEST, TTL on expireTime, in {where}" in said()
-    assert "bronze.orders: entries [log.entries]  version 0, under s3a://" in said()
-    assert "ledger.orders: entries" in said()
+    assert (
+        f"DynamoDB table delta_log [commit-table.state]  PAY_PER_REQUEST, TTL on expireTime, in {where}" in shell.said()
+    )
+    assert "bronze.orders: entries [log.entries]  version 0, under s3a://" in shell.said()
+    assert "ledger.orders: entries" in shell.said()
 
     body = parquet(4)
     lake.put("orders/_by_another_writer.parquet", body)
@@ -63,12 +60,14 @@ def test_a_dead_classic_writer_s_commit_is_found_and_settled(
     log = DeltaLog(lake.clients, f"s3a://{lake.bucket}/orders")
     log.write(CLASSIC, json.dumps({"add": add}) + "\n")
     log.claim(1, CLASSIC)
-    before = len(said())
-    assert not run_doctor(console, lake.path, None, repair=False)
-    assert "version 1 is pending" in said()[before:]
-    before = len(said())
-    assert run_doctor(console, lake.path, None, repair=True), said()[before:]
-    assert "bronze.orders: repair [log.repair]  settled; 0 entries closed, 0 staged commits swept" in said()[before:]
+    before = len(shell.said())
+    assert not run_doctor(shell, lake.path, None, repair=False)
+    assert "version 1 is pending" in shell.said()[before:]
+    before = len(shell.said())
+    assert run_doctor(shell, lake.path, None, repair=True), shell.said()[before:]
+    assert (
+        "bronze.orders: repair [log.repair]  settled; 0 entries closed, 0 staged commits swept" in shell.said()[before:]
+    )
     assert [row[0] for row in lake.sql("SELECT count(*) FROM bronze.orders")] == [7]
     item = log.entries()[1]
     assert item["complete"] == {"S": "true"}

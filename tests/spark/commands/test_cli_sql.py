@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from rich.console import Console
 
+from tests.spark.conftest import Shell
 from tidegate.platform.cli.check.foreign import check_foreign
 from tidegate.platform.cli.commands.sql import run_sql
 from tidegate.platform.cli.errors import CommandError
@@ -34,16 +34,14 @@ def parquet(*rows: tuple[int, int, bool]) -> bytes:
 def test_the_layers_and_their_past(
     tidegate_lake: Callable[..., TestLake],
     kit: Any,
-    environment: Callable[[TestLake], None],
-    console: Console,
-    said: Callable[[], str],
+    shell: Shell,
     capfd: pytest.CaptureFixture[str],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     lake = tidegate_lake([{"name": "orders", "prefix": "orders/", "silver": SILVER}, {"name": "torn", "prefix": "a/"}])
-    environment(lake)
-    run_sql(console, "SELECT (SELECT count(*) FROM lake.intake), (SELECT count(*) FROM lake.quarantine)", None, 1)
-    assert said().splitlines()[-1].replace("│", " ").split() == ["0", "0"], "a lake that nothing has come to"
+    shell.use(lake)
+    run_sql(shell, "SELECT (SELECT count(*) FROM lake.intake), (SELECT count(*) FROM lake.quarantine)", None, 1)
+    assert shell.said().splitlines()[-1].replace("│", " ").split() == ["0", "0"], "a lake that nothing has come to"
     lake.put("orders/a.parquet", parquet((1, 10, False), (2, 20, False)))
     kit.run(lake, "orders")
     kit.merge(lake, "orders")
@@ -61,12 +59,12 @@ def test_the_layers_and_their_past(
         f"SELECT {rows} FROM silver.orders VERSION AS OF 1 o": "1:10,2:20",
         f"SELECT {rows} FROM silver.orders TIMESTAMP AS OF '{then}'": "1:10,2:20",
     }
-    run_sql(console, f"SELECT {', '.join(f'({query})' for query in queries)}", None, 100)
-    assert said().splitlines()[-1].replace("│", " ").split() == [*queries.values()]
+    run_sql(shell, f"SELECT {', '.join(f'({query})' for query in queries)}", None, 100)
+    assert shell.said().splitlines()[-1].replace("│", " ").split() == [*queries.values()]
 
-    before = len(said())
-    run_sql(console, "SELECT id, CAST(NULL AS STRING) AS nothing FROM bronze.orders ORDER BY v", None, 2)
-    printed = said()[before:]
+    before = len(shell.said())
+    run_sql(shell, "SELECT id, CAST(NULL AS STRING) AS nothing FROM bronze.orders ORDER BY v", None, 2)
+    printed = shell.said()[before:]
     assert "nothing" in printed
     assert printed.count("null") == 2
     assert "3 more rows" in printed
@@ -74,10 +72,10 @@ def test_the_layers_and_their_past(
     capfd.readouterr()
     # The server also has tables of other tests. The error lists tables whose names are similar to the wrong name.
     with pytest.raises(CommandError, match=r"bronze\.orders\b") as missing:
-        run_sql(console, "SELECT * FROM bronze.ordrs", None, 1)
+        run_sql(shell, "SELECT * FROM bronze.ordrs", None, 1)
     assert "silver.orders" in str(missing.value)
     with pytest.raises(CommandError) as unclear:
-        run_sql(console, "SELEC 1", None, 1)
+        run_sql(shell, "SELEC 1", None, 1)
     for error in (missing, unclear):
         assert "\n" not in str(error.value)
     assert capfd.readouterr() == ("", ""), "PySpark prints what it raises"
@@ -89,7 +87,7 @@ def test_the_layers_and_their_past(
     trouble = f"table {lake.key('torn')} has no SQL names: "
     assert [record.getMessage().startswith(trouble) for record in caplog.records] == [True]
     with pytest.raises(CommandError, match=r"Tables there are: .*bronze\.orders, ") as torn:
-        run_sql(console, "SELECT * FROM bronze.torn", None, 1)
+        run_sql(shell, "SELECT * FROM bronze.torn", None, 1)
     assert f"; {trouble}" in str(torn.value)
     assert "\n" not in str(torn.value)
     folders = {folder: check_foreign(lake.lake.store, lake.bucket, [folder]).ok for folder in ("orders/", "a/")}
@@ -98,18 +96,17 @@ def test_the_layers_and_their_past(
 
 def test_a_dead_spark_server_is_reported_at_once(
     tidegate_lake: Callable[..., TestLake],
-    environment: Callable[[TestLake], None],
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
-    console: Console,
+    shell: Shell,
 ) -> None:
     lake = tidegate_lake([])
-    environment(lake)
+    shell.use(lake)
     # The server was killed under a running platform, which restarts it.
     environ = {**lake.stack.environ, "TIDEGATE_LAKE": str(lake.path), "SPARK_REMOTE": "sc://localhost:1"}
     write_stack(tmp_path, StackInfo(os.getpid(), {}, {}, {}, environ))
     with pytest.raises(CommandError, match=rf"on {tmp_path} does not answer: the platform is restarting it"):
-        run_sql(console, "SELECT 1", tmp_path, 1)
+        run_sql(shell, "SELECT 1", tmp_path, 1)
     monkeypatch.setenv("SPARK_REMOTE", "sc://127.0.0.1:1")
     with pytest.raises(CommandError, match=r"no Spark Connect server at sc://127\.0\.0\.1:1: .*tidegate up"):
-        run_sql(console, "SELECT 1", None, 1)
+        run_sql(shell, "SELECT 1", None, 1)

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
-from rich.console import Console
 
+from tests.spark.conftest import Shell
 from tidegate.platform.cli.commands.infer import run_infer
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.local.aws import LocalAws
@@ -34,18 +34,16 @@ def _blocks(language: str) -> list[str]:
 
 def test_the_first_table_is_made_as_its_page_says(
     tidegate_lake: Callable[..., TestLake],
-    environment: Callable[[TestLake], None],
-    console: Console,
-    said: Callable[[], str],
+    shell: Shell,
 ) -> None:
     lake = tidegate_lake([])
-    environment(lake)
+    shell.use(lake)
     block, _ = _blocks("python")  # the second block is the reader's asset
     assert "http://127.0.0.1:4566" in block
     here = block.replace("http://127.0.0.1:4566", lake.stack.aws.endpoint).replace('"landing"', f'"{lake.bucket}"')
     exec(compile(here, str(FIRST_TABLE), "exec"), {})
-    assert run_infer(console, f"s3://{lake.bucket}/", None), said()
-    assert f'prefix: "s3://{lake.bucket}/prices/"' in said()
+    assert run_infer(shell, f"s3://{lake.bucket}/", None), shell.said()
+    assert f'prefix: "s3://{lake.bucket}/prices/"' in shell.said()
 
     lake.intake()
     lake.materialize("bronze", "prices", from_inbox=True)
@@ -57,7 +55,7 @@ def test_the_first_table_is_made_as_its_page_says(
 
 
 def test_the_reader_s_asset_takes_dagster_s_pyspark_and_s3_resources_next_to_ours(
-    tidegate_lake: Callable[..., TestLake], environment: Callable[[TestLake], None]
+    tidegate_lake: Callable[..., TestLake], shell: Shell
 ) -> None:
     """One code location holds both, so the keys of the resources must not collide."""
     columns = {"id": "int", "state": "string", "changed": "int"}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rich.console import Console
-
+from tests.spark.conftest import Shell
 from tests.support.lakes.seams import dying_at, seams_watched
 from tidegate.assets.bronze.run import run_table
 from tidegate.assets.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
@@ -19,9 +18,7 @@ MakeLake = Callable[..., TestLake]
 
 def test_an_object_is_followed_to_its_table(
     tidegate_lake: MakeLake,
-    environment: Callable[[TestLake], None],
-    console: Console,
-    said: Callable[[], str],
+    shell: Shell,
 ) -> None:
     lake = tidegate_lake(
         [{"name": "orders", "prefix": "orders/", "format": "json", "columns": {"id": "int"}}], discovery=False
@@ -93,7 +90,7 @@ def test_an_object_is_followed_to_its_table(
     assert "counted as no_table" in logged
     assert verdict == "it belongs to no table, see the route"
 
-    environment(lake)
-    run_trace(console, f"s3://{bucket}/orders/a.json", None, None)
-    assert "batch 2    quarantined by run r3" in said()
-    assert said().endswith("it is gone, and bronze.orders knows: loaded rows stay\n")
+    shell.use(lake)
+    run_trace(shell, f"s3://{bucket}/orders/a.json", None, None)
+    assert "batch 2    quarantined by run r3" in shell.said()
+    assert shell.said().endswith("it is gone, and bronze.orders knows: loaded rows stay\n")

@@ -13,6 +13,7 @@ import dagster as dg
 import pytest
 import yaml
 
+from tests.support.ticks import evaluate
 from tidegate.assets.bronze.asset import BRONZE, TABLES
 from tidegate.assets.bronze.run import run_table
 from tidegate.assets.runs.held_tables import SHARED_JOB, SHARED_OP, failed_tables
@@ -32,13 +33,7 @@ def instance() -> Iterator[dg.DagsterInstance]:
 
 
 def tick(lake: TestLake, instance: dg.DagsterInstance) -> Any:
-    with dg.build_sensor_context(
-        instance=instance,
-        instance_ref=instance.get_ref(),
-        definitions=lake.definitions,
-        resources={"lake": lake.resource},
-    ) as context:
-        return lake.definitions.resolve_sensor_def("intake").evaluate_tick(context)
+    return evaluate("intake", lake.definitions, instance, lake.resource)
 
 
 def tables_of(tick: Any) -> list[str]:

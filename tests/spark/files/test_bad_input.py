@@ -17,8 +17,8 @@ from functools import partial
 from typing import Any
 
 import pytest
-from rich.console import Console
 
+from tests.spark.conftest import Shell
 from tests.support.lakes.corrupt_parquet import that_aborts_arrow
 from tidegate.assets.operations.trace import trace
 from tidegate.platform.cli.commands.sql import run_sql
@@ -205,10 +205,8 @@ def test_quarantine_is_counted_in_the_metadata_and_fails_its_check(scene: Scene)
 def test_sql_shows_what_intake_counted_and_what_is_in_quarantine(
     scene: Scene,
     kit: Any,
-    environment: Callable[[TestLake], None],
     monkeypatch: pytest.MonkeyPatch,
-    console: Console,
-    said: Callable[[], str],
+    shell: Shell,
 ) -> None:
     scene.lake.lake.name_tables()
     sql = partial(kit.query, scene.lake)
@@ -241,10 +239,10 @@ def test_sql_shows_what_intake_counted_and_what_is_in_quarantine(
     # The command reads only the ledgers of tables that may have something in quarantine. Its counts are still complete.
     for name_of, value in scene.lake.stack.environ.items():
         monkeypatch.setenv(name_of, value)
-    environment(scene.lake)
+    shell.use(scene.lake)
     counts = "lake.quarantine.kind, count(*) AS n FROM lake.quarantine GROUP BY quarantine.kind"
-    run_sql(console, f"SELECT to_json(map_from_entries(collect_list((kind, n)))) FROM (SELECT {counts})", None, 1)
-    assert json.loads(said().splitlines()[-1]) == {kind: len(rows) for kind, rows in of.items()}
+    run_sql(shell, f"SELECT to_json(map_from_entries(collect_list((kind, n)))) FROM (SELECT {counts})", None, 1)
+    assert json.loads(shell.said().splitlines()[-1]) == {kind: len(rows) for kind, rows in of.items()}
     tables = {table.table_key for table in scene.lake.lake.quarantining()}
     assert {scene.lake.key(table) for table, _ in in_ledgers} <= tables
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import polars as pl
 import yaml
-from rich.console import Console
 
+from tests.spark.conftest import Shell
 from tests.support.foreign.others import by_delta_rs, by_duckdb, copied_down
 from tidegate.assets.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
 from tidegate.platform.cli.commands.rebuild import run_rebuild
@@ -36,8 +36,7 @@ def test_a_policy_can_change_at_any_time_and_each_row_is_read_once(
     tidegate_lake: MakeLake,
     kit: Any,
     tmp_path: Path,
-    environment: Callable[[TestLake], None],
-    console: Console,
+    shell: Shell,
 ) -> None:
     silver = {"keys": ["id"], "order": "at", "every": 60}
     lake = tidegate_lake([{"name": "events", "prefix": "events/", "format": "json", "silver": silver}])
@@ -92,9 +91,9 @@ def test_a_policy_can_change_at_any_time_and_each_row_is_read_once(
     assert kit.bronze(lake, "events", "count(*), count(_rescued_data), count(more)") == [(6, 3, 1)]
 
     # A rebuild reads every file as lake.yaml says today.
-    environment(lake)
+    shell.use(lake)
     _configure(lake, schema="rescue")
-    run_rebuild(console, "events", None, None, yes=True)
+    run_rebuild(shell, "events", None, None, yes=True)
     kit.run(lake, "events", listing=False)
     assert kit.bronze(lake, "events", "id, at, get_json_object(_rescued_data, '$.at')")[-1] == (7, None, "soon")
     kit.merge(lake, "events")

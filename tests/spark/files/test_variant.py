@@ -12,8 +12,8 @@ from typing import Any
 import polars as pl
 import pytest
 import yaml
-from rich.console import Console
 
+from tests.spark.conftest import Shell
 from tests.support.foreign.others import by_delta_rs, by_duckdb, copied_down
 from tidegate.assets.maintenance import compaction
 from tidegate.assets.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
@@ -72,9 +72,7 @@ def test_drifting_events_are_one_table_whose_values_are_those_of_the_source(
     tidegate_lake: MakeLake,
     kit: Any,
     tmp_path: Path,
-    environment: Callable[[TestLake], None],
-    console: Console,
-    said: Callable[[], str],
+    shell: Shell,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     lake = tidegate_lake([EVENTS])
@@ -122,10 +120,10 @@ def test_drifting_events_are_one_table_whose_values_are_those_of_the_source(
     merged = kit.silver(lake, "events", "id, to_json(data:new)")
     assert merged == [*((id, None) for id in range(1, 7)), (7, '"later"'), (None, None)]
 
-    environment(lake)
-    run_sql(console, "SELECT data, data:v AS data FROM bronze.events WHERE id IN (3, 4) ORDER BY id", None, 10)
-    assert '{"at":"2026-01-01T00:00:00Z","deep":[1.5,null,true],"id":3,"v":{"id":"not the id"}}' in said()
-    assert said().split()[-1] == "123456789012345678901234567890.12345678"
+    shell.use(lake)
+    run_sql(shell, "SELECT data, data:v AS data FROM bronze.events WHERE id IN (3, 4) ORDER BY id", None, 10)
+    assert '{"at":"2026-01-01T00:00:00Z","deep":[1.5,null,true],"id":3,"v":{"id":"not the id"}}' in shell.said()
+    assert shell.said().split()[-1] == "123456789012345678901234567890.12345678"
 
     # The table has one feature more, and no shredding. Other readers read it, as `docs/guides/variant.md` says.
     location = kit.location(lake, "events")

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 import yaml
-from rich.console import Console
 
+from tests.spark.conftest import Shell
 from tests.support.lakes.seams import dying_at, seams_watched
 from tidegate.assets.operations.rebuild import plan_rebuild
 from tidegate.platform.cli.commands.rebuild import run_rebuild
@@ -31,9 +31,7 @@ SALES = {
 def test_a_rebuild_replaces_the_rows_of_every_file_and_each_version_has_all_of_them(
     tidegate_lake: Callable[..., TestLake],
     kit: Any,
-    environment: Callable[[TestLake], None],
-    console: Console,
-    said: Callable[[], str],
+    shell: Shell,
 ) -> None:
     lake = tidegate_lake([SALES])
     table_key, files = lake.key("sales"), [f"f{number}.csv" for number in range(4)]
@@ -56,14 +54,14 @@ def test_a_rebuild_replaces_the_rows_of_every_file_and_each_version_has_all_of_t
     body["tables"][0]["columns"]["price"] = "decimal(9,2)"
     lake.path.write_text(yaml.safe_dump(body))
     lake.config = lake.lake.config = load_lake(lake.path)
-    environment(lake)
-    run_rebuild(console, "sales", None, None, yes=False)
-    assert "4 files that are in the table" in said()
-    assert "1 files that are not in the table (quarantined, or never announced) are tried" in said()
-    assert "KEPT     2 rows stay as they are" in said()
-    assert "sales/gone.csv" in said()
+    shell.use(lake)
+    run_rebuild(shell, "sales", None, None, yes=False)
+    assert "4 files that are in the table" in shell.said()
+    assert "1 files that are not in the table (quarantined, or never announced) are tried" in shell.said()
+    assert "KEPT     2 rows stay as they are" in shell.said()
+    assert "sales/gone.csv" in shell.said()
     assert lake.lake.store.inbox.waiting() == [], "nothing was changed"
-    run_rebuild(console, "sales", None, None, yes=True)
+    run_rebuild(shell, "sales", None, None, yes=True)
     inbox = lake.lake.store.inbox
     hints = [
         hint

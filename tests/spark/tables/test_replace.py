@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 import yaml
-from rich.console import Console
 
+from tests.spark.conftest import Shell
 from tidegate.assets.maintenance import compaction
 from tidegate.assets.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
 from tidegate.platform.cli.commands.redrive import Kind, choice_of, run_redrive
@@ -42,9 +42,7 @@ def _redrive(lake: TestLake, key: str = "*") -> int:
 def test_a_redriven_file_replaces_its_rows_in_one_commit(
     tidegate_lake: MakeLake,
     kit: Any,
-    environment: Callable[[TestLake], None],
-    console: Console,
-    said: Callable[[], str],
+    shell: Shell,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     usual = compaction.EVERY
@@ -63,11 +61,11 @@ def test_a_redriven_file_replaces_its_rows_in_one_commit(
     assert kit.state(lake, "sales").files == 1, "the run compacted the table: the rows of all files lie side by side"
     monkeypatch.setattr(compaction, "EVERY", usual)
     _configure(lake, csv={"decimal": ","})
-    environment(lake)
-    run_redrive(console, Kind.OBJECTS, "sales", choice_of("", "*/odd.csv", "", ""), None, None, rate=9, yes=False)
-    assert "1 partly in quarantine: they are read again" in said()
-    assert "sales/odd.csv  1 of its 2 rows do not fit the table" in said()
-    run_redrive(console, Kind.OBJECTS, "sales", choice_of("", "*/odd.csv", "", ""), None, None, rate=9, yes=True)
+    shell.use(lake)
+    run_redrive(shell, Kind.OBJECTS, "sales", choice_of("", "*/odd.csv", "", ""), None, None, rate=9, yes=False)
+    assert "1 partly in quarantine: they are read again" in shell.said()
+    assert "sales/odd.csv  1 of its 2 rows do not fit the table" in shell.said()
+    run_redrive(shell, Kind.OBJECTS, "sales", choice_of("", "*/odd.csv", "", ""), None, None, rate=9, yes=True)
     (done,) = kit.run(lake, "sales", listing=False)
 
     assert (done.landed.outcome, done.batch.n, len(done.batch.removes)) == ("committed", 2, 1)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 from pyspark.errors import PySparkException
-from rich.console import Console
 
+from tests.spark.conftest import Shell
 from tests.support.lakes.seams import Standing, dying_in, seams_watched
 from tidegate.assets.bronze.run import run_table
 from tidegate.assets.operations import reset
@@ -211,9 +211,7 @@ def test_a_wrong_birth_is_put_right_and_rows_that_would_not_come_back_are_asked_
 def test_quarantined_objects_are_read_again_once_their_cause_is_fixed(
     tidegate_lake: MakeLake,
     kit: Any,
-    environment: Callable[[TestLake], None],
-    console: Console,
-    said: Callable[[], str],
+    shell: Shell,
 ) -> None:
     lake = tidegate_lake([{"name": "orders", "prefix": "orders/", "mode": "load", "format": "parquet"}])
     for id in (1, 2):
@@ -222,20 +220,20 @@ def test_quarantined_objects_are_read_again_once_their_cause_is_fixed(
     assert {status for status, _ in kit.fate(lake, "orders").values()} == {"quarantined"}
     _configure(lake, format="json")
     assert kit.run(lake, "orders") == [], "the same bytes stay there until somebody says otherwise"
-    environment(lake)
+    shell.use(lake)
 
     def redrive(key: str, **options: Any) -> None:
         given = {"rate": 100, "yes": False, **options}
-        run_redrive(console, Kind.OBJECTS, "orders", choice_of("parquet", key, "2020-01-01", ""), None, None, **given)
+        run_redrive(shell, Kind.OBJECTS, "orders", choice_of("parquet", key, "2020-01-01", ""), None, None, **given)
 
     redrive("*/1.json")
-    run_reset(console, "orders", None, None, yes=False, accept_loss=False)
+    run_reset(shell, "orders", None, None, yes=False, accept_loss=False)
     config = {"ops": {"redrive_op": {"config": {"table": lake.key("orders"), "key": "*/2.json"}}}}
     assert redrive_job.execute_in_process(run_config=config, resources={"lake": lake.resource}).success
     assert lake.lake.store.inbox.waiting() == [], "all three only say what they would do"
-    assert "1 in quarantine" in said()
-    assert "2 objects under" in said()
-    assert "Nothing was changed. To do it: tidegate reset orders --yes" in said()
+    assert "1 in quarantine" in shell.said()
+    assert "2 objects under" in shell.said()
+    assert "Nothing was changed. To do it: tidegate reset orders --yes" in shell.said()
     redrive("*/1.json", yes=True)
     kit.run(lake, "orders", listing=False)
     assert kit.bronze(lake, "orders", "id") == [(1,)]
@@ -247,4 +245,4 @@ def test_quarantined_objects_are_read_again_once_their_cause_is_fixed(
     kit.run(lake, "orders", listing=False)
     assert kit.bronze(lake, "orders", "id") == [(1,), (2,)]
     redrive("*", yes=True)
-    assert "nothing in quarantine matches" in said()
+    assert "nothing in quarantine matches" in shell.said()

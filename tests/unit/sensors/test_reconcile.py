@@ -19,11 +19,13 @@ from hypothesis import strategies as st
 
 from tests.support.lakes.objects import Objects
 from tests.support.lakes.seams import Died
+from tests.support.ticks import evaluate
 from tests.unit.conftest import PAPER
 from tidegate.assets.bronze.asset import TABLES, note_listing
 from tidegate.assets.bronze.job import BRONZE_JOB
 from tidegate.assets.reconcile import listing
 from tidegate.assets.reconcile.listing import list_prefix
+from tidegate.assets.runs.listener import RunListener
 from tidegate.assets.runs.tags import LISTED_TAG, RECONCILE, TRIGGER_TAG
 from tidegate.platform.core.bronze.hint import Missing
 from tidegate.platform.core.bronze.ledger import LastState, Status
@@ -31,8 +33,8 @@ from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.definitions import build_definitions
-from tidegate.resources.aws.bucket import Bucket
 from tidegate.resources.aws.dagster_resource import AwsResource
+from tidegate.resources.lake import Table
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.ledger import Clock
@@ -77,31 +79,24 @@ def listed(
         }
     )
     key = TableKey("landing", "t/")
-    ledger = SimpleNamespace(live_keys=lambda version: dict(states))
-    table_key = key.encode()
-    table: Any = SimpleNamespace(
-        lake=SimpleNamespace(store=store, config=config),
-        key=key,
-        table_key=table_key,
-        ledger=ledger,
-        spec=SimpleNamespace(max_files=max_files, after_load="keep", completion=None),
-        inbox=store.inbox.of(table_key),
-        after_notes=store.after_notes(table_key),
-        source=Bucket(store.objects, "landing"),
-    )
+    ledger: Any = SimpleNamespace(live_keys=lambda version: dict(states))
+    lake: Any = SimpleNamespace(store=store, config=config)
+    spec = config.tables[0].model_copy(update={"max_files": max_files})
+    table = Table(lake, key, key.encode(), spec, None, store.batches("t"), ledger)
     reached, parts = "", 0
 
-    def record_place(key: str, objects: int, differing: int) -> None:
-        nonlocal reached, parts
-        reached, parts = key, parts + 1
-        if parts in dies:
-            raise Died(key)
+    class Recorder(RunListener):
+        def listing_reached(self, key: str) -> None:
+            nonlocal reached, parts
+            reached, parts = key, parts + 1
+            if parts in dies:
+                raise Died(key)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(listing, "LISTED_AT_ONCE", at_once)
         for _ in range(len(dies) + 1):
             try:
-                list_prefix(table, Clock(1, 1), after=reached, listed=record_place)
+                list_prefix(table, Clock(1, 1), Recorder(), after=reached)
                 break
             except Died:
                 if not reached:
@@ -289,21 +284,13 @@ def test_a_tick_of_the_sensor_takes_an_older_cursor_over_into_the_object(
     monkeypatch.setattr(LakeResource, "open", lambda _: SimpleNamespace(store=store))
     lake = LakeResource(lake_yaml="", spark_remote="sc://127.0.0.1:1", aws=AwsResource())
     definitions = build_definitions(config, lake)
-    sensor = definitions.resolve_sensor_def("reconcile")
     now = int(time.time())
     cursor: str | None = json.dumps({**dict.fromkeys((ITEMS, PLAIN), now), ORDERS: now - 601})
     asked = []
     for _ in range(2):
-        with dg.build_sensor_context(
-            instance=instance,
-            instance_ref=instance.get_ref(),
-            definitions=definitions,
-            resources={"lake": lake},
-            cursor=cursor,
-        ) as context:
-            tick = sensor.evaluate_tick(context)
-        asked.append([request.partition_key for request in tick.run_requests or []])
-        cursor = tick.cursor
+        done = evaluate("reconcile", definitions, instance, lake, cursor)
+        asked.append([request.partition_key for request in done.run_requests or []])
+        cursor = done.cursor
     assert asked == [[ORDERS], []]
     assert set(json.loads(cursor or "")["asked"]) == {ORDERS}
     assert set(store.listing_times.read()) == {ORDERS, ITEMS, PLAIN, "landing.found"}

@@ -14,6 +14,7 @@ import pytest
 from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteRepositoryOrigin
 from dagster._core.test_utils import create_run_for_test
 
+from tests.support.ticks import evaluate
 from tests.unit.conftest import Paper
 from tidegate.assets.silver.pending import BronzeGone
 from tidegate.resources.lake_resource import LakeResource
@@ -62,13 +63,10 @@ def ask(paper: Paper, instance: dg.DagsterInstance) -> dg.RunRequest | dg.SkipRe
 def test_spark_is_not_asked_again_until_a_later_batch_is_decided(
     paper: Paper, instance: dg.DagsterInstance, found: dict[str, Any]
 ) -> None:
-    sensor = paper.definitions.resolve_sensor_def("silver_items_sensor")
-    given = {"instance": instance, "resources": {"lake": paper.resource}, "instance_ref": instance.get_ref()}
     cursor, looks = None, []
     for decided, recorded, work in [(5, 5, None), (5, 5, None), (6, 5, None), (6, 6, SimpleNamespace(mark=5, n=6))]:
         found |= {"decided": decided, "recorded": recorded, "work": work}
-        with dg.build_sensor_context(**given, definitions=paper.definitions, cursor=cursor) as context:
-            tick = sensor.evaluate_tick(context)
+        tick = evaluate("silver_items_sensor", paper.definitions, instance, paper.resource, cursor)
         cursor = tick.cursor
         looks.append(found["looks"])
     assert looks == [1, 1, 2, 3]
@@ -174,12 +172,9 @@ def test_the_schedule_and_the_sensor_ask_the_same_question(
 ) -> None:
     found["work"] = SimpleNamespace(mark=0, n=1)
     schedule = paper.definitions.resolve_schedule_def("silver_orders_schedule")
-    sensor = paper.definitions.resolve_sensor_def("silver_items_sensor")
-    given = {"instance": instance, "resources": {"lake": paper.resource}}
-    with dg.build_schedule_context(**given) as context:
+    with dg.build_schedule_context(instance=instance, resources={"lake": paper.resource}) as context:
         scheduled = schedule.evaluate_tick(context)
-    with dg.build_sensor_context(**given, instance_ref=instance.get_ref(), definitions=paper.definitions) as asked:
-        sensed = sensor.evaluate_tick(asked)
+    sensed = evaluate("silver_items_sensor", paper.definitions, instance, paper.resource)
     assert [request.tags["tidegate/silver"] for request in scheduled.run_requests or []] == ["0..1"]
     assert [request.tags["tidegate/silver"] for request in sensed.run_requests or []] == ["0..1"]
 

@@ -12,10 +12,9 @@ from tidegate.assets.bronze.prepare.formats.json_lines import JsonLines
 from tidegate.assets.bronze.prepare.formats.json_objects import JsonObjects
 from tidegate.assets.bronze.prepare.formats.orc_files import Orc
 from tidegate.assets.bronze.prepare.formats.parquet_files import Parquet
-from tidegate.platform.core.bronze.plan import Candidate
+from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.keys.file_format import format_of
 from tidegate.platform.core.schema.misfit import Misfit
-from tidegate.resources.lake import Table
 
 #: The formats by their names in lake.yaml.
 READABLE: Mapping[str, Format] = {format.name: format for format in (Csv(), Json(), Parquet(), Orc(), Avro())}
@@ -25,25 +24,24 @@ READABLE: Mapping[str, Format] = {format.name: format for format in (Csv(), Json
 _OBJECTS, _LINES = JsonObjects(), JsonLines()
 
 
-def format_for(table: Table, candidate: Candidate) -> Format | None:
-    """Return the format of a candidate, or None if no format is known."""
-    name = table.spec.format or format_of(candidate.key)
-    if table.spec.output:
+def format_for(spec: TableSpec, key: str) -> Format | None:
+    """Return the format of a table's object, or None if no format is known."""
+    name = spec.format or format_of(key)
+    if spec.output:
         return _LINES
-    if name == "json" and table.spec.policy == "variant":
+    if name == "json" and spec.policy == "variant":
         return _OBJECTS
     return READABLE[name] if name else None
 
 
-def format_of_file(table: Table, candidate: Candidate) -> Format:
-    """Return the format of a candidate.
+def format_of_file(spec: TableSpec, key: str) -> Format:
+    """Return the format of a table's object.
 
     Raises:
         Misfit: no format is known for the ending of its key.
     """
-    if format := format_for(table, candidate):
+    if format := format_for(spec, key):
         return format
     raise Misfit(
-        f"no format is known for the ending of {candidate.key.rsplit('/', 1)[-1]}; set `format` of the table in "
-        "lake.yaml"
+        f"no format is known for the ending of {key.rsplit('/', 1)[-1]}; set `format` of the table in lake.yaml"
     )

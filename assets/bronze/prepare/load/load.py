@@ -189,7 +189,7 @@ class Load:
             return
         key = file.candidate.key
         try:
-            if reason := explained(error) if fault_of(error) is Fault.FILE else broken(self.table, file):
+            if reason := explained(error) if fault_of(error) is Fault.FILE else broken(self.table.source, file):
                 raise Misfit(reason)
             copy = None if key in self.copied else file.format.rewritten_copy(self.table, file)
         except Misfit as misfit:
@@ -253,7 +253,7 @@ class Load:
         self, files: Sequence[SourceFile], by_address: Mapping[str, dict[str, Any]], apart: str
     ) -> dict[str, RowCounts]:
         """Return the counts of files by key. If no row is bad, the folder of bad rows was not made."""
-        keys = {source_address(self.table, file): file.candidate.key for file in files}
+        keys = {source_address(self.table.key.bucket, file): file.candidate.key for file in files}
         counted = {key: RowCounts(0, 0) for key in keys.values()}
         counted |= {keys[address]: RowCounts(**counts) for address, counts in by_address.items()}
         if not any(counts.bad for counts in counted.values()):
@@ -334,7 +334,7 @@ class Load:
         groups = [
             {
                 **group[0].format.read(group, schema, self.table.spec),
-                "files": [{**source(self.table, file), "values": self._path_values(file)} for file in group],
+                "files": [{**source(self.table.key.bucket, file), "values": self._path_values(file)} for file in group],
             }
             for group in _grouped(files)
         ]
@@ -345,7 +345,7 @@ class Load:
         """Return the files that Spark did not misread. The others are quarantined, or deferred if S3 did not answer."""
         suspects = [file for file in files if (count := counted.get(file.candidate.key)) and count.suspect]
         ended = set()
-        for candidate, problem in misread(self.table, suspects):
+        for candidate, problem in misread(self.table.source, self.table.spec, suspects):
             ended.add(candidate.key)
             if isinstance(problem, StoreError):
                 self.prepared.defer(candidate)
@@ -359,7 +359,7 @@ class Load:
         A body that came with the look is the body that the look saw. Its object is checked only if its etag is no
         digest, because then the ledger needs a checksum.
         """
-        files = [file for file in files if file.body is None or _has_no_digest(file.candidate.found)]
+        files = [file for file in files if file.body is None or file.candidate.found.needs_checksum]
         probes = self.table.source.head_many([file.candidate.key for file in files])
         self.seen |= {key: found for key, found in probes.items() if isinstance(found, S3Found)}
         return {
@@ -380,10 +380,6 @@ class Load:
             )
         else:
             self.prepared.quarantine(candidate, reason, apart)
-
-
-def _has_no_digest(found: S3Found) -> bool:
-    return not found.digested and found.checksum is None
 
 
 def _grouped(files: Sequence[SourceFile]) -> list[list[SourceFile]]:

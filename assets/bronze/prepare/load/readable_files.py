@@ -21,6 +21,7 @@ from tidegate.assets.bronze.small_objects import CONTENT_BYTES, SMALL_BYTES, Hel
 from tidegate.platform.core.bronze.plan import Candidate
 from tidegate.platform.core.keys.s3_object import S3Object
 from tidegate.platform.core.schema.misfit import Misfit
+from tidegate.resources.aws.bucket import Bucket
 from tidegate.resources.lake import Table
 
 #: Keys that every layer of Spark's readers uses unchanged. Other keys (`_x`, `b[1].json`, `a//b`, `100%.json`) are
@@ -39,16 +40,16 @@ def source_file(table: Table, candidate: Candidate, held: Held) -> SourceFile:
         ObjectChanged: the object is no longer the one that the look saw.
         StoreError: S3 did not answer.
     """
-    format = format_of_file(table, candidate)
+    format = format_of_file(table.spec, candidate.key)
     if candidate.found.size == 0:
         raise Misfit("empty file")
     if not format.file_format.text:
         return _binary_file(table, candidate, format, held)
-    body = _small_content(table, candidate)
-    head, whole = head_of(table, candidate) if body is None else (body, True)
+    body = _small_content(table.source, candidate)
+    head, whole = head_of(table.source, candidate) if body is None else (body, True)
     seen = format.look(head, whole, table.spec)
     if body is not None and (plain := _plain(body, seen.rewrite)) is not None and held.take(len(plain)):
-        path = _version(table, candidate).address.s3a
+        path = _version(table.source, candidate).address.s3a
         return SourceFile(
             candidate, format, path, len(plain), seen.names, body=plain, by_line=seen.by_line, line_end=seen.line_end
         )
@@ -66,13 +67,13 @@ def _binary_file(table: Table, candidate: Candidate, format: Format, held: Held)
     """
     size = candidate.found.size
     if not format.file_format.footer and size <= SMALL_BYTES and held.take(size):
-        body = _first_bytes(table, candidate, size)
-        return SourceFile(candidate, format, _version(table, candidate).address.s3a, size, body=body)
+        body = _first_bytes(table.source, candidate, size)
+        return SourceFile(candidate, format, _version(table.source, candidate).address.s3a, size, body=body)
     return SourceFile(candidate, format, _path(table, candidate), size)
 
 
 @contextmanager
-def as_it_lies(table: Table, candidate: Candidate) -> Iterator[BinaryIO]:
+def as_it_lies(source: Bucket, candidate: Candidate) -> Iterator[BinaryIO]:
     """Open the bytes that the look saw, from the beginning, as they are in S3.
 
     Raises:
@@ -82,12 +83,12 @@ def as_it_lies(table: Table, candidate: Candidate) -> Iterator[BinaryIO]:
     if candidate.found.body is not None:
         yield io.BytesIO(candidate.found.body)
         return
-    with table.source.objects.reading(_version(table, candidate)) as body:
+    with source.objects.reading(_version(source, candidate)) as body:
         yield body
 
 
 @contextmanager
-def unpacked(table: Table, candidate: Candidate) -> Iterator[BinaryIO]:
+def unpacked(source: Bucket, candidate: Candidate) -> Iterator[BinaryIO]:
     """Open the object's bytes from the beginning, unpacked if its name says gzip.
 
     Raises:
@@ -95,7 +96,7 @@ def unpacked(table: Table, candidate: Candidate) -> Iterator[BinaryIO]:
         ObjectChanged: the object is no longer the one that the look saw.
         StoreError: S3 did not answer.
     """
-    with as_it_lies(table, candidate) as body:
+    with as_it_lies(source, candidate) as body:
         if not packed(candidate):
             yield body
             return
@@ -110,7 +111,7 @@ def packed(candidate: Candidate) -> bool:
     return candidate.key.endswith(".gz")
 
 
-def head_of(table: Table, candidate: Candidate) -> tuple[bytes, bool]:
+def head_of(source: Bucket, candidate: Candidate) -> tuple[bytes, bool]:
     """Return the first bytes of a candidate, unpacked, and whether they are the whole file.
 
     Raises:
@@ -119,7 +120,7 @@ def head_of(table: Table, candidate: Candidate) -> tuple[bytes, bool]:
         StoreError: S3 did not answer.
     """
     wanted = min(HEAD_BYTES, candidate.found.size)
-    head = _first_bytes(table, candidate, wanted)
+    head = _first_bytes(source, candidate, wanted)
     whole = wanted == candidate.found.size
     if packed(candidate):
         try:
@@ -131,22 +132,22 @@ def head_of(table: Table, candidate: Candidate) -> tuple[bytes, bool]:
     return head, whole
 
 
-def _version(table: Table, candidate: Candidate) -> S3Object:
+def _version(source: Bucket, candidate: Candidate) -> S3Object:
     """Return the version of the object that the look saw."""
-    return table.source.version(candidate.key, candidate.found.etag)
+    return source.version(candidate.key, candidate.found.etag)
 
 
-def _first_bytes(table: Table, candidate: Candidate, length: int) -> bytes:
+def _first_bytes(source: Bucket, candidate: Candidate, length: int) -> bytes:
     found = candidate.found
     if found.body is not None:
         return found.body[:length]
-    return table.source.objects.first_bytes(_version(table, candidate), length)
+    return source.objects.first_bytes(_version(source, candidate), length)
 
 
-def _small_content(table: Table, candidate: Candidate) -> bytes | None:
+def _small_content(source: Bucket, candidate: Candidate) -> bytes | None:
     """Return all bytes of a small candidate, unpacked, or None if they must be read in parts or by Spark itself."""
     size = candidate.found.size
-    return content(candidate.key, _first_bytes(table, candidate, size)) if size <= SMALL_BYTES else None
+    return content(candidate.key, _first_bytes(source, candidate, size)) if size <= SMALL_BYTES else None
 
 
 def _plain(body: bytes, rewrite: Rewrite | None) -> bytes | None:
@@ -159,12 +160,12 @@ def _plain(body: bytes, rewrite: Rewrite | None) -> bytes | None:
 
 
 def _path(table: Table, candidate: Candidate) -> str:
-    source = _version(table, candidate)
+    seen = _version(table.source, candidate)
     if _PLAIN_KEY.match(candidate.key):
-        return source.address.s3a
+        return seen.address.s3a
     ending = re.search(r"(\.[A-Za-z0-9]+){0,2}$", candidate.key.rsplit("/", 1)[-1])
     place = scratch_object(table, ending.group(0) if ending else "")
-    table.source.objects.copy(source, place.address)
+    table.source.objects.copy(seen, place.address)
     return place.path
 
 
@@ -174,7 +175,7 @@ def _rewritten(table: Table, candidate: Candidate, rewrite: Rewrite) -> tuple[st
     def write(limit: int) -> int:
         with TemporaryDirectory(prefix="tidegate-rewrite-") as folder:
             plain = Path(folder) / "plain"
-            with unpacked(table, candidate) as body, plain.open("wb") as target:
+            with unpacked(table.source, candidate) as body, plain.open("wb") as target:
                 rewrite.write(cast(BinaryIO, io.BufferedReader(Bounded(body, limit), 1 << 16)), target)
             table.source.objects.upload(*place.address, plain)
             return plain.stat().st_size

@@ -11,7 +11,6 @@ from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
 from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.times import parse_time, to_micros
-from tidegate.resources.lake import Table
 
 #: The columns with their types, in the order of `SOURCE_COLUMNS`.
 SOURCE_FIELDS = tuple(
@@ -20,12 +19,12 @@ SOURCE_FIELDS = tuple(
 )
 
 
-def source_address(table: Table, file: SourceFile) -> str:
+def source_address(bucket: str, file: SourceFile) -> str:
     """Return the value of `_source_path` for a file."""
-    return S3Address(table.key.bucket, file.candidate.key).s3
+    return S3Address(bucket, file.candidate.key).s3
 
 
-def source(table: Table, file: SourceFile) -> dict[str, Any]:
+def source(bucket: str, file: SourceFile) -> dict[str, Any]:
     """Return a file, and the values that its content lacks for its rows (`LoadRequest.Source` of platform/jvm).
 
     The texts of the columns of its path are not among them.
@@ -35,7 +34,7 @@ def source(table: Table, file: SourceFile) -> dict[str, Any]:
     time = hint.cause.event_time if isinstance(hint.cause, Rebuild) else hint.event_time
     return {
         **file.place(),
-        "source": source_address(table, file),
+        "source": source_address(bucket, file),
         "etag": candidate.found.etag,
         "time": to_micros(parse_time(time)) if time else None,
     }

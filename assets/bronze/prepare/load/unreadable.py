@@ -9,13 +9,14 @@ from tidegate.assets.bronze.prepare.formats.format import SourceFile
 from tidegate.assets.bronze.prepare.load.readable_files import as_it_lies, packed, unpacked
 from tidegate.assets.bronze.prepare.room import TooLarge, in_turn
 from tidegate.platform.core.bronze.plan import Candidate
+from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.schema.misfit import Misfit
+from tidegate.resources.aws.bucket import Bucket
 from tidegate.resources.aws.s3 import StoreError
-from tidegate.resources.lake import Table
 from tidegate.resources.threads import parallel
 
 
-def broken(table: Table, file: SourceFile) -> str | None:
+def broken(source: Bucket, file: SourceFile) -> str | None:
     """Return why the file's bytes cannot be read, or None if they can be read or the file is not text.
 
     Raises:
@@ -24,7 +25,7 @@ def broken(table: Table, file: SourceFile) -> str | None:
     if not file.format.file_format.text:
         return None
     try:
-        with unpacked(table, file.candidate) as body:
+        with unpacked(source, file.candidate) as body:
             while body.read(1 << 20):
                 pass
     except Misfit as misfit:
@@ -32,7 +33,9 @@ def broken(table: Table, file: SourceFile) -> str | None:
     return None
 
 
-def misread(table: Table, suspects: Sequence[SourceFile]) -> list[tuple[Candidate, str | StoreError]]:
+def misread(
+    source: Bucket, spec: TableSpec, suspects: Sequence[SourceFile]
+) -> list[tuple[Candidate, str | StoreError]]:
     """Return the files that Spark misread, each with the reason.
 
     A file whose bytes could not be read now is returned with the error of S3.
@@ -42,8 +45,8 @@ def misread(table: Table, suspects: Sequence[SourceFile]) -> list[tuple[Candidat
         candidate = file.candidate
 
         def read(limit: int) -> str | None:
-            with as_it_lies(table, candidate) as body:
-                return file.format.problem(body, packed=packed(candidate), spec=table.spec, limit=limit)
+            with as_it_lies(source, candidate) as body:
+                return file.format.problem(body, packed=packed(candidate), spec=spec, limit=limit)
 
         try:
             return candidate, in_turn(read, MAX_ROW_CHARACTERS)

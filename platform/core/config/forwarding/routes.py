@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from tidegate.platform.core.config.fields import Folder, Model, Owner, QueueName, Text
+from tidegate.platform.core.config.fields import Folder, Model, Owner, QueueName, Text, matching
 from tidegate.platform.core.config.forwarding.event_types import TYPE_NAME, TYPE_RULE, Pattern
 from tidegate.platform.core.config.queues import QueueSpec
 from tidegate.platform.core.keys.key_pattern import KeyPattern
@@ -19,18 +19,6 @@ _ARN = re.compile(
 )
 
 
-def _checked_topic(arn: str) -> str:
-    if not _ARN.fullmatch(arn):
-        raise ValueError(f"{arn!r} is no ARN of an SNS topic (arn:aws:sns:<region>:<account>:<name>)")
-    return arn
-
-
-def _checked_route_name(name: str) -> str:
-    if not re.fullmatch(r"[a-z][a-z0-9_-]{0,62}", name):
-        raise ValueError(f"{name!r}: use up to 63 lower-case letters, digits, '_' and '-', beginning with a letter")
-    return name
-
-
 def _checked_type(text: str) -> str:
     if not TYPE_NAME.fullmatch(text.removesuffix("*") or "x"):
         raise ValueError(f"{text!r} is no event type: {TYPE_RULE}; a '*' at the end stands for any text")
@@ -38,8 +26,14 @@ def _checked_type(text: str) -> str:
 
 
 EventType = Annotated[Text, AfterValidator(_checked_type)]
-RouteName = Annotated[Text, AfterValidator(_checked_route_name)]
-TopicArn = Annotated[Text, AfterValidator(_checked_topic)]
+RouteName = Annotated[
+    Text,
+    matching(
+        r"[a-z][a-z0-9_-]{0,62}",
+        ": use up to 63 lower-case letters, digits, '_' and '-', beginning with a letter",
+    ),
+]
+TopicArn = Annotated[Text, matching(_ARN.pattern, " is no ARN of an SNS topic (arn:aws:sns:<region>:<account>:<name>)")]
 
 
 class RouteSpec(Model):

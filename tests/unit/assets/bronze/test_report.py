@@ -20,9 +20,11 @@ from tidegate.assets.presentation.columns import column_changes, column_schema
 from tidegate.platform.core.bronze.batch import Add, Batch, Remove
 from tidegate.platform.core.bronze.ledger import Cause, LedgerRow, Status
 from tidegate.platform.core.completion.waiting_datasets import WaitingDatasets
+from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.resources.lake import Table
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.resources.ledger import Clock
 from tidegate.resources.spark.results import CommitResult, TableState
@@ -235,24 +237,16 @@ class World:
         self.done: list[BatchResult] = []
         self.last: Batch | None = None
         self.state = state(-1)
-        birth = SimpleNamespace(name="orders", location="s3a://landing/orders")
-        ledger = SimpleNamespace(clock=lambda: Clock(0, self.last.n if self.last else 0))
+        birth: Any = SimpleNamespace(name="orders", location="s3a://landing/orders")
+        ledger: Any = SimpleNamespace(clock=lambda: Clock(0, self.last.n if self.last else 0))
         self.batches: list[Batch] = []
-        batches = SimpleNamespace(read=self._read, void=lambda _: set())
-        spec = SimpleNamespace(after_load="keep", completion=None)
+        batches: Any = SimpleNamespace(read=self._read, void=lambda _: set())
+        spec: Any = SimpleNamespace(after_load="keep", completion=None)
         count = SimpleNamespace(load=lambda _: SimpleNamespace(count=lambda: 2))
         session = SimpleNamespace(read=SimpleNamespace(format=lambda _: count))
         delta = SimpleNamespace(table_state=lambda _: self.state, session=session)
-        table = SimpleNamespace(
-            table_key=ORDERS,
-            birth=birth,
-            ledger=ledger,
-            batches=batches,
-            spec=spec,
-            delta=delta,
-            reopened=lambda: table,
-        )
-        handles = SimpleNamespace(table=lambda _: table)
+        handles: Any = SimpleNamespace(table=lambda _: table, delta=delta)
+        table = Table(handles, TableKey.decode(ORDERS), ORDERS, spec, birth, batches, ledger)
         monkeypatch.setattr(LakeResource, "open", lambda _: handles)
         monkeypatch.setattr(asset, "run_table", lambda *_, **__: self.done)
         self._job = paper.definitions.resolve_job_def("bronze_job")

@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.lakes.objects import Objects
 from tests.support.lakes.seams import dying_in
+from tests.support.ticks import evaluate
 from tests.unit.conftest import PAPER
 from tidegate.assets.health.report import HealthReport
 from tidegate.assets.operations import dead_letters
@@ -87,12 +88,9 @@ def test_its_consumer_is_off_until_it_is_turned_on(
     sqs = Sqs(dead=[event("orders/a.csv"), "{ no JSON"], events=[event("orders/b.csv")])
     handles = lake(sqs)
     monkeypatch.setattr(LakeResource, "open", lambda self: handles)
-    resources = {"lake": LakeResource(lake_yaml="", spark_remote="sc://127.0.0.1:1", aws=AwsResource())}
-    with (
-        dg.instance_for_test() as instance,
-        dg.build_sensor_context(instance=instance, definitions=definitions, resources=resources) as context,
-    ):
-        tick = sensor.evaluate_tick(context)
+    resource = LakeResource(lake_yaml="", spark_remote="sc://127.0.0.1:1", aws=AwsResource())
+    with dg.instance_for_test() as instance:
+        tick = evaluate("dead_letters", definitions, instance, resource)
     assert tick.skip_message == "took in 2 events of dead letters, 1 of them no table's"
     assert not tick.run_requests, "the intake's next tick asks for them"
     (judged,) = tick.asset_events

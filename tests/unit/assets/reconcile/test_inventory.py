@@ -19,7 +19,7 @@ from tests.unit.conftest import PAPER
 from tidegate.assets.bronze import run
 from tidegate.assets.reconcile import inventory as inventoried
 from tidegate.assets.reconcile.inventory import compare_inventory
-from tidegate.assets.runs.listener import RunListener
+from tidegate.assets.runs.listener import LogListener, RunListener
 from tidegate.assets.runs.options import RunOptions
 from tidegate.platform.core.bronze.hint import Missing
 from tidegate.platform.core.bronze.inventory_comparison import InventoryComparison
@@ -29,8 +29,8 @@ from tidegate.platform.core.config.load import LakeConfigError, load_lake
 from tidegate.platform.core.inventory_manifest import Inventory, InventoryError, deliveries
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.route import NoRoute, route
-from tidegate.resources.aws.bucket import Bucket
 from tidegate.resources.inventory.differences import Difference, Differences
+from tidegate.resources.lake import Table
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.ledger import Clock
 
@@ -151,23 +151,18 @@ class Lake:
         monkeypatch.setattr(inventoried, "newest_inventory", newest)
         monkeypatch.setattr(inventoried, "inventory_differences", differ)
 
-    def compare(self, after: str = "", after_load: str = "keep", **options: Any) -> InventoryComparison:
+    def compare(
+        self, after: str = "", after_load: str = "keep", reached: Callable[[str], None] = lambda _: None
+    ) -> InventoryComparison:
         key = TableKey("landing", "t/")
-        spec = SimpleNamespace(max_files=3, after_load=after_load, inventory=FOLDER, completion=None)
-        ledger = SimpleNamespace(last_states=lambda version: None)
-        table_key = key.encode()
-        table: Any = SimpleNamespace(
-            lake=self,
-            key=key,
-            table_key=table_key,
-            ledger=ledger,
-            spec=spec,
-            delta=None,
-            inbox=self.store.inbox.of(table_key),
-            after_notes=self.store.after_notes(table_key),
-            source=Bucket(self.store.objects, "landing"),
-        )
-        return compare_inventory(table, Clock(1, 1), after=after, log=self.log.append, **options)
+        given = {"max_files": 3, "after_load": after_load, "inventory": FOLDER}
+        spec = self.config.tables[0].model_copy(update=given)
+        ledger: Any = SimpleNamespace(last_states=lambda version: None)
+        handles: Any = self
+        table = Table(handles, key, key.encode(), spec, None, self.store.batches("t"), ledger)
+        listener = LogListener(self.log.append)
+        listener.listing_reached = reached  # type: ignore[method-assign]
+        return compare_inventory(table, Clock(1, 1), listener, after=after)
 
     def hints(self) -> list[tuple[str, str, int | None]]:
         table_key = TableKey("landing", "t/").encode()
@@ -196,7 +191,7 @@ def test_f21_hints_of_an_inventory_are_written_once_wherever_it_dies(monkeypatch
 
     while True:
         try:
-            done = lake.compare(reached, listing_reached=record_place)
+            done = lake.compare(reached, reached=record_place)
             break
         except Died:
             pass
@@ -263,7 +258,7 @@ def test_a_generation_that_a_reset_began_lists_its_prefix_from_the_beginning(
         batches=SimpleNamespace(read=lambda n: None),
         inbox=SimpleNamespace(waiting=list),
     )
-    monkeypatch.setattr(run, "list_prefix", lambda *_: done.append("all") or 1)  # type: ignore[func-returns-value]
+    monkeypatch.setattr(run, "list_prefix", lambda *_: done.append("all"))
     monkeypatch.setattr(run, "compare_inventory", lambda *_, **__: done.append("as asked for"))
     for name in ("unfinished", "look", "after_notes"):
         monkeypatch.setattr(run, name, lambda *_, **__: None)

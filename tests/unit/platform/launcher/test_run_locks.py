@@ -6,6 +6,8 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tidegate.platform.launcher.run_locks import RunLocks
@@ -24,30 +26,32 @@ time.sleep(30)
 """
 
 
-def holder(folder: Path) -> subprocess.Popen[bytes]:
+@contextmanager
+def holder(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Yield a process that has the lock. It and its child are killed afterwards."""
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     started = subprocess.Popen(
         [sys.executable, "-c", HOLDER, str(folder)], stdout=subprocess.PIPE, env=environ, start_new_session=True
     )
     assert started.stdout
     started.stdout.readline()
-    return started
+    try:
+        yield started
+    finally:
+        os.killpg(started.pid, signal.SIGKILL)
+        started.communicate()
 
 
 def test_a_run_is_alive_while_its_process_is_and_has_died_after(tmp_path: Path) -> None:
     locks = RunLocks(tmp_path / "locks")
     assert (locks.pid("run"), locks.died("run"), locks.interrupt("run")) == (None, False, False)
-    process = holder(locks.folder)
-    try:
+    with holder(locks.folder) as process:
         assert (locks.pid("run"), locks.died("run")) == (process.pid, False)
         process.kill()
         process.wait()
         assert (locks.pid("run"), locks.died("run")) == (None, True)  # although its child lives
         locks.forget("run")
         assert not locks.died("run")
-    finally:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
 
 
 def test_a_run_that_was_given_up_is_taken_by_no_process_and_has_not_died(tmp_path: Path) -> None:
@@ -55,32 +59,20 @@ def test_a_run_that_was_given_up_is_taken_by_no_process_and_has_not_died(tmp_pat
     assert locks.give_up("late")
     assert not locks.take("late"), "two processes would have the run"
     assert (locks.pid("late"), locks.died("late")) == (None, False), "what was started in another way is let be"
-    process = holder(locks.folder)
-    try:
+    with holder(locks.folder) as process:
         assert not locks.give_up("run"), "it goes on where it began"
         assert locks.pid("run") == process.pid
-    finally:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
 
 
 def test_an_interrupt_reaches_the_process_that_holds_the_lock(tmp_path: Path) -> None:
     locks = RunLocks(tmp_path)
-    process = holder(tmp_path)
-    try:
+    with holder(tmp_path) as process:
         assert locks.interrupt("run")
         assert process.wait(20) == -signal.SIGINT
-    finally:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
 
 
 def test_an_empty_file_that_is_locked_is_a_run_about_to_say_who_it_is(tmp_path: Path) -> None:
     locks = RunLocks(tmp_path)
-    process = holder(tmp_path)
-    try:
+    with holder(tmp_path):
         os.truncate(tmp_path / "run", 0)
         assert (locks.pid("run"), locks.died("run")) == (None, False)
-    finally:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()

@@ -15,6 +15,7 @@ from botocore.exceptions import EndpointConnectionError
 
 from tests.support.lakes.objects import Objects
 from tests.support.lakes.seams import dying_in
+from tests.support.ticks import evaluate
 from tidegate.assets.operations.redrive import Choice, RedriveRequest
 from tidegate.assets.operations.redrive_routes import redrive_route, undeliverable_messages
 from tidegate.assets.routes.asset import route_key
@@ -524,11 +525,8 @@ def test_the_definitions_of_a_lake_with_routes_load_and_a_tick_and_a_check_work(
     dg.Definitions.validate_loadable(definitions)
     graph = definitions.resolve_asset_graph()
     assert {key.to_user_string() for key in graph.get(route_key("all")).parent_keys} == {"sqs/events"}
-    with (
-        dg.DagsterInstance.ephemeral() as instance,
-        dg.build_sensor_context(instance=instance, definitions=definitions, resources={"lake": resource}) as context,
-    ):
-        done = definitions.resolve_sensor_def("forward").evaluate_tick(context)
+    with dg.instance_for_test() as instance:
+        done = evaluate("forward", definitions, instance, resource)
         events = {type(event): event for event in done.asset_events if event.asset_key == route_key("all")}
         assert events[dg.AssetMaterialization].metadata["sent"].value == 1
         assert "sent 2 messages" in (done.skip_message or "")

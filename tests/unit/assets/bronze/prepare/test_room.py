@@ -117,9 +117,9 @@ def test_a_row_that_is_too_long_is_the_file_s_fault(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(other_reader, "MAX_ROW_CHARACTERS", 1_000)
     store = Store(b'a,b\n1,"' + b"x" * 5_000)
     source = Bucket(store, "landing")  # type: ignore[arg-type]
-    table: Any = SimpleNamespace(source=source, spec=SimpleNamespace(csv=CsvOptions()))
+    spec: Any = SimpleNamespace(csv=CsvOptions())
     file = SourceFile(candidate("a.csv", len(store.body)), Csv(), "s3a://landing/a.csv", len(store.body), ("a", "b"))
-    ((_, reason),) = other_reader.misread(table, [file])
+    ((_, reason),) = other_reader.misread(source, spec, [file])
     assert "a row has more than 1,000 characters" in str(reason)
 
 
