@@ -1,2 +1,2 @@
-/** What all packages share: refusals, and JSON. */
+/** What all packages share: refusals, JSON, and work in parallel. */
 package io.tidegate;

@@ -15,6 +15,7 @@ import java.io.UncheckedIOException;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.concurrent.atomic.AtomicReference;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.actions.Action;
@@ -43,31 +44,26 @@ public final class RowAppend {
       throw new TidegateException(Kind.BATCH, "there is no table at " + table + "; create it before rows are appended.");
     }
     Path file = new Path(view.root(), "part-%020d-%s.parquet".formatted(number, UUID.randomUUID()));
-    AddFile add = null;
-    for (int attempt = 1; attempt <= CommitAttempts.MAX; attempt++) {
-      Long last = view.lastTxn(appId);
-      if (last != null && last >= number) {
-        return null; // a file written by an earlier attempt is an orphan
-      }
-      if (add == null) {
-        add = write(view, file, rows);
-      }
-      try {
-        long version = commit(view, add, appId, number);
-        TableView committed = TableView.at(spark, table, version);
-        if (committed != null) {
-          SmallFiles.merge(committed);
-        }
-        return version;
-      } catch (PinnedTransaction.SnapshotMoved e) {
-        CommitAttempts.pause(attempt);
-        view = view.refreshed();
-      }
-    }
-    throw new TidegateException(
-        Kind.BUSY,
-        "transaction " + number + " of " + appId + " was overtaken " + CommitAttempts.MAX + " times by other commits to "
-            + table + ". Nothing is lost: run it again.");
+    AtomicReference<AddFile> written = new AtomicReference<>();
+    return CommitAttempts.repeat(
+        view,
+        "transaction " + number + " of " + appId + " was",
+        " to " + table + ". Nothing is lost: run it again.",
+        snapshot -> {
+          Long last = snapshot.lastTxn(appId);
+          if (last != null && last >= number) {
+            return null; // a file written by an earlier attempt is an orphan
+          }
+          if (written.get() == null) {
+            written.set(write(snapshot, file, rows));
+          }
+          long version = commit(snapshot, written.get(), appId, number);
+          TableView committed = TableView.at(spark, table, version);
+          if (committed != null) {
+            SmallFiles.merge(committed);
+          }
+          return version;
+        });
   }
 
   private static long commit(TableView view, AddFile add, String appId, long number) {

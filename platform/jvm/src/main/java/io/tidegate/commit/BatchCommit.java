@@ -81,27 +81,21 @@ public final class BatchCommit {
   }
 
   private Landed run(TableView first) throws IOException {
-    TableView view = first;
-    for (int attempt = 1; attempt <= CommitAttempts.MAX; attempt++) {
-      CommitTail tail = CommitTail.read(view, batch.afterVersion());
-      Landed before = alreadyLanded(view, tail);
-      if (before != null) {
-        return settled(before);
-      }
-      Target target = target(view);
-      String reason = effects.whyVoid(target);
-      beforeCommit.run();
-      try {
-        return settled(commit(target, reason));
-      } catch (PinnedTransaction.SnapshotMoved e) {
-        CommitAttempts.pause(attempt);
-        view = view.refreshed();
-      }
-    }
-    throw new TidegateException(
-        Kind.BUSY,
-        "batch " + batch.n() + " was overtaken " + CommitAttempts.MAX + " times by other commits to " + batch.location()
-            + ". Nothing is lost: run the table again.");
+    return CommitAttempts.repeat(
+        first,
+        "batch " + batch.n() + " was",
+        " to " + batch.location() + ". Nothing is lost: run the table again.",
+        view -> {
+          CommitTail tail = CommitTail.read(view, batch.afterVersion());
+          Landed before = alreadyLanded(view, tail);
+          if (before != null) {
+            return settled(before);
+          }
+          Target target = target(view);
+          String reason = effects.whyVoid(target);
+          beforeCommit.run();
+          return settled(commit(target, reason));
+        });
   }
 
   /** Returns what landed before, or null when this batch is next; refuses a table that it may not touch. */

@@ -45,31 +45,25 @@ public final class Renewal {
       throw new TidegateException(
           Kind.BATCH, "argument properties names no lake and generation, or lets transactions expire; give its own.");
     }
-    TableView view = TableView.open(spark, table);
-    for (int attempt = 1; attempt <= CommitAttempts.MAX; attempt++) {
-      if (view.exists()) {
-        Map<String, String> now = CollectionConverters.asJava(view.snapshot().metadata().configuration());
-        if (!lake.equals(now.get(TableRules.LAKE))) {
-          throw new TidegateException(
-              Kind.OWNERSHIP,
-              table + " is a Delta table of " + (now.get(TableRules.LAKE) == null ? "no lake" : "another lake")
-                  + ", which this lake must not touch: move that table away, or give this lake another prefix.");
-        }
-        if (generation.equals(now.get(TableRules.GENERATION))) {
-          return view.snapshot().version();
-        }
-      }
-      try {
-        return commit(view, TableMetadata.of(new StructType(), List.of(), properties, name), generation);
-      } catch (PinnedTransaction.SnapshotMoved e) {
-        CommitAttempts.pause(attempt);
-        view = view.refreshed();
-      }
-    }
-    throw new TidegateException(
-        Kind.BUSY,
-        "the renewal of " + table + " was overtaken " + CommitAttempts.MAX + " times by other commits. Nothing was"
-            + " changed: run it again.");
+    return CommitAttempts.repeat(
+        TableView.open(spark, table),
+        "the renewal of " + table + " was",
+        ". Nothing was changed: run it again.",
+        view -> {
+          if (view.exists()) {
+            Map<String, String> now = CollectionConverters.asJava(view.snapshot().metadata().configuration());
+            if (!lake.equals(now.get(TableRules.LAKE))) {
+              throw new TidegateException(
+                  Kind.OWNERSHIP,
+                  table + " is a Delta table of " + (now.get(TableRules.LAKE) == null ? "no lake" : "another lake")
+                      + ", which this lake must not touch: move that table away, or give this lake another prefix.");
+            }
+            if (generation.equals(now.get(TableRules.GENERATION))) {
+              return view.snapshot().version();
+            }
+          }
+          return commit(view, TableMetadata.of(new StructType(), List.of(), properties, name), generation);
+        });
   }
 
   private static long commit(TableView view, Metadata metadata, String generation) {

@@ -1,18 +1,14 @@
 package io.tidegate.commit.batch;
 
+import io.tidegate.InParallel;
 import io.tidegate.delta.LogPath;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
-import java.util.List;
+import java.util.Iterator;
 import java.util.Map;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import org.apache.hadoop.fs.EtagSource;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
@@ -35,34 +31,19 @@ public final class SourceFiles {
    */
   public static Map<String, Fact> look(FileSystem fs, Path root, Collection<String> paths) {
     Map<String, Fact> facts = new HashMap<>();
-    if (paths.isEmpty()) {
-      return facts;
+    Iterator<String> names = paths.iterator();
+    for (Fact fact :
+        InParallel.each(
+            paths,
+            THREADS,
+            "reading the status of the batch's files",
+            path -> look(fs, LogPath.resolve(root, path)))) {
+      String path = names.next();
+      if (fact != null) {
+        facts.put(path, fact);
+      }
     }
-    ExecutorService pool = Executors.newFixedThreadPool(Math.min(THREADS, paths.size()));
-    try {
-      List<Future<Fact>> answers = new ArrayList<>();
-      for (String path : paths) {
-        answers.add(pool.submit(() -> look(fs, LogPath.resolve(root, path))));
-      }
-      int i = 0;
-      for (String path : paths) {
-        Fact fact = answers.get(i++).get();
-        if (fact != null) {
-          facts.put(path, fact);
-        }
-      }
-      return facts;
-    } catch (ExecutionException e) {
-      if (e.getCause() instanceof IOException io) {
-        throw new UncheckedIOException("cannot read the status of the batch's files: " + io.getMessage(), io);
-      }
-      throw new IllegalStateException(e.getCause());
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new IllegalStateException("interrupted while the status of the batch's files was read", e);
-    } finally {
-      pool.shutdownNow();
-    }
+    return facts;
   }
 
   private static Fact look(FileSystem fs, Path path) throws IOException {

@@ -62,24 +62,18 @@ public final class Growth {
     if (!view.exists()) {
       throw new TidegateException(Kind.BATCH, "there is no table at " + table + "; create it before it gets columns.");
     }
-    for (int attempt = 1; attempt <= CommitAttempts.MAX; attempt++) {
-      StructType now = view.snapshot().metadata().schema();
-      PinnedTransaction txn = begun(view, schema, List.of(), properties);
-      if (txn.metadata().schema().equals(now)) {
-        return;
-      }
-      try {
-        txn.commit(NOTHING, new DeltaOperations.UpdateSchema(now, txn.metadata().schema()));
-        return;
-      } catch (PinnedTransaction.SnapshotMoved e) {
-        CommitAttempts.pause(attempt);
-        view = view.refreshed();
-      }
-    }
-    throw new TidegateException(
-        Kind.BUSY,
-        "new columns of " + table + " were overtaken " + CommitAttempts.MAX + " times by other commits. Nothing was"
-            + " changed: run it again.");
+    CommitAttempts.repeat(
+        view,
+        "new columns of " + table + " were",
+        ". Nothing was changed: run it again.",
+        snapshot -> {
+          StructType now = snapshot.snapshot().metadata().schema();
+          PinnedTransaction txn = begun(snapshot, schema, List.of(), properties);
+          if (!txn.metadata().schema().equals(now)) {
+            txn.commit(NOTHING, new DeltaOperations.UpdateSchema(now, txn.metadata().schema()));
+          }
+          return null;
+        });
   }
 
   private static void attempt(TableView table, Runnable change) {

@@ -3,8 +3,8 @@ package io.tidegate.load.infer;
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
-import com.fasterxml.jackson.core.util.JsonParserDelegate;
 import io.tidegate.load.files.SourceLines;
+import io.tidegate.load.json.EveryToken;
 import io.tidegate.load.request.LoadRequest;
 import io.tidegate.load.rows.TableColumns;
 import io.tidegate.load.values.Digits;
@@ -120,17 +120,13 @@ public final class JsonInference {
   }
 
   /** Records the paths of numbers that a double would change, while Spark's rules read the tokens. */
-  private static final class Numbers extends JsonParserDelegate {
+  private static final class Numbers extends EveryToken {
     final HashSet<String> changed = new HashSet<>();
     private final Set<String> inThisRow = new HashSet<>();
     /** The path of each container that the parser is in. */
     private final ArrayDeque<String> containers = new ArrayDeque<>();
     /** The path of the next value; in an array, the path of the array. */
     private String path;
-
-    Numbers() {
-      super(null);
-    }
 
     Numbers over(JsonParser parser) {
       delegate = parser;
@@ -171,22 +167,8 @@ public final class JsonInference {
     }
 
     @Override
-    public JsonToken nextValue() throws IOException {
-      JsonToken token = nextToken();
-      return token == JsonToken.FIELD_NAME ? nextToken() : token;
-    }
-
-    @Override
-    public JsonParser skipChildren() throws IOException {
-      JsonToken token = currentToken();
-      if (token != null && token.isStructStart()) {
-        for (int outside = containers.size() - 1; containers.size() > outside; ) {
-          if (nextToken() == null) {
-            break;
-          }
-        }
-      }
-      return this;
+    protected int containers() {
+      return containers.size();
     }
   }
 }

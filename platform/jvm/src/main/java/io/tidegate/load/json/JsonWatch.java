@@ -3,7 +3,6 @@ package io.tidegate.load.json;
 import com.fasterxml.jackson.core.JsonParseException;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
-import com.fasterxml.jackson.core.util.JsonParserDelegate;
 import io.tidegate.load.quarantine.Reason;
 import io.tidegate.load.rows.TableColumns;
 import java.io.IOException;
@@ -17,7 +16,7 @@ import java.util.Set;
  * Watches the tokens that Spark's JSON parser reads, and records what that parser drops or changes silently. The row is
  * made in the same pass.
  */
-final class JsonWatch extends JsonParserDelegate {
+final class JsonWatch extends EveryToken {
   /** Unknown fields of a row that are recorded. */
   private static final int MAX_UNKNOWN_FIELDS = 1_000;
   /** How deep the columns of a table may be nested. The row itself is a level, too. */
@@ -61,7 +60,6 @@ final class JsonWatch extends JsonParserDelegate {
   private boolean guarding;
 
   JsonWatch(JsonShape root, Map<String, Integer> pathColumns, String[] inFile) {
-    super(null);
     this.root = root;
     this.pathColumns = pathColumns;
     this.inFile = inFile;
@@ -102,23 +100,8 @@ final class JsonWatch extends JsonParserDelegate {
   }
 
   @Override
-  public JsonToken nextValue() throws IOException {
-    JsonToken token = nextToken();
-    return token == JsonToken.FIELD_NAME ? nextToken() : token;
-  }
-
-  @Override
-  public JsonParser skipChildren() throws IOException {
-    JsonToken token = currentToken();
-    if (token != JsonToken.START_OBJECT && token != JsonToken.START_ARRAY) {
-      return this;
-    }
-    for (int outside = depth - 1; depth > outside; ) {
-      if (nextToken() == null) {
-        break;
-      }
-    }
-    return this;
+  protected int containers() {
+    return depth;
   }
 
   /** Does nothing: Spark's parser closes what it has read, but what follows has not been read yet. */

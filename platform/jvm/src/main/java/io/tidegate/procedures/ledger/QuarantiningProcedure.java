@@ -3,14 +3,11 @@ package io.tidegate.procedures.ledger;
 import static org.apache.spark.sql.types.DataTypes.BooleanType;
 import static org.apache.spark.sql.types.DataTypes.StringType;
 
+import io.tidegate.InParallel;
 import io.tidegate.Json;
 import io.tidegate.ledger.Quarantining;
 import io.tidegate.procedures.LocalProcedure;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.StructType;
 
@@ -32,25 +29,11 @@ public final class QuarantiningProcedure extends LocalProcedure {
   @Override
   protected List<Object[]> run(SparkSession spark, Arguments arguments) {
     var session = (org.apache.spark.sql.classic.SparkSession) spark;
-    ExecutorService readers = Executors.newFixedThreadPool(READERS);
-    try {
-      List<Future<Boolean>> answers = new ArrayList<>();
-      for (String table : Json.strings(arguments.text("tables"), "argument tables")) {
-        answers.add(readers.submit(() -> may(session, table)));
-      }
-      List<Object[]> rows = new ArrayList<>();
-      for (Future<Boolean> answer : answers) {
-        rows.add(new Object[] {answer.get()});
-      }
-      return rows;
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new IllegalStateException("interrupted while ledgers were read", e);
-    } catch (java.util.concurrent.ExecutionException e) {
-      throw new IllegalStateException("cannot read ledgers: " + e.getCause(), e.getCause());
-    } finally {
-      readers.shutdownNow();
-    }
+    return InParallel.each(
+        Json.strings(arguments.text("tables"), "argument tables"),
+        READERS,
+        "reading ledgers",
+        table -> new Object[] {may(session, table)});
   }
 
   private static boolean may(org.apache.spark.sql.classic.SparkSession session, String table) {

@@ -4,14 +4,12 @@ import static org.apache.spark.sql.types.DataTypes.BooleanType;
 import static org.apache.spark.sql.types.DataTypes.StringType;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.tidegate.InParallel;
 import io.tidegate.Json;
 import io.tidegate.delta.LogPeek;
 import io.tidegate.procedures.LocalProcedure;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.StructType;
@@ -39,27 +37,14 @@ public final class NameTablesProcedure extends LocalProcedure {
   protected List<Object[]> run(SparkSession spark, Arguments arguments) {
     TableNames names = new TableNames(spark);
     Configuration conf = names.hadoopConf();
-    ExecutorService readers = Executors.newFixedThreadPool(READERS);
-    try {
-      List<Future<Object[]>> answers = new ArrayList<>();
-      for (JsonNode table : Json.read(arguments.text("tables"), JsonNode.class, "argument tables")) {
-        String location = table.path("location").asText();
-        answers.add(
-            readers.submit(() -> name(spark, names, conf, table.path("schema").asText(), table.path("name").asText(), location)));
-      }
-      List<Object[]> rows = new ArrayList<>();
-      for (Future<Object[]> answer : answers) {
-        rows.add(answer.get());
-      }
-      return rows;
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new IllegalStateException("naming tables was interrupted", e);
-    } catch (java.util.concurrent.ExecutionException e) {
-      throw new IllegalStateException("naming tables failed: " + e.getCause(), e.getCause());
-    } finally {
-      readers.shutdownNow();
-    }
+    List<JsonNode> tables = new ArrayList<>();
+    Json.read(arguments.text("tables"), JsonNode.class, "argument tables").forEach(tables::add);
+    return InParallel.each(
+        tables,
+        READERS,
+        "naming tables",
+        table -> name(
+            spark, names, conf, table.path("schema").asText(), table.path("name").asText(), table.path("location").asText()));
   }
 
   /** Names one table. Its error, whatever it is, must not prevent the other names. */

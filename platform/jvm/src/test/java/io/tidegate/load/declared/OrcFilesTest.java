@@ -119,8 +119,7 @@ class OrcFilesTest {
   void columnsAreMatchedByNameAndWidened() throws IOException {
     byte[] body =
         written(
-            TypeDescription.fromString("struct<_col1:int,_col0:string,S:struct<b:smallint,A:string>>"),
-            true,
+            "struct<_col1:int,_col0:string,S:struct<b:smallint,A:string>>",
             (batch, row) -> {
               ((LongColumnVector) batch.cols[0]).vector[row] = 7;
               ((BytesColumnVector) batch.cols[1]).setVal(row, "x".getBytes(UTF_8));
@@ -144,8 +143,7 @@ class OrcFilesTest {
   void listsAndMapsKeepTheirElements() throws IOException {
     byte[] body =
         written(
-            TypeDescription.fromString("struct<l:array<int>,m:map<string,int>>"),
-            true,
+            "struct<l:array<int>,m:map<string,int>>",
             (batch, row) -> {
               ListColumnVector list = (ListColumnVector) batch.cols[0];
               list.offsets[row] = list.childCount;
@@ -175,8 +173,7 @@ class OrcFilesTest {
   void aCharIsReadWithoutItsPadding() throws IOException {
     byte[] body =
         written(
-            TypeDescription.fromString("struct<c:char(5),v:varchar(5)>"),
-            true,
+            "struct<c:char(5),v:varchar(5)>",
             (batch, row) -> {
               ((BytesColumnVector) batch.cols[0]).setVal(row, "ab   ".getBytes(UTF_8));
               ((BytesColumnVector) batch.cols[1]).setVal(row, "ab ".getBytes(UTF_8));
@@ -189,7 +186,7 @@ class OrcFilesTest {
   @ParameterizedTest
   @ValueSource(strings = {"uniontype<int,string>", "struct<u:uniontype<int,string>>", "array<uniontype<int,string>>"})
   void aUnionIsRefusedByTheNameOfItsColumn(String type) throws IOException {
-    byte[] body = written(TypeDescription.fromString("struct<x:" + type + ">"), true, null);
+    byte[] body = written("struct<x:" + type + ">", null);
     var refused = assertThrows(BadFile.class, () -> columns(body));
     assertTrue(refused.getMessage().startsWith("column x"), refused.getMessage());
     assertTrue(refused.getMessage().contains("whose values no type of a Delta table holds"), refused.getMessage());
@@ -210,7 +207,7 @@ class OrcFilesTest {
 
   @Test
   void aFileWithoutRowsHasColumns() throws IOException {
-    byte[] body = written(TypeDescription.fromString("struct<a:int>"), true, null);
+    byte[] body = written("struct<a:int>", null);
     assertEquals("a INT", columns(body).toDDL());
     assertTrue(rows(body, "a int").isEmpty());
   }
@@ -284,6 +281,10 @@ class OrcFilesTest {
         TypeDescription.createStruct().addField("t", type),
         true,
         (batch, row) -> ((TimestampColumnVector) batch.cols[0]).set(row, Timestamp.valueOf(clock)));
+  }
+
+  private byte[] written(String schema, BiConsumer<VectorizedRowBatch, Integer> row) throws IOException {
+    return written(TypeDescription.fromString(schema), true, row);
   }
 
   private byte[] written(TypeDescription schema, boolean proleptic, BiConsumer<VectorizedRowBatch, Integer> row)

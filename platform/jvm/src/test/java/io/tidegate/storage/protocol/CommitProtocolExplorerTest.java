@@ -33,6 +33,16 @@ class CommitProtocolExplorerTest {
     }
   }
 
+  /** A writer of ours next to one with Delta's own store. */
+  private static Scene besideClassic(String name, World world) {
+    return new Scene(
+        name,
+        world,
+        maker -> of("A", Participants.writer("A", 2, maker), "classic", Participants.classic("J", S3A)),
+        Map.of("J", classicTemp("J", 1)),
+        null);
+  }
+
   private interface SceneMaker {
     Map<String, Explorer.Participant> with(Maker maker);
   }
@@ -196,22 +206,12 @@ class CommitProtocolExplorerTest {
               world(0, 0, 1, 0),
               maker -> of("A", Participants.writer("A", 1, maker),
                   "R", Participants.reader(maker), "S", Participants.reader(maker))),
-          new Scene(
-              "ours and a classic one, one dies",
-              world(0, 0, 1, 0),
-              maker -> of("A", Participants.writer("A", 2, maker), "classic", Participants.classic("J", S3A)),
-              Map.of("J", classicTemp("J", 1)),
-              null),
+          besideClassic("ours and a classic one, one dies", world(0, 0, 1, 0)),
           new Scene(
               "any request of two writers fails",
               world(0, 1, 0, 0),
               maker -> of("A", Participants.writer("A", 2, maker), "B", Participants.writer("B", 2, maker))),
-          new Scene(
-              "any reply of a writer beside a classic one is lost",
-              world(1, 0, 0, 0),
-              maker -> of("A", Participants.writer("A", 2, maker), "classic", Participants.classic("J", S3A)),
-              Map.of("J", classicTemp("J", 1)),
-              null),
+          besideClassic("any reply of a writer beside a classic one is lost", world(1, 0, 0, 0)),
           new Scene(
               "a claim that follows one that was withdrawn is no dropped table's",
               world(0, 0, 0, 0),
