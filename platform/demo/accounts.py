@@ -54,6 +54,8 @@ class Accounts:
         bad_rows: number of quarantined rows, by key.
         objects: number of distinct objects (key and etag) that were committed, by table key.
         newest: the file that was committed last, by table key.
+        events: the ids of the events of each table, by table key.
+        waiting: keys of the files that wait for their completion signal.
     """
 
     outcomes: dict[str, str] = field(default_factory=dict)
@@ -62,6 +64,8 @@ class Accounts:
     bad_rows: Counter[str] = field(default_factory=Counter)
     objects: dict[str, int] = field(default_factory=dict)
     newest: dict[str, Newest] = field(default_factory=dict)
+    events: dict[str, set[str]] = field(default_factory=dict)
+    waiting: set[str] = field(default_factory=set)
 
     def since(self, before: Accounts) -> Counter[str]:
         """Count the events that are not in earlier accounts, by outcome."""
@@ -107,6 +111,11 @@ def _count(table_key: str, rows: list[Row], accounts: Accounts) -> None:
     for row in rows:
         if row["event_id"]:
             accounts.outcomes[row["event_id"]] = row["status"]
+            accounts.events.setdefault(table_key, set()).add(row["event_id"])
+        if row["status"] == "waiting":
+            accounts.waiting.add(row["key"])
+        elif row["status"] != "duplicate":
+            accounts.waiting.discard(row["key"])
         if row["status"] == "quarantined":
             accounts.quarantined[row["key"]] = row["reason"] or ""
         elif row["status"] == "committed" and row["key"] in accounts.quarantined:

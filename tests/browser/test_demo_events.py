@@ -37,8 +37,8 @@ def test_every_output_of_the_events_is_what_the_oracle_computed(demo: DemoProces
     assert report["events_sent"] > OBJECTS
     found = {line["output"]: line["found"] for line in report["outputs"]}
     assert set(found) == {
-        "every event", "quarantine", "b compatible", "c incompatible", "d your own", "forwarded, by tag",
-        "forwarded, all other types", "webhooks", "broken subscriber",
+        "every event", "quarantine", "a repartitioned", "b compatible", "c incompatible", "d your own", "datasets",
+        "forwarded, by tag", "forwarded, all other types", "webhooks", "broken subscriber",
     }  # fmt: skip
     assert all(number > 0 for number in found.values())
     assert re.match(rf"{OBJECTS} objects of {TYPES} event types become", demo.output)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
+import zlib
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,8 +20,11 @@ from tidegate.platform.demo.events.subscribers import (
     UNMATCHED,
     Subscriber,
 )
+from tidegate.resources.aws.s3 import ObjectStore
 from tidegate.resources.lake import Lake
 
+_DATASETS, _DATASETS_KEY = "bronze.settlements", "tidegate-landing.exports.settlements"
+_OUT_BUCKET = "tidegate-out"
 _VARIANT, _BILLING = "bronze.unagreed", "bronze.billing"
 _SEARCH_PREFIX, _BROKEN_PREFIX = "orders.", "invoices."
 
@@ -36,7 +42,7 @@ def compare_tables(report: EventsReport, lake: Lake, expected: Mapping[str, Any]
         wanted = {check["name"]: check["value"] for check in table["checks"]}
         report.compare(name, wanted, found[name])
         report.compare(f"objects of {name}", table["objects"], accounts.objects.get(keys[name], 0))
-    agreed = {name: table for name, table in existing.items() if name != _VARIANT}
+    agreed = {name: table for name, table in existing.items() if name not in (_VARIANT, _DATASETS)}
     report.count(
         "b compatible",
         f"{len(agreed)} tables (load)",
@@ -44,19 +50,52 @@ def compare_tables(report: EventsReport, lake: Lake, expected: Mapping[str, Any]
         sum(found[name]["rows"] for name in agreed),
         "rows",
     )
+    if _DATASETS in existing:
+        rows = (tables[_DATASETS]["rows"], found[_DATASETS]["rows"])
+        report.count("datasets", f"{_DATASETS} (completion)", *rows, "rows of complete datasets")
     if _VARIANT in existing:
         report.count(
             "c incompatible", f"{_VARIANT} (variant)", tables[_VARIANT]["rows"], found[_VARIANT]["rows"], "rows"
         )
 
 
+def compare_files(report: EventsReport, lake: Lake, expected: Mapping[str, Any], accounts: Accounts) -> None:
+    """Compare what the output that is no table has: each line as it was written, in the folder of its values."""
+    spec = next(spec for spec in lake.config.tables if spec.output)
+    assert spec.output is not None
+    wanted = expected["files"]
+    found, objects = read_folders(lake.store.objects, _OUT_BUCKET)
+    report.compare(f"folders of s3://{_OUT_BUCKET}/", wanted["folders"], found)
+    read = accounts.objects.get(spec.table_key.encode(), 0)
+    report.compare(f"objects that {spec.name} read", wanted["objects"], read)
+    report.count(
+        "a repartitioned",
+        f"{objects:,} objects of s3://{_OUT_BUCKET}/",
+        wanted["rows"],
+        sum(folder["rows"] for folder in found.values()),
+        f"rows of {wanted['objects']:,} objects",
+    )
+
+
+def read_folders(objects: ObjectStore, bucket: str) -> tuple[dict[str, dict[str, int]], int]:
+    """Returns the rows of each folder of a bucket and the sum of the CRCs of their lines, and the number of objects."""
+    folders: dict[str, dict[str, int]] = {}
+    items = list(objects.under(bucket, ""))
+    for item in items:
+        folder = folders.setdefault(item.key.rpartition("/")[0], {"rows": 0, "lines": 0})
+        for line in gzip.decompress(objects.get(bucket, item.key) or b"").splitlines():
+            folder["rows"] += 1
+            folder["lines"] += zlib.crc32(line)
+    return folders, len(items)
+
+
 def compare_events(report: EventsReport, expected: Mapping[str, Any], accounts: Accounts) -> None:
     """Compare what became of every event, and what is in quarantine."""
-    found: dict[str, int] = {}
-    for outcome in accounts.outcomes.values():
-        found[outcome] = found.get(outcome, 0) + 1
-    report.count("every event", "ledgers, intake log", expected["events_sent"], sum(found.values()), "events")
-    report.compare("outcomes of events", expected["outcomes"], found)
+    of_datasets = accounts.events.get(_DATASETS_KEY, set())
+    outcomes = Counter(outcome for event, outcome in accounts.outcomes.items() if event not in of_datasets)
+    report.count("every event", "ledgers, intake log", expected["events_sent"], len(accounts.outcomes), "events")
+    report.compare("outcomes of events", expected["outcomes"], dict(outcomes))
+    report.compare("events of datasets", expected["datasets"]["events"], len(of_datasets))
     quarantined = expected["quarantined"]
     report.compare("quarantined objects", set(quarantined["objects"]), set(accounts.quarantined))
     report.compare("objects with quarantined rows", quarantined["rows"], dict(accounts.bad_rows))
@@ -67,6 +106,20 @@ def compare_events(report: EventsReport, expected: Mapping[str, Any], accounts: 
         sum(quarantined["rows"].values()),
         accounts.bad_rows.total(),
         "rows of other objects",
+    )
+
+
+def compare_datasets(report: EventsReport, expected: Mapping[str, Any], accounts: Accounts) -> None:
+    """Compare which files wait for a completion signal. What entered is compared with the other tables."""
+    waiting = set(expected["datasets"]["waiting"])
+    report.compare("files that wait for their signal", waiting, accounts.waiting)
+    report.count("datasets", f"{_DATASETS} (completion)", len(waiting), len(accounts.waiting), "files that wait")
+    report.broken.append(
+        Broken(
+            f"the signal of {len({key.rpartition('/')[0] for key in waiting})} dataset never came",
+            f"its {len(accounts.waiting):,} files wait, and no row of them is in the table",
+            "put the object _SUCCESS into their folder",
+        )
     )
 
 

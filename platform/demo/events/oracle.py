@@ -10,8 +10,16 @@ hold (`cents` is a whole number). An object without any row is quarantined as a 
     {"format": 1, "events_sent": 1, "outcomes": {"committed": 1, …}, "objects": 1, "types": {"orders.created": 12, …},
      "tables": {"bronze.orders": {"objects": 1, "rows": 1,
         "checks": [{"name": "rows", "sql": "count(*)", "value": 1}, …]}, …},
+     "files": {"objects": 1, "rows": 1, "folders": {"search/date=2026-03-02/region=eu": {"rows": 1, "lines": 1}, …}},
+     "datasets": {"events": 1, "waiting": ["<key>", …]},
      "quarantined": {"objects": {"<key>": "<kind>"}, "rows": {"<key>": 1}},
      "forwarded": {"orders.created": {"messages": 12, "keys": ["<key>", …], "existing": ["<key>", …]}, …}}
+
+`files` has the folders of the output that is no table: in each, the number of rows, and a sum of CRCs of their lines as
+they were written. A row without a region is in Hive's folder of null.
+
+`datasets` has the events of files that wait for a signal, and of signals. They are not in `outcomes`, because it
+depends on the order of the events whether a file waits. `waiting` has the files whose signal never came.
 
 `forwarded` has each message once for each type of its records, and which of its keys exist at the end. Counts of
 `outcomes` are of events, which are records.
@@ -33,6 +41,9 @@ BUCKET = "tidegate-landing"
 OTHER = "other"
 _KEY = re.compile(r"events/(?P<contract>[^/]+)/(?P<service>[^/]+)/(?P<action>[^/]+)/date=[^/]+/.+")
 _VARIANT_TABLE = "unagreed"
+_FILES = "interactions"
+_DATASETS, _SIGNAL = "settlements", "_SUCCESS"
+_NO_REGION = "__HIVE_DEFAULT_PARTITION__"
 _ROWS, _IDS, _CENTS = "count(*)", "sum(crc32(id))", "coalesce(sum(cents), 0)"
 _CHANNELS = "count(channel)"
 #: Shapes of a value in a VARIANT: Python's type, and how the type that Spark finds begins.
@@ -48,10 +59,14 @@ def main() -> None:
 def expected(operations: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Returns the expectation."""
     puts = {operation["key"]: operation for operation in operations if operation["op"] == "put"}
-    good, quarantined, bad_rows = _objects(puts)
-    tables = {f"bronze.{name}": _table(name, rows_of) for name, rows_of in sorted(good.items())}
+    of_datasets = {key for key in puts if table_of(key) == _DATASETS}
+    complete = {key for key in of_datasets if f"{key.rpartition('/')[0]}/{_SIGNAL}" in puts}
+    waiting = of_datasets - complete
+    entering = {key: put for key, put in puts.items() if key not in waiting and not key.endswith(_SIGNAL)}
+    good, quarantined, bad_rows = _objects(entering)
+    tables = {f"bronze.{name}": _table(name, rows) for name, rows in sorted(good.items()) if name != _FILES}
     outcomes: Counter[str] = Counter(
-        committed=sum(map(len, good.values())),
+        committed=sum(len(found) for name, found in good.items() if name != _DATASETS),
         quarantined=len(quarantined),
         no_table=sum(table_of(key) is None for key in puts),
     )
@@ -65,11 +80,13 @@ def expected(operations: Sequence[dict[str, Any]]) -> dict[str, Any]:
     types = {name: len(found["keys"] & set(puts)) for name, found in forwarded.items()}
     return {
         "format": 1,
-        "events_sent": outcomes.total(),
+        "events_sent": outcomes.total() + len(of_datasets),
         "outcomes": dict(+outcomes),
         "objects": len(puts),
         "types": types,
         "tables": tables,
+        "datasets": {"events": len(of_datasets), "waiting": sorted(waiting)},
+        "files": _files({key: puts[key]["body"] for key in good.get(_FILES, {})}),
         "quarantined": {"objects": quarantined, "rows": bad_rows},
         "forwarded": {
             name: {
@@ -90,8 +107,10 @@ def event_type_of(key: str) -> str:
 
 def table_of(key: str) -> str | None:
     """Returns the table of a key; None if it has none."""
-    found = re.match(r"events/(agreed/(?P<service>[^/]+)|open)/", key)
-    return None if found is None else found["service"] or _VARIANT_TABLE
+    found = re.match(r"events/(agreed/(?P<service>[^/]+)|(?P<shelf>open|bulky))/", key)
+    if found is None:
+        return _DATASETS if key.startswith(f"exports/{_DATASETS}/") else None
+    return found["service"] or {"open": _VARIANT_TABLE, "bulky": _FILES}[found["shelf"]]
 
 
 def good_rows(table: str, body: str) -> tuple[list[dict[str, Any]], int]:
@@ -143,6 +162,23 @@ def _table(name: str, rows_of: dict[str, list[dict[str, Any]]]) -> dict[str, Any
         "objects": len(rows_of),
         "rows": len(rows),
         "checks": [{"name": check, "sql": sql, "value": value} for check, sql, value in checks],
+    }
+
+
+def _files(bodies: dict[str, str]) -> dict[str, Any]:
+    folders: dict[str, dict[str, int]] = {}
+    for key, body in bodies.items():
+        service = event_type_of(key).partition(".")[0]
+        for line in body.splitlines():
+            row = json.loads(line)
+            name = f"{service}/date={row['at'][:10]}/region={row.get('region', _NO_REGION)}"
+            folder = folders.setdefault(name, {"rows": 0, "lines": 0})
+            folder["rows"] += 1
+            folder["lines"] += zlib.crc32(line.encode())
+    return {
+        "objects": len(bodies),
+        "rows": sum(folder["rows"] for folder in folders.values()),
+        "folders": folders,
     }
 
 

@@ -31,6 +31,8 @@ _REDELIVERED_EVERY = 40
 _POISON_EVERY = 1_000
 #: After so many objects, messages come that are rare in S3: with several records, or in the wrong order.
 _RARE_EVERY = 300
+#: Datasets that wait for a signal: a folder for each day, with so many parts.
+_SETTLEMENTS, _PARTS = "exports/settlements/", 5
 _SEED = 20_260_302
 _DAYS = ("2026-03-02", "2026-03-03", "2026-03-04")
 _CREATED, _REMOVED = "ObjectCreated:Put", "ObjectRemoved:Delete"
@@ -53,6 +55,7 @@ def produce_events(types: Sequence[EventType], objects: int) -> Iterator[Operati
     chance = random.Random(_SEED)
     order = [types[place % len(types)] for place in range(objects)]
     chance.shuffle(order)
+    yield from _settlements()
     settled: list[str] = []
     recent: list[str] = []
     poison = max(len(_POISON), objects // _POISON_EVERY)
@@ -73,6 +76,8 @@ def produce_events(types: Sequence[EventType], objects: int) -> Iterator[Operati
             yield _send([chance.choice(settled)], _REMOVED, "out of order: the removal of an object that exists")
             yield _send([key.replace(".json", "-gone.json")], _CREATED, "out of order: an object that is gone")
     yield from _strays()
+    for day in _DAYS[:-1]:  # the signal of the last day never comes
+        yield _put(f"{_SETTLEMENTS}day={day}/_SUCCESS", "", "completion signal")
 
 
 def write_operations(operations: Iterator[Operation], folder: Path) -> list[Operation]:
@@ -82,6 +87,15 @@ def write_operations(operations: Iterator[Operation], folder: Path) -> list[Oper
     with (folder / "operations.jsonl").open("w", encoding="utf-8") as lines:
         lines.writelines(json.dumps(operation) + "\n" for operation in found)
     return found
+
+
+def _settlements() -> Iterator[Operation]:
+    """Yield the files of a dataset of each day. A signal says later that they are complete."""
+    for day in _DAYS:
+        for part in range(_PARTS):
+            rows = [{"id": f"settlement-{day}-{part}-{place}", "cents": 100 * part + place} for place in range(_PARTS)]
+            body = "".join(f"{json.dumps(row)}\n" for row in rows)
+            yield _put(f"{_SETTLEMENTS}day={day}/part-{part}.json", body, "part of a dataset")
 
 
 def _strays() -> Iterator[Operation]:
@@ -107,10 +121,13 @@ def _lines(event_type: EventType, number: int, objects: int) -> str:
 
 def _row(event_type: EventType, number: int, place: int, late: bool) -> dict[str, Any]:
     row: dict[str, Any] = {"id": f"{event_type.name}-{number:06d}-{place}", "type": event_type.name}
-    at = f"2026-03-02T{number // 3600 % 24:02d}:{number // 60 % 60:02d}:{number % 60:02d}Z"
+    day = _DAYS[number % len(_DAYS)]
+    at = f"{day}T{number // 3600 % 24:02d}:{number // 60 % 60:02d}:{number % 60:02d}Z"
     if event_type.contract is Contract.OPEN:
         return row | {"at": [at, number, None][number % 3], "payload": _payload(number, place)}
     row |= {"at": at, "cents": number * 7 % 100_000 + place, "currency": "EUR", f"{event_type.service}_id": number}
+    if event_type.contract is Contract.BULKY and number % 7:
+        row |= {"region": ("eu", "us")[number % 2]}
     if event_type.contract is Contract.DRIFTING and late:
         row |= {"channel": ("app", "web", "shop")[number % 3], "details": {"version": 2, "step": place}}
     return row

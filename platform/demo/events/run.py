@@ -26,7 +26,9 @@ from tidegate.platform.demo.events.catalog import event_types
 from tidegate.platform.demo.events.consumer_process import ConsumerProcess
 from tidegate.platform.demo.events.findings import (
     compare_broken,
+    compare_datasets,
     compare_events,
+    compare_files,
     compare_forwarded,
     compare_tables,
     compare_webhooks,
@@ -171,7 +173,9 @@ def _run(
         report = EventsReport(types, expected["events_sent"])
         accounts = read_accounts(lake)
         compare_events(report, expected, accounts)
+        compare_files(report, lake, expected, accounts)
         compare_tables(report, lake, expected, accounts)
+        compare_datasets(report, expected, accounts)
         compare_forwarded(report, expected, others.consumer.processed(), others.tagged, others.unmatched)
         compare_broken(report, expected, broken_backlog(lake, BROKEN_ROUTE))
         describe_poison(report, expected)

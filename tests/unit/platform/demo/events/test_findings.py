@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import gzip
 from copy import deepcopy
+from types import SimpleNamespace
 from typing import Any
+from zlib import crc32
 
 import pytest
 
 from tidegate.platform.demo.accounts import Accounts
 from tidegate.platform.demo.events.findings import (
     compare_broken,
+    compare_datasets,
     compare_events,
     compare_forwarded,
     describe_poison,
+    read_folders,
 )
 from tidegate.platform.demo.events.report import EventsReport
 from tidegate.platform.demo.events.subscribers import Subscriber
 
 EXPECTED: dict[str, Any] = {
-    "events_sent": 6,
+    "events_sent": 8,
     "outcomes": {"committed": 3, "duplicate": 1, "quarantined": 1, "malformed": 1},
     "types": {"orders.created": 1, "payments.created": 1, "invoices.created": 2},
+    "datasets": {"events": 2, "waiting": ["w1"]},
     "quarantined": {"objects": {"i2": "poison"}, "rows": {"i1": 1}},
     "forwarded": {
         "orders.created": {"messages": 2, "keys": ["gone", "o1"], "existing": ["o1"]},
@@ -88,13 +94,16 @@ def test_each_event_and_each_quarantined_object_counts() -> None:
         outcomes={"1": "committed", "2": "committed", "3": "committed", "4": "duplicate", "5": "quarantined"},
         quarantined={"i2": "its line 1 is no JSON"},
     )
-    accounts.outcomes["6"] = "malformed"
+    accounts.outcomes |= {"6": "malformed", "7": "waiting", "8": "duplicate"}
+    accounts.events["tidegate-landing.exports.settlements"] = {"7", "8"}  # no outcome of these two is wrong
+    accounts.waiting = {"w1"}
     accounts.bad_rows["i1"] = 1
     report = EventsReport()
     compare_events(report, EXPECTED, accounts)
+    compare_datasets(report, EXPECTED, accounts)
     describe_poison(report, EXPECTED)
     assert report.ok
-    assert [broken.what.split()[0] for broken in report.broken] == ["1", "1", "1"]
+    assert [broken.what.split()[0] for broken in report.broken] == ["the", "1", "1", "1"]
     accounts.outcomes["4"] = "committed"  # the total is still right
     compare_events(report, EXPECTED, accounts)
     assert report.problems == [
@@ -109,3 +118,27 @@ def test_the_backlog_of_the_broken_subscriber_has_all_of_its_messages() -> None:
     assert "the oldest for 61 s" in report.broken[0].now
     compare_broken(report, EXPECTED, (1, 61.4))
     assert report.problems == ["broken subscriber, outbox/reports/: 1 messages that wait, must be 2"]
+
+
+def test_a_repartitioned_line_that_changed_or_is_missing_is_seen() -> None:
+    class Objects:
+        def __init__(self, **bodies: bytes) -> None:
+            self.bodies = {key.replace("__", "/"): body for key, body in bodies.items()}
+
+        def under(self, bucket: str, prefix: str) -> list[SimpleNamespace]:
+            return [SimpleNamespace(key=key) for key in self.bodies]
+
+        def get(self, bucket: str, key: str) -> bytes:
+            return self.bodies[key]
+
+    def folders(**bodies: bytes) -> dict[str, dict[str, int]]:
+        objects: Any = Objects(**{name: gzip.compress(body) for name, body in bodies.items()})
+        found, number = read_folders(objects, "out")
+        assert number == len(bodies)
+        return found
+
+    right = folders(eu__1=b"a\nb\n", us__2=b"c\n")
+    assert right == {"eu": {"rows": 2, "lines": crc32(b"a") + crc32(b"b")}, "us": {"rows": 1, "lines": crc32(b"c")}}
+    assert folders(eu__1=b"b\n", eu__3=b"a\n", us__2=b"c\n") == right, "order and number of objects do not matter"
+    assert folders(eu__1=b"a\nB\n", us__2=b"c\n") != right
+    assert folders(eu__1=b"a\nb\nc\n") != right

@@ -91,12 +91,48 @@ def test_a_message_counts_once_for_each_type_of_its_records() -> None:
     assert forwarded == {"messages": 2, "keys": [ORDERS, gone], "existing": [ORDERS]}
 
 
+def test_lines_of_the_output_that_is_no_table_are_in_folders_of_their_values() -> None:
+    search = "events/bulky/search/viewed/date=2026-03-02/{}.json"
+    lines = [
+        row("a", at="2026-03-03T01:00:00Z", cents=1, region="eu"),
+        row("b", at="2026-03-03T02:00:00Z", cents=2, region="eu"),
+        row("c", at="2026-03-04T00:00:00Z", cents=3),
+    ]
+    expected = oracle.expected([put(search.format(1), *lines[:2]), put(search.format(2), lines[2])])
+    assert expected["tables"] == {}
+    assert expected["files"] == {
+        "objects": 2,
+        "rows": 3,
+        "folders": {
+            "search/date=2026-03-03/region=eu": {
+                "rows": 2, "lines": zlib.crc32(lines[0].encode()) + zlib.crc32(lines[1].encode()),
+            },
+            "search/date=2026-03-04/region=__HIVE_DEFAULT_PARTITION__": {
+                "rows": 1, "lines": zlib.crc32(lines[2].encode()),
+            },
+        },
+    }  # fmt: skip
+    assert expected["outcomes"] == {"committed": 2}
+
+
+def test_a_dataset_enters_with_its_signal_and_waits_without() -> None:
+    parts = [f"exports/settlements/day=2026-03-0{day}/part-{n}.json" for day in (2, 3) for n in (0, 1)]
+    signal = "exports/settlements/day=2026-03-02/_SUCCESS"
+    rows = [row(key, cents=number) for number, key in enumerate(parts)]
+    expected = oracle.expected([*map(put, parts, rows), put(signal)])
+    assert checks(expected, "bronze.settlements")["rows"] == 2
+    assert expected["datasets"] == {"events": 5, "waiting": parts[2:]}
+    assert expected["outcomes"] == {}
+    assert expected["events_sent"] == 5
+
+
 def test_the_command_expects_rows_of_every_table(tmp_path: Path) -> None:
     """It runs as a script, in a Python without Tidegate."""
     write_operations(produce_events(event_types(20), 200), tmp_path)
     script = [sys.executable, "-I", str(oracle.__file__), str(tmp_path)]
     found = json.loads(subprocess.run(script, check=True, capture_output=True, timeout=60).stdout)
-    assert len(found["tables"]) == 17
+    assert len(found["tables"]) == 16
+    assert found["files"]["rows"] > 0
     assert all(table["rows"] > 0 for table in found["tables"].values())
     assert len(found["quarantined"]["objects"]) == 3
     assert set(found["quarantined"]["rows"].values()) == {1}

@@ -38,9 +38,10 @@ def test_the_operations_are_the_same_every_time(operations: list[Operation]) -> 
 
 def test_every_event_type_has_objects_and_no_key_is_put_twice(operations: list[Operation]) -> None:
     keys = [operation["key"] for operation in operations if operation["op"] == "put"]
-    assert len(keys) == len(set(keys)) == OBJECTS + 2
+    others = 2 + 3 * 5 + 2  # strays, parts of three datasets, and two signals
+    assert len(keys) == len(set(keys)) == OBJECTS + others
     types = Counter(oracle.event_type_of(key) for key in keys)
-    assert types.pop(oracle.OTHER) == 2
+    assert types.pop(oracle.OTHER) == others
     assert {name: 20 for name in types} == types
     assert set(types) == {event_type.name for event_type in event_types(MAX_TYPES)}
 
@@ -62,6 +63,16 @@ def test_a_message_about_an_object_is_sent_after_it_was_put(operations: list[Ope
                 assert put_at[unquote_plus(record["s3"]["object"]["key"])] // BARRIER < place // BARRIER
                 named += 1
     assert named > 50
+
+
+def test_a_signal_is_put_after_the_files_that_it_completes(operations: list[Operation]) -> None:
+    puts = [operation["key"] for operation in operations if operation["op"] == "put"]
+    folders = {key.rpartition("/")[0] for key in puts if key.startswith("exports/settlements/")}
+    signalled = {folder for folder in folders if f"{folder}/_SUCCESS" in puts}
+    assert (len(folders), len(signalled)) == (3, 2)
+    for folder in signalled:
+        last = max(place for place, key in enumerate(puts) if key.startswith(f"{folder}/part-"))
+        assert last // BARRIER < puts.index(f"{folder}/_SUCCESS") // BARRIER
 
 
 def test_a_type_needs_a_service_and_an_object() -> None:
