@@ -12,7 +12,7 @@ from tests.support.servers.demo_process import DemoProcess
 
 pytestmark = pytest.mark.timeout(900)
 
-TYPES, OBJECTS = 20, 600
+TYPES, OBJECTS = 20, 400
 _SETTLED = 600.0
 
 
