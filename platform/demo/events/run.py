@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 import threading
 import time
@@ -94,6 +95,8 @@ def run_events_demo(
     """
     operations = produce_events(event_types(types), objects)
     empty_home(home)
+    lake_file = home / "lake.yaml"  # a copy, which a user may change while the demo is kept
+    shutil.copyfile(events_lake_file(), lake_file)
     begun = time.monotonic()
     console.print(
         f"[bold]{objects:,} objects of {types} event types[/] become tables, messages of three subscribers, and rows "
@@ -106,7 +109,7 @@ def run_events_demo(
             deployment(
                 home,
                 console,
-                events_lake_file(),
+                lake_file,
                 ports,
                 # Each batch has some hundred rows, and each service has queries of its own.
                 spark_conf=SMALL_DATA,
