@@ -37,7 +37,7 @@ def _build(spec: TableSpec) -> dg.AssetsDefinition:
         tags={"tidegate/layer": "silver"},
         deps=[page_key(spec)],
         description=f"{spec.description or spec.name}: one row per ({', '.join(silver.keys)}), the newest by "
-        f"{', '.join(silver.order)}, merged from bronze {when}.",
+        f"{', '.join(silver.order) or 'its position in the log of the database'}, merged from bronze {when}.",
     )
     def silver_asset(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[Any]:
         handles = lake.open()

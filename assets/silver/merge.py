@@ -14,8 +14,9 @@ from tidegate.assets.presentation.volume import total
 from tidegate.assets.silver.changes import gather
 from tidegate.assets.silver.merge_sql import build_merge
 from tidegate.assets.silver.pending import PendingMerge, pending_merge
-from tidegate.assets.silver.row_queries import expression_types, rows_without_order
+from tidegate.assets.silver.row_queries import expression_types, row_counts
 from tidegate.assets.silver.table import create_table, purge_tombstones, silver_rules, widen_table
+from tidegate.assets.silver.truncate import truncate_table
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.first_line import first_line
@@ -43,6 +44,7 @@ class MergeResult:
         updated: rows that replaced a row of silver.
         deleted: rows that left silver.
         unordered: rows of the batches with a NULL in `order`. They are older than every other row of their key.
+        skipped: rows of the batches that are no changes.
     """
 
     version: int
@@ -54,6 +56,7 @@ class MergeResult:
     updated: int
     deleted: int
     unordered: int = 0
+    skipped: int = 0
 
 
 def merge_table(lake: Lake, spec: TableSpec, log: Callable[[str], None] = lambda _: None) -> MergeResult | None:
@@ -96,6 +99,7 @@ def _together(steps: Sequence[MergeResult]) -> MergeResult:
         updated=sum(step.updated for step in steps),
         deleted=sum(step.deleted for step in steps),
         unordered=sum(step.unordered for step in steps),
+        skipped=sum(step.skipped for step in steps),
     )
 
 
@@ -115,8 +119,10 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
     if changes.why_full:
         log(f"full merge: {changes.why_full}")
     purge_tombstones(lake, work, changes.n)
-    merging = build_merge(work, changes, rules, have)
-    unordered = rows_without_order(lake.delta.session, changes, rules, work.bronze.schema)
+    counts = row_counts(lake.delta.session, changes, rules, work.bronze.schema)
+    truncate, truncated = truncate_table(lake, work, rules, counts.truncate)
+    is_partial = counts.partial > 0
+    merging = build_merge(work, changes, rules, have, is_partial=is_partial, truncate=truncate)
     merged = lake.delta.merge(work.location, merging, changes.view, work.app_id, changes.n)
     seam("silver-merge")
     if (merged.txn or 0) < changes.n:
@@ -134,8 +140,9 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
         changes.why_full,
         merged.inserted,
         merged.updated,
-        merged.deleted,
-        unordered,
+        merged.deleted + truncated,
+        counts.unordered,
+        counts.skipped,
     )
 
 

@@ -1,15 +1,23 @@
-"""The SQL of a merge: the newest row of each key, and what it changes in the silver table."""
+"""The SQL of a merge: what the newest row of each key changes in the silver table."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from tidegate.assets.silver.aligned import aligned
 from tidegate.assets.silver.changes import Changes
+from tidegate.assets.silver.newest_rows import (
+    DELETED_AT,
+    GIVEN_AT,
+    key_text,
+    newest_rows,
+    order_struct,
+    tie_error,
+)
 from tidegate.assets.silver.pending import PendingMerge
 from tidegate.platform.core.schema.column_types import Field, Type, quoted
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.platform.core.silver.columns import CHANGED_AT, CHANGED_BATCH, DELETED, SILVER_COLUMNS
+from tidegate.platform.core.silver.columns import CHANGED_BATCH, DELETED, SILVER_COLUMNS
 from tidegate.platform.core.silver.merge_mode import MergeMode, merge_mode
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.resources.spark.results import Merging
@@ -18,7 +26,15 @@ from tidegate.resources.spark.results import Merging
 _Types = Mapping[str, tuple[Type, Type]]
 
 
-def build_merge(work: PendingMerge, changes: Changes, rules: MergeRules, silver: TableSchema) -> Merging:
+def build_merge(
+    work: PendingMerge,
+    changes: Changes,
+    rules: MergeRules,
+    silver: TableSchema,
+    *,
+    is_partial: bool = False,
+    truncate: str | None = None,
+) -> Merging:
     """Build a merge in both of its forms: as Delta's MERGE and, where it is allowed, as the keyed merge.
 
     Args:
@@ -26,6 +42,8 @@ def build_merge(work: PendingMerge, changes: Changes, rules: MergeRules, silver:
         changes: the rows to merge.
         rules: what a row of bronze is in silver.
         silver: the columns of the silver table, after it was created or widened.
+        is_partial: whether some rows leave the value of a column as it is. Only the MERGE can keep that of silver.
+        truncate: rows that are older than this order are left out. JSON of a struct.
     """
     mode = merge_mode(
         is_full=changes.why_full is not None,
@@ -38,44 +56,41 @@ def build_merge(work: PendingMerge, changes: Changes, rules: MergeRules, silver:
     name = f"silver.{work.table.spec.name}"
     tie = "true" if rules.on_tie == "last" else _no_tie(name, rules, types)
     newer = mode.newer([part.path for part in rules.order], tie)
-    values = {column: aligned(*types[column], rules.values[column]) for column in types}
-    rows = _newest_rows(name, rules, changes.view, values)
-    unaligned = _newest_rows(name, rules, changes.view, rules.values)
+    source = newest_rows(name, rules, changes.view, is_partial=is_partial, truncate=truncate)
+    given = [f"{_value(types, column)} AS {quoted(column)}" for column in types]
+    rows = f"SELECT {', '.join([*given, *SILVER_COLUMNS])} FROM ({source})"
     same_key = " AND ".join(f"t.{part.path} <=> s.{part.path}" for part in rules.keys)
-    clauses = mode.clauses(newer=newer, update=_assignments(types), insert=_new_row(types))
-    statement = f"MERGE INTO delta.`{work.location}` t USING ({unaligned}) s ON {same_key} {clauses}"
+    update = _assignments(types, _filled(rules, types, mode) if is_partial else {})
+    clauses = mode.clauses(newer=newer, update=update, insert=_new_row(types))
+    statement = f"MERGE INTO delta.`{work.location}` t USING ({source}) s ON {same_key} {clauses}"
     # The number of rows in a merge of all of bronze is unknown. An empty table takes any number by the keyed merge.
     is_bounded = changes.why_full is None or work.silver.files == 0
     # A field that bronze lacks keeps the value of the replaced row, which only the MERGE can do.
     shared = (Field(column, in_silver) for column, (_, in_silver) in types.items())
     is_keyed = mode is MergeMode.UPSERT and is_bounded and not any(TableSchema(rules.columns).missing(shared))
     keys = [part.path for part in rules.keys]
-    return Merging(rows, keys, newer if is_keyed else None, int(changes.volume["rows"]), statement)
+    return Merging(rows, keys, newer if is_keyed and not is_partial else None, int(changes.volume["rows"]), statement)
 
 
-def _newest_rows(name: str, rules: MergeRules, view: str, values: Mapping[str, str]) -> str:
-    """Returns a query of these values and silver's own columns, of the newest row of each key."""
-    keys = ", ".join(part.sql for part in rules.keys)
-    order = ", ".join(f"{part.sql} DESC NULLS LAST" for part in rules.order)
-    deleted, compared = rules.deleted, ""
-    if rules.on_tie == "fail":
-        # Rows that are alike are no tie: a producer that repeats itself says nothing new.
-        row = f"to_json(struct({', '.join([*rules.values.values(), f'{rules.deleted} AS {DELETED}'])}))"
-        equal = f"PARTITION BY {keys}, {', '.join(part.sql for part in rules.order)}"
-        compared = f", min({row}) OVER ({equal}) AS _tidegate_first, max({row}) OVER ({equal}) AS _tidegate_last"
-        key = _text(part.sql for part in rules.keys)
-        deleted = f"if(_tidegate_first <> _tidegate_last, {_tie(name, key)}, {deleted})"
-    places = (
-        f"SELECT *, row_number() OVER (PARTITION BY {keys} ORDER BY {order}, "
-        f"_tidegate_n DESC, _tidegate_path DESC, _tidegate_row DESC) AS _tidegate_place{compared} FROM {view}"
-    )
-    own = (
-        f"{deleted} AS {DELETED}",
-        f"_tidegate_n AS {CHANGED_BATCH}",
-        f"current_timestamp() AS {CHANGED_AT}",
-    )
-    given = [f"{value} AS {quoted(column)}" for column, value in values.items()]
-    return f"SELECT {', '.join([*given, *own])} FROM ({places}) WHERE _tidegate_place = 1"
+def _filled(rules: MergeRules, types: _Types, mode: MergeMode) -> dict[str, str]:
+    """Returns the new value of each column that may keep its value, over the rows `s` and `t` of a key.
+
+    A value counts unless silver's row is newer than the row that gave it. Without a value, silver's stays, unless the
+    key was deleted since.
+    """
+    if mode is MergeMode.FULL:
+        return {}
+    order = order_struct(f"t.{part.path}" for part in rules.order)
+    filled = {}
+    for place, column in enumerate(rules.kept):
+        mine, given = f"t.{quoted(column)}", _value(types, column, "s.", f"t.{quoted(column)}")
+        # Rows of a bronze that was read again are all in the source.
+        replaced = f"WHEN t.{CHANGED_BATCH} > 0 THEN {given} " if mode is MergeMode.REREAD else ""
+        filled[column] = (
+            f"CASE {replaced}WHEN s.{GIVEN_AT}[{place}] >= {order} THEN {given} "
+            f"WHEN t.{DELETED} OR s.{DELETED_AT} >= {order} THEN NULL ELSE {mine} END"
+        )
+    return filled
 
 
 def _no_tie(name: str, rules: MergeRules, types: _Types) -> str:
@@ -87,18 +102,7 @@ def _no_tie(name: str, rules: MergeRules, types: _Types) -> str:
             ("t", [f"t.{quoted(column)}" for column in types]),
         )
     )
-    return f"if({ours} <=> {theirs}, true, {_tie(name, _text(f's.{part.path}' for part in rules.keys))})"
-
-
-def _text(parts: Iterable[str]) -> str:
-    return f"to_json(array({', '.join(f'CAST({part} AS STRING)' for part in parts)}))"
-
-
-def _tie(name: str, key: str) -> str:
-    return (
-        f"raise_error(concat('{name}: two different rows have the key ', {key}, ' and an equal `order`: add a column "
-        "to `order` in lake.yaml that distinguishes them, or remove `on_tie`, and the last one counts'))"
-    )
+    return f"if({ours} <=> {theirs}, true, {tie_error(name, key_text(f's.{part.path}' for part in rules.keys))})"
 
 
 def _value(types: _Types, name: str, side: str = "", replaced: str | None = None) -> str:
@@ -106,8 +110,10 @@ def _value(types: _Types, name: str, side: str = "", replaced: str | None = None
     return aligned(*types[name], f"{side}{quoted(name)}", replaced)
 
 
-def _assignments(types: _Types) -> str:
-    given = (f"t.{quoted(name)} = {_value(types, name, 's.', f't.{quoted(name)}')}" for name in types)
+def _assignments(types: _Types, filled: Mapping[str, str]) -> str:
+    given = (
+        f"t.{quoted(name)} = {filled.get(name) or _value(types, name, 's.', f't.{quoted(name)}')}" for name in types
+    )
     return ", ".join([*given, *(f"t.{name} = s.{name}" for name in SILVER_COLUMNS)])
 
 

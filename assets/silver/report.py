@@ -25,6 +25,7 @@ def merge_metadata(merged: MergeResult | None) -> dict[str, Any]:
         "updated": merged.updated,
         "deleted": merged.deleted,
         "unordered": merged.unordered,
+        "skipped": merged.skipped,
         "batch": merged.n,
         "delta_version": merged.version,
         "full_merge": merged.why_full or "no",

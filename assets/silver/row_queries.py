@@ -1,24 +1,45 @@
-"""Queries of bronze's rows before a merge: the types of expressions, and how many rows have no order."""
+"""Queries of bronze's rows before a merge: the types of expressions, and what kinds of rows there are."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from tidegate.assets.silver.changes import Changes
+from tidegate.assets.silver.newest_rows import order_as_json, order_struct
 from tidegate.assets.silver.pending import PendingMerge
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.schema.column_types import Field, Struct, Type
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.platform.core.silver.rules import MergeRules
+from tidegate.platform.core.silver.rules import BRONZE, MergeRules, rows_of
 
 
-def expression_types(session: SparkSession, work: PendingMerge, expressions: Sequence[str]) -> list[Type]:
-    """Returns the types of expressions over a row of bronze. They are only analyzed, no row is read.
+@dataclass(frozen=True)
+class RowCounts:
+    """The rows of a merge, before they are reduced to one for each key.
+
+    Attributes:
+        unordered: rows with a NULL in a part of their order.
+        skipped: rows that are no changes.
+        partial: rows that leave the value of a column as it is.
+        truncate: the newest order of a row that deletes all older rows, as JSON of a struct. None without such a row.
+    """
+
+    unordered: int = 0
+    skipped: int = 0
+    partial: int = 0
+    truncate: str | None = None
+
+
+def expression_types(
+    session: SparkSession, work: PendingMerge, expressions: Sequence[str], relation: str
+) -> list[Type]:
+    """Returns the types of expressions over a relation of bronze's rows. They are only analyzed, no row is read.
 
     Raises:
         ValueError: bronze lacks a column of an expression, or it is no expression.
@@ -27,8 +48,9 @@ def expression_types(session: SparkSession, work: PendingMerge, expressions: Seq
     if birth is None:
         raise AssertionError("a table with batches has been born")
     selected = ", ".join(f"{sql} AS e{place}" for place, sql in enumerate(expressions))
+    bronze = relation.replace(BRONZE, f"delta.`{birth.location}`")
     try:
-        schema = session.sql(f"SELECT {selected} FROM delta.`{birth.location}`").schema
+        schema = session.sql(f"SELECT {selected} FROM {bronze}").schema
     except AnalysisException as error:
         raise ValueError(
             f"silver.{work.table.spec.name}: an expression of `silver` in lake.yaml does not fit bronze's rows: "
@@ -37,17 +59,26 @@ def expression_types(session: SparkSession, work: PendingMerge, expressions: Seq
     return [field.type for field in TableSchema.from_spark(json.loads(schema.json()), ()).fields]
 
 
-def rows_without_order(session: SparkSession, changes: Changes, rules: MergeRules, bronze: TableSchema) -> int:
-    """Returns the number of rows with a NULL in a part of their order.
+def row_counts(session: SparkSession, changes: Changes, rules: MergeRules, bronze: TableSchema) -> RowCounts:
+    """Returns how many rows of each kind there are.
 
-    The statistics of the files mostly rule such rows out. Otherwise the rows are counted.
+    Of a table whose rows are all changes of whole rows, the statistics of the files mostly answer this.
     """
-    if changes.statistics is not None:
+    if rules.is_plain and changes.statistics is not None:
         counts = [json.loads(text).get("nullCount") for text in changes.statistics]
         if all(_nulls(count, part.column, bronze.fields) == 0 for count in counts for part in rules.order):
-            return 0
-    condition = " OR ".join(f"{part.sql} IS NULL" for part in rules.order)
-    return int(session.sql(f"SELECT count(*) FROM {changes.view} WHERE {condition}").collect()[0][0])
+            return RowCounts()
+    relation = rows_of(rules.row, changes.view)
+    skipped, truncates = (f"coalesce({condition or 'false'}, false)" for condition in (rules.skipped, rules.truncated))
+    is_change = f"NOT {skipped} AND NOT {truncates}"
+    unordered = " OR ".join(f"{value} IS NULL" for value in rules.order_values)
+    partial = " OR ".join(f"({condition})" for condition in rules.kept.values()) or "false"
+    newest = f"max(if({truncates}, {order_struct(rules.order_values)}, NULL))"
+    (row,) = session.sql(
+        f"SELECT count_if({is_change} AND ({unordered})), count_if({skipped} AND NOT {truncates}), "
+        f"count_if({is_change} AND ({partial})), {order_as_json(newest)} FROM {relation}"
+    ).collect()
+    return RowCounts(*row)
 
 
 def _nulls(counts: Any, path: Sequence[str], fields: Sequence[Field]) -> int | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from pyspark.errors import PySparkException
 
 from tidegate.assets.maintenance.compaction import passes
 from tidegate.assets.silver.pending import PendingMerge
-from tidegate.platform.core.schema.column_types import Field, Type, grows
+from tidegate.platform.core.schema.column_types import Field, grows
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS, needs_mapping
 from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import BY_NAME, columns_sql
@@ -18,10 +18,10 @@ from tidegate.platform.core.silver.columns import (
     DELETED,
     KEY,
     ORDER,
-    missing_columns,
     own_columns,
 )
-from tidegate.platform.core.silver.rules import MergeRules, merge_rules
+from tidegate.platform.core.silver.presets import resolved
+from tidegate.platform.core.silver.rules import MergeRules, TypesOf, UnsuitableColumns, merge_rules
 from tidegate.resources.lake import Lake
 from tidegate.resources.spark.procedures import literal
 from tidegate.resources.spark.session import command
@@ -30,30 +30,29 @@ from tidegate.resources.spark.session import command
 _PURGE_EVERY = 50
 
 
-def silver_rules(work: PendingMerge, type_of: Callable[[Sequence[str]], Sequence[Type]]) -> MergeRules:
+def silver_rules(work: PendingMerge, types_of: TypesOf) -> MergeRules:
     """Returns the rules of a merge. Silver takes bronze's columns without those that Tidegate adds to loaded tables.
 
     Args:
         work: what is pending.
-        type_of: returns the types of SQL expressions over a row of bronze.
+        types_of: returns the types of SQL expressions over a relation of bronze's rows.
 
     Raises:
-        ValueError: bronze lacks a column that lake.yaml names, has a column with the name of one of silver's own, or
-            has a column in another type than silver. Or key or order were derived in another way before.
+        ValueError: bronze lacks a column that lake.yaml names, or silver's columns cannot be as the rules say: one has
+            the name of one of silver's own, or another type than in silver. Or key or order were derived in another
+            way before.
     """
     birth = work.table.birth
     ours = () if birth is not None and birth.registered else SOURCE_COLUMNS
     columns = tuple(field for field in work.bronze.schema.fields if field.name not in ours)
     silver = f"silver.{work.table.spec.name}"
-    names = [field.name for field in columns]
-    if taken := [name for name in names if name.lower() in own_columns(work.spec)]:
+    try:
+        rules = merge_rules(resolved(work.spec, columns), columns, types_of)
+    except UnsuitableColumns as error:
+        raise ValueError(f"{silver}: bronze {error}") from None
+    names = [name.lower() for name, value in rules.values.items() if name not in (KEY, ORDER)]
+    if taken := [name for name in own_columns(work.spec) if name in names]:
         raise ValueError(f"{silver}: bronze has a column {taken[0]!r}, and silver one of its own by that name")
-    if missing := missing_columns(work.spec, columns):
-        raise ValueError(
-            f"{silver}: bronze has no column {missing[0]!r}, which lake.yaml names in `silver`; "
-            f"it has {', '.join(names)}"
-        )
-    rules = merge_rules(work.spec, columns, type_of)
     _check_recorded(work, rules)
     for name, ours_now, theirs in work.silver.schema.retyped(rules.columns):
         if work.table.spec.widen and grows(ours_now, theirs) and "[]" not in name:

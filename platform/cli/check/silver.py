@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -12,8 +13,11 @@ from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed, Finding, checked
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.first_line import first_line
-from tidegate.platform.core.schema.column_reference import is_expression
-from tidegate.platform.core.silver.columns import missing_columns
+from tidegate.platform.core.schema.column_types import Type
+from tidegate.platform.core.schema.names import SOURCE_COLUMNS
+from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.core.silver.presets import resolved
+from tidegate.platform.core.silver.rules import BRONZE, UnsuitableColumns, merge_rules, rows_of
 from tidegate.resources.spark.delta import Delta
 from tidegate.resources.spark.remote import SparkRemote
 from tidegate.resources.spark.session import session_of_its_own
@@ -47,25 +51,35 @@ def _named(delta: Delta, store: LakeStore, spec: TableSpec) -> str:
         raise Failed(f"the table cannot be read: {first_line(error)}") from None
     if silver is None or birth is None or state is None or not state.has_columns:
         return "no bronze table yet"
-    fields = state.schema.fields
-    if missing := missing_columns(silver, fields):
+    bronze = f"delta.`{birth.location}`"
+
+    def types(expressions: Sequence[str], relation: str) -> list[Type]:
+        # The query is only analyzed, no row is read.
+        selected = ", ".join(f"{sql} AS e{place}" for place, sql in enumerate(expressions))
+        schema = delta.session.sql(f"SELECT {selected} FROM {relation.replace(BRONZE, bronze)}").schema
+        return [field.type for field in TableSchema.from_spark(json.loads(schema.json()), ()).fields]
+
+    ours = () if birth.registered else SOURCE_COLUMNS
+    columns = [field for field in state.schema.fields if field.name not in ours]
+    try:
+        rules = merge_rules(resolved(silver, columns), columns, types)
+    except UnsuitableColumns as error:
+        raise Failed(f"every merge fails: bronze {error}") from None
+    except PySparkException as error:
         raise Failed(
-            f"bronze has no column {missing[0]!r}, so every merge fails: name columns of the table in keys and order "
-            f"of `silver`; it has {', '.join(field.name for field in fields)}"
-        )
-    for option, texts, expected in (
-        ("keys", [key for key in silver.keys if is_expression(key)], "an expression"),
-        ("order", [part for part in silver.order if is_expression(part)], "an expression"),
-        ("delete_when", [silver.delete_when] if silver.delete_when else [], "a condition"),
+            f"keys, order or row of `silver` is not an expression over bronze's rows, so every merge fails: "
+            f"{first_line(error)}"
+        ) from None
+    for options, condition in (
+        ("apply_as_deletes (or delete_when)", rules.deleted),
+        ("skip_when", rules.skipped),
+        ("apply_as_truncates", rules.truncated),
     ):
-        for text in texts:
-            # The query is only analyzed, no row is read. The text has its own lines: it may end in a comment.
-            value = f"coalesce((\n{text}\n), false)" if option == "delete_when" else f"(\n{text}\n)"
-            try:
-                _ = delta.session.sql(f"SELECT {value} FROM delta.`{birth.location}`").schema
-            except PySparkException as error:
-                raise Failed(
-                    f"{option} of `silver` is not {expected} over bronze's rows, so every merge fails: "
-                    f"{first_line(error)}"
-                ) from None
+        try:
+            types([f"coalesce({condition or 'false'}, false)"], rows_of(rules.row))
+        except PySparkException as error:
+            raise Failed(
+                f"{options} of `silver` is not a condition over bronze's rows, so every merge fails: "
+                f"{first_line(error)}"
+            ) from None
     return "bronze has these columns"

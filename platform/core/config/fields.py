@@ -138,8 +138,10 @@ def _checked_condition(text: str) -> str:
 
 
 def _checked_reference(text: str) -> str:
-    if not is_expression(text):
-        return text
+    return _checked_expression(text) if is_expression(text) else text
+
+
+def _checked_expression(text: str) -> str:
     import sqlglot
     from sqlglot.errors import SqlglotError
 
@@ -179,6 +181,7 @@ Cron = Annotated[Text, AfterValidator(_checked_cron)]
 SimpleType = Annotated[Text, AfterValidator(_checked_simple_type)]
 Type = Annotated[Text, AfterValidator(_checked_type)]
 Condition = Annotated[Text, AfterValidator(_checked_condition)]
+Expression = Annotated[Text, AfterValidator(_checked_expression)]
 Reference = Annotated[Text, AfterValidator(_checked_reference)]
 SignalPattern = Annotated[Text, AfterValidator(_checked_signal)]
 Owner = Annotated[Text, matching(r"team:\w+|[^@\s:]+@[^@\s]+\.[^@\s]+", " is neither team:<name> nor an email address")]

@@ -4,35 +4,68 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator, model_validator
+from pydantic_core import PydanticKnownError
 
-from tidegate.platform.core.config.fields import Condition, Cron, Model, Reference
-from tidegate.platform.core.schema.column_reference import is_expression
+from tidegate.platform.core.config.fields import Condition, Cron, Expression, Model, Reference, Text
+from tidegate.platform.core.schema.column_reference import is_expression, root_of
+from tidegate.platform.core.schema.value_encoding import encoding
 
 
 def _listed(value: Any) -> Any:
     return (value,) if isinstance(value, str) else value
 
 
+def _checked_encoding(text: str) -> str:
+    encoding(text)
+    return text
+
+
+EncodingName = Annotated[Text, AfterValidator(_checked_encoding)]
 #: One column, or a list of columns: the first of them counts first.
 References = Annotated[
     tuple[Reference, ...],
     BeforeValidator(_listed, json_schema_input_type=Reference | list[Reference]),
-    Field(min_length=1),
 ]
+
+_IGNORED = ("ignore_null_updates_columns", "ignore_null_updates_except_columns")
 
 
 class SilverSpec(Model):
     """How the silver table is merged from bronze. Exactly one of `schedule` and `every`."""
 
+    preset: Annotated[Literal["debezium", "dms"] | None, Field(alias="from")] = None
+    """Kind of the change feed in bronze, which gives the other options: `debezium` or `dms`. None for plain rows."""
     keys: Annotated[tuple[Reference, ...], Field(min_length=1)]
-    """Columns, nested fields or SQL expressions that identify a row."""
-    order: References
+    """Columns of silver, nested fields or SQL expressions over them, that identify a row."""
+    row: Expression | None = None
+    """SQL expression of a struct whose fields become the columns, such as `coalesce(after, before)`."""
+    order: Annotated[References, Field(validate_default=True)] = ()
     """Column, nested field or SQL expression, or a list of them, that shows which of two rows of one key is newer."""
     on_tie: Literal["last", "fail"] = "last"
     """What two different rows of one key with an equal order do: the last one counts, or the merge fails."""
+    apply_as_deletes: Condition | None = None
+    """SQL condition over bronze's row: where it holds, the row is deleted."""
     delete_when: Condition | None = None
-    """SQL condition over the row: where it holds, the row is deleted."""
+    """Another name of `apply_as_deletes`."""
+    apply_as_truncates: Condition | None = None
+    """SQL condition over bronze's row: where it holds, every older row of the table is deleted."""
+    skip_when: Condition | None = None
+    """SQL condition over bronze's row: where it holds, the row is no change, and is only counted."""
+    columns: tuple[Text, ...] = ()
+    """Columns that silver has. All of them by default."""
+    except_columns: tuple[Text, ...] = ()
+    """Columns that silver does not have."""
+    ignore_null_updates: bool = False
+    """Whether a NULL in a newer row leaves the value of each column as it is."""
+    ignore_null_updates_columns: tuple[Text, ...] = ()
+    """Columns whose value a NULL leaves as it is."""
+    ignore_null_updates_except_columns: tuple[Text, ...] = ()
+    """Columns that a NULL replaces. It leaves the value of all others as it is."""
+    unavailable: Text | None = None
+    """Text that stands for a value that did not change: the value of the column stays as it is."""
+    decode: dict[Text, EncodingName] = Field(default_factory=dict)
+    """Encodings of columns: `days`, `milliseconds`, `microseconds`, `nanoseconds`, `base64`, `decimal(p, s)`."""
     on_removed: Literal["ignore", "full"] = "ignore"
     """What a file's removal from bronze does: nothing, or a full merge."""
     schedule: Cron | None = None
@@ -51,6 +84,29 @@ class SilverSpec(Model):
             raise ValueError(f"{', '.join(sorted(twice))} is named twice")
         return names
 
+    @field_validator("order")
+    @classmethod
+    def _given(cls, order: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        if not order and info.data.get("preset") != "debezium":
+            raise PydanticKnownError("missing")
+        return order
+
+    @model_validator(mode="after")
+    def _one_of_each(self) -> Self:
+        for names in (
+            ("apply_as_deletes", "delete_when"),
+            ("columns", "except_columns"),
+            ("ignore_null_updates", *_IGNORED),
+        ):
+            given = [name for name in names if getattr(self, name)]
+            if len(given) > 1:
+                raise ValueError(f"give one of {' and '.join(given)}")
+        keeps = [name for name in ("unavailable", "ignore_null_updates", *_IGNORED) if getattr(self, name)]
+        if self.on_tie == "fail" and (keeps or self.preset == "debezium"):
+            option = keeps[0] if keeps else "from: debezium"
+            raise ValueError(f"on_tie: fail compares whole rows, which {option} does not have; remove one of them")
+        return self
+
     @model_validator(mode="after")
     def _one_trigger(self) -> Self:
         if (self.schedule is None) == (self.every is None):
@@ -65,9 +121,24 @@ class SilverSpec(Model):
     @property
     def keeps_order(self) -> bool:
         """Whether silver has a column of its own for the order, because the row alone does not show it."""
-        return any(is_expression(part) for part in self.order)
+        if self.preset == "debezium" or self.row is not None or self.apply_as_truncates is not None:
+            return True
+        return any(map(self._is_derived, self.order))
+
+    def _is_derived(self, part: str) -> bool:
+        if is_expression(part):
+            return True
+        names = {part.lower(), root_of(part).lower()}
+        listed = {name.lower() for name in self.columns}
+        changed = {name.lower() for name in (*self.except_columns, *self.decode)}
+        return bool(names & changed) or bool(listed and not names & listed)
+
+    @property
+    def deletes(self) -> str | None:
+        """The condition of deletes, by either name."""
+        return self.apply_as_deletes or self.delete_when
 
     @property
     def named(self) -> tuple[str, ...]:
-        """The columns and nested fields that keys and order name, without expressions."""
+        """The columns and nested fields of bronze that keys and order name, without expressions."""
         return tuple(name for name in (*self.keys, *self.order) if not is_expression(name))

@@ -168,8 +168,13 @@ class TableSpec(TableDefaults):
     @classmethod
     def _merges_columns(cls, silver: SilverSpec | None, info: ValidationInfo) -> SilverSpec | None:
         given = info.data
-        if silver is None or given.get("policy") != "variant":
+        if silver is None or silver.row is not None or given.get("policy") != "variant":
             return silver
+        if silver.preset is not None:
+            raise ValueError(
+                f"`from: {silver.preset}` reads columns, which `schema: variant` does not have: remove `schema`, or "
+                "give `row`, `order` and `apply_as_deletes` by hand"
+            )
         named = (*given.get("columns", {}), *given.get("partition_columns", {}), *SOURCE_COLUMNS)
         known = {name.lower() for name in (*named, *(ROW_COLUMNS if given.get("row_queue") else ()))}
         missing = [name for name in silver.named if root_of(name, tuple(known)).lower() not in known]

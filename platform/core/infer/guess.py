@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tidegate.platform.core.first_line import one_line
+from tidegate.platform.core.infer.feeds import silver_of_feed
 from tidegate.platform.core.keys.file_format import FORMATS, FormatName, format_of
 from tidegate.platform.core.keys.object_key import conventional_prefix, is_hidden, partition_values
 from tidegate.platform.core.keys.table_key import TableKey
@@ -128,6 +129,8 @@ def as_lake_yaml(bucket: str, guesses: Sequence[Guess]) -> str:
         mark = "# " if guess.impossible else ""
         lines += [f"  # problem: {one_line(problem)}" for problem in guess.problems]
         lines += [f"  {mark}{line}" for line in table]
+        if silver := silver_of_feed(guess.columns, [sample.key for sample in guess.samples]):
+            lines.append(f"  #   {one_line(silver)}")
         lines.append(f"  #   files: {guess.files}" + ("; columns:" if guess.columns else ""))
         lines += [f"  #   {one_line(f'{name}: {kind}')}" for name, kind in guess.columns.items()]
     return "\n".join(lines) + "\n"

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import base64
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.schema.column_reference import as_sql, is_expression, path_of
-from tidegate.platform.core.schema.column_types import Field, Struct, Type, quoted
+from tidegate.platform.core.schema.column_types import Field, Simple, Struct, Type, quoted
+from tidegate.platform.core.schema.value_encoding import encoding
 from tidegate.platform.core.silver.columns import KEY, ORDER
+
+#: The value of `row` in a row of bronze.
+ROW_VALUE = "_tidegate_value"
+#: Stands for bronze, or for a view over some of its rows, in a relation of rows.
+BRONZE = "{bronze}"
+#: Returns the types of SQL expressions over the rows of a relation.
+TypesOf = Callable[[Sequence[str], str], Sequence[Type]]
 
 
 @dataclass(frozen=True)
@@ -17,83 +26,210 @@ class Part:
     """A part of the key or of the order.
 
     Attributes:
-        sql: its value, as SQL over a row of bronze.
         path: where silver has it, quoted for SQL.
-        column: the column or nested field of bronze that it is. Empty for an expression.
+        column: the column or nested field of bronze that it is. Empty if silver keeps it in a column of its own.
     """
 
-    sql: str
     path: str
     column: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class MergeRules:
-    """How rows of bronze become rows of silver.
+    """How rows of bronze become rows of silver. SQL is over a row of bronze, which has `row` as `ROW_VALUE`.
 
     Attributes:
         columns: the columns that silver takes or derives from bronze, `_key` and `_order` included.
-        values: the value of each of these columns, as SQL over a row of bronze.
+        values: SQL of the value of each of these columns. That of `_key` is over the values of the others.
         keys: parts of the key.
         order: parts of the order; the first one counts first.
-        deleted: condition over a row of bronze: it deletes its key.
+        order_values: SQL of the value of each part of the order.
+        deleted: condition: the row deletes its key.
         on_tie: what two different rows of one key with an equal order do.
         recorded: properties of the silver table. They record how `_key` and `_order` were derived.
+        row: SQL of the struct whose fields are the columns; None if bronze's columns are.
+        skipped: condition: the row is no change. None if every row is one.
+        truncated: condition: older rows of the table are deleted. None if no row does that.
+        kept: conditions, by column: the value does not change. Its columns are in the order of `columns`.
     """
 
     columns: tuple[Field, ...]
     values: Mapping[str, str]
     keys: tuple[Part, ...]
     order: tuple[Part, ...]
+    order_values: tuple[str, ...]
     deleted: str
     on_tie: Literal["last", "fail"]
     recorded: Mapping[str, str]
+    row: str | None
+    skipped: str | None
+    truncated: str | None
+    kept: Mapping[str, str]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether every row is a change of all columns of one key."""
+        return not (self.skipped or self.truncated or self.kept)
 
 
-def merge_rules(
-    silver: SilverSpec, columns: Sequence[Field], type_of: Callable[[Sequence[str]], Sequence[Type]]
-) -> MergeRules:
+class UnsuitableColumns(ValueError):
+    """Bronze does not have the columns that the options need. The text is a predicate of bronze."""
+
+
+def merge_rules(silver: SilverSpec, columns: Sequence[Field], types_of: TypesOf) -> MergeRules:
     """Returns the rules of a silver table.
 
     Args:
-        silver: `silver` of the table in `lake.yaml`.
-        columns: bronze's columns that silver takes.
-        type_of: returns the types of SQL expressions over a row of bronze.
+        silver: the options, after a preset has set its own (`presets.resolved`).
+        columns: bronze's columns, without those that Tidegate adds to loaded tables.
+        types_of: returns the types of SQL expressions over a row of bronze.
+
+    Raises:
+        UnsuitableColumns: bronze lacks a column of an option, or `row` is no struct.
     """
-    values = {field.name: quoted(field.name) for field in columns}
-    kept = []
-    recorded = {}
-    parts = {}
-    for own, texts, is_kept in ((KEY, silver.keys, silver.keeps_keys), (ORDER, silver.order, silver.keeps_order)):
-        paths = [() if is_expression(text) else _path(text, columns) for text in texts]
-        sqls = [as_sql(path) if path else _in_parentheses(text) for text, path in zip(texts, paths, strict=True)]
-        names = [f"{own[1]}{place}" for place in range(1, len(sqls) + 1)]
-        parts[own] = tuple(
-            Part(sql, as_sql((own, name)) if is_kept else sql, path)
-            for sql, name, path in zip(sqls, names, paths, strict=True)
+    raw = _raw(silver, columns, types_of)
+    outputs = _chosen(silver, [field for field, _ in raw])
+    sql = {field.name: value for field, value in raw}
+    kept = _kept(silver, outputs, sql)
+    decoded = {_named(outputs, name, "decode").name: encoding(text) for name, text in silver.decode.items()}
+    fields, values = [], {}
+    for field in outputs:
+        found = decoded.get(field.name)
+        fields.append(Field(field.name, found.type) if found else field)
+        value = found.sql(sql[field.name], field.type) if found else sql[field.name]
+        # A value that stands for no value cannot be decoded.
+        is_guarded = found is not None and silver.unavailable is not None
+        values[field.name] = (
+            f"if({_unavailable(silver, field, sql[field.name])}, NULL, {value})" if is_guarded else value
         )
-        if not is_kept:
-            continue
-        fields = zip(names, type_of(sqls), strict=True)
-        kept.append(Field(own, Struct(tuple(Field(name, kind) for name, kind in fields))))
-        values[own] = f"struct({', '.join(f'{sql} AS {name}' for sql, name in zip(sqls, names, strict=True))})"
-        recorded[f"tidegate.silver{own}"] = "; ".join(" ".join(text.split()) for text in texts)
+    relation = rows_of(silver.row and _in_parentheses(silver.row))
+    over = f"(SELECT {', '.join(f'{value} AS {quoted(name)}' for name, value in values.items())} FROM {relation})"
+    keys, key, _ = _parts(silver.keys, fields, KEY, lambda sqls: types_of(sqls, over), is_kept=silver.keeps_keys)
+    order, newest, order_values = _parts(
+        silver.order, columns, ORDER, lambda sqls: types_of(sqls, relation), is_kept=silver.keeps_order
+    )
+    for own in (key, newest):
+        if own is not None:
+            fields.append(own[0])
+            values[own[0].name] = own[1]
     return MergeRules(
-        columns=(*columns, *kept),
+        columns=tuple(fields),
         values=values,
-        keys=parts[KEY],
-        order=parts[ORDER],
-        deleted=f"coalesce({_in_parentheses(silver.delete_when)}, false)" if silver.delete_when else "false",
+        keys=keys,
+        order=order,
+        order_values=order_values,
+        deleted=f"coalesce({_in_parentheses(silver.deletes)}, false)" if silver.deletes else "false",
         on_tie=silver.on_tie,
-        recorded=recorded,
+        recorded={
+            f"tidegate.silver{own[0].name}": "; ".join(" ".join(text.split()) for text in texts)
+            for own, texts in ((key, silver.keys), (newest, silver.order))
+            if own is not None
+        },
+        row=silver.row and _in_parentheses(silver.row),
+        skipped=silver.skip_when and _in_parentheses(silver.skip_when),
+        truncated=silver.apply_as_truncates and _in_parentheses(silver.apply_as_truncates),
+        kept={name: condition for name, condition in kept.items() if name not in _roots(keys)},
     )
 
 
-def _path(text: str, columns: Sequence[Field]) -> tuple[str, ...]:
-    path = path_of(text, columns)
+def rows_of(row: str | None, relation: str = BRONZE) -> str:
+    """Returns a relation of bronze's rows with `row` as `ROW_VALUE`."""
+    return f"(SELECT *, {row} AS {ROW_VALUE} FROM {relation})" if row else relation
+
+
+def _raw(silver: SilverSpec, columns: Sequence[Field], types_of: TypesOf) -> list[tuple[Field, str]]:
+    """Returns the columns of a row, before they are chosen and decoded, with the SQL of their values."""
+    if silver.row is None:
+        return [(field, quoted(field.name)) for field in columns]
+    (kind,) = types_of([_in_parentheses(silver.row)], BRONZE)
+    if not isinstance(kind, Struct):
+        raise UnsuitableColumns(f"has no columns in `row` of `silver`: {silver.row} is {kind.sql()}, and not a struct")
+    return [(field, f"{ROW_VALUE}.{quoted(field.name)}") for field in kind.fields]
+
+
+def _chosen(silver: SilverSpec, fields: Sequence[Field]) -> list[Field]:
+    names = {_named(fields, name, "columns").name for name in silver.columns} or {field.name for field in fields}
+    names -= {_named(fields, name, "except_columns").name for name in silver.except_columns}
+    return [field for field in fields if field.name in names]
+
+
+def _kept(silver: SilverSpec, fields: Sequence[Field], sql: Mapping[str, str]) -> dict[str, str]:
+    """Returns for each column that may keep its value the condition that a row does not change it."""
+    ignoring = [_named(fields, name, "ignore_null_updates_columns").name for name in silver.ignore_null_updates_columns]
+    others = silver.ignore_null_updates_except_columns
+    if silver.ignore_null_updates or others:
+        excepted = {_named(fields, name, "ignore_null_updates_except_columns").name for name in others}
+        ignoring = [field.name for field in fields if field.name not in excepted]
+    conditions: dict[str, list[str]] = {field.name: [] for field in fields}
+    for name in ignoring:
+        conditions[name].append(f"{sql[name]} IS NULL")
+    for field in fields:
+        if silver.unavailable is not None and field.type in (Simple("string"), Simple("binary")):
+            conditions[field.name].append(f"coalesce({_unavailable(silver, field, sql[field.name])}, false)")
+    return {name: " OR ".join(parts) for name, parts in conditions.items() if parts}
+
+
+def _unavailable(silver: SilverSpec, field: Field, value: str) -> str:
+    """Returns the condition that a value is the text for values that did not change, as text or as bytes."""
+    if silver.unavailable is None or field.type not in (Simple("string"), Simple("binary")):
+        return "false"
+    text = _literal(silver.unavailable)
+    if field.type == Simple("binary"):
+        return f"{value} = CAST({text} AS BINARY)"
+    return f"{value} IN ({text}, {_literal(base64.b64encode(silver.unavailable.encode()).decode())})"
+
+
+def _parts(
+    texts: Sequence[str],
+    fields: Sequence[Field],
+    own: str,
+    types: Callable[[Sequence[str]], Sequence[Type]],
+    *,
+    is_kept: bool,
+) -> tuple[tuple[Part, ...], tuple[Field, str] | None, tuple[str, ...]]:
+    """Returns the parts of key or order, silver's own column for them with its SQL, and the SQL of each part.
+
+    Args:
+        texts: as in `lake.yaml`.
+        fields: the columns that they name.
+        own: name of silver's own column.
+        types: returns the types of SQL expressions over these columns.
+        is_kept: whether silver has that column.
+    """
+    paths = [() if is_expression(text) else _path(text, fields) for text in texts]
+    sqls = tuple(as_sql(path) if path else _in_parentheses(text) for text, path in zip(texts, paths, strict=True))
+    if not is_kept:
+        return tuple(Part(as_sql(path), path) for path in paths), None, sqls
+    names = [f"{own[1]}{place}" for place in range(1, len(sqls) + 1)]
+    column = Field(own, Struct(tuple(Field(name, kind) for name, kind in zip(names, types(sqls), strict=True))))
+    struct = f"struct({', '.join(f'{sql} AS {name}' for sql, name in zip(sqls, names, strict=True))})"
+    return tuple(Part(as_sql((own, name))) for name in names), (column, struct), sqls
+
+
+def _path(text: str, fields: Sequence[Field]) -> tuple[str, ...]:
+    path = path_of(text, fields)
     if path is None:
-        raise AssertionError(f"{text} was not looked for in bronze")
+        raise UnsuitableColumns(f"has no column {text!r}, which lake.yaml names in `silver`; it has {_names(fields)}")
     return path
+
+
+def _named(fields: Sequence[Field], name: str, option: str) -> Field:
+    for field in fields:
+        if field.name.lower() == name.lower():
+            return field
+    raise UnsuitableColumns(f"has no column {name!r}, which `{option}` of `silver` names; it has {_names(fields)}")
+
+
+def _names(fields: Iterable[Field]) -> str:
+    return ", ".join(field.name for field in fields)
+
+
+def _roots(parts: Iterable[Part]) -> Collection[str]:
+    return {part.column[0] for part in parts if part.column}
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def _in_parentheses(text: str) -> str:

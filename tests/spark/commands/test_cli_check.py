@@ -84,8 +84,8 @@ def test_columns_that_silver_names_and_bronze_has_not_are_reported(
     assert silver(keys=["info.id", "abs(id)"], order=["at", "info.id"]).startswith("ok"), shell.said()
     assert "bronze has no column 'info.no'" in silver(keys=["info.no"])
     assert "bronze has no column 'when'" in silver(order="when")
-    assert "order of `silver` is not an expression over bronze's rows" in silver(order="(at - no)")
-    assert "delete_when of `silver` is not a condition" in silver(delete_when="gone = 'yes'")
+    assert "keys, order or row of `silver` is not an expression over bronze's rows" in silver(order="(at - no)")
+    assert "apply_as_deletes (or delete_when) of `silver` is not a condition" in silver(delete_when="gone = 'yes'")
 
 
 def test_an_invalid_lake_is_reported_line_by_line(

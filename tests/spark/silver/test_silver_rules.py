@@ -56,8 +56,8 @@ def by_delta(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """Make every merge of a table Delta's own MERGE."""
     tables: set[str] = set()
 
-    def build(work: Any, *others: Any) -> Merging:
-        merging = build_merge(work, *others)
+    def build(work: Any, *others: Any, **options: Any) -> Merging:
+        merging = build_merge(work, *others, **options)
         return replace(merging, newer=None) if work.table.spec.name in tables else merging
 
     monkeypatch.setattr(silver_merge, "build_merge", build)

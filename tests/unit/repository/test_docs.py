@@ -49,6 +49,8 @@ MODELS: dict[str, type[BaseModel]] = {
 SAID = {
     ("LakeConfig", "intake"): "see below",
     ("TableSpec", "reconcile_interval"): "the lake's",
+    ("SilverSpec", "order"): "required, except with `from: debezium`",
+    ("SilverSpec", "decode"): "none",
     ("LakeConfig", "discovery"): "`true`",
     ("TableSpec", "format"): "by each file's ending",
     ("TableSpec", "mode"): "Parquet `register`, others `load`",

@@ -16,14 +16,16 @@ from tidegate.platform.core.schema.table_schema import TableSchema
 
 def work(*names: str, registered: bool = True) -> Any:
     schema = TableSchema(tuple(Field(name, simple_type("bigint")) for name in names))
-    table = SimpleNamespace(birth=SimpleNamespace(registered=registered), spec=SimpleNamespace(name="orders"))
+    table = SimpleNamespace(
+        birth=SimpleNamespace(registered=registered), spec=SimpleNamespace(name="orders", widen=False)
+    )
     spec = SilverSpec(keys=("id",), order="at", every=9)  # type: ignore[arg-type]
     silver = SimpleNamespace(schema=TableSchema(), exists=False)
     return SimpleNamespace(table=table, bronze=SimpleNamespace(schema=schema), silver=silver, spec=spec)
 
 
 def rules(work: Any) -> tuple[Field, ...]:
-    return silver_rules(work, lambda expressions: []).columns
+    return silver_rules(work, lambda expressions, relation: []).columns
 
 
 def test_silver_has_what_producers_wrote() -> None:

@@ -438,7 +438,7 @@ def test_keys_and_order_of_silver_are_columns_fields_or_expressions(tmp_path: Pa
         ('["lower(d"]', "b", "8: tables[0].silver.keys[0]: 'lower(d' is not an expression of Spark SQL, such as"),
         ("[a]", '"(b"', "9: tables[0].silver.order[0]: '(b' is not an expression of Spark SQL, such as"),
         ("[a]", "[b, B]", "9: tables[0].silver.order: B, b is named twice"),
-        ("[a]", "[]", "9: tables[0].silver.order: needs at least one entry"),
+        ("[a]", "[]", "9: tables[0].silver.order: is missing and has no default"),
     ):
         (found,) = problems(tmp_path, text(keys, order))
         assert found.startswith(f"lake.yaml:{problem}")

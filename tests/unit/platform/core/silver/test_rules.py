@@ -9,8 +9,8 @@ import pytest
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.schema.column_reference import path_of
 from tidegate.platform.core.schema.column_types import Field, Simple, Struct, Type
-from tidegate.platform.core.silver.columns import missing_columns, own_columns
-from tidegate.platform.core.silver.rules import merge_rules
+from tidegate.platform.core.silver.columns import own_columns
+from tidegate.platform.core.silver.rules import UnsuitableColumns, merge_rules
 
 BIGINT = Simple("bigint")
 COLUMNS = (
@@ -20,7 +20,7 @@ COLUMNS = (
 )
 
 
-def types(expressions: Sequence[str]) -> list[Type]:
+def types(expressions: Sequence[str], relation: str) -> list[Type]:
     return [BIGINT] * len(expressions)
 
 
@@ -40,7 +40,9 @@ def test_a_reference_is_a_column_or_a_nested_field(text: str, path: tuple[str, .
     """The name of a column that has a dot comes before a nested field."""
     assert path_of(text, COLUMNS) == path
     spec = SilverSpec(keys=("id",), order=(text,), every=9)
-    assert missing_columns(spec, COLUMNS) == ([] if path else [text])
+    if path is None:
+        with pytest.raises(UnsuitableColumns, match=f"has no column {text!r}, which lake.yaml names"):
+            merge_rules(spec, COLUMNS, types)
 
 
 def test_silver_keeps_what_its_rows_do_not_show() -> None:

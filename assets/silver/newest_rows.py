@@ -1,0 +1,160 @@
+"""The SQL of the source of a merge: the rows of bronze as silver has them, reduced to the newest row of each key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tidegate.platform.core.schema.column_types import quoted
+from tidegate.platform.core.silver.columns import CHANGED_AT, CHANGED_BATCH, DELETED, KEY, ORDER
+from tidegate.platform.core.silver.rules import MergeRules, rows_of
+from tidegate.resources.spark.procedures import literal
+
+#: For each column that may keep its value: the order of the row that gave the value. NULL if no row did.
+GIVEN_AT = "_tidegate_given_at"
+#: The order of the newest row that deleted the key.
+DELETED_AT = "_tidegate_deleted_at"
+#: Whether the row leaves the value of each such column as it is.
+_KEPT = "_tidegate_kept"
+_ARRIVAL = "_tidegate_n, _tidegate_path, _tidegate_row"
+#: A time in JSON has all its digits.
+_TIMES = "map('timestampFormat', 'yyyy-MM-dd\\'T\\'HH:mm:ss.SSSSSSXXX')"
+
+
+def newest_rows(
+    name: str,
+    rules: MergeRules,
+    view: str,
+    *,
+    is_partial: bool = False,
+    truncate: str | None = None,
+) -> str:
+    """Returns a query of the newest row of each key, with silver's own columns.
+
+    Args:
+        name: the silver table, for errors.
+        rules: what a row of bronze is in silver.
+        view: the rows of bronze.
+        is_partial: whether rows may leave a value as it is. The query then has `GIVEN_AT` and `DELETED_AT`.
+        truncate: rows that are older than this order are left out. JSON of a struct.
+    """
+    keys = ", ".join(part.path for part in rules.keys)
+    newest = ", ".join(f"{part.path} DESC NULLS LAST" for part in rules.order)
+    rows = _shaped(rules, view, is_partial=is_partial, truncate=truncate)
+    deleted, more = DELETED, ""
+    if is_partial:
+        rows = _in_turn(rules, keys, rows)
+        more = "".join(f", {window}" for window in _last_values(rules, keys))
+    if rules.on_tie == "fail":
+        # Rows that are alike are no tie: a producer that repeats itself says nothing new.
+        row = f"to_json(struct({', '.join([*(quoted(column) for column in rules.values), DELETED])}))"
+        equal = f"PARTITION BY {keys}, {', '.join(part.path for part in rules.order)}"
+        more += f", min({row}) OVER ({equal}) AS _tidegate_first, max({row}) OVER ({equal}) AS _tidegate_last"
+        key = key_text(part.path for part in rules.keys)
+        deleted = f"if(_tidegate_first <> _tidegate_last, {tie_error(name, key)}, {DELETED})"
+    places = (
+        f"SELECT *, row_number() OVER (PARTITION BY {keys} ORDER BY {newest}, "
+        f"_tidegate_n DESC, _tidegate_path DESC, _tidegate_row DESC) AS _tidegate_place{more} FROM ({rows})"
+    )
+    filled = {column: quoted(column) for column in rules.values}
+    if is_partial:
+        filled |= {column: f"_tidegate_value{place}.value" for place, column in enumerate(rules.kept)}
+    own = [
+        f"{deleted} AS {DELETED}",
+        f"_tidegate_n AS {CHANGED_BATCH}",
+        f"current_timestamp() AS {CHANGED_AT}",
+    ]
+    if is_partial:
+        orders = ", ".join(f"_tidegate_value{place}.at" for place in range(len(rules.kept)))
+        own += [f"array({orders}) AS {GIVEN_AT}", DELETED_AT]
+    given = [f"{value} AS {quoted(column)}" for column, value in filled.items()]
+    return f"SELECT {', '.join([*given, *own])} FROM ({places}) WHERE _tidegate_place = 1"
+
+
+def _shaped(rules: MergeRules, view: str, *, is_partial: bool, truncate: str | None) -> str:
+    """Returns a query of the changes among bronze's rows, with the columns of silver."""
+    values = [f"{value} AS {quoted(column)}" for column, value in rules.values.items() if column != KEY]
+    kept = [f"array({', '.join(rules.kept.values())}) AS {_KEPT}"] if is_partial else []
+    left_out = [condition for condition in (rules.skipped, rules.truncated) if condition]
+    where = " AND ".join(f"NOT coalesce({condition}, false)" for condition in left_out)
+    rows = (
+        f"SELECT {', '.join([*values, f'{rules.deleted} AS {DELETED}', _ARRIVAL, *kept])} "
+        f"FROM {rows_of(rules.row, view)}" + (f" WHERE {where}" if where else "")
+    )
+    if KEY in rules.values:
+        rows = f"SELECT *, {rules.values[KEY]} AS {KEY} FROM ({rows})"
+    if truncate is not None:
+        rows = f"SELECT * FROM ({rows}) WHERE NOT {before_truncate(rules, ORDER, truncate)}"
+    return rows
+
+
+def before_truncate(rules: MergeRules, order: str, truncate: str) -> str:
+    """Returns the condition that an order is older than that of a truncate."""
+    return f"({order} < {order_from_json(rules, truncate)})"
+
+
+def order_from_json(rules: MergeRules, text: str) -> str:
+    """Returns SQL of an order that `order_as_json` wrote."""
+    kind = next(field.type for field in rules.columns if field.name == ORDER)
+    return f"from_json({literal(text)}, {literal(kind.sql())}, {_TIMES})"
+
+
+def order_as_json(order: str) -> str:
+    """Returns SQL of an order as JSON, which `before_truncate` reads."""
+    return f"to_json({order}, {_TIMES})"
+
+
+def order_struct(paths: Iterable[str]) -> str:
+    """Returns SQL of a struct that compares as the order does. NULL is older than every value."""
+    return f"struct({', '.join(f'{path} AS o{place}' for place, path in enumerate(paths, 1))})"
+
+
+def _in_turn(rules: MergeRules, keys: str, rows: str) -> str:
+    """Returns the rows without those that came in a later batch than a newer row of their key.
+
+    A merge that ends between the two batches would leave them out as well, so a table does not depend on when its
+    merges run. Each row has the number of rows before it that delete its key.
+    """
+    order = order_struct(part.path for part in rules.order)
+    oldest = ", ".join(f"{part.path} ASC NULLS FIRST" for part in rules.order)
+    before = (
+        f"SELECT *, max({order}) OVER (PARTITION BY {keys} ORDER BY _tidegate_n "
+        f"RANGE BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS _tidegate_before FROM ({rows})"
+    )
+    return (
+        f"SELECT *, coalesce(sum(if({DELETED}, 1, 0)) OVER (PARTITION BY {keys} ORDER BY {oldest}, {_ARRIVAL} "
+        f"ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS _tidegate_life FROM ({before}) "
+        f"WHERE _tidegate_before IS NULL OR {order} >= _tidegate_before"
+    )
+
+
+def _last_values(rules: MergeRules, keys: str) -> Sequence[str]:
+    """Returns windows: the last value that a row gives to each column since the key was deleted, and its order."""
+    order = order_struct(part.path for part in rules.order)
+    oldest = ", ".join(f"{part.path} ASC NULLS FIRST" for part in rules.order)
+    life = f"PARTITION BY {keys}, _tidegate_life ORDER BY {oldest}, {_ARRIVAL}"
+    return [
+        *(
+            f"last_value(if({_KEPT}[{place}], NULL, struct({order} AS at, {quoted(column)} AS value)), true) OVER "
+            f"({life} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS _tidegate_value{place}"
+            for place, column in enumerate(rules.kept)
+        ),
+        f"max(if({DELETED}, {order}, NULL)) OVER (PARTITION BY {keys}) AS {DELETED_AT}",
+    ]
+
+
+def key_text(parts: Iterable[str]) -> str:
+    """Returns SQL of a key for an error."""
+    return f"to_json(array({', '.join(f'CAST({part} AS STRING)' for part in parts)}))"
+
+
+def tie_error(name: str, key: str) -> str:
+    """Returns SQL that raises the error of a tie.
+
+    Args:
+        name: the silver table.
+        key: SQL of the text of the key.
+    """
+    return (
+        f"raise_error(concat('{name}: two different rows have the key ', {key}, ' and an equal `order`: add a column "
+        "to `order` in lake.yaml that distinguishes them, or remove `on_tie`, and the last one counts'))"
+    )

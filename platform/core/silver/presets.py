@@ -1,0 +1,159 @@
+"""Presets of silver: the options that a change feed of a known kind needs, by the columns that bronze has of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tidegate.platform.core.config.silver import SilverSpec
+from tidegate.platform.core.schema.column_types import Field, Struct, quoted
+from tidegate.platform.core.silver.rules import UnsuitableColumns
+
+#: What Debezium writes in place of a large value that an update did not change.
+UNAVAILABLE = "__debezium_unavailable_value"
+#: Positions in the log of a database, by the fields of `source` that only its connector writes. Times are no order:
+#: they are equal within a transaction.
+_POSITIONS: Sequence[tuple[str, tuple[str, ...]]] = (
+    ("lsn", ("{}lsn",)),
+    ("pos", ("{}file", "{}pos", "{}row")),
+    ("change_lsn", ("{}commit_lsn", "{}change_lsn", "{}event_serial_no")),
+    ("scn", ("CAST({}scn AS DECIMAL(38, 0))",)),
+)
+
+
+def resolved(silver: SilverSpec, columns: Sequence[Field]) -> SilverSpec:
+    """Returns the options with those that a preset sets. Options that are given in `lake.yaml` stay.
+
+    Args:
+        silver: `silver` of the table in `lake.yaml`.
+        columns: bronze's columns.
+
+    Raises:
+        UnsuitableColumns: bronze does not have the columns of such a feed.
+    """
+    if silver.preset == "debezium":
+        preset = _debezium(silver, columns)
+    elif silver.preset == "dms":
+        preset = _dms(silver, columns)
+    else:
+        return silver
+    given = silver.model_fields_set
+    if "delete_when" in given:
+        preset.pop("apply_as_deletes", None)
+    excepted = preset.pop("except_columns", ())
+    if not silver.columns:
+        preset["except_columns"] = tuple(dict.fromkeys((*silver.except_columns, *excepted)))
+    changed = {name: value for name, value in preset.items() if name not in given or name == "except_columns"}
+    return silver.model_copy(update=changed)
+
+
+def _debezium(silver: SilverSpec, columns: Sequence[Field]) -> dict[str, Any]:
+    fields = _by_name(columns)
+    payload = fields.get("payload")
+    if payload and isinstance(payload.type, Struct) and "op" in _by_name(payload.type.fields):
+        return _envelope(silver, "payload.", _by_name(payload.type.fields))
+    if "op" in fields and ("after" in fields or "before" in fields):
+        return _envelope(silver, "", fields)
+    return _flattened(silver, fields)
+
+
+def _envelope(silver: SilverSpec, start: str, fields: dict[str, Field]) -> dict[str, Any]:
+    before, after = (_struct(fields.get(name)) for name in ("before", "after"))
+    if before is None and after is None:
+        raise UnsuitableColumns(
+            "has rows of Debezium without a struct `before` or `after`, so their columns are not known: let bronze "
+            "infer them, or give their types under `columns` of the table"
+        )
+    row = _row(f"{start}before", before, f"{start}after", after)
+    source = _struct(fields.get("source"))
+    positions = _position(f"{start}source.", [] if source is None else [field.name for field in source.fields])
+    known = f"{start}op IN ('c', 'u', 'd', 'r')"
+    return {
+        "row": row,
+        "order": silver.order or positions or _no_order("source"),
+        "apply_as_deletes": f"{start}op = 'd'",
+        "apply_as_truncates": f"{start}op = 't'",
+        "skip_when": f"NOT coalesce({known}, false) OR ({row}) IS NULL",
+        "unavailable": UNAVAILABLE,
+    }
+
+
+def _flattened(silver: SilverSpec, fields: dict[str, Field]) -> dict[str, Any]:
+    """Returns the options for rows of `ExtractNewRecordState`, whose metadata have names with two underscores."""
+    metadata = [field.name for name, field in fields.items() if name.startswith("__")]
+    names = {name.lower() for name in metadata}
+    if not names & {"__deleted", "__op"}:
+        raise UnsuitableColumns(
+            "has no rows of Debezium: neither `op` with `before` and `after`, in the row or in `payload`, nor "
+            "`__deleted` or `__op` of flattened rows. For flattened rows set `delete.tombstone.handling.mode: rewrite` "
+            "and `add.fields: op,source.lsn` in the connector"
+        )
+    positions = next((found for start in ("__source_", "__") if (found := _position(start, metadata))), ())
+    marks = [
+        mark
+        for name, mark in (("__deleted", "CAST(__deleted AS STRING) = 'true'"), ("__op", "__op = 'd'"))
+        if name in names
+    ]
+    truncates = {"apply_as_truncates": "__op = 't'"} if "__op" in names else {}
+    return {
+        "order": silver.order or positions or _no_order("add.fields"),
+        "apply_as_deletes": " OR ".join(marks),
+        "except_columns": tuple(metadata),
+        "unavailable": UNAVAILABLE,
+        **truncates,
+    }
+
+
+def _dms(silver: SilverSpec, columns: Sequence[Field]) -> dict[str, Any]:
+    """Returns the options for rows of AWS DMS. A full load has no column `Op`, unless it is asked for."""
+    op = _by_name(columns).get("op")
+    if op is None:
+        return {}
+    return {"apply_as_deletes": f"{quoted(op.name)} = 'D'", "except_columns": (op.name,)}
+
+
+def _row(before_name: str, before: Struct | None, after_name: str, after: Struct | None) -> str:
+    """Returns SQL of the row that an event is about: `after`, or `before` of a delete.
+
+    Files in which one of them is always null may have other fields of it.
+    """
+    if before is None or after is None:
+        return after_name if after else before_name
+    if before.sql() == after.sql():
+        return f"coalesce({after_name}, {before_name})"
+    old, new = _by_name(before.fields), _by_name(after.fields)
+    fields = {**old, **new}
+    parts = []
+    for name, field in fields.items():
+        kind = field.type.sql()
+        values = [
+            f"CAST({start}.{quoted(own[name].name)} AS {kind})" if name in own else f"CAST(NULL AS {kind})"
+            for start, own in ((after_name, new), (before_name, old))
+        ]
+        parts.append(f"if({after_name} IS NULL, {values[1]}, {values[0]}) AS {quoted(field.name)}")
+    return f"if({after_name} IS NULL AND {before_name} IS NULL, NULL, struct({', '.join(parts)}))"
+
+
+def _position(start: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Returns the order by the position in the database's log; empty if the row does not have it."""
+    known = {name.lower() for name in names}
+    prefix = start if start.startswith("__") else ""
+    for field, parts in _POSITIONS:
+        needed = [part.removeprefix("CAST(").split(" ")[0].format(prefix) for part in parts]
+        if f"{prefix}{field}" in known and known.issuperset(needed):
+            return tuple(part.format(start) for part in parts)
+    return ()
+
+
+def _no_order(where: str) -> tuple[str, ...]:
+    raise UnsuitableColumns(
+        f"has rows of Debezium without a position in the database's log in `{where}`: give `order` in `silver`"
+    )
+
+
+def _struct(field: Field | None) -> Struct | None:
+    return field.type if field is not None and isinstance(field.type, Struct) else None
+
+
+def _by_name(fields: Sequence[Field]) -> dict[str, Field]:
+    return {field.name.lower(): field for field in fields}

@@ -1,0 +1,245 @@
+"""Change feeds in silver: partial rows, truncates, and the presets for Debezium and AWS DMS."""
+
+from __future__ import annotations
+
+import base64
+import datetime as dt
+import io
+import random
+import re
+import textwrap
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import fastavro
+import pytest
+import yaml
+
+from tests.support.tracked import ROOT
+from tidegate.platform.testing import TestLake
+
+MakeLake = Callable[..., TestLake]
+Row = dict[str, Any]
+SAME = "__debezium_unavailable_value"
+
+
+def _feed(chance: random.Random) -> list[list[Row]]:
+    """Returns batches of rows, some of which leave values as they are, delete their key, or truncate the table."""
+
+    def row() -> Row:
+        op = chance.choices(["u", "d", "t", "x"], [20, 3, 1, 1])[0]
+        return {
+            "id": chance.randint(1, 4),
+            "at": chance.choice([None, *range(1, 40)]),
+            "op": op,
+            "a": chance.choice([None, chance.randint(1, 99)]),
+            "b": chance.choice([None, SAME, f"text {chance.randint(1, 99)}"]),
+            "c": chance.choice([None, chance.randint(1, 99)]),
+        }
+
+    return [[row() for _ in range(12)] for _ in range(4)]
+
+
+def _merged(batches: list[list[Row]]) -> list[Row]:
+    """Returns the expected table: each batch in the order of its rows, without rows that come too late."""
+    table: dict[int, tuple[int, Row | None]] = {}
+    truncated = -1
+    for batch in batches:
+        truncated = max([truncated, *(row["at"] or 0 for row in batch if row["op"] == "t")])
+        table = {key: found for key, found in table.items() if found[0] >= truncated}
+        for row in sorted(batch, key=lambda row: row["at"] or 0):
+            at, (newest, old) = row["at"] or 0, table.get(row["id"], (0, None))
+            if row["op"] in "tx" or at < max(truncated, newest):
+                continue
+            values = {name: (old or {}).get(name) if row[name] in ({None} if name == "a" else {SAME}) else row[name]
+                      for name in "abc"}  # fmt: skip
+            table[row["id"]] = (at, None if row["op"] == "d" else {"id": row["id"], **values})
+    return [row for _, (_, row) in sorted(table.items()) if row is not None]
+
+
+@pytest.mark.parametrize("seed", [2])
+def test_partial_rows_and_truncates_give_the_expected_rows_whenever_merges_run(
+    tidegate_lake: MakeLake, kit: Any, seed: int
+) -> None:
+    columns = {"id": "int", "at": "int", "op": "string", "a": "int", "b": "string", "c": "int"}
+    silver = {
+        "keys": ["id"],
+        "order": "at",
+        "apply_as_deletes": "op = 'd'",
+        "apply_as_truncates": "op = 't'",
+        "skip_when": "op = 'x'",
+        "except_columns": ["op", "at"],
+        "ignore_null_updates_columns": ["a"],
+        "unavailable": SAME,
+        "every": 10,
+    }
+    lake = tidegate_lake(
+        [
+            {"name": name, "prefix": f"{name}/", "format": "json", "columns": columns, "silver": silver}
+            for name in ("steps", "once")
+        ]
+    )
+    batches = _feed(random.Random(seed))
+    for number, batch in enumerate(batches):
+        for table in ("steps", "once"):
+            lake.put(f"{table}/{number}.json", kit.lines(*batch))
+            kit.run(lake, table)
+        merged = kit.merge(lake, "steps")
+        assert merged.skipped == sum(row["op"] == "x" for row in batch)
+        assert merged.unordered == sum(row["at"] is None and row["op"] in "ud" for row in batch)
+        assert _table(lake, "steps") == _merged(batches[: number + 1]), (seed, number)
+    kit.merge(lake, "once")
+    assert _table(lake, "once") == _merged(batches), seed
+
+
+def _table(lake: TestLake, name: str) -> list[Row]:
+    return [row.asDict(recursive=True) for row in lake.sql(f"SELECT * FROM silver.{name} ORDER BY id")]
+
+
+def _unscaled(number: int) -> str:
+    length = (number.bit_length() + 8) // 8
+    return base64.b64encode(number.to_bytes(length, "big", signed=True)).decode()
+
+
+def _customer(id: int, **values: Any) -> Row:
+    return {"id": id, "name": None, "credit": None, "born": None, "seen": None, "notes": None, **values}
+
+
+ANN = _customer(1, name="Ann", credit=_unscaled(12345), born=-1, seen=1_700_000_000_123_456, notes="long text")
+BOB = _customer(2, name="Bob", credit=_unscaled(-5), born=0, notes="other")
+CAT = _customer(3, name="Cat", credit=_unscaled(-(10**17) - 1), notes="third")
+#: Changes as a connector writes them: operation, row before, row after, position in the log.
+CHANGES: list[list[tuple[str, Row | None, Row | None, int]]] = [
+    [("r", None, ANN, 100), ("r", None, BOB, 100), ("c", None, CAT, 101)],
+    [
+        ("u", None, {**ANN, "credit": _unscaled(0), "notes": SAME}, 210),
+        ("u", None, {**BOB, "name": "Bo"}, 230),
+        ("u", None, {**BOB, "name": "too late"}, 220),
+        ("d", _customer(3), None, 240),
+        ("m", None, None, 250),
+    ],
+]
+EXPECTED = [
+    {"id": 1, "name": "Ann", "credit": Decimal("0.00"), "born": dt.date(1969, 12, 31),
+     "seen": dt.datetime(2023, 11, 14, 22, 13, 20, 123456), "notes": "long text"},
+    {"id": 2, "name": "Bo", "credit": Decimal("-0.05"), "born": dt.date(1970, 1, 1), "seen": None, "notes": "other"},
+]  # fmt: skip
+DEBEZIUM = {
+    "from": "debezium",
+    "keys": ["id"],
+    "decode": {"credit": "decimal(20, 2)", "born": "days", "seen": "microseconds"},
+    "every": 10,
+}
+
+
+def _envelope(op: str, before: Row | None, after: Row | None, lsn: int) -> Row:
+    source = {
+        "connector": "postgresql",
+        "name": "shop",
+        "ts_ms": 1,
+        "snapshot": "false",
+        "table": "customers",
+        "lsn": lsn,
+    }
+    return {"before": before, "after": after, "source": source, "op": op, "ts_ms": 1, "transaction": None}
+
+
+def _with_schema(row: Row) -> Row:
+    return {"schema": {"type": "struct", "name": "shop.Envelope"}, "payload": row}
+
+
+def _flattened(op: str, before: Row | None, after: Row | None, lsn: int) -> Row:
+    return {**(after or before or {}), "__deleted": str(op == "d").lower(), "__op": op, "__source_lsn": lsn}
+
+
+_TEXT, _LONG = ["null", "string"], ["null", "long"]
+_CUSTOMER = [("id", "int"), ("name", _TEXT), ("credit", _TEXT), ("born", ["null", "int"]), ("seen", _LONG),
+             ("notes", _TEXT)]  # fmt: skip
+
+
+def _avro(rows: list[Row]) -> bytes:
+    value = {"type": "record", "name": "Value", "fields": [{"name": name, "type": type} for name, type in _CUSTOMER]}
+    source = {"type": "record", "name": "Source", "fields": [{"name": "lsn", "type": _LONG}]}
+    fields = [("before", ["null", value]), ("after", ["null", "Value"]), ("source", source), ("op", "string")]
+    schema = {"type": "record", "name": "Envelope", "fields": [{"name": name, "type": type} for name, type in fields]}
+    buffer = io.BytesIO()
+    fastavro.writer(buffer, fastavro.parse_schema(schema), rows)
+    return buffer.getvalue()
+
+
+def test_rows_of_debezium_become_the_table_of_the_database(tidegate_lake: MakeLake, kit: Any) -> None:
+    """Envelopes as they are and with their schema, in JSON and Avro, and flattened rows in JSON and Parquet."""
+    names = ("plain", "payload", "flat", "avro", "registered")
+    lake = tidegate_lake([{"name": name, "prefix": f"{name}/", "silver": DEBEZIUM} for name in names])
+    for number, changes in enumerate(CHANGES):
+        rows = [_envelope(*change) for change in changes]
+        flat = [_flattened(*change) for change in changes if change[0] != "m"]
+        lake.put(f"plain/{number}.json", kit.lines(*rows))
+        tombstone = {"schema": None, "payload": None}
+        lake.put(f"payload/{number}.json", kit.lines(*(_with_schema(row) for row in rows), tombstone))
+        lake.put(f"flat/{number}.json", kit.lines(*flat))
+        lake.put(f"avro/{number}.avro", _avro(rows))
+        lake.put(f"registered/{number}.parquet", kit.parquet(flat))
+        for name in names:
+            kit.run(lake, name)
+            skipped = {"payload": 1 + number, "plain": number, "avro": number}.get(name, 0)
+            assert kit.merge(lake, name).skipped == skipped, name
+    for name in names:
+        assert _table(lake, name) == EXPECTED, name
+    # The database's table is truncated: a row that is older does not come back, and a newer one does.
+    lake.put("plain/3.json", kit.lines(_envelope("t", None, None, 300)))
+    kit.run(lake, "plain")
+    assert kit.merge(lake, "plain").deleted >= 2
+    lake.put(
+        "plain/4.json",
+        kit.lines(_envelope("c", None, {**CAT, "id": 8}, 299), _envelope("c", None, {**CAT, "id": 9}, 301)),
+    )
+    kit.run(lake, "plain")
+    kit.merge(lake, "plain")
+    assert [(row["id"], row["credit"]) for row in _table(lake, "plain")] == [(9, Decimal("-1000000000000000.01"))]
+
+
+def test_rows_of_dms_become_the_table_of_the_database(tidegate_lake: MakeLake, kit: Any) -> None:
+    """A full load without the column `Op`, then changes: as Parquet files, and as CSV files with a header."""
+    silver = {"from": "dms", "keys": ["id"], "order": "committed", "every": 10}
+    csv = {"name": "csv", "prefix": "csv/", "csv": {"nulls": ["NULL"]}, "silver": silver}
+    lake = tidegate_lake([{"name": "parquet", "prefix": "parquet/", "silver": silver}, csv])
+    loaded = [{"id": 1, "name": "Ann", "committed": _at(0)}, {"id": 2, "name": "Bob", "committed": _at(0)},
+              {"id": 3, "name": None, "committed": _at(0)}]  # fmt: skip
+    changes = [
+        ("U", {"id": 1, "name": "Anna", "committed": _at(5)}),
+        ("U", {"id": 1, "name": "Annabel", "committed": _at(5)}),  # of the same transaction
+        ("D", {"id": 2, "name": None, "committed": _at(6)}),
+        ("I", {"id": 4, "name": "Dan", "committed": _at(7)}),
+        ("U", {"id": 3, "name": "Cat", "committed": _at(8)}),
+    ]
+    for file, rows in (("LOAD00000001", loaded), ("20261125-093000123", [{"Op": op, **row} for op, row in changes])):
+        lake.put(f"parquet/{file}.parquet", kit.parquet(rows))
+        cells = [",".join("NULL" if value is None else str(value) for value in row.values()) for row in rows]
+        lake.put(f"csv/{file}.csv", "\n".join([",".join(rows[0]), *cells, ""]))
+        for name in ("parquet", "csv"):
+            kit.run(lake, name)
+            kit.merge(lake, name)
+    for name in ("parquet", "csv"):
+        rows = [(row["id"], row["name"]) for row in _table(lake, name)]
+        assert rows == [(1, "Annabel"), (3, "Cat"), (4, "Dan")], name
+        assert set(_table(lake, name)[0]) == {"id", "name", "committed"}
+
+
+def _at(second: int) -> str:
+    return f"2026-11-25 09:30:{second:02}.000001"
+
+
+def test_the_guide_s_table_is_merged_as_it_says(tidegate_lake: MakeLake, kit: Any) -> None:
+    text = textwrap.dedent((ROOT / "docs" / "guides" / "change-feeds.md").read_text()).replace("\n   ", "\n")
+    configured, *_ = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    (table,) = yaml.safe_load(textwrap.dedent(configured))["tables"]
+    lake = tidegate_lake([{**table, "prefix": "customers/"}])
+    for number, lines in enumerate(re.findall(r"```json\n(.*?)```", text, re.DOTALL)):
+        lake.put(f"customers/{number}.json", lines)
+        kit.run(lake, "customers")
+        kit.merge(lake, "customers")
+    (shown,) = re.findall(r"\| id \| name \| credit \| born \|\n\|[-|]+\|\n\| (.*) \|", text)
+    (row,) = _table(lake, "customers")
+    assert " | ".join(str(row[name]) for name in ("id", "name", "credit", "born")) == shown

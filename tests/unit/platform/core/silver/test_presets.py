@@ -1,0 +1,141 @@
+"""Presets of silver: the options that the columns of a change feed imply, and the error where some are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from tidegate.platform.core.config.silver import SilverSpec
+from tidegate.platform.core.infer.feeds import silver_of_feed
+from tidegate.platform.core.schema.column_types import Field, Simple, Struct, Type, quoted
+from tidegate.platform.core.schema.sql_types import any_type
+from tidegate.platform.core.schema.value_encoding import encoding
+from tidegate.platform.core.silver.presets import resolved
+from tidegate.platform.core.silver.rules import UnsuitableColumns, merge_rules
+
+ROW = "struct<id:bigint,name:string>"
+POSTGRES = {"before": ROW, "after": ROW, "source": "struct<ts_ms:bigint,lsn:bigint>", "op": "string"}
+
+
+def fields(types: dict[str, str]) -> list[Field]:
+    return [Field(name, any_type(kind)) for name, kind in types.items()]
+
+
+def silver(types: dict[str, str], **options: Any) -> SilverSpec:
+    spec = SilverSpec.model_validate({"from": "debezium", "keys": ["id"], "every": 9, **options})
+    return resolved(spec, fields(types))
+
+
+def test_an_envelope_of_debezium_is_opened_where_it_is() -> None:
+    plain = silver(POSTGRES)
+    assert (plain.row, plain.order) == ("coalesce(after, before)", ("source.lsn",))
+    assert (plain.deletes, plain.apply_as_truncates) == ("op = 'd'", "op = 't'")
+    wrapped = silver({"schema": "string", "payload": Struct(tuple(fields(POSTGRES))).sql()})
+    assert (wrapped.row, wrapped.order) == ("coalesce(payload.after, payload.before)", ("payload.source.lsn",))
+    assert wrapped.deletes == "payload.op = 'd'"
+    assert silver({**POSTGRES, "before": "string"}).row == "after", "no delete has come yet"
+    assert silver({name: kind for name, kind in POSTGRES.items() if name != "before"}).row == "after"
+
+
+def test_rows_before_and_after_with_other_fields_become_one_row() -> None:
+    """A delete has only the key, if the database does not write more."""
+    given = silver({**POSTGRES, "before": "struct<id:bigint>"}).row
+    assert given is not None
+    assert given.startswith("if(after IS NULL AND before IS NULL, NULL, struct(")
+    assert "if(after IS NULL, CAST(before.`id` AS bigint), CAST(after.`id` AS bigint)) AS `id`" in given
+    assert "if(after IS NULL, CAST(NULL AS string), CAST(after.`name` AS string)) AS `name`" in given
+
+
+@pytest.mark.parametrize(
+    ("source", "order"),
+    [
+        ("lsn:bigint,ts_ms:bigint", ("source.lsn",)),
+        ("file:string,pos:bigint,row:int", ("source.file", "source.pos", "source.row")),
+        ("commit_lsn:string,change_lsn:string,event_serial_no:bigint",
+         ("source.commit_lsn", "source.change_lsn", "source.event_serial_no")),
+        ("scn:string,commit_scn:string", ("CAST(source.scn AS DECIMAL(38, 0))",)),
+    ],
+)  # fmt: skip
+def test_rows_are_ordered_by_the_position_in_the_log_of_their_database(source: str, order: tuple[str, ...]) -> None:
+    assert silver({**POSTGRES, "source": f"struct<{source}>"}).order == order
+
+
+def test_flattened_rows_of_debezium_are_known_by_their_metadata() -> None:
+    row = {"id": "bigint", "__deleted": "string", "__op": "string", "__source_lsn": "bigint", "__table": "string"}
+    flat = silver(row)
+    assert (flat.row, flat.order) == (None, ("__source_lsn",))
+    assert flat.deletes == "CAST(__deleted AS STRING) = 'true' OR __op = 'd'"
+    assert flat.except_columns == ("__deleted", "__op", "__source_lsn", "__table")
+    mysql = {"id": "bigint", "__deleted": "string", "__file": "string", "__pos": "bigint", "__row": "int"}
+    assert silver(mysql).order == ("__file", "__pos", "__row")
+
+
+def test_what_lake_yaml_gives_comes_before_what_a_preset_gives() -> None:
+    given = silver(POSTGRES, order="source.ts_ms", delete_when="after IS NULL", unavailable="none", columns=["id"])
+    assert (given.order, given.deletes, given.unavailable) == (("source.ts_ms",), "after IS NULL", "none")
+    assert (given.columns, given.except_columns) == (("id",), ())
+
+
+def test_rows_of_dms_have_an_operation_only_where_there_are_changes() -> None:
+    dms = {"from": "dms", "order": "at"}
+    full_load = silver({"id": "bigint", "at": "string"}, **dms)
+    assert (full_load.deletes, full_load.except_columns) == (None, ())
+    changes = silver({"Op": "string", "id": "bigint", "at": "string"}, **dms, except_columns=["id"])
+    assert (changes.deletes, changes.except_columns) == ("`Op` = 'D'", ("id", "Op"))
+
+
+@pytest.mark.parametrize(
+    ("types", "problem"),
+    [
+        ({"id": "bigint"}, "has no rows of Debezium: neither `op` with `before` and `after`"),
+        ({**POSTGRES, "source": "struct<ts_ms:bigint>"}, "without a position in the database's log in `source`"),
+        ({**POSTGRES, "before": "string", "after": "string"}, "without a struct `before` or `after`"),
+        ({"id": "bigint", "__deleted": "string"}, "without a position in the database's log in `add.fields`"),
+    ],
+)
+def test_a_preset_states_what_bronze_lacks(types: dict[str, str], problem: str) -> None:
+    with pytest.raises(UnsuitableColumns, match=problem):
+        silver(types)
+
+
+def test_the_columns_of_a_feed_are_those_of_its_rows() -> None:
+    def types(expressions: Sequence[str], relation: str) -> list[Type]:
+        return [any_type(ROW) if "after" in sql else Simple("long") for sql in expressions]
+
+    spec = silver(POSTGRES, decode={"name": "base64"}, except_columns=["id"], keys=["name"])
+    rules = merge_rules(spec, fields(POSTGRES), types)
+    assert [(field.name, field.type.sql()) for field in rules.columns] == [
+        ("name", "binary"), ("_order", "struct<`o1`:bigint>")
+    ]  # fmt: skip
+    assert [part.path for part in (*rules.keys, *rules.order)] == ["`name`", "`_order`.`o1`"]
+    assert rules.kept == {}, "the key does not keep its value"
+    with pytest.raises(UnsuitableColumns, match="has no column 'nam', which `decode` of `silver` names"):
+        merge_rules(silver(POSTGRES, decode={"nam": "days"}), fields(POSTGRES), types)
+
+
+def test_an_encoding_is_a_name_or_a_decimal() -> None:
+    assert encoding("Decimal(12, 2)").type.sql() == "decimal(12,2)"
+    assert encoding("days").sql(quoted("d"), Simple("integer")) == "date_from_unix_date(CAST(`d` AS INT))"
+    for wrong in ("decimal", "decimal(39, 2)", "day"):
+        with pytest.raises(ValueError, match=r"is no encoding: use days|decimal|precision"):
+            encoding(wrong)
+
+
+@pytest.mark.parametrize(
+    ("columns", "keys", "line"),
+    [
+        (POSTGRES, [], "silver: {from: debezium, keys: [id], every: 60}"),
+        ({"schema": "string", "payload": f"struct<op:string,before:void,after:{ROW}>"}, [],
+         "silver: {from: debezium, keys: [id], every: 60}"),
+        ({"order_id": "bigint", "__deleted": "string"}, [], 'silver: {from: debezium, keys: ["order_id"], every: 60}'),
+        ({"Op": "string", "a": "bigint", "commit_ts": "string"}, [],
+         'silver: {from: dms, keys: [<primary key>], order: "commit_ts", every: 60}'),
+        ({"id": "bigint"}, ["shop/orders/LOAD00000001.csv"],
+         "silver: {from: dms, keys: [id], order: <TimestampColumnName>, every: 60}"),
+        ({"id": "bigint", "op": "string"}, ["orders/1.csv"], None),
+    ],
+)  # fmt: skip
+def test_infer_proposes_the_preset_of_a_feed(columns: dict[str, str], keys: list[str], line: str | None) -> None:
+    assert silver_of_feed(columns, keys) == line
