@@ -412,6 +412,6 @@ class RowReadersTest {
     var refused = assertThrows(TidegateException.class, () -> SourceRows.reader(group, columns, "UTC"));
     assertEquals(TidegateException.Kind.BATCH, refused.kind());
     assertTrue(refused.getMessage().contains("no reader xml"), refused.getMessage());
-    assertTrue(refused.getMessage().contains("json, variant, csv_lines, csv_cells, parquet, orc, avro"), refused.getMessage());
+    assertTrue(refused.getMessage().contains("json, variant, output, csv_lines, csv_cells, parquet, orc, avro"), refused.getMessage());
   }
 }
