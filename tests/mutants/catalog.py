@@ -796,6 +796,14 @@ MUTANTS = (
         (f"{_OUTPUT}test_a_run_that_copies_late_brings_nothing_back",),
     ),
     Mutant(
+        "`tidegate sql` prints the decimals of a VARIANT with 28 digits",
+        10,
+        "platform/cli/commands/sql.py",
+        "*(to_json(name) if isinstance(field.dataType, VariantType) else col(name) for name, field in columns)",
+        "*(col(name) for name, field in columns)",
+        ("tests/spark/test_variant.py::test_drifting_events_are_one_table_whose_values_are_those_of_the_source",),
+    ),
+    Mutant(
         "an undeliverable message of a route is deleted in quarantine before the outbox has it",
         1,
         "resources/lake_root/outbox.py",

@@ -222,6 +222,16 @@ def test_a_type_may_be_an_attribute_or_a_tag() -> None:
     assert [one.event_type for one in made(lake, *messages)["all"]] == ["attribute", "tagged", None, None]
 
 
+def test_of_hundreds_of_attributes_one_gives_the_type_and_an_odd_one_gives_none() -> None:
+    many = {f"a{n}": str(n) for n in range(300)}
+    text = message("m1", body("x/1.json"), kind="orders", **many)
+    odd = message("m2", body("x/2.json"), **many)
+    odd.attributes["kind"] = {"DataType": "Binary", "BinaryValue": b"orders"}
+    found = made(make_lake(), text, odd)["all"]
+    assert [(one.id, one.event_type) for one in found] == [("m1", "orders"), ("m2", None)]
+    assert [one.body for one in found] == [text.body, odd.body]
+
+
 def test_tags_that_s3_refuses_leave_the_message_in_its_queue() -> None:
     lake = make_lake()
     lake.store.objects.tagged = {"z/1.json": ObjectForbidden("s3:GetObjectTagging")}
