@@ -801,7 +801,7 @@ MUTANTS = (
         "platform/cli/commands/sql.py",
         "*(to_json(name) if isinstance(field.dataType, VariantType) else col(name) for name, field in columns)",
         "*(col(name) for name, field in columns)",
-        ("tests/spark/test_variant.py::test_drifting_events_are_one_table_whose_values_are_those_of_the_source",),
+        ("tests/spark/files/test_variant.py::test_drifting_events_are_one_table_whose_values_are_those_of_the_source",),
     ),
     Mutant(
         "an undeliverable message of a route is deleted in quarantine before the outbox has it",
