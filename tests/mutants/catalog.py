@@ -40,6 +40,7 @@ _FORWARD, _DELIVERY = (
 )
 _MERGE, _MERGE_SQL, _PENDING = (f"assets/silver/{name}.py" for name in ("merge", "merge_sql", "pending"))
 _OUTPUT = "tests/spark/files/test_repartition.py::"
+_DATASETS = "tests/unit/assets/bronze/completion/test_datasets.py::"
 _VOID = "tests/faults/test_stale_batches.py::test_registered_file_overwritten_before_the_batch_is_finished"
 
 MUTANTS = (
@@ -812,5 +813,37 @@ MUTANTS = (
         '        seam("redrive-sent")\n'
         "        self.put(by_lane.items())\n",
         (f"{_FORWARD}test_a_redrive_that_dies_or_meets_the_same_refusal_loses_nothing",),
+    ),
+    Mutant(
+        "files enter without their completion signal",
+        2,
+        "platform/core/completion/held_back.py",
+        "        if candidate.key in covered or candidate.replaces is not None:\n",
+        "        if candidate.key in covered or candidate.taken.hint.event_id:\n",
+        (f"{_DATASETS}test_a_manifest_s_dataset_enters_whole_in_whatever_order_its_events_come",),
+    ),
+    Mutant(
+        "a dataset enters without its bad part",
+        2,
+        "assets/bronze/completion/whole.py",
+        "        if not all(row and row.status is Status.COMMITTED for row in rows):\n",
+        "        if not any(row and row.status is Status.COMMITTED for row in rows):\n",
+        (f"{_DATASETS}test_a_dataset_of_which_a_part_is_bad_stays_out_and_enters_whole_after_a_redrive",),
+    ),
+    Mutant(
+        "an old signal covers a file that came after it",
+        2,
+        "platform/core/completion/verdict.py",
+        "    covered = [file for file in files if signal.again or file.at <= signal.at]\n",
+        "    covered = list(files)\n",
+        (f"{_DATASETS}test_a_folder_s_files_enter_with_a_signal_that_is_not_older",),
+    ),
+    Mutant(
+        "a dataset is cut where a batch has enough bytes",
+        2,
+        "assets/bronze/prepare/load/candidates.py",
+        " and candidate.key not in together:\n",
+        ":\n",
+        ("tests/unit/assets/bronze/prepare/load/test_candidates.py::test_a_dataset_is_not_cut",),
     ),
 )
