@@ -304,9 +304,9 @@ def merge_beside(kit: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> C
         reading, go_on = tmp_path / uuid.uuid4().hex, tmp_path / uuid.uuid4().hex
         attempts: list[str] = []
 
-        def held(*given: Any) -> Merging:
+        def held(*given: Any, **options: Any) -> Merging:
             attempts.append("")
-            found = merging(*given)
+            found = merging(*given, **options)
             assert found.newer, "only Delta's MERGE can do this merge: the test proves nothing"
             if by_delta:
                 found = replace(found, newer=None)
