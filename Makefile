@@ -68,6 +68,7 @@ format: $(BIN)/.dev ## Format the files
 
 types: $(BIN)/.dev $(LINKS) ## Check the types
 	MYPYPATH=$(LINKS) $(BIN)/mypy --strict --namespace-packages --explicit-package-bases -p tidegate
+	MYPYPATH=$(LINKS):. $(BIN)/mypy --strict --namespace-packages --explicit-package-bases tests benchmarks
 
 layers: $(BIN)/.dev $(LINKS) ## Check which module may import which
 	PYTHONPATH=$(LINKS) $(BIN)/lint-imports

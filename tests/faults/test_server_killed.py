@@ -78,9 +78,9 @@ def _stood(make_lake: Callable[..., FaultLake]) -> dict[tuple[str, str], Stood]:
     found = {case: Stood(lake.tables[name], lake.tables[name].stands_at(case[0])) for case, name in names.items()}
     for table in found.values():
         try:
-            table.run.wait_reached()
+            table.run.wait_reached()  # type: ignore[attr-defined]
         except AssertionError as error:
-            table.missed = str(error)
+            table.missed = str(error)  # type: ignore[attr-defined]
     return found
 
 

@@ -119,7 +119,7 @@ class Shore:
 
     def born(self, name: str, registered: bool) -> str:
         table = f"{self.bucket}.{name}"
-        self.store.births.ensure_birth(table, name, registered)
+        self.store.births.ensure_birth(table, name, registered=registered)
         return table
 
 

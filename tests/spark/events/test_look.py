@@ -155,7 +155,7 @@ def test_a_registered_file_that_changes_while_it_is_prepared_is_deferred_then_ta
     lake.put("orders/2.parquet", kit.parquet([{"id": 2}]))
     # The footer is longer than what the look reads. It is read later, on condition that the file is still the same.
     monkeypatch.setattr(tail, "_TAIL_BYTES", 8)
-    prepare, times = bronze_run.prepare, []
+    prepare, times = bronze_run.prepare, []  # type: ignore[attr-defined]
 
     def overwritten_first(*arguments: Any) -> Any:
         times.append(1)
@@ -187,7 +187,7 @@ def test_small_files_cost_one_request_each_and_are_read_as_the_look_saw_them(
     for key, body in bodies.items():
         lake.put(key, body)
     lake.intake()
-    asked, look = proxy.count(".*", "landing.*/orders/"), bronze_run.look
+    asked, look = proxy.count(".*", "landing.*/orders/"), bronze_run.look  # type: ignore[attr-defined]
 
     def looked(*given: Any, **more: Any) -> Any:
         work = look(*given, **more)

@@ -298,7 +298,7 @@ def merge_beside(kit: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> C
     Returns the result and the number of attempts. The merge is held while it reads its source, so its snapshots are
     older than the rival's commit.
     """
-    merging, source = silver_merge.build_merge, silver_merge.gather
+    merging, source = silver_merge.build_merge, silver_merge.gather  # type: ignore[attr-defined]
 
     def beside(lake: TestLake, rival: Callable[[], object], *, by_delta: bool = False) -> tuple[MergeResult, int]:
         reading, go_on = tmp_path / uuid.uuid4().hex, tmp_path / uuid.uuid4().hex
@@ -415,7 +415,7 @@ def test_f24_a_merge_that_always_loses_gives_up_after_a_bounded_number_of_attemp
         raise PySparkException("somebody was faster", errorClass="DELTA_CONCURRENT_DELETE_READ")
 
     monkeypatch.setattr(silver_merge, "_merge", lose)
-    monkeypatch.setattr(silver_merge.time, "sleep", lambda _: None)
+    monkeypatch.setattr(silver_merge.time, "sleep", lambda _: None)  # type: ignore[attr-defined]
     with pytest.raises(PySparkException, match="somebody was faster"):
         kit.merge(lake, "items")
     assert len(lost) == silver_merge._MAX_ATTEMPTS

@@ -29,7 +29,7 @@ class Died(BaseException):
 @contextmanager
 def seams_watched() -> Iterator[None]:
     """While the block lasts, threads may define what happens at their seams."""
-    original = run.seam
+    original = run.seam  # type: ignore[attr-defined]
 
     def seam(name: str) -> None:
         action: Callable[[str], None] = getattr(_here, "action", original)

@@ -59,7 +59,7 @@ class _Meter:
         report = yield
         now = cpu_seconds()
         # The time of a process that nobody waited for is lost.
-        report.cpu_seconds = max(0.0, now - self._before)
+        report.cpu_seconds = max(0.0, now - self._before)  # type: ignore[attr-defined]
         self._before = now
         return report
 

@@ -393,7 +393,7 @@ def test_the_inbox_has_a_time_of_its_own_however_long_the_queues_took(
 
     def bronze_requests(*what: Any) -> Any:
         given.append(what[-1] - clock[0])
-        return run_requests.bronze_requests(*what[:-1], time.monotonic() + 60)
+        return run_requests.bronze_requests(*what[:-1], time.monotonic() + 60)  # type: ignore[call-arg]
 
     monkeypatch.setattr(intake, "listen", long_drain)
     monkeypatch.setattr(intake, "bronze_requests", bronze_requests)

@@ -37,8 +37,8 @@ def names(text: str) -> list[str]:
     [
         ("`bronze.<name>`", [*SOURCE_COLUMNS, *ROW_COLUMNS, RESCUED_COLUMN]),
         ("`silver.<name>_with_tombstones`", [*SILVER_COLUMNS, KEY, ORDER]),
-        ("`lake.intake`", sqlglot.parse_one(lake_views._INTAKE, read="spark").named_selects),
-        ("`lake.quarantine`", sqlglot.parse_one(lake_views.quarantine_query([]), read="spark").named_selects),
+        ("`lake.intake`", sqlglot.parse_one(lake_views._INTAKE, read="spark").named_selects),  # type: ignore[attr-defined]
+        ("`lake.quarantine`", sqlglot.parse_one(lake_views.quarantine_query([]), read="spark").named_selects),  # type: ignore[attr-defined]
     ],
 )
 def test_the_columns_of_a_table_are_on_its_page(heading: str, columns: list[str]) -> None:

@@ -140,7 +140,7 @@ def test_f21_a_listing_finds_exactly_the_changes_without_an_event_wherever_it_di
 
 @pytest.fixture
 def config(tmp_path: Path) -> LakeConfig:
-    tables: list[dict[str, Any]] = [dict(table) for table in PAPER["tables"]]  # type: ignore[arg-type,union-attr]
+    tables: list[dict[str, Any]] = [dict(table) for table in PAPER["tables"]]  # type: ignore[arg-type, union-attr, attr-defined]
     tables[0]["reconcile_interval"] = 600
     path = tmp_path / "lake.yaml"
     path.write_text(yaml.safe_dump({**PAPER, "reconcile_interval": DAY, "tables": tables}))

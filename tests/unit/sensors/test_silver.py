@@ -148,10 +148,10 @@ def test_a_sensor_rests_after_a_failed_merge_and_a_schedule_keeps_its_times(
     )
     assert found["looks"] == looks
     now = time.time()
-    monkeypatch.setattr(silver.time, "time", lambda: now + 40)
+    monkeypatch.setattr(silver.time, "time", lambda: now + 40)  # type: ignore[attr-defined]
     assert isinstance(silver.silver_request(instance, paper.resource, items).answer, dg.RunRequest)
     merging(instance, "silver_items_job", "SUCCESS")
-    monkeypatch.setattr(silver.time, "time", lambda: now)
+    monkeypatch.setattr(silver.time, "time", lambda: now)  # type: ignore[attr-defined]
     assert isinstance(silver.silver_request(instance, paper.resource, items).answer, dg.RunRequest)
 
 

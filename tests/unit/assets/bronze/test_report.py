@@ -170,7 +170,7 @@ def test_files_that_wait_for_after_load_fail_the_check_of_their_page() -> None:
     report = TableReport([done(GOOD)], TableSnapshot("orders", "s3://x", state(1, ID), 2, waits))
     (check,) = (result for result in report.checks(PAGE) if result.check_name == "after_load")
     assert (check.passed, check.severity) == (False, dg.AssetCheckSeverity.WARN)
-    (record,) = check.metadata["waiting"].records  # type: ignore[union-attr]
+    (record,) = check.metadata["waiting"].records  # type: ignore[union-attr, attr-defined]
     assert record.data == {"key": "orders/good.json", "reason": "AccessDenied"}
     assert report.metadata("dagster/row_count")["waits_for_after_load"] == 2
     assert "after_load" not in {result.check_name for result in report.checks(BRONZE)}

@@ -197,7 +197,7 @@ def test_a_thousand_tables_cost_a_few_requests(instance: dg.DagsterInstance, mon
     for number in range(5000):
         objects.bodies[f"root/inbox/landing.t500/{number:026d}-1-5-0.json"] = ""
     storage = type(instance.event_log_storage)
-    connect = storage.index_connection
+    connect = storage.index_connection  # type: ignore[attr-defined]
     monkeypatch.setattr(storage, "index_connection", lambda self: queries.append(1) or connect(self))
     report = report_health(lake(objects, sqs), instance, now=1e6)
     assert len(report.health.waiting) == 1000

@@ -115,13 +115,13 @@ def sqs(changes: dict[str, Any] | None = None, **answers: Any) -> Client:
 
 
 def failures(client: Client, spec: QueueSpec | None = None) -> list[Finding]:
-    found = check_queue(client, spec or QueueSpec(name="events", dlq="events-dlq"), [])  # type: ignore[arg-type]
+    found = check_queue(client, spec or QueueSpec(name="events", dlq="events-dlq"), [])  # type: ignore[arg-type, call-arg]
     return [finding for finding in found if not finding.ok]
 
 
 def test_a_right_queue() -> None:
     taken: list[CheckedQueue] = []
-    found = list(check_queue(sqs(), QueueSpec(name="events", dlq="events-dlq"), taken))  # type: ignore[arg-type]
+    found = list(check_queue(sqs(), QueueSpec(name="events", dlq="events-dlq"), taken))  # type: ignore[arg-type, call-arg]
     assert [finding.ok for finding in found] == [True] * 8
     assert found[0] == Finding(Check.QUEUE_REACHABLE, "events", True, "3 messages wait, 1 are in flight")
     assert taken == [CheckedQueue("events", ARN, policy())]

@@ -17,7 +17,7 @@ EACH = pytest.mark.parametrize("format", READABLE.values(), ids=READABLE)
 def test_every_place_has_all_formats() -> None:
     names = set(get_args(FormatName))
     assert set(FORMATS) == set(READABLE) == names
-    assert all(name == format.name for name, format in [*FORMATS.items(), *READABLE.items()])
+    assert all(name == format.name for name, format in [*FORMATS.items(), *READABLE.items()])  # type: ignore[attr-defined]
 
 
 @EACH
