@@ -16,9 +16,11 @@ import yaml
 from tests.spark.conftest import Shell
 from tests.support.foreign.others import by_delta_rs, by_duckdb, copied_down
 from tidegate.assets.maintenance import compaction
+from tidegate.assets.operations.rebuild import rebuild_table
 from tidegate.assets.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
 from tidegate.platform.cli.commands.sql import run_sql
 from tidegate.platform.core.config.load import load_lake
+from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]
@@ -168,3 +170,41 @@ def test_messages_of_a_row_queue_are_whole_objects_without_tidegates_members(tid
     kit.run(lake, "clicks")
     found = kit.bronze(lake, "clicks", "to_json(data), _message_id IS NOT NULL, _sent_at IS NOT NULL")
     assert found == [('{"id":1}', True, True), ('{"id":{"n":12345678901234567890.25}}', True, True)]
+
+
+def test_a_table_of_variants_is_rebuilt_redriven_and_read_from_a_checkpoint(tidegate_lake: MakeLake, kit: Any) -> None:
+    spec = {name: value for name, value in EVENTS.items() if name != "silver"}
+    lake = tidegate_lake([spec])
+    lake.put("events/1.json", "\n".join(_LINES[:4]))
+    lake.put("events/2.json", "\n".join([*_LINES[4:], '{"id": 8, "v": 1e400}']))
+    kit.run(lake, "events")
+    location = kit.location(lake, "events")
+    kit.query(lake, "ALTER TABLE {t} SET TBLPROPERTIES ('delta.checkpointInterval' = '1')", t=location)
+
+    rebuild_table(lake.lake, lake.key("events"), by="test")
+    (rebuilt,) = kit.run(lake, "events")
+    assert (len(rebuilt.batch.removes) > 0, len(rebuilt.batch.rows)) == (True, 2)
+    choice = Choice(key="events/2.json")
+    found = quarantined_objects(lake.lake, lake.key("events"), choice)
+    redrive_objects(lake.lake, lake.key("events"), found, RedriveRequest("somebody", choice))
+    (redriven,) = kit.run(lake, "events")
+    assert [row.bad_rows for row in redriven.batch.rows] == [1]
+
+    bucket, folder = S3Address.parse_s3a(location)
+    listed = lake.clients.s3.list_objects_v2(Bucket=bucket, Prefix=f"{folder}/_delta_log/")["Contents"]
+    checkpoint = max(item["Key"] for item in listed if ".checkpoint" in item["Key"])
+    version = int(checkpoint.rpartition("/")[2][:20])
+    # Without the commits that it replaces, every reader depends on the checkpoint.
+    replaced = [item["Key"] for item in listed if item["Key"].endswith(".json") and _version(item["Key"]) <= version]
+    for key in replaced:
+        lake.clients.s3.delete_object(Bucket=bucket, Key=key)
+    assert len(replaced) > 2
+    lake.put("events/3.json", '{"id": 9, "at": "2026-01-04T00:00:00Z", "v": 0.10000000000000000000000001}')
+    kit.run(lake, "events")
+    expected = [*_LINES, '{"id": 9, "at": "2026-01-04T00:00:00Z", "v": 0.10000000000000000000000001}']
+    assert _objects(lake, kit) == sorted((_plain(_parsed(line)) for line in expected), key=repr)
+
+
+def _version(key: str) -> int:
+    name = key.rpartition("/")[2][:20]
+    return int(name) if name.isdigit() else -1
