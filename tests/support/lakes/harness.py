@@ -108,7 +108,8 @@ class FaultLake(TestLake):
         servers: they may be killed.
         folder: folder of its files.
         name: unique among the lakes of the servers.
-        tables: names of tables, which imply their kinds: see `Watched`. `rows…` has a row queue and is not watched.
+        tables: names of tables, which imply their kinds: see `Watched`. `rows…` has a row queue, `sets…` has completion
+            signals, and both are not watched.
         merged: names of tables with a silver table.
     """
 
@@ -125,7 +126,7 @@ class FaultLake(TestLake):
         tables, merged = list(tables), set(merged)
         configured = [{**_source(table), **(MERGED if table in merged else {})} for table in tables]
         super().__init__(servers, folder, name, configured, {"discovery": False})  # type: ignore[arg-type]
-        self.tables = {table: Watched(self, table) for table in tables if not table.startswith("rows")}
+        self.tables = {table: Watched(self, table) for table in tables if not table.startswith(("rows", "sets"))}
 
     @cached_property
     def lake(self) -> Lake:
@@ -200,6 +201,8 @@ def slot(i: int) -> int:
 def _source(table: str) -> dict[str, Any]:
     if table.startswith("rows"):
         return {"name": table, "row_queue": {"name": table}}
+    if table.startswith("sets"):
+        return {"name": table, "prefix": f"{table}/", "format": "json", "completion": "manifest.json", "max_files": 2}
     return {"name": table, "prefix": f"{table}/", **({} if table.startswith("reg") else LOADED)}
 
 
