@@ -97,13 +97,14 @@ def test_a_tick_reports_what_waits_to_dagster_and_cloudwatch(tmp_path: Path) -> 
         # A person may do the same: measure, and evaluate the check of one table.
         graph = definitions.resolve_asset_graph()
         done = dg.materialize([graph.assets_def_for_key(LAKE_HEALTH)], instance=instance)
-        (again,) = done.asset_materializations_for_node("lake_health")
+        (again,) = done.asset_materializations_for_node("lake_health")  # type: ignore[attr-defined]
         assert again.metadata["tables_behind"].value == 1
         (page,) = build_health_checks(config)
         wanted = dg.AssetSelection.checks(dg.AssetCheckKey(dg.AssetKey(["bronze", "orders"]), "keeps_up"))
         done = dg.materialize([page], selection=wanted, resources={"lake": lake}, instance=instance)
         assert [
-            (evaluation.asset_key.path[-1], evaluation.passed) for evaluation in done.get_asset_check_evaluations()
+            (evaluation.asset_key.path[-1], evaluation.passed)
+            for evaluation in done.get_asset_check_evaluations()  # type: ignore[attr-defined]
         ] == [("orders", False)]
 
 

@@ -216,7 +216,7 @@ def test_rows_of_dms_become_the_table_of_the_database(tidegate_lake: MakeLake, k
     ]
     for file, rows in (("LOAD00000001", loaded), ("20261125-093000123", [{"Op": op, **row} for op, row in changes])):
         lake.put(f"parquet/{file}.parquet", kit.parquet(rows))
-        cells = [",".join("NULL" if value is None else str(value) for value in row.values()) for row in rows]
+        cells = [",".join("NULL" if value is None else str(value) for value in row.values()) for row in rows]  # type: ignore[attr-defined]
         lake.put(f"csv/{file}.csv", "\n".join([",".join(rows[0]), *cells, ""]))
         for name in ("parquet", "csv"):
             kit.run(lake, name)
