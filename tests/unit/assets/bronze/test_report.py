@@ -237,11 +237,11 @@ class World:
         self.done: list[BatchResult] = []
         self.last: Batch | None = None
         self.state = state(-1)
-        birth: Any = SimpleNamespace(name="orders", location="s3a://landing/orders")
+        birth: Any = SimpleNamespace(name="orders", location="s3a://landing/orders", output=False)
         ledger: Any = SimpleNamespace(clock=lambda: Clock(0, self.last.n if self.last else 0))
         self.batches: list[Batch] = []
         batches: Any = SimpleNamespace(read=self._read, void=lambda _: set())
-        spec: Any = SimpleNamespace(after_load="keep", completion=None)
+        spec: Any = SimpleNamespace(after_load="keep", completion=None, output=None)
         count = SimpleNamespace(load=lambda _: SimpleNamespace(count=lambda: 2))
         session = SimpleNamespace(read=SimpleNamespace(format=lambda _: count))
         delta = SimpleNamespace(table_state=lambda _: self.state, session=session)
