@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tidegate.platform.core.bronze.ledger import LastState, Status
 from tidegate.platform.core.completion.signal_name import SignalKind, SignalName
+from tidegate.platform.core.keys.object_key import folder_of
 from tidegate.resources.aws.s3 import Listed
 from tidegate.resources.lake import Table
 
@@ -29,7 +30,7 @@ class RewrittenSignals:
         """Add an object of the listing, with its last state in the ledger."""
         if self._name is None or state is None or state.etag != item.etag:
             return
-        folder = _folder(item.key)
+        folder = folder_of(item.key)
         if self._name.matches(item.key):
             # A signal in quarantine waits for a redrive.
             if state.status is not Status.QUARANTINED:
@@ -49,10 +50,5 @@ class RewrittenSignals:
 
     def _nearest(self, folder: str) -> Listed | None:
         while folder not in self._signals and folder:
-            folder = _folder(folder[:-1])
+            folder = folder_of(folder[:-1])
         return self._signals.get(folder)
-
-
-def _folder(key: str) -> str:
-    """Return the folder of an object, with its `/`. Empty for an object at the top of the bucket."""
-    return key[: key.rfind("/") + 1]

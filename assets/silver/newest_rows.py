@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tidegate.platform.core.schema.column_types import quoted
+from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.core.silver.columns import CHANGED_AT, CHANGED_BATCH, DELETED, KEY, ORDER
 from tidegate.platform.core.silver.rules import MergeRules, rows_of
-from tidegate.resources.spark.procedures import literal
 
 #: For each column that may keep its value: the order of the row that gave the value. NULL if no row did.
 GIVEN_AT = "_tidegate_given_at"

@@ -10,6 +10,7 @@ from tidegate.assets.maintenance.compaction import passes
 from tidegate.assets.silver.pending import PendingMerge
 from tidegate.platform.core.schema.column_types import Field, grows
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS, needs_mapping
+from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import BY_NAME, columns_sql
 from tidegate.platform.core.silver.columns import (
@@ -23,7 +24,6 @@ from tidegate.platform.core.silver.columns import (
 from tidegate.platform.core.silver.presets import resolved
 from tidegate.platform.core.silver.rules import MergeRules, TypesOf, UnsuitableColumns, merge_rules
 from tidegate.resources.lake import Lake
-from tidegate.resources.spark.procedures import literal
 from tidegate.resources.spark.session import command
 
 #: Expired tombstones are purged each time that the mark passes a multiple of this.

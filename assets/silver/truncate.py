@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tidegate.assets.silver.newest_rows import before_truncate, order_from_json
 from tidegate.assets.silver.pending import PendingMerge
+from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.core.silver.columns import ORDER
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.resources.lake import Lake
-from tidegate.resources.spark.procedures import literal
 from tidegate.resources.spark.session import command
 
 #: Property of a silver table: the order of its newest truncate, as JSON.

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from pyspark.errors import AnalysisException
 
-from tidegate.resources.spark.procedures import Procedures, literal
+from tidegate.platform.core.schema.sql_literal import literal
+from tidegate.resources.spark.procedures import Procedures
 
 #: Property of a view that records what the view was made of.
 _MARK = "tidegate.made_of"

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from pyspark.sql import Row, SparkSession
 
+from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.resources.spark.session import command
 
 
@@ -42,13 +43,3 @@ class Procedures:
     def command(self, sql: str) -> list[Row]:
         """Run a SQL command once, and return its rows."""
         return command(self._session(), sql)
-
-
-def literal(value: str | bool | int) -> str:
-    """A value as a SQL literal."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return f"{value}L"
-    # Spark substitutes ${…} in a SQL text, inside literals too.
-    return "'" + value.replace("\\", "\\\\").replace("'", "\\'").replace("$", "\\u0024") + "'"

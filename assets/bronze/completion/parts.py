@@ -21,6 +21,7 @@ from tidegate.platform.core.completion.verdict import (
     judge_folder,
     judge_manifest,
 )
+from tidegate.platform.core.keys.object_key import folder_of
 from tidegate.resources.aws.s3 import Listed, ObjectForbidden, StoreError
 from tidegate.resources.lake import Table
 
@@ -106,7 +107,7 @@ class _NotYet(Exception):
 
 def _folder(table: Table, name: SignalName, signal: Signal) -> Parts:
     """Return the files below the signal's folder, without those of an inner folder that has a signal of its own."""
-    folder = signal.key[: signal.key.rfind("/") + 1]
+    folder = folder_of(signal.key)
     listed = list(islice(table.source.under(folder), MAX_LISTED + 1))
     if len(listed) > MAX_LISTED:
         return Parts(
@@ -116,7 +117,7 @@ def _folder(table: Table, name: SignalName, signal: Signal) -> Parts:
                 reason=f"its folder has more than {MAX_LISTED:,} objects. Write each dataset into a folder of its own",
             ),
         )
-    inner = {item.key[: item.key.rfind("/") + 1] for item in listed if name.matches(item.key)} - {folder}
+    inner = {folder_of(item.key) for item in listed if name.matches(item.key)} - {folder}
     files = [
         item
         for item in listed

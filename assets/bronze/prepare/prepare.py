@@ -42,8 +42,9 @@ def prepare_as_born(table: Table, work: BatchDraft) -> PreparedBatch:
     Raises:
         RuntimeError: the table was born with an output and `lake.yaml` has none, or the other way round.
     """
-    if work.birth.output:
-        return prepare_repartition(table, work)
-    if table.spec.output:
+    output = table.spec.output
+    if work.birth.output != (output is not None):
         raise RuntimeError(other_way(table.spec, work.birth))
+    if output is not None:
+        return prepare_repartition(table, work, output)
     return prepare_register(table, work) if work.birth.registered else prepare_load(table, work)

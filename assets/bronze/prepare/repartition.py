@@ -14,7 +14,6 @@ from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.platform.core.bronze.batch import OutputObject
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.plan import Candidate
-from tidegate.platform.core.config.drift import other_way
 from tidegate.platform.core.config.output import OutputSpec
 from tidegate.platform.core.keys.folder_template import EVENT_TYPE
 from tidegate.platform.core.keys.output_key import output_key
@@ -26,18 +25,13 @@ from tidegate.resources.spark.output_writer import Packing
 MAX_OBJECTS = 10_000
 
 
-def prepare_repartition(table: Table, work: BatchDraft) -> PreparedBatch:
+def prepare_repartition(table: Table, work: BatchDraft, output: OutputSpec) -> PreparedBatch:
     """Stage the rows of all candidates as objects below the lake root, for the folders of the output.
 
     A row stays the text that it is. A line that is no JSON object is quarantined, as for loaded tables. Raises what
     `prepare_load` raises.
-
-    Raises:
-        RuntimeError: the table was born with an output, and `lake.yaml` has none.
     """
-    if table.spec.output is None:
-        raise RuntimeError(other_way(table.spec, work.birth))
-    return _Repartition(table, work, table.spec.output).run()
+    return _Repartition(table, work, output).run()
 
 
 class _Repartition(Load):

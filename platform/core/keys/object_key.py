@@ -46,6 +46,11 @@ def decode_event_key(raw: str) -> str:
         raise ValueError(f"the object key {raw!r} is not UTF-8 when decoded: {error.reason}") from None
 
 
+def folder_of(key: str) -> str:
+    """Returns the folder of an object, with its `/`. Empty for an object at the top of the bucket."""
+    return key[: key.rfind("/") + 1]
+
+
 def checked_key(key: str) -> str:
     """Returns the decoded key if S3 could have an object of that name.
 

@@ -10,6 +10,7 @@ from typing import Literal
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.schema.column_reference import as_sql, is_expression, path_of
 from tidegate.platform.core.schema.column_types import Field, Simple, Struct, Type, quoted
+from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.core.schema.value_encoding import encoding
 from tidegate.platform.core.silver.columns import KEY, ORDER
 
@@ -173,10 +174,10 @@ def _unavailable(silver: SilverSpec, field: Field, value: str) -> str:
     """Returns the condition that a value is the text for values that did not change, as text or as bytes."""
     if silver.unavailable is None or field.type not in (Simple("string"), Simple("binary")):
         return "false"
-    text = _literal(silver.unavailable)
+    text = literal(silver.unavailable)
     if field.type == Simple("binary"):
         return f"{value} = CAST({text} AS BINARY)"
-    return f"{value} IN ({text}, {_literal(base64.b64encode(silver.unavailable.encode()).decode())})"
+    return f"{value} IN ({text}, {literal(base64.b64encode(silver.unavailable.encode()).decode())})"
 
 
 def _parts(
@@ -226,10 +227,6 @@ def _names(fields: Iterable[Field]) -> str:
 
 def _roots(parts: Iterable[Part]) -> Collection[str]:
     return {part.column[0] for part in parts if part.column}
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def _in_parentheses(text: str) -> str:

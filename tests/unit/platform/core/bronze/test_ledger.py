@@ -16,9 +16,9 @@ from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.ledger import COLUMNS, SETTLED, Cause, LedgerRow, Status, bounded, for_people
 from tidegate.platform.core.bronze.plan import TakenHint, ledger_row
+from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.resources.ledger import Ledger
 from tidegate.resources.spark.delta import Delta
-from tidegate.resources.spark.procedures import literal
 from tidegate.resources.spark.remote import SparkRemote
 from tidegate.resources.spark.results import CommitResult
 

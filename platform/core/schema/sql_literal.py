@@ -1,0 +1,13 @@
+"""Values as literals of Spark SQL."""
+
+from __future__ import annotations
+
+
+def literal(value: str | bool | int) -> str:
+    """Returns a value as a SQL literal."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return f"{value}L"
+    # Spark substitutes ${…} in a SQL text, inside literals too.
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'").replace("$", "\\u0024") + "'"
