@@ -58,3 +58,10 @@ def test_silver_keeps_what_its_rows_do_not_show() -> None:
     assert rules.values["_order"] == "struct(`ref`.`x.y` AS o1, (\nid + 1\n  -- later\n) AS o2)"
     assert rules.recorded == {"tidegate.silver_key": "id; abs(id)", "tidegate.silver_order": "ref.x.y; id + 1 -- later"}
     assert own_columns(spec) == ("_deleted", "_changed_batch", "_changed_at", "_key", "_order")
+
+
+def test_a_text_for_unchanged_values_is_no_variable_of_spark() -> None:
+    """Spark substitutes `${…}` in a SQL text, inside literals too."""
+    spec = SilverSpec(keys=("id",), order=("id",), unavailable="${same}", every=9)
+    rules = merge_rules(spec, (Field("id", BIGINT), Field("note", Simple("string"))), types)
+    assert "IN ('\\u0024{same}', " in rules.kept["note"]

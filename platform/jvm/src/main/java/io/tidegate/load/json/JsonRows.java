@@ -9,11 +9,8 @@ import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.core.exc.StreamConstraintsException;
 import com.fasterxml.jackson.core.json.JsonReadFeature;
 import io.tidegate.load.quarantine.Reason;
-import io.tidegate.load.rows.RowReader;
-import io.tidegate.load.values.Ascii;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.util.Base64;
 import java.util.HashMap;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -31,10 +28,9 @@ import scala.collection.immutable.Map$;
 /**
  * Reads rows of JSON lines: the plainest by {@link FlatJson}, the others by Spark's parser under a {@link JsonWatch}.
  */
-public final class JsonRows extends RowReader {
+public final class JsonRows extends JsonLineReader {
   static final String NO_OBJECT = "not a JSON object; write one a line";
   static final String NOT_ALONE = "more than one JSON object in a line";
-  static final String NO_UTF8 = "not UTF-8; its bytes are here in base64";
   static final String NO_UNICODE = "a text with half of a surrogate pair, which no Unicode text has";
 
   private final StructField[] columns;
@@ -48,8 +44,6 @@ public final class JsonRows extends RowReader {
   private final JsonRescue rescue;
   private final Function1<byte[], UTF8String> literal = UTF8String::fromBytes;
 
-  private byte[] line;
-  private boolean utf8;
   /** What in the line exceeds a limit of the parser, or null. */
   private String excess;
   /** Whether the line is an object that could be read, and does not fit the columns. */
@@ -80,19 +74,10 @@ public final class JsonRows extends RowReader {
   }
 
   @Override
-  protected boolean take(InternalRow row) {
-    UTF8String text = row.getUTF8String(0);
-    line = text.getBytes();
-    if (isBlank(line)) {
-      return false;
-    }
-    utf8 = Ascii.is(line) || text.isValid();
-    if (!utf8) {
-      bad = NO_UTF8;
-    } else if (!plain.read(line, values)) {
+  void takeLine() {
+    if (!plain.read(line, values)) {
       parse();
     }
-    return true;
   }
 
   /** Reads the line with Spark's parser, whatever its spelling. */
@@ -115,15 +100,6 @@ public final class JsonRows extends RowReader {
       throw new UncheckedIOException(e);
     }
     bad = null;
-  }
-
-  @Override
-  public String raw() {
-    return raw(line, utf8);
-  }
-
-  static String raw(byte[] line, boolean utf8) {
-    return utf8 ? new String(line, UTF_8) : Base64.getEncoder().encodeToString(line);
   }
 
   /** Returns the reason of a row with a field that an object has twice. */
@@ -257,15 +233,6 @@ public final class JsonRows extends RowReader {
       }
     }
     return false;
-  }
-
-  static boolean isBlank(byte[] line) {
-    for (byte character : line) {
-      if (character != ' ') {
-        return false;
-      }
-    }
-    return true;
   }
 
   /**

@@ -5,21 +5,18 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadConstraints;
 import io.tidegate.load.request.LoadRequest;
-import io.tidegate.load.rows.RowReader;
-import io.tidegate.load.values.Ascii;
 import io.tidegate.output.FolderLayout;
 import io.tidegate.output.LineObjects;
 import io.tidegate.output.RowFolder;
 import java.io.IOException;
 import java.util.Map;
-import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
  * Reads each JSON line as it is, and the folder of an output that it belongs to. No value is converted: a line only has
  * to be one JSON object.
  */
-public final class OutputRows extends RowReader {
+public final class OutputRows extends JsonLineReader {
   private final JsonFactory factory =
       JsonFactory.builder()
           .streamReadConstraints(StreamReadConstraints.builder().maxNumberLength(Integer.MAX_VALUE).build())
@@ -27,8 +24,6 @@ public final class OutputRows extends RowReader {
           .build();
   private final RowFolder folder;
   private Map<String, String> keyValues = Map.of();
-  private byte[] line;
-  private boolean utf8;
 
   public OutputRows(FolderLayout layout) {
     super(LineObjects.COLUMNS.size(), 0);
@@ -41,25 +36,18 @@ public final class OutputRows extends RowReader {
   }
 
   @Override
-  protected boolean take(InternalRow row) {
-    UTF8String text = row.getUTF8String(0);
-    line = text.getBytes();
-    if (JsonRows.isBlank(line)) {
-      return false;
-    }
-    utf8 = Ascii.is(line) || text.isValid();
-    bad = utf8 ? fault() : JsonRows.NO_UTF8;
+  void takeLine() {
+    bad = fault();
     if (bad != null) {
-      return true;
+      return;
     }
     String name = folder.name(keyValues);
     if (name == null) {
       bad = "values that make the name of its folder longer than a key of S3 may be";
-      return true;
+      return;
     }
     values[0] = UTF8String.fromString(name);
     values[1] = UTF8String.fromBytes(line);
-    return true;
   }
 
   /** Reads the values that name the folder. Returns why the line is not exactly one object, or null. */
@@ -79,10 +67,5 @@ public final class OutputRows extends RowReader {
       String excess = JsonRows.excess(e);
       return excess != null ? excess : ended ? JsonRows.NOT_ALONE : JsonRows.NO_OBJECT;
     }
-  }
-
-  @Override
-  public String raw() {
-    return JsonRows.raw(line, utf8);
   }
 }

@@ -8,8 +8,6 @@ import com.fasterxml.jackson.core.io.JsonStringEncoder;
 import io.tidegate.TidegateException;
 import io.tidegate.TidegateException.Kind;
 import io.tidegate.load.quarantine.Reason;
-import io.tidegate.load.rows.RowReader;
-import io.tidegate.load.values.Ascii;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -19,7 +17,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.apache.spark.SparkRuntimeException;
-import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
@@ -34,7 +31,7 @@ import org.apache.spark.unsafe.types.VariantVal;
  * Reads each JSON line as one VARIANT. Fields that are columns of their own, or of the path, are read by {@link JsonRows}
  * from a line that has nothing but these fields, with their values as they are spelled.
  */
-public final class VariantRows extends RowReader {
+public final class VariantRows extends JsonLineReader {
   /** The column that has the whole object. {@code names.py} has the same name. */
   static final String COLUMN = "data";
 
@@ -49,8 +46,6 @@ public final class VariantRows extends RowReader {
   private final int place;
   private final ByteArrayOutputStream found = new ByteArrayOutputStream();
 
-  private byte[] line;
-  private boolean utf8;
   private boolean mayHaveHalves;
   private JsonParser parser;
   private VariantBuilder builder;
@@ -98,17 +93,7 @@ public final class VariantRows extends RowReader {
   }
 
   @Override
-  protected boolean take(InternalRow row) {
-    UTF8String text = row.getUTF8String(0);
-    line = text.getBytes();
-    if (JsonRows.isBlank(line)) {
-      return false;
-    }
-    utf8 = Ascii.is(line) || text.isValid();
-    if (!utf8) {
-      bad = JsonRows.NO_UTF8;
-      return true;
-    }
+  void takeLine() {
     try {
       values[place] = whole();
       takeColumns();
@@ -118,12 +103,6 @@ public final class VariantRows extends RowReader {
     if (bad != null) {
       Arrays.fill(values, null);
     }
-    return true;
-  }
-
-  @Override
-  public String raw() {
-    return JsonRows.raw(line, utf8);
   }
 
   /** Reads the fields that are columns of their own. */
