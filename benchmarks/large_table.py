@@ -20,8 +20,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.arguments import arguments
-from benchmarks.machine import Machine, resident
+from benchmarks.support.arguments import arguments
+from benchmarks.support.machine import Machine, resident
 from tidegate.assets.bronze.run import run_table
 from tidegate.assets.runs.options import RunOptions
 from tidegate.platform.core.bronze.batch import Add, Batch

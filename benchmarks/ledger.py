@@ -17,8 +17,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from benchmarks.arguments import arguments
-from benchmarks.machine import Machine, Spent, spending
+from benchmarks.support.arguments import arguments
+from benchmarks.support.machine import Machine, Spent, spending
 from tidegate.assets.bronze.run import run_table
 from tidegate.assets.runs.options import RunOptions
 from tidegate.platform.testing import TestLake

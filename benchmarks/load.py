@@ -22,7 +22,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from benchmarks.machine import Machine, Spent, announce, spending
+from benchmarks.support.machine import Machine, Spent, announce, spending
 from tidegate.assets.bronze.run import run_table
 from tidegate.assets.runs.listener import LogListener
 from tidegate.assets.runs.options import RunOptions

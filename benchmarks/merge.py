@@ -18,8 +18,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.arguments import arguments
-from benchmarks.machine import Machine, Spent, spending
+from benchmarks.support.arguments import arguments
+from benchmarks.support.machine import Machine, Spent, spending
 from tidegate.assets.bronze.run import run_table
 from tidegate.assets.runs.options import RunOptions
 from tidegate.assets.silver.merge import merge_table

@@ -18,8 +18,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.arguments import arguments
-from benchmarks.machine import Machine, announce, spending
+from benchmarks.support.arguments import arguments
+from benchmarks.support.machine import Machine, announce, spending
 from tidegate.assets.bronze.run import run_table
 from tidegate.assets.runs.options import RunOptions
 from tidegate.platform.testing import TestLake

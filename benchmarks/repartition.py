@@ -16,8 +16,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from benchmarks.machine import Machine, Spent, announce, spending
 from benchmarks.small_files import put_files
+from benchmarks.support.machine import Machine, Spent, announce, spending
 from tidegate.assets.bronze.run import run_table
 from tidegate.assets.runs.options import RunOptions
 from tidegate.platform.testing import TestLake

@@ -28,7 +28,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from benchmarks.machine import Machine, Spent, announce, spending
+from benchmarks.support.machine import Machine, Spent, announce, spending
 from tests.support.plugins.costs import cpu_seconds
 from tidegate.assets.bronze.run import run_table
 from tidegate.assets.runs.listener import LogListener
@@ -112,7 +112,7 @@ def _streaming(lake: TestLake, kind: str, folder: str) -> Spent:
 def _delta_rs(machine: Machine, lake: TestLake, kind: str, folder: str) -> dict[str, float]:
     table = f"s3://{lake.lake_bucket}/delta-rs/{folder}"
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.delta_rs_load", lake.bucket, folder, kind, table],
+        [sys.executable, "-m", "benchmarks.support.delta_rs_load", lake.bucket, folder, kind, table],
         env={**os.environ, **machine.aws.environ},
         stdout=subprocess.PIPE,
         check=True,

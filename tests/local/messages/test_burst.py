@@ -9,7 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from benchmarks.messages import send_all
+from benchmarks.support.messages import send_all
 from tests.support.lakes.objects import Objects
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.local.aws import REGION, LocalAws
@@ -38,7 +38,7 @@ def _resident() -> int:
 
 def test_26_tables_exported_at_once_are_taken_in_with_flat_memory(local_aws: LocalAws) -> None:
     """Each file becomes one hint of its table. No message stays in flight or goes to the DLQ. The last ticks need no
-    more memory than the first. `benchmarks/intake.py` has a hundred thousand messages on a faster server."""
+    more memory than the first. `benchmarks/events/intake.py` has a hundred thousand messages on a faster server."""
     sqs = Clients.connect(local_aws.endpoint, REGION, key="test", secret="test").sqs
     dead = sqs.create_queue(QueueName="burst-dlq")["QueueUrl"]
     arn = sqs.get_queue_attributes(QueueUrl=dead, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]

@@ -11,7 +11,7 @@ from tidegate.platform.local.process.ports import LOOPBACK, free_port
 from tidegate.platform.local.process.process import spawn
 from tidegate.platform.local.spark.jars import require_java
 
-_JARS = Path(__file__).resolve().parents[1] / "platform" / "jvm" / "elasticmq" / "target" / "lib"
+_JARS = Path(__file__).resolve().parents[2] / "platform" / "jvm" / "elasticmq" / "target" / "lib"
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 Each table has one manifest in the inbox. No requested run is started, but each counts as active, so that the next tick
 sees it.
 
-    python -m benchmarks.tick [--tables N] [--ticks N]
+    python -m benchmarks.events.tick [--tables N] [--ticks N]
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any
 
 import dagster as dg
 
-from benchmarks.arguments import arguments
-from benchmarks.machine import Machine
+from benchmarks.support.arguments import arguments
+from benchmarks.support.machine import Machine
 from tests.support.servers.fault_proxy import FaultProxy
 from tests.support.servers.fault_rules import Rule
 from tests.support.ticks import evaluate

@@ -4,7 +4,7 @@ Messages pass in portions of a thousand through the typing, the outbox (in memor
 this process. Webhooks are sent to a server of their own. Prints JSON: the peak of the resident memory during the first
 and the last tenth, after a tenth as a warm-up.
 
-    python -m benchmarks.forwarding_memory [--messages 100000] [--webhooks 100000]
+    python -m benchmarks.events.forwarding_memory [--messages 100000] [--webhooks 100000]
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from typing import Any
 
 import boto3
 
-from benchmarks import webhook
-from benchmarks.elasticmq import elasticmq
+from benchmarks.events import webhook
+from benchmarks.support.elasticmq import elasticmq
 from tests.support.lakes.objects import Objects
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.local.aws import REGION
@@ -50,7 +50,7 @@ _CONFIG = LakeConfig.model_validate(
 
 def main() -> None:
     """The command."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.forwarding_memory")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.events.forwarding_memory")
     parser.add_argument("--messages", type=int, default=100_000)
     parser.add_argument("--webhooks", type=int, default=100_000)
     options = parser.parse_args()

@@ -4,7 +4,7 @@ The tick receives, writes objects and their manifest, and deletes. The bare loop
 receivers, from the same queue. Both run in turn. The search for duplicates is measured by runs whose messages came
 once: the table of a row queue and a table of JSON files load the same rows into tables of the same size. Prints JSON.
 
-    python -m benchmarks.row_queue [--messages 5000] [--rounds 3]
+    python -m benchmarks.events.row_queue [--messages 5000] [--rounds 3]
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from benchmarks.arguments import arguments
-from benchmarks.machine import Machine, Spent, spending
-from benchmarks.messages import receive_all, send_all
+from benchmarks.support.arguments import arguments
+from benchmarks.support.machine import Machine, Spent, spending
+from benchmarks.support.messages import receive_all, send_all
 from tidegate.assets.bronze.run import run_table
 from tidegate.assets.runs.options import RunOptions
 from tidegate.platform.testing import TestLake

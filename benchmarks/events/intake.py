@@ -3,7 +3,7 @@
 Measures on the local AWS, and on ElasticMQ, an SQS server that answers faster. S3 is that of the local AWS in both
 cases. The events of 26 tables wait before the first tick, as after the export of a database.
 
-    python -m benchmarks.intake [--events N] [--threads N] [--only local|elasticmq]
+    python -m benchmarks.events.intake [--events N] [--threads N] [--only local|elasticmq]
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from benchmarks.elasticmq import elasticmq
-from benchmarks.machine import Machine
-from benchmarks.messages import receive_all, send_all
+from benchmarks.support.elasticmq import elasticmq
+from benchmarks.support.machine import Machine
+from benchmarks.support.messages import receive_all, send_all
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.local.aws import REGION
 from tidegate.resources.aws.s3 import ObjectStore

@@ -2,7 +2,7 @@
 
 Endpoint and keys come from the environment. Prints seconds and CPU seconds as JSON.
 
-    python -m benchmarks.delta_rs_load BUCKET FOLDER KIND TABLE
+    python -m benchmarks.support.delta_rs_load BUCKET FOLDER KIND TABLE
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Both send to ElasticMQ, in calls of ten messages and with eight calls at a time. The outbox is in memory. The types are
 those of keys by 10 and by 4,200 rules. Prints JSON.
 
-    python -m benchmarks.forwarding [--messages 20000] [--rounds 3]
+    python -m benchmarks.events.forwarding [--messages 20000] [--rounds 3]
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from typing import Any
 
 import boto3
 
-from benchmarks.arguments import arguments
-from benchmarks.elasticmq import elasticmq
+from benchmarks.support.arguments import arguments
+from benchmarks.support.elasticmq import elasticmq
 from tests.support.lakes.objects import Objects
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.forwarding.outgoing import Outgoing

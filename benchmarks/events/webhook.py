@@ -4,7 +4,7 @@ Both run in turn, each as one process, on ElasticMQ, with the same clients: conn
 delivery at a time. The bare app verifies nothing, bounds nothing, and sends one message a request in a thread pool.
 Prints JSON.
 
-    python -m benchmarks.webhook [--deliveries 6000] [--connections 32] [--rounds 3]
+    python -m benchmarks.events.webhook [--deliveries 6000] [--connections 32] [--rounds 3]
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any
 
 import boto3
 
-from benchmarks.elasticmq import elasticmq
+from benchmarks.support.elasticmq import elasticmq
 from tests.support.plugins.processes import listens
 from tidegate.platform.local.aws import REGION
 from tidegate.platform.local.process.ports import LOOPBACK, free_port
@@ -41,14 +41,14 @@ tables: [{name: orders, row_queue: {name: orders-rows}}]
 webhooks: [{name: shop, queue: orders-rows, verification: github, secrets: [{env: BENCH_SECRET}], rate: 100000}]
 """
 _CREDENTIALS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": REGION}
-_ROOT = Path(__file__).resolve().parents[1]
+_ROOT = Path(__file__).resolve().parents[2]
 #: Seconds for all deliveries of a round.
 _DEADLINE = 300
 
 
 def main() -> None:
     """The command."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.webhook")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.events.webhook")
     parser.add_argument("--deliveries", type=int, default=6000)
     parser.add_argument("--connections", type=int, default=32)
     parser.add_argument("--rounds", type=int, default=3)
@@ -81,7 +81,7 @@ def _server(name: str, folder: Path) -> Iterator[tuple[Process, int]]:
     port = free_port()
     (folder / "lake.yaml").write_text(_LAKE)
     ours = ["-m", "tidegate.platform.cli.main", "webhook", "--port", str(port), "--lake", str(folder / "lake.yaml")]
-    arguments = ours if name == "webhook" else ["-m", "benchmarks.webhook", "--bare", str(port)]
+    arguments = ours if name == "webhook" else ["-m", "benchmarks.events.webhook", "--bare", str(port)]
     process = spawn(name, [sys.executable, *arguments], log=folder / f"{name}.log", cwd=_ROOT)
     try:
         listens(process, port)
