@@ -1,4 +1,4 @@
-"""Step 3, decide: write the content of batch n, which never changes afterwards."""
+"""Step 3, decide: write batch n from the plan and the prepared files. Its content never changes afterwards."""
 
 from __future__ import annotations
 

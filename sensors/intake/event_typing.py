@@ -20,7 +20,7 @@ Tags = Callable[[S3Event], Mapping[str, str] | str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedMessage:
     """A message with events of source objects that Tidegate itself did not write.
 
     Attributes:
@@ -52,14 +52,14 @@ class EventTyping:
         """The names of the message attributes that rules read."""
         return self._rules.attributes
 
-    def opened(self, parsed: Sequence[Parsed]) -> list[Opened]:
+    def opened(self, parsed: Sequence[Parsed]) -> list[OpenedMessage]:
         """Return the messages with events that may have a type or be forwarded: none if the lake has neither."""
         config = self._lake.config
         if not config.event_types and not config.routes:
             return []
         return opened_messages(parsed, config, with_envelopes=bool(config.routes or self.attributes))
 
-    def of(self, messages: Sequence[Opened]) -> dict[str, str | None]:
+    def of(self, messages: Sequence[OpenedMessage]) -> dict[str, str | None]:
         """Return the type of each event by its id; None for an event without a type.
 
         Raises:
@@ -79,7 +79,9 @@ class EventTyping:
             return None  # A type that only the ledger shows must not keep a file from its table.
 
 
-def opened_messages(parsed: Sequence[Parsed], config: LakeConfig, *, with_envelopes: bool = True) -> list[Opened]:
+def opened_messages(
+    parsed: Sequence[Parsed], config: LakeConfig, *, with_envelopes: bool = True
+) -> list[OpenedMessage]:
     """Return the messages with events of source objects that Tidegate itself did not write. Pure.
 
     Args:
@@ -98,11 +100,11 @@ def opened_messages(parsed: Sequence[Parsed], config: LakeConfig, *, with_envelo
         if events:
             plain = Body(message.body, message.id, message.attributes)
             inner = inner_body(message.body, message.id, message.attributes) if with_envelopes else plain
-            found.append(Opened(inner, events, body.received, message.sent_at))
+            found.append(OpenedMessage(inner, events, body.received, message.sent_at))
     return found
 
 
-def types_of(messages: Sequence[Opened], rules: EventTypes, tags: Tags) -> dict[str, str | None]:
+def types_of(messages: Sequence[OpenedMessage], rules: EventTypes, tags: Tags) -> dict[str, str | None]:
     """Return the type of each event by its id; None for an event without a type.
 
     Args:

@@ -17,7 +17,7 @@ from tidegate.platform.core.routing.event_type import text_attributes
 from tidegate.platform.core.routing.prefixes import table_holding
 from tidegate.resources.forwarding.destination import LAKE_ATTRIBUTE
 from tidegate.resources.lake import Lake
-from tidegate.sensors.intake.event_typing import Opened
+from tidegate.sensors.intake.event_typing import OpenedMessage
 
 
 class Forwards:
@@ -35,7 +35,7 @@ class Forwards:
         """The names of the message attributes that the routes need."""
         return (LAKE_ATTRIBUTE,) if self._lake.config.routes else ()
 
-    def of(self, messages: Sequence[Opened], types: Mapping[str, str | None]) -> dict[str, list[Outgoing]]:
+    def of(self, messages: Sequence[OpenedMessage], types: Mapping[str, str | None]) -> dict[str, list[Outgoing]]:
         """Return the messages of each route, made of messages of an event queue.
 
         A message that this lake forwarded, and that came back, is not forwarded again.
@@ -50,12 +50,12 @@ class Forwards:
         return outgoing_messages(others, types, self._lake.config, time.time_ns() // 1_000_000)
 
 
-def _forwarded_by(message: Opened) -> str | None:
+def _forwarded_by(message: OpenedMessage) -> str | None:
     return text_attributes(message.body.attributes, [LAKE_ATTRIBUTE]).get(LAKE_ATTRIBUTE)
 
 
 def outgoing_messages(
-    messages: Sequence[Opened], types: Mapping[str, str | None], config: LakeConfig, now: int
+    messages: Sequence[OpenedMessage], types: Mapping[str, str | None], config: LakeConfig, now: int
 ) -> dict[str, list[Outgoing]]:
     """Return the messages of each route, in the order in which they were received. Pure.
 
@@ -81,7 +81,7 @@ def outgoing_messages(
 
 def _messages(
     route: RouteSpec,
-    message: Opened,
+    message: OpenedMessage,
     places: Sequence[int],
     types: Mapping[str, str | None],
     config: LakeConfig,

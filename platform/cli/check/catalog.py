@@ -203,8 +203,8 @@ class Check(Enum):
     TABLE_SILVER_COLUMNS = (
         "table.silver-columns",
         "table {}: columns that silver names",
-        "bronze has the columns that `silver` names, and `delete_when` is a condition on its rows",
-        "correct `keys`, `order` or `delete_when` of `silver`",
+        "bronze has the columns that `silver` names, and its conditions hold for rows of bronze",
+        "correct `keys`, `order` or a condition of `silver`",
     )
     TABLE_LAST_RUN = (
         "table.last-run",

@@ -7,11 +7,13 @@ import hashlib
 import hmac
 from collections.abc import Callable
 from dataclasses import replace
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tidegate.platform.core.config.webhook import Verification
 from tidegate.platform.core.webhook.received import TOLERANCE, Received
 from tidegate.platform.core.webhook.refusal import Reason, Refusal
 from tidegate.platform.core.webhook.schemes import scheme_of
@@ -110,6 +112,10 @@ def refused(reason: Reason, check: Callable[[], None]) -> str:
         check()
     assert caught.value.reason is reason
     return caught.value.detail
+
+
+def test_each_scheme_that_can_be_configured_has_an_example() -> None:
+    assert sorted(get_args(Verification)) == SCHEMES
 
 
 @pytest.mark.parametrize("name", SCHEMES)
