@@ -77,8 +77,9 @@ class-archive: $(DIST)/spark-classes.jsa ## Archive the Spark server's classes, 
 
 jars: $(DIST)/.built ## Build our Spark procedures and log store, and fetch their jars
 
-schema: $(BIN)/.dev ## Write docs/lake.schema.json again
+schema: $(BIN)/.dev ## Write docs/lake.schema.json and docs/commands.schema.json again
 	$(BIN)/python -m tidegate.platform.core.config.json_schema > docs/lake.schema.json
+	$(BIN)/python -m tidegate.platform.cli.answers > docs/commands.schema.json
 
 policies: $(BIN)/.dev ## Write the policies in docs/operate/aws.md again
 	$(BIN)/python -m tidegate.platform.cloud.page docs/operate/aws.md

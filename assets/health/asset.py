@@ -94,7 +94,11 @@ def report_health(lake: Lake, instance: dg.DagsterInstance, now: float) -> Healt
         instance: Dagster's instance.
         now: epoch seconds.
     """
-    health = _published(lake, measure(lake, instance, now))
+    return health_report(lake, instance, _published(lake, measure(lake, instance, now)))
+
+
+def health_report(lake: Lake, instance: dg.DagsterInstance, health: Health) -> HealthReport:
+    """Returns a measurement with the last commits, lags and failures, as Dagster has them."""
     commits = {table.key: last_commit(instance, table.key) for table in health.tables[:MAX_SHOWN]}
     silver = [spec.name for spec in lake.config.tables if spec.silver]
     failed = failed_runs(instance, {table.key for table in health.tables}, silver)

@@ -37,7 +37,7 @@ def quarantined_since(instance: dg.DagsterInstance, since: float) -> dict[str, i
     """
     quarantined: Counter[str] = Counter()
     refused: dict[str, int] = {}
-    for record in _failed(instance, dg.AssetCheckKey(BRONZE, QUARANTINE_CHECK)):
+    for record in failed_quarantine_checks(instance):
         if record.create_timestamp < since:
             break
         if record.partition and record.evaluation and SAID_BEFORE not in record.evaluation.metadata:
@@ -47,9 +47,9 @@ def quarantined_since(instance: dg.DagsterInstance, since: float) -> dict[str, i
     return dict(quarantined + Counter(refused))
 
 
-def _failed(instance: dg.DagsterInstance, check: dg.AssetCheckKey) -> Iterator[AssetCheckExecutionRecord]:
-    """Yields the failures of a check, the newest first, page by page."""
-    last = None
+def failed_quarantine_checks(instance: dg.DagsterInstance) -> Iterator[AssetCheckExecutionRecord]:
+    """Yields the failures of bronze's check of the quarantine, the newest first, page by page."""
+    check, last = dg.AssetCheckKey(BRONZE, QUARANTINE_CHECK), None
     for _ in range(_MAX_PAGES):
         page = instance.event_log_storage.get_asset_check_execution_history(
             check, limit=_PAGE, cursor=last, status={AssetCheckExecutionRecordStatus.FAILED}

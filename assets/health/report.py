@@ -9,6 +9,7 @@ from typing import Any
 
 import dagster as dg
 
+from tidegate.assets.presentation.units import NARROW, size_text, span
 from tidegate.assets.runs.failed_runs import FailedRun
 from tidegate.platform.core.first_line import one_line
 from tidegate.platform.core.health.measurement import Health, QueueHealth, RouteHealth, TableHealth
@@ -39,9 +40,7 @@ DATASET_DESCRIPTIONS = {
 MAX_SHOWN = 30
 #: Earlier measurements whose lags the page shows.
 MAX_EARLIER = 11
-#: A no-break space: the UI gives the page a narrow column.
-_NARROW = "\u202f"
-_BEHIND = f"⚠{_NARROW}"
+_BEHIND = f"⚠{NARROW}"
 _BLOCKS = "▁▂▃▄▅▆▇█"
 
 
@@ -92,7 +91,7 @@ class HealthReport:
             verdict += f", {len(health.routes_behind)} of {len(health.routes)} routes behind"
         lines = [
             f"**{_moment(health.at)} UTC: {verdict}{self._failing()}.** {health.files:,} files "
-            f"({_bytes(health.size)}) wait" + (f", the oldest for {_span(health.lag)}." if health.files else "."),
+            f"({size_text(health.size)}) wait" + (f", the oldest for {span(health.lag)}." if health.files else "."),
             *(f"\n**Not known:** {sentence}" for sentence in health.unknown),
             *(f"\n**Fails:** {failure}" for failure in self._failures()),
             "",
@@ -146,9 +145,9 @@ class HealthReport:
         lags = [*(before.get(table.name, 0.0) for before in self.earlier), table.lag]
         cells = [
             f"{_BEHIND if table.behind else ''}`{table.name}`",
-            _NARROW.join([_span(table.lag), "of", _span(table.limit)]) if table.files else "",
+            NARROW.join([span(table.lag), "of", span(table.limit)]) if table.files else "",
             f"{table.files:,}{'' if table.whole else '+'}",
-            _bytes(table.size) if table.files else "",
+            size_text(table.size) if table.files else "",
             self._commit(table),
             f"{self.health.quarantined[table.key]:,}" if table.key in self.health.quarantined else "",
             sparkline(lags, table.limit) if any(lags) else "",
@@ -157,7 +156,7 @@ class HealthReport:
 
     def _commit(self, table: TableHealth) -> str:
         at = self.commits.get(table.key)
-        return _span(self.health.at - at) + _NARROW + "ago" if at else ""
+        return span(self.health.at - at) + NARROW + "ago" if at else ""
 
     def _failing(self) -> str:
         number = len(self.failed)
@@ -317,10 +316,10 @@ def _queue_row(queue: QueueHealth) -> str:
 
 
 def _route_row(route: RouteHealth) -> str:
-    limit = "no route of lake.yaml" if route.limit is None else _span(route.limit)
+    limit = "no route of lake.yaml" if route.limit is None else span(route.limit)
     cells = [
         f"{_BEHIND if route.behind else ''}`{route.name}`",
-        _NARROW.join([_span(route.lag), "of", limit]) if route.messages else "",
+        NARROW.join([span(route.lag), "of", limit]) if route.messages else "",
         f"{route.messages:,}",
         f"{route.undeliverable:,}",
     ]
@@ -330,28 +329,10 @@ def _route_row(route: RouteHealth) -> str:
 def _dataset_row(table: TableHealth) -> str:
     cells = [
         f"{_BEHIND if table.incomplete else ''}`{table.name}`",
-        _NARROW.join([_span(table.undecided_age), "of", _span(table.limit)]),
+        NARROW.join([span(table.undecided_age), "of", span(table.limit)]),
         f"{table.undecided or 0:,}",
     ]
     return f"| {' | '.join(cells)} |"
-
-
-def _bytes(size: int) -> str:
-    value, units = float(size), iter(("B", "kB", "MB", "GB", "TB", "PB"))
-    unit = next(units)
-    while value >= 1000 and unit != "PB":
-        value, unit = value / 1000, next(units)
-    return f"{value:.3g}{_NARROW}{unit}" if value < 1000 else f"{value:,.0f}{_NARROW}{unit}"
-
-
-def _span(seconds: float) -> str:
-    """Returns a duration in short form: `2d 3h`, `2h 5m`, `4m`, `5s`."""
-    left = max(0, int(seconds))
-    if left < 3600:
-        return f"{left // 60}m" if left >= 60 else f"{left}s"
-    (unit, length), (lesser, part) = (("d", 86400), ("h", 3600)) if left >= 86400 else (("h", 3600), ("m", 60))
-    rest = left % length // part
-    return f"{left // length}{unit}" + (f"{_NARROW}{rest}{lesser}" if rest else "")
 
 
 def _moment(at: float) -> str:

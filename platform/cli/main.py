@@ -17,7 +17,7 @@ from tidegate.platform.cli.check.findings import explain_aws
 from tidegate.platform.cli.demos import demos
 from tidegate.platform.cli.environment import environment_settings
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.options import AwsPort, Home, LakeFile, SparkPort, UiPort
+from tidegate.platform.cli.options import AsJson, AwsPort, Home, LakeFile, SparkPort, UiPort
 from tidegate.platform.cli.terminal import command_console
 from tidegate.platform.core.config.load import LakeConfigError
 from tidegate.platform.core.first_line import first_line, visible
@@ -36,7 +36,6 @@ class _DemoFirst(TyperGroup):
 app = typer.Typer(
     cls=_DemoFirst,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     help="S3 event notifications become Delta tables, as Dagster assets.",
 )
@@ -111,13 +110,41 @@ def check(
     address: Annotated[str | None, typer.Argument(help="s3://bucket/key: print which table takes it, and why.")] = None,
     lake: LakeFile = None,
     home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result of each check as one JSON list.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check that the configuration is valid, that everything can be reached, and which permissions are missing."""
     from tidegate.platform.cli.check.check import run_check
 
     if not run_check(command_console(), lake, home, address, as_json=as_json):
         raise typer.Exit(1)
+
+
+@app.command()
+def status(
+    lake: LakeFile = None,
+    home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what waits, what is behind and what fails. Exit code 1 if something needs a person."""
+    from tidegate.platform.cli.health.status import run_status
+
+    if not run_status(command_console(), lake, home, as_json=as_json):
+        raise typer.Exit(1)
+
+
+@app.command()
+def tail(
+    lake: LakeFile = None,
+    home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
+    seconds: Annotated[
+        float | None, typer.Option("--for", min=0, help="Seconds after which to end; default: at Ctrl-C.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Follow the lake: what waits, what is committed, quarantined and merged, and which runs fail."""
+    from tidegate.platform.cli.health.tail import run_tail
+
+    run_tail(command_console(), lake, home, seconds=seconds, as_json=as_json)
 
 
 @app.command()
@@ -171,11 +198,12 @@ def trace(
     address: Annotated[str, typer.Argument(help="s3://bucket/key of one object.")],
     lake: LakeFile = None,
     home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Show where one object is: its event, batch, run and table version, or where it waits and why."""
     from tidegate.platform.cli.commands.object_trace import run_trace
 
-    run_trace(command_console(), address, lake, home)
+    run_trace(command_console(), address, lake, home, as_json=as_json)
 
 
 @app.command()
@@ -197,11 +225,12 @@ def doctor(
     repair: Annotated[
         bool, typer.Option(help="First settle what dead writers left, and delete old staged commits.")
     ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check which log store is active and that every table's log is in order. Exit code 1 if not."""
     from tidegate.platform.cli.doctor.doctor import run_doctor
 
-    if not run_doctor(command_console(), lake, home, repair=repair):
+    if not run_doctor(command_console(), lake, home, repair=repair, as_json=as_json):
         raise typer.Exit(1)
 
 

@@ -14,3 +14,4 @@ UiPort = Annotated[int, typer.Option(help="Port of the Dagster UI, 0 for a free 
 Report = Annotated[Path | None, typer.Option(help="Write the report as JSON.")]
 Keep = Annotated[bool, typer.Option(help="Keep the platform and the UI running until Ctrl-C.")]
 LakeFile = Annotated[Path | None, typer.Option(help="Your lake.yaml; default: TIDEGATE_LAKE, else lake.yaml.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON only, for programs.")]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -15,10 +14,11 @@ from rich.console import Console
 from rich.text import Text
 
 from tidegate.assets.operations.forwarded import Forwarded, forwarded
+from tidegate.platform.cli.answers import print_answer
 from tidegate.platform.cli.check.after_load import check_after_load
 from tidegate.platform.cli.check.buckets import check_bucket
 from tidegate.platform.cli.check.catalog import Check
-from tidegate.platform.cli.check.findings import Failed, Finding, checked, show
+from tidegate.platform.cli.check.findings import Failed, Finding, checked, findings_answer, show
 from tidegate.platform.cli.check.foreign import check_foreign, folders_above
 from tidegate.platform.cli.check.inventory import check_inventory
 from tidegate.platform.cli.check.lake import (
@@ -81,8 +81,7 @@ def run_check(
     hints = using.no_platform_hints if config is None else []
     if as_json:
         found = list(every)
-        # `console.print` would break lines at the width of a terminal.
-        console.out(json.dumps([finding.as_json() for finding in found], indent=2), highlight=False)
+        print_answer(console, findings_answer(found))
         for hint in hints:
             print(hint, file=sys.stderr)
     else:

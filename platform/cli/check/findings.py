@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, NoRegionError
 from rich.console import Console
 from rich.text import Text
 
+from tidegate.platform.cli.answers import FindingAnswer, FindingsAnswer
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.core.first_line import first_line, one_line
 from tidegate.resources.aws.s3 import StoreError
@@ -52,21 +53,23 @@ class Finding:
         return self.check.title.format(self.subject)
 
     @property
-    def outcome(self) -> str:
-        """`ok`, `warning` or `failed`."""
+    def outcome(self) -> Literal["ok", "warning", "failed"]:
+        """Result of the check, in a word."""
         if not self.ok:
             return "failed"
         return "warning" if self.warning else "ok"
 
-    def as_json(self) -> dict[str, str]:
-        """Returns the finding for programs."""
-        return {
-            "id": self.check.id,
-            "subject": self.subject,
-            "title": self.what,
-            "outcome": self.outcome,
-            "detail": self.detail,
-        }
+
+def findings_answer(findings: Iterable[Finding]) -> FindingsAnswer:
+    """Returns findings for programs."""
+    return FindingsAnswer(
+        tuple(
+            FindingAnswer(
+                id=found.check.id, subject=found.subject, title=found.what, outcome=found.outcome, detail=found.detail
+            )
+            for found in findings
+        )
+    )
 
 
 def show(console: Console, finding: Finding, wrong: str = "FAILED ") -> int:

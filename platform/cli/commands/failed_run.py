@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection
 from pathlib import Path
 
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Finding
-from tidegate.platform.core.first_line import first_line
-
-#: Characters of an error's first line that are shown.
-_MAX_ERROR_CHARACTERS = 300
+from tidegate.platform.cli.dagster_storage import dagster_folder, not_asked
 
 
 class DagsterNotAsked(Exception):
@@ -65,8 +61,8 @@ def last_failures(home: Path | None, tables: Collection[str], silver: Collection
     Raises:
         DagsterNotAsked: the storage of Dagster does not answer.
     """
-    folder = home / "dagster" if home else Path(os.environ.get("DAGSTER_HOME") or "nowhere")
-    if not folder.is_dir():
+    folder = dagster_folder(home)
+    if folder is None:
         return None
     # These imports take a second. Commands without a Dagster storage do not pay it.
     from dagster import DagsterInstance
@@ -77,5 +73,4 @@ def last_failures(home: Path | None, tables: Collection[str], silver: Collection
         with DagsterInstance.from_config(str(folder)) as instance:
             return {table: str(failed) for table, failed in failed_runs(instance, tables, silver).items()}
     except Exception as error:  # the storage is the user's choice, and so are its errors
-        reason = first_line(str(error))[:_MAX_ERROR_CHARACTERS]
-        raise DagsterNotAsked(f"Dagster on {folder} could not be asked about its runs: {reason}") from None
+        raise DagsterNotAsked(not_asked(folder, error)) from None

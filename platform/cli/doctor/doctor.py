@@ -6,14 +6,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 
 from pyspark.errors import PySparkException
 from rich.console import Console
 from rich.text import Text
 
+from tidegate.platform.cli.answers import print_answer
 from tidegate.platform.cli.check.catalog import Check
-from tidegate.platform.cli.check.findings import Failed, Finding, checked, show
+from tidegate.platform.cli.check.findings import Failed, Finding, checked, findings_answer, show
 from tidegate.platform.cli.commands.failed_run import check_runs
 from tidegate.platform.cli.doctor.logs import LogDoctor
 from tidegate.platform.cli.environment import client
@@ -34,7 +36,7 @@ LOG_STORE_S3 = "spark.delta.logStore.s3.impl"
 _FAST_LISTING = "delta.enableFastS3AListFrom"
 
 
-def run_doctor(console: Console, lake: Path | None, home: Path | None, *, repair: bool) -> bool:
+def run_doctor(console: Console, lake: Path | None, home: Path | None, *, repair: bool, as_json: bool = False) -> bool:
     """Examine the log of every table of the lake and print the findings.
 
     Args:
@@ -42,6 +44,7 @@ def run_doctor(console: Console, lake: Path | None, home: Path | None, *, repair
         lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else `lake.yaml`.
         home: home of a running local platform; None takes a running default one, else the environment.
         repair: first settle pending commits, close what dead writers left open and delete old staged commits.
+        as_json: print only one JSON list of all findings, at the end.
 
     Returns:
         Whether nothing is wrong.
@@ -50,13 +53,19 @@ def run_doctor(console: Console, lake: Path | None, home: Path | None, *, repair
         CommandError: nothing runs on the home, or no Spark server answers.
     """
     using = client(home, lake)
-    failed = 0
+    found = []
     with using.reaching_spark(), using.settings.opened() as opened:
-        for finding in _examined(opened, using.settings.aws, repair=repair):
-            failed += show(console, finding, "PROBLEM ")
-        for finding in check_runs(using.home, *_tables(opened)):
-            failed += show(console, finding, "PROBLEM ")
-    console.print(Text(f"\n{failed} problems" if failed else "\nnothing is wrong", style="red" if failed else "green"))
+        runs = check_runs(using.home, *_tables(opened))
+        for finding in chain(_examined(opened, using.settings.aws, repair=repair), runs):
+            found.append(finding)
+            if not as_json:
+                show(console, finding, "PROBLEM ")
+    failed = sum(not finding.ok for finding in found)
+    if as_json:
+        print_answer(console, findings_answer(found))
+    else:
+        verdict = f"{failed} problems" if failed else "nothing is wrong"
+        console.print(Text(f"\n{verdict}", style="red" if failed else "green"))
     return not failed
 
 

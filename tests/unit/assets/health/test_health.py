@@ -250,7 +250,7 @@ def test_what_s3_refuses_is_met_by_each_listing_and_counted_once(
         return SimpleNamespace(create_timestamp=9.0, partition="a.t", evaluation=SimpleNamespace(metadata=metadata))
 
     newest_first = [failed(2, 2), failed(3, 2), failed(4, 3)]
-    monkeypatch.setattr(history, "_failed", lambda *_: iter(newest_first))
+    monkeypatch.setattr(history, "failed_quarantine_checks", lambda *_: iter(newest_first))
     assert history.quarantined_since(instance, 0.0) == {"a.t": 2 + 1 + 1}
 
 

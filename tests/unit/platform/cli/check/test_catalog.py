@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.check import run_check
-from tidegate.platform.cli.check.findings import Failed, Finding, Warned, checked, show
+from tidegate.platform.cli.check.findings import Failed, Finding, Warned, checked, findings_answer, show
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.main import app
 
@@ -95,7 +95,7 @@ def test_an_outcome_is_ok_a_warning_or_failed() -> None:
 
     found = [checked(Check.TABLE_AFTER_LOAD, "orders", check) for check in (lambda: "tagged", warned, failed)]
     title = "table orders: after_load is allowed"
-    assert [finding.as_json() for finding in found] == [
+    assert json.loads(findings_answer(found).model_dump_json()) == [
         {"id": "table.after-load", "subject": "orders", "title": title, "outcome": outcome, "detail": detail}
         for outcome, detail in (("ok", "tagged"), ("warning", "read this"), ("failed", "do that"))
     ]

@@ -1,0 +1,233 @@
+"""The answers of commands for programs: what `--json` prints, and the JSON Schema of it.
+
+`python -m tidegate.platform.cli.answers > docs/commands.schema.json` writes the schema again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, RootModel
+from pydantic.json_schema import models_json_schema
+from rich.console import Console
+
+
+class Answer(BaseModel):
+    """A part of an answer. A later version may add fields, and removes none."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class FindingAnswer(Answer):
+    """The result of one check."""
+
+    id: str
+    """The check. It stays the same between versions."""
+    subject: str
+    """What was checked: the name of a queue, a bucket or a table, the lake root, the Spark server, …"""
+    title: str
+    """The check and its subject, in words."""
+    outcome: Literal["ok", "warning", "failed"]
+    """Result of the check."""
+    detail: str
+    """What was found, or what to do. May be empty."""
+
+
+class FindingsAnswer(RootModel[tuple[FindingAnswer, ...]]):
+    """The results of all checks."""
+
+
+class StopAnswer(Answer):
+    """A stop on an object's way."""
+
+    at: datetime | None
+    """Time of the stop, if it is known."""
+    what: str
+    """The place, in a word or two."""
+    detail: str
+    """What is recorded there."""
+
+
+class TraceAnswer(Answer):
+    """The way of an object to its table."""
+
+    address: str
+    """The object, as `s3://bucket/key`."""
+    stops: tuple[StopAnswer, ...]
+    """The stops, in their order."""
+    verdict: str
+    """Whether the table has the object's present bytes, and what to do if it does not."""
+    waits_for: str | None
+    """Key of the table whose next run decides the object. null if the object does not wait."""
+    last_failure: str | None
+    """When and why the last run of that table failed. null if it did not, or if no storage of Dagster is known."""
+
+
+class StatusTable(Answer):
+    """The backlog of a table."""
+
+    table: str
+    """SQL name of a configured table, else the table key."""
+    key: str
+    """Table key."""
+    behind: bool
+    """Whether the oldest event has waited for longer than it may."""
+    files: int
+    """Number of waiting events. A file with two events counts twice."""
+    at_least: bool
+    """Whether more wait than were listed."""
+    bytes: int
+    """Size of their files, as far as the events contain it."""
+    oldest_seconds: float
+    """Age of the oldest waiting event."""
+    limit_seconds: int
+    """The longest time that an event may wait: `window` and `max_lag`."""
+    last_commit: datetime | None
+    """When the last run that had something to do ended. null also for tables beyond the most urgent ones."""
+    quarantined: int
+    """Objects and rows that were quarantined in the last 24 hours."""
+    incomplete_dataset_files: int | None
+    """Files and signals of incomplete datasets. null without `completion`."""
+
+
+class StatusQueue(Answer):
+    """The messages of a queue."""
+
+    queue: str
+    """Name of the queue."""
+    waiting: int
+    """Messages that can be received."""
+    in_flight: int
+    """Messages that were received and not deleted yet."""
+    dead_letters: int | None
+    """Messages in its dead-letter queue. null if there is none, or if it did not answer."""
+    missed: Mapping[str, int]
+    """Events of the day (UTC) that no table takes, by outcome."""
+
+
+class StatusRoute(Answer):
+    """The messages that wait to be forwarded by a route."""
+
+    route: str
+    """Name of the route."""
+    behind: bool
+    """Whether the oldest message has waited for longer than it may."""
+    messages: int
+    """Number of waiting messages, at least."""
+    oldest_seconds: float
+    """Age of the oldest of their events."""
+    limit_seconds: int | None
+    """`max_lag` of the route. null if `lake.yaml` does not have the route any more."""
+    undeliverable: int
+    """Messages that the destination never takes, at least."""
+
+
+class StatusFailure(Answer):
+    """A table whose last run failed."""
+
+    table: str
+    """Table key, or `silver.<name>`."""
+    run: str
+    """Dagster's id of the run."""
+    at: datetime
+    """When it ended."""
+    why: str
+    """First line of the error. Empty if Dagster has none."""
+
+
+class StatusCheck(Answer):
+    """A check of the asset `lake_health`."""
+
+    name: str
+    """Name of the check."""
+    passed: bool
+    """Its result."""
+    severity: Literal["error", "warning"]
+    """Whether its failure makes the exit code 1."""
+    what_to_do: str
+    """Empty if the check passed, or if the numbers say it."""
+
+
+class StatusAnswer(Answer):
+    """The health of a lake."""
+
+    at: datetime
+    """Time of the measurement."""
+    ok: bool
+    """Whether the exit code is 0."""
+    tables: tuple[StatusTable, ...]
+    """Every table, the most urgent first."""
+    queues: tuple[StatusQueue, ...]
+    """The queues that answered."""
+    routes: tuple[StatusRoute, ...]
+    """Every route, the most urgent first."""
+    failed: tuple[StatusFailure, ...]
+    """The tables whose last run failed."""
+    checks: tuple[StatusCheck, ...]
+    """The checks of `lake_health`."""
+    unknown: tuple[str, ...]
+    """A sentence for each measurement that failed."""
+
+
+class NewsAnswer(Answer):
+    """Something that happened in the lake. `tidegate tail` prints one such object on each line."""
+
+    at: datetime
+    """When it happened, or when it was seen."""
+    event: Literal["waiting", "committed", "quarantined", "merged", "failed", "unknown"]
+    """What happened. `unknown`: something did not answer."""
+    table: str
+    """SQL name of a configured table, else the table key; `silver.<name>` of a silver table. May be empty."""
+    numbers: Mapping[str, float | int]
+    """Numbers of the event, such as `files`, `rows`, `bytes`, `batch` and `delta_version`."""
+    key: str | None
+    """Key of the quarantined object."""
+    detail: str
+    """The reason of a quarantine or of a failure. May be empty."""
+
+
+#: What each command prints with `--json`.
+ANSWERS: Mapping[str, type[BaseModel]] = {
+    "check": FindingsAnswer,
+    "doctor": FindingsAnswer,
+    "status": StatusAnswer,
+    "tail": NewsAnswer,
+    "trace": TraceAnswer,
+}
+
+
+def print_answer(console: Console, answer: BaseModel, *, lines: bool = False) -> None:
+    """Print an answer as JSON. Nothing else of a command with `--json` prints on standard output.
+
+    Args:
+        console: takes the output.
+        answer: of a class in `ANSWERS`.
+        lines: whether the command prints one answer on each line.
+    """
+    # `console.print` would break lines at the width of a terminal.
+    console.out(answer.model_dump_json(indent=None if lines else 2), highlight=False)
+
+
+def schema_text() -> str:
+    """The text of `docs/commands.schema.json`."""
+    models: Sequence[tuple[type[BaseModel], Literal["serialization"]]] = [
+        (model, "serialization") for model in dict.fromkeys(ANSWERS.values())
+    ]
+    places, shared = models_json_schema(models)
+    commands: dict[str, Any] = {name: places[model, "serialization"] for name, model in ANSWERS.items()}
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "What the commands of tidegate print with --json",
+        "description": "Each property is the schema of one command's output; of `tail`, of each line.",
+        "type": "object",
+        "properties": commands,
+        **shared,
+    }
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    print(schema_text(), end="")

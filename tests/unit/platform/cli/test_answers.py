@@ -1,0 +1,59 @@
+"""The JSON of commands has a published schema, and every command with `--json` is in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import typer.main
+from rich.console import Console
+from typer.testing import CliRunner
+
+from tidegate.platform.cli.answers import ANSWERS, NewsAnswer, print_answer, schema_text
+from tidegate.platform.cli.main import app
+
+ROOT = Path(__file__).resolve().parents[4]
+
+
+def test_the_published_schema_is_that_of_the_code() -> None:
+    published = (ROOT / "docs" / "commands.schema.json").read_text(encoding="utf-8")
+    assert published == schema_text(), "run: make schema"
+
+
+def test_every_command_with_json_has_a_schema_and_a_row() -> None:
+    # Typer has its own copy of Click's classes, so their names are not checked here.
+    commands: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    with_json = {
+        name for name, command in commands.items() if any("--json" in parameter.opts for parameter in command.params)
+    }
+    assert with_json == ANSWERS.keys()
+    page = (ROOT / "docs" / "reference" / "json.md").read_text(encoding="utf-8")
+    assert [name for name in sorted(with_json) if f"| `{name}` |" not in page] == []
+
+
+def test_a_line_of_json_is_as_long_as_it_is(capsys: Any) -> None:
+    news = NewsAnswer(
+        at="2026-01-31T12:00:00Z",  # type: ignore[arg-type]
+        event="quarantined",
+        table="orders",
+        numbers={},
+        key="k" * 500,
+        detail="",
+    )
+    print_answer(Console(width=80), news, lines=True)
+    line = capsys.readouterr().out
+    assert line.count("\n") == 1
+    assert NewsAnswer.model_validate_json(line, strict=True) == news
+
+
+def test_a_shell_completes_commands_and_options() -> None:
+    def completed(words: str) -> set[str]:
+        place = str(len(words.split(" ")) - 1)
+        environ = {"_TIDEGATE_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": place}
+        return set(CliRunner().invoke(app, [], prog_name="tidegate", env=environ).stdout.split())
+
+    assert completed("tidegate st") == {"status"}
+    assert {"--json", "--home", "--lake"} <= completed("tidegate status --")
+    script = CliRunner().invoke(app, [], prog_name="tidegate", env={"_TIDEGATE_COMPLETE": "source_bash"}).stdout
+    assert "complete" in script
+    assert "_TIDEGATE_COMPLETE=complete_bash" in script
