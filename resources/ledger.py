@@ -235,11 +235,12 @@ class Ledger:
         rows = found.where(wholly | partly).select("key", "last.*", partly.alias("partly")).orderBy("key").collect()
         return [_quarantined(row) for row in rows]
 
-    def history(self, version: int, key: str) -> list[Decision]:
-        """All decisions on a key, as of a ledger version, in order."""
-        if version < 0:
+    def history(self, version: int, *keys: str) -> list[Decision]:
+        """All decisions on some keys, as of a ledger version, in order."""
+        if version < 0 or not keys:
             return []
-        decisions = self._at(version).where((F.col("kind") == "row") & (F.col("key") == key)).orderBy("n", "position")
+        of_keys = (F.col("kind") == "row") & F.col("key").isin(list(keys))
+        decisions = self._at(version).where(of_keys).orderBy("n", "position")
         plain = {"recorded_at": F.unix_micros("recorded_at"), "event_time": F.col("event_time").cast("string")}
         rows = [row.asDict() for row in decisions.withColumns(plain).collect()]
         return [

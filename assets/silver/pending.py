@@ -54,6 +54,17 @@ def pending_merge(lake: Lake, spec: TableSpec) -> PendingMerge | None:
         ValueError: the table has no `silver` in `lake.yaml`.
         BronzeGone: the bronze table does not exist, though its ledger has batches.
     """
+    work = merge_state(lake, spec)
+    return None if work is None or (work.mark is not None and work.mark >= work.n) else work
+
+
+def merge_state(lake: Lake, spec: TableSpec) -> PendingMerge | None:
+    """Returns the tables of a merge, whether anything is left to merge or not. None if bronze has no table yet.
+
+    Raises:
+        ValueError: the table has no `silver` in `lake.yaml`.
+        BronzeGone: the bronze table does not exist, though its ledger has batches.
+    """
     if spec.silver is None:
         raise ValueError(f"table {spec.name} has no `silver` in lake.yaml")
     table = lake.table(spec.table_key.encode())
@@ -76,7 +87,4 @@ def pending_merge(lake: Lake, spec: TableSpec) -> PendingMerge | None:
     if acknowledged := bronze.properties.get(_ACKNOWLEDGED):
         app_id += f":{acknowledged}"  # after a RESTORE it holds other rows under the same id
     silver = lake.delta.table_state(location, app_id)
-    mark = silver.txn
-    if mark is not None and mark >= n:
-        return None
-    return PendingMerge(table, spec.silver, location, bronze, silver, mark, n, version, app_id)
+    return PendingMerge(table, spec.silver, location, bronze, silver, silver.txn, n, version, app_id)

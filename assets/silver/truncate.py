@@ -11,7 +11,7 @@ from tidegate.resources.lake import Lake
 from tidegate.resources.spark.session import command
 
 #: Property of a silver table: the order of its newest truncate, as JSON.
-_TRUNCATED = "tidegate.silver_truncated"
+TRUNCATED = "tidegate.silver_truncated"
 
 
 def truncate_table(lake: Lake, work: PendingMerge, rules: MergeRules, found: str | None) -> tuple[str | None, int]:
@@ -31,7 +31,7 @@ def truncate_table(lake: Lake, work: PendingMerge, rules: MergeRules, found: str
     """
     if rules.truncated is None:
         return None, 0
-    known = work.silver.properties.get(_TRUNCATED)
+    known = work.silver.properties.get(TRUNCATED)
     if found is None or found == known:
         return known, 0
     session = lake.delta.session
@@ -40,7 +40,5 @@ def truncate_table(lake: Lake, work: PendingMerge, rules: MergeRules, found: str
         if session.sql(f"SELECT {before_truncate(rules, order, known)}").collect()[0][0]:
             return known, 0
     (row,) = command(session, f"DELETE FROM delta.`{work.location}` WHERE {before_truncate(rules, ORDER, found)}")
-    command(
-        session, f"ALTER TABLE delta.`{work.location}` SET TBLPROPERTIES ({literal(_TRUNCATED)} = {literal(found)})"
-    )
+    command(session, f"ALTER TABLE delta.`{work.location}` SET TBLPROPERTIES ({literal(TRUNCATED)} = {literal(found)})")
     return found, int(row[0])

@@ -207,6 +207,21 @@ def trace(
 
 
 @app.command()
+def why(
+    table: Annotated[str, typer.Argument(help="A silver table, for example silver.orders.")],
+    key: Annotated[list[str], typer.Argument(help="order_id=42 for each part of the table's key.")],
+    lake: LakeFile = None,
+    home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Show every bronze row of a silver key and what became of it. Exit code 1 if silver differs from bronze."""
+    from tidegate.platform.cli.commands.why import run_why
+
+    if not run_why(command_console(), table, key, lake, home, as_json=as_json):
+        raise typer.Exit(1)
+
+
+@app.command()
 def infer(
     address: Annotated[str, typer.Argument(help="s3://bucket/prefix, or a folder of this machine.")],
     home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,

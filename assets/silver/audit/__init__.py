@@ -1,0 +1,1 @@
+"""Comparisons of silver with bronze: why a row of silver is as it is."""

@@ -1,0 +1,155 @@
+"""SQL of the rows of one key: in bronze as a merge sees them, and in silver."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from tidegate.assets.silver.aligned import aligned
+from tidegate.assets.silver.newest_rows import before_truncate, order_as_json, order_struct
+from tidegate.assets.silver.pending import PendingMerge
+from tidegate.assets.silver.row_queries import expression_types
+from tidegate.assets.silver.table import silver_rules
+from tidegate.assets.silver.truncate import TRUNCATED
+from tidegate.platform.core.schema.column_types import Field, Struct, Type, quoted
+from tidegate.platform.core.schema.sql_literal import literal
+from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.core.silver.columns import DELETED, KEY, ORDER
+from tidegate.platform.core.silver.key_values import WrongKey
+from tidegate.platform.core.silver.rules import MergeRules, rows_of
+from tidegate.resources.lake import Lake
+
+#: The columns of the query that are no columns of silver.
+N, FILE, BLOCK, SKIPPED, TRUNCATES = (f"_tidegate_{name}" for name in ("n", "path", "block", "skipped", "truncates"))
+
+
+@dataclass(frozen=True)
+class KeyRows:
+    """Queries of the rows of a silver table's keys.
+
+    Attributes:
+        work: the tables.
+        rules: what a row of bronze is in silver.
+    """
+
+    work: PendingMerge
+    rules: MergeRules
+
+    @classmethod
+    def of(cls, lake: Lake, work: PendingMerge) -> KeyRows:
+        """Returns the queries for the tables as they are.
+
+        Raises:
+            ValueError: bronze or silver does not fit the rules of `lake.yaml`.
+        """
+        return cls(work, silver_rules(work, partial(expression_types, lake.delta.session, work)))
+
+    @property
+    def is_registered(self) -> bool:
+        """Whether bronze's rows do not have their batch."""
+        return self.work.table.birth is not None and self.work.table.birth.registered
+
+    def bronze(self, view: str) -> str:
+        """Returns a query of bronze's rows as rows of silver, with the columns of where they came from.
+
+        Everything in it is deterministic, so Spark moves a condition on the key down to the scan, which leaves out the
+        files whose statistics exclude the key.
+
+        Args:
+            view: bronze, with `FILE` and `BLOCK`, and the batch as `N`.
+        """
+        rules = self.rules
+        values = [f"{value} AS {quoted(column)}" for column, value in rules.values.items() if column != KEY]
+        skipped, truncates = (f"coalesce({rule or 'false'}, false)" for rule in (rules.skipped, rules.truncated))
+        own = [f"{rules.deleted} AS {DELETED}", f"{skipped} AS {SKIPPED}", f"{truncates} AS {TRUNCATES}"]
+        rows = f"SELECT {', '.join([*values, *own, N, FILE, BLOCK])} FROM {rows_of(rules.row, view)}"
+        return f"SELECT *, {rules.values[KEY]} AS {KEY} FROM ({rows})" if KEY in rules.values else rows
+
+    def view(self, relation: str) -> str:
+        """Returns a query of bronze with the columns that `bronze` needs."""
+        n, file = ("CAST(NULL AS BIGINT)", "_metadata.file_path") if self.is_registered else ("_batch", "_source_path")
+        return f"SELECT *, {n} AS {N}, {file} AS {FILE}, _metadata.file_block_start AS {BLOCK} FROM {relation}"
+
+    def condition(self, values: Sequence[str | None]) -> str:
+        """Returns the condition that a row has a key. It is over the columns of silver."""
+        return " AND ".join(
+            f"{part.path} IS NULL" if value is None else f"{part.path} = {_typed(value, self.key_type(place))}"
+            for place, (part, value) in enumerate(zip(self.rules.keys, values, strict=True))
+        )
+
+    def check(self, lake: Lake, values: Sequence[str | None]) -> None:
+        """Check that the values can be values of the key.
+
+        Raises:
+            WrongKey: one of them is no value of its type.
+        """
+        given = [(place, value) for place, value in enumerate(values) if value is not None]
+        tries = [f"try_cast({literal(value)} AS {self.key_type(place).sql()}) IS NULL" for place, value in given]
+        if not tries:
+            return
+        wrong = lake.delta.session.sql(f"SELECT {', '.join(tries)}").collect()[0]
+        for (place, value), is_wrong in zip(given, wrong, strict=True):
+            if is_wrong:
+                key = self.work.spec.keys[place]
+                raise WrongKey(f"{key} is {self.key_type(place).sql()}, and {value!r} is no such value")
+
+    def key_type(self, place: int) -> Type:
+        """Returns the type of a part of the key."""
+        part = self.rules.keys[place]
+        if part.column:
+            return _type_at(self.rules.columns, part.column)
+        own = _type_at(self.rules.columns, (KEY,))
+        return own.fields[place].type if isinstance(own, Struct) else own
+
+    def compared(self, *, silver: bool) -> str:
+        """Returns SQL of the values that bronze and silver have in common, as JSON.
+
+        Values that a row may leave as they are are not among them, nor structs with a field that bronze lacks.
+
+        Args:
+            silver: over a row of silver; otherwise over a row of `bronze`, whose values get silver's types.
+        """
+        values = []
+        for field in self.rules.columns:
+            have = self.work.silver.schema.named(field.name)
+            if field.name in (KEY, ORDER, *self.rules.kept) or have is None or _lacks(field, have):
+                continue
+            value = quoted(field.name)
+            if not silver:
+                value = f"CAST({aligned(field.type, have.type, value)} AS {have.type.sql()})"
+            values.append(f"{value} AS {quoted(field.name)}")
+        return order_as_json(f"struct({', '.join(values)})")
+
+    def is_truncated(self) -> str:
+        """Returns the condition that a row is older than the table's newest truncate."""
+        found = self.work.silver.properties.get(TRUNCATED)
+        return "false" if found is None else f"coalesce({before_truncate(self.rules, ORDER, found)}, false)"
+
+    @property
+    def newest(self) -> str:
+        """SQL of an ORDER BY that has the newest rows first."""
+        return ", ".join(f"{part.path} DESC NULLS LAST" for part in self.rules.order)
+
+    @property
+    def order(self) -> str:
+        """SQL of the order of a row, as JSON."""
+        return order_as_json(order_struct(part.path for part in self.rules.order))
+
+
+def _typed(value: str, kind: Type) -> str:
+    return f"CAST({literal(value)} AS {kind.sql()})"
+
+
+def _lacks(field: Field, have: Field) -> bool:
+    """Whether a struct of silver has a field that bronze lacks. It keeps its value."""
+    return any(True for _ in TableSchema((field,)).missing((Field(field.name, have.type),)))
+
+
+def _type_at(fields: Sequence[Field], path: Sequence[str]) -> Type:
+    field = next(field for field in fields if field.name == path[0])
+    if len(path) == 1:
+        return field.type
+    if not isinstance(field.type, Struct):
+        raise AssertionError(f"{field.name} has no fields")
+    return _type_at(field.type.fields, path[1:])

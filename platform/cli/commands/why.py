@@ -1,0 +1,102 @@
+"""`tidegate why` shows why a row of silver is as it is: every row of bronze with its key, and what became of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from tidegate.assets.silver.audit.key_history import Event, KeyHistory, key_history
+from tidegate.platform.cli.commands.table_named import table_named
+from tidegate.platform.cli.environment import client
+from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.core.first_line import one_line
+from tidegate.platform.core.silver.key_values import WrongKey
+from tidegate.resources.lake import WITH_TOMBSTONES
+
+#: Rows that are printed. JSON has all that were read.
+_SHOWN = 50
+
+
+def run_why(
+    console: Console, name: str, key: Sequence[str], lake: Path | None, home: Path | None, *, as_json: bool = False
+) -> bool:
+    """Print the history of a key. Returns whether silver has what bronze gives.
+
+    Args:
+        console: takes the output.
+        name: SQL name, key or `s3://` prefix of the table.
+        key: `part=value` for each part of the key.
+        lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else `lake.yaml`.
+        home: home of a running local platform; None takes a running default one, else the environment.
+        as_json: print one JSON object.
+
+    Raises:
+        CommandError: there is no such table or key, or Spark does not answer.
+    """
+    using = client(home, lake)
+    with using.reaching_spark(), using.settings.opened() as opened:
+        table = opened.table(table_named(opened, name.removeprefix("silver.").removesuffix(WITH_TOMBSTONES)))
+        try:
+            found = key_history(opened, table.spec, key)
+        except (WrongKey, ValueError) as error:
+            raise CommandError(str(error)) from None
+    if as_json:
+        print(json.dumps(as_object(found), ensure_ascii=False))
+    else:
+        _show(console, found)
+    return found.is_right
+
+
+def as_object(found: KeyHistory) -> dict[str, Any]:
+    """Returns the history as plain JSON."""
+    return {
+        "table": found.table,
+        "key": found.key,
+        "is_right": found.is_right,
+        "verdict": found.verdict,
+        "silver": found.silver,
+        "rows": [
+            {
+                "batch": event.row.n,
+                "fate": str(event.fate),
+                "why": event.why,
+                "order": json.loads(event.order),
+                "values": json.loads(event.row.values),
+                "deletes": event.row.deletes,
+                "file": event.address,
+                "event": event.event,
+                "recorded_at": event.recorded_at and event.recorded_at.isoformat(),
+            }
+            for event in found.events
+        ],
+        "more": found.more,
+        "sql": list(found.sql),
+    }
+
+
+def _show(console: Console, found: KeyHistory) -> None:
+    for event in found.events[:_SHOWN]:
+        for line in _lines(event):
+            console.print(line)
+    hidden = len(found.events) - _SHOWN
+    if hidden > 0 or found.more:
+        console.print(Text(f"{hidden} older rows and more; the queries below show all", style="dim"))
+    console.print(Text(f"\n{found.key}: {one_line(found.verdict)}", style="bold"))
+    for query in found.sql:
+        console.print(Text(f'\ntidegate sql "{query}"' if '"' not in query else f"\n{query}", style="dim"))
+
+
+def _lines(event: Event) -> list[Text]:
+    at = event.recorded_at.strftime("%Y-%m-%d %H:%M:%SZ") if event.recorded_at else ""
+    order = ", ".join(str(part) for part in json.loads(event.order).values()) or "null"
+    batch = "batch ?" if event.row.n is None else f"batch {event.row.n}"
+    return [
+        Text(f"{batch:11}{at:21}{event.fate:11}") + Text(one_line(event.why)),
+        Text(f"{'':11}order {one_line(order)}: {one_line(event.row.values)}", style="dim"),
+        Text(f"{'':11}{one_line(event.address)}, {one_line(event.event)}", style="dim"),
+    ]

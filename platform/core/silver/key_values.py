@@ -1,0 +1,49 @@
+"""The key of a silver row as a person writes it: `order_id=42`, one argument for each part of the key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class WrongKey(ValueError):
+    """The arguments are no key of the table. The message says what to write."""
+
+
+def key_values(name: str, keys: Sequence[str], given: Sequence[str]) -> tuple[str | None, ...]:
+    """Returns the value of each part of a key, as text. None is NULL.
+
+    `NULL` in any case means that; a value within single quotes is taken as it is.
+
+    Args:
+        name: the silver table, for errors.
+        keys: the parts of the key, as in `lake.yaml`: columns, nested fields or expressions.
+        given: `part=value` each, in any order. The value begins after the first `=` behind the part.
+
+    Raises:
+        WrongKey: an argument names no part of the key, a part is named twice, or one is missing.
+    """
+    wanted = f"the key of {name} is {', '.join(keys)}: write {' '.join(_quoted(f'{key}=…') for key in keys)}"
+    found: dict[str, str | None] = {}
+    for argument in given:
+        # A part may have "=" itself, and one part may begin another.
+        parts = [key for key in keys if argument.lower().startswith(f"{key.lower()}=")]
+        if not parts:
+            raise WrongKey(f"{argument!r} gives no part of a key: {wanted}")
+        key = max(parts, key=len)
+        if key in found:
+            raise WrongKey(f"{key} is given twice: {wanted}")
+        found[key] = _value(argument[len(key) + 1 :])
+    if missing := [key for key in keys if key not in found]:
+        raise WrongKey(f"no value is given for {', '.join(missing)}: {wanted}")
+    return tuple(found[key] for key in keys)
+
+
+def _value(text: str) -> str | None:
+    if len(text) >= 2 and text[0] == text[-1] == "'":
+        return text[1:-1]
+    return None if text.lower() == "null" else text
+
+
+def _quoted(argument: str) -> str:
+    """Returns an argument as a shell takes it."""
+    return argument if argument.replace("_", "").replace("=…", "").replace(".", "").isalnum() else f'"{argument}"'

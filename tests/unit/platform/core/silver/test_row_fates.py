@@ -1,0 +1,82 @@
+"""What became of each row of a key."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tidegate.platform.core.silver.row_fates import Fate, KeyRow, RowFates, SilverRow, row_fates
+
+MARK = 9
+
+
+def row(rank: int, n: int | None, values: str, line: int = 0, **more: bool) -> KeyRow:
+    return KeyRow(rank, n, ("s3://b/f", 0, line), values, **more)
+
+
+def fates(rows: list[KeyRow], silver: SilverRow | None) -> RowFates:
+    return row_fates(rows, silver, MARK)
+
+
+def live(values: str) -> SilverRow:
+    return SilverRow(values, deleted=False)
+
+
+def test_the_newest_row_wins_and_the_others_are_older_or_tie() -> None:
+    rows = [row(2, 5, "old"), row(1, 1, "first"), row(1, 3, "last"), row(1, 3, "before it", line=-1)]
+    assert fates(rows, live("last")) == RowFates((Fate.OLDER, Fate.TIE, Fate.WON, Fate.TIE), 2, is_right=True)
+
+
+def test_rows_that_are_no_changes_never_win() -> None:
+    rows = [
+        row(1, 10, "not merged"),
+        row(2, 3, "skipped", skipped=True),
+        row(3, 4, "truncates", truncates=True),
+        row(4, 5, "before the truncate", is_truncated=True),
+        row(5, 2, "has it"),
+    ]
+    wanted = (Fate.WAITS, Fate.SKIPPED, Fate.TRUNCATES, Fate.TRUNCATED, Fate.WON)
+    assert fates(rows, live("has it")).fates == wanted
+    assert fates(rows[:4], None) == RowFates(wanted[:4], None, is_right=True)
+    assert not fates(rows[:4], live("from somebody")).is_right
+
+
+@pytest.mark.parametrize(
+    ("silver", "fate", "is_right"),
+    [
+        (SilverRow("d", deleted=True), Fate.TOMBSTONE, True),
+        (None, Fate.EXPIRED, True),
+        (live("d"), Fate.TOMBSTONE, False),
+    ],
+)
+def test_a_delete_leaves_a_tombstone_for_some_days(silver: SilverRow | None, fate: Fate, is_right: bool) -> None:
+    found = fates([row(1, 3, "d", deletes=True), row(2, 1, "a")], silver)
+    assert (found.fates, found.is_right) == ((fate, Fate.OLDER), is_right)
+
+
+def test_after_its_tombstone_expired_a_row_that_comes_late_wins() -> None:
+    rows = [row(1, 3, "d", deletes=True), row(2, 4, "a"), row(3, 8, "late")]
+    assert fates(rows, live("late")) == RowFates((Fate.EXPIRED, Fate.EXPIRED, Fate.WON), 2, is_right=True)
+
+
+@pytest.mark.parametrize(
+    ("rows", "silver"),
+    [
+        ([row(1, 3, "new"), row(2, 1, "old")], live("old")),
+        ([row(1, 3, "new"), row(1, 1, "same order")], live("same order")),
+        ([row(1, 3, "new")], live("changed")),
+        ([row(1, 3, "new")], None),
+        ([row(1, 3, "new")], SilverRow("new", deleted=True)),
+        ([], live("from nowhere")),
+    ],
+)
+def test_silver_that_has_another_row_is_wrong(rows: list[KeyRow], silver: Any) -> None:
+    assert not fates(rows, silver).is_right
+
+
+def test_rows_of_one_batch_or_of_an_unknown_one_may_have_changed_places() -> None:
+    """A compaction writes the rows of a file again, and files that were rewritten do not show their batch."""
+    found = fates([row(1, 3, "a", line=2), row(1, 3, "b", line=1)], live("b"))
+    assert found == RowFates((Fate.TIE, Fate.WON), 1, is_right=True)
+    assert fates([row(1, 3, "a"), row(1, None, "b")], live("b")).is_right
