@@ -40,6 +40,8 @@ def build_dead_letters_sensor(config: LakeConfig) -> list[dg.SensorDefinition]:
         taken = take_in(handles, queues=queues, order=order)
         for line in log_lines(taken.unrouted):
             context.log.warning(line)
+        for line in taken.left:
+            context.log.error(line)
         for name, error in taken.failures.items():
             context.log.error(f"dead-letter queue {name} could not be drained: {error}")
         verdicts = evaluate_checks(context.cursor, datetime.now(UTC).strftime("%Y-%m-%d"), names, taken.unrouted)

@@ -102,8 +102,8 @@ def _forwarding(endpoint: str) -> Callable[[range], None]:
 
     def portion(numbers: range) -> None:
         opened = typing.opened(parse_messages([_message(number) for number in numbers]))
-        outgoing = forwards.of(opened, typing.of(opened))
-        store.outbox.put((Lane(route), messages) for route, messages in outgoing.items())
+        made = forwards.of(opened, typing.of(opened).by_event)
+        store.outbox.put((Lane(route), messages) for route, messages in made.outgoing.items())
         while lanes := store.outbox.lanes():
             for result in forwarder.tick(lake, lanes):
                 assert result.error is None, result.error

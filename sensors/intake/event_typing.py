@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.events.s3_event import S3Event
 from tidegate.platform.core.forwarding.bodies import Body, inner_body
 from tidegate.platform.core.routing.eligible import is_forwarded
 from tidegate.platform.core.routing.event_type import EventTypes, TagsNeeded, Typed, text_attributes
-from tidegate.resources.aws.s3 import ObjectGone, StoreError
+from tidegate.resources.aws.s3 import ObjectForbidden, ObjectGone, StoreError
 from tidegate.resources.lake import Lake
 from tidegate.resources.threads import parallel
 from tidegate.sensors.intake.message_routing import Parsed
@@ -24,16 +24,33 @@ class OpenedMessage:
     """A message with events of source objects that Tidegate itself did not write.
 
     Attributes:
+        id: id of the message in its queue.
         body: its body without SNS envelopes.
         events: these events, by their places in the body.
         whole: how many records the body has.
         sent_at: epoch milliseconds at which it was sent; 0 if its queue does not say.
     """
 
+    id: str
     body: Body
     events: Mapping[int, S3Event]
     whole: int
     sent_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Types:
+    """The types of the events of some messages.
+
+    Attributes:
+        by_event: the type of each event by its id; None for an event without a type.
+        refused: the messages with an event whose type is unknown because S3 refuses the tags of its object, by id, each
+            with what S3 says. They must stay in their queue, because an event without its type could reach a wrong
+            destination. Empty if the lake has no routes.
+    """
+
+    by_event: Mapping[str, str | None]
+    refused: Mapping[str, str] = field(default_factory=dict)
 
 
 class EventTyping:
@@ -59,24 +76,29 @@ class EventTyping:
             return []
         return opened_messages(parsed, config, with_envelopes=bool(config.routes or self.attributes))
 
-    def of(self, messages: Sequence[OpenedMessage]) -> dict[str, str | None]:
-        """Return the type of each event by its id; None for an event without a type.
+    def of(self, messages: Sequence[OpenedMessage]) -> Types:
+        """Return the types of the events of messages.
 
         Raises:
-            StoreError: S3 does not give the tags that decide a type, and the lake has routes. The messages come back,
-                because an event without its type could reach a wrong destination.
+            StoreError: S3 does not answer when a type depends on tags, and the lake has routes. The messages come back.
         """
-        return types_of(messages, self._rules, self._tags)
+        refused: dict[str, str] = {}
 
-    def _tags(self, event: S3Event) -> Mapping[str, str] | str | None:
-        try:
-            return self._lake.store.objects.tags(event.bucket, event.key)
-        except ObjectGone:
-            return "the object is gone"
-        except StoreError:
-            if self._lake.config.routes:
-                raise
-            return None  # A type that only the ledger shows must not keep a file from its table.
+        def tags(event: S3Event) -> Mapping[str, str] | str | None:
+            try:
+                return self._lake.store.objects.tags(event.bucket, event.key)
+            except ObjectGone:
+                return "the object is gone"
+            except StoreError as error:
+                if self._lake.config.routes:
+                    if not isinstance(error, ObjectForbidden):
+                        raise
+                    refused[event.event_id] = str(error)
+                return None  # A type that only the ledger shows must not keep a file from its table.
+
+        types = types_of(messages, self._rules, tags)
+        ids = ((message.id, event.event_id) for message in messages if refused for event in message.events.values())
+        return Types(types, {id: refused[event_id] for id, event_id in ids if event_id in refused})
 
 
 def opened_messages(
@@ -100,7 +122,7 @@ def opened_messages(
         if events:
             plain = Body(message.body, message.id, message.attributes)
             inner = inner_body(message.body, message.id, message.attributes) if with_envelopes else plain
-            found.append(OpenedMessage(inner, events, body.received, message.sent_at))
+            found.append(OpenedMessage(message.id, inner, events, body.received, message.sent_at))
     return found
 
 

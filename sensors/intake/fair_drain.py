@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from contextlib import closing
 
+from tidegate.platform.core.first_line import first_line
 from tidegate.resources.aws.sqs import Message, Queue
 from tidegate.resources.lake import Lake
 from tidegate.sensors.intake.drain_budget import DrainBudget, DrainSlots, QueueLimits, TickOver
@@ -14,7 +15,7 @@ from tidegate.sensors.intake.event_typing import EventTyping
 from tidegate.sensors.intake.forwards import Forwards
 from tidegate.sensors.intake.intake_result import IntakeResult
 from tidegate.sensors.intake.known_tables import KnownTables
-from tidegate.sensors.intake.message_routing import parse_messages
+from tidegate.sensors.intake.message_routing import parse_messages, unreadable
 from tidegate.sensors.intake.row_objects import write_row_objects
 from tidegate.sensors.intake.store_and_delete import store_and_delete
 
@@ -115,22 +116,34 @@ class FairDrain:
         )
         with closing(chunks):
             for messages in chunks:
-                intake = self._routed(queue, messages)
-                store_and_delete(self._lake, queue, messages, intake)
+                taken, intake = self._routed(queue, messages)
+                store_and_delete(self._lake, queue, taken, intake)
                 received += len(messages)
                 self._count(intake)
         return received
 
-    def _routed(self, queue: Queue, messages: Sequence[Message]) -> IntakeResult:
+    def _routed(self, queue: Queue, messages: Sequence[Message]) -> tuple[Sequence[Message], IntakeResult]:
+        """Return the messages that can be taken, and what they brought."""
         if table := self._lake.config.table_of_rows(queue.name):
-            return write_row_objects(messages, table, self._lake.store.objects)
+            return messages, write_row_objects(messages, table, self._lake.store.objects)
         parsed = parse_messages(messages)
-        intake = self._known.routed(parsed)
         opened = self._typing.opened(parsed)
         types = self._typing.of(opened)
-        intake.add_types(types)
-        intake.outgoing = self._forwards.of(opened, types)
-        return intake
+        if types.refused:
+            parsed = [one for one in parsed if one.message.id not in types.refused]
+            opened = [one for one in opened if one.id not in types.refused]
+        made = self._forwards.of(opened, types.by_event)
+        if made.stumbled:
+            parsed = [
+                unreadable(one.message, made.stumbled[one.message.id]) if one.message.id in made.stumbled else one
+                for one in parsed
+            ]
+        intake = self._known.routed(parsed)
+        intake.add_types(types.by_event)
+        intake.outgoing = made.outgoing
+        if types.refused:
+            intake.left = [_left(queue.name, list(types.refused.values()))]
+        return [one.message for one in parsed], intake
 
     def _count(self, intake: IntakeResult) -> None:
         # They are stored by now. A body has up to a megabyte, and a tick up to twenty thousand of them.
@@ -139,3 +152,11 @@ class FairDrain:
         with self._lock:
             if not self._over:
                 self._total.add(intake)
+
+
+def _left(queue: str, reasons: Sequence[str]) -> str:
+    many = f"{len(reasons)} messages stay" if len(reasons) > 1 else "a message stays"
+    return (
+        f"{many} in the queue {queue}: the type of an event depends on the tags of its object, and S3 refuses them: "
+        f"{first_line(reasons[0])}; allow `s3:GetObjectTagging` (`tidegate policy dagster`)"
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from tidegate.platform.core.config.forwarding.routes import RouteSpec
 from tidegate.platform.core.config.lake import LakeConfig
@@ -18,6 +19,20 @@ from tidegate.platform.core.routing.prefixes import table_holding
 from tidegate.resources.forwarding.destination import LAKE_ATTRIBUTE
 from tidegate.resources.lake import Lake
 from tidegate.sensors.intake.event_typing import OpenedMessage
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What is forwarded of some messages.
+
+    Attributes:
+        outgoing: the messages of each route, in the order in which they were received.
+        stumbled: the errors of messages whose bodies could not be divided, by id, which none should have. Such a
+            message never keeps the others from their destinations.
+    """
+
+    outgoing: dict[str, list[Outgoing]] = field(default_factory=dict)
+    stumbled: dict[str, Exception] = field(default_factory=dict)
 
 
 class Forwards:
@@ -35,7 +50,7 @@ class Forwards:
         """The names of the message attributes that the routes need."""
         return (LAKE_ATTRIBUTE,) if self._lake.config.routes else ()
 
-    def of(self, messages: Sequence[OpenedMessage], types: Mapping[str, str | None]) -> dict[str, list[Outgoing]]:
+    def of(self, messages: Sequence[OpenedMessage], types: Mapping[str, str | None]) -> Made:
         """Return the messages of each route, made of messages of an event queue.
 
         A message that this lake forwarded, and that came back, is not forwarded again.
@@ -45,7 +60,7 @@ class Forwards:
             types: the type of each event by its id.
         """
         if not self._lake.config.routes:
-            return {}
+            return Made()
         others = [message for message in messages if _forwarded_by(message) != self._lake.id]
         return outgoing_messages(others, types, self._lake.config, time.time_ns() // 1_000_000)
 
@@ -56,8 +71,8 @@ def _forwarded_by(message: OpenedMessage) -> str | None:
 
 def outgoing_messages(
     messages: Sequence[OpenedMessage], types: Mapping[str, str | None], config: LakeConfig, now: int
-) -> dict[str, list[Outgoing]]:
-    """Return the messages of each route, in the order in which they were received. Pure.
+) -> Made:
+    """Return the messages of each route, made of messages of an event queue. Pure.
 
     Args:
         messages: messages with events of source objects.
@@ -65,18 +80,29 @@ def outgoing_messages(
         config: the lake.
         now: epoch milliseconds, for a message whose queue gives no time.
     """
-    outgoing: dict[str, list[Outgoing]] = {}
+    made = Made()
     for message in messages:
-        for route in config.routes:
-            taken = [
-                place
-                for place, event in message.events.items()
-                if route_takes(route, event.bucket, event.key, types[event.event_id], config)
-            ]
-            if taken:
-                made = _messages(route, message, taken, types, config, message.sent_at or now)
-                outgoing.setdefault(route.name, []).extend(made)
-    return outgoing
+        try:
+            own = dict(_by_route(message, types, config, message.sent_at or now))
+        except Exception as error:
+            made.stumbled[message.id] = error
+            continue
+        for name, outgoing in own.items():
+            made.outgoing.setdefault(name, []).extend(outgoing)
+    return made
+
+
+def _by_route(
+    message: OpenedMessage, types: Mapping[str, str | None], config: LakeConfig, sent_at: int
+) -> Iterator[tuple[str, list[Outgoing]]]:
+    for route in config.routes:
+        taken = [
+            place
+            for place, event in message.events.items()
+            if route_takes(route, event.bucket, event.key, types[event.event_id], config)
+        ]
+        if taken:
+            yield route.name, list(_messages(route, message, taken, types, config, sent_at))
 
 
 def _messages(

@@ -23,6 +23,7 @@ class IntakeResult:
         rejects: records that are not S3 events, until they are kept in quarantine.
         outgoing: messages to forward, by route, until they are kept in the outbox.
         received: events, S3's test events included.
+        left: why messages stay in their queue although others of it were taken, as sentences.
         failures: why a queue could not be drained, by queue name.
     """
 
@@ -32,6 +33,7 @@ class IntakeResult:
     rejects: list[Reject] = field(default_factory=list)
     outgoing: dict[str, list[Outgoing]] = field(default_factory=dict)
     received: int = 0
+    left: list[str] = field(default_factory=list)
     failures: dict[str, Exception] = field(default_factory=dict)
 
     def count(self, outcome: str, by: int = 1) -> None:
@@ -65,4 +67,5 @@ class IntakeResult:
         self.unrouted += other.unrouted
         self.rejects += other.rejects
         self.received += other.received
+        self.left += other.left
         self.failures |= other.failures

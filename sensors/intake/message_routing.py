@@ -46,7 +46,12 @@ def _parse(message: Message) -> Parsed:
     try:
         return Parsed(message, parse_body(message.body, message.id))
     except Exception as error:
-        return Parsed(message, ParsedBody(rejects=[_malformed(message, error)]))
+        return unreadable(message, error)
+
+
+def unreadable(message: Message, error: Exception) -> Parsed:
+    """Return what is parsed of a message on which the code stumbles: one reject."""
+    return Parsed(message, ParsedBody(rejects=[_malformed(message, error)]))
 
 
 def _malformed(message: Message, error: Exception) -> Reject:

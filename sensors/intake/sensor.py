@@ -62,6 +62,8 @@ def build_intake_sensor(config: LakeConfig, shared: dg.JobDefinition) -> dg.Sens
         context.log.info(summary)
         for line in log_lines(taken.unrouted):
             context.log.warning(line)
+        for line in taken.left:
+            context.log.error(line)
         for stray in due_tables.strays[:_MAX_STRAYS]:
             context.log.error(stray)
         today = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%d")

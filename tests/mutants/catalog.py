@@ -56,9 +56,9 @@ MUTANTS = (
         "the object of a row queue's messages is written after their delete",
         1,
         _DRAIN,
-        "            return write_row_objects(messages, table, self._lake.store.objects)\n",
+        "            return messages, write_row_objects(messages, table, self._lake.store.objects)\n",
         "            queue.delete(messages)\n"
-        "            return write_row_objects(messages, table, self._lake.store.objects)\n",
+        "            return messages, write_row_objects(messages, table, self._lake.store.objects)\n",
         ("tests/unit/sensors/intake/test_row_objects.py::test_messages_are_deleted_after_their_rows_are_kept",),
     ),
     Mutant(
@@ -756,9 +756,17 @@ MUTANTS = (
         "a route's event whose tags S3 refuses is forwarded without its type",
         1,
         "sensors/intake/event_typing.py",
-        "        except ObjectGone:\n",
-        "        except RuntimeError:\n",
-        (f"{_FORWARD}test_tags_that_s3_refuses_leave_the_message_in_its_queue",),
+        "            except ObjectGone:\n",
+        "            except RuntimeError:\n",
+        (f"{_FORWARD}test_tags_that_s3_refuses_leave_their_message_in_its_queue_and_no_other",),
+    ),
+    Mutant(
+        "a message whose event has tags that S3 refuses is taken without its type",
+        1,
+        "sensors/intake/fair_drain.py",
+        "            parsed = [one for one in parsed if one.message.id not in types.refused]\n",
+        "",
+        (f"{_FORWARD}test_tags_that_s3_refuses_leave_their_message_in_its_queue_and_no_other",),
     ),
     Mutant(
         "a decision without an event has the type of its key although its event had another",

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
+
+#: The members of every envelope of SNS, and those by which the envelope of an event is recognized.
+SNS_MEMBERS, EVENT_MEMBERS = ("Type", "TopicArn", "MessageId", "Timestamp"), ("Type", "TopicArn")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +32,7 @@ def open_body(body: str) -> Opened:
     """
     content = _json_object(body, "the body")
     for _ in range(MAX_TOPICS):
-        if "Type" in content and "TopicArn" in content:
+        if all(name in content for name in EVENT_MEMBERS):
             content = _out_of_sns(content)
     if content.get("Event") == "s3:TestEvent":
         return Opened("test", [content])
@@ -47,7 +50,7 @@ class Publication:
     """What SNS says of a message.
 
     Attributes:
-        message_id: SNS's id, equal in every copy.
+        message_id: SNS's id, equal in every copy. Empty if an envelope that others made has none, and so is the time.
         time: when it was published (ISO 8601).
         attributes: its message attributes by name, each with `Type` and `Value`.
     """
@@ -57,8 +60,12 @@ class Publication:
     attributes: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
-def published(body: str) -> tuple[str, Publication | None]:
+def published(body: str, members: Sequence[str] = SNS_MEMBERS) -> tuple[str, Publication | None]:
     """Return the text that the sender sent, and SNS's data of it if the text is in an SNS envelope.
+
+    Args:
+        body: the body of a message.
+        members: the members by which an envelope is recognized. A row may have some of them as its own.
 
     Raises:
         ValueError: the SNS envelope has no message. The error says what it is and, if possible, what to do.
@@ -69,11 +76,13 @@ def published(body: str) -> tuple[str, Publication | None]:
         content = _json_object(body, "the body")
     except ValueError:
         return body, None
-    if not all(isinstance(content.get(name), str) for name in ("Type", "TopicArn", "MessageId", "Timestamp")):
+    if not all(isinstance(content.get(name), str) for name in members):
         return body, None
     attributes = content.get("MessageAttributes")
     publication = Publication(
-        content["MessageId"], content["Timestamp"], attributes if isinstance(attributes, dict) else {}
+        str(content.get("MessageId", "")),
+        str(content.get("Timestamp", "")),
+        attributes if isinstance(attributes, dict) else {},
     )
     return _message_of_sns(content), publication
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tidegate.platform.core.events.envelopes import MAX_TOPICS, published
+from tidegate.platform.core.events.envelopes import EVENT_MEMBERS, MAX_TOPICS, published
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +37,10 @@ def inner_body(body: str, message_id: str, attributes: Mapping[str, Any]) -> Bod
         ValueError: an envelope has no message.
     """
     for _ in range(MAX_TOPICS):
-        body, publication = published(body)
+        body, publication = published(body, EVENT_MEMBERS)
         if publication is None:
             break
-        message_id = publication.message_id
+        message_id = publication.message_id or message_id
         attributes = {**attributes, **publication.attributes}
     return Body(body, message_id, attributes)
 

@@ -8,15 +8,14 @@ from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.support.servers.cloud import Cloud, notification
 from tidegate.platform.cloud.subscription import subscription
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.forwarding.outgoing import Outgoing
-from tidegate.platform.local.aws import REGION, LocalAws
-from tidegate.resources.aws.clients import Aws
+from tidegate.platform.local.aws import ACCOUNT, REGION, LocalAws
 from tidegate.resources.aws.s3 import ObjectStore
 from tidegate.resources.forwarding.destination import TopicDestination
 from tidegate.resources.forwarding.destinations import Destinations
@@ -25,64 +24,13 @@ from tidegate.resources.spark.remote import SparkRemote
 from tidegate.sensors.forward.forwarder import Forwarder
 from tidegate.sensors.intake.tick import take_in
 
-ACCOUNT = "000000000000"
 EVENTS = 60
-
-
-class Cloud:
-    """Clients of the local AWS.
-
-    Args:
-        endpoint: URL of the local AWS.
-    """
-
-    def __init__(self, endpoint: str) -> None:
-        self.aws = Aws(
-            endpoint_url=endpoint, region_name=REGION, aws_access_key_id="test", aws_secret_access_key="test"
-        )
-        self.sqs, self.sns, self.s3 = (self.aws.client(name) for name in ("sqs", "sns", "s3"))
-
-    def queue(self, name: str, tags: dict[str, str] | None = None, **attributes: str) -> str:
-        """Create a queue. Returns its URL."""
-        return str(self.sqs.create_queue(QueueName=name, Attributes=attributes, tags=tags or {})["QueueUrl"])
-
-    def subscribe(self, topic: str, queue: str, **attributes: str) -> None:
-        """Subscribe a queue to a topic."""
-        arn = f"arn:aws:sqs:{REGION}:{ACCOUNT}:{queue}"
-        self.sns.subscribe(TopicArn=topic, Protocol="sqs", Endpoint=arn, Attributes=attributes)
-
-    def drain(self, url: str) -> list[dict[str, Any]]:
-        """Receive and delete all messages of a queue."""
-        found: list[dict[str, Any]] = []
-        while True:
-            answer = self.sqs.receive_message(
-                QueueUrl=url,
-                MaxNumberOfMessages=10,
-                MessageAttributeNames=["All"],
-                AttributeNames=["All"],
-                WaitTimeSeconds=1,
-            )
-            messages = answer.get("Messages", [])
-            if not messages:
-                return found
-            for message in messages:
-                self.sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
-            found += messages
 
 
 @pytest.fixture(scope="module")
 def cloud(local_aws: LocalAws) -> Cloud:
     """Clients of the local AWS."""
     return Cloud(local_aws.endpoint)
-
-
-def notification(key: str, bucket: str = "landing") -> str:
-    record = {
-        "eventSource": "aws:s3",
-        "eventName": "ObjectCreated:Put",
-        "s3": {"bucket": {"name": bucket}, "object": {"key": key, "size": 1}},
-    }
-    return json.dumps({"Records": [record]}, indent=1)
 
 
 def test_events_reach_topics_and_queues_of_every_kind(cloud: Cloud, tmp_path: Path) -> None:

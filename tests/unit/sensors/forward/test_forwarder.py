@@ -20,11 +20,13 @@ from tidegate.assets.operations.redrive import Choice, RedriveRequest
 from tidegate.assets.operations.redrive_routes import redrive_route, undeliverable_messages
 from tidegate.assets.routes.asset import route_key
 from tidegate.assets.routes.report import route_state
+from tidegate.platform.core.bronze.object_state import S3Unavailable
 from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.forwarding import bodies
 from tidegate.platform.core.forwarding.outgoing import Outgoing
 from tidegate.platform.definitions import build_definitions
 from tidegate.resources.aws.dagster_resource import AwsResource
-from tidegate.resources.aws.s3 import ObjectForbidden, ObjectGone
+from tidegate.resources.aws.s3 import ObjectForbidden, ObjectGone, StoreError
 from tidegate.resources.aws.sqs import Message, Queue
 from tidegate.resources.forwarding.destination import Refusal
 from tidegate.resources.lake_resource import LakeResource
@@ -36,9 +38,10 @@ from tidegate.sensors.forward import spread as spread_module
 from tidegate.sensors.forward.forwarder import Forwarder
 from tidegate.sensors.forward.lane import LaneResult
 from tidegate.sensors.forward.sensor import forward_events
+from tidegate.sensors.intake import forwards as forwards_module
 from tidegate.sensors.intake import store_and_delete as storing
-from tidegate.sensors.intake.event_typing import EventTyping
-from tidegate.sensors.intake.forwards import Forwards
+from tidegate.sensors.intake.event_typing import EventTyping, Types
+from tidegate.sensors.intake.forwards import Forwards, Made
 from tidegate.sensors.intake.intake_result import IntakeResult
 from tidegate.sensors.intake.message_routing import parse_messages, route_events
 from tidegate.sensors.intake.store_and_delete import store_and_delete
@@ -155,6 +158,9 @@ class Tags(Objects):
             raise found
         return found  # type: ignore[no-any-return]
 
+    def head(self, bucket: str, key: str) -> S3Unavailable:
+        return S3Unavailable("it is asked whether a folder becomes a table, and need not say")
+
 
 def make_lake(network: Network | None = None) -> Any:
     return SimpleNamespace(
@@ -168,7 +174,7 @@ def make_lake(network: Network | None = None) -> Any:
 def made(lake: Any, *messages: Message) -> dict[str, list[Outgoing]]:
     typing = EventTyping(lake)
     opened = typing.opened(parse_messages(messages))
-    return Forwards(lake).of(opened, typing.of(opened))
+    return Forwards(lake).of(opened, typing.of(opened).by_event).outgoing
 
 
 def take(lake: Any, *messages: Message) -> None:
@@ -232,11 +238,66 @@ def test_of_hundreds_of_attributes_one_gives_the_type_and_an_odd_one_gives_none(
     assert [one.body for one in found] == [text.body, odd.body]
 
 
-def test_tags_that_s3_refuses_leave_the_message_in_its_queue() -> None:
+def test_tags_that_s3_refuses_leave_their_message_in_its_queue_and_no_other() -> None:
+    lake, network = make_lake(Network()), Network()
+    lake.destinations = network
+    refused = ObjectForbidden("s3://landing/z/1.json: Access Denied")
+    lake.store.objects.tagged = {"z/1.json": refused, "z/3.json": {"kind": "tagged"}}
+    envelope = {"Type": "Notification", "MessageId": "sns", "TopicArn": TOPIC, "Message": body("z/1.json", "z/3.json")}
+    sqs = Sqs(json.dumps(envelope), body("events/orders/1.json"), body("z/1.json"), body("z/3.json"))
+    lake.queues = [Queue(sqs, "https://sqs/1/events")]  # type: ignore[arg-type]
+    found = take_in(lake, seconds=10)
+    assert sorted(sqs.bodies) == ["m0", "m2"]
+    assert (found.received, found.failures) == (2, {})
+    assert {hint.key: hint.event_type for hints in found.hints.values() for hint in hints} == {
+        "events/orders/1.json": "orders",
+        "z/3.json": "tagged",
+    }
+    (left,) = found.left
+    assert left.startswith("2 messages stay in the queue events: ")
+    assert "s3://landing/z/1.json: Access Denied" in left
+    tick(lake)
+    assert sorted(network.ids("all")) == ["m1", "m3"]
+    lake.store.objects.tagged["z/1.json"] = {"kind": "late"}
+    sqs.hidden.clear()
+    again = take_in(lake, seconds=10)
+    assert (again.left, again.failures) == ([], {})
+    assert sqs.bodies == {}
+
+
+def test_messages_come_back_if_s3_does_not_answer_when_a_type_depends_on_tags() -> None:
     lake = make_lake()
-    lake.store.objects.tagged = {"z/1.json": ObjectForbidden("s3:GetObjectTagging")}
-    with pytest.raises(ObjectForbidden):
+    lake.store.objects.tagged = {"z/1.json": StoreError("s3://landing/z/1.json: SlowDown")}
+    with pytest.raises(StoreError, match="SlowDown"):
         made(lake, message("m1", body("z/1.json")))
+
+
+def test_an_envelope_that_lacks_members_of_sns_is_taken_off_all_the_same() -> None:
+    inner = body("events/orders/1.json", "events/clicks/1.json")
+    for text in (json.dumps({"Type": "Notification", "TopicArn": TOPIC, "Message": inner}), inner):
+        found = made(make_lake(), message("m1", text))
+        assert [(one.id, one.event_type) for one in found["all"]] == [("m1#0", "orders"), ("m1#1", "clicks")]
+        assert [len(json.loads(one.body)["Records"]) for one in found["all"]] == [1, 1]
+
+
+def test_a_body_that_cannot_be_divided_is_quarantined_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = bodies.parts_of
+
+    def stumbling(found: Any, *given: Any) -> Any:
+        if found.id == "m1":
+            raise RecursionError("what nobody thought of")
+        return parts(found, *given)
+
+    monkeypatch.setattr(forwards_module, "parts_of", stumbling)
+    lake, sqs = make_lake(), Sqs(*(body(f"events/orders/{number}.json") for number in range(3)))
+    lake.queues = [Queue(sqs, "https://sqs/1/events")]  # type: ignore[arg-type]
+    found = take_in(lake, seconds=10)
+    assert (sqs.bodies, found.counters, found.failures) == ({}, {"malformed": 1}, {})
+    assert [event.reason for event in found.unrouted] == [
+        "reading it failed, please report it: RecursionError: what nobody thought of"
+    ]
+    tick(lake)
+    assert lake.destinations.ids("all") == ["m0", "m2"]
 
 
 def test_hints_and_events_without_a_table_have_the_types_that_routes_use() -> None:
@@ -251,7 +312,7 @@ def test_hints_and_events_without_a_table_have_the_types_that_routes_use() -> No
     )
     typing = EventTyping(lake)
     intake = route_events(parsed, CONFIG, set())
-    intake.add_types(typing.of(typing.opened(parsed)))
+    intake.add_types(typing.of(typing.opened(parsed)).by_event)
     assert {hint.event_id: hint.event_type for hints in intake.hints.values() for hint in hints} == {
         "m1#0": "orders",
         "m1#1": "attribute",
@@ -267,8 +328,8 @@ def test_without_routes_tags_that_s3_refuses_keep_no_file_from_its_table() -> No
     lake.store.objects.tagged = {"z/1.json": ObjectForbidden("s3:GetObjectTagging"), "z/2.json": {"kind": "tagged"}}
     typing = EventTyping(lake)
     opened = typing.opened(parse_messages([message("m1", body("z/1.json", "z/2.json"))]))
-    assert typing.of(opened) == {"m1#0": None, "m1#1": "tagged"}
-    assert Forwards(lake).of(opened, {}) == {}
+    assert typing.of(opened) == Types({"m1#0": None, "m1#1": "tagged"})
+    assert Forwards(lake).of(opened, {}) == Made()
 
 
 def test_a_message_is_deleted_after_the_outbox_has_it() -> None:
