@@ -1,20 +1,24 @@
 """Makes each mistake of the catalog in a copy of the project and runs the tests that must find it.
 
 `python -m tests.mutants [WORD…]` selects the mutants whose name or file has one of the words; by default it takes all.
-First the same tests must pass on the unchanged copy. The exit code is 1 unless every mutant is found.
+First the same tests must pass on the unchanged copy. Then each core has a copy and takes the next mutant. The exit code
+is 1 unless every mutant is found.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from queue import SimpleQueue
 
 from tests.mutants.catalog import MUTANTS, Mutant
 from tests.support.tracked import tracked
@@ -23,8 +27,11 @@ _ROOT = Path(__file__).resolve().parents[2]
 #: Built or installed: linked into the copy.
 _BUILT = ("platform/jvm/target", "platform/jvm/dynamodb-local/target", ".venv-delta-rs")
 _PACKAGES = ("platform", "assets", "sensors", "resources")
-_DEADLINE = 900
-_PASSED, _FAILED = 0, 1
+#: Seconds for the tests of one mutant, and for all tests without a mutant.
+_DEADLINE, _DEADLINE_OF_ALL = 900, 5400
+#: Seconds in which tests that are too late stop what they started.
+_STOPPING = 120
+_PASSED, _FAILED, _LATE = 0, 1, -1
 
 
 def main(words: list[str]) -> int:
@@ -36,28 +43,42 @@ def main(words: list[str]) -> int:
         print(f"error: no mutant has one of the words {', '.join(words)} in its name or file")
         return 2
     with tempfile.TemporaryDirectory(prefix="tidegate-mutants-") as folder:
-        copy = _copy(Path(folder))
+        copies = [_copy(Path(folder) / str(number)) for number in range(os.cpu_count() or 1)]
         tests = list(dict.fromkeys(test for mutant in chosen for test in mutant.tests))
         print(f"{len(tests)} tests without a mutant …", flush=True)
-        code, said = _pytest(copy, tests)
+        code, said = _pytest(copies[0], ["--numprocesses=auto", *tests], _DEADLINE_OF_ALL)
         if code != _PASSED:
             print(f"error: they must pass first\n{said}")
             return 1
-        alive = [mutant.name for mutant in chosen if not _found(copy, mutant)]
+        alive = _alive(copies, chosen)
     print(f"{len(chosen) - len(alive)} of {len(chosen)} mutants found" + "".join(f"\nALIVE: {name}" for name in alive))
     return 1 if alive else 0
+
+
+def _alive(copies: list[Path], mutants: list[Mutant]) -> list[str]:
+    """Return the names of the mutants that no test finds."""
+    free: SimpleQueue[Path] = SimpleQueue()
+    for copy in copies:
+        free.put(copy)
+
+    def found(mutant: Mutant) -> bool:
+        copy = free.get()
+        try:
+            return _found(copy, mutant)
+        finally:
+            free.put(copy)
+
+    with ThreadPoolExecutor(len(copies)) as pool:
+        return [mutant.name for mutant, was in zip(mutants, pool.map(found, mutants), strict=True) if not was]
 
 
 def _found(copy: Path, mutant: Mutant) -> bool:
     began = time.monotonic()
     with _made(copy, mutant):
-        code, said = _pytest(copy, mutant.tests)
+        code, said = _pytest(copy, mutant.tests, _DEADLINE)
     found = code == _FAILED and "\nFAILED " in said
-    print(
-        f"{'found' if found else 'ALIVE'}  {time.monotonic() - began:5.0f} s  {mutant.name} ({mutant.path})", flush=True
-    )
-    if not found:
-        print(said)
+    verdict = f"{'found' if found else 'ALIVE'}  {time.monotonic() - began:5.0f} s  {mutant.name} ({mutant.path})"
+    print(verdict if found else f"{verdict}\n{said}", flush=True)
     return found
 
 
@@ -74,13 +95,23 @@ def _made(copy: Path, mutant: Mutant) -> Iterator[None]:
         file.write_text(text)
 
 
-def _pytest(copy: Path, tests: Iterable[str]) -> tuple[int, str]:
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "--no-header", "-p", "no:cacheprovider", *tests]
+def _pytest(copy: Path, arguments: Iterable[str], deadline: float) -> tuple[int, str]:
+    """Run tests. Returns the exit code of pytest, or `_LATE`, and the end of what it said."""
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "--no-header", "-p", "no:cacheprovider", *arguments]
     environ = {**os.environ, "PYTHONPATH": str(copy / "links"), "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(
-        command, cwd=copy, env=environ, timeout=_DEADLINE, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
-    return done.returncode, done.stdout[-4000:]
+    with subprocess.Popen(
+        command, cwd=copy, env=environ, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ) as tests:
+        try:
+            said, _ = tests.communicate(timeout=deadline)
+        except subprocess.TimeoutExpired:
+            tests.send_signal(signal.SIGINT)
+            try:
+                said, _ = tests.communicate(timeout=_STOPPING)
+            finally:
+                tests.kill()
+            return _LATE, f"{said[-4000:]}\nthe tests did not end within {deadline:.0f} s"
+    return tests.returncode, said[-4000:]
 
 
 def _copy(folder: Path) -> Path:
