@@ -168,7 +168,7 @@ class Lake:
             format = format_of(first_key)
             registered = format is None or mode_of(format) == "register"
         return self.store.births.ensure_birth(
-            table.table_key, table.spec.name, registered=registered, output=table.spec.output is not None
+            table.table_key, table.spec.name, registered=registered, output=table.spec.output_mode
         )
 
     def drift(self, table: Table) -> list[str]:

@@ -145,7 +145,10 @@ def table_report(table: Table, done: Sequence[BatchResult], before: PreviousRepo
     birth, last = table.birth, _last_data_batch(table) if all(result.batch.only_moves for result in done) else None
     waits = _waits(table)
     if birth and birth.output and table.spec.output:
-        return TableReport(done, TableSnapshot(birth.name, table.spec.output.folder, waits=waits), before, last)
+        newest = done[-1].batch if done else table.batches.read(table.ledger.clock().n)
+        columns = newest.columns if newest else None
+        snapshot = TableSnapshot(birth.name, table.spec.output.folder, waits=waits, columns=columns)
+        return TableReport(done, snapshot, before, last)
     datasets = _datasets(table)
     state = table.delta.table_state(birth.location) if birth else None
     if birth is None or state is None or not state.exists or not state.has_columns:

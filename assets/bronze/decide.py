@@ -10,6 +10,7 @@ from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.ledger import LedgerRow
 from tidegate.platform.core.keys.own_paths import copy_path, log_path
 from tidegate.platform.core.schema.column_types import Struct
+from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.lake import Table
 
 #: Ten years in which VACUUM deletes nothing from a registered table: the files belong to the producer.
@@ -39,6 +40,7 @@ def decide(table: Table, draft: BatchDraft, prepared: PreparedBatch, run_id: str
         create=create,
         evolve=evolve,
         objects=tuple(prepared.objects),
+        columns=_columns_of_output(prepared) if draft.birth.output else None,
         sent_until=prepared.sent_until,
         signals=tuple(draft.plan.signals),
         run_id=run_id,
@@ -70,6 +72,13 @@ def _columns(table: Table, draft: BatchDraft, prepared: PreparedBatch) -> tuple[
         properties = table_properties(table, draft.birth.generation, registered=draft.birth.registered)
         return Create(schema, {**properties, **needed}, draft.birth.name), None
     return None, Evolve(Struct(prepared.base.fields), Struct(schema.fields), needed)
+
+
+def _columns_of_output(prepared: PreparedBatch) -> TableSchema | None:
+    """Return the columns of an output's files. None if its objects are lines, or before its first file."""
+    if prepared.objects and prepared.schema.fields:
+        return prepared.schema.for_delta()[0]
+    return prepared.base
 
 
 def table_properties(table: Table, generation: str, *, registered: bool) -> dict[str, str]:

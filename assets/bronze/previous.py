@@ -10,6 +10,7 @@ import dagster as dg
 
 from tidegate.assets.bronze.run import BatchResult
 from tidegate.platform.core.completion.waiting_datasets import WaitingDatasets
+from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.spark.results import TableState
 
 
@@ -51,6 +52,7 @@ class TableSnapshot:
         state: state of the Delta table. None while nothing can be read from it.
         rows: number of rows. None while nothing can be read from the table.
         waits: files that wait for after-load. None if lake.yaml has no `after_load` for the table.
+        columns: columns of an output's files. None for a table, and for objects of lines.
         datasets: what waits for completion signals. None if lake.yaml has no `completion` for the table.
     """
 
@@ -60,6 +62,7 @@ class TableSnapshot:
     rows: int | None = None
     waits: PendingCleanup | None = None
     datasets: WaitingDatasets | None = None
+    columns: TableSchema | None = None
 
 
 def row_count(before: PreviousReport, done: Sequence[BatchResult], version: int, count: Callable[[], int]) -> int:

@@ -136,6 +136,8 @@ class TableReport:
             found["objects"] = objects
         if self.now.uri and not state:
             found["dagster/uri"] = self.now.uri
+        if self.now.columns:
+            found["dagster/column_schema"] = column_schema(self.now.columns)
         if state:
             found |= {
                 "dagster/uri": self.now.uri,
@@ -245,8 +247,8 @@ class TableReport:
         return [batch for batch in self.landed if not batch.only_moves] or ([self.last] if self.last else [])
 
     def _schema_changes(self) -> list[str]:
-        state = self.now.state
-        return column_changes(self.before.columns, column_schema(state.schema) if state else None)
+        columns = self.now.state.schema if self.now.state else self.now.columns
+        return column_changes(self.before.columns, column_schema(columns) if columns else None)
 
 
 def page_key(spec: TableSpec) -> dg.AssetKey:

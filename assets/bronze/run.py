@@ -125,6 +125,7 @@ def _next_batch(table: Table, options: RunOptions, listener: RunListener, *, fir
         f"batch {draft.n}: {len(draft.plan.candidates)} objects to add, {len(draft.plan.drop)} to remove, "
         f"{len(draft.plan.rows)} decided already, {len(draft.plan.deferred)} hints deferred"
     )
+    _warn_of_changed_inputs(draft, log)
     prepared = prepare(table, draft)
     seam("prepare")
     batch = decide(table, draft, prepared, options.run_id)
@@ -164,9 +165,22 @@ def _list(table: Table, clock: Clock, options: RunOptions, listener: RunListener
     return True
 
 
+def _warn_of_changed_inputs(draft: BatchDraft, log: Callable[[str], None]) -> None:
+    """Warn of inputs of an output that were overwritten or removed: rows that were written of them stay."""
+    if draft.birth.output is None:
+        return
+    states, plan = draft.states, draft.plan
+    overwritten = [item.key for item in plan.candidates if item.key in states and states[item.key].in_table]
+    removed = [row.key for row in plan.rows if row.status == Status.REMOVED and row.etag]
+    for keys, what in ((overwritten, "overwritten, and the new bytes are written as well"), (removed, "removed")):
+        if keys:
+            some = f"{len(keys)} objects, such as {keys[0]}, were {what}"
+            log(f"WARNING: {some}. Rows of their earlier bytes stay in the output")
+
+
 def _doubt(table: Table, draft: BatchDraft, prepared: PreparedBatch, batch: Batch, log: Callable[[str], None]) -> None:
     """Warn about columns that a first load may have read differently from what the producer intended."""
-    if prepared.base or draft.birth.registered or draft.birth.output:
+    if prepared.base or draft.birth.registered or not prepared.schema.fields:
         return
     entered = {row.key for row in batch.rows if row.status == Status.COMMITTED}
     candidates = [candidate for candidate in draft.plan.candidates if candidate.key in entered]

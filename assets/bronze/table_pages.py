@@ -55,7 +55,7 @@ def _page(spec: TableSpec) -> dg.AssetSpec:
         deps=[dg.AssetDep(BRONZE, partition_mapping=partition)],
         group_name="bronze",
         owners=list(spec.owners),
-        kinds={"json" if spec.output else "deltalake", "bronze"},
+        kinds={{None: "deltalake", "repartition": "json"}.get(spec.output_mode, "parquet"), "bronze"},
         tags={"tidegate/layer": "bronze"},
         description=f"{spec.description or spec.name}: the {_what(spec)} of {spec.prefix}. The sensor "
         f"intake fills it, by runs of the partition {spec.table_key.encode()} of the asset bronze. These runs "

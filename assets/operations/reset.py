@@ -13,7 +13,7 @@ from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.completion.signal_name import SignalName
 from tidegate.platform.core.config.after_load import moves_to, takes_away
 from tidegate.platform.core.failpoints import seam
-from tidegate.platform.core.keys.file_format import Mode, format_of, mode_of
+from tidegate.platform.core.keys.file_format import Mode, OutputMode, format_of, mode_of
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.resources.aws.s3 import Listed
 from tidegate.resources.lake import Lake, Table
@@ -39,7 +39,7 @@ class ResetPlan:
         birth: its birth record before the reset.
         n: last batch of its ledger before the reset.
         registered: whether the new table is registered, by `lake.yaml` or else by its first file.
-        output: whether the new table is an output.
+        output: the mode of the new table if it is an output.
         location: `s3a://` URI of the new table.
         objects: number of objects under the prefix, which the next run decides again.
         committed: number of objects that are committed in the ledger.
@@ -54,7 +54,7 @@ class ResetPlan:
     birth: Birth
     n: int
     registered: bool
-    output: bool
+    output: OutputMode | None
     location: str
     objects: int
     committed: int
@@ -97,8 +97,8 @@ def plan_reset(lake: Lake, table_key: str) -> ResetPlan:
     committed = table.ledger.committed(clock.version)
     present, lost = _lost(table, committed)
     registered = _registers(table, table.birth, present)
-    output = table.spec.output is not None
-    location = _prefix(table) if registered else _own(table, output=output)
+    output = table.spec.output_mode
+    location = _prefix(table) if registered else _own(table, output=output is not None)
     state = lake.delta.table_state(location)
     if state.exists and state.properties.get("tidegate.lake") != lake.id:
         raise ResetRefused(
@@ -219,7 +219,7 @@ def _begin(lake: Lake, plan: ResetPlan, by: str, log: Callable[[str], None]) -> 
     if plan.birth.output:
         # A run that sleeps in its copies finds nothing to copy any more.
         lake.store.remove_folder(f"{plan.birth.location}/{plan.birth.generation}")
-        log(f"objects of {plan.birth.name} that end in -{plan.birth.generation}.json.* are of the old generation")
+        log(f"objects of {plan.birth.name} that have -{plan.birth.generation}. in their name are of the old generation")
     for location in {_prefix(table), _own(table), plan.birth.location} - {plan.location}:
         if lake.delta.table_state(location).properties.get("tidegate.lake") == lake.id:
             properties = table_properties(table, _LEFT, registered=location == _prefix(table))

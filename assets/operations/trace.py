@@ -74,7 +74,7 @@ class _Way:
 
     @property
     def is_output(self) -> bool:
-        return self.table.birth is not None and self.table.birth.output
+        return self.table.birth is not None and self.table.birth.output is not None
 
     @property
     def last(self) -> Decision | None:

@@ -215,7 +215,7 @@ class _Needs:
             "WriteOutputs",
             ("s3:PutObject", "s3:PutObjectTagging", "s3:GetObject"),
             tuple(map(folder_arn, self.config.output_roots)),
-            "`mode: repartition`: copies of staged objects, and whether a copy is there already",
+            "`output` of tables: copies of staged objects, and whether a copy is there already",
         )
 
     def _of_the_lake(self) -> Statement:

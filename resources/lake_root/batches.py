@@ -84,15 +84,15 @@ class Batches:
     def birth(self) -> TableSchema | None:
         """The columns that the table began with.
 
-        None while no file has fitted, or if none of the first hundred batches created the table. A batch that landed
-        void does not count.
+        None while no file has fitted, or if none of the first hundred batches created the table or wrote the first
+        Parquet file of an output. A batch that landed void does not count.
 
         Raises:
             GenerationRetired: a reset ended the generation before it had a table.
         """
         batches = itertools.takewhile(lambda batch: batch is not None, map(self.read, range(1, _BORN_WITHIN + 1)))
-        born = ((batch.n, batch.create.schema) for batch in batches if batch and batch.create)
-        return next((schema for n, schema in born if not self._is_void(n)), None)
+        firsts = ((batch.n, batch.create.schema if batch.create else batch.columns) for batch in batches if batch)
+        return next((schema for n, schema in firsts if schema and not self._is_void(n)), None)
 
     def _is_void(self, n: int) -> bool:
         return self._root.objects.get(self._root.bucket, self._key(n, "void")) is not None

@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Iterator
 
 from tidegate.platform.core.bronze.birth import Birth
+from tidegate.platform.core.keys.file_format import OutputMode
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.aws.s3 import Listed, StoreError
@@ -36,7 +37,7 @@ class Births:
                 f"{self._root.address(self._key(table))} is not a birth record ({error}): restore its first version"
             ) from error
 
-    def ensure_birth(self, table: str, name: str, *, registered: bool, output: bool = False) -> Birth:
+    def ensure_birth(self, table: str, name: str, *, registered: bool, output: OutputMode | None = None) -> Birth:
         """Write the table's birth record unless another run already has. Returns the record that exists afterwards."""
         key = TableKey.decode(table)
         own = self._root.uri("outputs" if output else "bronze", table)
@@ -80,11 +81,15 @@ class Births:
 def _to_json(birth: Birth) -> str:
     # Omitted when unset: records of tables are as older versions read them.
     stored = {name: value for name, value in vars(birth).items() if name != "output" or value}
+    if birth.output == "repartition":
+        stored["output"] = True  # The only mode of the versions that wrote no name.
     return json.dumps({_ON_DISK.get(name, name): value for name, value in stored.items()})
 
 
 def _from_json(body: str | bytes) -> Birth:
     values = json.loads(body)
+    if "output" in values:
+        values["output"] = "repartition" if values["output"] is True else values["output"] or None
     return Birth(**{name: values.pop(stored) for name, stored in _ON_DISK.items() if stored in values}, **values)
 
 

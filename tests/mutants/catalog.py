@@ -789,6 +789,14 @@ MUTANTS = (
         (f"{_OUTPUT}test_a_run_that_dies_at_a_seam_leaves_no_row_twice_and_loses_none",),
     ),
     Mutant(
+        "a batch of converted files forgets the columns of the batches before",
+        2,
+        "assets/bronze/prepare/table_columns.py",
+        "last = table.batches.read(work.n - 1) if work.n > 1 else None",
+        "last = None",
+        ("tests/spark/files/test_convert.py::test_rows_become_parquet_with_the_columns_of_a_table",),
+    ),
+    Mutant(
         "objects of two batches of an output have one name",
         2,
         "platform/core/keys/output_key.py",

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from tidegate.assets.bronze.completion.whole import complete, failures, withdraw
+from tidegate.assets.bronze.prepare.convert import prepare_convert
 from tidegate.assets.bronze.prepare.load.load import prepare_load
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.assets.bronze.prepare.register import prepare_register
 from tidegate.assets.bronze.prepare.repartition import prepare_repartition
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.config.drift import other_way
+from tidegate.platform.core.config.output import OutputSpec
+from tidegate.platform.core.keys.file_format import OutputMode
 from tidegate.resources.lake import Table
+
+_OF_OUTPUTS: Mapping[OutputMode, Callable[[Table, BatchDraft, OutputSpec], PreparedBatch]] = {
+    "repartition": prepare_repartition,
+    "convert": prepare_convert,
+}
 
 
 def prepare(table: Table, work: BatchDraft) -> PreparedBatch:
@@ -43,8 +53,8 @@ def prepare_as_born(table: Table, work: BatchDraft) -> PreparedBatch:
         RuntimeError: the table was born with an output and `lake.yaml` has none, or the other way round.
     """
     output = table.spec.output
-    if work.birth.output != (output is not None):
+    if work.birth.output != table.spec.output_mode:
         raise RuntimeError(other_way(table.spec, work.birth))
-    if output is not None:
-        return prepare_repartition(table, work, output)
+    if output is not None and work.birth.output is not None:
+        return _OF_OUTPUTS[work.birth.output](table, work, output)
     return prepare_register(table, work) if work.birth.registered else prepare_load(table, work)

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ulid import ULID
-
 from tidegate.assets.bronze.prepare.formats.format import SourceFile
-from tidegate.assets.bronze.prepare.load.load import Load
-from tidegate.assets.bronze.prepare.load.replaced_rows import Replacing
 from tidegate.assets.bronze.prepare.load.row_counts import RowCounts, require_all
+from tidegate.assets.bronze.prepare.output_load import OutputLoad
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.platform.core.bronze.batch import OutputObject
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
-from tidegate.platform.core.bronze.plan import Candidate
 from tidegate.platform.core.config.output import OutputSpec
 from tidegate.platform.core.keys.folder_template import EVENT_TYPE
-from tidegate.platform.core.keys.output_key import output_key
-from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.resources.lake import Table
 from tidegate.resources.spark.output_writer import Packing
 
@@ -34,25 +28,8 @@ def prepare_repartition(table: Table, work: BatchDraft, output: OutputSpec) -> P
     return _Repartition(table, work, output).run()
 
 
-class _Repartition(Load):
+class _Repartition(OutputLoad):
     """One preparation. It has no columns: the rows of all files fit."""
-
-    def __init__(self, table: Table, work: BatchDraft, output: OutputSpec) -> None:
-        super().__init__(table, work)
-        self.output = output
-
-    def _to_read(self, candidates: Sequence[Candidate], replacing: Replacing) -> list[Candidate]:
-        readable = []
-        for candidate in candidates:
-            if candidate.replaces is None:
-                readable.append(candidate)
-            else:
-                self.prepared.quarantine(
-                    candidate,
-                    "its good rows are in the output, where nothing can replace them, and would be there twice; write "
-                    "its bad rows, which the ledger's bad_rows_folder has, as a new file",
-                )
-        return super()._to_read(readable, replacing)
 
     def _begin(self, files: Sequence[SourceFile]) -> None:
         return
@@ -87,28 +64,17 @@ class _Repartition(Load):
             self._end(file.candidate, counted[file.candidate.key], apart)
         return []
 
-    def _wait(self, files: Sequence[SourceFile]) -> None:
-        for file in files:
-            self.prepared.defer(file.candidate)
-
     def _written(self, files: Sequence[SourceFile], apart: str) -> tuple[list[OutputObject], dict[str, RowCounts]]:
         """Write the good rows and quarantine the others, in one pass. Returns the objects, and the counts by key."""
         self.prepared.folders.append(apart)
-        work, output = self.work, self.output
-        staging = f"{work.birth.location}/{work.birth.generation}/{work.n}-{ULID()}"
-        packing = Packing(output.compression, output.object_bytes, MAX_OBJECTS)
+        packing = Packing(self.output.compression, self.output.object_bytes, MAX_OBJECTS)
+        staging = self._begin_staging()
         staged, by_address = self.table.delta.outputs.write(self._reading(files), staging, apart, packing)
         counted = self._counts(files, by_address, apart)
         require_all(self.table.table_key, sum(one.rows for one in staged), counted)
         first = len(self.prepared.objects)
         objects = [
-            OutputObject(
-                S3Address.parse_s3a(one.path).key,
-                output.template.bucket,
-                output_key(one.folder, work.birth, work.n, first + index, one.path),
-                one.size,
-                one.rows,
-            )
+            self._object(one, one.path.rpartition("/")[2].partition(".")[2], first + index)
             for index, one in enumerate(staged)
         ]
         return objects, counted

@@ -21,8 +21,13 @@ from tidegate.resources.lake import Table
 def present_schema(table: Table, work: BatchDraft) -> TableSchema | None:
     """Return the table's columns, or None if this batch gives the table its first columns.
 
+    An output has the columns that its last batch names.
+
     If a table exists at the location although no batch made it, it is not read: the commit refuses it.
     """
+    if work.birth.output:
+        last = table.batches.read(work.n - 1) if work.n > 1 else None
+        return last.columns if last else None
     if work.after_version < 0:
         return None
     schema = table.delta.table_state(work.birth.location).schema

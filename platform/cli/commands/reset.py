@@ -55,7 +55,12 @@ def run_reset(
 def plan_lines(lake: Lake, plan: ResetPlan) -> list[str]:
     """Returns what happens to the table, its rows, its ledger and its silver table, one line each."""
     birth, table_key = plan.birth, plan.table.table_key
-    ways = {"register": "registered where its files are", "load": "loaded", "repartition": "an output"}
+    ways = {
+        "register": "registered where its files are",
+        "load": "loaded",
+        "repartition": "an output",
+        "convert": "an output of Parquet",
+    }
     mode = ways[plan.mode]
     if plan.mode != birth.mode:
         mode += f" (until now: {ways[birth.mode]})"
@@ -64,10 +69,11 @@ def plan_lines(lake: Lake, plan: ResetPlan) -> list[str]:
     )
     rows += "read until a VACUUM"
     if birth.output:
-        rows = f"the objects of the old generation stay in the output; their names end in -{birth.generation}.json.*"
+        rows = f"the objects of the old generation stay in the output; their names have -{birth.generation}."
     columns = f"come from the first files and lake.yaml again; the table stays at {plan.location}"
     if output := plan.table.spec.output:
-        columns = f"there are none; each row is written to {output.folder}"
+        known = columns.partition(";")[0] if plan.mode == "convert" else "there are none"
+        columns = f"{known}; each row is written to {output.folder}"
         if birth.output:
             columns += " AGAIN: delete the objects of the old generation before, or give `output` another folder"
     lines = [

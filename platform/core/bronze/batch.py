@@ -92,12 +92,7 @@ class Create:
 
     def to_dict(self) -> dict[str, Any]:
         """The creation in the batch object."""
-        return {
-            "schema": self.schema.to_spark(),
-            "partition_columns": list(self.schema.partitions),
-            "properties": self.properties,
-            "name": self.name,
-        }
+        return {**_columns(self.schema), "properties": self.properties, "name": self.name}
 
     @classmethod
     def from_dict(cls, body: dict[str, Any]) -> Create:
@@ -156,6 +151,8 @@ class Batch:
         deferred: hints that this batch does not decide. They return to the inbox.
         manifests: ids of the manifests whose hints the batch takes. A batch takes whole manifests.
         objects: only for outputs: the objects that the commit copies to their place. Their table has no adds.
+        columns: only for outputs of `mode: convert`: the columns of its files from this batch on. None while no file
+            was written.
         sent_until: only for row-queue tables: when the newest row that this or an earlier batch may contain was sent,
             in epoch milliseconds.
         signals: completion signals that the batch decided.
@@ -175,6 +172,7 @@ class Batch:
     create: Create | None = None
     evolve: Evolve | None = None
     objects: tuple[OutputObject, ...] = ()
+    columns: TableSchema | None = None
     sent_until: int | None = None
     signals: tuple[SignalDecision, ...] = ()
     run_id: str = ""
@@ -241,6 +239,7 @@ class Batch:
             body.pop("app_id")
             create, evolve = body.pop("create"), body.pop("evolve", None)
             signals = tuple(SignalDecision(**signal) for signal in body.pop("signals", ()))
+            columns = body.pop("columns", None)
             batch = cls(
                 create=create and Create.from_dict(create),
                 evolve=evolve and Evolve.from_dict(evolve),
@@ -251,6 +250,7 @@ class Batch:
                 deferred=tuple(map(hint_from_dict, body.pop("deferred"))),
                 signals=signals,
                 objects=tuple(OutputObject(**item) for item in body.pop("objects", ())),
+                columns=columns and TableSchema.from_spark(columns["schema"], columns["partition_columns"]),
                 **body,
             )
         except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -276,6 +276,7 @@ class Batch:
             # Omitted when unset, so that batches written by older versions keep their digest.
             **({"evolve": self.evolve.to_dict()} if self.evolve else {}),
             **({"objects": [vars(item) for item in self.objects]} if self.objects else {}),
+            **({"columns": _columns(self.columns)} if self.columns else {}),
             **({} if self.sent_until is None else {"sent_until": self.sent_until}),
             **({"signals": [vars(signal) for signal in self.signals]} if self.signals else {}),
             "adds": [vars(add) for add in self.adds],
@@ -286,6 +287,10 @@ class Batch:
             "run_id": self.run_id,
             "decided_at": self.decided_at,
         }
+
+
+def _columns(schema: TableSchema) -> dict[str, Any]:
+    return {"schema": schema.to_spark(), "partition_columns": list(schema.partitions)}
 
 
 def _canonical(body: dict[str, Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidegate.platform.core.keys.file_format import Mode
+from tidegate.platform.core.keys.file_format import Mode, OutputMode
 
 
 @dataclass(frozen=True)
@@ -19,8 +19,8 @@ class Birth:
         generation_folder: folder of its batches and its ledger, under `batches/` and `ledger/`. If empty, the table key
             is the folder.
         after_version: Delta version of the reset that began this generation. -1 if no reset did.
-        output: whether its rows become objects of an output. Then there is no Delta table, and its objects are staged
-            at the location.
+        output: the mode in which its rows become objects of an output. Then there is no Delta table, and its objects
+            are staged at the location. None for a table.
     """
 
     generation: str
@@ -29,9 +29,9 @@ class Birth:
     registered: bool
     generation_folder: str = ""
     after_version: int = -1
-    output: bool = False
+    output: OutputMode | None = None
 
     @property
     def mode(self) -> Mode:
         """The mode that it was born with."""
-        return "repartition" if self.output else "register" if self.registered else "load"
+        return self.output or ("register" if self.registered else "load")

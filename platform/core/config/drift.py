@@ -53,12 +53,12 @@ def other_rescued(spec: TableSpec, began: TableSchema) -> str | None:
 
 
 def other_way(spec: TableSpec, birth: Birth) -> str:
-    """Why a table cannot become an output, or an output a table, with the remedy."""
-    wanted = "repartition" if spec.output else "load or register"
+    """Why a table cannot become an output, or an output a table or another output, with the remedy."""
+    wanted = spec.output_mode or "load or register"
+    both = "objects of two kinds" if birth.output and spec.output else "a table and in an output"
     return (
         f"{spec.name} was born with mode {birth.mode}, and its `mode` in lake.yaml is {wanted}: its rows cannot be in "
-        f"a table and in an output. Undo the change, or let `tidegate reset {spec.name}` start it over. Until then its "
-        "files wait"
+        f"{both}. Undo the change, or let `tidegate reset {spec.name}` start it over. Until then its files wait"
     )
 
 
@@ -73,8 +73,8 @@ def drift(spec: TableSpec | None, birth: Birth, began: TableSchema | None) -> li
     if spec is None:
         return []
     no_effect = f", which has no effect; `tidegate reset {spec.name}` starts the table over, or undo the change"
-    table, found = f"bronze.{spec.name}", []
-    if birth.output != (spec.output is not None):
+    table, found = spec.name if birth.output else f"bronze.{spec.name}", []
+    if birth.output != spec.output_mode:
         return [other_way(spec, birth)]
     if spec.registers not in (None, birth.registered):
         ways = ("register", "load") if birth.registered else ("load", "register")

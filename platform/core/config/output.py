@@ -1,14 +1,16 @@
-"""The output of a table whose rows become objects of lines, by values in them."""
+"""The output of a table whose rows become objects: lines by values in them, or Parquet files."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
 from tidegate.platform.core.config.fields import Bucket, Model, Text, valid
 from tidegate.platform.core.config.forwarding.event_types import Pattern
+from tidegate.platform.core.keys.file_format import FormatName, Mode, OutputMode, output_mode
 from tidegate.platform.core.keys.folder_template import FolderTemplate
 from tidegate.platform.core.keys.key_pattern import KeyPattern
 
@@ -23,19 +25,46 @@ def _checked_template(text: str) -> str:
 Template = Annotated[Text, AfterValidator(_checked_template)]
 
 
+_NO_TABLE = {
+    "completion": "puts files into one commit, and objects appear one after the other",
+    "silver": "is merged from a table, and there is no table",
+}
+_AS_THEY_ARE = {
+    "columns": "gives columns their types, and no value is converted",
+    "partition_columns": "gives folders their types, and no folder becomes a column",
+    **_NO_TABLE,
+}
+#: Fields of tables that have no meaning in a mode, each with the reason.
+_NOT_OF: Mapping[OutputMode, Mapping[str, str]] = {
+    "repartition": {"policy": "says what new columns do, and there are no columns", **_AS_THEY_ARE},
+    "convert": {"widen": "makes columns wider, and files that are written keep their types", **_NO_TABLE},
+}
+#: Fields of `output` that have no meaning in a mode, each with the reason.
+_NOT_OF_OUTPUT: Mapping[OutputMode, Mapping[str, str]] = {
+    "repartition": {},
+    "convert": {
+        "key": "finds values for `folder`, which has no parts",
+        "compression": "is for objects of lines",
+        "object_bytes": "is for rows that are put together by folder",
+    },
+}
+
+
 class OutputSpec(Model):
     """Where the rows go, and how the objects are written."""
 
     folder: Template
     """`s3://bucket/folder/` of a row's object. `{name}` is the value of a field of the row, `{a.b}` that of a field
     inside an object, and `{name:date}` a piece of a timestamp in UTC: `date`, `year`, `month`, `day` or `hour`.
-    `{event:type}` is the event type of the source object, by `event_types`."""
+    `{event:type}` is the event type of the source object, by `event_types`. Only `mode: repartition` has such parts."""
     key: Pattern | None = None
-    """A pattern of the source objects' keys, as in `event_types`. Its parts can be used in `folder`."""
+    """A pattern of the source objects' keys, as in `event_types`. Its parts can be used in `folder`. Only for
+    `repartition`."""
     compression: Literal["gzip", "zstd"] = "gzip"
-    """How the objects are compressed."""
+    """How the objects of `repartition` are compressed. Parquet files have a compression of their own."""
     object_bytes: Annotated[int, Field(ge=1, le=1 << 30)] = 128 << 20
-    """Compressed bytes at which an object is full. The next rows of its folder begin another object."""
+    """Compressed bytes at which an object is full. The next rows of its folder begin another object. Not for
+    `convert`."""
 
     @model_validator(mode="after")
     def _uses_the_key(self) -> Self:
@@ -52,3 +81,37 @@ class OutputSpec(Model):
     def pattern(self) -> KeyPattern | None:
         """The pattern of `key`."""
         return KeyPattern(self.key) if self.key else None
+
+
+def output_problem(
+    mode: Mode | None, format: FormatName | None, output: OutputSpec | None, given: Mapping[str, Any]
+) -> str | None:
+    """Return why a table cannot have its output, or cannot be without one. None if its fields go together.
+
+    Args:
+        mode: of the table.
+        format: of its files; None if their endings give it.
+        output: where its rows go.
+        given: the fields that `lake.yaml` gives the table, with their values.
+    """
+    if (of := output_mode(mode)) is None:
+        modes = "`repartition` or `convert`"
+        return f"`output` is for `mode:` {modes}; add a mode, or remove `output`" if output else None
+    if output is None:
+        return f"`mode: {mode}` needs `output`, with the folder of the objects"
+    if mode == "repartition" and format is None:
+        return "`mode: repartition` needs `format: json`: rows of other files cannot be written as lines"
+    if mode == "convert" and given.get("policy") == "variant":
+        return "`schema: variant` is a type of Delta tables; remove it, or use `mode: load`"
+    if mode != "repartition" and output.template.names:
+        return (
+            f"`folder` of `output` has the part {{{output.template.names[0]}}}, which only `mode: repartition` fills "
+            "in; folders below the prefix are also below `folder`"
+        )
+    for name, why in _NOT_OF[of].items():
+        if given.get(name):
+            return f"`{'schema' if name == 'policy' else name}` {why} with `mode: {mode}`; remove it"
+    for name, why in _NOT_OF_OUTPUT[of].items():
+        if name in output.model_fields_set:
+            return f"`{name}` of `output` {why}, and not for `mode: {mode}`; remove it"
+    return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Self
 
@@ -20,22 +21,28 @@ from tidegate.platform.core.config.fields import (
     Text,
     Type,
 )
-from tidegate.platform.core.config.output import OutputSpec
+from tidegate.platform.core.config.output import OutputSpec, output_problem
 from tidegate.platform.core.config.queues import QueueSpec
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.events.row_message import ROW_COLUMNS
-from tidegate.platform.core.keys.file_format import FORMATS, FormatName, Mode, mode_of, with_mode
+from tidegate.platform.core.keys.file_format import (
+    FORMATS,
+    FormatName,
+    Mode,
+    OutputMode,
+    mode_of,
+    output_mode,
+    with_mode,
+)
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.schema.column_reference import root_of
 from tidegate.platform.core.schema.names import RESCUED_COLUMN, SOURCE_COLUMNS, VARIANT_COLUMN
 
-#: Fields of tables that have no meaning for an output, each with the reason.
-_NOT_OF_OUTPUTS = {
-    "columns": "gives columns their types, and no value is converted",
-    "partition_columns": "gives folders their types, and no folder becomes a column",
-    "policy": "says what new columns do, and there are no columns",
-    "completion": "puts files into one commit, and objects appear one after the other",
-    "silver": "is merged from a table, and there is no table",
+_DONE: Mapping[Mode, str] = {
+    "register": "registered",
+    "load": "loaded",
+    "repartition": "repartitioned",
+    "convert": "converted",
 }
 
 
@@ -61,9 +68,10 @@ class TableSpec(TableDefaults):
     mode: Mode | None = None
     """`register`: Parquet files join the table where they are (write-once keys). `load`: rows are copied.
     `repartition`: the rows of JSON files become fewer, larger objects of `output`, and there is no table.
+    `convert`: the rows become Parquet files of `output`.
     By default Parquet is registered, and each other format is loaded."""
     output: OutputSpec | None = None
-    """Where the rows go with `mode: repartition`."""
+    """Where the rows go with `mode: repartition` or `convert`."""
     columns: dict[Text, Type] = Field(default_factory=dict)
     """Spark SQL types of columns, instead of the inferred ones, at the table's birth."""
     partition_columns: dict[Text, SimpleType] = Field(default_factory=dict)
@@ -160,7 +168,7 @@ class TableSpec(TableDefaults):
     def _possible_mode(cls, mode: Mode | None, info: ValidationInfo) -> Mode | None:
         format = info.data.get("format")
         if mode and format and mode not in FORMATS[format].modes:
-            able, done = " and ".join(with_mode(mode)), {"register": "registered"}.get(mode, f"{mode}ed")
+            able, done = " and ".join(with_mode(mode)), _DONE[mode]
             raise ValueError(f"only {able} files can be {done}, {format} files must be loaded: use `mode: load`")
         return mode
 
@@ -199,19 +207,9 @@ class TableSpec(TableDefaults):
 
     @model_validator(mode="after")
     def _fits_its_output(self) -> Self:
-        if self.mode != "repartition":
-            if self.output:
-                raise ValueError("`output` is for `mode: repartition`; add that mode, or remove `output`")
-            return self
-        if self.output is None:
-            raise ValueError("`mode: repartition` needs `output`, with the folder of the objects")
-        if self.format is None:
-            raise ValueError("`mode: repartition` needs `format: json`: rows of other files cannot be written as lines")
-        for name, why in _NOT_OF_OUTPUTS.items():
-            if name in self.model_fields_set and getattr(self, name):
-                raise ValueError(
-                    f"`{'schema' if name == 'policy' else name}` {why} with `mode: repartition`; remove it"
-                )
+        given = {name: getattr(self, name) for name in self.model_fields_set}
+        if problem := output_problem(self.mode, self.format, self.output, given):
+            raise ValueError(problem)
         return self
 
     @model_validator(mode="after")
@@ -241,6 +239,11 @@ class TableSpec(TableDefaults):
             return False
         mode = self.mode or (mode_of(self.format) if self.format else None)
         return None if mode is None else mode == "register"
+
+    @property
+    def output_mode(self) -> OutputMode | None:
+        """The mode in which its rows become objects of an output. None if it is a table."""
+        return output_mode(self.mode)
 
     @property
     def output_root(self) -> str | None:

@@ -8,7 +8,9 @@ from typing import Literal
 
 #: Names in lake.yaml, and in events of discovery: the keys of `FORMATS`.
 FormatName = Literal["parquet", "csv", "json", "orc", "avro"]
-Mode = Literal["register", "load", "repartition"]
+#: Modes of tables whose rows become objects of an output.
+OutputMode = Literal["repartition", "convert"]
+Mode = Literal["register", "load"] | OutputMode
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class FileFormat:
 
     name: FormatName
     endings: tuple[str, ...]
-    modes: tuple[Mode, ...] = ("load",)
+    modes: tuple[Mode, ...] = ("load", "convert")
     magic: bytes = b""
     text: bool = False
     footer: bool = False
@@ -39,9 +41,15 @@ class FileFormat:
 FORMATS: Mapping[FormatName, FileFormat] = {
     format.name: format
     for format in (
-        FileFormat("parquet", ("parquet",), modes=("register", "load"), magic=b"PAR1", footer=True),
+        FileFormat("parquet", ("parquet",), modes=("register", "load", "convert"), magic=b"PAR1", footer=True),
         FileFormat("csv", ("csv",), text=True, options="csv"),
-        FileFormat("json", ("json", "jsonl", "ndjson"), modes=("load", "repartition"), text=True, exact_names=True),
+        FileFormat(
+            "json",
+            ("json", "jsonl", "ndjson"),
+            modes=("load", "repartition", "convert"),
+            text=True,
+            exact_names=True,
+        ),
         FileFormat("orc", ("orc",), magic=b"ORC"),
         FileFormat("avro", ("avro",), magic=b"Obj\x01"),
     )
@@ -63,6 +71,11 @@ def format_of(key: str) -> FormatName | None:
 def mode_of(format: FormatName) -> Mode:
     """Returns how files of a format enter bronze by default."""
     return FORMATS[format].modes[0]
+
+
+def output_mode(mode: Mode | None) -> OutputMode | None:
+    """Returns the mode if it is one of outputs."""
+    return None if mode is None or mode == "register" or mode == "load" else mode
 
 
 def with_mode(mode: Mode) -> list[FormatName]:

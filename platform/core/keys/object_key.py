@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from urllib.parse import unquote, unquote_plus
 
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
@@ -12,6 +13,8 @@ HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 _OF_COMMITS = frozenset({"_delta_log", "_tidegate"})
 _MAX_BYTES = 1024  # S3's limit for a key
 _TOO_LONG = f"the object key has more than {_MAX_BYTES:,} bytes, which is S3's limit"
+#: What Hive and Spark escape in a folder.
+_ESCAPED = re.compile(r"""[\x01-\x1f\x7f"#%'*/:=?\\{\[\]^]""")
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 _YEAR, _MONTH, _DAY = "(?:19|20)[0-9]{2}", "(?:0?[1-9]|1[0-2])", "(?:0?[1-9]|[12][0-9]|3[01])"
@@ -130,6 +133,19 @@ def partition_values(key: str, prefix: str) -> dict[str, str | None]:
             raise ValueError(f"the key {key!r} gives the partition column {column!r} twice")
         values[column] = None if value == HIVE_NULL else value
     return values
+
+
+def partition_folders(values: Mapping[str, str | None]) -> str:
+    """Return the folders of partition values as Hive and Spark write them, with a "/" after each.
+
+    Args:
+        values: by column, in the order of the folders; None for a null.
+    """
+    return "".join(f"{_escape(name)}={_escape(value) if value else HIVE_NULL}/" for name, value in values.items())
+
+
+def _escape(text: str) -> str:
+    return _ESCAPED.sub(lambda found: f"%{ord(found[0]):02X}", text)
 
 
 def _unescape(text: str) -> str:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from tidegate.platform.core.bronze.birth import Birth
 
+#: Bytes of the key of a folder. S3 permits keys of 1,024 bytes, and the rest is for the name of the object.
+MAX_FOLDER_BYTES = 800
 
-def output_key(folder: str, birth: Birth, n: int, index: int, staged: str) -> str:
+
+def output_key(folder: str, birth: Birth, n: int, index: int, ending: str) -> str:
     """Return the key of an object of a batch. No other batch of any lake has it, and no other object of the batch.
 
     Args:
@@ -13,7 +16,6 @@ def output_key(folder: str, birth: Birth, n: int, index: int, staged: str) -> st
         birth: the table's birth record.
         n: number of the batch.
         index: number of the object in the batch.
-        staged: path of the object where it was written.
+        ending: what readers expect the name to end in, without the dot.
     """
-    ending = staged.rpartition("/")[2].partition(".")[2]
     return f"{folder}{birth.name}-{n:010d}-{index:05d}-{birth.generation}.{ending}"

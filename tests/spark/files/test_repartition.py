@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+from tests.support.lakes.outputs import configure, objects, staged
 from tests.support.lakes.seams import Standing, dying_at, seams_watched
 from tidegate.assets.bronze import publish
 from tidegate.assets.bronze.run import SEAMS, run_table
@@ -21,7 +21,6 @@ from tidegate.assets.operations.redrive import Choice, RedriveRequest, quarantin
 from tidegate.assets.operations.reset import reset_table
 from tidegate.assets.operations.trace import trace
 from tidegate.assets.runs.options import RunOptions
-from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.testing import TestLake
 from tidegate.resources.aws.s3 import StoreError
 from tidegate.resources.lake_root.batches import GenerationRetired
@@ -40,35 +39,17 @@ def _table(name: str = "clicks", **output: Any) -> dict[str, Any]:
     }
 
 
-def _objects(lake: TestLake, prefix: str = "") -> dict[str, bytes]:
-    """The objects of the output, by key."""
-    s3, bucket = lake.clients.s3, lake.output_bucket
-    found = s3.list_objects_v2(Bucket=bucket, Prefix=prefix).get("Contents", [])
-    return {item["Key"]: s3.get_object(Bucket=bucket, Key=item["Key"])["Body"].read() for item in found}
-
-
 def _rows(lake: TestLake, prefix: str = "") -> list[tuple[str, str]]:
     """Folder and text of each row in the output, which is gzip, in order."""
     return sorted(
         (key.rpartition("/")[0], line)
-        for key, body in _objects(lake, prefix).items()
+        for key, body in objects(lake, prefix).items()
         for line in gzip.decompress(body).decode().splitlines()
     )
 
 
-def _staged(lake: TestLake) -> list[str]:
-    return [item.key for item in lake.lake.store.objects.under(lake.lake_bucket, "lake/outputs/")]
-
-
 def _row(i: int, day: str = "2026-01-31", market: str = "de") -> str:
     return json.dumps({"id": i, "at": f"{day}T23:00:00Z", "shop": {"market": market}})
-
-
-def _configure(lake: TestLake, **table: Any) -> None:
-    body = yaml.safe_load(lake.path.read_text())
-    body["tables"][0] = {name: value for name, value in {**body["tables"][0], **table}.items() if value is not None}
-    lake.path.write_text(yaml.safe_dump(body))
-    lake.config = lake.lake.config = load_lake(lake.path)
 
 
 #: Rows of one producer whose types contradict each other. No text may change.
@@ -93,8 +74,8 @@ def test_rows_go_to_the_folders_of_their_values_as_they_are(tidegate_lake: MakeL
     (first,) = kit.run(lake, "clicks")
     assert [row for row in _rows(lake) if "2026-03" not in row[0]] == sorted(_AS_THEY_ARE)
     assert len(_rows(lake, "clicks/date=2026-03-01/")) == 2000
-    assert len(_objects(lake)) == len(first.batch.objects) == 5, "one object for each folder"
-    assert _staged(lake) == []
+    assert len(objects(lake)) == len(first.batch.objects) == 5, "one object for each folder"
+    assert staged(lake) == []
     assert not first.batch.commits
     rows = {row["key"]: (row["status"], row["rows"], row["bad_rows"]) for row in kit.ledger(lake, "clicks")}
     assert rows == {
@@ -107,11 +88,11 @@ def test_rows_go_to_the_folders_of_their_values_as_they_are(tidegate_lake: MakeL
     assert kit.run(lake, "clicks") == [], "a listing has nothing new"
 
     # A file that comes again, and a late row: an object of its own in the folder of its values.
-    before = _objects(lake)
+    before = objects(lake)
     lake.put("clicks/1.json", "\n".join(texts[:2]))
     lake.put("clicks/late.json", _row(9, "2026-02-01"))
     kit.run(lake, "clicks")
-    now = _objects(lake)
+    now = objects(lake)
     assert {key: now[key] for key in before} == before
     (late,) = now.keys() - before.keys()
     assert late.startswith("clicks/date=2026-02-01/market=de/clicks-0000000002-00000-")
@@ -122,7 +103,7 @@ def test_rows_go_to_the_folders_of_their_values_as_they_are(tidegate_lake: MakeL
     assert [item.key for item in found] == ["clicks/2.json.gz", "clicks/bad.json"]
     redrive_objects(lake.lake, lake.key("clicks"), found, RedriveRequest("somebody", choice))
     kit.run(lake, "clicks")
-    assert _objects(lake) == now
+    assert objects(lake) == now
     reasons = {row["key"]: row["reason"] for row in kit.ledger(lake, "clicks") if row["status"] == "quarantined"}
     assert "nothing can replace them" in reasons["clicks/2.json.gz"]
     with pytest.raises(RebuildRefused, match="would write each row a second time"):
@@ -190,7 +171,7 @@ def test_a_run_that_copies_late_brings_nothing_back(asleep_at: str, tidegate_lak
         assert other.found
         assert len(_rows(lake)) == 2
         # A reader of the output has taken the objects away since.
-        for key in _objects(lake):
+        for key in objects(lake):
             lake.clients.s3.delete_object(Bucket=lake.output_bucket, Key=key)
         sleeper.resume()
         sleeper.finished()
@@ -213,14 +194,14 @@ def test_a_reset_begins_a_new_generation_and_ends_the_copies_of_the_old_one(tide
     kit.run(lake, "clicks")
     assert len(_rows(lake)) == 2
     # From an output to a table, and back.
-    _configure(lake, mode="load", output=None)
+    configure(lake, mode="load", output=None)
     lake.put("clicks/2.json", _row(3))
     with pytest.raises(RuntimeError, match=r"was born with mode repartition.*tidegate reset clicks"):
         kit.run(lake, "clicks")
     reset_table(lake.lake, table_key, by="somebody")
     kit.run(lake, "clicks")
     assert [id for (id,) in kit.bronze(lake, "clicks", "id")] == [1, 2, 3]
-    _configure(lake, mode="repartition", output={"folder": f"s3://{lake.output_bucket}/n/"})
+    configure(lake, mode="repartition", output={"folder": f"s3://{lake.output_bucket}/n/"})
     lake.put("clicks/3.json", _row(4))
     with pytest.raises(RuntimeError, match=r"was born with mode load.*tidegate reset clicks"):
         kit.run(lake, "clicks")

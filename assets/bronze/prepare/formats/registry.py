@@ -27,7 +27,7 @@ _OBJECTS, _LINES = JsonObjects(), JsonLines()
 def format_for(spec: TableSpec, key: str) -> Format | None:
     """Return the format of a table's object, or None if no format is known."""
     name = spec.format or format_of(key)
-    if spec.output:
+    if spec.mode == "repartition":
         return _LINES
     if name == "json" and spec.policy == "variant":
         return _OBJECTS

@@ -61,7 +61,7 @@ def prepare_load(table: Table, work: BatchDraft) -> PreparedBatch:
 
 
 class Load:
-    """One preparation: its handles and its knowledge of the table. `prepare_repartition` is a variant of it."""
+    """One preparation: its handles and its knowledge of the table. Those of outputs are variants of it."""
 
     def __init__(self, table: Table, work: BatchDraft) -> None:
         self.table, self.work, self.plan = table, work, work.plan
@@ -230,7 +230,7 @@ class Load:
                 if file.candidate.key in changed:
                     self.prepared.defer(file.candidate)
             return [file for file in files if file.candidate.key not in changed]
-        self.prepared.adds += adds
+        self._keep(adds)
         for file in files:
             self._end(file.candidate, counted[file.candidate.key], apart)
         return []
@@ -242,12 +242,20 @@ class Load:
         """
         self.prepared.folders.append(apart)
         schema = self.prepared.schema
-        adds, by_address = self.table.delta.load(self.work.birth.location, self._reading(files), schema, apart)
+        adds, by_address = self.table.delta.load(self._begin_staging(), self._reading(files), schema, apart)
         counted = self._counts(files, by_address, apart)
         written = [json.loads(add.stats or "{}").get("numRecords") for add in adds]
         if None not in written:
             require_all(self.table.table_key, sum(written), counted)
         return adds, counted
+
+    def _begin_staging(self) -> str:
+        """Return the `s3a://` URI of the folder that data files are written to: the table's directory."""
+        return self.work.birth.location
+
+    def _keep(self, adds: Sequence[Add]) -> None:
+        """Keep data files for the batch. Until then, nothing refers to them."""
+        self.prepared.adds += adds
 
     def _counts(
         self, files: Sequence[SourceFile], by_address: Mapping[str, dict[str, Any]], apart: str
@@ -320,12 +328,12 @@ class Load:
     def _inferred(self, files: Sequence[SourceFile]) -> list[Field]:
         """Return the columns of files. A column that lake.yaml declares has the declared type."""
         declared = {name.lower(): any_type(kind) for name, kind in self.table.spec.columns.items()}
-        not_in_files = (*self.prepared.schema.partitions, rescued_column(self.table) or "")
+        not_in_files = {name.lower() for name in (*self.prepared.schema.partitions, rescued_column(self.table) or "")}
         return [
             replace(field, type=declared.get(field.name.lower(), field.type))
             for group in _grouped(files)
             for field in group[0].format.infer(self.table.delta, group, self.table.spec)
-            if not _in(field.name, not_in_files)
+            if field.name.lower() not in not_in_files
         ]
 
     def _reading(self, files: Sequence[SourceFile]) -> dict[str, Any]:
@@ -388,7 +396,3 @@ def _grouped(files: Sequence[SourceFile]) -> list[list[SourceFile]]:
     for file in files:
         groups.setdefault((file.format.name, file.format.group(file), file.body is None), []).append(file)
     return list(groups.values())
-
-
-def _in(name: str, names: Sequence[str]) -> bool:
-    return name.lower() in (other.lower() for other in names)

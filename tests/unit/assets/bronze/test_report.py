@@ -237,7 +237,7 @@ class World:
         self.done: list[BatchResult] = []
         self.last: Batch | None = None
         self.state = state(-1)
-        birth: Any = SimpleNamespace(name="orders", location="s3a://landing/orders", output=False)
+        birth: Any = SimpleNamespace(name="orders", location="s3a://landing/orders", output=None)
         ledger: Any = SimpleNamespace(clock=lambda: Clock(0, self.last.n if self.last else 0))
         self.batches: list[Batch] = []
         batches: Any = SimpleNamespace(read=self._read, void=lambda _: set())

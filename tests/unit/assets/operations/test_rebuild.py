@@ -233,7 +233,7 @@ def lake() -> Any:
         live_keys=lambda version: {reading.key: LastState(Status.COMMITTED, "etag", 1) for reading in readings},
         committed=lambda version: readings,
     )
-    birth = SimpleNamespace(registered=False, output=False, location="s3a://lake/root/bronze/orders", name="orders")
+    birth = SimpleNamespace(registered=False, output=None, location="s3a://lake/root/bronze/orders", name="orders")
     schema = TableSchema((Field("id", simple_type("bigint")),))
     for key in ("orders/a.csv", "orders/b.csv"):
         objects.bodies[key] = "id\n1\n"

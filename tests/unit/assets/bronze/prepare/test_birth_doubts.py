@@ -29,7 +29,7 @@ def doubts(body: bytes | StoreError, born: dict[str, str], key: str = "t/a.csv",
 
     said = {"format": None, "columns": {}, "csv": CsvOptions(), "policy": "evolve", **spec}
     source = Bucket(SimpleNamespace(first_bytes=first_bytes), "b")  # type: ignore[arg-type]
-    table: Any = SimpleNamespace(source=source, spec=SimpleNamespace(output=None, **said))
+    table: Any = SimpleNamespace(source=source, spec=SimpleNamespace(mode=None, **said))
     size = 1 if isinstance(body, StoreError) else len(body)
     one = Candidate(key, S3Found("etag", size, 0), TakenHint(Hint(key), "manifest"))
     fields = [Field(name, simple_type(kind)) for name, kind in born.items()]

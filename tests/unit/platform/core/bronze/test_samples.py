@@ -122,6 +122,8 @@ def test_a_birth_is_read(name: str, store: LakeStore) -> None:
     store.objects.put("lake", "root/tables/landing.orders.json", text)
     birth = store.births.read("landing.orders")
     stored = json.loads(text)
+    if stored.get("output") is True:
+        stored["output"] = "repartition"  # The only mode of the versions that wrote no name.
     assert birth == Birth(generation_folder=stored.pop("folder", ""), **stored)
     store.births.replace("landing.orders", birth)
     later = {"folder": "", "after_version": -1}

@@ -117,8 +117,13 @@ def test_a_discovered_table_or_one_without_columns_has_none() -> None:
     ("birth", "given", "expected"),
     [
         (LOADED, {"mode": "repartition", "output": {"folder": "s3://out/a/"}}, "born with mode load, and its `mode`"),
-        (replace(LOADED, output=True), {"mode": "load"}, "born with mode repartition, and its `mode`"),
-        (replace(LOADED, output=True), {"mode": "repartition", "output": {"folder": "s3://out/b/"}}, None),
+        (replace(LOADED, output="repartition"), {"mode": "load"}, "born with mode repartition, and its `mode`"),
+        (replace(LOADED, output="repartition"), {"mode": "repartition", "output": {"folder": "s3://out/b/"}}, None),
+        (
+            replace(LOADED, output="repartition"),
+            {"mode": "convert", "output": {"folder": "s3://out/b/"}},
+            "its `mode` in lake.yaml is convert: its rows cannot be in objects of two kinds",
+        ),
     ],
 )
 def test_a_table_does_not_become_an_output(birth: Birth, given: dict[str, Any], expected: str | None) -> None:

@@ -121,7 +121,7 @@ def test_what_makes_no_sense_with_an_output_is_refused(tmp_path: Path, more: str
     [
         (TABLE, "`mode: repartition` needs `output`"),
         (f"{LAKE}    mode: repartition\n    output: {{folder: s3://out/a/}}\n", "needs `format: json`"),
-        (f"{LAKE}    mode: load\n    output: {{folder: s3://out/a/}}\n", "`output` is for `mode: repartition`"),
+        (f"{LAKE}    mode: load\n    output: {{folder: s3://out/a/}}\n", "`output` is for `mode:` `repartition`"),
         (f"{LAKE}    format: csv\n    mode: repartition\n", "only json files can be repartitioned"),
         (
             f"{TABLE}    output: {{folder: 's3://out/{{a}}/', key: 't/{{b}}/**'}}\n",
@@ -133,14 +133,49 @@ def test_mode_and_output_belong_together(tmp_path: Path, text: str, expected: st
     assert expected in _problem(tmp_path, text)
 
 
+CONVERT = LAKE + "    format: csv\n    mode: convert\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (CONVERT, "`mode: convert` needs `output`"),
+        (
+            f"{CONVERT}    output: {{folder: 's3://out/d={{at:date}}/'}}\n",
+            "`folder` of `output` has the part {at}, which only `mode: repartition` fills in",
+        ),
+        (f"{CONVERT}    output: {{folder: s3://out/a/, compression: zstd}}\n", "`compression` of `output` is for"),
+        (f"{CONVERT}    output: {{folder: s3://out/a/, object_bytes: 9}}\n", "`object_bytes` of `output` is for"),
+        (f"{CONVERT}    output: {{folder: s3://out/a/, key: 't/{{b}}/**'}}\n", "no part of `key` is in `folder`"),
+        (f"{CONVERT}    output: {{folder: s3://landing/a/}}\n", "the bucket 'landing' is also a source bucket"),
+        (
+            f"{CONVERT}    output: {{folder: s3://out/a/}}\n    completion: _SUCCESS\n",
+            "`completion` puts files into one",
+        ),
+        (
+            f"{CONVERT}    output: {{folder: s3://out/a/}}\n    silver: {{keys: [a], order: b, every: 9}}\n",
+            "`silver` is",
+        ),
+        (
+            f"{LAKE}    format: json\n    mode: convert\n    schema: variant\n    output: {{folder: s3://out/a/}}\n",
+            "`schema: variant` is a type of Delta tables",
+        ),
+        (
+            f"{LAKE}    format: orc\n    mode: convert\n    widen: true\n    output: {{folder: s3://out/a/}}\n",
+            "`widen` makes columns wider, and files that are written keep their types",
+        ),
+    ],
+)
+def test_what_makes_no_sense_with_converted_files_is_refused(tmp_path: Path, text: str, expected: str) -> None:
+    assert expected in _problem(tmp_path, text)
+
+
 def test_no_two_objects_have_one_key() -> None:
-    birth = Birth("generation-1", "s3a://lake/x/outputs/landing.t", "t", registered=False, output=True)
+    birth = Birth("generation-1", "s3a://lake/x/outputs/landing.t", "t", registered=False, output="repartition")
     births = [birth, replace(birth, generation="generation-2")]
-    keys = {
-        output_key("a/b/", born, n, index, "s3a://x/1-0.json.gz") for born in births for n in (1, 2) for index in (1, 2)
-    }
+    keys = {output_key("a/b/", born, n, index, "json.gz") for born in births for n in (1, 2) for index in (1, 2)}
     assert len(keys) == 8
-    assert output_key("a/b/", birth, 3, 4, "s3a://x/1-0.json.zst") == "a/b/t-0000000003-00004-generation-1.json.zst"
+    assert output_key("a/b/", birth, 3, 4, "json.zst") == "a/b/t-0000000003-00004-generation-1.json.zst"
 
 
 def test_the_bucket_of_an_output_is_made_and_its_permissions_are_printed(tmp_path: Path) -> None:

@@ -1,0 +1,68 @@
+"""Step 2 for `mode: convert`: read rows as for a loaded table and stage them as Parquet files of an output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from urllib.parse import unquote
+
+from tidegate.assets.bronze.prepare.formats.format import SourceFile
+from tidegate.assets.bronze.prepare.output_load import OutputLoad
+from tidegate.assets.bronze.prepare.prepared import PreparedBatch
+from tidegate.platform.core.bronze.batch import Add
+from tidegate.platform.core.bronze.batch_draft import BatchDraft
+from tidegate.platform.core.config.output import OutputSpec
+from tidegate.platform.core.keys.object_key import partition_folders
+from tidegate.platform.core.keys.output_key import MAX_FOLDER_BYTES
+from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.resources.lake import Table
+from tidegate.resources.spark.output_writer import StagedObject
+
+
+def prepare_convert(table: Table, work: BatchDraft, output: OutputSpec) -> PreparedBatch:
+    """Stage the rows of all candidates as Parquet files below the lake root, for the folder of the output.
+
+    Columns, bad rows and bad files are as in a loaded table. The columns are those of the output's last batch. Columns
+    of the path are folders of the output, too. Raises what `prepare_load` raises.
+    """
+    return _Convert(table, work, output).run()
+
+
+class _Convert(OutputLoad):
+    """One preparation. Its Parquet files are written as those of a table, and then enter no log."""
+
+    def _fitting(self, files: Iterable[SourceFile]) -> list[SourceFile]:
+        fitting = []
+        for file in files:
+            if self._is_too_long(file):
+                self.prepared.quarantine(
+                    file.candidate,
+                    f"its folder in the output has more than {MAX_FOLDER_BYTES} bytes, and S3's keys have 1,024; write "
+                    "it below shorter folders",
+                )
+            else:
+                fitting.append(file)
+        return super()._fitting(fitting)
+
+    def _is_too_long(self, file: SourceFile) -> bool:
+        try:
+            folder = self._root + partition_folders(self._path_values(file))
+        except ValueError:
+            return False  # Its path makes it a misfit, with a reason of its own.
+        return len(folder.encode()) > MAX_FOLDER_BYTES
+
+    def _begin_staging(self) -> str:
+        self.staging = super()._begin_staging()
+        return self.staging
+
+    def _keep(self, adds: Sequence[Add]) -> None:
+        columns = self.prepared.schema.partitions
+        for add in sorted(adds, key=lambda add: add.path):
+            values = {name: add.partition_values.get(name) for name in columns}
+            path = f"{self.staging}/{unquote(add.path)}"
+            staged = StagedObject(self._root + partition_folders(values), path, add.size, add.records)
+            self.prepared.objects.append(self._object(staged, "parquet", len(self.prepared.objects)))
+
+    @property
+    def _root(self) -> str:
+        """Key of the output's folder."""
+        return S3Address.parse(self.output.folder).key
