@@ -64,8 +64,8 @@ def _removals(table: Table, draft: BatchDraft) -> tuple[list[Remove], list[Ledge
 
 
 def _columns(table: Table, draft: BatchDraft, prepared: PreparedBatch) -> tuple[Create | None, Evolve | None]:
-    """Return the birth of the table, or its new columns, if the adds need one of them."""
-    if not prepared.adds or prepared.schema == prepared.base:
+    """Return the birth of the table, or its new columns or properties, if the adds need one of them."""
+    if not prepared.adds or (prepared.schema == prepared.base and not prepared.schema.stale):
         return None, None
     schema, needed = prepared.schema.for_delta()
     if prepared.base is None:

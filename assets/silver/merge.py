@@ -14,6 +14,7 @@ from tidegate.assets.presentation.volume import total
 from tidegate.assets.silver.changes import gather
 from tidegate.assets.silver.merge_sql import build_merge
 from tidegate.assets.silver.pending import PendingMerge, pending_merge
+from tidegate.assets.silver.private_statistics import make_private
 from tidegate.assets.silver.row_queries import expression_types, row_counts
 from tidegate.assets.silver.table import create_table, purge_tombstones, silver_rules, widen_table
 from tidegate.assets.silver.truncate import truncate_table
@@ -106,7 +107,9 @@ def _together(steps: Sequence[MergeResult]) -> MergeResult:
 def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeResult:
     rules = silver_rules(work, partial(expression_types, lake.delta.session, work))
     widened = work.silver.exists and widen_table(lake, work, rules.columns)
-    if not work.silver.exists:
+    if work.silver.exists:
+        make_private(lake, work, rules.columns)
+    else:
         create_table(lake, work, rules)
     have = lake.delta.table_state(work.location).schema if widened else work.silver.schema
     # Without a mark, an earlier merge may have died between the creation of the table and its SQL names.

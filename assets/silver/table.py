@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from pyspark.errors import PySparkException
 
 from tidegate.assets.maintenance.compaction import passes
 from tidegate.assets.silver.pending import PendingMerge
+from tidegate.assets.silver.private_statistics import private_statistics
 from tidegate.platform.core.schema.column_types import Field, grows
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS, needs_mapping
-from tidegate.platform.core.schema.sql_literal import literal
+from tidegate.platform.core.schema.sql_literal import properties_sql
 from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import BY_NAME, columns_sql
 from tidegate.platform.core.silver.columns import (
@@ -88,13 +89,14 @@ def create_table(lake: Lake, work: PendingMerge, rules: MergeRules) -> None:
         Field(CHANGED_AT, simple_type("timestamp")),
     ]
     properties = {"tidegate.lake": lake.id, "delta.enableDeletionVectors": "true", **rules.recorded}
+    properties |= private_statistics(work.table.spec, rules.columns)
     if needs_mapping(rules.columns):
         properties |= BY_NAME
     try:
         command(
             lake.delta.session,
             f"CREATE TABLE IF NOT EXISTS delta.`{work.location}` ({columns_sql([*rules.columns, *own])}) USING delta "
-            f"TBLPROPERTIES ({_properties(properties)})",
+            f"TBLPROPERTIES ({properties_sql(properties)})",
         )
     except PySparkException:
         if not lake.delta.table_state(work.location).exists:
@@ -118,7 +120,3 @@ def purge_tombstones(lake: Lake, work: PendingMerge, n: int) -> None:
             f"DELETE FROM delta.`{work.location}` WHERE {DELETED} AND {CHANGED_AT} < "
             f"current_timestamp() - INTERVAL {work.spec.tombstone_days} DAYS",
         )
-
-
-def _properties(properties: Mapping[str, str]) -> str:
-    return ", ".join(f"{literal(name)} = {literal(value)}" for name, value in properties.items())

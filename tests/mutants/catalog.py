@@ -41,6 +41,7 @@ _FORWARD, _DELIVERY = (
 _MERGE, _MERGE_SQL, _PENDING = (f"assets/silver/{name}.py" for name in ("merge", "merge_sql", "pending"))
 _OUTPUT = "tests/spark/files/test_repartition.py::"
 _DATASETS = "tests/unit/assets/bronze/completion/test_datasets.py::"
+_STATISTICS = "tests/unit/platform/core/schema/test_column_statistics.py::"
 _VOID = "tests/faults/test_stale_batches.py::test_registered_file_overwritten_before_the_batch_is_finished"
 
 MUTANTS = (
@@ -861,5 +862,21 @@ MUTANTS = (
         " and candidate.key not in together:\n",
         ":\n",
         ("tests/unit/assets/bronze/prepare/load/test_candidates.py::test_a_dataset_is_not_cut",),
+    ),
+    Mutant(
+        "a field within a personal struct has statistics",
+        10,
+        "platform/core/schema/column_statistics.py",
+        "for length in range(1, len(lower) + 1)",
+        "for length in range(len(lower), len(lower) + 1)",
+        (f"{_STATISTICS}test_a_personal_struct_has_no_statistics_of_any_field",),
+    ),
+    Mutant(
+        "bounds of a registered file's personal columns are written",
+        10,
+        "platform/core/files/parquet/footer.py",
+        " if not is_personal(name, personal)}",
+        "}",
+        ("tests/unit/platform/core/files/parquet/test_footer.py::test_a_footer_s_personal_columns_have_no_statistics",),
     ),
 )

@@ -30,9 +30,13 @@ def present_schema(table: Table, work: BatchDraft) -> TableSchema | None:
         return last.columns if last else None
     if work.after_version < 0:
         return None
-    schema = table.delta.table_state(work.birth.location).schema
+    state = table.delta.table_state(work.birth.location)
     # A table that was reset has no columns until its first file.
-    return replace(schema, grows=table.spec.widen) if schema.fields else None
+    if not state.schema.fields:
+        return None
+    schema = replace(state.schema, grows=table.spec.widen, personal=table.spec.personal_columns)
+    # The next batch with a file gives the table the property, if lake.yaml has named its personal columns since.
+    return replace(schema, stale=not schema.growth.items() <= state.properties.items())
 
 
 def unborn_schema(table: Table, candidates: Iterable[Candidate]) -> TableSchema:
@@ -55,7 +59,8 @@ def unborn_schema(table: Table, candidates: Iterable[Candidate]) -> TableSchema:
             f"the folders of {table.key.uri} have values of {clash[0]}, which is a column of `schema: "
             f"{table.spec.policy}`: use another name for the folders, or remove `schema`"
         )
-    return replace(TableSchema.unborn({**ours, **table.spec.columns, **objects}, paths), grows=table.spec.widen)
+    unborn = TableSchema.unborn({**ours, **table.spec.columns, **objects}, paths)
+    return replace(unborn, grows=table.spec.widen, personal=table.spec.personal_columns)
 
 
 def rescued_column(table: Table) -> str | None:

@@ -28,6 +28,7 @@ Template = Annotated[Text, AfterValidator(_checked_template)]
 _NO_TABLE = {
     "completion": "puts files into one commit, and objects appear one after the other",
     "silver": "is merged from a table, and there is no table",
+    "personal": "is about the columns of a table, and there is no table",
 }
 _AS_THEY_ARE = {
     "columns": "gives columns their types, and no value is converted",

@@ -22,6 +22,7 @@ from tidegate.platform.core.config.fields import (
     Type,
 )
 from tidegate.platform.core.config.output import OutputSpec, output_problem
+from tidegate.platform.core.config.personal import PersonalSpec
 from tidegate.platform.core.config.queues import QueueSpec
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.events.row_message import ROW_COLUMNS
@@ -94,6 +95,8 @@ class TableSpec(TableDefaults):
     """What happens to a file after its rows are in the table: `keep`, `delete`, `move` to a folder, or `tag`."""
     silver: SilverSpec | None = None
     """The silver table; none when absent."""
+    personal: PersonalSpec | None = None
+    """The columns that say something of a person."""
 
     @field_validator("format")
     @classmethod
@@ -193,6 +196,17 @@ class TableSpec(TableDefaults):
             )
         return silver
 
+    @field_validator("personal")
+    @classmethod
+    def _not_in_paths(cls, personal: PersonalSpec | None, info: ValidationInfo) -> PersonalSpec | None:
+        folders = {name.lower() for name in info.data.get("partition_columns") or {}}
+        if personal and (found := sorted(folders & personal.paths)):
+            raise ValueError(
+                f"{found[0]} is in `partition_columns`: its values are in the keys of the files, and so in the log, "
+                "the ledger and the events, where nothing removes them. Partition by another column"
+            )
+        return personal
+
     @model_validator(mode="after")
     def _has_format(self) -> Self:
         if self.format is not None or self.row_queue:
@@ -244,6 +258,11 @@ class TableSpec(TableDefaults):
     def output_mode(self) -> OutputMode | None:
         """The mode in which its rows become objects of an output. None if it is a table."""
         return output_mode(self.mode)
+
+    @property
+    def personal_columns(self) -> frozenset[str]:
+        """The lower-case names, or paths of nested fields, of the personal columns."""
+        return self.personal.paths if self.personal else frozenset()
 
     @property
     def output_root(self) -> str | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 
 def literal(value: str | bool | int) -> str:
     """Returns a value as a SQL literal."""
@@ -11,3 +13,8 @@ def literal(value: str | bool | int) -> str:
         return f"{value}L"
     # Spark substitutes ${…} in a SQL text, inside literals too.
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'").replace("$", "\\u0024") + "'"
+
+
+def properties_sql(properties: Mapping[str, str]) -> str:
+    """Returns table properties as SQL has them within the parentheses of TBLPROPERTIES."""
+    return ", ".join(f"{literal(name)} = {literal(value)}" for name, value in properties.items())

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from tidegate.platform.core.schema.column_statistics import statistics_property
 from tidegate.platform.core.schema.column_types import (
     MAX_LEVELS,
     Array,
@@ -52,6 +53,8 @@ class TableSchema:
         born: whether the table exists. Before, a wider type of a later file of the first batch is accepted.
         grows: whether a wider type is accepted afterwards, too (`widen` in lake.yaml).
         widened: whether the schema has a wider type than the table that exists.
+        personal: lower-case names, or paths of nested fields, of columns without statistics.
+        stale: whether the table that exists keeps statistics of other columns than it should.
     """
 
     fields: tuple[Field, ...] = ()
@@ -60,6 +63,8 @@ class TableSchema:
     born: bool = True
     grows: bool = False
     widened: bool = False
+    personal: frozenset[str] = frozenset()
+    stale: bool = False
 
     @classmethod
     def from_spark(cls, body: Mapping[str, Any], partitions: Sequence[str]) -> TableSchema:
@@ -208,8 +213,9 @@ class TableSchema:
 
     @property
     def growth(self) -> dict[str, str]:
-        """The property that Delta needs for the wider types of the schema, if it has any."""
-        return WIDENED if self.widened else {}
+        """The properties that Delta needs for the wider types of the schema and for its personal columns, if any."""
+        statistics = statistics_property(self.fields, self.personal, self.partitions)
+        return (WIDENED if self.widened else {}) | statistics
 
     def to_spark(self) -> dict[str, Any]:
         """Spark's schema JSON, parsed."""

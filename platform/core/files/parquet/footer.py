@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from tidegate.platform.core.files.parquet.arrow_types import leaf_paths, table_t
 from tidegate.platform.core.files.parquet.bad import BadParquet
 from tidegate.platform.core.files.parquet.bounds import Bounds, column_bounds
 from tidegate.platform.core.files.parquet.readable import why_copied
+from tidegate.platform.core.schema.column_statistics import is_personal
 from tidegate.platform.core.schema.column_types import Field, Simple
 
 MAGIC = b"PAR1"
@@ -64,15 +65,17 @@ class Footer:
         same = low is not None and self.maximum.get(name or "") == low and self.nulls.get(name or "") == 0
         return str(low) if same else None
 
-    def stats(self, spelling: dict[str, str]) -> str:
+    def stats(self, spelling: Mapping[str, str], personal: Collection[str] = ()) -> str:
         """Delta's statistics JSON, with columns spelled as the table spells them.
 
         Args:
             spelling: the table's spelling by lower-case name; columns that are not in it are left out.
+            personal: lower-case names of columns that are left out.
         """
 
         def spelled(values: dict[str, Any]) -> dict[str, Any]:
-            return {spelling[name.lower()]: value for name, value in values.items() if name.lower() in spelling}
+            kept = {name: value for name, value in values.items() if not is_personal(name, personal)}
+            return {spelling[name.lower()]: value for name, value in kept.items() if name.lower() in spelling}
 
         return json.dumps(
             {

@@ -313,6 +313,12 @@ def test_statistics_as_delta_writes_them() -> None:
     assert " " not in stats
 
 
+def test_a_footer_s_personal_columns_have_no_statistics() -> None:
+    table = pa.table({"id": pa.array([1, 2], pa.int64()), "Name": ["a", None]})
+    stats = json.loads(footer(table).stats({"id": "id", "name": "Name"}, {"name"}))
+    assert stats == {"numRecords": 2, "minValues": {"id": 1}, "maxValues": {"id": 2}, "nullCount": {"id": 0}}
+
+
 BODY = written(pa.table({"a": pa.array(range(1000), pa.int64()), "b": [f"value {i}" for i in range(1000)]}))
 FOOTER = footer_bytes(BODY[-8:], len(BODY))
 

@@ -1,0 +1,44 @@
+"""No statistics of personal columns in the log of a silver table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tidegate.assets.silver.pending import PendingMerge
+from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.schema.column_statistics import personal_paths, statistics_property
+from tidegate.platform.core.schema.column_types import Field
+from tidegate.platform.core.schema.sql_literal import properties_sql
+from tidegate.platform.core.silver.columns import KEY, ORDER
+from tidegate.resources.lake import Lake
+from tidegate.resources.spark.session import command
+
+
+def private_statistics(spec: TableSpec, columns: Sequence[Field]) -> dict[str, str]:
+    """Return the property of a silver table that leaves its personal columns out of statistics, or none.
+
+    A nested field of bronze may have become a column of silver, so every column counts that has the name of a personal
+    field. So does the key or the order that silver derives, because it may be derived from one.
+
+    Args:
+        spec: the table in lake.yaml.
+        columns: of the silver table.
+    """
+    if spec.personal is None:
+        return {}
+    paths = personal_paths(columns, spec.personal.names)
+    return statistics_property(columns, paths | spec.personal.paths | {KEY, ORDER})
+
+
+def make_private(lake: Lake, work: PendingMerge, columns: Sequence[Field]) -> None:
+    """Give a silver table that exists the property, if it does not have it: lake.yaml or the columns have changed.
+
+    Args:
+        lake: has the table.
+        work: what is pending.
+        columns: of the silver table, without those that Tidegate adds to each.
+    """
+    wanted = private_statistics(work.table.spec, columns)
+    if not wanted.items() <= work.silver.properties.items():
+        sql = f"ALTER TABLE delta.`{work.location}` SET TBLPROPERTIES ({properties_sql(wanted)})"
+        command(lake.delta.session, sql)
