@@ -17,7 +17,7 @@ from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.keys.file_format import format_of, mode_of
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.discovery import discovered_table
-from tidegate.platform.core.silver.columns import DELETED, own_columns
+from tidegate.platform.core.silver.columns import own_columns, shown
 from tidegate.resources.aws.bucket import Bucket
 from tidegate.resources.aws.clients import Aws
 from tidegate.resources.aws.cloudwatch import CloudWatch
@@ -331,13 +331,13 @@ def _raised(found: _T | Exception) -> _T:
 
 
 def silver_query(relation: str, own: Sequence[str]) -> str:
-    """Returns the query that hides a silver table's tombstones and bookkeeping.
+    """Returns the query that hides a silver table's tombstones, joined rows and bookkeeping.
 
     Args:
         relation: the silver table.
         own: Tidegate's own columns in it.
     """
-    return f"SELECT * EXCEPT ({', '.join(own)}) FROM {relation} WHERE NOT {DELETED}"
+    return f"SELECT * EXCEPT ({', '.join(own)}) FROM {relation} WHERE {shown(own)}"
 
 
 def open_lake(config: LakeConfig, aws: Aws, remote: SparkRemote, connect: Callable[[], SparkSession]) -> Lake:

@@ -8,7 +8,9 @@ from tidegate.assets.bronze.report import page_key
 from tidegate.assets.silver.merge import merge_table
 from tidegate.assets.silver.report import merge_metadata, table_metadata
 from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.silver.columns import own_columns
 from tidegate.resources.lake_resource import LakeResource
 
 
@@ -36,14 +38,21 @@ def _build(spec: TableSpec) -> dg.AssetsDefinition:
         kinds={"deltalake", "pyspark", "silver"},
         tags={"tidegate/layer": "silver"},
         deps=[page_key(spec)],
-        description=f"{spec.description or spec.name}: one row per ({', '.join(silver.keys)}), the newest by "
-        f"{', '.join(silver.order) or 'its position in the log of the database'}, merged from bronze {when}.",
+        description=f"{spec.description or spec.name}: {_rows(silver)}, merged from bronze {when}.",
     )
     def silver_asset(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[Any]:
         handles = lake.open()
         merged = merge_table(handles, spec, context.log.info)
         location = handles.store.uri("silver", spec.name)
-        table = table_metadata(handles.delta.session, spec.name, location, handles.delta.table_state(location))
+        state = handles.delta.table_state(location)
+        table = table_metadata(handles.delta.session, spec.name, location, state, own_columns(silver))
         return dg.MaterializeResult(metadata={**merge_metadata(merged), **table})
 
     return silver_asset
+
+
+def _rows(silver: SilverSpec) -> str:
+    keys, order = ", ".join(silver.keys), ", ".join(silver.order) or "its position in the log of the database"
+    if silver.is_history:
+        return f"the history of each ({keys}) by {order}"
+    return f"one row per ({keys}), the newest by {order}"

@@ -11,17 +11,21 @@ from pyspark.errors import PySparkException
 
 from tidegate.assets.maintenance.compaction import compact, is_due
 from tidegate.assets.presentation.volume import total
-from tidegate.assets.silver.changes import gather
-from tidegate.assets.silver.merge_sql import build_merge
+from tidegate.assets.silver.changes import Changes, gather
+from tidegate.assets.silver.history_merge import build_history_merge
+from tidegate.assets.silver.merge_sql import build_merge, mode_of
 from tidegate.assets.silver.pending import PendingMerge, pending_merge
 from tidegate.assets.silver.private_statistics import make_private
-from tidegate.assets.silver.row_queries import expression_types, row_counts
+from tidegate.assets.silver.row_queries import RowCounts, expression_types, row_counts
 from tidegate.assets.silver.table import create_table, purge_tombstones, silver_rules, widen_table
-from tidegate.assets.silver.truncate import truncate_table
+from tidegate.assets.silver.truncate import record_truncates, truncate_table
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.first_line import first_line
+from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.resources.lake import Lake
+from tidegate.resources.spark.results import Merging
 
 #: The seams of a merge, in order. Each is right after the step that it is named for.
 SEAMS = ("silver-create", "silver-gather", "silver-merge")
@@ -106,9 +110,9 @@ def _together(steps: Sequence[MergeResult]) -> MergeResult:
 
 def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeResult:
     rules = silver_rules(work, partial(expression_types, lake.delta.session, work))
-    widened = work.silver.exists and widen_table(lake, work, rules.columns)
+    widened = work.silver.exists and widen_table(lake, work, rules.stored)
     if work.silver.exists:
-        make_private(lake, work, rules.columns)
+        make_private(lake, work, rules.stored)
     else:
         create_table(lake, work, rules)
     have = lake.delta.table_state(work.location).schema if widened else work.silver.schema
@@ -123,9 +127,7 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
         log(f"full merge: {changes.why_full}")
     purge_tombstones(lake, work, changes.n)
     counts = row_counts(lake.delta.session, changes, rules, work.bronze.schema)
-    truncate, truncated = truncate_table(lake, work, rules, counts.truncate)
-    is_partial = counts.partial > 0
-    merging = build_merge(work, changes, rules, have, is_partial=is_partial, truncate=truncate)
+    merging, truncated = _merging(lake, work, changes, rules, have, counts)
     merged = lake.delta.merge(work.location, merging, changes.view, work.app_id, changes.n)
     seam("silver-merge")
     if (merged.txn or 0) < changes.n:
@@ -147,6 +149,19 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
         counts.unordered,
         counts.skipped,
     )
+
+
+def _merging(
+    lake: Lake, work: PendingMerge, changes: Changes, rules: MergeRules, have: TableSchema, counts: RowCounts
+) -> tuple[Merging, int]:
+    """Returns the merge, and how many rows a truncate deleted before it."""
+    if rules.history is not None:
+        mode = mode_of(work, changes)
+        truncates = record_truncates(lake, work, mode, counts.truncates) if rules.truncated else ()
+        is_truncated = bool(counts.truncates)
+        return build_history_merge(work, changes, rules, have, truncates=truncates, is_truncated=is_truncated), 0
+    truncate, truncated = truncate_table(lake, work, rules, counts.truncate)
+    return build_merge(work, changes, rules, have, is_partial=counts.partial > 0, truncate=truncate), truncated
 
 
 def _name(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> None:

@@ -23,7 +23,7 @@ from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.resources.spark.results import Merging
 
 #: Types of a column: in bronze, and in silver.
-_Types = Mapping[str, tuple[Type, Type]]
+ColumnTypes = Mapping[str, tuple[Type, Type]]
 
 
 def build_merge(
@@ -45,14 +45,8 @@ def build_merge(
         is_partial: whether some rows leave the value of a column as it is. Only the MERGE can keep that of silver.
         truncate: rows that are older than this order are left out. JSON of a struct.
     """
-    mode = merge_mode(
-        is_full=changes.why_full is not None,
-        is_reread=changes.is_reread,
-        has_other_rows=work.mark is None and work.silver.files > 0,
-        mirrors_removals=work.spec.on_removed == "full",
-    )
-    # A new silver table has bronze's types.
-    types = {field.name: (field.type, (silver.named(field.name) or field).type) for field in rules.columns}
+    mode = mode_of(work, changes)
+    types = types_of(rules, silver)
     name = f"silver.{work.table.spec.name}"
     tie = "true" if rules.on_tie == "last" else _no_tie(name, rules, types)
     newer = mode.newer([part.path for part in rules.order], tie)
@@ -72,7 +66,22 @@ def build_merge(
     return Merging(rows, keys, newer if is_keyed and not is_partial else None, int(changes.volume["rows"]), statement)
 
 
-def _filled(rules: MergeRules, types: _Types, mode: MergeMode) -> dict[str, str]:
+def mode_of(work: PendingMerge, changes: Changes) -> MergeMode:
+    """Returns the mode of a merge."""
+    return merge_mode(
+        is_full=changes.why_full is not None,
+        is_reread=changes.is_reread,
+        has_other_rows=work.mark is None and work.silver.files > 0,
+        mirrors_removals=work.spec.on_removed == "full",
+    )
+
+
+def types_of(rules: MergeRules, silver: TableSchema) -> ColumnTypes:
+    """Returns the types of each column: in bronze, and in silver. A new silver table has bronze's types."""
+    return {field.name: (field.type, (silver.named(field.name) or field).type) for field in rules.columns}
+
+
+def _filled(rules: MergeRules, types: ColumnTypes, mode: MergeMode) -> dict[str, str]:
     """Returns the new value of each column that may keep its value, over the rows `s` and `t` of a key.
 
     A value counts unless silver's row is newer than the row that gave it. Without a value, silver's stays, unless the
@@ -93,7 +102,7 @@ def _filled(rules: MergeRules, types: _Types, mode: MergeMode) -> dict[str, str]
     return filled
 
 
-def _no_tie(name: str, rules: MergeRules, types: _Types) -> str:
+def _no_tie(name: str, rules: MergeRules, types: ColumnTypes) -> str:
     """Returns a condition over a row `s` and a row `t` of an equal order. It raises an error if they differ."""
     ours, theirs = (
         f"to_json(struct({', '.join([*values, f'{side}.{DELETED}'])}))"
@@ -105,19 +114,19 @@ def _no_tie(name: str, rules: MergeRules, types: _Types) -> str:
     return f"if({ours} <=> {theirs}, true, {tie_error(name, key_text(f's.{part.path}' for part in rules.keys))})"
 
 
-def _value(types: _Types, name: str, side: str = "", replaced: str | None = None) -> str:
+def _value(types: ColumnTypes, name: str, side: str = "", replaced: str | None = None) -> str:
     """Returns the value of a column in silver's type."""
     return aligned(*types[name], f"{side}{quoted(name)}", replaced)
 
 
-def _assignments(types: _Types, filled: Mapping[str, str]) -> str:
+def _assignments(types: ColumnTypes, filled: Mapping[str, str]) -> str:
     given = (
         f"t.{quoted(name)} = {filled.get(name) or _value(types, name, 's.', f't.{quoted(name)}')}" for name in types
     )
     return ", ".join([*given, *(f"t.{name} = s.{name}" for name in SILVER_COLUMNS)])
 
 
-def _new_row(types: _Types) -> str:
+def _new_row(types: ColumnTypes) -> str:
     names = ", ".join(quoted(name) for name in (*types, *SILVER_COLUMNS))
     values = ", ".join([*(_value(types, name, "s.") for name in types), *(f"s.{name}" for name in SILVER_COLUMNS)])
     return f"({names}) VALUES ({values})"

@@ -14,7 +14,7 @@ GIVEN_AT = "_tidegate_given_at"
 #: The order of the newest row that deleted the key.
 DELETED_AT = "_tidegate_deleted_at"
 #: Whether the row leaves the value of each such column as it is.
-_KEPT = "_tidegate_kept"
+KEPT = "_tidegate_kept"
 _ARRIVAL = "_tidegate_n, _tidegate_path, _tidegate_row"
 #: A time in JSON has all its digits.
 _TIMES = "map('timestampFormat', 'yyyy-MM-dd\\'T\\'HH:mm:ss.SSSSSSXXX')"
@@ -39,7 +39,7 @@ def newest_rows(
     """
     keys = ", ".join(part.path for part in rules.keys)
     newest = ", ".join(f"{part.path} DESC NULLS LAST" for part in rules.order)
-    rows = _shaped(rules, view, is_partial=is_partial, truncate=truncate)
+    rows = change_rows(rules, view, is_partial=is_partial, truncate=truncate)
     deleted, more = DELETED, ""
     if is_partial:
         rows = _in_turn(rules, keys, rows)
@@ -70,10 +70,10 @@ def newest_rows(
     return f"SELECT {', '.join([*given, *own])} FROM ({places}) WHERE _tidegate_place = 1"
 
 
-def _shaped(rules: MergeRules, view: str, *, is_partial: bool, truncate: str | None) -> str:
+def change_rows(rules: MergeRules, view: str, *, is_partial: bool, truncate: str | None) -> str:
     """Returns a query of the changes among bronze's rows, with the columns of silver."""
     values = [f"{value} AS {quoted(column)}" for column, value in rules.values.items() if column != KEY]
-    kept = [f"array({', '.join(rules.kept.values())}) AS {_KEPT}"] if is_partial else []
+    kept = [f"array({', '.join(rules.kept.values())}) AS {KEPT}"] if is_partial else []
     left_out = [condition for condition in (rules.skipped, rules.truncated) if condition]
     where = " AND ".join(f"NOT coalesce({condition}, false)" for condition in left_out)
     rows = (
@@ -134,7 +134,7 @@ def _last_values(rules: MergeRules, keys: str) -> Sequence[str]:
     life = f"PARTITION BY {keys}, _tidegate_life ORDER BY {oldest}, {_ARRIVAL}"
     return [
         *(
-            f"last_value(if({_KEPT}[{place}], NULL, struct({order} AS at, {quoted(column)} AS value)), true) OVER "
+            f"last_value(if({KEPT}[{place}], NULL, struct({order} AS at, {quoted(column)} AS value)), true) OVER "
             f"({life} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS _tidegate_value{place}"
             for place, column in enumerate(rules.kept)
         ),

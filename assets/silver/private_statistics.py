@@ -9,7 +9,7 @@ from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.schema.column_statistics import personal_paths, statistics_property
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.sql_literal import properties_sql
-from tidegate.platform.core.silver.columns import KEY, ORDER
+from tidegate.platform.core.silver.columns import KEY, ORDER, VALID_FROM, VALID_TO
 from tidegate.resources.lake import Lake
 from tidegate.resources.spark.session import command
 
@@ -27,7 +27,7 @@ def private_statistics(spec: TableSpec, columns: Sequence[Field]) -> dict[str, s
     if spec.personal is None:
         return {}
     paths = personal_paths(columns, spec.personal.names)
-    return statistics_property(columns, paths | spec.personal.paths | {KEY, ORDER})
+    return statistics_property(columns, paths | spec.personal.paths | {KEY, ORDER, VALID_FROM, VALID_TO})
 
 
 def make_private(lake: Lake, work: PendingMerge, columns: Sequence[Field]) -> None:

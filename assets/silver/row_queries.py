@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from tidegate.assets.silver.changes import Changes
 from tidegate.assets.silver.newest_rows import order_as_json, order_struct
 from tidegate.assets.silver.pending import PendingMerge
+from tidegate.assets.silver.truncate import MAX_TRUNCATES
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.schema.column_types import Field, Struct, Type
 from tidegate.platform.core.schema.table_schema import TableSchema
@@ -28,12 +29,14 @@ class RowCounts:
         skipped: rows that are no changes.
         partial: rows that leave the value of a column as it is.
         truncate: the newest order of a row that deletes all older rows, as JSON of a struct. None without such a row.
+        truncates: the orders of up to `MAX_TRUNCATES` + 1 such rows, in a history.
     """
 
     unordered: int = 0
     skipped: int = 0
     partial: int = 0
     truncate: str | None = None
+    truncates: tuple[str, ...] = ()
 
 
 def expression_types(
@@ -73,12 +76,14 @@ def row_counts(session: SparkSession, changes: Changes, rules: MergeRules, bronz
     is_change = f"NOT {skipped} AND NOT {truncates}"
     unordered = " OR ".join(f"{value} IS NULL" for value in rules.order_values)
     partial = " OR ".join(f"({condition})" for condition in rules.kept.values()) or "false"
-    newest = f"max(if({truncates}, {order_struct(rules.order_values)}, NULL))"
+    order = f"if({truncates}, {order_struct(rules.order_values)}, NULL)"
+    every = f"slice(collect_set({order_as_json(order)}), 1, {MAX_TRUNCATES + 1})" if rules.history else "array()"
     (row,) = session.sql(
         f"SELECT count_if({is_change} AND ({unordered})), count_if({skipped} AND NOT {truncates}), "
-        f"count_if({is_change} AND ({partial})), {order_as_json(newest)} FROM {relation}"
+        f"count_if({is_change} AND ({partial})), {order_as_json(f'max({order})')}, {every} FROM {relation}"
     ).collect()
-    return RowCounts(*row)
+    unordered, skipped, partial, truncate, all_truncates = row
+    return RowCounts(unordered, skipped, partial, truncate, tuple(all_truncates))
 
 
 def _nulls(counts: Any, path: Sequence[str], fields: Sequence[Field]) -> int | None:

@@ -9,7 +9,7 @@ from pyspark.errors import PySparkException
 from tidegate.assets.maintenance.compaction import passes
 from tidegate.assets.silver.pending import PendingMerge
 from tidegate.assets.silver.private_statistics import private_statistics
-from tidegate.platform.core.schema.column_types import Field, grows
+from tidegate.platform.core.schema.column_types import Array, Field, grows
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS, needs_mapping
 from tidegate.platform.core.schema.sql_literal import properties_sql
 from tidegate.platform.core.schema.sql_types import simple_type
@@ -18,7 +18,9 @@ from tidegate.platform.core.silver.columns import (
     CHANGED_AT,
     CHANGED_BATCH,
     DELETED,
+    JOINED,
     KEY,
+    LEFT,
     ORDER,
     own_columns,
 )
@@ -29,6 +31,13 @@ from tidegate.resources.spark.session import command
 
 #: Expired tombstones are purged each time that the mark passes a multiple of this.
 _PURGE_EVERY = 50
+#: Options that a silver table records: their name, the end of the property, and what its absence means.
+_RECORDED = (
+    ("stored_as", "_stored_as", "scd1"),
+    ("track_history", "_track_history", "none"),
+    ("keys", KEY, "columns"),
+    ("order", ORDER, "columns"),
+)
 
 
 def silver_rules(work: PendingMerge, types_of: TypesOf) -> MergeRules:
@@ -55,7 +64,7 @@ def silver_rules(work: PendingMerge, types_of: TypesOf) -> MergeRules:
     if taken := [name for name in own_columns(work.spec) if name in names]:
         raise ValueError(f"{silver}: bronze has a column {taken[0]!r}, and silver one of its own by that name")
     _check_recorded(work, rules)
-    for name, ours_now, theirs in work.silver.schema.retyped(rules.columns):
+    for name, ours_now, theirs in work.silver.schema.retyped(rules.stored):
         if work.table.spec.widen and grows(ours_now, theirs) and "[]" not in name:
             continue
         raise ValueError(
@@ -70,13 +79,13 @@ def _check_recorded(work: PendingMerge, rules: MergeRules) -> None:
     """Check that key and order of new rows compare with those that silver has kept of its rows."""
     if not work.silver.exists:
         return
-    for option, own in (("keys", KEY), ("order", ORDER)):
+    for option, own, otherwise in _RECORDED:
         name = f"tidegate.silver{own}"
         before, now = work.silver.properties.get(name), rules.recorded.get(name)
         if before != now:
             raise ValueError(
                 f"silver.{work.table.spec.name}: `{option}` of `silver` in lake.yaml has changed from "
-                f"{before or 'columns'} to {now or 'columns'}, and the rows of silver do not compare with new rows any "
+                f"{before or otherwise} to {now or otherwise}, and the rows of silver do not compare with new rows any "
                 "more. Change it back, or give the table another `name` in lake.yaml, and a new silver table is merged"
             )
 
@@ -88,14 +97,18 @@ def create_table(lake: Lake, work: PendingMerge, rules: MergeRules) -> None:
         Field(CHANGED_BATCH, simple_type("bigint")),
         Field(CHANGED_AT, simple_type("timestamp")),
     ]
+    if rules.history is not None:
+        own.append(Field(JOINED, simple_type("boolean")))
+        if rules.history.leaves_values:
+            own.append(Field(LEFT, Array(simple_type("string"))))
     properties = {"tidegate.lake": lake.id, "delta.enableDeletionVectors": "true", **rules.recorded}
-    properties |= private_statistics(work.table.spec, rules.columns)
+    properties |= private_statistics(work.table.spec, rules.stored)
     if needs_mapping(rules.columns):
         properties |= BY_NAME
     try:
         command(
             lake.delta.session,
-            f"CREATE TABLE IF NOT EXISTS delta.`{work.location}` ({columns_sql([*rules.columns, *own])}) USING delta "
+            f"CREATE TABLE IF NOT EXISTS delta.`{work.location}` ({columns_sql([*rules.stored, *own])}) USING delta "
             f"TBLPROPERTIES ({properties_sql(properties)})",
         )
     except PySparkException:
@@ -113,8 +126,11 @@ def widen_table(lake: Lake, work: PendingMerge, columns: Sequence[Field]) -> boo
 
 
 def purge_tombstones(lake: Lake, work: PendingMerge, n: int) -> None:
-    """Delete expired tombstones, if the merge up to batch `n` passes a multiple of `_PURGE_EVERY`."""
-    if passes(_PURGE_EVERY, work.mark or 0, n):
+    """Delete expired tombstones, if the merge up to batch `n` passes a multiple of `_PURGE_EVERY`.
+
+    A history keeps them: without a delete, a late change of its key would be valid until now.
+    """
+    if not work.spec.is_history and passes(_PURGE_EVERY, work.mark or 0, n):
         command(
             lake.delta.session,
             f"DELETE FROM delta.`{work.location}` WHERE {DELETED} AND {CHANGED_AT} < "

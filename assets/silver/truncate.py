@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+
 from tidegate.assets.silver.newest_rows import before_truncate, order_from_json
 from tidegate.assets.silver.pending import PendingMerge
 from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.core.silver.columns import ORDER
+from tidegate.platform.core.silver.merge_mode import MergeMode
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.resources.lake import Lake
 from tidegate.resources.spark.session import command
 
 #: Property of a silver table: the order of its newest truncate, as JSON.
 TRUNCATED = "tidegate.silver_truncated"
+#: Properties of a history: the orders of all truncates as a JSON array of texts, of bronze as it is now and of bronze
+#: before a reset.
+_TRUNCATES = ("tidegate.silver_truncates", "tidegate.silver_truncates_before")
+#: So many are no accident of a database, but a condition that holds for ordinary rows.
+MAX_TRUNCATES = 1000
 
 
 def truncate_table(lake: Lake, work: PendingMerge, rules: MergeRules, found: str | None) -> tuple[str | None, int]:
@@ -42,3 +51,40 @@ def truncate_table(lake: Lake, work: PendingMerge, rules: MergeRules, found: str
     (row,) = command(session, f"DELETE FROM delta.`{work.location}` WHERE {before_truncate(rules, ORDER, found)}")
     command(session, f"ALTER TABLE delta.`{work.location}` SET TBLPROPERTIES ({literal(TRUNCATED)} = {literal(found)})")
     return found, int(row[0])
+
+
+def record_truncates(lake: Lake, work: PendingMerge, mode: MergeMode, found: Sequence[str]) -> tuple[str, ...]:
+    """Record the truncates of a history, which end every row that is valid at their order.
+
+    It is a commit before that of the merge, and repeating it changes nothing.
+
+    Args:
+        lake: has the table.
+        work: what is pending.
+        mode: how the merge treats the rows that silver has. Truncates of rows that leave are forgotten.
+        found: the orders of the truncates in the rows to merge, as JSON of structs.
+
+    Returns:
+        The orders of all truncates of the table.
+
+    Raises:
+        ValueError: there are more than `MAX_TRUNCATES`.
+    """
+    known, before = (set(json.loads(work.silver.properties.get(name, "[]"))) for name in _TRUNCATES)
+    if mode is MergeMode.AFTER_RESET:
+        before |= known
+    elif mode is MergeMode.FULL:
+        before = set()
+    now = set(found) | (known if mode is MergeMode.UPSERT else set())
+    if len(now | before) > MAX_TRUNCATES:
+        raise ValueError(
+            f"silver.{work.table.spec.name}: apply_as_truncates of `silver` in lake.yaml holds for more than "
+            f"{MAX_TRUNCATES} rows: correct the condition, or leave it out"
+        )
+    texts = [json.dumps(sorted(orders)) for orders in (now, before)]
+    if texts != [work.silver.properties.get(name, "[]") for name in _TRUNCATES]:
+        properties = ", ".join(
+            f"{literal(name)} = {literal(text)}" for name, text in zip(_TRUNCATES, texts, strict=True)
+        )
+        command(lake.delta.session, f"ALTER TABLE delta.`{work.location}` SET TBLPROPERTIES ({properties})")
+    return tuple(sorted(now | before))

@@ -38,6 +38,7 @@ _FORWARD, _DELIVERY = (
     "tests/unit/sensors/forward/test_forwarder.py::",
     "tests/unit/resources/forwarding/test_delivery.py::",
 )
+_A_REPLAY = "tests/spark/silver/test_history.py::test_every_merge_of_a_history_gives_what_a_replay_gives"
 _MERGE, _MERGE_SQL, _PENDING = (f"assets/silver/{name}.py" for name in ("merge", "merge_sql", "pending"))
 _OUTPUT = "tests/spark/files/test_repartition.py::"
 _DATASETS = "tests/unit/assets/bronze/completion/test_datasets.py::"
@@ -286,6 +287,30 @@ MUTANTS = (
             "tests/spark/silver/test_change_feeds.py::"
             "test_partial_rows_and_truncates_give_the_expected_rows_whenever_merges_run",
         ),
+    ),
+    Mutant(
+        "a late change does not cut the row in which it falls",
+        5,
+        "assets/silver/history_rows.py",
+        "WHERE {order} >= k.first OR {until}",
+        "WHERE {order} >= k.first",
+        (_A_REPLAY,),
+    ),
+    Mutant(
+        "a delete does not end its key",
+        5,
+        "assets/silver/history_rows.py",
+        "sum(if({DELETED}, 1, 0))",
+        "sum(if({DELETED}, 0, 0))",
+        (_A_REPLAY,),
+    ),
+    Mutant(
+        "equal values of a history are not joined",
+        5,
+        "assets/silver/history_rows.py",
+        "{DELETED} OR NOT ({continues})",
+        "{DELETED} OR true OR NOT ({continues})",
+        (_A_REPLAY,),
     ),
     Mutant(
         "a truncate is forgotten once it is merged",

@@ -99,11 +99,17 @@ def key_history(lake: Lake, spec: TableSpec, given: Sequence[str]) -> KeyHistory
 
     Raises:
         WrongKey: the arguments are no key of the table.
-        ValueError: the table has no `silver`, or no rows yet, or does not fit the rules of `lake.yaml`.
+        ValueError: the table has no `silver`, or no rows yet, or does not fit the rules of `lake.yaml`. Or
+            it has the history of each key, which shows every change itself.
     """
     if spec.silver is None:
         raise ValueError(f"table {spec.name} has no `silver` in lake.yaml, so no row is merged by a key")
     name = f"silver.{spec.name}"
+    if spec.silver.is_history:
+        raise ValueError(
+            f"{name} has the history of each key (stored_as: scd2), so it shows every change itself: SELECT * FROM "
+            f"{name}{WITH_TOMBSTONES} WHERE … ORDER BY valid_from"
+        )
     values = key_values(name, spec.silver.keys, given)
     work = merge_state(lake, spec)
     if work is None or not work.bronze.has_columns:

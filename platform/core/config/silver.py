@@ -28,6 +28,7 @@ References = Annotated[
     BeforeValidator(_listed, json_schema_input_type=Reference | list[Reference]),
 ]
 
+_TRACKED = ("track_history_columns", "track_history_except_columns")
 _IGNORED = ("ignore_null_updates_columns", "ignore_null_updates_except_columns")
 
 
@@ -42,6 +43,12 @@ class SilverSpec(Model):
     """SQL expression of a struct whose fields become the columns, such as `coalesce(after, before)`."""
     order: Annotated[References, Field(validate_default=True)] = ()
     """Column, nested field or SQL expression, or a list of them, that shows which of two rows of one key is newer."""
+    stored_as: Literal["scd1", "scd2"] = "scd1"
+    """`scd1`: the newest row of each key. `scd2`: its history, with a row for each time without a change of values."""
+    track_history_columns: tuple[Text, ...] = ()
+    """Columns whose change begins a new row of the history. By default all but those that `order` names."""
+    track_history_except_columns: tuple[Text, ...] = ()
+    """Columns whose change begins no new row of the history: the row gets the new value."""
     on_tie: Literal["last", "fail"] = "last"
     """What two different rows of one key with an equal order do: the last one counts, or the merge fails."""
     apply_as_deletes: Condition | None = None
@@ -97,6 +104,7 @@ class SilverSpec(Model):
             ("apply_as_deletes", "delete_when"),
             ("columns", "except_columns"),
             ("ignore_null_updates", *_IGNORED),
+            _TRACKED,
         ):
             given = [name for name in names if getattr(self, name)]
             if len(given) > 1:
@@ -108,10 +116,30 @@ class SilverSpec(Model):
         return self
 
     @model_validator(mode="after")
+    def _of_history(self) -> Self:
+        if self.is_history and "tombstone_days" in self.model_fields_set:
+            raise ValueError("tombstone_days has no effect with stored_as: scd2, which keeps every delete; remove it")
+        for name in _TRACKED:
+            if getattr(self, name) and not self.is_history:
+                raise ValueError(f"{name} is for a history: give stored_as: scd2, or remove it")
+        return self
+
+    @model_validator(mode="after")
     def _one_trigger(self) -> Self:
         if (self.schedule is None) == (self.every is None):
             raise ValueError('give exactly one of schedule (cron, "*/10 * * * *") and every (seconds)')
         return self
+
+    @property
+    def is_history(self) -> bool:
+        """Whether silver has the history of each key, instead of its newest row."""
+        return self.stored_as == "scd2"
+
+    @property
+    def leaves_values(self) -> bool:
+        """Whether a row may leave the value of a column as it is."""
+        options = (self.unavailable, self.ignore_null_updates, *(getattr(self, name) for name in _IGNORED))
+        return self.preset == "debezium" or any(options)
 
     @property
     def keeps_keys(self) -> bool:

@@ -12,7 +12,8 @@ from tidegate.platform.core.schema.column_reference import as_sql, is_expression
 from tidegate.platform.core.schema.column_types import Field, Simple, Struct, Type, quoted
 from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.core.schema.value_encoding import encoding
-from tidegate.platform.core.silver.columns import KEY, ORDER
+from tidegate.platform.core.silver.columns import HISTORY_COLUMNS, KEY, ORDER
+from tidegate.platform.core.silver.history import History, history, recorded_history
 
 #: The value of `row` in a row of bronze.
 ROW_VALUE = "_tidegate_value"
@@ -52,6 +53,7 @@ class MergeRules:
         skipped: condition: the row is no change. None if every row is one.
         truncated: condition: older rows of the table are deleted. None if no row does that.
         kept: conditions, by column: the value does not change. Its columns are in the order of `columns`.
+        history: how changes become rows with a time. None if silver has the newest row of each key.
     """
 
     columns: tuple[Field, ...]
@@ -66,6 +68,12 @@ class MergeRules:
     skipped: str | None
     truncated: str | None
     kept: Mapping[str, str]
+    history: History | None = None
+
+    @property
+    def stored(self) -> tuple[Field, ...]:
+        """The columns of the silver table, without those that every silver table has."""
+        return (*self.columns, *(self.history.fields if self.history else ()))
 
     @property
     def is_plain(self) -> bool:
@@ -109,6 +117,8 @@ def merge_rules(silver: SilverSpec, columns: Sequence[Field], types_of: TypesOf)
     order, newest, order_values = _parts(
         silver.order, columns, ORDER, lambda sqls: types_of(sqls, relation), is_kept=silver.keeps_order
     )
+    spans = history(silver, _order_types(order, newest and newest[0], columns), _tracked(silver, fields))
+    _check_names(fields, spans)
     for own in (key, newest):
         if own is not None:
             fields.append(own[0])
@@ -122,14 +132,18 @@ def merge_rules(silver: SilverSpec, columns: Sequence[Field], types_of: TypesOf)
         deleted=f"coalesce({_in_parentheses(silver.deletes)}, false)" if silver.deletes else "false",
         on_tie=silver.on_tie,
         recorded={
-            f"tidegate.silver{own[0].name}": "; ".join(" ".join(text.split()) for text in texts)
-            for own, texts in ((key, silver.keys), (newest, silver.order))
-            if own is not None
+            **recorded_history(silver),
+            **{
+                f"tidegate.silver{own[0].name}": "; ".join(" ".join(text.split()) for text in texts)
+                for own, texts in ((key, silver.keys), (newest, silver.order))
+                if own is not None
+            },
         },
         row=silver.row and _in_parentheses(silver.row),
         skipped=silver.skip_when and _in_parentheses(silver.skip_when),
         truncated=silver.apply_as_truncates and _in_parentheses(silver.apply_as_truncates),
         kept={name: condition for name, condition in kept.items() if name not in _roots(keys)},
+        history=spans,
     )
 
 
@@ -168,6 +182,39 @@ def _kept(silver: SilverSpec, fields: Sequence[Field], sql: Mapping[str, str]) -
         if silver.unavailable is not None and field.type in (Simple("string"), Simple("binary")):
             conditions[field.name].append(f"coalesce({_unavailable(silver, field, sql[field.name])}, false)")
     return {name: " OR ".join(parts) for name, parts in conditions.items() if parts}
+
+
+def _tracked(silver: SilverSpec, fields: Sequence[Field]) -> list[str]:
+    """Returns the columns whose change begins a new row of a history."""
+    if silver.track_history_columns:
+        return [_named(fields, name, "track_history_columns").name for name in silver.track_history_columns]
+    excepted = {
+        _named(fields, name, "track_history_except_columns").name for name in silver.track_history_except_columns
+    }
+    # The columns of the order are different in every change. With `row`, they are no columns of silver.
+    order = {name.lower() for name in silver.order} if silver.row is None else set()
+    return [field.name for field in fields if field.name not in excepted and field.name.lower() not in order]
+
+
+def _order_types(order: Sequence[Part], own: Field | None, columns: Sequence[Field]) -> list[Type]:
+    """Returns the types of the parts of the order, which silver's own column has, or else columns of bronze."""
+    if own is not None and isinstance(own.type, Struct):
+        return [field.type for field in own.type.fields]
+    return [_type_at(part.column, columns) for part in order]
+
+
+def _type_at(path: Sequence[str], fields: Sequence[Field]) -> Type:
+    field = next(field for field in fields if field.name == path[0])
+    return _type_at(path[1:], field.type.fields) if path[1:] and isinstance(field.type, Struct) else field.type
+
+
+def _check_names(fields: Sequence[Field], spans: History | None) -> None:
+    names = {field.name.lower() for field in fields}
+    if spans and (taken := [name for name in HISTORY_COLUMNS if name in names]):
+        raise UnsuitableColumns(
+            f"has a column {taken[0]!r}, and a history one of its own by that name: name it in `except_columns` of "
+            "`silver`, or remove `stored_as: scd2`"
+        )
 
 
 def _unavailable(silver: SilverSpec, field: Field, value: str) -> str:

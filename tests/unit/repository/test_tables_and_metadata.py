@@ -13,7 +13,7 @@ from tests.support.tracked import ROOT
 from tidegate.platform.core.bronze.ledger import COLUMNS, Status
 from tidegate.platform.core.events.row_message import ROW_COLUMNS
 from tidegate.platform.core.schema.names import RESCUED_COLUMN, SOURCE_COLUMNS
-from tidegate.platform.core.silver.columns import KEY, ORDER, SILVER_COLUMNS
+from tidegate.platform.core.silver.columns import JOINED, KEY, LEFT, ORDER, SILVER_COLUMNS
 from tidegate.resources import lake_views
 
 REFERENCE = ROOT / "docs" / "reference"
@@ -36,7 +36,7 @@ def names(text: str) -> list[str]:
     ("heading", "columns"),
     [
         ("`bronze.<name>`", [*SOURCE_COLUMNS, *ROW_COLUMNS, RESCUED_COLUMN]),
-        ("`silver.<name>_with_tombstones`", [*SILVER_COLUMNS, KEY, ORDER]),
+        ("`silver.<name>_with_tombstones`", [*SILVER_COLUMNS, KEY, ORDER, JOINED, LEFT]),
         ("`lake.intake`", sqlglot.parse_one(lake_views._INTAKE, read="spark").named_selects),  # type: ignore[attr-defined]
         ("`lake.quarantine`", sqlglot.parse_one(lake_views.quarantine_query([]), read="spark").named_selects),  # type: ignore[attr-defined]
     ],

@@ -390,6 +390,19 @@ def test_register_needs_parquet(tmp_path: Path, format: str) -> None:
             "      every: 1\n      delete_when: gone; drop table x\n",
             "lake.yaml:11: tables[0].silver.delete_when: 'gone; drop table x' is not a condition of Spark SQL",
         ),
+        (
+            "      every: 1\n      stored_as: scd2\n      tombstone_days: 9\n",
+            "lake.yaml:7: tables[0].silver: tombstone_days has no effect with stored_as: scd2",
+        ),
+        (
+            "      every: 1\n      track_history_columns: [b]\n",
+            "lake.yaml:7: tables[0].silver: track_history_columns is for a history: give stored_as: scd2",
+        ),
+        (
+            "      every: 1\n      stored_as: scd2\n      track_history_columns: [b]\n"
+            "      track_history_except_columns: [c]\n",
+            "lake.yaml:7: tables[0].silver: give one of track_history_columns and track_history_except_columns",
+        ),
     ],
 )
 def test_problems_of_silver(tmp_path: Path, more: str, expected: str) -> None:

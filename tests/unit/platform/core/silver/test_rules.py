@@ -19,6 +19,8 @@ COLUMNS = (
     Field("ref.at", BIGINT),
 )
 
+OTHER = Field("other", Struct((Field("at", BIGINT),)))
+
 
 def types(expressions: Sequence[str], relation: str) -> list[Type]:
     return [BIGINT] * len(expressions)
@@ -65,3 +67,31 @@ def test_a_text_for_unchanged_values_is_no_variable_of_spark() -> None:
     spec = SilverSpec(keys=("id",), order=("id",), unavailable="${same}", every=9)
     rules = merge_rules(spec, (Field("id", BIGINT), Field("note", Simple("string"))), types)
     assert "IN ('\\u0024{same}', " in rules.kept["note"]
+
+
+def test_a_history_tracks_what_is_asked_and_its_times_have_the_type_of_the_order() -> None:
+    spec = SilverSpec(keys=("id",), order=("ref.at",), stored_as="scd2", every=9)
+    rules = merge_rules(spec, COLUMNS, types)
+    assert rules.history is not None
+    assert rules.history.tracked == ("ID", "ref"), "the column of the order is different in every change"
+    assert [(field.name, field.type.sql()) for field in rules.stored[len(COLUMNS) :]] == [
+        ("valid_from", "bigint"), ("valid_to", "bigint"), ("is_current", "boolean")
+    ]  # fmt: skip
+    assert own_columns(spec) == ("_deleted", "_changed_batch", "_changed_at", "_joined")
+    several = spec.model_copy(update={"order": ("ref.x.y", "abs(id)"), "track_history_columns": ("REF",)})
+    rules = merge_rules(several, COLUMNS, types)
+    assert rules.history is not None
+    assert (rules.history.tracked, rules.history.bound.sql()) == (("ref",), "struct<`y`:bigint,`o2`:bigint>")
+    assert rules.recorded == {
+        "tidegate.silver_stored_as": "scd2 by ref.x.y; abs(id)",
+        "tidegate.silver_track_history": "REF",
+        "tidegate.silver_order": "ref.x.y; abs(id)",
+    }
+    twice = merge_rules(spec.model_copy(update={"order": ("ref.at", "other.at")}), (*COLUMNS, OTHER), types).history
+    assert twice is not None
+    assert twice.names == ("o1", "o2"), "two parts have one name"
+    assert own_columns(spec.model_copy(update={"preset": "debezium"}))[-2:] == ("_joined", "_left")
+    with pytest.raises(UnsuitableColumns, match="has no column 'x', which `track_history_columns` of `silver` names"):
+        merge_rules(spec.model_copy(update={"track_history_columns": ("x",)}), COLUMNS, types)
+    with pytest.raises(UnsuitableColumns, match="has a column 'valid_to', and a history one of its own by that name"):
+        merge_rules(spec, (*COLUMNS, Field("Valid_To", BIGINT)), types)

@@ -1,0 +1,161 @@
+"""Histories: after every merge, in every mode, silver is what a replay of all changes gives."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.support.lakes.seams import dying_in
+from tidegate.assets.silver import merge as silver_merge
+from tidegate.assets.silver.history_merge import build_history_merge
+from tidegate.platform.testing import TestLake
+from tidegate.resources.spark.results import Merging
+
+MakeLake = Callable[..., TestLake]
+Row = dict[str, Any]
+SAME = "the same as before"
+COLUMNS = {
+    "id": "int",
+    "at": "int",
+    "seq": "int",
+    "op": "string",
+    "a": "int",
+    "b": "string",
+    "c": "int",
+    "noise": "int",
+}
+PLAIN = {
+    "stored_as": "scd2",
+    "keys": ["id"],
+    "order": "at",
+    "apply_as_deletes": "op = 'd'",
+    "except_columns": ["op", "seq"],
+    "track_history_except_columns": ["noise"],
+    "every": 10,
+}
+#: Order of two columns, rows that leave values as they are, and truncates.
+RICH = {
+    **PLAIN,
+    "order": ["at", "seq"],
+    "apply_as_truncates": "op = 't'",
+    "skip_when": "op = 'x'",
+    "ignore_null_updates_columns": ["a"],
+    "unavailable": SAME,
+    "except_columns": ["op", "at", "seq"],
+}
+
+
+def _changes(chance: random.Random, batches: int, rows: int) -> list[list[Row]]:
+    """Returns batches of changes with late rows, ties, deletes, repeated values and nulls, and a few truncates."""
+
+    def row(number: int) -> Row:
+        return {
+            "id": chance.choice([None, 1, 2, 3]),
+            "at": chance.choice([None, *range(1, 14)]),
+            "seq": chance.choice([None, 1, 2]),
+            "op": chance.choices(["u", "d", "t", "x"], [30, 4, 1, 1])[0],
+            "a": chance.choice([None, 1, 2]),
+            "b": chance.choice([None, SAME, "p", "q"]),
+            "c": chance.choice([1, 1, 1, 2]),
+            "noise": number,
+        }
+
+    return [[row(batch * rows + number) for number in range(rows)] for batch in range(batches)]
+
+
+def _order(row: Row, silver: Row) -> tuple[tuple[bool, int], ...]:
+    names = ["at", "seq"] if silver is RICH else ["at"]
+    return tuple((row[name] is not None, row[name] or 0) for name in names)
+
+
+def _bound(order: tuple[tuple[bool, int], ...] | None, silver: Row) -> Any:
+    if order is None:
+        return None
+    values = [value if is_given else None for is_given, value in order]
+    return {"at": values[0], "seq": values[1]} if silver is RICH else values[0]
+
+
+def _replayed(changes: Sequence[Row], silver: Row) -> list[Row]:
+    """Returns the history that the view shows, from all changes in the order in which they came."""
+    ops = "ud" if silver is RICH else "udtx"
+    truncates = sorted({_order(row, silver) for row in changes if silver is RICH and row["op"] == "t"})
+    left = {"a": None, "b": SAME} if silver is RICH else {}
+    shown: list[Row] = []
+    for key in {row["id"] for row in changes if row["op"] in ops}:
+        newest: dict[Any, Row] = {}
+        for row in changes:
+            if row["id"] == key and row["op"] in ops:
+                at = _order(row, silver)
+                given = {name: row[name] for name in "abc" if name not in left or row[name] != left[name]}
+                newest[at] = {**row, "given": {**newest.get(at, {}).get("given", {}), **given}}
+        ordered = sorted(newest.items())
+        before: Row | None = None  # values of the change before, in the same life
+        for place, (at, row) in enumerate(ordered):
+            ends = [truncate for truncate in truncates if truncate > at][:1]
+            ends += [ordered[place + 1][0]] if place + 1 < len(ordered) else []
+            if place and any(ordered[place - 1][0] < truncate <= at for truncate in truncates):
+                before = None
+            values = {name: row["given"].get(name, (before or {}).get(name)) for name in "abc"}
+            if row["op"] == "d":
+                before = None
+                continue
+            until = _bound(min(ends), silver) if ends else None
+            now = {"id": key, **values, "noise": row["noise"], "valid_to": until, "is_current": not ends}
+            if silver is PLAIN:
+                now["at"] = row["at"]
+            if before is not None and all(before[name] == values[name] for name in "abc"):
+                shown[-1] = {**now, "valid_from": shown[-1]["valid_from"]}
+            else:
+                shown.append({**now, "valid_from": _bound(at, silver)})
+            before = values
+    return shown
+
+
+def _sorted(rows: Sequence[Row]) -> list[Any]:
+    return sorted((sorted(row.items()) for row in rows), key=repr)
+
+
+def _table(lake: TestLake, name: str) -> list[Any]:
+    return _sorted([row.asDict(recursive=True) for row in lake.sql(f"SELECT * FROM silver.{name}")])
+
+
+@pytest.mark.parametrize(("silver", "seed"), [(PLAIN, 1), (RICH, 2)], ids=["plain", "rich"])
+def test_every_merge_of_a_history_gives_what_a_replay_gives(
+    tidegate_lake: MakeLake, kit: Any, monkeypatch: pytest.MonkeyPatch, silver: Row, seed: int
+) -> None:
+    """In steps, by the keyed merge and by Delta's MERGE in turn, with a death after a commit; and all in one merge."""
+    lake = tidegate_lake(
+        [
+            {"name": name, "prefix": f"{name}/", "format": "json", "columns": COLUMNS, "silver": silver}
+            for name in ("steps", "once")
+        ]
+    )
+    batches = _changes(random.Random(seed), 4, 20)
+    for number, batch in enumerate(batches):
+        for table in ("steps", "once"):
+            lake.put(f"{table}/{number}.json", kit.lines(*batch))
+        kit.run(lake, "steps")
+        with monkeypatch.context() as patched:
+            if number % 2:
+                patched.setattr(silver_merge, "build_history_merge", _by_delta)
+            if number == 1:
+                with dying_in(silver_merge, "silver-merge"):
+                    kit.merge(lake, "steps")
+            merged = kit.merge(lake, "steps")
+        if number == 1:
+            assert merged is None, "the commit has the mark"
+        else:
+            assert merged.skipped == (sum(row["op"] == "x" for row in batch) if silver is RICH else 0)
+        changes = [row for rows in batches[: number + 1] for row in rows]
+        assert _table(lake, "steps") == _sorted(_replayed(changes, silver)), number
+    kit.run(lake, "once")
+    kit.merge(lake, "once")
+    assert _table(lake, "once") == _sorted(_replayed(changes, silver))
+
+
+def _by_delta(*given: Any, **options: Any) -> Merging:
+    return replace(build_history_merge(*given, **options), newer=None)
