@@ -1,4 +1,4 @@
-"""Silver merges: a thousand random keys into a small table, and into a large one.
+"""Silver merges: a thousand random keys into a small table, into its history, and into a large table.
 
 python -m benchmarks.merge [--small N] [--large N] [--merges N]
 """
@@ -28,6 +28,8 @@ from tidegate.platform.testing import TestLake
 #: Rows of each file.
 _FILE = 500_000
 _KEYS = 1_000
+#: The table with `stored_as: scd2`, which gets the changes of the small one.
+_HISTORY = "history"
 
 
 def _put(lake: TestLake, table: str, name: str, ids: list[int], at: int) -> None:
@@ -60,7 +62,8 @@ def _measured(lake: TestLake, table: str, rows: int, merges: int) -> dict[str, A
     for at in range(1, merges + 1):
         _put(lake, table, f"change-{at}", random.Random(at).sample(range(rows), _KEYS), at)
         found.append(_merged(lake, table))
-    last = lake.sql(f"SELECT count(*), max(at) FROM silver.{table}")
+    where = " WHERE is_current" if table == _HISTORY else ""
+    last = lake.sql(f"SELECT count(*), max(at) FROM silver.{table}{where}")
     assert [tuple(row) for row in last] == [(rows, merges)], last
     # The first merges compile what the others use.
     warm = found[-max(1, merges // 2) :]
@@ -75,12 +78,22 @@ def _measured(lake: TestLake, table: str, rows: int, merges: int) -> dict[str, A
 def main() -> None:
     """Measure and print JSON."""
     chosen = arguments("merge", small=100_000, large=10_000_000, merges=8)
-    sizes = {"small": chosen.small, "large": chosen.large}
+    sizes = {"small": chosen.small, _HISTORY: chosen.small, "large": chosen.large}
     silver = {"keys": ["id"], "order": "at", "every": 60}
-    tables = [{"name": name, "prefix": f"{name}/", "format": "parquet", "silver": silver} for name in sizes]
+    tables = [
+        {
+            "name": name,
+            "prefix": f"{name}/",
+            "format": "parquet",
+            "silver": {**silver, "stored_as": "scd2" if name == _HISTORY else "scd1"},
+        }
+        for name in sizes
+    ]
     with tempfile.TemporaryDirectory() as home, Machine(Path(home)) as machine:
         lake = machine.lake("merge", tables)
         found: dict[str, Any] = {name: _measured(lake, name, rows, chosen.merges) for name, rows in sizes.items()}
+    for name, measure in (("history_by_small", "seconds"), ("cpu_history_by_small", "cpu_seconds")):
+        found[name] = round(found[_HISTORY][measure] / found["small"][measure], 2)
     found["large_by_small"] = round(found["large"]["seconds"] / found["small"]["seconds"], 2)
     found["cpu_large_by_small"] = round(found["large"]["cpu_seconds"] / found["small"]["cpu_seconds"], 2)
     print(json.dumps(found, indent=2))

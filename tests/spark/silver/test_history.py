@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from tests.support.lakes.seams import dying_in
+from tidegate.assets.operations.rebuild import rebuild_table
+from tidegate.assets.operations.reset import reset_table
 from tidegate.assets.silver import merge as silver_merge
 from tidegate.assets.silver.history_merge import build_history_merge
 from tidegate.platform.testing import TestLake
@@ -159,3 +161,73 @@ def test_every_merge_of_a_history_gives_what_a_replay_gives(
 
 def _by_delta(*given: Any, **options: Any) -> Merging:
     return replace(build_history_merge(*given, **options), newer=None)
+
+
+def test_a_history_after_a_rebuild_a_reset_and_a_removal_is_what_a_replay_gives(
+    tidegate_lake: MakeLake, kit: Any
+) -> None:
+    lake = tidegate_lake(
+        [
+            {"name": "loaded", "prefix": "loaded/", "format": "json", "columns": COLUMNS, "silver": RICH},
+            {"name": "exact", "prefix": "exact/", "silver": {**PLAIN, "on_removed": "full"}},
+        ]
+    )
+    first, second, third = _changes(random.Random(3), 3, 15)
+    for name, batch in (("0", first), ("1", second)):
+        lake.put(f"loaded/{name}.json", kit.lines(*batch))
+        lake.put(f"exact/{name}.parquet", kit.parquet(batch))
+        for table in ("loaded", "exact"):
+            kit.run(lake, table)
+            kit.merge(lake, table)
+    lake.put("loaded/0.json", kit.lines(*third))
+    rebuild_table(lake.lake, lake.key("loaded"), by="test")
+    kit.run(lake, "loaded", listing=False)
+    assert "read again" in (kit.merge(lake, "loaded").why_full or "")
+    rebuilt = _bronze(lake, kit)
+    assert _table(lake, "loaded") == _sorted(_replayed(rebuilt, RICH))
+
+    # The rows of the old bronze stay, and are older than all rows that come now.
+    lake.delete("loaded/1.json")
+    reset_table(lake.lake, lake.key("loaded"), by="test", accept_loss=True)
+    kit.run(lake, "loaded", listing=False)
+    assert "nothing of this bronze table" in (kit.merge(lake, "loaded").why_full or "")
+    assert _table(lake, "loaded") == _sorted(_replayed([*rebuilt, *_bronze(lake, kit)], RICH))
+
+    lake.delete("exact/0.parquet")
+    kit.run(lake, "exact")
+    assert "removed" in (kit.merge(lake, "exact").why_full or "")
+    assert _table(lake, "exact") == _sorted(_replayed(second, PLAIN))
+
+
+def _bronze(lake: TestLake, kit: Any) -> list[Row]:
+    """Returns the rows of bronze in the order in which they came."""
+    query = f"SELECT {', '.join(COLUMNS)} FROM {{t}} ORDER BY _batch, _source_path, noise"
+    return [row.asDict() for row in kit.query(lake, query, t=kit.location(lake, "loaded"))]
+
+
+def test_options_of_a_history_do_not_change(tidegate_lake: MakeLake, kit: Any) -> None:
+    lake = tidegate_lake([{"name": "items", "prefix": "items/", "format": "json", "columns": COLUMNS, "silver": PLAIN}])
+    change = {"id": 1, "at": 1, "seq": 1, "op": "u", "a": 1, "b": "p", "c": 1, "noise": 1}
+    lake.put("items/1.json", kit.lines(change))
+    kit.run(lake, "items")
+    shown = kit.metadata(lake.materialize("silver_items"))
+    assert (shown["inserted"], shown["dagster/row_count"]) == (1, 1)
+    lake.put("items/2.json", kit.lines({**change, "at": 2, "noise": 2}, {**change, "at": 3, "op": "d"}))
+    kit.run(lake, "items")
+    spec = lake.spec("items")
+    assert spec.silver is not None
+    for options, problem in (
+        ({"stored_as": "scd1"}, r"`stored_as` of `silver` in lake.yaml has changed from scd2 by at to scd1"),
+        ({"order": ("at", "seq")}, r"`stored_as` .* has changed from scd2 by at to scd2 by at; seq"),
+        (
+            {"track_history_except_columns": ()},
+            r"`track_history` .* from all except noise to all except those of order",
+        ),
+    ):
+        changed = spec.model_copy(update={"silver": spec.silver.model_copy(update=options)})
+        with pytest.raises(ValueError, match=problem):
+            silver_merge.merge_table(lake.lake, changed)
+    shown = kit.metadata(lake.materialize("silver_items"))
+    assert (shown["inserted"], shown["updated"], shown["dagster/row_count"]) == (2, 1, 1)
+    (row,) = lake.sql("SELECT valid_from, valid_to, is_current, noise FROM silver.items")
+    assert tuple(row) == (1, 3, False, 2)
