@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import dagster as dg
 
-from tidegate.assets.bronze.asset import build_bronze
+from tidegate.assets.bronze.asset import BRONZE, build_bronze
 from tidegate.assets.bronze.job import BRONZE_JOB
+from tidegate.assets.bronze.report import page_key
 from tidegate.assets.bronze.shared_job import build_shared_job
 from tidegate.assets.bronze.table_pages import build_page_checks, table_pages
 from tidegate.assets.health.asset import build_health_checks, build_lake_health
 from tidegate.assets.operations.jobs import rebuild_job, redrive_job
-from tidegate.assets.routes.asset import build_route_checks, route_assets
-from tidegate.assets.silver.asset import build_silver_assets
-from tidegate.assets.sources.asset import source_assets
+from tidegate.assets.presentation.lake_yaml_lines import with_lake_yaml_lines
+from tidegate.assets.routes.asset import build_route_checks, route_assets, route_key
+from tidegate.assets.silver.asset import build_silver_assets, silver_key
+from tidegate.assets.sources.asset import queue_key, source_assets
 from tidegate.assets.sources.dead_letter_checks import build_dead_letter_checks
 from tidegate.assets.sources.queue_checks import build_queue_checks
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.load import load_lake
+from tidegate.platform.core.config.yaml_document import Location
 from tidegate.resources.lake_resource import LakeResource, lake_path
 from tidegate.sensors.dead_letters import build_dead_letters_sensor
 from tidegate.sensors.forget_history import build_history_schedule
@@ -35,15 +38,16 @@ def build_definitions(config: LakeConfig, lake: LakeResource) -> dg.Definitions:
         lake: the resource that runs open.
     """
     triggers, shared = build_silver_triggers(config), build_shared_job(config)
+    assets: list[dg.AssetsDefinition | dg.AssetSpec] = [
+        *source_assets(config),
+        build_bronze(config),
+        *table_pages(config),
+        *build_silver_assets(config),
+        build_lake_health(config),
+        *route_assets(config),
+    ]
     return dg.Definitions(
-        assets=[
-            *source_assets(config),
-            build_bronze(config),
-            *table_pages(config),
-            *build_silver_assets(config),
-            build_lake_health(config),
-            *route_assets(config),
-        ],
+        assets=with_lake_yaml_lines(assets, lake.lake_yaml, _places(config)),
         asset_checks=[
             *build_page_checks(config),
             *build_queue_checks(config),
@@ -74,6 +78,19 @@ def build_definitions(config: LakeConfig, lake: LakeResource) -> dg.Definitions:
         # One asset per run: a child process per step would only cost its start.
         executor=dg.in_process_executor,
     )
+
+
+def _places(config: LakeConfig) -> dict[dg.AssetKey, Location]:
+    """Returns the place of each asset in `lake.yaml`."""
+    places: dict[dg.AssetKey, Location] = {BRONZE: ("tables",)}
+    places |= {queue_key(spec.name): ("queues", index) for index, spec in enumerate(config.queues)}
+    places |= {route_key(route.name): ("routes", index) for index, route in enumerate(config.routes)}
+    for index, spec in enumerate(config.tables):
+        places[page_key(spec)] = ("tables", index)
+        places[silver_key(spec)] = ("tables", index, "silver")
+        if spec.row_queue:
+            places[queue_key(spec.row_queue.name)] = ("tables", index, "row_queue")
+    return places
 
 
 @dg.definitions

@@ -5,12 +5,12 @@ from typing import Any
 import dagster as dg
 
 from tidegate.assets.bronze.report import page_key
+from tidegate.assets.presentation.copied_sql import copied, silver_queries
 from tidegate.assets.silver.merge import merge_table
-from tidegate.assets.silver.report import merge_metadata, table_metadata
+from tidegate.assets.silver.report import known_sources, merge_metadata, table_metadata
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.silver.columns import own_columns
 from tidegate.resources.lake_resource import LakeResource
 
 
@@ -38,14 +38,15 @@ def _build(spec: TableSpec) -> dg.AssetsDefinition:
         kinds={"deltalake", "pyspark", "silver"},
         tags={"tidegate/layer": "silver"},
         deps=[page_key(spec)],
+        metadata={"dagster/table_name": f"silver.{spec.name}", "sql": copied(silver_queries(spec.name))},
         description=f"{spec.description or spec.name}: {_rows(silver)}, merged from bronze {when}.",
     )
     def silver_asset(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[Any]:
         handles = lake.open()
         merged = merge_table(handles, spec, context.log.info)
         location = handles.store.uri("silver", spec.name)
-        state = handles.delta.table_state(location)
-        table = table_metadata(handles.delta.session, spec.name, location, state, own_columns(silver))
+        sources = known_sources(merged, context.instance, silver_key(spec))
+        table = table_metadata(handles.delta.session, spec, location, handles.delta.table_state(location), sources)
         return dg.MaterializeResult(metadata={**merge_metadata(merged), **table})
 
     return silver_asset

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from pyspark.errors import PySparkException
@@ -23,6 +23,7 @@ from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.core.silver.lineage import column_sources
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.resources.lake import Lake
 from tidegate.resources.spark.results import Merging
@@ -50,6 +51,7 @@ class MergeResult:
         deleted: rows that left silver.
         unordered: rows of the batches with a NULL in `order`. They are older than every other row of their key.
         skipped: rows of the batches that are no changes.
+        sources: columns of bronze that each column of silver comes from.
     """
 
     version: int
@@ -62,6 +64,7 @@ class MergeResult:
     deleted: int
     unordered: int = 0
     skipped: int = 0
+    sources: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def merge_table(lake: Lake, spec: TableSpec, log: Callable[[str], None] = lambda _: None) -> MergeResult | None:
@@ -148,6 +151,7 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
         merged.deleted + truncated,
         counts.unordered,
         counts.skipped,
+        column_sources(rules, [column.name for column in work.bronze.schema.fields]),
     )
 
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import dagster as dg
 from pyspark.sql import SparkSession
 
+from tidegate.assets.bronze.report import page_key
 from tidegate.assets.presentation.columns import column_schema
 from tidegate.assets.presentation.volume import volume
 from tidegate.assets.silver.merge import MergeResult
+from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.platform.core.silver.columns import shown
+from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.core.silver.columns import own_columns, shown
 from tidegate.resources.spark.results import TableState
 
 
@@ -33,25 +37,61 @@ def merge_metadata(merged: MergeResult | None) -> dict[str, Any]:
     }
 
 
+def known_sources(
+    merged: MergeResult | None, instance: dg.DagsterInstance, asset: dg.AssetKey
+) -> Mapping[str, Sequence[str]]:
+    """Returns the columns of bronze that each column comes from, by the rules of the last merge.
+
+    Args:
+        merged: the merges of the run. If there were none, the last materialization has the columns.
+        instance: Dagster's instance.
+        asset: the silver asset.
+    """
+    if merged is not None:
+        return merged.sources
+    last = instance.get_latest_materialization_event(asset)
+    made = last.asset_materialization if last else None
+    lineage = made.metadata.get("dagster/column_lineage") if made else None
+    if not isinstance(lineage, dg.TableColumnLineageMetadataValue):
+        return {}
+    return {name: [dep.column_name for dep in deps] for name, deps in lineage.column_lineage.deps_by_column.items()}
+
+
 def table_metadata(
-    session: SparkSession, name: str, location: str, state: TableState, own: Sequence[str]
+    session: SparkSession, spec: TableSpec, location: str, state: TableState, sources: Mapping[str, Sequence[str]]
 ) -> dict[str, Any]:
     """Returns the metadata of the silver table as it is now.
 
     Args:
         session: counts its rows.
-        name: its name in lake.yaml.
-        location: its `s3a://` URI.
+        spec: the table.
+        location: `s3a://` URI of the silver table.
         state: its latest state; a table that does not exist yet has no metadata.
-        own: Tidegate's own columns in it.
+        sources: columns of bronze that each column comes from.
     """
     if not state.exists:
         return {}
     return {
-        "dagster/row_count": _visible_rows(session, f"delta.`{location}`", own),
+        "dagster/row_count": _visible_rows(session, f"delta.`{location}`", own_columns(spec.silver)),
         "dagster/uri": S3Address.parse_s3a(location).s3,
-        "dagster/table_name": f"silver.{name}",
-        "dagster/column_schema": column_schema(state.schema),
+        "dagster/table_name": f"silver.{spec.name}",
+        **columns_metadata(spec, state.schema, sources),
+    }
+
+
+def columns_metadata(spec: TableSpec, schema: TableSchema, sources: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Returns the columns, and their lineage. The description of a column has its lineage too.
+
+    Dagster's open UI shows descriptions on the page of an asset, and lineage of columns only among its events.
+    """
+    origins = {name: f"from bronze.{spec.name}: {', '.join(columns)}" for name, columns in sources.items()}
+    deps = {
+        name: [dg.TableColumnDep(asset_key=page_key(spec), column_name=column) for column in columns]
+        for name, columns in sources.items()
+    }
+    return {
+        "dagster/column_schema": column_schema(schema, origins),
+        **({"dagster/column_lineage": dg.TableColumnLineage(deps_by_column=deps)} if deps else {}),
     }
 
 

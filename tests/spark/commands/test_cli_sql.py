@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.spark.conftest import Shell
+from tidegate.assets.presentation.copied_sql import bronze_queries, silver_queries
 from tidegate.platform.cli.check.foreign import check_foreign
 from tidegate.platform.cli.commands.sql import run_sql
 from tidegate.platform.cli.errors import CommandError
@@ -68,6 +69,10 @@ def test_the_layers_and_their_past(
     assert "nothing" in printed
     assert printed.count("null") == 2
     assert "3 more rows" in printed
+
+    # The queries on the pages of Dagster run as they are.
+    for copied in (*bronze_queries("orders"), *silver_queries("orders")):
+        run_sql(shell, copied, None, 10)
 
     capfd.readouterr()
     # The server also has tables of other tests. The error lists tables whose names are similar to the wrong name.

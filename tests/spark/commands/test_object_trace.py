@@ -10,6 +10,7 @@ from tidegate.assets.bronze.run import run_table
 from tidegate.assets.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
 from tidegate.assets.operations.trace import trace
 from tidegate.assets.runs.options import RunOptions
+from tidegate.platform.cli.answers import TraceAnswer
 from tidegate.platform.cli.commands.object_trace import run_trace
 from tidegate.platform.testing import TestLake
 
@@ -94,3 +95,9 @@ def test_an_object_is_followed_to_its_table(
     run_trace(shell, f"s3://{bucket}/orders/a.json", None, None)
     assert "batch 2    quarantined by run r3" in shell.said()
     assert shell.said().endswith("it is gone, and bronze.orders knows: loaded rows stay\n")
+    before = len(shell.said())
+    run_trace(shell, f"s3://{bucket}/orders/a.json", None, None, as_json=True)
+    answer = TraceAnswer.model_validate_json(shell.said()[before:], strict=True)
+    assert answer.verdict == "it is gone, and bronze.orders knows: loaded rows stay"
+    assert [stop.what for stop in answer.stops] == ["S3", "route", "batch 1", "batch 2", "batch 3"]
+    assert (answer.waits_for, answer.last_failure) == (None, None)

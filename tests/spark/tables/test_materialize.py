@@ -57,6 +57,13 @@ def test_files_become_bronze_and_silver_and_nothing_pending_commits_nothing(
     assert merged["oldest_event_age_seconds"] >= 0
     assert (merged["inserted"], merged["updated"], merged["dagster/row_count"]) == (2, 0, 2)
     assert merged["dagster/table_name"] == "silver.orders"
+    lineage = merged["dagster/column_lineage"].deps_by_column
+    assert {name: [dep.column_name for dep in deps] for name, deps in lineage.items()} == {
+        name: [name] for name in ("id", "changed", "v", "day")
+    }
+    descriptions = {column.name: column.description for column in merged["dagster/column_schema"].columns}
+    assert descriptions["v"] == "from bronze.orders: v"
+    assert descriptions["_deleted"] == "whether the key is deleted"
     assert [tuple(row) for row in lake.sql("SELECT id, v FROM silver.orders ORDER BY id")] == [(1, "a"), (2, "B")]
 
     # The inbox is empty and the listing has nothing new. The run succeeds, and nothing is committed anywhere.

@@ -444,3 +444,30 @@ def make_run(instance: dg.DagsterInstance, status: dg.DagsterRunStatus, tags: Ma
     )
     tags = {"dagster/partition": ORDERS, **(tags or {})}
     create_run_for_test(instance, job_name="bronze_job", status=status, tags=tags, remote_job_origin=origin)
+
+
+def test_each_asset_of_lake_yaml_refers_to_its_line(paper: Paper) -> None:
+    lines = paper.path.read_text(encoding="utf-8").splitlines()
+    graph = paper.definitions.resolve_asset_graph()
+
+    def referred(*key: str) -> str:
+        (reference,) = graph.get(AssetKey(list(key))).metadata["dagster/code_references"].code_references
+        assert (reference.file_path, reference.label) == (str(paper.path), "lake.yaml")
+        return lines[reference.line_number - 1].strip()
+
+    page, silver = referred("bronze", "items"), referred("silver_items")
+    first = next(number for number, line in enumerate(lines) if "landing/items/" in line)
+    block = [line.strip() for line in lines[first - 6 : first + 6]]
+    assert page in block
+    assert silver == "silver:"
+    assert referred("bronze") == "tables:"
+    assert referred("sqs", "events") == "- name: events"
+    assert "dagster/code_references" not in graph.get(AssetKey(["lake_health"])).metadata
+
+
+def test_a_page_has_queries_to_copy_and_the_name_of_its_table_before_the_first_run(paper: Paper) -> None:
+    graph = paper.definitions.resolve_asset_graph()
+    for key, name in ((["bronze", "orders"], "bronze.orders"), (["silver_orders"], "silver.orders")):
+        metadata = graph.get(AssetKey(key)).metadata
+        assert metadata["dagster/table_name"] == name
+        assert f"```sql\nSELECT * FROM {name} LIMIT 100\n```" in metadata["sql"].value

@@ -80,7 +80,10 @@ VOLUME = {"files", "rows", "bytes", "oldest_event_age_seconds"}
             | {"dagster/partition_row_count", "dagster/row_count"}
             | keys_of("assets/bronze/report.py", "metadata"),
         ),
-        ("Silver: `silver_<name>`", VOLUME | keys_of("assets/silver/report.py", "merge_metadata", "table_metadata")),
+        (
+            "Silver: `silver_<name>`",
+            VOLUME | keys_of("assets/silver/report.py", "columns_metadata", "merge_metadata", "table_metadata"),
+        ),
         ("Health: `lake_health`", keys_of("assets/health/report.py", "metadata")),
         ("Routes: `routes/<name>`", keys_of("assets/routes/report.py", "metadata")),
     ],

@@ -1,0 +1,44 @@
+"""Where `lake.yaml` says what an asset is: the file and the line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import dagster as dg
+
+from tidegate.platform.core.config.yaml_document import Location, read_yaml
+
+Asset = dg.AssetsDefinition | dg.AssetSpec
+
+
+def with_lake_yaml_lines(
+    assets: Sequence[Asset], lake_yaml: str, places: Mapping[dg.AssetKey, Location]
+) -> list[Asset]:
+    """Returns the assets with references to their lines in `lake.yaml`, which Dagster's UI opens in an editor.
+
+    Args:
+        assets: the assets.
+        lake_yaml: path of the file. If it cannot be read, the assets have no references.
+        places: the place of each asset in the file.
+    """
+    path = Path(lake_yaml).absolute()
+    try:
+        document = read_yaml(path.read_text(encoding="utf-8"), {})
+    except (OSError, UnicodeDecodeError):
+        return list(assets)
+
+    def referring(spec: dg.AssetSpec) -> dg.AssetSpec:
+        if spec.key not in places:
+            return spec
+        reference = dg.LocalFileCodeReference(
+            file_path=str(path), line_number=document.line_of(places[spec.key]), label="lake.yaml"
+        )
+        return spec.merge_attributes(
+            metadata={"dagster/code_references": dg.CodeReferencesMetadataValue(code_references=[reference])}
+        )
+
+    return [
+        asset.map_asset_specs(referring) if isinstance(asset, dg.AssetsDefinition) else referring(asset)
+        for asset in assets
+    ]

@@ -1,0 +1,144 @@
+"""The pages of tables in Dagster's UI, for a lake without running services: what runs reported is in the storage."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import dagster as dg
+import pytest
+import yaml
+from playwright.sync_api import Page, sync_playwright
+
+from tests.support.servers.child import ending_with_us
+from tidegate.assets.presentation.columns import column_schema
+from tidegate.assets.silver.report import columns_metadata
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.config.silver import SilverSpec
+from tidegate.platform.core.schema.column_types import Field
+from tidegate.platform.core.schema.sql_types import simple_type
+from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.core.silver.lineage import column_sources
+from tidegate.platform.core.silver.rules import merge_rules
+
+PAGE, SILVER = dg.AssetKey(["bronze", "orders"]), dg.AssetKey(["silver_orders"])
+LAKE = {
+    "lake": {"root": "s3://lake/root"},
+    "queues": [{"name": "events"}],
+    "buckets": ["landing"],
+    "tables": [
+        {
+            "name": "orders",
+            "prefix": "s3://landing/orders/",
+            "silver": {"keys": ["id"], "order": "at", "every": 10, "delete_when": "state = 'gone'"},
+        },
+    ],
+}
+#: The lineage of the newest materialization.
+LINEAGE = """{ assetNodeOrError(assetKey: {path: ["silver_orders"]}) { ... on AssetNode {
+    assetMaterializations(limit: 1) { metadataEntries { ... on TableColumnLineageMetadataEntry {
+        lineage { columnName columnDeps { assetKey { path } columnName } } } } }
+} } }"""
+COLUMNS = {"id": "bigint", "at": "timestamp", "state": "string"}
+
+
+def fields(*more: str) -> list[Field]:
+    return [Field(name, simple_type(kind)) for name, kind in {**COLUMNS, **dict.fromkeys(more, "boolean")}.items()]
+
+
+def reported(instance: dg.DagsterInstance) -> None:
+    """Report a run of the table and a merge, as they do."""
+    rules = merge_rules(SilverSpec.model_validate(LAKE["tables"][0]["silver"]), fields(), lambda *_: [])
+    sources = column_sources(rules, list(COLUMNS))
+    spec = LakeConfig.model_validate(LAKE).tables[0]
+    bronze, silver = (TableSchema(tuple(fields(*more))) for more in ((), ("_deleted",)))
+    for key, metadata in (
+        (PAGE, {"dagster/column_schema": column_schema(bronze)}),
+        (SILVER, columns_metadata(spec, silver, sources)),
+    ):
+        instance.report_runless_asset_event(dg.AssetMaterialization(key, metadata=metadata))
+
+
+@pytest.fixture(scope="module")
+def ui(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Dagster's own web server, with the code location of the lake."""
+    folder = tmp_path_factory.mktemp("ui")
+    (folder / "lake.yaml").write_text(yaml.safe_dump(LAKE, sort_keys=False))
+    home = folder / "dagster"
+    home.mkdir()
+    (home / "dagster.yaml").write_text("telemetry: {enabled: false}\nnux: {enabled: false}\n")
+    with dg.DagsterInstance.from_config(str(home)) as instance:
+        reported(instance)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environ = {
+        **os.environ,
+        "DAGSTER_HOME": str(home),
+        "TIDEGATE_LAKE": str(folder / "lake.yaml"),
+        "SPARK_REMOTE": "sc://127.0.0.1:1",
+        "AWS_REGION": "us-east-1",
+    }
+    module = ("-m", "tidegate.platform.definitions")
+    command = ending_with_us(
+        sys.executable, "-m", "dagster_webserver", "-h", "127.0.0.1", "-p", str(port), *module, "--suppress-warnings"
+    )
+    with (
+        (folder / "log").open("w") as log,
+        subprocess.Popen(command, cwd=folder, env=environ, stdout=log, stderr=log) as server,
+    ):
+        end = time.monotonic() + 120
+        while True:
+            try:
+                with urlopen(f"http://127.0.0.1:{port}/server_info", timeout=5):
+                    break
+            except (URLError, OSError):
+                assert server.poll() is None, (folder / "log").read_text()
+                assert time.monotonic() < end, (folder / "log").read_text()
+                time.sleep(0.2)
+        yield f"http://127.0.0.1:{port}"
+        server.terminate()
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Page]:
+    chromium = next(path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name)))
+    quiet = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=quiet)
+        page = browser.new_page(viewport={"width": 1600, "height": 1000})
+        page.set_default_timeout(60_000)
+        yield page
+        browser.close()
+
+
+def test_column_lineage_is_seen_from_silver_to_bronze(page: Page, ui: str) -> None:
+    page.goto(f"{ui}/assets/silver_orders?view=overview")
+    row = page.get_by_role("row").filter(has_text="_deleted").first
+    row.get_by_text("whether the key is deleted; from bronze.orders: state").wait_for()
+    page.get_by_role("row").filter(has_text="bigint").get_by_text("from bronze.orders: id").wait_for()
+    answer = page.request.post(f"{ui}/graphql", data={"query": LINEAGE}).json()
+    (made,) = answer["data"]["assetNodeOrError"]["assetMaterializations"]
+    (lineage,) = [entry["lineage"] for entry in made["metadataEntries"] if "lineage" in entry]
+    assert {one["columnName"]: one["columnDeps"] for one in lineage}["_deleted"] == [
+        {"assetKey": {"path": ["bronze", "orders"]}, "columnName": "state"}
+    ]
+
+
+def test_a_table_has_a_page_without_a_partition(page: Page, ui: str) -> None:
+    page.goto(f"{ui}/assets/bronze/orders?view=overview")
+    page.get_by_text("SELECT * FROM bronze.orders LIMIT 100").wait_for()
+    page.get_by_role("row").filter(has_text="timestamp").first.wait_for()
+    page.get_by_text("bronze.orders", exact=True).first.wait_for()
+    # Opens the line of the table in lake.yaml.
+    link = page.get_by_role("link").filter(has_text="lake.yaml").get_attribute("href") or ""
+    path, _, line = link.rpartition(":")
+    assert path.endswith("/lake.yaml")
+    text = Path(path.removeprefix("vscode://file")).read_text(encoding="utf-8")
+    assert text.splitlines()[int(line) - 1] == "- name: orders"

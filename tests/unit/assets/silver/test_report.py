@@ -1,0 +1,34 @@
+"""What a silver asset shows: columns of bronze that its columns come from, also after a run without a merge."""
+
+from __future__ import annotations
+
+import dagster as dg
+
+from tests.unit.conftest import Paper
+from tidegate.assets.silver.asset import silver_key
+from tidegate.assets.silver.merge import MergeResult
+from tidegate.assets.silver.report import columns_metadata, known_sources
+from tidegate.platform.core.schema.column_types import Field
+from tidegate.platform.core.schema.sql_types import simple_type
+from tidegate.platform.core.schema.table_schema import TableSchema
+
+
+def test_a_run_without_a_merge_repeats_the_lineage_of_the_last_merge(
+    paper: Paper, instance: dg.DagsterInstance
+) -> None:
+    spec = paper.config.tables[0]
+    key = silver_key(spec)
+    assert known_sources(None, instance, key) == {}
+    sources = {"id": ["id"], "_deleted": ["at", "state"]}
+    merged = MergeResult(1, 1, 1, {}, None, 1, 0, 0, sources=sources)
+    assert known_sources(merged, instance, key) == sources
+    schema = TableSchema(tuple(Field(name, simple_type("bigint")) for name in ("id", "_deleted", "other")))
+    metadata = columns_metadata(spec, schema, sources)
+    instance.report_runless_asset_event(dg.AssetMaterialization(key, metadata=metadata))
+    assert known_sources(None, instance, key) == sources
+    assert [column.description for column in metadata["dagster/column_schema"].columns] == [
+        "from bronze.orders: id",
+        "whether the key is deleted; from bronze.orders: at, state",
+        None,
+    ]
+    assert "dagster/column_lineage" not in columns_metadata(spec, schema, {})
