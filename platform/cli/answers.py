@@ -189,6 +189,50 @@ class NewsAnswer(Answer):
     """The reason of a quarantine or of a failure. May be empty."""
 
 
+class WhyRow(Answer):
+    """A row of bronze that belongs to a key of silver."""
+
+    batch: int | None
+    """Number of its batch. null if it is not known."""
+    fate: str
+    """What became of it, in a word."""
+    why: str
+    """The reason, in a sentence."""
+    order: Mapping[str, Any]
+    """Its order, by part."""
+    values: Mapping[str, Any]
+    """The values of the row."""
+    deletes: bool
+    """Whether the row deletes its key."""
+    file: str
+    """Address of its object."""
+    event: str
+    """The event that announced the object."""
+    recorded_at: datetime | None
+    """When its batch was recorded."""
+
+
+class WhyAnswer(Answer):
+    """The history of a key of a silver table."""
+
+    table: str
+    """The silver table."""
+    key: str
+    """The key."""
+    is_right: bool
+    """Whether silver has what bronze gives."""
+    verdict: str
+    """What silver has of the key, and why."""
+    silver: Mapping[str, Any] | None
+    """The row of silver, with Tidegate's own columns. null if there is none."""
+    rows: tuple[WhyRow, ...]
+    """The rows of bronze, the newest first."""
+    more: bool
+    """Whether bronze has more rows, which are older."""
+    sql: tuple[str, ...]
+    """Queries that show all of them."""
+
+
 #: What each command prints with `--json`.
 ANSWERS: Mapping[str, type[BaseModel]] = {
     "check": FindingsAnswer,
@@ -196,6 +240,7 @@ ANSWERS: Mapping[str, type[BaseModel]] = {
     "status": StatusAnswer,
     "tail": NewsAnswer,
     "trace": TraceAnswer,
+    "why": WhyAnswer,
 }
 
 

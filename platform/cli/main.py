@@ -212,7 +212,7 @@ def why(
     key: Annotated[list[str], typer.Argument(help="order_id=42 for each part of the table's key.")],
     lake: LakeFile = None,
     home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show every bronze row of a silver key and what became of it. Exit code 1 if silver differs from bronze."""
     from tidegate.platform.cli.commands.why import run_why

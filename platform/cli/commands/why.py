@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from tidegate.assets.silver.audit.key_history import Event, KeyHistory, key_history
+from tidegate.platform.cli.answers import WhyAnswer, WhyRow, print_answer
 from tidegate.platform.cli.commands.table_named import table_named
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
@@ -33,7 +33,7 @@ def run_why(
         key: `part=value` for each part of the key.
         lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else `lake.yaml`.
         home: home of a running local platform; None takes a running default one, else the environment.
-        as_json: print one JSON object.
+        as_json: print only one JSON object.
 
     Raises:
         CommandError: there is no such table or key, or Spark does not answer.
@@ -46,37 +46,37 @@ def run_why(
         except (WrongKey, ValueError) as error:
             raise CommandError(str(error)) from None
     if as_json:
-        print(json.dumps(as_object(found), ensure_ascii=False))
+        print_answer(console, _answer(found))
     else:
         _show(console, found)
     return found.is_right
 
 
-def as_object(found: KeyHistory) -> dict[str, Any]:
-    """Returns the history as plain JSON."""
-    return {
-        "table": found.table,
-        "key": found.key,
-        "is_right": found.is_right,
-        "verdict": found.verdict,
-        "silver": found.silver,
-        "rows": [
-            {
-                "batch": event.row.n,
-                "fate": str(event.fate),
-                "why": event.why,
-                "order": json.loads(event.order),
-                "values": json.loads(event.row.values),
-                "deletes": event.row.deletes,
-                "file": event.address,
-                "event": event.event,
-                "recorded_at": event.recorded_at and event.recorded_at.isoformat(),
-            }
-            for event in found.events
-        ],
-        "more": found.more,
-        "sql": list(found.sql),
-    }
+def _answer(found: KeyHistory) -> WhyAnswer:
+    rows = tuple(
+        WhyRow(
+            batch=event.row.n,
+            fate=str(event.fate),
+            why=event.why,
+            order=json.loads(event.order),
+            values=json.loads(event.row.values),
+            deletes=event.row.deletes,
+            file=event.address,
+            event=event.event,
+            recorded_at=event.recorded_at,
+        )
+        for event in found.events
+    )
+    return WhyAnswer(
+        table=found.table,
+        key=found.key,
+        is_right=found.is_right,
+        verdict=found.verdict,
+        silver=found.silver,
+        rows=rows,
+        more=found.more,
+        sql=found.sql,
+    )
 
 
 def _show(console: Console, found: KeyHistory) -> None:

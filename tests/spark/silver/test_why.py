@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +11,7 @@ from tests.spark.conftest import Shell
 from tidegate.assets.silver.audit.key_history import KeyHistory, key_history
 from tidegate.assets.silver.audit.key_rows import KeyRows
 from tidegate.assets.silver.pending import merge_state
+from tidegate.platform.cli.answers import WhyAnswer
 from tidegate.platform.cli.commands.sql import run_sql
 from tidegate.platform.cli.commands.why import run_why
 from tidegate.platform.cli.errors import CommandError
@@ -29,7 +29,7 @@ def told(found: KeyHistory) -> list[tuple[int | None, str]]:
 
 
 def test_each_row_of_a_key_is_followed_to_silver(
-    tidegate_lake: MakeLake, kit: Any, shell: Shell, monkeypatch: pytest.MonkeyPatch, capsys: Any
+    tidegate_lake: MakeLake, kit: Any, shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     columns = {"ref": "struct<id: int>", "region": "string", "at": "int", "op": "string", "v": "string"}
     silver = {
@@ -90,10 +90,11 @@ def test_each_row_of_a_key_is_followed_to_silver(
     said = shell.said()
     assert "batch 2" in said
     assert "ref.id = 2 and lower(region) = eu: silver.orders should have the row of batch 2" in " ".join(said.split())
+    printed = len(shell.said())
     assert run_why(shell, "orders", ["ref.id=1", "lower(region)=us"], None, None, as_json=True)
-    shown = json.loads(capsys.readouterr().out)
-    assert [(row["batch"], row["fate"], row["order"]) for row in shown["rows"]] == [(1, "won", {"o1": 99})]
-    bronze, own = shown["sql"]
+    answer = WhyAnswer.model_validate_json(shell.said()[printed:], strict=True)
+    assert [(row.batch, row.fate, row.order) for row in answer.rows] == [(1, "won", {"o1": 99})]
+    bronze, own = answer.sql
     for query in (bronze, own):
         before = len(shell.said())
         run_sql(shell, query, None, 10)
