@@ -6,8 +6,9 @@ from typing import Any
 
 import dagster as dg
 
+from tidegate.assets.bronze.completion.waiting import noted_waiting
 from tidegate.assets.bronze.previous import PendingCleanup, PreviousReport, TableSnapshot, row_count
-from tidegate.assets.bronze.report import MAX_LISTED_OBJECTS, TableReport, check_specs, page_key
+from tidegate.assets.bronze.report import TableReport, check_specs, page_key
 from tidegate.assets.bronze.run import BatchResult, run_table
 from tidegate.assets.runs.listener import RunListener
 from tidegate.assets.runs.options import RunOptions
@@ -15,8 +16,6 @@ from tidegate.assets.runs.tags import ALLOW_REMOVALS_TAG, LISTED_TAG, TRIGGER_TA
 from tidegate.assets.sources.asset import queue_keys, table_owners
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.inventory_comparison import InventoryComparison
-from tidegate.platform.core.completion.signal_name import SignalName
-from tidegate.platform.core.completion.waiting_datasets import WaitingDatasets
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.first_line import one_line
 from tidegate.platform.core.keys.s3_address import S3Address
@@ -149,7 +148,7 @@ def table_report(table: Table, done: Sequence[BatchResult], before: PreviousRepo
         columns = newest.columns if newest else None
         snapshot = TableSnapshot(birth.name, table.spec.output.folder, waits=waits, columns=columns)
         return TableReport(done, snapshot, before, last)
-    datasets = _datasets(table)
+    datasets = noted_waiting(table)
     state = table.delta.table_state(birth.location) if birth else None
     if birth is None or state is None or not state.exists or not state.has_columns:
         name = birth.name if birth else table.spec.name
@@ -167,16 +166,6 @@ def _waits(table: Table) -> PendingCleanup | None:
     ids = table.after_notes.ids()
     notes = table.after_notes.read(ids[-1:])
     return PendingCleanup(files_of(ids), {key: why for note in notes for key, why in note.keys.items() if why})
-
-
-def _datasets(table: Table) -> WaitingDatasets | None:
-    """Return what waits for completion signals, and write it for the lake's health, which does not ask Spark."""
-    if not table.spec.completion:
-        return None
-    signals = SignalName.parse(table.spec.completion).regex
-    waiting = table.ledger.waiting(table.ledger.clock().version, signals, MAX_LISTED_OBJECTS)
-    table.lake.store.waiting_notes.write(table.table_key, waiting)
-    return waiting
 
 
 def _last_data_batch(table: Table) -> Batch | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tidegate.assets.bronze.after_load import after_batch
+from tidegate.assets.bronze.completion.waiting import note_waiting
 from tidegate.assets.bronze.publish import clear_staged
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.manifest import Manifest
@@ -48,6 +49,7 @@ def finish(table: Table, batch: Batch, log: Callable[[str], None], *, void: bool
     seam("record-deferred")
     if not void:
         table.waiting_signals.update(batch.n, batch.signals)
+        note_waiting(table)
     seam("record-signals")
     if not void:
         after_batch(table, batch, log)

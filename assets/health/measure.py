@@ -125,12 +125,12 @@ def _table(lake: Lake, table_key: str, now: float, backlog: Backlog | None = Non
 
 
 def _with_datasets(lake: Lake, tables: Sequence[TableHealth], now: float, unknown: list[str]) -> list[TableHealth]:
-    """Return the tables with what waited for completion signals after their last runs. Each costs a request."""
+    """Return the tables with what waited for completion signals after their last batches. Each costs a request."""
     keys = [spec.table_key.encode() for spec in lake.config.tables if spec.completion]
 
     def note(table_key: str) -> WaitingDatasets | str:
         try:
-            return lake.store.waiting_notes.read(table_key)
+            return lake.store.waiting_notes.read(table_key) or WaitingDatasets()
         except (StoreError, ValueError, KeyError, TypeError) as error:
             return f"the waiting datasets of {table_key}: {first_line(error)}"
 

@@ -1,4 +1,4 @@
-"""What waits in tables with completion signals, as the last run of each found it: health needs no Spark to show it."""
+"""What waits in tables with completion signals, as their last batches left it: health needs no Spark to show it."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ class WaitingNotes:
         """Write what waits in a table."""
         self._root.objects.put(self._root.bucket, self._key(table), waiting.to_json())
 
-    def read(self, table: str) -> WaitingDatasets:
-        """Return what waited in a table after its last run.
+    def read(self, table: str) -> WaitingDatasets | None:
+        """Return what waited in a table after its last batch. None if that was never written.
 
         Raises:
             StoreError: S3 did not answer.
         """
         body = self._root.objects.get(self._root.bucket, self._key(table))
-        return WaitingDatasets() if body is None else WaitingDatasets.from_json(body)
+        return None if body is None else WaitingDatasets.from_json(body)
 
     def _key(self, table: str) -> str:
         return self._root.key("waiting", f"{table}.json")

@@ -82,6 +82,13 @@ class Dataset:
         store = self.lake.lake.store
         assert store.waiting_signals(self.lake.key(TABLE)).waiting_for(self.parts) == {}
         assert store.inbox.waiting() == []
+        assert self.noted() == (0, set())
+
+    def noted(self) -> tuple[int, set[str]]:
+        """Return the number of files, and the signals, that the lake's health shows as waiting."""
+        found = self.lake.lake.store.waiting_notes.read(self.lake.key(TABLE))
+        assert found is not None
+        return found.files, set(found.signals)
 
 
 @pytest.mark.parametrize("seam", SEAMS)
@@ -90,7 +97,10 @@ def test_a_run_with_a_dataset_dies_at_a_seam(seam: str, sets: FaultLake) -> None
     dataset.begin()
     dataset.dies_at(seam)
     assert dataset.rows() == []
+    if SEAMS.index(seam) >= SEAMS.index("record-signals"):
+        assert dataset.noted() == (2, {dataset.signal}), "without a report of the run"
     dataset.run()
+    assert dataset.noted() == (2, {dataset.signal})
     assert dataset.rows() == []
     assert dataset.statuses() == {**dict.fromkeys(dataset.parts[:-1], "waiting"), dataset.signal: "waiting"}
     dataset.end()

@@ -31,6 +31,10 @@ from tidegate.resources.lake import Lake
 
 _SHOWN = 20
 _PARTLY = "partly in quarantine: they are read again, and their rows in the table are replaced in one commit"
+_PARTLY_IN_OUTPUT = (
+    "partly in quarantine: a redrive refuses them, because nothing can replace their good rows in the output; write "
+    "their bad rows as new files"
+)
 
 
 def choice_of(reason: str, key: str, since: str, until: str) -> Choice:
@@ -117,7 +121,8 @@ class _Redriving:
         for table_key in every:
             found = quarantined_objects(self.lake, table_key, self.request.choice)
             total += len(found)
-            for what, partly in (("in quarantine", False), (_PARTLY, True)):
+            in_output = self.lake.table(table_key).spec.output is not None
+            for what, partly in (("in quarantine", False), (_PARTLY_IN_OUTPUT if in_output else _PARTLY, True)):
                 shown = [(item.key, item.reason_and_folder) for item in found if item.partly is partly]
                 _show(self.console, table_key, what, shown)
             if found and self.yes:

@@ -163,9 +163,8 @@ def unbegun(message: str, tables: Collection[str], configured: Collection[str] =
         return [begun] if found[2] in configured else []
     if found[1] == "silver" and f"bronze.{found[2]}" in tables:
         return [f"silver.{found[2]} is made by its first merge, if lake.yaml has `silver` for it"]
-    return [
-        f"ledger.{found[2]} records what happened to its files, and `tidegate redrive` prints why they are quarantined"
-    ]
+    query = f"SELECT key, status, reason FROM ledger.{found[2]} WHERE kind = 'row'"
+    return [f'no row is in it: `tidegate sql "{query}"` shows which files are quarantined, wait or are gone, and why']
 
 
 def _tables(session: SparkSession) -> list[str]:

@@ -6,6 +6,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
+#: Signals whose reasons are shown, the oldest first.
+MAX_SIGNALS = 20
+
 
 @dataclass(frozen=True)
 class WaitingDatasets:

@@ -63,4 +63,4 @@ def test_a_table_of_lake_yaml_that_nothing_has_come_to_is_reported() -> None:
     assert unbegun(NOT_FOUND, [], ["order"])[0].startswith("no run of the table order has ended yet: `tidegate trace")
     assert unbegun(NOT_FOUND, [], ["other"]) == []
     (hint,) = unbegun(NOT_FOUND, ["ledger.order"], ["order"])
-    assert hint.startswith("ledger.order records what happened to its files")
+    assert "SELECT key, status, reason FROM ledger.order WHERE" in hint

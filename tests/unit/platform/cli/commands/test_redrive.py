@@ -72,3 +72,18 @@ def test_a_route_that_lake_yaml_does_not_have_is_refused(lake: Any) -> None:
         said(Kind.ROUTE, "x", yes=True)
     with pytest.raises(CommandError, match="--messages, --dlq and --route exclude each other"):
         app(["redrive", "--route", "search", "--dlq"], standalone_mode=False)
+
+
+@pytest.mark.parametrize(
+    ("output", "text"), [(None, "their rows in the table are replaced"), ("an output", "a redrive refuses them")]
+)
+def test_what_a_redrive_does_with_files_that_have_good_rows_is_stated(
+    output: str | None, text: str, lake: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    partly = SimpleNamespace(key="a.json", reason_and_folder="1 of its 2 rows do not fit", partly=True)
+    lake.table = lambda _: SimpleNamespace(spec=SimpleNamespace(output=output))
+    monkeypatch.setattr(redrive, "table_named", lambda *_: "clicks")
+    monkeypatch.setattr(redrive, "quarantined_objects", lambda *_: [partly])
+    found = said(Kind.OBJECTS, "clicks", yes=False)
+    assert found.startswith("clicks: 1 partly in quarantine: ")
+    assert text in found

@@ -70,6 +70,10 @@ public final class JsonInference {
       } catch (IOException | RuntimeException e) {
         continue; // Not JSON: the row is refused when it is read.
       }
+      if (!(type instanceof StructType)) {
+        // No object, so it is refused as well. Spark would add a column for such rows.
+        continue;
+      }
       numbers.keep();
       found = new Found(merged(found.type, type, options), found.changed);
     }

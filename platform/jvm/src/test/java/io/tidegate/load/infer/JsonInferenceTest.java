@@ -51,5 +51,7 @@ class JsonInferenceTest {
     assertEquals("a bigint", inferred("{\"a\": 1}", "{\"b\": {\"c\": {\"d\": {\"e\": {}}}}}"));
     assertEquals("a bigint", inferred("{\"a\": 1}", "{\"b\": ", "id,name"));
     assertEquals("", inferred("1", "[]", "id,name"));
+    assertEquals("a bigint", inferred("{\"a\": 1}", "[1]", "[{\"b\": 1}]", "7", "\"x\"", "null"));
+    assertEquals("a bigint", inferred("[1]", "[{\"b\": 1}]", "7", "{\"a\": 1}"));
   }
 }
