@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 
 from tidegate.platform.core.bronze.batch import Batch, OutputObject
@@ -40,9 +41,23 @@ def publish(table: Table, batch: Batch, *, found: bool) -> None:
 
 
 def clear_staged(table: Table, batch: Batch) -> None:
-    """Delete the staged objects of a batch that the ledger has recorded."""
-    store = table.lake.store
-    store.objects.delete(store.bucket, [item.staged for item in batch.objects])
+    """Delete what was staged for a batch that the ledger has recorded, and for earlier ones.
+
+    Runs that died before they decided a batch, or that lost the race for it, left objects that no batch names. A later
+    batch names none of them, because the folder of a staged object begins with the number of its batch.
+    """
+    if not batch.objects:
+        return
+    objects, (bucket, location) = table.lake.store.objects, S3Address.parse_s3a(batch.location)
+    folder = f"{location}/{batch.generation}/"
+    keys = [item.key for item in objects.under(bucket, folder)]
+    objects.delete(bucket, [key for key in keys if _number(key.removeprefix(folder)) <= batch.n])
+
+
+def _number(name: str) -> float:
+    """Return the number of the batch for which an object was staged. Infinite for an object that is not Tidegate's."""
+    number = name.partition("-")[0]
+    return int(number) if number.isdecimal() else math.inf
 
 
 def _copy(table: Table, batch: Batch, item: OutputObject, *, found: bool) -> bool:

@@ -839,6 +839,17 @@ MUTANTS = (
         (f"{_OUTPUT}test_a_run_that_copies_late_brings_nothing_back",),
     ),
     Mutant(
+        "what is staged for the next batch of an output ends with a batch",
+        2,
+        "assets/bronze/publish.py",
+        "<= batch.n])",
+        "<= batch.n + 1])",
+        (
+            "tests/unit/assets/bronze/test_publish.py::"
+            "test_what_runs_staged_that_died_ends_with_their_batch_and_nothing_of_a_later_one",
+        ),
+    ),
+    Mutant(
         "`tidegate sql` prints the decimals of a VARIANT with 28 digits",
         10,
         "platform/cli/commands/sql.py",

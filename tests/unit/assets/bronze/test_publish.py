@@ -31,12 +31,21 @@ class _Bucket:
         self.copied.append(target.key)
         self.sizes[target.key] = self.sizes[source.key]
 
+    def under(self, bucket: str, prefix: str) -> list[Any]:
+        return [SimpleNamespace(key=key) for key in self.sizes if key.startswith(prefix)]
+
     def delete(self, bucket: str, keys: list[str]) -> None:
         for key in keys:
             self.sizes.pop(key, None)
 
 
-_BATCH: Any = SimpleNamespace(n=3, objects=tuple(OutputObject(f"s/{i}", "out", f"o/{i}", 10 + i, 1) for i in range(4)))
+_FOLDER = "root/outputs/t/g/"
+_BATCH: Any = SimpleNamespace(
+    n=3,
+    location="s3a://lake/root/outputs/t",
+    generation="g",
+    objects=tuple(OutputObject(f"{_FOLDER}3-A/{i}", "out", f"o/{i}", 10 + i, 1) for i in range(4)),
+)
 
 
 def _table(bucket: _Bucket, *, recorded: int = 2, retired: bool = False) -> Any:
@@ -79,6 +88,16 @@ def test_what_a_reader_has_removed_does_not_come_back(found: bool) -> None:
     clear_staged(_table(bucket), _BATCH)
     publish(_table(bucket, recorded=3), _BATCH, found=found)
     assert bucket.sizes == {}
+
+
+def test_what_runs_staged_that_died_ends_with_their_batch_and_nothing_of_a_later_one() -> None:
+    bucket = _Bucket(_BATCH)
+    others = [f"{_FOLDER}4-NEXT/0", f"{_FOLDER}30-LATER/0", f"{_FOLDER}note.txt", "root/outputs/t/h/1-A/0"]
+    for key in (f"{_FOLDER}2-DEAD/0", f"{_FOLDER}3-LOST/0", *others):
+        bucket.sizes[key] = 1
+    clear_staged(_table(bucket), _BATCH)
+    assert sorted(bucket.sizes) == sorted(others)
+    clear_staged(_table(bucket), SimpleNamespace(objects=()))  # type: ignore[arg-type]
 
 
 def test_an_ended_generation_copies_nothing_and_a_lost_object_is_an_error() -> None:
