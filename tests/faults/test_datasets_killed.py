@@ -98,7 +98,7 @@ def test_a_run_with_a_dataset_dies_at_a_seam(seam: str, sets: FaultLake) -> None
     dataset.dies_at(seam)
     assert dataset.rows() == []
     if SEAMS.index(seam) >= SEAMS.index("record-signals"):
-        assert dataset.noted() == (2, {dataset.signal}), "without a report of the run"
+        assert dataset.noted()[0] == 2, "without a report of the run, whose next batch has the signal"
     dataset.run()
     assert dataset.noted() == (2, {dataset.signal})
     assert dataset.rows() == []

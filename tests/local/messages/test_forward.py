@@ -20,7 +20,9 @@ from tidegate.resources.aws.s3 import ObjectStore
 from tidegate.resources.forwarding.destination import TopicDestination
 from tidegate.resources.forwarding.destinations import Destinations
 from tidegate.resources.lake import open_lake
+from tidegate.resources.lake_root.outbox import Lane
 from tidegate.resources.spark.remote import SparkRemote
+from tidegate.resources.threads import parallel
 from tidegate.sensors.forward.forwarder import Forwarder
 from tidegate.sensors.intake.tick import take_in
 
@@ -97,6 +99,38 @@ def test_events_reach_topics_and_queues_of_every_kind(cloud: Cloud, tmp_path: Pa
     assert {one["Attributes"]["MessageGroupId"] for one in got["ordered"]} == {
         f"s3://landing/events/{name}/" for name in ("orders", "clicks", "returns")
     }
+
+
+def test_a_thousand_tagged_queues_get_their_events(cloud: Cloud) -> None:
+    """Each has a type of its own, which no filter policies of one topic could do: a topic has 200."""
+    number = 1_050
+    cloud.s3.create_bucket(Bucket="many-lake")
+    urls = parallel(lambda n: cloud.queue(f"many-{n}", {"many-kind": f"t{n}"}), range(number))
+    config = LakeConfig.model_validate(
+        {
+            "lake": {"root": "s3://many-lake/root"},
+            "queues": [{"name": "many-events"}],
+            "buckets": ["landing"],
+            "event_types": [{"key": "events/{type}/**"}],
+            "routes": [{"name": "teams", "queues_tagged": "many-kind", "unmatched": "many-nobody"}],
+        }
+    )
+    by_name = dict(enumerate(urls))
+    lake = open_lake(config, cloud.aws, SparkRemote.parse("sc://localhost:1", None), lambda: pytest.fail("no Spark"))
+    sent = [Outgoing(f"m{n}", f"t{n}", "g", 1, notification(f"events/t{n}/1.json")) for n in range(number)]
+    lake.store.outbox.put([(Lane("teams"), sent)])
+    forwarder = Forwarder()
+    for _ in range(50):  # a queue that is served late, because this machine is busy, has a lane of its own
+        if not (lanes := lake.store.outbox.lanes()):
+            break
+        assert [result.error for result in forwarder.tick(lake, lanes) if result.error] == []
+    assert lake.store.outbox.lanes() == []
+
+    def bodies(n: int) -> list[str]:
+        answer = cloud.sqs.receive_message(QueueUrl=by_name[n], MaxNumberOfMessages=10)
+        return [message["Body"] for message in answer.get("Messages", [])]
+
+    assert list(parallel(bodies, range(number))) == [[message.body] for message in sent]
 
 
 def test_objects_are_tagged_and_unwrapped(cloud: Cloud) -> None:
