@@ -33,6 +33,9 @@ EVENTS = {
     "silver": {"keys": ["id"], "order": "at", "every": 60},
 }
 
+#: The query that the page shows.
+_PAGE = Path(__file__).resolve().parents[3] / "docs" / "guides" / "variant.md"
+_QUERY = _PAGE.read_text(encoding="utf-8").split("```sql\n", 1)[1].split("```", 1)[0]
 #: Each event contradicts the types of the events before it.
 _LINES = [
     '{"id": 1, "at": "2026-01-01T00:00:00Z", "v": 1}',
@@ -123,6 +126,8 @@ def test_drifting_events_are_one_table_whose_values_are_those_of_the_source(
     assert merged == [*((id, None) for id in range(1, 7)), (7, '"later"'), (None, None)]
 
     shell.use(lake)
+    run_sql(shell, _QUERY, None, 10)
+    assert "price" in shell.said()
     run_sql(shell, "SELECT data, data:v AS data FROM bronze.events WHERE id IN (3, 4) ORDER BY id", None, 10)
     assert '{"at":"2026-01-01T00:00:00Z","deep":[1.5,null,true],"id":3,"v":{"id":"not the id"}}' in shell.said()
     assert shell.said().split()[-1] == "123456789012345678901234567890.12345678"
