@@ -98,7 +98,7 @@ def test_a_run_with_a_dataset_dies_at_a_seam(seam: str, sets: FaultLake) -> None
     dataset.dies_at(seam)
     assert dataset.rows() == []
     if SEAMS.index(seam) >= SEAMS.index("record-signals"):
-        assert dataset.noted()[0] == 2, "without a report of the run, whose next batch has the signal"
+        assert dataset.noted()[0] in (1, 2), "the files of the first batch, without a report of the run"
     dataset.run()
     assert dataset.noted() == (2, {dataset.signal})
     assert dataset.rows() == []
