@@ -14,7 +14,7 @@ import dagster as dg
 from tidegate.assets.bronze.asset import TABLES
 from tidegate.assets.bronze.job import BRONZE_JOB
 from tidegate.assets.runs.held_tables import PARTITION_TAG
-from tidegate.assets.runs.tags import LISTED_TAG, RECONCILE, TRIGGER_TAG
+from tidegate.assets.runs.tags import LISTED_TAG, RECONCILE, TABLE_TAG, TRIGGER_TAG
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.lake_resource import LakeResource
@@ -170,7 +170,7 @@ def _broken(instance: dg.DagsterInstance, now: float) -> dict[str, dg.RunRecord]
 
 
 def _request(table: str, runs: TableRuns, broken: dg.RunRecord | None) -> dg.RunRequest:
-    tags = {TRIGGER_TAG: RECONCILE, **_PRIORITY}
+    tags = {TRIGGER_TAG: RECONCILE, TABLE_TAG: table, **_PRIORITY}
     if table in runs.failures:
         tags[FAILURES_TAG] = str(runs.failures[table].number)
     if broken and (last_key := broken.dagster_run.tags.get(LISTED_TAG)):

@@ -86,11 +86,15 @@ def dev(
 
 
 @app.command()
-def dagster_yaml() -> None:
+def dagster_yaml(
+    guest: Annotated[
+        bool, typer.Option("--guest", help="Print what to add to an instance that others use too. It limits no others.")
+    ] = False,
+) -> None:
     """Print the dagster.yaml that Tidegate is tested with, for the DAGSTER_HOME of your own deployment."""
-    from tidegate.platform.local.dagster_processes import INSTANCE_CONFIG
+    from tidegate.platform.local.dagster_processes import GUEST_CONFIG, INSTANCE_CONFIG
 
-    print(INSTANCE_CONFIG.read_text(encoding="utf-8"), end="")
+    print((GUEST_CONFIG if guest else INSTANCE_CONFIG).read_text(encoding="utf-8"), end="")
 
 
 @app.command()

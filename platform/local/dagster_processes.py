@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 MODULE = "tidegate.platform.definitions"
 #: The `dagster.yaml` that Tidegate is tested with. It is part of the package.
 INSTANCE_CONFIG = Path(__file__).resolve().parents[1] / "dagster.yaml"
+#: What an instance that others use too may have of it.
+GUEST_CONFIG = INSTANCE_CONFIG.with_name("dagster-guest.yaml")
 _DAEMONS = ("SENSOR", "SCHEDULER", "QUEUED_RUN_COORDINATOR")
 
 

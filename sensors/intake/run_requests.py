@@ -8,7 +8,7 @@ import dagster as dg
 
 from tidegate.assets.bronze.job import BRONZE_JOB
 from tidegate.assets.runs.held_tables import SHARED_JOB, shared_config
-from tidegate.assets.runs.tags import TRIGGER_TAG
+from tidegate.assets.runs.tags import TABLE_TAG, TRIGGER_TAG
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.lake import Lake
@@ -54,7 +54,7 @@ def tables_in_backoff(runs: TableRuns, config: LakeConfig, now: float) -> set[st
 
 
 def _own(table: str, runs: TableRuns) -> dg.RunRequest:
-    tags = {TRIGGER_TAG: "sensor"}
+    tags = {TRIGGER_TAG: "sensor", TABLE_TAG: table}
     if table in runs.failures:
         tags[FAILURES_TAG] = str(runs.failures[table].number)
     return dg.RunRequest(job_name=BRONZE_JOB.name, partition_key=table, tags=tags)

@@ -148,7 +148,7 @@ def test_the_wheel_has_every_file_of_its_packages(wheel: Path) -> None:
     folders = ("assets", "platform", "resources", "sensors")
     there = {f"tidegate/{path.relative_to(ROOT)}" for each in folders for path in (ROOT / each).rglob("*.py")}
     there = {name for name in there if not name.startswith("tidegate/platform/jvm/")}
-    data = {"platform/py.typed", "platform/dagster.yaml", "platform/demo/lake.yaml"}
+    data = {"platform/py.typed", "platform/dagster.yaml", "platform/dagster-guest.yaml", "platform/demo/lake.yaml"}
     assert packed == there | {f"tidegate/{name}" for name in data}
 
 

@@ -21,6 +21,7 @@ from dagster._daemon.run_coordinator.queued_run_coordinator_daemon import Queued
 from tests.unit.conftest import Paper
 from tidegate.assets.bronze.asset import BRONZE, TABLES
 from tidegate.assets.runs.held_tables import SHARED_JOB, shared_config
+from tidegate.assets.runs.tags import TABLE_TAG
 
 ROOT = Path(__file__).resolve().parents[3]
 FILE = ROOT / "platform" / "dagster.yaml"
@@ -157,6 +158,28 @@ def test_dead_runs_are_noticed_and_never_resumed(instance: dg.DagsterInstance) -
     assert instance.run_monitoring_enabled
     assert instance.run_monitoring_max_resume_run_attempts == 0
     assert instance.run_monitoring_start_timeout_seconds == 180
+
+
+def test_a_shared_instance_limits_tables_and_nothing_of_others(paper: Paper) -> None:
+    """It has Dagster's own launcher and coordinator, no limit of partitions, pools or runs, and keeps all history."""
+    added = yaml.safe_load((ROOT / "platform" / "dagster-guest.yaml").read_text())
+    with dg.instance_for_test() as plain, dg.instance_for_test(overrides=added) as guest:
+        assert type(guest.run_launcher) is type(plain.run_launcher)
+        assert type(guest.run_coordinator) is type(plain.run_coordinator)
+        mine, theirs = guest.get_concurrency_config(), plain.get_concurrency_config()
+        assert mine.pool_config == theirs.pool_config
+        assert mine.run_queue_config is not None
+        assert theirs.run_queue_config is not None
+        assert mine.run_queue_config.max_concurrent_runs == theirs.run_queue_config.max_concurrent_runs
+        assert mine.run_queue_config.tag_concurrency_limits == [
+            {"key": TABLE_TAG, "value": {"applyLimitPerUniqueValue": True}, "limit": 1}
+        ]
+        guest.add_dynamic_partitions(TABLES.name or "", [ORDERS, ITEMS])
+        day = {"dagster/partition": "2026-01-31"}
+        others = [queue(guest, day, job) for job in ("their_job", "their_other_job")]
+        orders, items = (sensor_tags(paper, guest, table) for table in (ORDERS, ITEMS))
+        ours = [queue(guest, tags) for tags in (orders, orders, items)]
+        assert dequeued(guest) == [*others, ours[0], ours[2]]
 
 
 def limits() -> dict[str, int]:
