@@ -27,7 +27,12 @@ def private_statistics(spec: TableSpec, columns: Sequence[Field]) -> dict[str, s
     if spec.personal is None:
         return {}
     paths = personal_paths(columns, spec.personal.names)
-    return statistics_property(columns, paths | spec.personal.paths | {KEY, ORDER, VALID_FROM, VALID_TO})
+    made = {KEY, ORDER, VALID_FROM, VALID_TO}
+    if spec.silver is not None:
+        # A derived column may have any value of the row.
+        made |= {name.lower() for name in spec.silver.derive}
+        made |= {new.lower() for old, new in spec.silver.rename.items() if old.lower() in spec.personal.names}
+    return statistics_property(columns, paths | spec.personal.paths | made)
 
 
 def make_private(lake: Lake, work: PendingMerge, columns: Sequence[Field]) -> None:

@@ -67,7 +67,7 @@ def _named(delta: Delta, store: LakeStore, spec: TableSpec) -> str:
         raise Failed(f"every merge fails: bronze {error}") from None
     except PySparkException as error:
         raise Failed(
-            f"keys, order or row of `silver` is not an expression over bronze's rows, so every merge fails: "
+            f"keys, order, row, derive or cast of `silver` does not fit bronze's rows, so every merge fails: "
             f"{first_line(error)}"
         ) from None
     for options, condition in (

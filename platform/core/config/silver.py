@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticKnownError
 
-from tidegate.platform.core.config.fields import Condition, Cron, Expression, Model, Reference, Text
+from tidegate.platform.core.config.fields import Condition, Cron, Expression, Model, Reference, Text, Type
 from tidegate.platform.core.schema.column_reference import is_expression, root_of
 from tidegate.platform.core.schema.value_encoding import encoding
 
@@ -63,6 +63,12 @@ class SilverSpec(Model):
     """Columns that silver has. All of them by default."""
     except_columns: tuple[Text, ...] = ()
     """Columns that silver does not have."""
+    rename: dict[Text, Text] = Field(default_factory=dict)
+    """New names of columns. All other options of columns name the new ones."""
+    cast: dict[Text, Type] = Field(default_factory=dict)
+    """SQL types of columns. A value that does not fit its type fails the merge."""
+    derive: dict[Text, Expression] = Field(default_factory=dict)
+    """Columns and their values, which are SQL expressions over bronze's row. A column of that name is replaced."""
     ignore_null_updates: bool = False
     """Whether a NULL in a newer row leaves the value of each column as it is."""
     ignore_null_updates_columns: tuple[Text, ...] = ()
@@ -115,6 +121,26 @@ class SilverSpec(Model):
             raise ValueError(f"on_tie: fail compares whole rows, which {option} does not have; remove one of them")
         return self
 
+    @field_validator("rename", "cast", "derive")
+    @classmethod
+    def _apart(cls, columns: dict[str, str], info: ValidationInfo) -> dict[str, str]:
+        for names in (columns, columns.values() if info.field_name == "rename" else ()):
+            lower = [name.lower() for name in names]
+            if twice := {name for name in names if lower.count(name.lower()) > 1}:
+                raise ValueError(f"{', '.join(sorted(twice))} is named twice: a column has one name and one value")
+        return columns
+
+    @model_validator(mode="after")
+    def _shaped(self) -> Self:
+        made = {name.lower() for name in (*self.rename.values(), *self.derive)}
+        for name in self.rename:
+            for option in ("keys", "columns", "except_columns", "cast", "decode", "derive"):
+                if name.lower() in {given.lower() for given in getattr(self, option)} - made:
+                    raise ValueError(f"{option} names {name}, which `rename` calls {self.rename[name]}: use that name")
+        if both := {name.lower() for name in self.rename.values()} & {name.lower() for name in self.derive}:
+            raise ValueError(f"{sorted(both)[0]} is in rename and in derive: a column has one value")
+        return self
+
     @model_validator(mode="after")
     def _of_history(self) -> Self:
         if self.is_history and "tombstone_days" in self.model_fields_set:
@@ -158,7 +184,8 @@ class SilverSpec(Model):
             return True
         names = {part.lower(), root_of(part).lower()}
         listed = {name.lower() for name in self.columns}
-        changed = {name.lower() for name in (*self.except_columns, *self.decode)}
+        shaped = (*self.rename, *self.rename.values(), *self.cast, *self.derive)
+        changed = {name.lower() for name in (*self.except_columns, *self.decode, *shaped)}
         return bool(names & changed) or bool(listed and not names & listed)
 
     @property

@@ -11,9 +11,11 @@ from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.schema.column_reference import as_sql, is_expression, path_of
 from tidegate.platform.core.schema.column_types import Field, Simple, Struct, Type, quoted
 from tidegate.platform.core.schema.sql_literal import literal
+from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.schema.value_encoding import encoding
 from tidegate.platform.core.silver.columns import HISTORY_COLUMNS, KEY, ORDER
 from tidegate.platform.core.silver.history import History, history, recorded_history
+from tidegate.platform.core.silver.shaped_columns import WrongShape, shaped
 
 #: The value of `row` in a row of bronze.
 ROW_VALUE = "_tidegate_value"
@@ -96,22 +98,16 @@ def merge_rules(silver: SilverSpec, columns: Sequence[Field], types_of: TypesOf)
     Raises:
         UnsuitableColumns: bronze lacks a column of an option, or `row` is no struct.
     """
-    raw = _raw(silver, columns, types_of)
+    relation = rows_of(silver.row and _in_parentheses(silver.row))
+    relation = rows_of(silver.row and _in_parentheses(silver.row))
+    try:
+        raw = shaped(silver, _raw(silver, columns, types_of), lambda sqls: types_of(sqls, relation))
+    except WrongShape as error:
+        raise UnsuitableColumns(str(error)) from None
     outputs = _chosen(silver, [field for field, _ in raw])
     sql = {field.name: value for field, value in raw}
     kept = _kept(silver, outputs, sql)
-    decoded = {_named(outputs, name, "decode").name: encoding(text) for name, text in silver.decode.items()}
-    fields, values = [], {}
-    for field in outputs:
-        found = decoded.get(field.name)
-        fields.append(Field(field.name, found.type) if found else field)
-        value = found.sql(sql[field.name], field.type) if found else sql[field.name]
-        # A value that stands for no value cannot be decoded.
-        is_guarded = found is not None and silver.unavailable is not None
-        values[field.name] = (
-            f"if({_unavailable(silver, field, sql[field.name])}, NULL, {value})" if is_guarded else value
-        )
-    relation = rows_of(silver.row and _in_parentheses(silver.row))
+    fields, values = _typed(silver, outputs, sql, lambda sqls: types_of(sqls, relation))
     over = f"(SELECT {', '.join(f'{value} AS {quoted(name)}' for name, value in values.items())} FROM {relation})"
     keys, key, _ = _parts(silver.keys, fields, KEY, lambda sqls: types_of(sqls, over), is_kept=silver.keeps_keys)
     order, newest, order_values = _parts(
@@ -162,6 +158,34 @@ def _raw(silver: SilverSpec, columns: Sequence[Field], types_of: TypesOf) -> lis
     return [(field, f"{ROW_VALUE}.{quoted(field.name)}") for field in kind.fields]
 
 
+def _typed(
+    silver: SilverSpec,
+    outputs: Sequence[Field],
+    sql: Mapping[str, str],
+    types_of: Callable[[Sequence[str]], Sequence[Type]],
+) -> tuple[list[Field], dict[str, str]]:
+    """Returns the columns with the types of `decode` and `cast`, and SQL of their values."""
+    decoded = {_named(outputs, name, "decode").name: encoding(text) for name, text in silver.decode.items()}
+    casts = {_named(outputs, name, "cast").name: any_type(text) for name, text in silver.cast.items()}
+    fields, values = [], {}
+    for field in outputs:
+        raw = value = sql[field.name]
+        kind = field.type
+        if found := decoded.get(field.name):
+            kind, value = found.type, found.sql(raw, kind)
+        if wanted := casts.get(field.name):
+            kind, value = wanted, f"CAST({value} AS {wanted.sql()})"
+        # A value that stands for no value can neither be decoded nor cast.
+        if value != raw and silver.unavailable is not None:
+            value = f"if({_unavailable(silver, field, raw)}, NULL, {value})"
+        fields.append(Field(field.name, kind) if value != raw else field)
+        values[field.name] = value
+    if casts:
+        # Spark refuses here what it cannot cast, before a row is read.
+        types_of([values[name] for name in casts])
+    return fields, values
+
+
 def _chosen(silver: SilverSpec, fields: Sequence[Field]) -> list[Field]:
     names = {_named(fields, name, "columns").name for name in silver.columns} or {field.name for field in fields}
     names -= {_named(fields, name, "except_columns").name for name in silver.except_columns}
@@ -192,7 +216,8 @@ def _tracked(silver: SilverSpec, fields: Sequence[Field]) -> list[str]:
         _named(fields, name, "track_history_except_columns").name for name in silver.track_history_except_columns
     }
     # The columns of the order are different in every change. With `row`, they are no columns of silver.
-    order = {name.lower() for name in silver.order} if silver.row is None else set()
+    order = set() if silver.row is not None else {name.lower() for name in silver.order}
+    order |= {new.lower() for old, new in silver.rename.items() if old.lower() in order}
     return [field.name for field in fields if field.name not in excepted and field.name.lower() not in order]
 
 

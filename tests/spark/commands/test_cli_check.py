@@ -84,7 +84,9 @@ def test_columns_that_silver_names_and_bronze_has_not_are_reported(
     assert silver(keys=["info.id", "abs(id)"], order=["at", "info.id"]).startswith("ok"), shell.said()
     assert "bronze has no column 'info.no'" in silver(keys=["info.no"])
     assert "bronze has no column 'when'" in silver(order="when")
-    assert "keys, order or row of `silver` is not an expression over bronze's rows" in silver(order="(at - no)")
+    assert "keys, order, row, derive or cast of `silver` does not fit bronze's rows" in silver(order="(at - no)")
+    assert 'cannot cast "STRUCT<id: BIGINT>" to "INT"' in silver(cast={"info": "int"})
+    assert silver(rename={"info": "more"}, derive={"twice": "at * 2"}, cast={"twice": "string"}).startswith("ok")
     assert "apply_as_deletes (or delete_when) of `silver` is not a condition" in silver(delete_when="gone = 'yes'")
 
 

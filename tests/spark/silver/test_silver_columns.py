@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
 
 from tidegate.assets.operations.reset import reset_table
 from tidegate.assets.silver.aligned import aligned, is_same
@@ -117,3 +121,31 @@ def _as(wanted: Type, value: Any) -> Any:
         case Map(_, inner), dict():
             return {key: _as(inner, item) for key, item in value.items()}
     return value
+
+
+def test_silver_has_renamed_derived_and_cast_columns(tidegate_lake: MakeLake, kit: Any) -> None:
+    silver = {
+        "keys": ["customer"],
+        "order": "at",
+        "delete_when": "gone",
+        "rename": {"cust_no": "customer", "at": "changed"},
+        "derive": {"total": "price * quantity", "email": "lower(email)"},
+        "cast": {"total": "decimal(12, 2)", "customer": "int"},
+        "except_columns": ["price", "quantity", "gone"],
+        "every": 10,
+    }
+    lake = tidegate_lake([{"name": "items", "prefix": "items/", "format": "json", "silver": silver}])
+    row = {"cust_no": "1", "at": 2, "price": 1.25, "quantity": 3, "email": "A@b.c", "gone": False}
+
+    def land(name: str, *rows: dict[str, Any]) -> Any:
+        lake.put(f"items/{name}.json", kit.lines(*rows))
+        kit.run(lake, "items")
+        return kit.merge(lake, "items")
+
+    land("1", row, {**row, "cust_no": "2"})
+    land("2", {**row, "at": 1, "price": 0.0}, {**row, "cust_no": " 2", "at": 3, "gone": True})
+    (found,) = lake.sql("SELECT * FROM silver.items")
+    assert found.asDict() == {"customer": 1, "changed": 2, "email": "a@b.c", "total": Decimal("3.75")}
+    with pytest.raises(PySparkException, match=r"CAST_INVALID_INPUT.*'x'"):
+        land("3", {**row, "cust_no": "x"})
+    assert kit.silver(lake, "items", "customer") == [(1,)]

@@ -395,6 +395,26 @@ def test_register_needs_parquet(tmp_path: Path, format: str) -> None:
             "lake.yaml:7: tables[0].silver: tombstone_days has no effect with stored_as: scd2",
         ),
         (
+            "      every: 1\n      rename: {x: y, z: Y}\n",
+            "lake.yaml:11: tables[0].silver.rename: Y, y is named twice",
+        ),
+        (
+            "      every: 1\n      rename: {a: b2}\n",
+            "lake.yaml:7: tables[0].silver: keys names a, which `rename` calls b2: use that name",
+        ),
+        (
+            "      every: 1\n      rename: {x: y}\n      derive: {Y: z + 1}\n",
+            "lake.yaml:7: tables[0].silver: y is in rename and in derive",
+        ),
+        (
+            "      every: 1\n      derive: {y: z +}\n",
+            "lake.yaml:11: tables[0].silver.derive.y: ",
+        ),
+        (
+            "      every: 1\n      cast: {y: number}\n",
+            "lake.yaml:11: tables[0].silver.cast.y: ",
+        ),
+        (
             "      every: 1\n      track_history_columns: [b]\n",
             "lake.yaml:7: tables[0].silver: track_history_columns is for a history: give stored_as: scd2",
         ),

@@ -95,3 +95,41 @@ def test_a_history_tracks_what_is_asked_and_its_times_have_the_type_of_the_order
         merge_rules(spec.model_copy(update={"track_history_columns": ("x",)}), COLUMNS, types)
     with pytest.raises(UnsuitableColumns, match="has a column 'valid_to', and a history one of its own by that name"):
         merge_rules(spec, (*COLUMNS, Field("Valid_To", BIGINT)), types)
+
+
+def test_columns_are_renamed_derived_and_cast_on_the_way() -> None:
+    spec = SilverSpec(
+        keys=("customer",),
+        order=("ref.at",),
+        rename={"id": "customer"},
+        derive={"total": "id * 2 -- double", "REF.AT": "1"},
+        cast={"Total": "decimal(10, 2)"},
+        except_columns=("ref",),
+        every=9,
+    )
+    rules = merge_rules(spec, COLUMNS, types)
+    assert [(field.name, field.type.sql()) for field in rules.columns] == [
+        ("customer", "bigint"), ("ref.at", "bigint"), ("total", "decimal(10,2)"),
+        ("_order", "struct<`o1`:bigint>"),
+    ]  # fmt: skip
+    assert rules.values["customer"] == "`ID`"
+    assert rules.values["total"] == "CAST((\nid * 2 -- double\n) AS decimal(10,2))"
+    assert [part.path for part in rules.keys] == ["`customer`"]
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"rename": {"x": "y"}}, "has no column 'x', which `rename` of `silver` names; it has ID, ref, ref.at"),
+        ({"rename": {"ref": "id"}}, "has a column 'id', which `rename` of `silver` gives 'ref' as its new name"),
+        ({"cast": {"x": "int"}}, "has no column 'x', which `cast` of `silver` names"),
+    ],
+)
+def test_columns_that_cannot_be_shaped_are_named(options: dict[str, dict[str, str]], problem: str) -> None:
+    with pytest.raises(UnsuitableColumns, match=problem):
+        merge_rules(SilverSpec(keys=("id",), order=("ref.at",), every=9, **options), COLUMNS, types)
+
+
+def test_columns_exchange_their_names() -> None:
+    spec = SilverSpec(keys=("id",), order=("ref.at",), rename={"ref": "ref.at", "ref.at": "ref"}, every=9)
+    assert [field.name for field in merge_rules(spec, COLUMNS, types).columns] == ["ID", "ref.at", "ref", "_order"]

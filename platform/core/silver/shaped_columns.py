@@ -1,0 +1,51 @@
+"""Columns of silver that are renamed or derived on the way from bronze."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tidegate.platform.core.config.silver import SilverSpec
+from tidegate.platform.core.schema.column_types import Field, Type
+
+#: A column, and SQL of its value over a row of bronze.
+Valued = tuple[Field, str]
+
+
+class WrongShape(ValueError):
+    """A column cannot be renamed. The text is a predicate of bronze."""
+
+
+def shaped(
+    silver: SilverSpec, columns: Sequence[Valued], types_of: Callable[[Sequence[str]], Sequence[Type]]
+) -> list[Valued]:
+    """Returns the columns with their new names, and with derived columns in their place or at the end.
+
+    Args:
+        silver: the options.
+        columns: the columns as bronze or `row` has them.
+        types_of: returns the types of expressions over a row of bronze.
+
+    Raises:
+        WrongShape: bronze lacks a column of `rename`, or has another one of the new name.
+    """
+    names = [field.name for field, _ in columns]
+    new_names = {old.lower(): new for old, new in silver.rename.items()}
+    for old, new in silver.rename.items():
+        if old.lower() not in map(str.lower, names):
+            raise WrongShape(f"has no column {old!r}, which `rename` of `silver` names; it has {', '.join(names)}")
+        if new.lower() in map(str.lower, names) and new.lower() not in new_names:
+            raise WrongShape(
+                f"has a column {new!r}, which `rename` of `silver` gives {old!r} as its new name: choose another name, "
+                f"or rename {new!r}, too"
+            )
+    found = [(Field(new_names.get(field.name.lower(), field.name), field.type), sql) for field, sql in columns]
+    # On lines of its own: the text may end in a comment.
+    expressions = [f"(\n{text}\n)" for text in silver.derive.values()]
+    kinds = types_of(expressions) if expressions else ()
+    for name, sql, kind in zip(silver.derive, expressions, kinds, strict=True):
+        place = next((place for place, (field, _) in enumerate(found) if field.name.lower() == name.lower()), None)
+        if place is None:
+            found.append((Field(name, kind), sql))
+        else:
+            found[place] = (Field(found[place][0].name, kind), sql)
+    return found
