@@ -24,8 +24,10 @@ from tidegate.resources.threads import parallel
 
 #: Limits of one merge, which always takes at least one batch. The next merge continues after its last batch. Batch
 #: objects are read whole, and a statement lists their files: Spark Connect refuses 128 MiB, and a character of a path
-#: takes up to six bytes there. Rows are limited so that one failure does not undo the merge of a large backlog.
+#: takes up to six bytes there. Rows and the bytes of their files are limited so that one failure does not undo the
+#: merge of a large backlog.
 _MAX_BYTES = 16 << 20
+_MAX_SOURCE_BYTES = 64 << 30
 _MAX_ROWS = 50_000_000
 _MAX_BATCHES = 1000
 #: A first merge of more batches, or of a table with more files, reads no batch objects: it queries the ledger.
@@ -112,7 +114,10 @@ def _step(work: PendingMerge, mark: int) -> tuple[int, tuple[Batch, ...]]:
     numbers = [n for n in range(mark + 1, work.n + 1) if sizes.get(n, 0) is not None]
     taken = within([sizes.get(n) or 0 for n in numbers[:_MAX_BATCHES]], _MAX_BYTES)
     batches = _batches(work.table, numbers[:taken])
-    taken = within([sum(row.rows or 0 for row in batch.rows) for batch in batches], _MAX_ROWS)
+    taken = min(
+        within([sum(row.rows or 0 for row in batch.rows) for batch in batches], _MAX_ROWS),
+        within([sum(row.size or 0 for row in batch.rows if row.rows) for batch in batches], _MAX_SOURCE_BYTES),
+    )
     return (work.n if taken == len(numbers) else numbers[taken - 1]), batches[:taken]
 
 

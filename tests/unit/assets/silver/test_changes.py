@@ -20,7 +20,7 @@ def backlog(*, registered: bool, mark: int, n: int, void: int = 0, size: int = 1
     """Returns a pending merge of batches of `FILES` files each, whose objects have `size` bytes."""
 
     def read(number: int) -> Batch:
-        rows = tuple(LedgerRow(f"t/{number}-{i}", Status.COMMITTED, rows=10) for i in range(FILES))
+        rows = tuple(LedgerRow(f"t/{number}-{i}", Status.COMMITTED, rows=10, size=1 << 20) for i in range(FILES))
         adds = tuple(Add(f"{number}-{i}.parquet", {}, 1, 0, '{"numRecords": 10}') for i in range(FILES))
         return Batch("lake", "t", "g", number, "s3a://b/t", 1, (), rows, adds if registered else ())
 
@@ -67,8 +67,9 @@ def merged(bronze: Bronze, work: Any) -> list[int]:
 @pytest.mark.parametrize(
     ("bound", "marks"),
     [({}, [22, 38, 52]), ({"_MAX_BATCHES": 20}, [22, 38, 52]), ({"_MAX_BATCHES": 10}, [16, 26, 36, 46, 52]),
-     ({"_MAX_ROWS": 5000}, [18, 30, 42, 52]), ({"_MAX_ROWS": 1}, [*range(6, 11), *range(12, 53)])],
-    ids=["bytes", "bytes first", "batches", "rows", "one batch at least"],
+     ({"_MAX_ROWS": 5000}, [18, 30, 42, 52]), ({"_MAX_SOURCE_BYTES": 500 << 20}, [18, 30, 42, 52]),
+     ({"_MAX_ROWS": 1}, [*range(6, 11), *range(12, 53)])],
+    ids=["bytes", "bytes first", "batches", "rows", "bytes of files", "one batch at least"],
 )  # fmt: skip
 def test_a_backlog_is_merged_in_steps_each_with_its_mark(
     registered: bool, bound: dict[str, int], marks: list[int], monkeypatch: pytest.MonkeyPatch
