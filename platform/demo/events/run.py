@@ -11,12 +11,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-import boto3
 import dagster as dg
-from botocore import UNSIGNED
-from botocore.config import Config
 from rich.console import Console
 
 from tidegate.platform.demo.accounts import read_accounts
@@ -42,7 +38,6 @@ from tidegate.platform.demo.events.subscribers import BROKEN_ROUTE, SEARCH, TAGG
 from tidegate.platform.demo.events.uploader import EventsUploader
 from tidegate.platform.demo.progress import Stages
 from tidegate.platform.demo.report import run_oracle
-from tidegate.platform.local.aws import REGION
 from tidegate.platform.local.process.ports import free_port
 from tidegate.platform.local.process.process import spawn
 from tidegate.platform.local.spark.conf import SMALL_DATA
@@ -133,11 +128,8 @@ def run_events_demo(
 def _others(platform: Deployment, urls: dict[str, str], home: Path, objects: int) -> Iterator[_Others]:
     """Start the subscribers, and the provider before its server, so that its first deliveries fail."""
     clients, port = platform.stack.clients(), free_port()
-    # The local AWS verifies no signature, and without one a request costs a third less.
-    unsigned = Config(signature_version=UNSIGNED, max_pool_connections=16)
-    s3: Any = boto3.client("s3", endpoint_url=platform.stack.aws.endpoint, region_name=REGION, config=unsigned)
     others = _Others(
-        EventsUploader(s3, clients.sqs, platform.stack.queue_url),
+        EventsUploader(platform.stack.aws.endpoint, clients.sqs, platform.stack.queue_url),
         ConsumerProcess(urls[SEARCH], home, platform.environ),
         BillingProvider(port, max(_MIN_WEBHOOKS, objects // _WEBHOOK_EVERY)),
         Subscriber(clients.sqs, urls[TAGGED]),
