@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from pyspark.sql import Row
 
 from tidegate.resources.spark.procedures import Procedures
 
@@ -28,6 +30,19 @@ class StagedObject:
 
 
 @dataclass(frozen=True)
+class FooterRead:
+    """What the footer of a Parquet file says.
+
+    Attributes:
+        rows: number of rows.
+        problem: why it cannot be read. None if it can.
+    """
+
+    rows: int
+    problem: str | None
+
+
+@dataclass(frozen=True)
 class Packing:
     """How objects are written.
 
@@ -43,7 +58,7 @@ class Packing:
 
 
 class OutputWriter:
-    """The procedure that writes objects of outputs."""
+    """The procedures that write objects of outputs."""
 
     def __init__(self, procedures: Procedures) -> None:
         self._procedures = procedures
@@ -72,10 +87,31 @@ class OutputWriter:
             most=packing.max_objects,
             apart=apart,
         )
-        staged = [
-            StagedObject(row["folder"], row["path"], row["size"], row["rows"])
-            for row in rows
-            if row["path"] is not None
-        ]
         counts = {row["source"]: json.loads(row["counted"]) for row in rows if row["source"] is not None}
-        return sorted(staged, key=lambda one: (one.folder, one.path)), counts
+        return _staged(rows), counts
+
+    def concatenate(
+        self, files: Sequence[Mapping[str, Any]], staging: str, full_bytes: int
+    ) -> tuple[list[StagedObject], dict[str, FooterRead]]:
+        """Write Parquet files as fewer, larger ones. Files of one folder and one schema become one file.
+
+        Args:
+            files: path, size and folder of each file (`ParquetConcatenation.Source` of platform/jvm).
+            staging: `s3a://` URI of a new folder for the files.
+            full_bytes: bytes of files that become one file.
+
+        Returns:
+            The files that were written, in an order that depends on them only, and what each footer says, by path.
+        """
+        rows = self._procedures.call(
+            "concatenate_files", files=json.dumps({"files": files}), staging=staging, full_bytes=full_bytes
+        )
+        footers = {row["source"]: FooterRead(row["rows"], row["problem"]) for row in rows if row["source"] is not None}
+        return _staged(rows), footers
+
+
+def _staged(rows: Iterable[Row]) -> list[StagedObject]:
+    staged = [
+        StagedObject(row["folder"], row["path"], row["size"], row["rows"]) for row in rows if row["path"] is not None
+    ]
+    return sorted(staged, key=lambda one: (one.folder, one.path))

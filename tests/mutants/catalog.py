@@ -823,6 +823,16 @@ MUTANTS = (
         ("tests/spark/files/test_convert.py::test_rows_become_parquet_with_the_columns_of_a_table",),
     ),
     Mutant(
+        "a file that changed while it was concatenated is blamed or written",
+        1,
+        "assets/bronze/prepare/concatenate.py",
+        "        changed = self._changed(files)\n",
+        "        changed: set[str] = set()\n",
+        (
+            "tests/spark/files/test_concatenate.py::test_a_file_that_is_overwritten_after_the_look_waits_and_is_not_blamed",
+        ),
+    ),
+    Mutant(
         "objects of two batches of an output have one name",
         2,
         "platform/core/keys/output_key.py",

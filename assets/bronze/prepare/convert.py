@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from urllib.parse import unquote
 
 from tidegate.assets.bronze.prepare.formats.format import SourceFile
-from tidegate.assets.bronze.prepare.output_load import OutputLoad
+from tidegate.assets.bronze.prepare.output_load import TOO_LONG, OutputLoad
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.platform.core.bronze.batch import Add
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
@@ -34,11 +34,7 @@ class _Convert(OutputLoad):
         fitting = []
         for file in files:
             if self._is_too_long(file):
-                self.prepared.quarantine(
-                    file.candidate,
-                    f"its folder in the output has more than {MAX_FOLDER_BYTES} bytes, and S3's keys have 1,024; write "
-                    "it below shorter folders",
-                )
+                self.prepared.quarantine(file.candidate, TOO_LONG)
             else:
                 fitting.append(file)
         return super()._fitting(fitting)

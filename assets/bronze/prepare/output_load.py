@@ -13,10 +13,16 @@ from tidegate.platform.core.bronze.batch import OutputObject
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.plan import Candidate
 from tidegate.platform.core.config.output import OutputSpec
-from tidegate.platform.core.keys.output_key import output_key
+from tidegate.platform.core.keys.output_key import MAX_FOLDER_BYTES, output_key
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.resources.lake import Table
 from tidegate.resources.spark.output_writer import StagedObject
+
+#: The reason of a file whose rows have no place in the output.
+TOO_LONG = (
+    f"its folder in the output has more than {MAX_FOLDER_BYTES} bytes, and keys of S3 have 1,024; write it below "
+    "shorter folders"
+)
 
 
 class OutputLoad(Load):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from tidegate.assets.bronze.completion.whole import complete, failures, withdraw
+from tidegate.assets.bronze.prepare.concatenate import prepare_concatenate
 from tidegate.assets.bronze.prepare.convert import prepare_convert
 from tidegate.assets.bronze.prepare.load.load import prepare_load
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
@@ -19,6 +20,7 @@ from tidegate.resources.lake import Table
 _OF_OUTPUTS: Mapping[OutputMode, Callable[[Table, BatchDraft, OutputSpec], PreparedBatch]] = {
     "repartition": prepare_repartition,
     "convert": prepare_convert,
+    "concatenate": prepare_concatenate,
 }
 
 

@@ -60,6 +60,7 @@ def plan_lines(lake: Lake, plan: ResetPlan) -> list[str]:
         "load": "loaded",
         "repartition": "an output",
         "convert": "an output of Parquet",
+        "concatenate": "an output of larger Parquet files",
     }
     mode = ways[plan.mode]
     if plan.mode != birth.mode:

@@ -39,6 +39,11 @@ _AS_THEY_ARE = {
 _NOT_OF: Mapping[OutputMode, Mapping[str, str]] = {
     "repartition": {"policy": "says what new columns do, and there are no columns", **_AS_THEY_ARE},
     "convert": {"widen": "makes columns wider, and files that are written keep their types", **_NO_TABLE},
+    "concatenate": {
+        "policy": "says what new columns do, and files with other columns become other files",
+        "widen": "makes columns wider, and no value is converted",
+        **_AS_THEY_ARE,
+    },
 }
 #: Fields of `output` that have no meaning in a mode, each with the reason.
 _NOT_OF_OUTPUT: Mapping[OutputMode, Mapping[str, str]] = {
@@ -47,6 +52,10 @@ _NOT_OF_OUTPUT: Mapping[OutputMode, Mapping[str, str]] = {
         "key": "finds values for `folder`, which has no parts",
         "compression": "is for objects of lines",
         "object_bytes": "is for rows that are put together by folder",
+    },
+    "concatenate": {
+        "key": "finds values for `folder`, which has no parts",
+        "compression": "is for objects of lines",
     },
 }
 
@@ -64,8 +73,8 @@ class OutputSpec(Model):
     compression: Literal["gzip", "zstd"] = "gzip"
     """How the objects of `repartition` are compressed. Parquet files have a compression of their own."""
     object_bytes: Annotated[int, Field(ge=1, le=1 << 30)] = 128 << 20
-    """Compressed bytes at which an object is full. The next rows of its folder begin another object. Not for
-    `convert`."""
+    """Compressed bytes at which an object is full. The next rows of its folder begin another object. For
+    `concatenate`: bytes of source files that become one file. Not for `convert`."""
 
     @model_validator(mode="after")
     def _uses_the_key(self) -> Self:
@@ -96,12 +105,14 @@ def output_problem(
         given: the fields that `lake.yaml` gives the table, with their values.
     """
     if (of := output_mode(mode)) is None:
-        modes = "`repartition` or `convert`"
+        modes = "`repartition`, `convert` or `concatenate`"
         return f"`output` is for `mode:` {modes}; add a mode, or remove `output`" if output else None
     if output is None:
         return f"`mode: {mode}` needs `output`, with the folder of the objects"
     if mode == "repartition" and format is None:
         return "`mode: repartition` needs `format: json`: rows of other files cannot be written as lines"
+    if mode == "concatenate" and format is None:
+        return "`mode: concatenate` needs `format: parquet`: it puts Parquet files together"
     if mode == "convert" and given.get("policy") == "variant":
         return "`schema: variant` is a type of Delta tables; remove it, or use `mode: load`"
     if mode != "repartition" and output.template.names:

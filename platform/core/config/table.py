@@ -44,6 +44,7 @@ _DONE: Mapping[Mode, str] = {
     "load": "loaded",
     "repartition": "repartitioned",
     "convert": "converted",
+    "concatenate": "concatenated",
 }
 
 
@@ -69,10 +70,10 @@ class TableSpec(TableDefaults):
     mode: Mode | None = None
     """`register`: Parquet files join the table where they are (write-once keys). `load`: rows are copied.
     `repartition`: the rows of JSON files become fewer, larger objects of `output`, and there is no table.
-    `convert`: the rows become Parquet files of `output`.
+    `convert`: the rows become Parquet files of `output`. `concatenate`: small Parquet files become fewer, larger ones.
     By default Parquet is registered, and each other format is loaded."""
     output: OutputSpec | None = None
-    """Where the rows go with `mode: repartition` or `convert`."""
+    """Where the rows go with `mode: repartition`, `convert` or `concatenate`."""
     columns: dict[Text, Type] = Field(default_factory=dict)
     """Spark SQL types of columns, instead of the inferred ones, at the table's birth."""
     partition_columns: dict[Text, SimpleType] = Field(default_factory=dict)

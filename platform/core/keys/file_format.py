@@ -9,7 +9,7 @@ from typing import Literal
 #: Names in lake.yaml, and in events of discovery: the keys of `FORMATS`.
 FormatName = Literal["parquet", "csv", "json", "orc", "avro"]
 #: Modes of tables whose rows become objects of an output.
-OutputMode = Literal["repartition", "convert"]
+OutputMode = Literal["repartition", "convert", "concatenate"]
 Mode = Literal["register", "load"] | OutputMode
 
 
@@ -41,7 +41,9 @@ class FileFormat:
 FORMATS: Mapping[FormatName, FileFormat] = {
     format.name: format
     for format in (
-        FileFormat("parquet", ("parquet",), modes=("register", "load", "convert"), magic=b"PAR1", footer=True),
+        FileFormat(
+            "parquet", ("parquet",), modes=("register", "load", "convert", "concatenate"), magic=b"PAR1", footer=True
+        ),
         FileFormat("csv", ("csv",), text=True, options="csv"),
         FileFormat(
             "json",

@@ -55,7 +55,7 @@ class Parquet(DeclaredColumns):
             for candidate, footer, copy in ready
         ]
 
-    def rewritten_copy(self, table: Table, file: SourceFile) -> SourceFile:
+    def rewritten_copy(self, table: Table, file: SourceFile) -> SourceFile | None:
         """Return the file as a copy that PyArrow wrote. Spark reads the copy."""
         candidate, place = file.candidate, scratch_object(table, ".parquet")
         source = table.source.version(candidate.key, candidate.found.etag)

@@ -12,6 +12,7 @@ from tidegate.assets.bronze.prepare.formats.json_lines import JsonLines
 from tidegate.assets.bronze.prepare.formats.json_objects import JsonObjects
 from tidegate.assets.bronze.prepare.formats.orc_files import Orc
 from tidegate.assets.bronze.prepare.formats.parquet_files import Parquet
+from tidegate.assets.bronze.prepare.formats.parquet_objects import ParquetObjects
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.keys.file_format import format_of
 from tidegate.platform.core.schema.misfit import Misfit
@@ -20,8 +21,8 @@ from tidegate.platform.core.schema.misfit import Misfit
 READABLE: Mapping[str, Format] = {format.name: format for format in (Csv(), Json(), Parquet(), Orc(), Avro())}
 
 
-#: JSON files of tables that have whole objects, and of outputs.
-_OBJECTS, _LINES = JsonObjects(), JsonLines()
+#: JSON files of tables that have whole objects, and files of outputs.
+_OBJECTS, _LINES, _PARQUET = JsonObjects(), JsonLines(), ParquetObjects()
 
 
 def format_for(spec: TableSpec, key: str) -> Format | None:
@@ -29,6 +30,8 @@ def format_for(spec: TableSpec, key: str) -> Format | None:
     name = spec.format or format_of(key)
     if spec.mode == "repartition":
         return _LINES
+    if spec.mode == "concatenate":
+        return _PARQUET
     if name == "json" and spec.policy == "variant":
         return _OBJECTS
     return READABLE[name] if name else None

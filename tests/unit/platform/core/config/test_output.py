@@ -170,6 +170,26 @@ def test_what_makes_no_sense_with_converted_files_is_refused(tmp_path: Path, tex
     assert expected in _problem(tmp_path, text)
 
 
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ("mode: concatenate\n    output: {folder: s3://out/a/}", "`mode: concatenate` needs `format: parquet`"),
+        ("format: csv\n    mode: concatenate", "only parquet files can be concatenated"),
+        ("format: parquet\n    mode: concatenate", "`mode: concatenate` needs `output`"),
+        (
+            "format: parquet\n    mode: concatenate\n    output: {folder: s3://out/a/}\n    columns: {a: int}",
+            "`columns` gives columns their types, and no value is converted with `mode: concatenate`",
+        ),
+        (
+            "format: parquet\n    mode: concatenate\n    output: {folder: s3://out/a/, compression: zstd}",
+            "`compression` of `output` is for objects of lines",
+        ),
+    ],
+)
+def test_what_makes_no_sense_with_concatenated_files_is_refused(tmp_path: Path, more: str, expected: str) -> None:
+    assert expected in _problem(tmp_path, f"{LAKE}    {more}\n")
+
+
 def test_no_two_objects_have_one_key() -> None:
     birth = Birth("generation-1", "s3a://lake/x/outputs/landing.t", "t", registered=False, output="repartition")
     births = [birth, replace(birth, generation="generation-2")]

@@ -2,6 +2,7 @@ package io.tidegate.spark;
 
 import io.tidegate.procedures.bronze.AddFilesProcedure;
 import io.tidegate.procedures.bronze.CheckColumnsProcedure;
+import io.tidegate.procedures.bronze.ConcatenateFilesProcedure;
 import io.tidegate.procedures.bronze.FileColumnsProcedure;
 import io.tidegate.procedures.bronze.InferCsvProcedure;
 import io.tidegate.procedures.bronze.InferJsonProcedure;
@@ -34,6 +35,7 @@ final class Procedures {
           new StageFilesProcedure(),
           new LoadFilesProcedure(),
           new WriteObjectsProcedure(),
+          new ConcatenateFilesProcedure(),
           new CheckColumnsProcedure(),
           new AddColumnsProcedure(),
           new InferCsvProcedure(),

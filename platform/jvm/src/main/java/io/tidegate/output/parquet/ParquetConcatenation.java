@@ -1,0 +1,134 @@
+package io.tidegate.output.parquet;
+
+import com.fasterxml.jackson.annotation.JsonProperty;
+import io.tidegate.TidegateException;
+import io.tidegate.load.declared.SourceInput;
+import io.tidegate.output.LineObjects;
+import java.io.IOException;
+import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.apache.parquet.hadoop.ParquetFileReader;
+import org.apache.spark.TaskContext;
+import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.broadcast.Broadcast;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.util.SerializableConfiguration;
+
+/**
+ * Makes fewer, larger Parquet files of small ones. Files become one file if they belong to one folder and have one shape.
+ * The files are in a staging folder, under names that nothing else uses.
+ */
+public final class ParquetConcatenation {
+  private final JavaSparkContext context;
+  private final Broadcast<SerializableConfiguration> conf;
+  private final String staging;
+  private final long fullBytes;
+
+  /**
+   * A small file.
+   *
+   * @param folder the folder that its rows belong to
+   */
+  public record Source(
+      @JsonProperty("path") String path, @JsonProperty("size") long size, @JsonProperty("folder") String folder)
+      implements Serializable {}
+
+  /** The files of a request, from JSON. */
+  public record Request(@JsonProperty("files") List<Source> files) {}
+
+  /**
+   * What the footer of a file says.
+   *
+   * @param problem why it cannot be read; null where it can
+   */
+  public record Footer(Source file, long rows, String shape, String problem) implements Serializable {}
+
+  /** Files that were written, and the footers of all source files. */
+  public record Result(List<LineObjects.Written> written, List<Footer> footers) {}
+
+  /**
+   * @param staging a new folder
+   * @param fullBytes bytes of source files at which a file is full
+   */
+  public ParquetConcatenation(SparkSession spark, String staging, long fullBytes) {
+    var session = (org.apache.spark.sql.classic.SparkSession) spark;
+    this.context = JavaSparkContext.fromSparkContext(session.sparkContext());
+    this.conf = context.broadcast(new SerializableConfiguration(session.sessionState().newHadoopConf()));
+    this.staging = staging;
+    this.fullBytes = fullBytes;
+  }
+
+  /** Writes the rows of all files whose footer can be read. */
+  public Result write(List<Source> files) {
+    Broadcast<SerializableConfiguration> with = conf;
+    int tasks = Math.max(1, Math.min(files.size(), 8 * context.defaultParallelism()));
+    List<Footer> footers =
+        context.parallelize(files, tasks).map(file -> footer(file, with.value().value())).collect();
+    List<ParquetGroup> groups = groups(footers, fullBytes);
+    if (groups.isEmpty()) {
+      return new Result(List.of(), footers);
+    }
+    String folder = staging;
+    List<LineObjects.Written> written =
+        context
+            .parallelize(groups, groups.size())
+            .map(
+                group -> {
+                  String name = TaskContext.get().taskAttemptId() + ".parquet";
+                  return group.write(new Path(folder, name), with.value().value());
+                })
+            .collect();
+    return new Result(written, footers);
+  }
+
+  private static Footer footer(Source file, Configuration conf) {
+    try (ParquetFileReader reader = ParquetGroup.reader(file, ParquetGroup.body(file, conf), conf)) {
+      return new Footer(file, reader.getRecordCount(), ParquetShape.of(reader.getFileMetaData()), null);
+    } catch (SourceInput.Unavailable | TidegateException e) {
+      throw e;
+    } catch (IOException | RuntimeException e) {
+      return new Footer(file, 0, null, "not Parquet, or broken: " + ParquetGroup.problem(e));
+    }
+  }
+
+  /** Returns the files that become one file each, in the order of their paths. Files without rows become none. */
+  static List<ParquetGroup> groups(List<Footer> footers, long fullBytes) {
+    Map<String, List<Footer>> alike = new TreeMap<>();
+    footers.stream()
+        .filter(footer -> footer.rows() > 0)
+        .sorted(Comparator.comparing(footer -> footer.file().path()))
+        .forEach(
+            footer ->
+                alike
+                    .computeIfAbsent(footer.file().folder() + "\n" + footer.shape(), ignored -> new ArrayList<>())
+                    .add(footer));
+    List<ParquetGroup> groups = new ArrayList<>();
+    for (List<Footer> same : alike.values()) {
+      int start = 0;
+      long bytes = 0;
+      for (int i = 0; i < same.size(); i++) {
+        long size = same.get(i).file().size();
+        if (i > start && bytes + size > fullBytes) {
+          groups.add(group(same.subList(start, i)));
+          start = i;
+          bytes = 0;
+        }
+        bytes += size;
+      }
+      groups.add(group(same.subList(start, same.size())));
+    }
+    return groups;
+  }
+
+  private static ParquetGroup group(List<Footer> footers) {
+    List<Source> files = new ArrayList<>(footers.stream().map(Footer::file).toList());
+    return new ParquetGroup(
+        files.get(0).folder(), files, footers.stream().mapToLong(Footer::rows).sum());
+  }
+}
