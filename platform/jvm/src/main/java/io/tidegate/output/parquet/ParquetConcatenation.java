@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -45,7 +46,7 @@ public final class ParquetConcatenation {
   /**
    * What the footer of a file says.
    *
-   * @param problem why it cannot be read; null where it can
+   * @param problem why the file cannot be read; null where it can
    */
   public record Footer(Source file, long rows, String shape, String problem) implements Serializable {}
 
@@ -64,27 +65,48 @@ public final class ParquetConcatenation {
     this.fullBytes = fullBytes;
   }
 
-  /** Writes the rows of all files whose footer can be read. */
+  /** Writes the rows of all files that can be read. */
   public Result write(List<Source> files) {
     Broadcast<SerializableConfiguration> with = conf;
     int tasks = Math.max(1, Math.min(files.size(), 8 * context.defaultParallelism()));
     List<Footer> footers =
         context.parallelize(files, tasks).map(file -> footer(file, with.value().value())).collect();
-    List<ParquetGroup> groups = groups(footers, fullBytes);
-    if (groups.isEmpty()) {
-      return new Result(List.of(), footers);
+    Map<String, Footer> known = new LinkedHashMap<>();
+    footers.forEach(footer -> known.put(footer.file().path(), footer));
+    List<LineObjects.Written> written = new ArrayList<>();
+    List<ParquetGroup> left = groups(footers, fullBytes);
+    while (!left.isEmpty()) {
+      List<ParquetGroup> again = new ArrayList<>();
+      for (ParquetGroup.Outcome outcome : outcomes(left)) {
+        if (outcome.written() != null) {
+          written.add(outcome.written());
+          continue;
+        }
+        if (outcome.broken().isEmpty()) {
+          throw new IllegalStateException("files of " + outcome.group().folder() + " could not be read, and then could");
+        }
+        outcome.broken().forEach(footer -> known.put(footer.file().path(), footer));
+        ParquetGroup rest = outcome.group().without(outcome.broken());
+        if (!rest.files().isEmpty()) {
+          again.add(rest);
+        }
+      }
+      left = again;
     }
+    return new Result(written, List.copyOf(known.values()));
+  }
+
+  private List<ParquetGroup.Outcome> outcomes(List<ParquetGroup> groups) {
+    Broadcast<SerializableConfiguration> with = conf;
     String folder = staging;
-    List<LineObjects.Written> written =
-        context
-            .parallelize(groups, groups.size())
-            .map(
-                group -> {
-                  String name = TaskContext.get().taskAttemptId() + ".parquet";
-                  return group.write(new Path(folder, name), with.value().value());
-                })
-            .collect();
-    return new Result(written, footers);
+    return context
+        .parallelize(groups, groups.size())
+        .map(
+            group -> {
+              String name = TaskContext.get().taskAttemptId() + ".parquet";
+              return group.write(new Path(folder, name), with.value().value());
+            })
+        .collect();
   }
 
   private static Footer footer(Source file, Configuration conf) {
@@ -127,8 +149,6 @@ public final class ParquetConcatenation {
   }
 
   private static ParquetGroup group(List<Footer> footers) {
-    List<Source> files = new ArrayList<>(footers.stream().map(Footer::file).toList());
-    return new ParquetGroup(
-        files.get(0).folder(), files, footers.stream().mapToLong(Footer::rows).sum());
+    return new ParquetGroup(footers.get(0).file().folder(), new ArrayList<>(footers));
   }
 }

@@ -5,12 +5,16 @@ import io.tidegate.TidegateException;
 import io.tidegate.TidegateException.Kind;
 import io.tidegate.load.declared.SourceInput;
 import io.tidegate.output.LineObjects;
+import io.tidegate.output.parquet.ParquetConcatenation.Footer;
+import io.tidegate.output.parquet.ParquetConcatenation.Source;
 import java.io.FileNotFoundException;
 import java.io.IOException;
-import java.io.OutputStream;
 import java.io.Serializable;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.s3a.RemoteFileChangedException;
@@ -35,38 +39,63 @@ import org.apache.parquet.schema.MessageType;
  *
  * @param folder the folder that the file belongs to
  */
-record ParquetGroup(String folder, List<ParquetConcatenation.Source> files, long rows) implements Serializable {
+record ParquetGroup(String folder, List<Footer> files) implements Serializable {
   /** Bytes of a file that is read in one request, before it is opened. */
   private static final long SMALL_BYTES = 256 << 10;
   /** Small files that are held at the same time. */
   private static final int HELD_FILES = 64;
   private static final int THREADS = 16;
   private static final long ROW_GROUP_BYTES = 64L << 20;
-  private static final int COPY_BYTES = 1 << 20;
 
-  /** Writes the file. Returns it. */
-  LineObjects.Written write(Path target, Configuration conf) throws IOException {
-    if (files.size() == 1) {
-      copy(target, conf);
-    } else {
-      concatenate(target, conf);
+  /**
+   * What became of a group.
+   *
+   * @param written the file; null when some files of the group cannot be read
+   * @param broken these files, each with its problem
+   */
+  record Outcome(ParquetGroup group, LineObjects.Written written, List<Footer> broken) implements Serializable {}
+
+  /** A file whose values cannot be read. */
+  private static final class Broken extends RuntimeException {
+    Broken(Exception cause) {
+      super("its values cannot be read (" + problem(cause) + "); write it again", cause);
     }
-    long size = target.getFileSystem(conf).getFileStatus(target).getLen();
-    return new LineObjects.Written(folder, target.toString(), size, rows);
   }
 
-  /** A file that is alone stays byte for byte what it is. */
-  private void copy(Path target, Configuration conf) throws IOException {
-    ParquetConcatenation.Source file = files.get(0);
-    try (SourceInput input = new ParquetInput(file.path(), file.size(), null, conf).open();
-        OutputStream output = target.getFileSystem(conf).create(target, true)) {
-      byte[] buffer = new byte[COPY_BYTES];
-      for (int count = input.read(buffer, 0, COPY_BYTES); count >= 0; count = input.read(buffer, 0, COPY_BYTES)) {
-        output.write(buffer, 0, count);
-      }
-    } catch (SourceInput.Unavailable e) {
-      throw unavailable(file.path(), e);
+  long rows() {
+    return files.stream().mapToLong(Footer::rows).sum();
+  }
+
+  /** Returns the group without some files. */
+  ParquetGroup without(List<Footer> broken) {
+    Set<String> paths = broken.stream().map(footer -> footer.file().path()).collect(Collectors.toSet());
+    return new ParquetGroup(
+        folder, new ArrayList<>(files.stream().filter(footer -> !paths.contains(footer.file().path())).toList()));
+  }
+
+  /** Writes the file, or finds all files of the group that cannot be read. */
+  Outcome write(Path target, Configuration conf) throws IOException {
+    try {
+      concatenate(target, conf);
+    } catch (Broken e) {
+      return new Outcome(this, null, broken(conf));
     }
+    long size = target.getFileSystem(conf).getFileStatus(target).getLen();
+    return new Outcome(this, new LineObjects.Written(folder, target.toString(), size, rows()), List.of());
+  }
+
+  private List<Footer> broken(Configuration conf) throws IOException {
+    List<Footer> broken = new ArrayList<>();
+    for (Footer footer : files) {
+      try (ParquetFileReader reader = reader(footer.file(), null, conf)) {
+        read(reader, reader.getFileMetaData().getSchema(), row -> {});
+      } catch (Broken e) {
+        broken.add(new Footer(footer.file(), 0, null, e.getMessage()));
+      } catch (SourceInput.Unavailable e) {
+        throw unavailable(footer.file().path(), e);
+      }
+    }
+    return broken;
   }
 
   private void concatenate(Path target, Configuration conf) throws IOException {
@@ -75,10 +104,11 @@ record ParquetGroup(String folder, List<ParquetConcatenation.Source> files, long
     long written = 0;
     try {
       for (int start = 0; start < files.size(); start += HELD_FILES) {
-        List<ParquetConcatenation.Source> some = files.subList(start, Math.min(files.size(), start + HELD_FILES));
+        List<Source> some =
+            files.subList(start, Math.min(files.size(), start + HELD_FILES)).stream().map(Footer::file).toList();
         List<byte[]> bodies = InParallel.each(some, THREADS, "reading files", file -> body(file, conf));
         for (int i = 0; i < some.size(); i++) {
-          ParquetConcatenation.Source file = some.get(i);
+          Source file = some.get(i);
           try (ParquetFileReader reader = reader(file, bodies.get(i), conf)) {
             if (writer == null) {
               schema = reader.getFileMetaData().getSchema();
@@ -95,8 +125,8 @@ record ParquetGroup(String folder, List<ParquetConcatenation.Source> files, long
         writer.close();
       }
     }
-    if (written != rows) {
-      throw new IllegalStateException("the footers of " + target + " name " + rows + " rows, and " + written + " were read");
+    if (written != rows()) {
+      throw new IllegalStateException("the footers of " + target + " name " + rows() + " rows, and " + written + " were read");
     }
   }
 
@@ -118,40 +148,49 @@ record ParquetGroup(String folder, List<ParquetConcatenation.Source> files, long
     if (!reader.getFileMetaData().getSchema().equals(schema)) {
       throw new TidegateException(Kind.FILE, path + " has other columns than when its footer was read; write it once.");
     }
+    return read(reader, schema, writer::write);
+  }
+
+  private interface Taker {
+    void take(Group row) throws IOException;
+  }
+
+  /** Reads the rows of a file. Returns how many. */
+  private static long read(ParquetFileReader reader, MessageType schema, Taker taker) throws IOException {
     MessageColumnIO columns = new ColumnIOFactory(reader.getFileMetaData().getCreatedBy()).getColumnIO(schema);
     long count = 0;
-    for (PageReadStore pages = next(reader, path); pages != null; pages = next(reader, path)) {
+    for (PageReadStore pages = next(reader); pages != null; pages = next(reader)) {
       RecordReader<Group> rows = columns.getRecordReader(pages, new GroupRecordConverter(schema));
       for (long i = 0; i < pages.getRowCount(); i++) {
-        writer.write(row(rows, path));
+        taker.take(row(rows));
       }
       count += pages.getRowCount();
     }
     return count;
   }
 
-  private static PageReadStore next(ParquetFileReader reader, String path) {
+  private static PageReadStore next(ParquetFileReader reader) {
     try {
       return reader.readNextRowGroup();
     } catch (SourceInput.Unavailable e) {
       throw e;
     } catch (IOException | RuntimeException e) {
-      throw broken(path, e);
+      throw new Broken(e);
     }
   }
 
-  private static Group row(RecordReader<Group> rows, String path) {
+  private static Group row(RecordReader<Group> rows) {
     try {
       return rows.read();
     } catch (SourceInput.Unavailable e) {
       throw e;
     } catch (RuntimeException e) {
-      throw broken(path, e);
+      throw new Broken(e);
     }
   }
 
   /** Returns the bytes of a small file. Null for a larger one, which is read in parts. */
-  static byte[] body(ParquetConcatenation.Source file, Configuration conf) throws IOException {
+  static byte[] body(Source file, Configuration conf) throws IOException {
     if (file.size() > SMALL_BYTES) {
       return null;
     }
@@ -164,7 +203,7 @@ record ParquetGroup(String folder, List<ParquetConcatenation.Source> files, long
     }
   }
 
-  static ParquetFileReader reader(ParquetConcatenation.Source file, byte[] body, Configuration conf) throws IOException {
+  static ParquetFileReader reader(Source file, byte[] body, Configuration conf) throws IOException {
     return ParquetFileReader.open(
         new ParquetInput(file.path(), file.size(), body, conf),
         HadoopReadOptions.builder(conf).usePageChecksumVerification(true).build());
@@ -177,11 +216,6 @@ record ParquetGroup(String folder, List<ParquetConcatenation.Source> files, long
       return new TidegateException(Kind.FILE, path + " changed, or is gone; the next run looks again.", error);
     }
     return error;
-  }
-
-  private static TidegateException broken(String path, Exception error) {
-    return new TidegateException(
-        Kind.FILE, "its values cannot be read (" + problem(error) + "); write it again.", error);
   }
 
   /** Returns an error in one line. */
