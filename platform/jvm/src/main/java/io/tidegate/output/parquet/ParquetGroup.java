@@ -78,6 +78,7 @@ record ParquetGroup(String folder, List<Footer> files) implements Serializable {
     try {
       concatenate(target, conf);
     } catch (Broken e) {
+      target.getFileSystem(conf).delete(target, false);
       return new Outcome(this, null, broken(conf));
     }
     long size = target.getFileSystem(conf).getFileStatus(target).getLen();
