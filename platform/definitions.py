@@ -30,12 +30,14 @@ from tidegate.sensors.reconcile import build_reconcile_sensor
 from tidegate.sensors.silver import build_silver_triggers, silver_job
 
 
-def build_definitions(config: LakeConfig, lake: LakeResource) -> dg.Definitions:
+def build_definitions(config: LakeConfig, lake: LakeResource, *, is_guest: bool = False) -> dg.Definitions:
     """All definitions of a lake.
 
     Args:
         config: the lake.yaml, already read: assets and sensors are built from it.
         lake: the resource that runs open.
+        is_guest: whether the code location has definitions of others too. Their executor stays as it is, and their
+            history is not deleted.
     """
     triggers, shared = build_silver_triggers(config), build_shared_job(config)
     assets: list[dg.AssetsDefinition | dg.AssetSpec] = [
@@ -71,12 +73,12 @@ def build_definitions(config: LakeConfig, lake: LakeResource) -> dg.Definitions:
             *[trigger for trigger in triggers if isinstance(trigger, dg.SensorDefinition)],
         ],
         schedules=[
-            build_history_schedule(config),
+            build_history_schedule(config, is_alone=not is_guest),
             *[trigger for trigger in triggers if isinstance(trigger, dg.ScheduleDefinition)],
         ],
         resources={"lake": lake},
         # One asset per run: a child process per step would only cost its start.
-        executor=dg.in_process_executor,
+        executor=None if is_guest else dg.in_process_executor,
     )
 
 

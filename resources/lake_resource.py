@@ -40,11 +40,11 @@ class LakeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     _made: list[SparkSession] = PrivateAttr(default_factory=list)
 
     @classmethod
-    def from_environment(cls) -> LakeResource:
-        """The lake that the environment names (see `Settings.from_environment`)."""
+    def from_environment(cls, lake_yaml: str | None = None) -> LakeResource:
+        """The lake that the environment names (see `Settings.from_environment`), or that of another lake.yaml."""
         settings = Settings.from_environment()
         return cls(
-            lake_yaml=str(settings.lake_yaml),
+            lake_yaml=lake_yaml or str(settings.lake_yaml),
             spark_remote=dg.EnvVar(REMOTE) if REMOTE in os.environ else settings.spark.address,
             spark_token=dg.EnvVar(TOKEN) if TOKEN in os.environ else None,
             aws=AwsResource(),

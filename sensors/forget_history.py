@@ -44,8 +44,14 @@ def lake_jobs(config: LakeConfig) -> list[str]:
     ]
 
 
-def build_history_schedule(config: LakeConfig) -> dg.ScheduleDefinition:
-    """Build the schedule of the job. A person may also run the job, or stop the schedule."""
+def build_history_schedule(config: LakeConfig, *, is_alone: bool = True) -> dg.ScheduleDefinition:
+    """Build the schedule of the job. A person may also run the job, or stop the schedule.
+
+    Args:
+        config: the lake.
+        is_alone: whether every run of the code location is the lake's. Otherwise only runs of the lake's jobs are
+            deleted.
+    """
 
     @dg.op(name="forget_history_op", description="Deletes old runs and events of this lake from Dagster's storage.")
     def forget_op(context: dg.OpExecutionContext) -> None:
@@ -54,7 +60,7 @@ def build_history_schedule(config: LakeConfig) -> dg.ScheduleDefinition:
             time.time(),
             assets=lake_assets(config),
             jobs=lake_jobs(config),
-            repository=context.run.tags.get(_REPOSITORY_TAG),
+            repository=context.run.tags.get(_REPOSITORY_TAG) if is_alone else None,
         )
         context.log.info(
             f"forgot {done.runs} runs, {done.events} events without a run and {done.checks} results of checks"

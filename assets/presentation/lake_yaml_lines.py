@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -31,12 +32,13 @@ def with_lake_yaml_lines(
     def referring(spec: dg.AssetSpec) -> dg.AssetSpec:
         if spec.key not in places:
             return spec
-        reference = dg.LocalFileCodeReference(
-            file_path=str(path), line_number=document.line_of(places[spec.key]), label="lake.yaml"
-        )
-        return spec.merge_attributes(
-            metadata={"dagster/code_references": dg.CodeReferencesMetadataValue(code_references=[reference])}
-        )
+        line = document.line_of(places[spec.key])
+        with warnings.catch_warnings():
+            # References are in beta in Dagster 1.13. Otherwise each load of the code location would log a warning.
+            warnings.simplefilter("ignore", dg.BetaWarning)
+            reference = dg.LocalFileCodeReference(file_path=str(path), line_number=line, label="lake.yaml")
+            value = dg.CodeReferencesMetadataValue(code_references=[reference])
+        return spec.merge_attributes(metadata={"dagster/code_references": value})
 
     return [
         asset.map_asset_specs(referring) if isinstance(asset, dg.AssetsDefinition) else referring(asset)

@@ -145,6 +145,8 @@ def test_the_wheel_has_every_file_of_its_packages(wheel: Path) -> None:
     """setup.py finds the packages; one that is not found is missing in the wheel only."""
     with zipfile.ZipFile(wheel) as archive:
         packed = {name for name in archive.namelist() if name.startswith("tidegate/")}
+        (points,) = (archive.read(name).decode() for name in archive.namelist() if name.endswith("entry_points.txt"))
+    assert "[dagster_dg_cli.registry_modules]\ntidegate = tidegate.platform.component" in points
     folders = ("assets", "platform", "resources", "sensors")
     there = {f"tidegate/{path.relative_to(ROOT)}" for each in folders for path in (ROOT / each).rglob("*.py")}
     there = {name for name in there if not name.startswith("tidegate/platform/jvm/")}

@@ -1,0 +1,61 @@
+"""The component of `dg`: what it scaffolds loads next to definitions of others, and errors name lines of lake.yaml."""
+
+from __future__ import annotations
+
+import dagster as dg
+import pytest
+from dagster.components.core.component_tree import ComponentTreeException
+from dagster.components.testing import create_defs_folder_sandbox
+
+from tidegate.platform.component import LakeComponent
+from tidegate.platform.core.config.load import LakeConfigError
+
+TABLE = 'tables: [{name: orders, prefix: "s3://landing/orders/", silver: {keys: [id], order: at, every: 10}}]\n'
+PARAMS = {"root": "s3://lake/root", "bucket": "landing", "queue": "events"}
+
+
+def test_a_scaffolded_lake_loads_and_limits_nothing_of_its_project() -> None:
+    with create_defs_folder_sandbox() as sandbox:
+        folder = sandbox.scaffold_component(component_cls=LakeComponent, scaffold_params=PARAMS)
+        assert "lake: lake.yaml" in (folder / "defs.yaml").read_text(encoding="utf-8")
+        with (folder / "lake.yaml").open("a", encoding="utf-8") as lake_yaml:
+            lake_yaml.write(TABLE)
+        with sandbox.load_component_and_build_defs(defs_path=folder) as (component, defs):
+            assert isinstance(component, LakeComponent)
+            keys = {key.to_user_string() for key in defs.resolve_asset_graph().get_all_asset_keys()}
+            assert {"bronze", "bronze/orders", "silver_orders", "sqs/events"} <= keys
+            # The executor of the project stays. Tidegate's jobs name theirs.
+            assert defs.executor is None
+
+            @dg.asset
+            def theirs() -> None:
+                """An asset of the project."""
+
+            both = dg.Definitions.merge(
+                defs, dg.Definitions(assets=[theirs], executor=dg.multiprocess_executor, resources={"warehouse": "x"})
+            )
+            dg.Definitions.validate_loadable(both)
+
+
+def test_an_error_of_lake_yaml_names_file_and_line() -> None:
+    with create_defs_folder_sandbox() as sandbox:
+        folder = sandbox.scaffold_component(component_cls=LakeComponent, scaffold_params=PARAMS)
+        text = (folder / "lake.yaml").read_text(encoding="utf-8")
+        (folder / "lake.yaml").write_text(text.replace("queues:", "queue:"), encoding="utf-8")
+        with (
+            pytest.raises(ComponentTreeException) as raised,
+            sandbox.load_component_and_build_defs(defs_path=folder),
+        ):
+            pass
+        cause = raised.value.__cause__
+        assert isinstance(cause, LakeConfigError)
+        assert any(
+            problem.endswith("lake.yaml:3: queue: unknown field; did you mean 'queues'?") for problem in cause.problems
+        )
+
+
+def test_the_component_describes_itself() -> None:
+    assert LakeComponent.get_spec().description == "S3 event notifications become Delta tables."
+    model = LakeComponent.get_model_cls()
+    assert model is not None
+    assert model.model_json_schema()["required"] == ["lake"]
