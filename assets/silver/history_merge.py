@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tidegate.assets.silver.changes import Changes
 from tidegate.assets.silver.history_rows import HistoryQuery, StoredRows
-from tidegate.assets.silver.merge_sql import mode_of, types_of
+from tidegate.assets.silver.merge_sql import mode_of, rows_that_stay, types_of
 from tidegate.assets.silver.pending import PendingMerge
 from tidegate.platform.core.schema.column_types import quoted
 from tidegate.platform.core.schema.table_schema import TableSchema
@@ -60,10 +60,8 @@ def build_history_merge(
 
 def _stored(mode: MergeMode, table: str, *, is_empty: bool, is_tail: bool) -> StoredRows:
     """Returns the rows of silver that stay, as the clauses of the mode say it of rows without a history."""
-    if is_empty or mode is MergeMode.FULL:
+    stays = rows_that_stay(mode, is_empty=is_empty)
+    if stays is None:
         return StoredRows(None)
-    if mode is MergeMode.REREAD:
-        return StoredRows(table, where=f"NOT t.{CHANGED_BATCH} > 0")
-    if mode is MergeMode.AFTER_RESET:
-        return StoredRows(table, batch="0")
-    return StoredRows(table, is_tail=is_tail)
+    batch = "0" if mode is MergeMode.AFTER_RESET else f"t.{CHANGED_BATCH}"
+    return StoredRows(table, is_tail=is_tail and mode is MergeMode.UPSERT, where=stays, batch=batch)

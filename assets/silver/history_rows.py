@@ -15,6 +15,7 @@ from tidegate.assets.silver.newest_rows import (
     order_struct,
     tie_error,
 )
+from tidegate.assets.silver.snapshot_rows import with_deletes
 from tidegate.platform.core.schema.column_types import Array, Map, Simple, Struct, Type, quoted
 from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.core.silver.columns import (
@@ -98,7 +99,7 @@ class HistoryQuery:
             stored: the rows of silver that are recomputed. If they are a tail, rows that do not change are left out.
             max_rows: how many rows of bronze there are at most; None if that is not known.
         """
-        new = self._new(view)
+        new = self._new(view, stored)
         rows = f"SELECT * FROM ({new})"
         if stored.table is not None:
             is_small = max_rows is not None and max_rows <= _MAX_BROADCAST_ROWS
@@ -108,7 +109,7 @@ class HistoryQuery:
         is_tail = stored.table is not None and stored.is_tail
         return self._chosen(self._times(rows, is_tail=is_tail), only_changed=is_tail)
 
-    def _new(self, view: str) -> str:
+    def _new(self, view: str, stored: StoredRows) -> str:
         """Returns the new changes, with the columns and the types of silver."""
         values = [f"{aligned(*kinds, quoted(column))} AS {quoted(column)}" for column, kinds in self._types.items()]
         if self._history.leaves_values:
@@ -117,6 +118,8 @@ class HistoryQuery:
             values.append(f"{left} AS {LEFT}")
         own = [DELETED, f"_tidegate_n AS {CHANGED_BATCH}", *_ARRIVAL, "true AS _tidegate_new"]
         rows = change_rows(self._rules, view, is_partial=bool(self._left), truncate=None)
+        if self._rules.are_dumps:
+            rows = with_deletes(rows, self._rules, stored.table, stored.where)
         return (
             f"SELECT {', '.join([*values, *own, 'NULL AS _tidegate_was', 'false AS _tidegate_anchor'])} FROM ({rows})"
         )

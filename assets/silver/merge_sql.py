@@ -15,6 +15,7 @@ from tidegate.assets.silver.newest_rows import (
     tie_error,
 )
 from tidegate.assets.silver.pending import PendingMerge
+from tidegate.assets.silver.snapshot_rows import with_deletes
 from tidegate.platform.core.schema.column_types import Field, Type, quoted
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.columns import CHANGED_BATCH, DELETED, SILVER_COLUMNS
@@ -50,7 +51,13 @@ def build_merge(
     name = f"silver.{work.table.spec.name}"
     tie = "true" if rules.on_tie == "last" else _no_tie(name, rules, types)
     newer = mode.newer([part.path for part in rules.order], tie)
-    source = newest_rows(name, rules, changes.view, is_partial=is_partial, truncate=truncate)
+    stays = rows_that_stay(mode, is_empty=work.silver.files == 0)
+    table = stays and f"delta.`{work.location}`"
+
+    def complete(rows: str) -> str:
+        return with_deletes(rows, rules, table, stays or "true") if rules.are_dumps else rows
+
+    source = newest_rows(name, rules, changes.view, is_partial=is_partial, truncate=truncate, complete=complete)
     given = [f"{_value(types, column)} AS {quoted(column)}" for column in types]
     rows = f"SELECT {', '.join([*given, *SILVER_COLUMNS])} FROM ({source})"
     same_key = " AND ".join(f"t.{part.path} <=> s.{part.path}" for part in rules.keys)
@@ -74,6 +81,13 @@ def mode_of(work: PendingMerge, changes: Changes) -> MergeMode:
         has_other_rows=work.mark is None and work.silver.files > 0,
         mirrors_removals=work.spec.on_removed == "full",
     )
+
+
+def rows_that_stay(mode: MergeMode, *, is_empty: bool) -> str | None:
+    """Returns the condition of the rows `t` of silver that a merge does not replace by bronze's. None: no row stays."""
+    if is_empty or mode is MergeMode.FULL:
+        return None
+    return f"NOT t.{CHANGED_BATCH} > 0" if mode is MergeMode.REREAD else "true"
 
 
 def types_of(rules: MergeRules, silver: TableSchema) -> ColumnTypes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from tidegate.platform.core.schema.column_types import quoted
 from tidegate.platform.core.schema.sql_literal import literal
@@ -27,6 +27,7 @@ def newest_rows(
     *,
     is_partial: bool = False,
     truncate: str | None = None,
+    complete: Callable[[str], str] = lambda rows: rows,
 ) -> str:
     """Returns a query of the newest row of each key, with silver's own columns.
 
@@ -36,10 +37,11 @@ def newest_rows(
         view: the rows of bronze.
         is_partial: whether rows may leave a value as it is. The query then has `GIVEN_AT` and `DELETED_AT`.
         truncate: rows that are older than this order are left out. JSON of a struct.
+        complete: adds rows to a query of rows in silver's columns.
     """
     keys = ", ".join(part.path for part in rules.keys)
     newest = ", ".join(f"{part.path} DESC NULLS LAST" for part in rules.order)
-    rows = change_rows(rules, view, is_partial=is_partial, truncate=truncate)
+    rows = complete(change_rows(rules, view, is_partial=is_partial, truncate=truncate))
     deleted, more = DELETED, ""
     if is_partial:
         rows = _in_turn(rules, keys, rows)

@@ -313,6 +313,14 @@ MUTANTS = (
         (_A_REPLAY,),
     ),
     Mutant(
+        "a key that the next dump does not have stays",
+        5,
+        "assets/silver/snapshot_rows.py",
+        "(is_new OR is_next_new) AND next",
+        "(is_new AND is_next_new) AND next",
+        ("tests/spark/silver/test_snapshots.py",),
+    ),
+    Mutant(
         "a truncate is forgotten once it is merged",
         5,
         "assets/silver/truncate.py",

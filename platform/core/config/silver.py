@@ -35,8 +35,9 @@ _IGNORED = ("ignore_null_updates_columns", "ignore_null_updates_except_columns")
 class SilverSpec(Model):
     """How the silver table is merged from bronze. Exactly one of `schedule` and `every`."""
 
-    preset: Annotated[Literal["debezium", "dms"] | None, Field(alias="from")] = None
-    """Kind of the change feed in bronze, which gives the other options: `debezium` or `dms`. None for plain rows."""
+    preset: Annotated[Literal["debezium", "dms", "snapshots"] | None, Field(alias="from")] = None
+    """What bronze has: the change feed `debezium` or `dms`, which gives other options, or `snapshots`, which are full
+    dumps: the rows of one have an equal `order`. None for plain rows."""
     keys: Annotated[tuple[Reference, ...], Field(min_length=1)]
     """Columns of silver, nested fields or SQL expressions over them, that identify a row."""
     row: Expression | None = None
@@ -139,6 +140,13 @@ class SilverSpec(Model):
                     raise ValueError(f"{option} names {name}, which `rename` calls {self.rename[name]}: use that name")
         if both := {name.lower() for name in self.rename.values()} & {name.lower() for name in self.derive}:
             raise ValueError(f"{sorted(both)[0]} is in rename and in derive: a column has one value")
+        return self
+
+    @model_validator(mode="after")
+    def _of_snapshots(self) -> Self:
+        options = ("apply_as_truncates", "unavailable", "ignore_null_updates", *_IGNORED)
+        if self.preset == "snapshots" and (given := [name for name in options if getattr(self, name)]):
+            raise ValueError(f"a dump has all rows with all values, so {given[0]} has no effect; remove it")
         return self
 
     @model_validator(mode="after")

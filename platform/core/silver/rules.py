@@ -56,6 +56,7 @@ class MergeRules:
         truncated: condition: older rows of the table are deleted. None if no row does that.
         kept: conditions, by column: the value does not change. Its columns are in the order of `columns`.
         history: how changes become rows with a time. None if silver has the newest row of each key.
+        are_dumps: the rows of an equal order are a full dump: a key that it does not have is deleted.
     """
 
     columns: tuple[Field, ...]
@@ -71,6 +72,7 @@ class MergeRules:
     truncated: str | None
     kept: Mapping[str, str]
     history: History | None = None
+    are_dumps: bool = False
 
     @property
     def stored(self) -> tuple[Field, ...]:
@@ -140,6 +142,7 @@ def merge_rules(silver: SilverSpec, columns: Sequence[Field], types_of: TypesOf)
         truncated=silver.apply_as_truncates and _in_parentheses(silver.apply_as_truncates),
         kept={name: condition for name, condition in kept.items() if name not in _roots(keys)},
         history=spans,
+        are_dumps=_are_dumps(silver, (*keys, *order)),
     )
 
 
@@ -231,6 +234,19 @@ def _order_types(order: Sequence[Part], own: Field | None, columns: Sequence[Fie
 def _type_at(path: Sequence[str], fields: Sequence[Field]) -> Type:
     field = next(field for field in fields if field.name == path[0])
     return _type_at(path[1:], field.type.fields) if path[1:] and isinstance(field.type, Struct) else field.type
+
+
+def _are_dumps(silver: SilverSpec, parts: Sequence[Part]) -> bool:
+    if silver.preset != "snapshots":
+        return False
+    for part in parts:
+        if len(part.column) > 1:
+            path = ".".join(part.column)
+            raise UnsuitableColumns(
+                f"has {path!r} within a column, and a dump is compared by columns and expressions: write it in "
+                f"parentheses in `silver`, ({path})"
+            )
+    return True
 
 
 def _check_names(fields: Sequence[Field], spans: History | None) -> None:

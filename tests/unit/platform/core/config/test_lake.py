@@ -395,6 +395,10 @@ def test_register_needs_parquet(tmp_path: Path, format: str) -> None:
             "lake.yaml:7: tables[0].silver: tombstone_days has no effect with stored_as: scd2",
         ),
         (
+            "      every: 1\n      from: snapshots\n      ignore_null_updates: true\n",
+            "lake.yaml:7: tables[0].silver: a dump has all rows with all values, so ignore_null_updates has no effect",
+        ),
+        (
             "      every: 1\n      rename: {x: y, z: Y}\n",
             "lake.yaml:11: tables[0].silver.rename: Y, y is named twice",
         ),

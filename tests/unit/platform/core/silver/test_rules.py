@@ -133,3 +133,11 @@ def test_columns_that_cannot_be_shaped_are_named(options: dict[str, dict[str, st
 def test_columns_exchange_their_names() -> None:
     spec = SilverSpec(keys=("id",), order=("ref.at",), rename={"ref": "ref.at", "ref.at": "ref"}, every=9)
     assert [field.name for field in merge_rules(spec, COLUMNS, types).columns] == ["ID", "ref.at", "ref", "_order"]
+
+
+def test_keys_of_dumps_are_columns_and_expressions() -> None:
+    spec = SilverSpec.model_validate({"from": "snapshots", "keys": ["id"], "order": "(ref.at)", "every": 9})
+    assert merge_rules(spec, COLUMNS, types).are_dumps
+    nested = spec.model_copy(update={"keys": ("ref.x.y",)})
+    with pytest.raises(UnsuitableColumns, match=r"has 'ref.x.y' within a column, .* write it in parentheses"):
+        merge_rules(nested, COLUMNS, types)

@@ -1,0 +1,92 @@
+"""Full dumps: what the next dump does not have is deleted, in whatever order and in how many parts dumps come."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tidegate.assets.silver import merge as silver_merge
+from tidegate.assets.silver.history_merge import build_history_merge
+from tidegate.assets.silver.merge_sql import build_merge
+from tidegate.platform.testing import TestLake
+from tidegate.resources.spark.results import Merging
+
+MakeLake = Callable[..., TestLake]
+Row = dict[str, Any]
+#: Values by key, by the number of the dump.
+Dumps = dict[int, dict[int, str]]
+COLUMNS = {"id": "int", "dump": "int", "v": "string"}
+
+
+def _dumps(chance: random.Random) -> Dumps:
+    return {
+        dump: {key: chance.choice("ab") for key in (1, 2, 3, 4) if chance.random() < 0.6} or {9: "a"}
+        for dump in range(1, 7)
+    }
+
+
+def _newest(dumps: Mapping[int, Mapping[int, str]]) -> list[Row]:
+    last = max(dumps)
+    return [{"id": key, "dump": last, "v": v} for key, v in sorted(dumps[last].items())]
+
+
+def _history(dumps: Mapping[int, Mapping[int, str]]) -> list[Row]:
+    rows: list[Row] = []
+    for key in sorted({key for dump in dumps.values() for key in dump}):
+        now: Row | None = None
+        for dump, values in sorted(dumps.items()):
+            v = values.get(key)
+            if now is not None and v != now["v"]:
+                rows.append({**now, "valid_to": dump})
+                now = None
+            if v is not None:
+                now = {"id": key, "v": v, "valid_from": now["valid_from"] if now else dump}
+        if now is not None:
+            rows.append({**now, "valid_to": None})
+    return sorted(rows, key=lambda row: (row["id"], row["valid_from"]))
+
+
+def _by_delta(build: Callable[..., Merging]) -> Callable[..., Merging]:
+    return lambda *given, **options: replace(build(*given, **options), newer=None)
+
+
+def test_dumps_give_the_newest_dump_and_the_history_of_all(
+    tidegate_lake: MakeLake, kit: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A dump comes late, two come at once, and one comes in two parts. Each other merge is Delta's MERGE."""
+    silver = {"from": "snapshots", "keys": ["id"], "order": "dump", "every": 10}
+    tables = {"newest": silver, "history": {**silver, "stored_as": "scd2", "keys": ["(id + 0)"]}}
+    lake = tidegate_lake(
+        [
+            {"name": name, "prefix": f"{name}/", "format": "json", "columns": COLUMNS, "silver": options}
+            for name, options in tables.items()
+        ]
+    )
+    dumps = _dumps(random.Random(4))
+    parts: list[Dumps] = [{1: dumps[1], 3: dumps[3]}, {2: dumps[2]}, {4: {}}, {4: {}, 5: dumps[5], 6: dumps[6]}]
+    for place, (key, v) in enumerate(dumps[4].items()):
+        parts[2 + place % 2][4][key] = v
+    come: Dumps = {}
+    for number, part in enumerate(parts):
+        for dump, values in part.items():
+            come.setdefault(dump, {}).update(values)
+        for name in tables:
+            rows = [{"id": key, "dump": dump, "v": v} for dump, values in part.items() for key, v in values.items()]
+            lake.put(f"{name}/{number}.json", kit.lines(*rows))
+            kit.run(lake, name)
+            with monkeypatch.context() as patched:
+                if number % 2:
+                    for build in (build_merge, build_history_merge):
+                        patched.setattr(silver_merge, build.__name__, _by_delta(build))
+                kit.merge(lake, name)
+        shown = [row.asDict() for row in lake.sql("SELECT * FROM silver.newest ORDER BY id")]
+        assert shown == _newest(come), number
+        shown = [
+            row.asDict()
+            for row in lake.sql("SELECT id, v, valid_from, valid_to FROM silver.history ORDER BY id, valid_from")
+        ]
+        assert shown == _history(come), number
