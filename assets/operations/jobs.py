@@ -15,6 +15,9 @@ from tidegate.assets.operations.redrive import (
     redrive_objects,
 )
 from tidegate.assets.operations.redrive_routes import redrive_route, undeliverable_messages
+from tidegate.assets.operations.silver_rebuild import is_silver, plan_silver_rebuild, rebuild_silver
+from tidegate.assets.silver.asset import silver_key
+from tidegate.assets.silver.report import merge_metadata
 from tidegate.platform.core.times import parse_time
 from tidegate.resources.lake_resource import LakeResource
 
@@ -92,14 +95,23 @@ def redrive_job() -> None:
 class RebuildConfig(dg.Config):
     """Selects the table to read again."""
 
-    table: str = Field(description="Table key (the partition) of a loaded table.")
+    table: str = Field(description="Table key (the partition) of a loaded table, or silver.<name> of a silver table.")
     dry_run: bool = Field(True, description="Only show what would be read again.")
 
 
-@dg.op(description="Puts every file of a loaded table into its inbox, so that the table's runs read it again.")
+@dg.op(description="Puts every file of a loaded table into its inbox, or computes a silver table again.")
 def rebuild_op(context: dg.OpExecutionContext, config: RebuildConfig, lake: LakeResource) -> None:
     """Rebuild the table that the config selects."""
     handles, log = lake.open(), context.log.info
+    if is_silver(config.table):
+        silver = plan_silver_rebuild(handles, config.table)
+        for line in silver.lines:
+            log(line)
+        context.add_output_metadata({"dry_run": config.dry_run, "files": silver.files, "batch": silver.n})
+        if not config.dry_run:
+            merged = rebuild_silver(handles, config.table, by=f"run {context.run_id}", log=log)
+            context.log_event(dg.AssetMaterialization(silver_key(silver.spec), metadata=merge_metadata(merged)))
+        return
     if config.dry_run:
         plan = plan_rebuild(handles, config.table)
     else:
@@ -122,7 +134,8 @@ def rebuild_op(context: dg.OpExecutionContext, config: RebuildConfig, lake: Lake
 @dg.job(
     name="rebuild",
     executor_def=dg.in_process_executor,
-    description="Reads every file of a loaded table again, by today's lake.yaml. Readers never see the table empty.",
+    description="Reads every file of a loaded table again, or computes a silver table from bronze again, by today's "
+    "lake.yaml. Readers never see the table empty.",
 )
 def rebuild_job() -> None:
     """Run `rebuild_op`. Runs of the table's partition do the work."""

@@ -1,11 +1,15 @@
 """The silver assets: one for each configured table, without partitions, each with its own pool."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import dagster as dg
 
 from tidegate.assets.bronze.report import page_key
 from tidegate.assets.presentation.copied_sql import copied, silver_queries
+from tidegate.assets.silver.audit.check import equals_bronze, equals_bronze_spec
+from tidegate.assets.silver.expect.checks import expectation_results, expectation_specs
+from tidegate.assets.silver.expect.violations import ExpectationFailed
 from tidegate.assets.silver.merge import merge_table
 from tidegate.assets.silver.report import known_sources, merge_metadata, table_metadata
 from tidegate.platform.core.config.lake import LakeConfig
@@ -39,17 +43,32 @@ def _build(spec: TableSpec) -> dg.AssetsDefinition:
         tags={"tidegate/layer": "silver"},
         deps=[page_key(spec)],
         metadata={"dagster/table_name": f"silver.{spec.name}", "sql": copied(silver_queries(spec.name))},
+        check_specs=_check_specs(spec, silver),
         description=f"{spec.description or spec.name}: {_rows(silver)}, merged from bronze {when}.",
     )
-    def silver_asset(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[Any]:
-        handles = lake.open()
-        merged = merge_table(handles, spec, context.log.info)
+    def silver_asset(
+        context: dg.AssetExecutionContext, lake: LakeResource
+    ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
+        handles, key = lake.open(), silver_key(spec)
+        try:
+            merged = merge_table(handles, spec, context.log.info)
+        except ExpectationFailed as failed:
+            yield from expectation_results(spec, key, failed.counts)
+            raise
         location = handles.store.uri("silver", spec.name)
-        sources = known_sources(merged, context.instance, silver_key(spec))
+        sources = known_sources(merged, context.instance, key)
         table = table_metadata(handles.delta.session, spec, location, handles.delta.table_state(location), sources)
-        return dg.MaterializeResult(metadata={**merge_metadata(merged), **table})
+        checks = expectation_results(spec, key, merged.violations if merged else {})
+        if silver.depends_on_keys_only:
+            checks.append(equals_bronze(handles, spec, key))
+        yield dg.MaterializeResult(metadata={**merge_metadata(merged), **table}, check_results=checks)
 
     return silver_asset
+
+
+def _check_specs(spec: TableSpec, silver: SilverSpec) -> list[dg.AssetCheckSpec]:
+    key = silver_key(spec)
+    return [*expectation_specs(spec, key), *([equals_bronze_spec(key)] if silver.depends_on_keys_only else [])]
 
 
 def _rows(silver: SilverSpec) -> str:

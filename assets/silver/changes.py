@@ -73,6 +73,8 @@ def gather(delta: Delta, work: PendingMerge) -> Changes:
     birth = work.table.birth
     if birth is None:
         raise AssertionError("a table with batches has been born")
+    if work.rebuilds:
+        return _by_ledger(delta, work, birth, view, 0, _REBUILD)
     mark = work.mark or 0
     first = _FIRST if work.mark is None else None
     if first and (work.n > _MAX_FIRST_BATCHES or work.bronze.files > _MAX_FIRST_FILES):
@@ -105,6 +107,7 @@ def gather(delta: Delta, work: PendingMerge) -> Changes:
 
 _FIRST = "silver holds nothing of this bronze table as it is now"
 _REPLACED = "files were read again, and their rows in bronze replaced"
+_REBUILD = "a rebuild was requested"
 _REMOVED = "files were removed from bronze, and on_removed is full"
 
 

@@ -6,15 +6,18 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import count
+from typing import TypeVar
 
 from pyspark.errors import PySparkException
 
 from tidegate.assets.maintenance.compaction import compact, is_due
 from tidegate.assets.presentation.volume import total
 from tidegate.assets.silver.changes import Changes, gather
+from tidegate.assets.silver.expect.violations import count_violations
 from tidegate.assets.silver.history_merge import build_history_merge
 from tidegate.assets.silver.merge_sql import build_merge, mode_of
-from tidegate.assets.silver.pending import PendingMerge, pending_merge
+from tidegate.assets.silver.pending import PendingMerge, merge_state, pending_merge
 from tidegate.assets.silver.private_statistics import make_private
 from tidegate.assets.silver.row_queries import RowCounts, expression_types, row_counts
 from tidegate.assets.silver.table import create_table, purge_tombstones, silver_rules, widen_table
@@ -32,6 +35,7 @@ from tidegate.resources.spark.results import Merging
 SEAMS = ("silver-create", "silver-gather", "silver-merge")
 
 _MAX_ATTEMPTS = 6
+_Result = TypeVar("_Result")
 #: Prefixes of the error conditions, Delta's and ours, of a commit that lost to another writer's commit.
 _OVERTAKEN = ("DELTA_CONCURRENT", "TIDEGATE_BUSY")
 
@@ -52,6 +56,7 @@ class MergeResult:
         unordered: rows of the batches with a NULL in `order`. They are older than every other row of their key.
         skipped: rows of the batches that are no changes.
         sources: columns of bronze that each column of silver comes from.
+        violations: rows of the batches that violate an expectation, by its name.
     """
 
     version: int
@@ -65,6 +70,7 @@ class MergeResult:
     unordered: int = 0
     skipped: int = 0
     sources: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    violations: Mapping[str, int] = field(default_factory=dict)
 
 
 def merge_table(lake: Lake, spec: TableSpec, log: Callable[[str], None] = lambda _: None) -> MergeResult | None:
@@ -78,22 +84,57 @@ def merge_table(lake: Lake, spec: TableSpec, log: Callable[[str], None] = lambda
     """
     goal: int | None = None
     done: list[MergeResult] = []
-    attempt = 0
-    while True:
+
+    def step() -> MergeResult | None:
+        nonlocal goal
         work = pending_merge(lake, spec)
         if work is None or (goal is not None and (work.mark or 0) >= goal):
-            return _together(done) if done else None
+            return None
         # Batches that bronze commits meanwhile are left to the next run, or this run might never end.
         goal = goal or work.n
+        return _merge(lake, work, log)
+
+    while merged := _retried(step, log):
+        done.append(merged)
+    return _together(done) if done else None
+
+
+def rebuild_table(lake: Lake, spec: TableSpec, log: Callable[[str], None] = lambda _: None) -> MergeResult:
+    """Make a silver table what bronze gives now, in one commit. Its readers see the old rows until then.
+
+    Rows that bronze does not give leave the table. A rebuild that dies before its commit has changed nothing.
+
+    Raises:
+        ValueError: the table has no `silver` in `lake.yaml`, or bronze has no rows yet.
+        PySparkException: the merge lost `_MAX_ATTEMPTS` times, or failed for another reason.
+    """
+
+    def step() -> MergeResult:
+        work = merge_state(lake, spec)
+        if work is None or not work.bronze.has_columns:
+            raise ValueError(
+                f"bronze.{spec.name} has no rows yet, so there is nothing to rebuild silver.{spec.name} from"
+            )
+        app_id = work.app_id
+        if work.mark is not None and work.mark >= work.n:
+            # The txn of the mark is there already, and would make this merge one that has happened.
+            app_id = f"{app_id}:rebuild:{work.silver.version}"
+        return _merge(lake, replace(work, rebuilds=True, app_id=app_id), log)
+
+    return _retried(step, log)
+
+
+def _retried(step: Callable[[], _Result], log: Callable[[str], None]) -> _Result:
+    """Call a step of a merge, which starts from the present state, again as long as another commit comes first."""
+    for attempt in count(1):
         try:
-            done.append(_merge(lake, work, log))
-            attempt = 0
+            return step()
         except PySparkException as error:
-            attempt += 1
             if not (error.getCondition() or "").startswith(_OVERTAKEN) or attempt == _MAX_ATTEMPTS:
                 raise
             log(f"another commit came first, merging again: {first_line(error)}")
             time.sleep(0.1 * 2**attempt)
+    raise AssertionError("the last attempt returns or raises")
 
 
 def _together(steps: Sequence[MergeResult]) -> MergeResult:
@@ -108,6 +149,9 @@ def _together(steps: Sequence[MergeResult]) -> MergeResult:
         deleted=sum(step.deleted for step in steps),
         unordered=sum(step.unordered for step in steps),
         skipped=sum(step.skipped for step in steps),
+        violations={
+            name: sum(step.violations.get(name, 0) for step in steps) for step in steps for name in step.violations
+        },
     )
 
 
@@ -129,6 +173,7 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
     if changes.why_full:
         log(f"full merge: {changes.why_full}")
     purge_tombstones(lake, work, changes.n)
+    violations = count_violations(lake.delta.session, work, changes, rules)
     counts = row_counts(lake.delta.session, changes, rules, work.bronze.schema)
     merging, truncated = _merging(lake, work, changes, rules, have, counts)
     merged = lake.delta.merge(work.location, merging, changes.view, work.app_id, changes.n)
@@ -150,8 +195,9 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
         merged.updated,
         merged.deleted + truncated,
         counts.unordered,
-        counts.skipped,
+        counts.skipped - violations.pop("", 0),
         column_sources(rules, [column.name for column in work.bronze.schema.fields]),
+        violations,
     )
 
 

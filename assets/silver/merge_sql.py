@@ -79,7 +79,7 @@ def mode_of(work: PendingMerge, changes: Changes) -> MergeMode:
         is_full=changes.why_full is not None,
         is_reread=changes.is_reread,
         has_other_rows=work.mark is None and work.silver.files > 0,
-        mirrors_removals=work.spec.on_removed == "full",
+        mirrors_removals=work.spec.on_removed == "full" or work.rebuilds,
     )
 
 

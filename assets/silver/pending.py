@@ -32,6 +32,7 @@ class PendingMerge:
         recorded: Delta version of the ledger in which `n` is the last batch.
         app_id: application id of silver's transactions. It contains the id and the generation of the bronze table, so
             silver has no mark for another table or generation.
+        rebuilds: silver becomes what bronze gives now, whatever it holds.
     """
 
     table: Table
@@ -43,6 +44,7 @@ class PendingMerge:
     n: int
     recorded: int
     app_id: str
+    rebuilds: bool = False
 
 
 def pending_merge(lake: Lake, spec: TableSpec) -> PendingMerge | None:

@@ -31,6 +31,7 @@ def merge_metadata(merged: MergeResult | None) -> dict[str, Any]:
         "deleted": merged.deleted,
         "unordered": merged.unordered,
         "skipped": merged.skipped,
+        **({"violations": dict(merged.violations)} if merged.violations else {}),
         "batch": merged.n,
         "delta_version": merged.version,
         "full_merge": merged.why_full or "no",

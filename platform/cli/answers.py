@@ -66,6 +66,50 @@ class TraceAnswer(Answer):
     """When and why the last run of that table failed. null if it did not, or if no storage of Dagster is known."""
 
 
+class WhyRow(Answer):
+    """A row of bronze with the key, and what became of it."""
+
+    batch: int | None
+    """Number of its batch. null if its file was rewritten, so the batch is not known."""
+    fate: Literal["won", "tombstone", "expired", "older", "tie", "truncated", "skipped", "truncates", "waits"]
+    """What became of it."""
+    why: str
+    """The fate as a sentence."""
+    order: Mapping[str, Any]
+    """The parts of its order, `o1`, `o2`, …"""
+    values: Mapping[str, Any]
+    """The values that silver has or would have."""
+    deletes: bool
+    """Whether it deletes the key."""
+    file: str
+    """Its file, as `s3://bucket/key`."""
+    event: str
+    """The event that announced the file, and the run that read it."""
+    recorded_at: datetime | None
+    """When its batch was recorded."""
+
+
+class WhyAnswer(Answer):
+    """The rows of bronze with a key, and silver's row of it."""
+
+    table: str
+    """The silver table."""
+    key: str
+    """The key, as `order_id = 42`."""
+    is_right: bool
+    """Whether silver has what bronze gives."""
+    verdict: str
+    """What silver has, and why."""
+    silver: Mapping[str, Any] | None
+    """Silver's row, with its own columns. null if it has none."""
+    rows: tuple[WhyRow, ...]
+    """The rows of bronze, the newest first."""
+    more: bool
+    """Whether bronze has more rows, which are older."""
+    sql: tuple[str, ...]
+    """Queries that show the rows in bronze and in silver."""
+
+
 class StatusTable(Answer):
     """The backlog of a table."""
 
@@ -187,50 +231,6 @@ class NewsAnswer(Answer):
     """Key of the quarantined object."""
     detail: str
     """The reason of a quarantine or of a failure. May be empty."""
-
-
-class WhyRow(Answer):
-    """A row of bronze that belongs to a key of silver."""
-
-    batch: int | None
-    """Number of its batch. null if it is not known."""
-    fate: str
-    """What became of it, in a word."""
-    why: str
-    """The reason, in a sentence."""
-    order: Mapping[str, Any]
-    """Its order, by part."""
-    values: Mapping[str, Any]
-    """The values of the row."""
-    deletes: bool
-    """Whether the row deletes its key."""
-    file: str
-    """Address of its object."""
-    event: str
-    """The event that announced the object."""
-    recorded_at: datetime | None
-    """When its batch was recorded."""
-
-
-class WhyAnswer(Answer):
-    """The history of a key of a silver table."""
-
-    table: str
-    """The silver table."""
-    key: str
-    """The key."""
-    is_right: bool
-    """Whether silver has what bronze gives."""
-    verdict: str
-    """What silver has of the key, and why."""
-    silver: Mapping[str, Any] | None
-    """The row of silver, with Tidegate's own columns. null if there is none."""
-    rows: tuple[WhyRow, ...]
-    """The rows of bronze, the newest first."""
-    more: bool
-    """Whether bronze has more rows, which are older."""
-    sql: tuple[str, ...]
-    """Queries that show all of them."""
 
 
 #: What each command prints with `--json`.

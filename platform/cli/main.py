@@ -271,12 +271,12 @@ def reset(
 
 @app.command()
 def rebuild(
-    table: Annotated[str, typer.Argument(help="SQL name, key or s3:// prefix of the table.")],
+    table: Annotated[str, typer.Argument(help="SQL name, key or s3:// prefix of the table; or silver.<name>.")],
     yes: Annotated[bool, typer.Option("--yes", help="Apply the change. Without it, print the plan only.")] = False,
     lake: LakeFile = None,
     home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
 ) -> None:
-    """Read every file of a loaded table again with today's lake.yaml. Readers never see the table empty."""
+    """Read a loaded table's files, or compute silver.<name>, again by today's lake.yaml. Readers never see it empty."""
     from tidegate.platform.cli.commands.rebuild import run_rebuild
 
     run_rebuild(command_console(), table, lake, home, yes=yes)

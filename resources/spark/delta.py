@@ -239,8 +239,9 @@ class Delta:
     def live_view(self, location: str, view: str) -> int:
         """Make a temporary view of a table's live files.
 
-        Its columns are `_tidegate_path`, spelled as in `_metadata.file_path`, and `_tidegate_key`, decoded and
-        relative to the table.
+        Its columns are `_tidegate_path`, spelled as in `_metadata.file_path`, `_tidegate_key`, decoded and relative to
+        the table, `_tidegate_logged`, spelled as in the log, `_tidegate_size` in bytes, and `_tidegate_modified` in
+        milliseconds since 1970.
 
         Args:
             location: `s3a://` URI of the table.

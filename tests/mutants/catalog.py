@@ -337,6 +337,36 @@ MUTANTS = (
         ("tests/spark/silver/test_silver_attacks.py::test_b1_late_older_row_after_delete_does_not_resurrect",),
     ),
     Mutant(
+        "a comparison of silver with bronze does not look at the values of rows of an equal order",
+        5,
+        "assets/silver/audit/comparison.py",
+        "THEN NOT exists(a.rows, row -> row.v <=> b.row.v AND row.d = b.row.d)",
+        "THEN false",
+        (
+            "tests/spark/silver/test_silver_equals_bronze.py::"
+            "test_a_row_that_bronze_does_not_give_fails_the_check_with_its_key",
+        ),
+    ),
+    Mutant(
+        "a rebuild of silver keeps rows that bronze does not give",
+        5,
+        _MERGE_SQL,
+        'mirrors_removals=work.spec.on_removed == "full" or work.rebuilds,',
+        'mirrors_removals=work.spec.on_removed == "full",',
+        ("tests/spark/silver/test_silver_rebuild.py::test_a_rebuild_makes_silver_what_bronze_gives_in_one_commit",),
+    ),
+    Mutant(
+        "rows that violate an expectation of expect_or_drop enter silver",
+        5,
+        "platform/core/silver/rules.py",
+        "skipped=skipped(silver),",
+        "skipped=silver.skip_when,",
+        (
+            "tests/spark/silver/test_expectations.py::"
+            "test_rows_that_violate_an_expectation_are_counted_dropped_or_fail_the_merge",
+        ),
+    ),
+    Mutant(
         "a first merge after a reset compares numbers of two generations",
         5,
         "platform/core/silver/merge_mode.py",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from tidegate.assets.silver.aligned import aligned
-from tidegate.assets.silver.newest_rows import before_truncate, order_as_json, order_struct
+from tidegate.assets.silver.newest_rows import before_truncate, key_text, order_as_json, order_struct
 from tidegate.assets.silver.pending import PendingMerge
 from tidegate.assets.silver.row_queries import expression_types
 from tidegate.assets.silver.table import silver_rules
@@ -44,6 +44,14 @@ class KeyRows:
             ValueError: bronze or silver does not fit the rules of `lake.yaml`.
         """
         return cls(work, silver_rules(work, partial(expression_types, lake.delta.session, work)))
+
+    @property
+    def location(self) -> str:
+        """`s3a://` URI of bronze."""
+        birth = self.work.table.birth
+        if birth is None:
+            raise AssertionError("a table with batches has been born")
+        return birth.location
 
     @property
     def is_registered(self) -> bool:
@@ -130,6 +138,11 @@ class KeyRows:
     def newest(self) -> str:
         """SQL of an ORDER BY that has the newest rows first."""
         return ", ".join(f"{part.path} DESC NULLS LAST" for part in self.rules.order)
+
+    @property
+    def key(self) -> str:
+        """SQL of the key of a row: the text of each part, as JSON of a list."""
+        return key_text(part.path for part in self.rules.keys)
 
     @property
     def order(self) -> str:

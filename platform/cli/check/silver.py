@@ -71,6 +71,7 @@ def _named(delta: Delta, store: LakeStore, spec: TableSpec) -> str:
             f"{first_line(error)}"
         ) from None
     for options, condition in (
+        *((f"the expectation {each.name}", each.violated) for each in rules.expectations),
         ("apply_as_deletes (or delete_when)", rules.deleted),
         ("skip_when", rules.skipped),
         ("apply_as_truncates", rules.truncated),

@@ -1,14 +1,19 @@
-"""`tidegate rebuild` reads every file of a loaded table again. Without --yes it prints the plan."""
+"""`tidegate rebuild` reads every file of a loaded table again, or computes a silver table from bronze again.
+
+Without --yes it prints the plan.
+"""
 
 from __future__ import annotations
 
 import getpass
+from collections.abc import Callable
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
 from tidegate.assets.operations.rebuild import RebuildPlan, RebuildRefused, plan_rebuild, rebuild_table
+from tidegate.assets.operations.silver_rebuild import is_silver, plan_silver_rebuild, rebuild_silver
 from tidegate.platform.cli.commands.table_named import table_named
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
@@ -37,9 +42,12 @@ def run_rebuild(console: Console, name: str, lake: Path | None, home: Path | Non
 
     using = client(home, lake)
     with using.reaching_spark(), using.settings.opened() as opened:
+        by = getpass.getuser()
+        if is_silver(name):
+            _rebuild_silver(opened, name, by, say, yes=yes)
+            return
         table_key = table_named(opened, name)
         try:
-            by = getpass.getuser()
             found = rebuild_table(opened, table_key, by=by, log=say) if yes else plan_rebuild(opened, table_key)
         except RebuildRefused as refused:
             raise CommandError(str(refused)) from None
@@ -47,6 +55,19 @@ def run_rebuild(console: Console, name: str, lake: Path | None, home: Path | Non
             say(line)
         if not yes:
             say(f"\nNothing was changed. To do it: tidegate rebuild {name} --yes", "bold")
+
+
+def _rebuild_silver(lake: Lake, name: str, by: str, say: Callable[..., None], *, yes: bool) -> None:
+    try:
+        for line in plan_silver_rebuild(lake, name).lines:
+            say(line)
+        if not yes:
+            say(f"\nNothing was changed. To do it: tidegate rebuild {name} --yes", "bold")
+            return
+        merged = rebuild_silver(lake, name, by=by, log=say)
+    except (RebuildRefused, ValueError) as refused:
+        raise CommandError(str(refused)) from None
+    say(f"{merged.inserted} rows inserted, {merged.updated} written again, {merged.deleted} deleted", "bold")
 
 
 def plan_lines(lake: Lake, plan: RebuildPlan) -> list[str]:

@@ -15,6 +15,7 @@ from tidegate.platform.cli.commands.table_named import table_named
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.first_line import one_line
+from tidegate.platform.core.silver.columns import CHANGED_AT, CHANGED_BATCH, DELETED
 from tidegate.platform.core.silver.key_values import WrongKey
 from tidegate.resources.lake import WITH_TOMBSTONES
 
@@ -53,15 +54,20 @@ def run_why(
 
 
 def _answer(found: KeyHistory) -> WhyAnswer:
+    own = found.silver
+    silver = None
+    if own is not None:
+        columns = {DELETED: own.row.deleted, CHANGED_BATCH: own.changed_batch, CHANGED_AT: own.changed_at}
+        silver = {**json.loads(own.row.values), **columns}
     rows = tuple(
         WhyRow(
             batch=event.row.n,
-            fate=str(event.fate),
+            fate=event.fate.value,
             why=event.why,
-            order=json.loads(event.order),
+            order=json.loads(event.found.order),
             values=json.loads(event.row.values),
             deletes=event.row.deletes,
-            file=event.address,
+            file=event.found.address,
             event=event.event,
             recorded_at=event.recorded_at,
         )
@@ -72,7 +78,7 @@ def _answer(found: KeyHistory) -> WhyAnswer:
         key=found.key,
         is_right=found.is_right,
         verdict=found.verdict,
-        silver=found.silver,
+        silver=silver,
         rows=rows,
         more=found.more,
         sql=found.sql,
@@ -93,10 +99,10 @@ def _show(console: Console, found: KeyHistory) -> None:
 
 def _lines(event: Event) -> list[Text]:
     at = event.recorded_at.strftime("%Y-%m-%d %H:%M:%SZ") if event.recorded_at else ""
-    order = ", ".join(str(part) for part in json.loads(event.order).values()) or "null"
+    order = ", ".join(str(part) for part in json.loads(event.found.order).values()) or "null"
     batch = "batch ?" if event.row.n is None else f"batch {event.row.n}"
     return [
         Text(f"{batch:11}{at:21}{event.fate:11}") + Text(one_line(event.why)),
         Text(f"{'':11}order {one_line(order)}: {one_line(event.row.values)}", style="dim"),
-        Text(f"{'':11}{one_line(event.address)}, {one_line(event.event)}", style="dim"),
+        Text(f"{'':11}{one_line(event.found.address)}, {one_line(event.event)}", style="dim"),
     ]

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticKnownError
 
-from tidegate.platform.core.config.fields import Condition, Cron, Expression, Model, Reference, Text, Type
+from tidegate.platform.core.config.fields import Condition, Cron, Expression, Model, Name, Reference, Text, Type
 from tidegate.platform.core.schema.column_reference import is_expression, root_of
 from tidegate.platform.core.schema.value_encoding import encoding
 
@@ -60,6 +60,12 @@ class SilverSpec(Model):
     """SQL condition over bronze's row: where it holds, every older row of the table is deleted."""
     skip_when: Condition | None = None
     """SQL condition over bronze's row: where it holds, the row is no change, and is only counted."""
+    expect: dict[Name, Condition] = Field(default_factory=dict)
+    """SQL conditions over bronze's row, by name: rows for which they do not hold are counted, and fail a check."""
+    expect_or_drop: dict[Name, Condition] = Field(default_factory=dict)
+    """The same, and such rows do not enter silver. Bronze keeps them."""
+    expect_or_fail: dict[Name, Condition] = Field(default_factory=dict)
+    """The same, and the merge fails before it changes anything."""
     columns: tuple[Text, ...] = ()
     """Columns that silver has. All of them by default."""
     except_columns: tuple[Text, ...] = ()
@@ -150,6 +156,13 @@ class SilverSpec(Model):
         return self
 
     @model_validator(mode="after")
+    def _named_once(self) -> Self:
+        names = [*self.expect, *self.expect_or_drop, *self.expect_or_fail]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"{', '.join(twice)} is the name of two expectations: each is one asset check")
+        return self
+
+    @model_validator(mode="after")
     def _of_history(self) -> Self:
         if self.is_history and "tombstone_days" in self.model_fields_set:
             raise ValueError("tombstone_days has no effect with stored_as: scd2, which keeps every delete; remove it")
@@ -163,6 +176,11 @@ class SilverSpec(Model):
         if (self.schedule is None) == (self.every is None):
             raise ValueError('give exactly one of schedule (cron, "*/10 * * * *") and every (seconds)')
         return self
+
+    @property
+    def depends_on_keys_only(self) -> bool:
+        """Whether bronze's rows with a key say what silver has of it. Full dumps delete the keys that they lack."""
+        return not self.is_history and self.preset != "snapshots"
 
     @property
     def is_history(self) -> bool:

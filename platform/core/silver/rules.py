@@ -14,6 +14,7 @@ from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.schema.value_encoding import encoding
 from tidegate.platform.core.silver.columns import HISTORY_COLUMNS, KEY, ORDER
+from tidegate.platform.core.silver.expectations import Expectation, expectations, skipped
 from tidegate.platform.core.silver.history import History, history, recorded_history
 from tidegate.platform.core.silver.shaped_columns import WrongShape, shaped
 
@@ -55,6 +56,7 @@ class MergeRules:
         skipped: condition: the row is no change. None if every row is one.
         truncated: condition: older rows of the table are deleted. None if no row does that.
         kept: conditions, by column: the value does not change. Its columns are in the order of `columns`.
+        expectations: conditions that rows should fulfil. Rows that are dropped for one are among `skipped`.
         history: how changes become rows with a time. None if silver has the newest row of each key.
         are_dumps: the rows of an equal order are a full dump: a key that it does not have is deleted.
     """
@@ -71,6 +73,7 @@ class MergeRules:
     skipped: str | None
     truncated: str | None
     kept: Mapping[str, str]
+    expectations: tuple[Expectation, ...] = ()
     history: History | None = None
     are_dumps: bool = False
 
@@ -138,7 +141,8 @@ def merge_rules(silver: SilverSpec, columns: Sequence[Field], types_of: TypesOf)
             },
         },
         row=silver.row and _in_parentheses(silver.row),
-        skipped=silver.skip_when and _in_parentheses(silver.skip_when),
+        skipped=skipped(silver),
+        expectations=expectations(silver),
         truncated=silver.apply_as_truncates and _in_parentheses(silver.apply_as_truncates),
         kept={name: condition for name, condition in kept.items() if name not in _roots(keys)},
         history=spans,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -64,9 +65,9 @@ def test_each_row_of_a_key_is_followed_to_silver(
         "silver.orders has the row of batch 2; 1 rows wait for the next merge (silver holds batch 3, the ledger has 4)"
     )
     assert found.silver is not None
-    assert (found.silver["v"], found.silver["_changed_batch"]) == ("newest", 2)
+    assert (json.loads(found.silver.row.values)["v"], found.silver.changed_batch) == ("newest", 2)
     newest = found.events[2]
-    assert newest.address == f"s3://{lake.bucket}/orders/2.json"
+    assert newest.found.address == f"s3://{lake.bucket}/orders/2.json"
     assert newest.event.startswith("ObjectCreated:Put ")
     assert newest.recorded_at is not None
     kit.merge(lake, "orders")
@@ -121,7 +122,7 @@ def test_a_registered_table_s_rows_have_the_batch_of_their_file(tidegate_lake: M
     kit.merge(lake, "orders")
     found = why(lake, "orders", "id=1")
     assert told(found) == [(2, "won"), (1, "tie")]
-    assert [event.address for event in found.events] == [
+    assert [event.found.address for event in found.events] == [
         f"s3://{lake.bucket}/orders/b.parquet",
         f"s3://{lake.bucket}/orders/a b.parquet",
     ]

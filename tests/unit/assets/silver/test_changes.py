@@ -34,6 +34,7 @@ def backlog(*, registered: bool, mark: int, n: int, void: int = 0, size: int = 1
         bronze=SimpleNamespace(files=10**6),
         mark=mark,
         n=n,
+        rebuilds=False,
     )
 
 

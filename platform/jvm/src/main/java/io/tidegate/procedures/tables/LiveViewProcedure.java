@@ -16,7 +16,9 @@ import org.apache.spark.sql.types.StructType;
 
 /**
  * {@code live_view(table, view)}: makes a temporary view over a table's live files: {@code _tidegate_path} as in {@code
- * _metadata.file_path}, and {@code _tidegate_key}, decoded and below the table. Returns the version that it shows.
+ * _metadata.file_path}, {@code _tidegate_key}, decoded and below the table, {@code _tidegate_logged}, the path as in the
+ * log, {@code _tidegate_size} in bytes, and {@code _tidegate_modified} in milliseconds since 1970. Returns the version
+ * that it shows.
  */
 public final class LiveViewProcedure extends LocalProcedure {
   public LiveViewProcedure() {
@@ -36,7 +38,10 @@ public final class LiveViewProcedure extends LocalProcedure {
     table.snapshot().allFiles().toDF()
         .select(
             udf(place, StringType).apply(col("path")).as("_tidegate_path"),
-            udf(key, StringType).apply(col("path")).as("_tidegate_key"))
+            udf(key, StringType).apply(col("path")).as("_tidegate_key"),
+            col("path").as("_tidegate_logged"),
+            col("size").as("_tidegate_size"),
+            col("modificationTime").as("_tidegate_modified"))
         .createOrReplaceTempView(arguments.text("view"));
     return List.<Object[]>of(new Object[] {table.snapshot().version()});
   }

@@ -1,0 +1,74 @@
+"""The asset check `silver_equals_bronze`: the rows of a sample of keys are what bronze gives."""
+
+import shlex
+
+import dagster as dg
+from pyspark.errors import PySparkException
+
+from tidegate.assets.silver.audit.comparison import MAX_BYTES, MAX_FILES, MAX_KEYS, Comparison, compare
+from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.first_line import first_line
+from tidegate.resources.lake import Lake
+
+EQUALS_BRONZE_CHECK = "silver_equals_bronze"
+_BOUNDS = {"max_keys": MAX_KEYS, "max_files": MAX_FILES, "max_bytes": MAX_BYTES}
+
+
+def equals_bronze_spec(asset: dg.AssetKey) -> dg.AssetCheckSpec:
+    """Returns the check of a silver asset."""
+    return dg.AssetCheckSpec(
+        EQUALS_BRONZE_CHECK,
+        asset=asset,
+        description=f"Up to {MAX_KEYS:,} keys are computed from bronze again after each merge, and their rows are "
+        f"those of silver. At most {MAX_FILES} files and {MAX_BYTES >> 20} MiB of each table are read, half of them "
+        "the newest.",
+    )
+
+
+def equals_bronze(lake: Lake, spec: TableSpec, asset: dg.AssetKey) -> dg.AssetCheckResult:
+    """Compare silver with bronze. A comparison that cannot be made is a warning: the merge has succeeded already."""
+    try:
+        found = compare(lake, spec)
+    except (PySparkException, ValueError) as error:
+        return dg.AssetCheckResult(
+            asset_key=asset,
+            check_name=EQUALS_BRONZE_CHECK,
+            passed=False,
+            severity=dg.AssetCheckSeverity.WARN,
+            description=f"silver.{spec.name} could not be compared with bronze: {first_line(error)}",
+            metadata=_BOUNDS,
+        )
+    if found is None:
+        return dg.AssetCheckResult(
+            asset_key=asset,
+            check_name=EQUALS_BRONZE_CHECK,
+            passed=True,
+            description="silver has no rows of bronze yet",
+            metadata=_BOUNDS,
+        )
+    return _result(spec, asset, found)
+
+
+def _result(spec: TableSpec, asset: dg.AssetKey, found: Comparison) -> dg.AssetCheckResult:
+    commands = [shlex.join(["tidegate", "why", f"silver.{spec.name}", *key]) for key in found.wrong]
+    description = f"{found.keys:,} keys are as bronze gives them" if not commands else (
+        f"{len(commands)} of {found.keys:,} keys differ from what bronze gives: somebody wrote to silver, or changed "
+        f"rows of bronze, or `silver` in lake.yaml has changed. See {commands[0]}"
+    )  # fmt: skip
+    return dg.AssetCheckResult(
+        asset_key=asset,
+        check_name=EQUALS_BRONZE_CHECK,
+        passed=not commands,
+        severity=dg.AssetCheckSeverity.ERROR,
+        description=description,
+        metadata={
+            "keys": found.keys,
+            "wrong": commands,
+            "bronze_files": len(found.bronze.paths),
+            "bronze_bytes": found.bronze.size,
+            "silver_files": len(found.silver.paths),
+            "silver_bytes": found.silver.size,
+            "whole_tables": found.bronze.is_whole and found.silver.is_whole,
+            **_BOUNDS,
+        },
+    )

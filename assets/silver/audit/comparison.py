@@ -1,0 +1,194 @@
+"""The comparison of silver with bronze: a sample of keys is computed from bronze again, at a bounded cost.
+
+A merge can be right and silver wrong: somebody writes to silver, or a fault that no test knows loses a row. Two steps
+find that. The first reads a bounded number of bytes of both tables and lists keys whose row may be wrong. The second
+reads all rows of these few keys, in the version of bronze that silver has merged, as `tidegate why` does.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tidegate.assets.silver.audit.found_rows import bronze_rows, silver_rows
+from tidegate.assets.silver.audit.key_rows import BLOCK, FILE, SKIPPED, TRUNCATES, KeyRows, N
+from tidegate.assets.silver.newest_rows import order_struct
+from tidegate.assets.silver.pending import merge_state
+from tidegate.platform.core.bronze.ledger import Status
+from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.silver.columns import CHANGED_BATCH, DELETED
+from tidegate.platform.core.silver.file_sample import FileSample, file_sample
+from tidegate.platform.core.silver.row_fates import row_fates
+from tidegate.resources.lake import Lake
+
+#: Bounds of a comparison, of each of the two tables.
+MAX_FILES = 64
+MAX_BYTES = 256 << 20
+MAX_KEYS = 1_000
+#: Keys that are looked up completely, because their row may be wrong.
+_MAX_SUSPECTS = 20
+#: Files of a batch whose state is looked up. A row of a larger batch is not judged if its table may lose files.
+_MAX_LOOKED_UP = 1_000
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What a comparison found.
+
+    Attributes:
+        keys: number of compared keys.
+        bronze: the files of bronze that were read.
+        silver: the files of silver that were read.
+        wrong: keys whose row differs from what bronze gives, each as `part=value` for each part of the key.
+    """
+
+    keys: int
+    bronze: FileSample
+    silver: FileSample
+    wrong: tuple[tuple[str, ...], ...]
+
+
+def compare(lake: Lake, spec: TableSpec) -> Comparison | None:
+    """Compare a sample of keys. Returns None if silver holds no batch yet.
+
+    The sample is another one after each batch, and the same one if the comparison is repeated.
+    """
+    work = merge_state(lake, spec)
+    if work is None or not work.mark or not work.silver.exists:
+        return None
+    rows = KeyRows.of(lake, work)
+    views = [f"compared_{uuid.uuid4().hex}" for _ in range(2)]
+    try:
+        bronze, silver = (
+            _sampled(lake, location, view, work.mark)
+            for location, view in zip((rows.location, work.location), views, strict=True)
+        )
+        keys, suspects = _suspects(lake, rows, work.mark, (views[0], bronze), (views[1], silver))
+    finally:
+        for view in views:
+            lake.delta.session.catalog.dropTempView(view)
+    return Comparison(keys, bronze, silver, _wrong(lake, rows, suspects))
+
+
+def _sampled(lake: Lake, location: str, view: str, seed: int) -> FileSample:
+    """Create a view of the rows of some files of a table. Returns the files."""
+    session, live = lake.delta.session, f"live_{view}"
+    lake.delta.live_view(location, live)
+    try:
+        ranks = {"newest": "_tidegate_modified DESC, _tidegate_logged", "mixed": f"xxhash64(_tidegate_logged, {seed}L)"}
+        places = ", ".join(f"row_number() OVER (ORDER BY {order}) AS {name}" for name, order in ranks.items())
+        found = session.sql(
+            f"SELECT * FROM (SELECT _tidegate_logged, _tidegate_size, count(*) OVER () AS files, {places} FROM {live}) "
+            f"WHERE newest <= {MAX_FILES} OR mixed <= {MAX_FILES}"
+        ).collect()
+    finally:
+        session.catalog.dropTempView(live)
+    newest, mixed = (
+        [(row["_tidegate_logged"], row["_tidegate_size"]) for row in sorted(found, key=lambda row: int(row[name]))]
+        for name in ranks
+    )
+    sample = file_sample(newest, mixed, found[0]["files"] if found else 0, MAX_FILES, MAX_BYTES)
+    lake.delta.batch_view(location, {0: list(sample.paths)}, view)
+    return sample
+
+
+def _suspects(
+    lake: Lake, rows: KeyRows, mark: int, bronze: tuple[str, FileSample], silver: tuple[str, FileSample]
+) -> tuple[int, list[str]]:
+    """Returns the number of compared keys, and those that may be wrong, each as JSON of a list."""
+    parts = rows.rules.keys
+    names = [f"k{place}" for place in range(len(parts))]
+    key = ", ".join(f"{part.path} AS {name}" for part, name in zip(parts, names, strict=True))
+    order = order_struct(part.path for part in rows.rules.order)
+    n = "CAST(NULL AS BIGINT)" if rows.is_registered else "_batch"
+    own = f"SELECT *, {n} AS {N}, '' AS {FILE}, 0L AS {BLOCK} FROM"
+    hidden = "EXCEPT (_tidegate_n, _tidegate_path, _tidegate_row)"
+    changes = (
+        f"SELECT {key}, {order} AS o, struct({rows.compared(silver=False)} AS v, {DELETED} AS d) AS row "
+        f"FROM ({rows.bronze(f'({own} (SELECT * {hidden} FROM {bronze[0]}))')}) WHERE NOT {SKIPPED} AND "
+        f"NOT {TRUNCATES} AND NOT {rows.is_truncated()} AND coalesce({N}, 0) <= {mark}"
+    )
+    have = (
+        f"SELECT {key}, {order} AS o, struct({rows.compared(silver=True)} AS v, {DELETED} AS d) AS row, "
+        f"{CHANGED_BATCH} AS n FROM {silver[0]}"
+    )
+    all_keys = ", ".join(names)
+    same = " AND ".join(f"a.{name} <=> b.{name}" for name in names)
+    chosen = (
+        f"SELECT {all_keys} FROM (SELECT {all_keys} FROM ({changes}) UNION ALL SELECT {all_keys} FROM ({have})) "
+        f"GROUP BY {all_keys} ORDER BY xxhash64({all_keys}, {mark}L) LIMIT {MAX_KEYS}"
+    )
+    newest = (
+        f"SELECT {all_keys}, max_by(rows, o) AS rows, max(o) AS o FROM (SELECT {all_keys}, o, collect_set(row) AS rows "
+        f"FROM (SELECT b.* FROM ({changes}) b LEFT SEMI JOIN ({chosen}) a ON {same}) GROUP BY {all_keys}, o) "
+        f"GROUP BY {all_keys}"
+    )
+    of_chosen = f"SELECT b.* FROM ({have}) b LEFT SEMI JOIN ({chosen}) a ON {same}"
+    text = f"to_json(array({', '.join(f'CAST(coalesce(a.{name}, b.{name}) AS STRING)' for name in names)}))"
+    doubt = _doubt(rows, mark, bronze_is_whole=bronze[1].is_whole, silver_is_whole=silver[1].is_whole)
+    (found,) = lake.delta.session.sql(
+        f"SELECT count(*) AS keys, slice(collect_list(if({doubt}, {text}, NULL)), 1, {_MAX_SUSPECTS}) AS suspects "
+        f"FROM ({newest}) a FULL JOIN ({of_chosen}) b ON {same}"
+    ).collect()
+    return found["keys"], found["suspects"]
+
+
+def _doubt(rows: KeyRows, mark: int, *, bronze_is_whole: bool, silver_is_whole: bool) -> str:
+    """Returns the condition that silver's row `b` may not be the newest row `a` of bronze.
+
+    Silver keeps rows that left bronze, if `on_removed` is `ignore`, and rows from before a reset, whose batch is 0.
+    """
+    follows = not rows.is_registered or rows.work.spec.on_removed == "full"
+    extra = f"b.n BETWEEN 1 AND {mark}" if bronze_is_whole and follows else "false"
+    lacks = "exists(a.rows, row -> NOT row.d)" if silver_is_whole else "false"
+    return (
+        f"coalesce(CASE WHEN a.rows IS NULL THEN {extra} WHEN b.row IS NULL THEN {lacks} WHEN b.o < a.o THEN true "
+        f"WHEN b.o = a.o THEN NOT exists(a.rows, row -> row.v <=> b.row.v AND row.d = b.row.d) ELSE {extra} END, true)"
+    )
+
+
+def _wrong(lake: Lake, rows: KeyRows, suspects: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Returns those of the keys whose row differs from what bronze gives.
+
+    Bronze may have rows that silver does not have yet, or a merge of all of bronze may have taken rows that the ledger
+    did not have yet. So a row is right if either version of bronze gives it.
+    """
+    if not suspects:
+        return ()
+    work = rows.work
+    keys = {text: tuple(json.loads(text)) for text in suspects}
+    condition = " OR ".join(f"({rows.condition(values)})" for values in keys.values())
+    have = silver_rows(lake, rows, condition)
+    header = work.table.ledger.header(work.recorded, work.mark or 0)
+    version = None if header is None or header.bronze_version < 0 else header.bronze_version
+    wrong = list(keys)
+    for at, mark in ((version, work.mark or 0), (None, work.n + 1)):
+        given = bronze_rows(lake, rows, condition, at) if wrong else {}
+        wrong = [
+            text
+            for text in wrong
+            if not row_fates(
+                [each.row for each in given.get(text, ())], have[text].row if text in have else None, mark
+            ).is_right
+        ]
+    wrong = [text for text in wrong if text not in have or not _lost_files(rows, have[text].changed_batch)]
+    named = rows.work.spec.keys
+    return tuple(
+        tuple(f"{name}={'NULL' if value is None else value}" for name, value in zip(named, keys[text], strict=True))
+        for text in wrong
+    )
+
+
+def _lost_files(rows: KeyRows, n: int) -> bool:
+    """Whether a file of a batch has left bronze, and silver keeps its rows because `on_removed` is `ignore`."""
+    table, work = rows.work.table, rows.work
+    if not rows.is_registered or work.spec.on_removed == "full":
+        return False
+    batch = table.batches.read(n)
+    keys = [row.key for row in batch.rows if row.status is Status.COMMITTED] if batch else []
+    later = table.ledger.history(work.recorded, *keys[:_MAX_LOOKED_UP])
+    return len(keys) > _MAX_LOOKED_UP or any(
+        decision.stamp.n > n and decision.row.status in (Status.REMOVED, Status.QUARANTINED) for decision in later
+    )

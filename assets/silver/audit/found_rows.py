@@ -1,0 +1,133 @@
+"""The rows of some keys, read from bronze and from silver."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from pyspark.sql import Row
+
+from tidegate.assets.silver.audit.key_rows import BLOCK, FILE, SKIPPED, TRUNCATES, KeyRows, N
+from tidegate.platform.core.bronze.ledger import Status
+from tidegate.platform.core.keys.own_paths import COPIES
+from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.silver.columns import CHANGED_AT, CHANGED_BATCH, DELETED
+from tidegate.platform.core.silver.row_fates import KeyRow, SilverRow
+from tidegate.resources.lake import Lake
+from tidegate.resources.ledger import Decision
+
+#: Rows of one key that are read, the newest first.
+MAX_ROWS = 1_000
+
+
+@dataclass(frozen=True)
+class BronzeRow:
+    """A row of bronze, its order as JSON, the address of its file, and the decision that brought it if it is known."""
+
+    row: KeyRow
+    order: str
+    address: str
+    decision: Decision | None
+
+
+@dataclass(frozen=True)
+class FoundRow:
+    """A row of silver, the batch that brought it, and when it was merged, as SQL prints a time."""
+
+    row: SilverRow
+    changed_batch: int
+    changed_at: str
+
+
+def bronze_rows(lake: Lake, rows: KeyRows, condition: str, version: int | None = None) -> dict[str, list[BronzeRow]]:
+    """Returns the newest `MAX_ROWS` + 1 rows of bronze of each key, by the key as JSON.
+
+    Args:
+        lake: reads the tables.
+        rows: queries of the table.
+        condition: over the columns of silver, true for the wanted keys.
+        version: Delta version of bronze. None: the newest.
+    """
+    session, view = lake.delta.session, f"key_{uuid.uuid4().hex}"
+    past = "" if version is None else f" VERSION AS OF {version}"
+    session.sql(rows.view(f"delta.`{rows.location}`{past}")).createOrReplaceTempView(view)
+    keys = ", ".join(part.path for part in rows.rules.keys)
+    last = f"{rows.newest}, {N} DESC NULLS LAST"
+    query = (
+        f"SELECT {N}, {FILE}, {BLOCK}, {SKIPPED}, {TRUNCATES}, {DELETED}, {rows.is_truncated()} AS _truncated, "
+        f"dense_rank() OVER (PARTITION BY {keys} ORDER BY {rows.newest}) AS _rank, "
+        f"row_number() OVER (PARTITION BY {keys} ORDER BY {last}) AS _position, "
+        f"{rows.key} AS _key, {rows.order} AS _order, {rows.compared(silver=False)} AS _values, "
+        f"monotonically_increasing_id() AS _row FROM ({rows.bronze(view)}) WHERE {condition}"
+    )
+    try:
+        found = session.sql(f"SELECT * FROM ({query}) WHERE _position <= {MAX_ROWS + 1}").collect()
+    finally:
+        session.catalog.dropTempView(view)
+    decisions = _decisions(rows, [row[FILE] for row in found])
+    by_key: dict[str, list[BronzeRow]] = {}
+    for row in found:
+        by_key.setdefault(row["_key"], []).append(_bronze_row(rows, row, decisions))
+    for each in by_key.values():
+        each.sort(key=lambda row: (-row.row.rank, row.row.arrival), reverse=True)
+    return by_key
+
+
+def _bronze_row(rows: KeyRows, row: Row, decisions: Mapping[tuple[str, int | None], Decision]) -> BronzeRow:
+    n, file = row[N], row[FILE]
+    if n is None and (last := decisions.get((file, None))):
+        n = last.stamp.n
+    place = (file, row[BLOCK] or 0, row["_row"])
+    key_row = KeyRow(
+        row["_rank"], n, place, row["_values"], row[DELETED], row[SKIPPED], row[TRUNCATES], row["_truncated"]
+    )
+    return BronzeRow(key_row, row["_order"], _address(rows, file), decisions.get((file, n)))
+
+
+def silver_rows(lake: Lake, rows: KeyRows, condition: str) -> dict[str, FoundRow]:
+    """Returns the rows of silver, tombstones too, by the key as JSON.
+
+    Args:
+        lake: reads the table.
+        rows: queries of the table.
+        condition: over the columns of silver, true for the wanted keys.
+    """
+    if not rows.work.silver.exists:
+        return {}
+    found = lake.delta.session.sql(
+        f"SELECT {rows.key} AS _key, {DELETED}, {CHANGED_BATCH}, CAST({CHANGED_AT} AS STRING) AS {CHANGED_AT}, "
+        f"{rows.compared(silver=True)} AS _values FROM delta.`{rows.work.location}` WHERE {condition}"
+    ).collect()
+    return {
+        row["_key"]: FoundRow(SilverRow(row["_values"], row[DELETED]), row[CHANGED_BATCH], row[CHANGED_AT])
+        for row in found
+    }
+
+
+def _decisions(rows: KeyRows, files: Sequence[str]) -> Mapping[tuple[str, int | None], Decision]:
+    """Returns the decisions that committed some files, by file and batch."""
+    table, work = rows.work.table, rows.work
+    keys = {file: S3Address.parse(_address(rows, file)).key for file in dict.fromkeys(files)}
+    by_key: dict[str, list[Decision]] = {}
+    for decision in table.ledger.history(work.recorded, *dict.fromkeys(keys.values())):
+        if decision.row.status is Status.COMMITTED:
+            by_key.setdefault(decision.row.key, []).append(decision)
+    found: dict[tuple[str, int | None], Decision] = {}
+    for file, key in keys.items():
+        for decision in by_key.get(key, ()):
+            found[file, decision.stamp.n] = decision
+            if rows.is_registered:
+                found[file, None] = decision  # the last one: rows of such a table do not have their batch
+    return found
+
+
+def _address(rows: KeyRows, file: str) -> str:
+    """Returns the address of the producer's file: for a copy, of the object that it was made of."""
+    if not rows.is_registered:
+        return file
+    path = unquote(file).removeprefix(rows.location).lstrip("/")
+    if path.startswith(f"{COPIES}/"):
+        path = path.removeprefix(f"{COPIES}/").rpartition("/")[0]
+    return S3Address(rows.work.table.key.bucket, f"{rows.work.table.key.prefix}{path}").s3

@@ -1,0 +1,1 @@
+"""Expectations of silver tables: rows that violate them are counted, and each is an asset check."""

@@ -1,0 +1,80 @@
+"""Expectations of a silver table: conditions that rows of bronze should fulfil, and what is done with other rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tidegate.platform.core.config.silver import SilverSpec
+
+
+class OnViolation(StrEnum):
+    """What is done with a row that violates an expectation. Such rows are always counted."""
+
+    WARN = "warn"
+    #: It does not enter silver.
+    DROP = "drop"
+    #: The merge fails.
+    FAIL = "fail"
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """An expectation.
+
+    Attributes:
+        name: in `lake.yaml`.
+        condition: as in `lake.yaml`.
+        action: what is done with rows that violate it.
+        violated: SQL over a row of bronze: it is a change that violates the expectation. Never NULL.
+    """
+
+    name: str
+    condition: str
+    action: OnViolation
+    violated: str
+
+    @property
+    def check(self) -> str:
+        """Name of its asset check."""
+        return f"expect_{self.name}"
+
+
+def expectations(silver: SilverSpec) -> tuple[Expectation, ...]:
+    """Returns the expectations of a table.
+
+    A condition that is NULL does not hold. Deletes, truncates and rows that `skip_when` leaves out are not asked: their
+    other columns may be empty.
+
+    Args:
+        silver: the options, after a preset has set its own.
+    """
+    others = [text for text in (silver.deletes, silver.apply_as_truncates, silver.skip_when) if text]
+    asked = "".join(f" AND NOT coalesce({_in_parentheses(text)}, false)" for text in others)
+    return tuple(
+        Expectation(name, condition, action, f"(NOT coalesce({_in_parentheses(condition)}, false){asked})")
+        for action, conditions in (
+            (OnViolation.WARN, silver.expect),
+            (OnViolation.DROP, silver.expect_or_drop),
+            (OnViolation.FAIL, silver.expect_or_fail),
+        )
+        for name, condition in conditions.items()
+    )
+
+
+def skipped(silver: SilverSpec) -> str | None:
+    """Returns the condition that a row does not enter silver, by `skip_when` or an expectation. None if every row does.
+
+    Args:
+        silver: the options, after a preset has set its own.
+    """
+    texts = [_in_parentheses(silver.skip_when)] if silver.skip_when else []
+    dropped = [each.violated for each in expectations(silver) if each.action is OnViolation.DROP]
+    if not dropped:
+        return texts[0] if texts else None
+    return f"({' OR '.join([*(f'coalesce({text}, false)' for text in texts), *dropped])})"
+
+
+def _in_parentheses(text: str) -> str:
+    # On lines of its own: the text may end in a comment.
+    return f"(\n{text}\n)"

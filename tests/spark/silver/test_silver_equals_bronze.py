@@ -1,0 +1,117 @@
+"""The check `silver_equals_bronze` finds a silver row that bronze does not give, and no other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from tidegate.assets.silver.audit import comparison
+from tidegate.assets.silver.audit.comparison import compare
+from tidegate.platform.testing import TestLake
+
+MakeLake = Callable[..., TestLake]
+SILVER = {"keys": ["id", "region"], "order": ["at"], "delete_when": "gone", "every": 10}
+LOADED = {
+    "name": "items",
+    "prefix": "items/",
+    "format": "json",
+    "columns": {"id": "int", "region": "string", "at": "int", "gone": "boolean", "v": "struct<a: int, b: string>"},
+    "silver": SILVER,
+}
+REGISTERED = {"name": "orders", "prefix": "orders/", "silver": {"keys": ["id"], "order": "at", "every": 10}}
+
+
+def _land(lake: TestLake, kit: Any, name: str, *rows: tuple[int, str | None, int, bool]) -> None:
+    body = [
+        {"id": id, "region": region, "at": at, "gone": gone, "v": {"a": at, "b": name}} for id, region, at, gone in rows
+    ]
+    lake.put(f"items/{name}.json", kit.lines(*body))
+    kit.run(lake, "items")
+
+
+def _check(result: dg.ExecuteInProcessResult) -> tuple[bool, Any, dict[str, Any]]:
+    (found,) = result.get_asset_check_evaluations()
+    assert found.check_name == "silver_equals_bronze"
+    return found.passed, found.metadata["wrong"].value, {name: value.value for name, value in found.metadata.items()}
+
+
+def test_a_row_that_bronze_does_not_give_fails_the_check_with_its_key(
+    tidegate_lake: MakeLake, kit: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = tidegate_lake([LOADED])
+    assert compare(lake.lake, lake.spec("items")) is None
+    _land(lake, kit, "1", *((id, "eu", id, False) for id in range(8)), (8, None, 1, False), (9, "eu", 2, True))
+    passed, wrong, metadata = _check(lake.materialize("silver_items"))
+    assert (passed, wrong, metadata["keys"], metadata["whole_tables"]) == (True, [], 10, True)
+    assert metadata["max_keys"] == 1_000
+    # Late rows, ties and deletes; then a batch that silver does not have yet.
+    _land(lake, kit, "2", (1, "eu", 0, False), (2, "eu", 2, False), (3, "eu", 9, True), (9, "eu", 1, False))
+    assert _check(lake.materialize("silver_items"))[0]
+    _land(lake, kit, "3", (1, "eu", 50, False), (4, "eu", 50, True))
+
+    def wrong_keys() -> set[tuple[str, ...]]:
+        found = compare(lake.lake, lake.spec("items"))
+        assert found is not None
+        return set(found.wrong)
+
+    assert wrong_keys() == set()
+    table = lake.lake.store.uri("silver", "items")
+    before = lake.lake.delta.table_state(table).version
+    for statement, key in (
+        ("UPDATE {t} SET v.b = 'x' WHERE id = 8", ("id=8", "region=NULL")),
+        ("UPDATE {t} SET at = 1 WHERE id = 7", ("id=7", "region=eu")),
+        ("UPDATE {t} SET at = 99 WHERE id = 7", ("id=7", "region=eu")),
+        ("UPDATE {t} SET _deleted = false WHERE id = 9", ("id=9", "region=eu")),
+        ("DELETE FROM {t} WHERE id = 5", ("id=5", "region=eu")),
+        ("INSERT INTO {t} SELECT 77 AS id, * EXCEPT (id) FROM {t} WHERE id = 5", ("id=77", "region=eu")),
+    ):
+        kit.query(lake, statement, t=table)
+        assert wrong_keys() == {key}, statement
+        kit.query(lake, f"RESTORE TABLE {{t}} TO VERSION AS OF {before}", t=table)
+    # A tombstone that is removed after its days is no fault.
+    kit.query(lake, "DELETE FROM {t} WHERE id = 3", t=table)
+    assert wrong_keys() == set()
+
+    kit.query(lake, "UPDATE {t} SET v.a = -1 WHERE id IN (0, 8)", t=table)
+    passed, wrong, metadata = _check(lake.materialize("silver_items"))
+    assert not passed
+    assert sorted(wrong) == [
+        "tidegate why silver.items id=0 region=eu",
+        "tidegate why silver.items id=8 region=NULL",
+    ]
+    # Of larger tables some files are read. A key whose rows are in others raises no alarm.
+    monkeypatch.setattr(comparison, "MAX_FILES", 1)
+    found = compare(lake.lake, lake.spec("items"))
+    assert found is not None
+    assert (len(found.bronze.paths), len(found.silver.paths)) == (1, 1)
+    assert not found.bronze.is_whole
+    assert set(found.wrong) <= {("id=0", "region=eu"), ("id=8", "region=NULL")}
+
+
+def test_rows_that_left_bronze_or_were_written_again_raise_no_alarm(tidegate_lake: MakeLake, kit: Any) -> None:
+    lake = tidegate_lake([REGISTERED])
+    for name, rows in (("a", [(1, 1), (2, 1)]), ("b", [(1, 1), (3, 1)])):
+        lake.put(f"orders/{name}.parquet", kit.parquet([{"id": id, "at": at, "v": name} for id, at in rows]))
+        kit.run(lake, "orders")
+    kit.merge(lake, "orders")
+
+    def wrong_keys() -> set[tuple[str, ...]]:
+        found = compare(lake.lake, lake.spec("orders"))
+        assert found is not None
+        return set(found.wrong)
+
+    table = lake.lake.store.uri("silver", "orders")
+    assert wrong_keys() == set()
+    kit.query(lake, "UPDATE {t} SET v = 'c' WHERE id = 1", t=table)
+    assert wrong_keys() == {("id=1",)}
+    kit.query(lake, "UPDATE {t} SET v = 'b' WHERE id = 1", t=table)
+    # Silver keeps rows whose file was removed, since on_removed is ignore.
+    lake.delete("orders/b.parquet")
+    kit.run(lake, "orders")
+    kit.merge(lake, "orders")
+    assert wrong_keys() == set()
+    kit.query(lake, "OPTIMIZE {t}", t=kit.location(lake, "orders"))
+    assert wrong_keys() == set()

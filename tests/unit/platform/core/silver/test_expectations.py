@@ -1,0 +1,47 @@
+"""Expectations of a silver table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from tidegate.platform.core.config.silver import SilverSpec
+from tidegate.platform.core.silver.expectations import OnViolation, expectations, skipped
+
+
+def silver(**options: Any) -> SilverSpec:
+    return SilverSpec(**{"keys": ("id",), "order": "at", "every": 9, **options})
+
+
+def test_rows_that_change_nothing_are_not_asked() -> None:
+    (plain,) = expectations(silver(expect={"positive": "v > 0"}))
+    assert (plain.check, plain.action) == ("expect_positive", OnViolation.WARN)
+    assert " ".join(plain.violated.split()) == "(NOT coalesce(( v > 0 ), false))"
+    (asked,) = expectations(silver(expect_or_fail={"positive": "v > 0"}, delete_when="gone", skip_when="op = 'x'"))
+    assert " ".join(asked.violated.split()) == (
+        "(NOT coalesce(( v > 0 ), false) AND NOT coalesce(( gone ), false) AND NOT coalesce(( op = 'x' ), false))"
+    )
+
+
+def test_only_rows_of_expect_or_drop_do_not_enter_silver() -> None:
+    assert skipped(silver(expect={"a": "v > 0"}, expect_or_fail={"b": "v > 0"})) is None
+    both = skipped(silver(expect_or_drop={"a": "v > 0", "b": "w > 0"}, skip_when="op = 'x'"))
+    assert both is not None
+    text = " ".join(both.split())
+    assert text.startswith("(coalesce(( op = 'x' ), false) OR (NOT coalesce(( v > 0 ), false) AND NOT ")
+    assert text.count(" OR ") == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"expect": {"a": "v > 0"}, "expect_or_drop": {"a": "w > 0"}}, "a is the name of two expectations"),
+        ({"expect": {"a": "v >"}}, "'v >' is not a condition of Spark SQL"),
+        ({"expect": {"Not a name": "v > 0"}}, "use lower-case letters, digits and underscores"),
+    ],
+)
+def test_expectations_that_cannot_be_checked_are_refused(options: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ValidationError, match=problem):
+        silver(**options)
