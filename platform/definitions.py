@@ -9,6 +9,7 @@ from tidegate.assets.bronze.job import BRONZE_JOB
 from tidegate.assets.bronze.report import page_key
 from tidegate.assets.bronze.shared_job import build_shared_job
 from tidegate.assets.bronze.table_pages import build_page_checks, table_pages
+from tidegate.assets.forgetting.asset import build_forgotten
 from tidegate.assets.health.asset import build_health_checks, build_lake_health
 from tidegate.assets.operations.jobs import rebuild_job, redrive_job
 from tidegate.assets.presentation.lake_yaml_lines import with_lake_yaml_lines
@@ -23,6 +24,7 @@ from tidegate.platform.core.config.yaml_document import Location
 from tidegate.resources.lake_resource import LakeResource, lake_path
 from tidegate.sensors.dead_letters import build_dead_letters_sensor
 from tidegate.sensors.forget_history import build_history_schedule
+from tidegate.sensors.forget_persons import build_forget_schedules
 from tidegate.sensors.forward.sensor import build_forward_sensor
 from tidegate.sensors.health import build_health_sensor
 from tidegate.sensors.intake.sensor import build_intake_sensor
@@ -47,6 +49,7 @@ def build_definitions(config: LakeConfig, lake: LakeResource, *, is_guest: bool 
         *build_silver_assets(config),
         build_lake_health(config),
         *route_assets(config),
+        *build_forgotten(config),
     ]
     return dg.Definitions(
         assets=with_lake_yaml_lines(assets, lake.lake_yaml, _places(config)),
@@ -74,6 +77,7 @@ def build_definitions(config: LakeConfig, lake: LakeResource, *, is_guest: bool 
         ],
         schedules=[
             build_history_schedule(config, is_alone=not is_guest),
+            *build_forget_schedules(config),
             *[trigger for trigger in triggers if isinstance(trigger, dg.ScheduleDefinition)],
         ],
         resources={"lake": lake},

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from typing import TypeVar
@@ -34,6 +35,7 @@ from tidegate.resources.ledger import Ledger
 from tidegate.resources.spark.catalog import TableName
 from tidegate.resources.spark.delta import Delta
 from tidegate.resources.spark.remote import SparkRemote
+from tidegate.resources.suppression import Suppression, suppression
 from tidegate.resources.threads import parallel
 
 #: Suffix of the SQL name of the silver table itself; the view has the name without it.
@@ -114,6 +116,7 @@ class Lake:
         queues: all queues of the configuration, queues of events first.
         cloudwatch: publishes the lake's metrics; None if they are not published.
         destinations: returns the topics and queues of the routes; None if the lake has no routes.
+        environ: may have the secret of the suppression list; None takes the environment of this process.
     """
 
     def __init__(
@@ -124,6 +127,7 @@ class Lake:
         queues: list[Queue],
         cloudwatch: CloudWatch | None = None,
         destinations: Destinations | None = None,
+        environ: Mapping[str, str] | None = None,
     ) -> None:
         self.config = config
         self.store = store
@@ -131,6 +135,7 @@ class Lake:
         self.queues = queues
         self.cloudwatch = cloudwatch
         self.destinations = destinations
+        self.environ = os.environ if environ is None else environ
 
     @cached_property
     def id(self) -> str:
@@ -170,6 +175,15 @@ class Lake:
         return self.store.births.ensure_birth(
             table.table_key, table.spec.name, registered=registered, output=table.spec.output_mode
         )
+
+    def suppression(self, spec: TableSpec) -> Suppression | None:
+        """Return the subjects whose rows never enter a table again, as the lake has them now. None if there are none.
+
+        Raises:
+            SecretProblem: the list cannot be applied, because its secret is missing or another.
+            StoreError: S3 did not answer.
+        """
+        return suppression(self.config, self.store, self.environ, spec)
 
     def drift(self, table: Table) -> list[str]:
         """A sentence for each difference of lake.yaml from the table's birth, with the remedy."""
@@ -340,7 +354,13 @@ def silver_query(relation: str, own: Sequence[str]) -> str:
     return f"SELECT * EXCEPT ({', '.join(own)}) FROM {relation} WHERE {shown(own)}"
 
 
-def open_lake(config: LakeConfig, aws: Aws, remote: SparkRemote, connect: Callable[[], SparkSession]) -> Lake:
+def open_lake(
+    config: LakeConfig,
+    aws: Aws,
+    remote: SparkRemote,
+    connect: Callable[[], SparkSession],
+    environ: Mapping[str, str] | None = None,
+) -> Lake:
     """Handles on a lake.
 
     Args:
@@ -348,6 +368,7 @@ def open_lake(config: LakeConfig, aws: Aws, remote: SparkRemote, connect: Callab
         aws: clients.
         remote: the Spark Connect server.
         connect: opens the Spark session at its first use.
+        environ: may have the secret of the suppression list; None takes the environment of this process.
     """
     store = LakeStore(ObjectStore(aws.client("s3")), config.lake.root)
 
@@ -361,4 +382,4 @@ def open_lake(config: LakeConfig, aws: Aws, remote: SparkRemote, connect: Callab
     once = replace(aws, max_attempts=0)
     cloudwatch = CloudWatch(lambda: once.client("cloudwatch")) if config.metrics == "cloudwatch" else None
     destinations = Destinations(config, aws, lambda: store.identity.lake, store.objects) if config.routes else None
-    return Lake(config, store, Delta(remote, connect), queues, cloudwatch, destinations)
+    return Lake(config, store, Delta(remote, connect), queues, cloudwatch, destinations, environ)

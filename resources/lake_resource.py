@@ -75,7 +75,7 @@ class LakeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
                 self._made.append(session)  # not one that this process shares
             return session
 
-        return open_lake(settings.config(), settings.aws, settings.spark, connected)
+        return open_lake(settings.config(), settings.aws, settings.spark, connected, settings.environ)
 
     def teardown_after_execution(self, context: dg.InitResourceContext) -> None:
         """Close the session that the run made."""

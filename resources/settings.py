@@ -76,4 +76,4 @@ class Settings:
             def connected() -> SparkSession:
                 return stack.enter_context(session_of_its_own(self.spark))
 
-            yield open_lake(self.config(), self.aws, self.spark, connected)
+            yield open_lake(self.config(), self.aws, self.spark, connected, self.environ)

@@ -101,6 +101,15 @@ def run_table(table: Table, options: RunOptions, listener: RunListener | None = 
     return done
 
 
+def continue_decided(table: Table, clock: Clock, options: RunOptions, log: Callable[[str], None]) -> BatchResult | None:
+    """Commit and record the batch that an earlier run decided and left unfinished. Returns None if there is none."""
+    batch = table.batches.read(clock.n + 1)
+    if batch is None:
+        return None
+    log(f"batch {batch.n} was decided by run {batch.run_id or 'unknown'} and not recorded: continuing with it")
+    return land(table, batch, options, log, found=True)
+
+
 def _next_batch(table: Table, options: RunOptions, listener: RunListener, *, first: bool) -> BatchResult | None:
     clock, log = table.ledger.clock(), listener.log
     waiting: Sequence[WaitingManifest] | None = table.inbox.waiting()
@@ -109,9 +118,8 @@ def _next_batch(table: Table, options: RunOptions, listener: RunListener, *, fir
         header = table.ledger.header(clock.version, clock.n)
         finish(table, half_recorded, log, void=header is not None and header.outcome == "void")
         waiting = None
-    if batch := table.batches.read(clock.n + 1):
-        log(f"batch {batch.n} was decided by run {batch.run_id or 'unknown'} and not recorded: continuing with it")
-        return _land(table, batch, options, log, found=True)
+    if result := continue_decided(table, clock, options, log):
+        return result
     lists = options.listing and first
     if _list(table, clock, options, listener, lists=lists):
         waiting = None
@@ -130,12 +138,21 @@ def _next_batch(table: Table, options: RunOptions, listener: RunListener, *, fir
     seam("prepare")
     batch = decide(table, draft, prepared, options.run_id)
     seam("decide")
-    result = _land(table, batch, options, log, found=False)
+    result = land(table, batch, options, log, found=False)
     _doubt(table, draft, prepared, batch, log)
     return result
 
 
-def _land(table: Table, batch: Batch, options: RunOptions, log: Callable[[str], None], *, found: bool) -> BatchResult:
+def land(table: Table, batch: Batch, options: RunOptions, log: Callable[[str], None], *, found: bool) -> BatchResult:
+    """Commit a batch that was decided, and record it.
+
+    Args:
+        table: the table of the batch.
+        batch: as it was decided.
+        options: of this run.
+        log: called with each line.
+        found: whether an earlier run decided it.
+    """
     landed = commit(table, batch, verify_files=found)
     seam("commit")
     log(
@@ -184,7 +201,11 @@ def _doubt(table: Table, draft: BatchDraft, prepared: PreparedBatch, batch: Batc
         return
     entered = {row.key for row in batch.rows if row.status == Status.COMMITTED}
     candidates = [candidate for candidate in draft.plan.candidates if candidate.key in entered]
-    for line in birth_doubts(table, candidates, prepared.schema):
+    doubts = birth_doubts(table, candidates, prepared.schema)
+    if doubts and table.spec.personal:
+        # A doubt quotes values, and Dagster keeps the log.
+        doubts = [f"{len(doubts)} doubts about the columns that the first files gave: `tidegate infer` shows them"]
+    for line in doubts:
         log(f"WARNING: {line}")
 
 

@@ -82,7 +82,8 @@ def gather(delta: Delta, work: PendingMerge) -> Changes:
     n, batches = _step(work, mark)
     if first and n < work.n:
         return _by_ledger(delta, work, birth, view, 0, first)
-    removed = first is None and any(batch.removes for batch in batches)
+    # A batch without hints took persons' rows out of bronze. The rows that it wrote again came with earlier batches.
+    removed = first is None and any(batch.removes and batch.rows for batch in batches)
     if not birth.registered:
         if removed:
             return _by_ledger(delta, work, birth, view, 0, _REPLACED, counted_after=mark)

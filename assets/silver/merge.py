@@ -20,6 +20,7 @@ from tidegate.assets.silver.merge_sql import build_merge, mode_of
 from tidegate.assets.silver.pending import PendingMerge, merge_state, pending_merge
 from tidegate.assets.silver.private_statistics import make_private
 from tidegate.assets.silver.row_queries import RowCounts, expression_types, row_counts
+from tidegate.assets.silver.suppressed import without_suppressed
 from tidegate.assets.silver.table import create_table, purge_tombstones, silver_rules, widen_table
 from tidegate.assets.silver.truncate import record_truncates, truncate_table
 from tidegate.platform.core.config.table import TableSpec
@@ -37,7 +38,7 @@ SEAMS = ("silver-create", "silver-gather", "silver-merge")
 _MAX_ATTEMPTS = 6
 _Result = TypeVar("_Result")
 #: Prefixes of the error conditions, Delta's and ours, of a commit that lost to another writer's commit.
-_OVERTAKEN = ("DELTA_CONCURRENT", "TIDEGATE_BUSY")
+_OVERTAKEN = ("DELTA_CONCURRENT", "DELTA_METADATA_CHANGED", "TIDEGATE_BUSY")
 
 
 @dataclass(frozen=True)
@@ -130,11 +131,16 @@ def _retried(step: Callable[[], _Result], log: Callable[[str], None]) -> _Result
         try:
             return step()
         except PySparkException as error:
-            if not (error.getCondition() or "").startswith(_OVERTAKEN) or attempt == _MAX_ATTEMPTS:
+            if not is_overtaken(error) or attempt == _MAX_ATTEMPTS:
                 raise
             log(f"another commit came first, merging again: {first_line(error)}")
             time.sleep(0.1 * 2**attempt)
     raise AssertionError("the last attempt returns or raises")
+
+
+def is_overtaken(error: PySparkException) -> bool:
+    """Return whether a commit failed because another writer's commit came first."""
+    return (error.getCondition() or "").startswith(_OVERTAKEN)
 
 
 def _together(steps: Sequence[MergeResult]) -> MergeResult:
@@ -167,7 +173,7 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
     if widened or work.mark is None:
         _name(lake, work, log)
     seam("silver-create")
-    changes = gather(lake.delta, work)
+    changes = without_suppressed(lake, work, gather(lake.delta, work))
     seam("silver-gather")
     log(f"merging batches {(work.mark or 0) + 1}..{changes.n}" + (f" of {work.n}" if changes.n < work.n else ""))
     if changes.why_full:

@@ -283,6 +283,23 @@ def rebuild(
 
 
 @app.command()
+def forget(
+    subjects: Annotated[
+        list[str] | None, typer.Argument(help="Identities of the persons, as the tables have them.")
+    ] = None,
+    file: Annotated[Path | None, typer.Option("--file", help="A file with identities, one in each line.")] = None,
+    kind: Annotated[str, typer.Option(help="Kind of the persons: `personal.kind` of lake.yaml.")] = "person",
+    yes: Annotated[bool, typer.Option("--yes", help="Apply the change. Without it, print the plan only.")] = False,
+    lake: LakeFile = None,
+    home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
+) -> None:
+    """Forget persons: delete their rows, and keep them out for ever. Without persons, show or work off the requests."""
+    from tidegate.platform.cli.forgetting.forget import run_forget
+
+    run_forget(command_console(), subjects or [], file, kind, lake, home, yes=yes)
+
+
+@app.command()
 def redrive(
     table: Annotated[str | None, typer.Argument(help="SQL name, key or s3:// prefix; default: every table.")] = None,
     messages: Annotated[

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
-from tidegate.platform.core.config.webhook import SecretSpec, WebhookSpec
+from tidegate.platform.core.config.webhook import WebhookSpec
 from tidegate.platform.core.webhook.schemes import scheme_of
+from tidegate.resources.secret_text import secret_text
 
 
 def secret_values(webhook: WebhookSpec, environ: Mapping[str, str]) -> tuple[tuple[str, ...], list[str]]:
@@ -19,7 +19,7 @@ def secret_values(webhook: WebhookSpec, environ: Mapping[str, str]) -> tuple[tup
     found, problems = [], []
     for spec in webhook.secrets:
         try:
-            secret = _value(spec, environ)
+            secret = secret_text(spec, environ)
         except (OSError, UnicodeDecodeError) as error:
             problems.append(f"{spec.place} cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8'}")
             continue
@@ -32,8 +32,3 @@ def secret_values(webhook: WebhookSpec, environ: Mapping[str, str]) -> tuple[tup
         else:
             found.append(secret)
     return tuple(found), problems
-
-
-def _value(spec: SecretSpec, environ: Mapping[str, str]) -> str:
-    text = environ.get(spec.env, "") if spec.env else Path(spec.file or "").read_text(encoding="utf-8")
-    return text.strip()

@@ -20,6 +20,7 @@ The layout never changes; docs/internals/architecture.md describes it::
     outbox/<route>/to/<queue>/                          those that one of a route's queues could not take
     quarantine/routes/<route>/<digest>-<ULID>.json      those that the destination never takes
     operations/<yyyy-mm-dd>/<ULID>.json     requested operations
+    forgotten/requests/<ULID>.json          digests of forgotten persons, for ever
     reconcile.json                          times of each table's last listing
 """
 
@@ -29,6 +30,7 @@ from tidegate.resources.aws.s3 import ObjectStore
 from tidegate.resources.lake_root.after_notes import AfterNotes
 from tidegate.resources.lake_root.batches import Batches
 from tidegate.resources.lake_root.births import Births
+from tidegate.resources.lake_root.forgotten import Forgotten
 from tidegate.resources.lake_root.identity import Identity
 from tidegate.resources.lake_root.inbox import Inbox
 from tidegate.resources.lake_root.intake_log import IntakeLog
@@ -59,6 +61,7 @@ class LakeStore(LakeRoot):
         self.quarantine = Quarantine(self)
         self.intake_log = IntakeLog(self)
         self.operations = OperationsLog(self)
+        self.forgotten = Forgotten(self)
         self.listing_times = ListingTimes(self)
         self.waiting_notes = WaitingNotes(self)
 

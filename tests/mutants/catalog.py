@@ -43,6 +43,7 @@ _MERGE, _MERGE_SQL, _PENDING = (f"assets/silver/{name}.py" for name in ("merge",
 _OUTPUT = "tests/spark/files/test_repartition.py::"
 _DATASETS = "tests/unit/assets/bronze/completion/test_datasets.py::"
 _STATISTICS = "tests/unit/platform/core/schema/test_column_statistics.py::"
+_FORGOTTEN, _FORGET = "tests/spark/tables/test_suppression.py::", "tests/spark/tables/test_forget.py::"
 _VOID = "tests/faults/test_stale_batches.py::test_registered_file_overwritten_before_the_batch_is_finished"
 
 MUTANTS = (
@@ -262,7 +263,7 @@ MUTANTS = (
         "a merge fails where another commit came first",
         5,
         _MERGE,
-        '_OVERTAKEN = ("DELTA_CONCURRENT", "TIDEGATE_BUSY")',
+        '_OVERTAKEN = ("DELTA_CONCURRENT", "DELTA_METADATA_CHANGED", "TIDEGATE_BUSY")',
         '_OVERTAKEN = ("DELTA_CONCURRENT",)',
         (
             "tests/spark/silver/test_silver_attacks.py::"
@@ -962,5 +963,40 @@ MUTANTS = (
         " if not is_personal(name, personal)}",
         "}",
         ("tests/unit/platform/core/files/parquet/test_footer.py::test_a_footer_s_personal_columns_have_no_statistics",),
+    ),
+    Mutant(
+        "a load does not apply the suppression list",
+        8,
+        _LOAD,
+        "        self.suppression = table.lake.suppression(table.spec) if table.spec.personal else None\n",
+        "        self.suppression = None\n",
+        (f"{_FORGOTTEN}test_no_way_into_a_table_brings_a_forgotten_subject",),
+    ),
+    Mutant(
+        "a merge lets a restored row of a forgotten subject in",
+        5,
+        _MERGE,
+        "without_suppressed(lake, work, gather(lake.delta, work))",
+        "gather(lake.delta, work)",
+        (f"{_FORGOTTEN}test_no_way_into_a_table_brings_a_forgotten_subject",),
+    ),
+    Mutant(
+        "a run that prepared before a request to forget is not overtaken",
+        2,
+        "assets/forgetting/bronze_rows.py",
+        "        if settled and not erasing.rows:\n",
+        "        if not erasing.rows:\n",
+        (f"{_FORGET}test_a_run_that_prepared_before_the_request_does_not_bring_the_person_back",),
+    ),
+    Mutant(
+        "a request is noted as erased before its rows have left",
+        8,
+        "assets/forgetting/forget.py",
+        "        rows = _erase(lake, kind, run_id, log)\n        for one in waiting:\n",
+        "        for one in waiting:\n"
+        '            _note(lake, one.request.id, ERASED, {"run": run_id})\n'
+        "        rows = _erase(lake, kind, run_id, log)\n"
+        "        for one in waiting:\n",
+        (f"{_FORGET}test_a_call_that_dies_is_repeated_and_says_nothing_half",),
     ),
 )

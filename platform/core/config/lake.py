@@ -23,6 +23,7 @@ from tidegate.platform.core.config.fields import Bucket, Model, Name, Root, vali
 from tidegate.platform.core.config.forwarding.event_types import EventTypeRule
 from tidegate.platform.core.config.forwarding.route_checks import route_problems
 from tidegate.platform.core.config.forwarding.routes import RouteSpec
+from tidegate.platform.core.config.personal import ForgetSpec
 from tidegate.platform.core.config.queues import QueueSpec as QueueSpec
 from tidegate.platform.core.config.table import TableSpec as TableSpec
 from tidegate.platform.core.config.webhook import WebhookSpec
@@ -109,6 +110,8 @@ class LakeConfig(TableDefaults):
     """The configured tables."""
     webhooks: tuple[WebhookSpec, ...] = ()
     """The senders whose webhooks `tidegate webhook` takes into row queues."""
+    forget: ForgetSpec | None = None
+    """How persons are forgotten. Needed if a table has `personal.subject`."""
 
     @model_validator(mode="before")
     @classmethod
@@ -143,6 +146,12 @@ class LakeConfig(TableDefaults):
         ]
         if problems:
             raise ValueError("; ".join(str(problem) for problem in problems))
+        with_subject = [table.name for table in self.tables if table.personal and table.personal.subject]
+        if with_subject and self.forget is None:
+            raise ValueError(
+                f"table {with_subject[0]} has `personal.subject`: add `forget` with the place of a secret, such as "
+                "forget: {secret: {env: TIDEGATE_FORGET_SECRET}}"
+            )
         return self
 
     @property

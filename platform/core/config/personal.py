@@ -1,12 +1,13 @@
-"""The columns of a table that say something of a person."""
+"""The columns of a table that say something of a person, and how a person is forgotten."""
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from tidegate.platform.core.config.fields import Model, Text
+from tidegate.platform.core.config.fields import Model, Name, Text
+from tidegate.platform.core.config.webhook import SecretSpec
 from tidegate.platform.core.schema.column_reference import is_expression
 
 
@@ -19,26 +20,52 @@ def _checked_path(text: str) -> str:
 ColumnPath = Annotated[Text, AfterValidator(_checked_path)]
 
 
-class PersonalSpec(Model):
-    """The personal columns of a table."""
+def _listed(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else value
 
-    columns: Annotated[tuple[ColumnPath, ...], Field(min_length=1)]
-    """Columns, or nested fields (`name.field`), of bronze. No statistics of their values are written."""
+
+#: One column, or a list of columns.
+ColumnPaths = Annotated[
+    tuple[ColumnPath, ...], BeforeValidator(_listed, json_schema_input_type=ColumnPath | list[ColumnPath])
+]
+
+
+class PersonalSpec(Model):
+    """The personal columns of a table. `subject`, `columns` or both."""
+
+    subject: ColumnPaths = ()
+    """Column or nested field that identifies the person, or a list of them."""
+    kind: Name = "person"
+    """Kind of the persons. Tables in which a value of the subject is the same person have the same kind."""
+    columns: tuple[ColumnPath, ...] = ()
+    """Further columns, or nested fields (`name.field`), of bronze. No statistics of their values are written."""
 
     @model_validator(mode="after")
     def _distinct(self) -> Self:
-        lower = [name.lower() for name in self.columns]
-        twice = sorted({name for name in self.columns if lower.count(name.lower()) > 1})
+        names = (*self.subject, *self.columns)
+        lower = [name.lower() for name in names]
+        twice = sorted({name for name in names if lower.count(name.lower()) > 1})
         if twice:
             raise ValueError(f"{', '.join(twice)} is named twice")
+        if not names:
+            raise ValueError("give subject, columns, or both")
         return self
 
     @property
     def paths(self) -> frozenset[str]:
         """The columns and nested fields in lower case, as Spark compares them."""
-        return frozenset(name.lower() for name in self.columns)
+        return frozenset(name.lower() for name in (*self.subject, *self.columns))
 
     @property
     def names(self) -> frozenset[str]:
         """The last part of each, in lower case: in silver a nested field may have become a column."""
         return frozenset(path.rsplit(".", 1)[-1] for path in self.paths)
+
+
+class ForgetSpec(Model):
+    """How persons are forgotten."""
+
+    secret: SecretSpec
+    """Where the secret of the suppression list is. The list has no identities, only digests that need the secret."""
+    days: Annotated[int, Field(ge=1, le=3650)] = 30
+    """Days in which a request must be done."""

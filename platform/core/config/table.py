@@ -228,6 +228,24 @@ class TableSpec(TableDefaults):
         return self
 
     @model_validator(mode="after")
+    def _rows_may_go(self) -> Self:
+        if self.personal is None or not self.personal.subject:
+            return self
+        if self.registers is not False:
+            raise ValueError(
+                "a person's rows can leave a loaded table only, because a registered table reads the files of its "
+                "producer: use `mode: load`, or name columns without `subject`"
+            )
+        named = {name.lower() for name in (*self.columns, *SOURCE_COLUMNS, *ROW_COLUMNS)}
+        unknown = [name for name in self.personal.subject if root_of(name, tuple(named)).lower() not in named]
+        if self.policy == "variant" and unknown:
+            raise ValueError(
+                f"{unknown[0]} is only in the objects (`schema: variant`), and a subject must be a column: give it a "
+                "type under `columns`"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _files_may_go(self) -> Self:
         if self.after_load == "keep":
             return self

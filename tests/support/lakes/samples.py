@@ -138,6 +138,9 @@ OTHERS: dict[str, dict[str, _Class]] = {
         "not_tried": lambda body: not any(body["keys"].values()),
         "failed": lambda body: any(body["keys"].values()),
     },
+    "forgotten": {
+        "request": lambda body: body["digests"] and body["check"],
+    },
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 from tidegate.assets.bronze.prepare.formats.format import SourceFile
 from tidegate.assets.bronze.prepare.load.readable_files import source_file
@@ -63,6 +63,14 @@ def loadable(table: Table, candidates: Iterable[Candidate], prepared: PreparedBa
         else:
             prepared.failed(candidate, result)
     return _declared(table, files, prepared)
+
+
+def grouped(files: Sequence[SourceFile]) -> list[list[SourceFile]]:
+    """Return the files in groups that are read together."""
+    groups: dict[Hashable, list[SourceFile]] = {}
+    for file in files:
+        groups.setdefault((file.format.name, file.format.group(file), file.body is None), []).append(file)
+    return list(groups.values())
 
 
 def _declared(table: Table, files: Sequence[SourceFile], prepared: PreparedBatch) -> list[SourceFile]:

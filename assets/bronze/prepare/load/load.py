@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -11,13 +11,14 @@ from typing import Any
 from pyspark.errors import PySparkException
 
 from tidegate.assets.bronze.prepare.formats.format import SourceFile
-from tidegate.assets.bronze.prepare.load.candidates import bounded, loadable
+from tidegate.assets.bronze.prepare.load.candidates import bounded, grouped, loadable
 from tidegate.assets.bronze.prepare.load.repeated_messages import drop_repeated_messages
 from tidegate.assets.bronze.prepare.load.replaced_rows import Replacing
 from tidegate.assets.bronze.prepare.load.row_counts import RowCounts, require_all
 from tidegate.assets.bronze.prepare.load.server_losses import quarantine_reason, require_server, sets_to_read
 from tidegate.assets.bronze.prepare.load.source_columns import SOURCE_FIELDS, source, source_address
 from tidegate.assets.bronze.prepare.load.spark_errors import Fault, explained, fault_of
+from tidegate.assets.bronze.prepare.load.suppressed import suppressed
 from tidegate.assets.bronze.prepare.load.unreadable import broken, misread
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.assets.bronze.prepare.table_columns import (
@@ -66,6 +67,10 @@ class Load:
     def __init__(self, table: Table, work: BatchDraft) -> None:
         self.table, self.work, self.plan = table, work, work.plan
         self.prepared = PreparedBatch(work.plan)
+        # Read after the clock: a later request to forget is worked off by a later batch, which sees this one's rows.
+        self.suppression = table.lake.suppression(table.spec) if table.spec.personal else None
+        self.is_discreet = table.spec.personal is not None
+        self.explained = partial(explained, discreet=self.is_discreet)
         self.copied: set[str] = set()  # keys of files of which Spark read another program's copy
         self.seen: dict[str, S3Found] = {}  # by HEAD after the read: a read of a footer returns no checksum
 
@@ -189,7 +194,7 @@ class Load:
             return
         key = file.candidate.key
         try:
-            if reason := explained(error) if fault_of(error) is Fault.FILE else broken(self.table.source, file):
+            if reason := self.explained(error) if fault_of(error) is Fault.FILE else broken(self.table.source, file):
                 raise Misfit(reason)
             copy = None if key in self.copied else file.format.rewritten_copy(self.table, file)
         except Misfit as misfit:
@@ -242,7 +247,9 @@ class Load:
         """
         self.prepared.folders.append(apart)
         schema = self.prepared.schema
-        adds, by_address = self.table.delta.load(self._begin_staging(), self._reading(files), schema, apart)
+        with suppressed(self.table, self.suppression, schema) as left_out:
+            reading = {**self._reading(files), **left_out}
+            adds, by_address = self.table.delta.load(self._begin_staging(), reading, schema, apart)
         counted = self._counts(files, by_address, apart)
         written = [json.loads(add.stats or "{}").get("numRecords") for add in adds]
         if None not in written:
@@ -331,7 +338,7 @@ class Load:
         not_in_files = {name.lower() for name in (*self.prepared.schema.partitions, rescued_column(self.table) or "")}
         return [
             replace(field, type=declared.get(field.name.lower(), field.type))
-            for group in _grouped(files)
+            for group in grouped(files)
             for field in group[0].format.infer(self.table.delta, group, self.table.spec)
             if field.name.lower() not in not_in_files
         ]
@@ -344,7 +351,7 @@ class Load:
                 **group[0].format.read(group, schema, self.table.spec),
                 "files": [{**source(self.table.key.bucket, file), "values": self._path_values(file)} for file in group],
             }
-            for group in _grouped(files)
+            for group in grouped(files)
         ]
         rescued = rescued_column(self.table)
         return {"n": self.work.n, "partitions": schema.partitions, "rescued": rescued, "groups": groups}
@@ -378,21 +385,14 @@ class Load:
 
     def _end(self, candidate: Candidate, counted: RowCounts, apart: str) -> None:
         candidate = candidate.seen_as(self.seen.get(candidate.key))
+        left_out = counted.left_out_reason()
         if not counted.bad:
-            self.prepared.commit(candidate, rows=counted.good)
+            self.prepared.commit(candidate, rows=counted.good, reason=left_out)
             return
-        reason = counted.bad_rows_reason()
+        reason = "; ".join(filter(None, (counted.bad_rows_reason(discreet=self.is_discreet), left_out)))
         if counted.good:
             self.prepared.commit(
                 candidate, rows=counted.good, bad_rows=counted.bad, reason=reason, bad_rows_folder=apart
             )
         else:
             self.prepared.quarantine(candidate, reason, apart)
-
-
-def _grouped(files: Sequence[SourceFile]) -> list[list[SourceFile]]:
-    """Return the files in groups that are read together."""
-    groups: dict[Hashable, list[SourceFile]] = {}
-    for file in files:
-        groups.setdefault((file.format.name, file.format.group(file), file.body is None), []).append(file)
-    return list(groups.values())

@@ -8,20 +8,17 @@ from dataclasses import dataclass
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from ulid import ULID
 
+from tidegate.assets.bronze.prepare.load.data_files import found_with_entries, stage_rest
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.platform.core.bronze.batch import Add, Remove
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.bronze.plan import Candidate
 from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.platform.core.schema.column_types import quoted
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.lake import Table
 
-#: Attempts to find the rows while no other writer commits.
-_MAX_ATTEMPTS = 5
 #: Columns that identify the rows of one reading of a file.
 _READING = ("_source_path", "_source_etag", "_batch")
 
@@ -51,7 +48,7 @@ class Replacing:
 
     def __init__(self, table: Table, work: BatchDraft) -> None:
         self._table, self._work = table, work
-        self._files: list[_DataFile] = []
+        self._files: Sequence[_DataFile] = ()
         self._entries: dict[str, Remove] = {}
 
     def find(self, candidates: Iterable[Candidate], most_bytes: int) -> set[str]:
@@ -70,17 +67,11 @@ class Replacing:
         again = [candidate for candidate in candidates if candidate.replaces is not None]
         if not again:
             return set()
-        delta, location = self._table.delta, self._work.birth.location
-        for _ in range(_MAX_ATTEMPTS):
-            version = delta.table_state(location).version
-            self._files = self._holding(again)
-            self._entries = delta.live_entries(location, [file.path for file in self._files])
-            if delta.table_state(location).version == version:
-                return self._too_much(again, most_bytes)
-        raise RuntimeError(
-            f"others committed to bronze.{self._work.birth.name} during each of {_MAX_ATTEMPTS} looks for the rows of "
-            "files that are read again. Nothing was changed: run the table again"
+        name = f"bronze.{self._work.birth.name}"
+        self._files, self._entries = found_with_entries(
+            self._table.delta, self._work.birth.location, name, lambda: self._holding(again), lambda file: file.path
         )
+        return self._too_much(again, most_bytes)
 
     def finish(self, prepared: PreparedBatch) -> None:
         """Remove the old rows of the files that will be committed. The old rows of other files stay."""
@@ -142,22 +133,14 @@ class Replacing:
         ]
 
     def _staying(self, files: Sequence[_DataFile], leaving: Sequence[Candidate], base: TableSchema) -> list[Add]:
-        """Stage the other rows of these data files.
+        """Stage the other rows of these data files."""
 
-        The rows are read after the entries of the files. A writer that changes a file in between changes its entry too,
-        and then the batch is void.
-        """
-        delta, location, session = self._table.delta, self._work.birth.location, self._table.delta.session
-        view = f"held_{ULID()}".lower()
-        delta.batch_view(location, {0: [file.path for file in files]}, view)
-        rows, readings = session.table(view), self._readings(leaving)
-        others = rows.join(F.broadcast(readings), self._same(rows, readings), "left_anti")
-        columns = [quoted(field.name) for field in base.fields]
-        others.select(*columns).createOrReplaceTempView(f"{view}_staying")
-        adds = delta.stage(location, f"SELECT * FROM {view}_staying", base)
-        for name in (f"{view}_staying", view):
-            session.catalog.dropTempView(name)
-        return adds
+        def rest(rows: DataFrame) -> DataFrame:
+            readings = self._readings(leaving)
+            return rows.join(F.broadcast(readings), self._same(rows, readings), "left_anti")
+
+        paths = [file.path for file in files]
+        return stage_rest(self._table.delta, self._work.birth.location, paths, rest, base)
 
     def _readings(self, candidates: Sequence[Candidate]) -> DataFrame:
         bucket, states = self._table.key.bucket, self._work.states

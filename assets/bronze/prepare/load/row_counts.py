@@ -16,6 +16,7 @@ class RowCounts:
         suspect: rows that may show that the whole file was misread.
         unknown: bad rows whose only fault is a field that the table does not have.
         torn: lines that are not a row each; if there are any, `good` and `bad` mean nothing.
+        suppressed: rows of subjects that were forgotten. They are left out, and are neither good nor bad.
         why: the reason of one bad row; None if there is none.
     """
 
@@ -24,13 +25,27 @@ class RowCounts:
     suspect: int = 0
     unknown: int = 0
     torn: int = 0
+    suppressed: int = 0
     why: str | None = None
 
-    def bad_rows_reason(self) -> str:
-        """Return what is wrong with the bad rows. There must be at least one."""
+    def bad_rows_reason(self, *, discreet: bool = False) -> str:
+        """Return what is wrong with the bad rows. There must be at least one.
+
+        Args:
+            discreet: quote no row, because the ledger and the batch, which have the reason, are kept for ever.
+        """
         some = f"{self.bad} of its {self.good + self.bad} rows do not fit the table"
         none = f"none of its {self.bad} rows fits the table"
-        return f"{some if self.good else none}, such as: {self.why}"
+        example = "; `bad_rows_folder` has them with their reasons" if discreet else f", such as: {self.why}"
+        return f"{some if self.good else none}{example}"
+
+    def left_out_reason(self) -> str | None:
+        """Return how many rows were left out, or None."""
+        return (
+            f"{self.suppressed} of its rows were left out, for their subjects were forgotten"
+            if self.suppressed
+            else None
+        )
 
 
 def require_all(table_key: str, written: int, counted: Mapping[str, RowCounts]) -> None:

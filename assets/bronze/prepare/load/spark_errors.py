@@ -45,8 +45,13 @@ def fault_of(error: PySparkException) -> Fault:
     return Fault.EITHER if condition.startswith(_EITHER) else Fault.ENVIRONMENT
 
 
-def explained(error: PySparkException) -> str:
-    """Return what is wrong with the file, and what to do, in Tidegate's words."""
+def explained(error: PySparkException, *, discreet: bool = False) -> str:
+    """Return what is wrong with the file, and what to do, in Tidegate's words.
+
+    Args:
+        error: Spark's.
+        discreet: quote no value of the file.
+    """
     if (error.getCondition() or "").startswith(("COLUMN_ALREADY_EXISTS", "AMBIGUOUS")):
         found = re.search(r"`([^`]+)`", str(error))
         name = f" ({found[1]})" if found else ""
@@ -58,10 +63,14 @@ def explained(error: PySparkException) -> str:
         return _bare(str(error).splitlines()[0])
     if condition.startswith(_RULES):
         message = " ".join(re.split(r"\n\s*at |\n\nJVM", str(error))[0].split())
+        if discreet:
+            message = re.split(r" (?:violated by row )?with values", message)[0] + "."
         return (
             f"a row of it breaks a rule of the table: {_bare(message)[:500]} Mend the file and write it again; or, if "
             "the rule is wrong, drop it with ALTER TABLE and redrive the file"
         )
+    if discreet:
+        return f"Spark cannot read it ({condition}). Write the file again"
     return f"Spark cannot read it: {_bare(str(error).splitlines()[0])[:500]} Write the file again"
 
 

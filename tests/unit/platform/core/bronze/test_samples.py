@@ -149,6 +149,14 @@ def test_a_quarantined_message_is_written_as_it_was_read(name: str, store: LakeS
     assert _written(store, "quarantine/") == json.loads(text)
 
 
+@pytest.mark.parametrize("name", samples.OTHERS["forgotten"])
+def test_requests_to_forget(store: LakeStore, name: str) -> None:
+    text = samples.read("forgotten", name)
+    store.objects.put("lake", store.key("forgotten", "requests", "1.json"), text)  # type: ignore[attr-defined]
+    (request,) = store.forgotten.requests()
+    assert request.to_json() == text
+
+
 @pytest.mark.parametrize("name", samples.OTHERS["after"])
 def test_a_note_of_after_load_is_written_as_it_was_read(name: str, store: LakeStore) -> None:
     notes, text = store.after_notes("landing.orders"), samples.read("after", name)

@@ -117,7 +117,8 @@ def test_only_the_loss_of_the_server_is_noted(lake: Any, gone: Exception, monkey
         raise gone
 
     work: Any = SimpleNamespace(plan=Plan())
-    table: Any = SimpleNamespace(table_key=ORDERS, lake=lake, inbox=lake.store.inbox.of(ORDERS))
+    inbox, spec = lake.store.inbox.of(ORDERS), SimpleNamespace(personal=None)
+    table: Any = SimpleNamespace(table_key=ORDERS, lake=lake, inbox=inbox, spec=spec)
     loading = load.Load(table, work)
     monkeypatch.setattr(load.Load, "_stage_once", fail)
     table.delta = SimpleNamespace(check_session_alive=lambda: None)

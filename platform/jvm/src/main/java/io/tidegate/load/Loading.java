@@ -5,6 +5,7 @@ import io.tidegate.load.quarantine.FileTally;
 import io.tidegate.load.quarantine.QuarantinedRows;
 import io.tidegate.load.quarantine.RowTally;
 import io.tidegate.load.request.LoadRequest;
+import io.tidegate.load.rows.Suppression;
 import io.tidegate.load.rows.TableColumns;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -25,6 +26,7 @@ public final class Loading {
   private final org.apache.spark.sql.classic.SparkSession spark;
   private final LoadRequest request;
   private final TableColumns columns;
+  private final Suppression suppression;
   private final String zone;
   private final String quarantine;
   private final RowTally tally = new RowTally();
@@ -40,6 +42,7 @@ public final class Loading {
     this.quarantine = quarantine;
     this.zone = spark.conf().get("spark.sql.session.timeZone");
     this.columns = new TableColumns(schema, request.partitions(), request.rescued(), request.n(), zone);
+    this.suppression = Suppression.of(spark, request.suppressed(), columns.inFiles);
     this.spark.sparkContext().register(tally, "rows");
   }
 
@@ -50,6 +53,7 @@ public final class Loading {
     Broadcast<SerializableConfiguration> conf =
         context.broadcast(new SerializableConfiguration(spark.sessionState().newHadoopConf()));
     TableColumns table = columns;
+    Broadcast<Suppression> left = context.broadcast(suppression);
     RowTally counting = tally;
     String timeZone = zone;
     String folder = quarantine;
@@ -66,6 +70,7 @@ public final class Loading {
                           how,
                           files.value(),
                           table,
+                          left.value(),
                           timeZone,
                           new QuarantinedRows(folder, conf.value().value()),
                           counting)));

@@ -11,6 +11,7 @@ import io.tidegate.load.quarantine.QuarantinedRows;
 import io.tidegate.load.quarantine.RowTally;
 import io.tidegate.load.request.LoadRequest;
 import io.tidegate.load.rows.RowReader;
+import io.tidegate.load.rows.Suppression;
 import io.tidegate.load.rows.TableColumns;
 import io.tidegate.load.rows.TypedRows;
 import java.time.ZoneId;
@@ -32,6 +33,7 @@ import org.apache.spark.unsafe.types.UTF8String;
 public final class SourceRows implements Iterator<InternalRow> {
   private final Iterator<InternalRow> input;
   private final TableColumns columns;
+  private final Suppression suppression;
   private final QuarantinedRows quarantined;
   private final RowTally tally;
   private final RowReader reader;
@@ -51,18 +53,21 @@ public final class SourceRows implements Iterator<InternalRow> {
   /**
    * @param group how the files are read
    * @param files by their paths
+   * @param suppression whose rows are left out; null where nobody's are
    */
   SourceRows(
       Iterator<InternalRow> input,
       LoadRequest.Group group,
       Map<String, LoadRequest.Source> files,
       TableColumns columns,
+      Suppression suppression,
       String zone,
       QuarantinedRows quarantined,
       RowTally tally) {
     this.input = input;
     this.files = files;
     this.columns = columns;
+    this.suppression = suppression;
     this.quarantined = quarantined;
     this.tally = tally;
     this.reader = reader(group, columns, zone);
@@ -126,10 +131,14 @@ public final class SourceRows implements Iterator<InternalRow> {
     reader.begin(start == 0);
   }
 
-  /** Returns the table's row for the row that was read, or null when it is bad. */
+  /** Returns the table's row for the row that was read, or null when it is bad or of a suppressed subject. */
   private InternalRow outgoingRow() {
     if (reader.torn) {
       fileTally.torn++;
+      return null;
+    }
+    if (suppression != null && isSuppressed()) {
+      fileTally.suppressed++;
       return null;
     }
     fileTally.suspect += reader.suspect ? 1 : 0;
@@ -150,5 +159,11 @@ public final class SourceRows implements Iterator<InternalRow> {
       row[columns.rescuedPlace] = reader.rescued.text(file.source());
     }
     return new GenericInternalRow(row);
+  }
+
+  /** A row whose subject is not in its column, because it is bad or the subject is rescued, is searched as text. */
+  private boolean isSuppressed() {
+    boolean isWhole = reader.bad == null && reader.rescued.object() == null;
+    return (reader.bad == null && suppression.holds(reader.values)) || (!isWhole && suppression.mentions(reader.raw()));
   }
 }

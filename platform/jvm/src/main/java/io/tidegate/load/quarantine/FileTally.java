@@ -15,6 +15,8 @@ public final class FileTally implements Serializable {
    * Lines that are not complete rows on their own: a quoted cell continues in the next, or is not as RFC 4180 has it.
    */
   @JsonProperty public long torn;
+  /** Rows of suppressed subjects: they are neither good nor bad. */
+  @JsonProperty public long suppressed;
   /** The reason of one bad row: of all, the first in alphabetical order. */
   @JsonProperty public String why;
 
@@ -42,6 +44,7 @@ public final class FileTally implements Serializable {
     sum.suspect = suspect + other.suspect;
     sum.unknown = unknown + other.unknown;
     sum.torn = torn + other.torn;
+    sum.suppressed = suppressed + other.suppressed;
     sum.why = why == null || (other.why != null && other.why.compareTo(why) < 0) ? other.why : why;
     return sum;
   }

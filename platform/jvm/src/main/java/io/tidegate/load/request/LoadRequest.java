@@ -13,13 +13,25 @@ import java.util.Map;
  * @param groups files that are read together
  * @param partitions names of the columns whose values are in the path
  * @param rescued name of the column for what no other column takes; null where a row that does not fit is bad
+ * @param suppressed the subjects whose rows are left out; null where there are none
  */
 public record LoadRequest(
     @JsonProperty("n") long n,
     @JsonProperty("groups") List<Group> groups,
     @JsonProperty("partitions") List<String> partitions,
-    @JsonProperty("rescued") String rescued)
+    @JsonProperty("rescued") String rescued,
+    @JsonProperty("suppressed") Suppressed suppressed)
     implements Serializable {
+
+  /**
+   * The subjects whose rows are left out.
+   *
+   * @param view a temporary view of the caller's session: {@code key}, the key of the digests, in each row, and
+   *     {@code digest}
+   * @param paths the columns, or nested fields, that identify a subject; each is a list of names
+   */
+  public record Suppressed(@JsonProperty("view") String view, @JsonProperty("paths") List<List<String>> paths)
+      implements Serializable {}
 
   /**
    * Files of one format, and of one header.

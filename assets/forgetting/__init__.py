@@ -1,0 +1,1 @@
+"""Forgetting persons: their rows leave every table, and what the lake keeps of rows elsewhere."""

@@ -1,0 +1,185 @@
+"""Takes the rows of forgotten subjects out of a bronze table, by batches like any other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import functions as F
+
+from tidegate.assets.bronze.decide import decide
+from tidegate.assets.bronze.prepare.load.data_files import found_with_entries, stage_rest
+from tidegate.assets.bronze.prepare.prepared import PreparedBatch
+from tidegate.assets.bronze.prepare.table_columns import present_schema
+from tidegate.assets.bronze.run import continue_decided, land
+from tidegate.assets.forgetting.attempts import repeated
+from tidegate.assets.runs.options import RunOptions
+from tidegate.platform.core.bronze.batch_draft import BatchDraft
+from tidegate.platform.core.bronze.birth import Birth
+from tidegate.platform.core.bronze.plan import BATCH_BYTES, Plan
+from tidegate.platform.core.failpoints import seam
+from tidegate.resources.lake import Table
+from tidegate.resources.spark.session import command
+from tidegate.resources.suppression import Suppression
+
+#: Batches of one call. A call that needs more is repeated.
+_MAX_BATCHES = 1000
+
+
+@dataclass(frozen=True)
+class HeldFile:
+    """A live data file with rows of forgotten subjects.
+
+    Attributes:
+        path: relative to the table.
+        size: bytes.
+        rows: number of such rows in it.
+    """
+
+    path: str
+    size: int
+    rows: int
+
+
+@dataclass(frozen=True)
+class Erased:
+    """Rows that left a table.
+
+    Attributes:
+        rows: their number.
+        files: data files that held them.
+        held_bytes: bytes of these files.
+        written_bytes: bytes of the files that have their other rows now.
+    """
+
+    rows: int = 0
+    files: int = 0
+    held_bytes: int = 0
+    written_bytes: int = 0
+
+    def plus(self, other: Erased) -> Erased:
+        """Return the sums."""
+        return Erased(*(getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__))
+
+
+def held_files(table: Table, suppression: Suppression) -> list[HeldFile]:
+    """Return the live data files of a bronze table that hold rows of forgotten subjects. Nothing is changed.
+
+    Raises:
+        RuntimeError: the table is registered or an output.
+    """
+    birth = table.birth
+    if birth is None:
+        return []
+    _require_loaded(birth)
+    state = table.delta.table_state(birth.location)
+    if not state.exists or not state.schema.fields:
+        return []
+    rows = table.delta.session.read.format("delta").load(birth.location)
+    rows = rows.withColumns(
+        {"_tidegate_path": F.col("_metadata.file_path"), "_tidegate_size": F.col("_metadata.file_size")}
+    )
+    found = suppression.only(rows, state.schema.fields).groupBy("_tidegate_path", "_tidegate_size").count().collect()
+    start = f"{birth.location}/"
+    return sorted(
+        (HeldFile(path.removeprefix(start), size, count) for path, size, count in found), key=lambda file: file.path
+    )
+
+
+def erase_from_bronze(
+    table: Table, suppression: Suppression, run_id: str, log: Callable[[str], None] = lambda _: None
+) -> Erased:
+    """Take the rows of forgotten subjects out of a bronze table.
+
+    The other rows of their data files are written again as they are. At least one batch is decided: a run that prepared
+    its batch before the subjects were on the list loses its number to this batch, and prepares again with the list.
+
+    Args:
+        table: the table.
+        suppression: its list.
+        run_id: unique to this call.
+        log: called with each line.
+
+    Raises:
+        RuntimeError: the table is registered or an output. Also if other writers commit all the time.
+    """
+    done, settled, options = Erased(), False, RunOptions(run_id)
+    for _ in range(_MAX_BATCHES):
+        table = table.reopened()
+        birth = table.birth
+        if birth is None:
+            return done
+        _require_loaded(birth)
+        clock = table.ledger.clock()
+        if continue_decided(table, clock, options, log):
+            continue
+        previous = table.ledger.header(clock.version, clock.n) if clock.n else None
+        draft = BatchDraft(clock.n + 1, birth, previous, (), Plan(), {})
+        prepared, erasing = _prepared(table, suppression, draft)
+        if settled and not erasing.rows:
+            _purge(table, birth, log)
+            return done
+        seam("forget-prepare")
+        batch = decide(table, draft, prepared, run_id)
+        seam("forget-decide")
+        result = land(table, batch, options, log, found=False)
+        if batch.run_id == run_id and result.landed.outcome != "void":
+            settled, done = True, done.plus(erasing)
+            log(f"{erasing.rows} rows in {erasing.files} files of bronze.{birth.name} left it with batch {batch.n}")
+    raise RuntimeError(f"the rows could not leave {table.table_key} in {_MAX_BATCHES} batches: run it again")
+
+
+def _require_loaded(birth: Birth) -> None:
+    if birth.registered or birth.output:
+        raise RuntimeError(
+            f"bronze.{birth.name} was born with mode {birth.mode}, and rows can leave a loaded table only: let "
+            f"`tidegate reset {birth.name}` start it over with `mode: load`"
+        )
+
+
+def _purge(table: Table, birth: Birth, log: Callable[[str], None]) -> None:
+    """Write the files again of which a user's DELETE hides rows by a deletion vector."""
+    if table.delta.table_state(birth.location).schema.fields:
+        sql = f"REORG TABLE delta.`{birth.location}` APPLY (PURGE)"
+        repeated(lambda: command(table.delta.session, sql), log)
+
+
+def _prepared(table: Table, suppression: Suppression, draft: BatchDraft) -> tuple[PreparedBatch, Erased]:
+    prepared = PreparedBatch(draft.plan)
+    base = present_schema(table, draft)
+    if base is None:
+        return prepared, Erased()
+    prepared.base = prepared.schema = base
+    delta, location = table.delta, draft.birth.location
+    files, entries = found_with_entries(
+        delta,
+        location,
+        f"bronze.{draft.birth.name}",
+        lambda: _first(held_files(table, suppression)),
+        lambda file: file.path,
+    )
+    if not files:
+        return prepared, Erased()
+    adds = stage_rest(
+        delta, location, [file.path for file in files], lambda rows: suppression.without(rows, base.fields), base
+    )
+    prepared.adds = [add for add in adds if add.records]
+    prepared.removes = [entries[file.path] for file in files]
+    return prepared, Erased(
+        sum(file.rows for file in files),
+        len(files),
+        sum(file.size for file in files),
+        sum(add.size for add in prepared.adds),
+    )
+
+
+def _first(files: Sequence[HeldFile]) -> list[HeldFile]:
+    """Return the files of one batch: those that fit into its bytes, and at least one."""
+    taken: list[HeldFile] = []
+    size = 0
+    for file in files:
+        size += file.size
+        if taken and size > BATCH_BYTES:
+            break
+        taken.append(file)
+    return taken

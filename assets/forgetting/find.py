@@ -1,0 +1,99 @@
+"""Counts, by place, what a lake has of subjects. Nothing is changed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import functions as F
+
+from tidegate.assets.forgetting.bronze_rows import held_files
+from tidegate.assets.forgetting.kept_objects import kept_objects
+from tidegate.assets.forgetting.silver_rows import rows_in_silver
+from tidegate.platform.core.config.table import TableSpec
+from tidegate.resources.lake import Lake, Table
+from tidegate.resources.suppression import Suppression
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a table, and what belongs to it, has of subjects.
+
+    Attributes:
+        table: SQL name.
+        bronze: rows.
+        bronze_files: data files that have them.
+        bronze_bytes: bytes of these files.
+        silver: rows and tombstones.
+        kept: lines and messages in objects of the lake, by folder.
+        sources: objects of the producer, or of the row queue, that the rows of bronze came from. They are not changed.
+    """
+
+    table: str
+    bronze: int
+    bronze_files: int
+    bronze_bytes: int
+    silver: int
+    kept: dict[str, int]
+    sources: int
+
+    @property
+    def total(self) -> int:
+        """Number of rows, lines and messages."""
+        return self.bronze + self.silver + sum(self.kept.values())
+
+
+def tables_of(lake: Lake, kind: str) -> list[TableSpec]:
+    """Return the tables with a kind of subject."""
+    return [
+        spec for spec in lake.config.tables if spec.personal and spec.personal.subject and spec.personal.kind == kind
+    ]
+
+
+def find(lake: Lake, kind: str, suppression_of: Callable[[TableSpec], Suppression]) -> list[Found]:
+    """Count what the tables of a kind have of subjects.
+
+    Args:
+        lake: the lake.
+        kind: kind of the subjects.
+        suppression_of: returns the subjects to look for, with the columns of a table.
+
+    Raises:
+        RuntimeError: a table cannot be searched.
+        StoreError: S3 did not answer.
+    """
+    return [
+        _of_table(lake, lake.table(spec.table_key.encode()), suppression_of(spec)) for spec in tables_of(lake, kind)
+    ]
+
+
+def _of_table(lake: Lake, table: Table, suppression: Suppression) -> Found:
+    files = held_files(table, suppression)
+    kept: Counter[str] = Counter()
+    for one in kept_objects(lake, table, suppression):
+        kept[one.place] += one.found
+    return Found(
+        table.spec.name,
+        sum(file.rows for file in files),
+        len(files),
+        sum(file.size for file in files),
+        rows_in_silver(lake, table, suppression),
+        dict(kept),
+        _sources(table, suppression) if files else 0,
+    )
+
+
+def _sources(table: Table, suppression: Suppression) -> int:
+    birth = table.birth
+    if birth is None:
+        return 0
+    rows = table.delta.session.read.format("delta").load(birth.location)
+    fields = table.delta.table_state(birth.location).schema.fields
+    (row,) = suppression.only(rows, fields).agg(F.count_distinct("_source_path", "_source_etag")).collect()
+    return int(row[0])
+
+
+def total(found: Sequence[Found]) -> int:
+    """Return the number of rows, lines and messages of all tables."""
+    return sum(one.total for one in found)

@@ -1,0 +1,245 @@
+"""Requests to forget persons: asked for once, worked off by any later call, and never half done without saying so.
+
+What is durable, in this order::
+
+    request    the digests of the subjects. From here on no load and no merge lets them in
+    found      what the lake had of them before anything was deleted
+    erased     their rows are in no version that a reader gets by default
+    done       the files that had them are deleted
+
+A call that dies is repeated: `erased` and `done` are written after a search that found nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
+
+from ulid import ULID
+
+from tidegate.assets.forgetting.bronze_rows import erase_from_bronze
+from tidegate.assets.forgetting.find import Found, find, tables_of, total
+from tidegate.assets.forgetting.kept_objects import erase_kept_objects
+from tidegate.assets.forgetting.silver_rows import erase_from_silver
+from tidegate.assets.forgetting.vacuum import retention, vacuum
+from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.failpoints import seam
+from tidegate.platform.core.forgetting.request import ForgetRequest
+from tidegate.platform.core.forgetting.subject_key import SubjectKey
+from tidegate.resources.lake import Lake
+from tidegate.resources.suppression import Suppression, subject_key
+
+#: The seams of forgetting, in order. Each is right after the step that it is named for.
+SEAMS = (
+    "forget-request",
+    "forget-found",
+    "forget-prepare",
+    "forget-decide",
+    "forget-bronze",
+    "forget-barrier",
+    "forget-silver",
+    "forget-objects",
+    "forget-erased",
+    "forget-vacuum",
+    "forget-done",
+)
+
+FOUND, ERASED, DONE = "found", "erased", "done"
+
+
+class ForgetRefused(RuntimeError):
+    """Nobody can be forgotten in this way. The message says what to do."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The state of a request.
+
+    Attributes:
+        request: the request.
+        erased: when its rows had left every table; None before.
+        due: when the files that had them may be deleted; None before the rows have left.
+        done: when these files were deleted; None before.
+    """
+
+    request: ForgetRequest
+    erased: datetime | None = None
+    due: datetime | None = None
+    done: datetime | None = None
+
+    def late(self, now: datetime) -> bool:
+        """Return whether the request should be done by now, and is not."""
+        return self.done is None and now > self.request.until
+
+    @property
+    def state(self) -> str:
+        """The state in a word or two."""
+        if self.done:
+            return "done"
+        return "waits for vacuum" if self.erased else "open"
+
+
+def look_for(lake: Lake, kind: str, subjects: Sequence[str]) -> list[Found]:
+    """Count what a lake has of subjects. Nothing is changed, and the subjects are written nowhere.
+
+    Raises:
+        ForgetRefused: no table has this kind of subject.
+        SecretProblem: the secret is missing, or is another than that of earlier requests.
+        StoreError: S3 did not answer.
+    """
+    key = _key(lake, kind)
+    digests = frozenset(map(key.digest, subjects))
+    return find(lake, kind, lambda spec: _list(spec, key, digests))
+
+
+def ask(lake: Lake, kind: str, subjects: Sequence[str], by: str) -> ForgetRequest:
+    """Write a request to forget subjects. From here on no load and no merge lets them in. Returns the request.
+
+    Args:
+        lake: the lake.
+        kind: kind of the subjects.
+        subjects: their identities, as text. Only digests of them are written.
+        by: the user that asks.
+
+    Raises:
+        ForgetRefused: no table has this kind of subject, or there are no subjects.
+        SecretProblem: as for `look_for`.
+        StoreError: S3 did not answer. The request may have been written.
+    """
+    if not subjects:
+        raise ForgetRefused("no subject is given")
+    if lake.config.forget is None:
+        raise ForgetRefused("lake.yaml has no `forget`: add it, with the place of a secret")
+    key, now = _key(lake, kind), datetime.now(UTC).replace(microsecond=0)
+    digests = tuple(dict.fromkeys(map(key.digest, subjects)))
+    until = now + timedelta(days=lake.config.forget.days)
+    request = ForgetRequest(str(ULID()), by, now, until, kind, key.check, digests)
+    lake.store.forgotten.put(request)
+    seam("forget-request")
+    return request
+
+
+def progress(lake: Lake) -> list[Progress]:
+    """Return the state of every request, oldest first.
+
+    Raises:
+        StoreError: S3 did not answer.
+    """
+    return [_progress(lake, request) for request in lake.store.forgotten.requests()]
+
+
+def work_off(lake: Lake, run_id: str, log: Callable[[str], None] = lambda _: None) -> list[Progress]:
+    """Do what can be done now for every request that is not done. Returns their states afterwards, oldest first.
+
+    Args:
+        lake: the lake.
+        run_id: unique to this call.
+        log: called with each line. No line has an identity.
+
+    Raises:
+        ForgetRefused: something of the subjects is left although it was deleted.
+        RuntimeError: a table cannot be searched.
+        SecretProblem: the secret is missing, or is another than that of the requests.
+        StoreError: S3 did not answer.
+    """
+    for kind in sorted({one.request.kind for one in progress(lake) if not one.done}):
+        waiting = [one for one in progress(lake) if one.request.kind == kind and not one.done]
+        now = datetime.now(UTC)
+        if all(one.due and one.due > now for one in waiting):
+            for one in waiting:
+                log(f"request {one.request.id} waits for VACUUM until {one.due:%Y-%m-%d %H:%M} UTC")
+            continue
+        for one in waiting:
+            _note_found(lake, one.request, log)
+        rows = _erase(lake, kind, run_id, log)
+        for one in waiting:
+            # Rows that were found later were in files that VACUUM does not delete before their own retention.
+            _note(lake, one.request.id, ERASED, {"run": run_id}, again=rows > 0)
+        seam("forget-erased")
+        _finish(lake, kind, [one.request for one in waiting], run_id, log)
+    return progress(lake)
+
+
+def _erase(lake: Lake, kind: str, run_id: str, log: Callable[[str], None]) -> int:
+    """Delete what the lake has of the subjects of a kind. Returns the number of rows that left tables."""
+    rows = 0
+    for spec in tables_of(lake, kind):
+        table = lake.table(spec.table_key.encode())
+        suppression = _required(lake, spec)
+        rows += erase_from_bronze(table, suppression, run_id, log).rows
+        seam("forget-bronze")
+        rows += erase_from_silver(lake, table, suppression, run_id, log)
+        lines = erase_kept_objects(lake, table, suppression)
+        log(f"{lines} lines and messages of {spec.name} left the quarantine and the row objects")
+        seam("forget-objects")
+    left = find(lake, kind, partial(_required, lake))
+    if total(left):
+        places = ", ".join(f"{one.table}: {one.total}" for one in left if one.total)
+        raise ForgetRefused(f"after everything was deleted, a search still finds {places}. Run it again")
+    return rows
+
+
+def _finish(lake: Lake, kind: str, requests: Sequence[ForgetRequest], run_id: str, log: Callable[[str], None]) -> None:
+    """Delete the files of what was erased long enough ago."""
+    due = [one for one in map(partial(_progress, lake), requests) if one.due and one.due <= datetime.now(UTC)]
+    if not due:
+        return
+    for spec in tables_of(lake, kind):
+        vacuum(lake, spec)
+    seam("forget-vacuum")
+    for one in due:
+        _note(lake, one.request.id, DONE, {"run": run_id})
+        log(f"request {one.request.id} is done")
+    seam("forget-done")
+
+
+def _progress(lake: Lake, request: ForgetRequest) -> Progress:
+    erased, done = (lake.store.forgotten.note(request.id, step) for step in (ERASED, DONE))
+    if erased is None:
+        return Progress(request)
+    at = datetime.fromisoformat(erased["at"])
+    if done:
+        return Progress(request, at, at, datetime.fromisoformat(done["at"]))
+    kept = max((retention(lake, spec) for spec in tables_of(lake, request.kind)), default=timedelta())
+    return Progress(request, at, at + kept)
+
+
+def _note_found(lake: Lake, request: ForgetRequest, log: Callable[[str], None]) -> None:
+    """Record what the lake had of a request's subjects, before anything is deleted. A repeated call keeps the first."""
+    if lake.store.forgotten.note(request.id, FOUND) is not None:
+        return
+    key = _key(lake, request.kind)
+    found = find(lake, request.kind, lambda spec: _list(spec, key, frozenset(request.digests)))
+    _note(lake, request.id, FOUND, {"by": request.by, "tables": [asdict(one) for one in found]})
+    log(f"request {request.id} of {request.by}: {total(found)} rows, lines and messages found")
+    seam("forget-found")
+
+
+def _note(lake: Lake, request: str, step: str, facts: dict[str, Any], *, again: bool = False) -> None:
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    lake.store.forgotten.put_note(request, step, {"format": 1, "at": at, **facts}, again=again)
+
+
+def _key(lake: Lake, kind: str) -> SubjectKey:
+    if not tables_of(lake, kind):
+        known = sorted({spec.personal.kind for spec in lake.config.tables if spec.personal and spec.personal.subject})
+        raise ForgetRefused(
+            f"no table of lake.yaml has `personal.subject` of the kind {kind!r} (kinds: {', '.join(known) or 'none'})"
+        )
+    earlier = [request for request in lake.store.forgotten.requests() if request.kind == kind]
+    return subject_key(lake.config, lake.environ, kind, earlier)
+
+
+def _list(spec: TableSpec, key: SubjectKey, digests: frozenset[str]) -> Suppression:
+    assert spec.personal is not None
+    return Suppression(spec.name, key, digests, spec.personal.subject)
+
+
+def _required(lake: Lake, spec: TableSpec) -> Suppression:
+    suppression = lake.suppression(spec)
+    if suppression is None:
+        raise AssertionError(f"a request exists, so {spec.name} has a suppression list")
+    return suppression

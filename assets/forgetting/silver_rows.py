@@ -1,0 +1,113 @@
+"""Takes the rows of forgotten subjects out of a silver table, tombstones included."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pyarrow as pa
+from ulid import ULID
+
+from tidegate.assets.forgetting.attempts import repeated
+from tidegate.platform.core.failpoints import seam
+from tidegate.platform.core.schema.column_reference import as_sql
+from tidegate.resources.lake import Lake, Table
+from tidegate.resources.spark.session import command
+from tidegate.resources.suppression import Suppression
+
+#: A commit of this property ends every merge that has begun before: Delta refuses a commit on older metadata.
+_BARRIER = "tidegate.forgotten"
+#: A deletion vector leaves the row in its file.
+_WITHOUT_VECTORS = "spark.databricks.delta.merge.deletionVectors.persistent"
+
+
+def silver_paths(lake: Lake, table: Table, suppression: Suppression) -> list[tuple[str, ...]]:
+    """Return the paths of the subject in the silver table of a table. Empty if it has no silver table.
+
+    Raises:
+        RuntimeError: silver has no column by which a subject could be found.
+    """
+    state = lake.delta.table_state(_location(lake, table))
+    if not state.exists:
+        return []
+    paths = suppression.in_silver().paths(state.schema.fields)
+    if not paths:
+        raise RuntimeError(
+            f"silver.{table.spec.name} has no column of the subject ({', '.join(suppression.subject)}), so nobody can "
+            "say whose its rows are: let `columns` of `silver` in lake.yaml include it"
+        )
+    return paths
+
+
+def rows_in_silver(lake: Lake, table: Table, suppression: Suppression) -> int:
+    """Return the number of a silver table's rows, and tombstones, of forgotten subjects.
+
+    Raises:
+        RuntimeError: as for `silver_paths`.
+    """
+    if not silver_paths(lake, table, suppression):
+        return 0
+    location = _location(lake, table)
+    rows = lake.delta.session.read.format("delta").load(location)
+    return suppression.in_silver().only(rows, lake.delta.table_state(location).schema.fields).count()
+
+
+def erase_from_silver(
+    lake: Lake, table: Table, suppression: Suppression, run_id: str, log: Callable[[str], None] = lambda _: None
+) -> int:
+    """Take the rows of forgotten subjects out of a silver table, and what deletion vectors hide out of its files.
+
+    Call it after the rows have left bronze: a merge that read them before cannot commit afterwards.
+
+    Returns:
+        The number of rows, without those that only deletion vectors hid.
+
+    Raises:
+        RuntimeError: as for `silver_paths`.
+        PySparkException: other writers won every attempt, or Spark failed.
+    """
+    paths = silver_paths(lake, table, suppression)
+    if not paths:
+        return 0
+    location, session, deleted = _location(lake, table), lake.delta.session, 0
+
+    def erase() -> None:
+        nonlocal deleted
+        command(session, f"ALTER TABLE delta.`{location}` SET TBLPROPERTIES ('{_BARRIER}' = '{run_id}')")
+        seam("forget-barrier")
+        deleted += _deleted(lake, location, suppression, paths)
+        seam("forget-silver")
+        command(session, f"REORG TABLE delta.`{location}` APPLY (PURGE)")
+
+    repeated(erase, log)
+    log(f"{deleted} rows left silver.{table.spec.name}")
+    return deleted
+
+
+def _deleted(lake: Lake, location: str, suppression: Suppression, paths: Sequence[tuple[str, ...]]) -> int:
+    session = lake.delta.session
+    fields = lake.delta.table_state(location).schema.fields
+    known = suppression.in_silver().only(session.read.format("delta").load(location), fields)
+    deleted, view = 0, f"forgotten_{ULID()}".lower()
+    session.conf.set(_WITHOUT_VECTORS, "false")
+    try:
+        for path in paths:
+            found = known.selectExpr(f"{as_sql(path)} AS subject").where("subject IS NOT NULL").distinct().toArrow()
+            held = [value for value in found.column(0).to_pylist() if suppression.holds(str(value))]
+            if not held:
+                continue
+            # A join with a view: the condition of a DELETE would be in the log, with the identities.
+            session.createDataFrame(
+                pa.table({"subject": pa.array(held, found.column(0).type)})
+            ).createOrReplaceTempView(view)
+            on = f"t.{as_sql(path)} = s.subject"
+            sql = f"MERGE INTO delta.`{location}` t USING {view} s ON {on} WHEN MATCHED THEN DELETE"
+            (row,) = command(session, sql)
+            deleted += int(row["num_deleted_rows"])
+    finally:
+        session.conf.unset(_WITHOUT_VECTORS)
+        session.catalog.dropTempView(view)
+    return deleted
+
+
+def _location(lake: Lake, table: Table) -> str:
+    return lake.store.uri("silver", table.spec.name)

@@ -1,0 +1,1 @@
+"""`tidegate forget`: what it does, and what it prints."""

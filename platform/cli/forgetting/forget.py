@@ -1,0 +1,75 @@
+"""`tidegate forget` forgets persons. Without --yes it prints what the lake has of them."""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+from ulid import ULID
+
+from tidegate.assets.forgetting.forget import ForgetRefused, ask, look_for, progress, work_off
+from tidegate.platform.cli.environment import client
+from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cli.forgetting.lines import found_lines, state_lines
+from tidegate.resources.suppression import SecretProblem
+
+
+def run_forget(
+    console: Console,
+    subjects: Sequence[str],
+    file: Path | None,
+    kind: str,
+    lake: Path | None,
+    home: Path | None,
+    *,
+    yes: bool,
+) -> None:
+    """Print what the lake has of subjects, or forget them. Without subjects, show the requests, or work them off.
+
+    Args:
+        console: takes the output.
+        subjects: identities of the persons.
+        file: a file with further identities, one a line.
+        kind: kind of the subjects.
+        lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else `lake.yaml`.
+        home: home of a running local platform; None takes a running default one, else the environment.
+        yes: forget them; without it, nothing is changed.
+
+    Raises:
+        CommandError: nobody can be forgotten in this way, the secret is missing, or Spark does not answer.
+    """
+
+    def say(line: str, style: str = "") -> None:
+        console.print(Text(line, style=style))
+
+    names = [*subjects, *_listed(file)]
+    using = client(home, lake)
+    try:
+        with using.reaching_spark(), using.settings.opened() as opened:
+            if names:
+                found = look_for(opened, kind, names)
+                for line in found_lines(found, len(set(names))):
+                    say(line)
+                if not yes:
+                    say("\nNothing was changed. To forget them, add --yes", "bold")
+                    return
+                request = ask(opened, kind, names, getpass.getuser())
+                say(f"request {request.id} is written: no load and no merge lets them in again")
+            shows = not names and not yes
+            states = progress(opened) if shows else work_off(opened, f"forget {ULID()}", say)
+    except (ForgetRefused, SecretProblem) as refused:
+        raise CommandError(str(refused)) from None
+    for line in state_lines(states):
+        say(line)
+
+
+def _listed(file: Path | None) -> list[str]:
+    if file is None:
+        return []
+    try:
+        return [line for line in file.read_text(encoding="utf-8").splitlines() if line]
+    except (OSError, UnicodeDecodeError) as error:
+        raise CommandError(f"{file} cannot be read as text: {getattr(error, 'strerror', None) or error}") from None

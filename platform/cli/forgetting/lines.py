@@ -1,0 +1,38 @@
+"""The lines that `tidegate forget` prints. No line has an identity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from tidegate.assets.forgetting.find import Found, total
+from tidegate.assets.forgetting.forget import Progress
+
+
+def found_lines(found: Sequence[Found], subjects: int) -> list[str]:
+    """Return what the lake has of subjects, one line for each place."""
+    lines = [f"{subjects} subjects: {total(found)} rows, lines and messages"]
+    for one in found:
+        lines += [
+            f"  bronze.{one.table}   {one.bronze} rows in {one.bronze_files} data files ({one.bronze_bytes} bytes), "
+            f"of {one.sources} source objects, which stay as they are",
+            f"  silver.{one.table}   {one.silver} rows, tombstones included",
+            *(f"  {place}/   {count} lines or messages of {one.table}" for place, count in sorted(one.kept.items())),
+        ]
+    return lines
+
+
+def state_lines(states: Sequence[Progress]) -> list[str]:
+    """Return the state of each request that is not done, one line each, and how many are done."""
+    now = datetime.now(UTC)
+    lines = []
+    for one in states:
+        if one.done:
+            continue
+        after = f", its files may be deleted from {one.due:%Y-%m-%d %H:%M} UTC on" if one.due else ""
+        late = "LATE: " if one.late(now) else ""
+        lines.append(
+            f"{late}request {one.request.id} of {one.request.by}, {len(one.request.digests)} subjects: {one.state}"
+            f"{after}; must be done until {one.request.until:%Y-%m-%d}"
+        )
+    return [*lines, f"{sum(one.done is not None for one in states)} of {len(states)} requests are done"]

@@ -1,0 +1,1 @@
+"""Persons who are forgotten: digests of their identities, and requests."""

@@ -1,0 +1,80 @@
+package io.tidegate.load.rows;
+
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.HashSet;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Set;
+import javax.crypto.Mac;
+import javax.crypto.spec.SecretKeySpec;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
+import org.junit.jupiter.api.Test;
+
+/** Which rows, and which texts, are of a suppressed subject. */
+final class SuppressionTest {
+  private static final byte[] KEY = "0123456789abcdef".getBytes(StandardCharsets.UTF_8);
+  private static final StructType COLUMNS =
+      new StructType()
+          .add("n", DataTypes.LongType)
+          .add("after", new StructType().add("at", DataTypes.DateType).add("id", DataTypes.StringType))
+          .add("id", DataTypes.StringType);
+
+  @Test
+  void aRowIsOfEachSubjectThatOneOfItsPathsNames() throws Exception {
+    Suppression list = list(List.of(List.of("n"), List.of("after", "id")), "42", "eva");
+    assertTrue(list.holds(row(42L, null, null)));
+    assertTrue(list.holds(row(1L, after("eva"), null)));
+    assertFalse(list.holds(row(1L, after(null), "eva")));
+    assertFalse(list.holds(row(null, null, "42")));
+    assertFalse(list.holds(row(420L, after("Eva"), null)));
+  }
+
+  @Test
+  void aPathThatTheColumnsLackIsAnError() {
+    assertThrows(IllegalArgumentException.class, () -> list(List.of(List.of("missing")), "x"));
+  }
+
+  @Test
+  void aTextMentionsASubjectByAWordACellOrAQuotedPart() throws Exception {
+    try (InputStream vectors = SuppressionTest.class.getResourceAsStream("/mentions.json")) {
+      for (JsonNode vector : new ObjectMapper().readTree(vectors)) {
+        String text = vector.get("text").asText();
+        for (JsonNode subject : vector.get("mentions")) {
+          assertTrue(list(List.of(), subject.asText()).mentions(text), () -> text + " has " + subject);
+        }
+        for (JsonNode subject : vector.get("lacks")) {
+          assertFalse(list(List.of(), subject.asText()).mentions(text), () -> text + " lacks " + subject);
+        }
+      }
+    }
+    assertFalse(list(List.of(), "x").mentions(null));
+  }
+
+  private static Suppression list(List<List<String>> paths, String... subjects) throws Exception {
+    Mac mac = Mac.getInstance("HmacSHA256");
+    mac.init(new SecretKeySpec(KEY, "HmacSHA256"));
+    Set<String> digests = new HashSet<>();
+    for (String subject : subjects) {
+      digests.add(HexFormat.of().formatHex(mac.doFinal(subject.getBytes(StandardCharsets.UTF_8))));
+    }
+    return new Suppression(KEY, digests, paths, COLUMNS);
+  }
+
+  private static Object[] row(Long n, Object after, String id) {
+    return new Object[] {n, after, id == null ? null : UTF8String.fromString(id)};
+  }
+
+  private static GenericInternalRow after(String id) {
+    return new GenericInternalRow(new Object[] {1, id == null ? null : UTF8String.fromString(id)});
+  }
+}

@@ -1,0 +1,178 @@
+"""The suppression list of a table: the subjects whose rows never enter it again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import or_
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from ulid import ULID
+
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.forgetting.request import ForgetRequest
+from tidegate.platform.core.forgetting.subject_key import SubjectKey
+from tidegate.platform.core.schema.column_reference import as_sql, path_of
+from tidegate.platform.core.schema.column_types import Field, Simple, Struct, Type
+from tidegate.resources.lake_root.store import LakeStore
+from tidegate.resources.secret_text import secret_text
+
+#: Types whose values have one text. A number with a fraction, for example, has several.
+_TYPES = ("string", "byte", "short", "integer", "long")
+
+
+class SecretProblem(RuntimeError):
+    """The secret of the suppression list is missing, cannot be used, or is another than that of the list."""
+
+
+@dataclass(frozen=True)
+class Suppression:
+    """The subjects of one kind that were forgotten, and how a table names its subjects.
+
+    Attributes:
+        name: SQL name of the table.
+        key: the key of the digests.
+        digests: of the subjects.
+        subject: the columns and nested fields that identify a subject, as lake.yaml has them.
+    """
+
+    name: str
+    key: SubjectKey = field(repr=False)
+    digests: frozenset[str] = field(repr=False)
+    subject: tuple[str, ...]
+
+    def paths(self, fields: Sequence[Field]) -> list[tuple[str, ...]]:
+        """Return the paths of the subject in a table that has these columns. A column that it lacks is left out.
+
+        Raises:
+            RuntimeError: a column has a type whose values do not have one text.
+        """
+        found = [path for name in self.subject if (path := path_of(name, fields))]
+        for path in found:
+            kind = _type_at(path, fields)
+            if not isinstance(kind, Simple) or kind.name not in _TYPES:
+                raise RuntimeError(
+                    f"column {'.'.join(path)} of {self.name} is {kind.sql()}, and a subject (`personal` in lake.yaml) "
+                    "must be text or a whole number: name another column, or give it another type with `columns` and "
+                    "start the table over (tidegate reset)"
+                )
+        return found
+
+    def in_silver(self) -> Suppression:
+        """Return the list for the silver table, where a nested field may have become a column of its own."""
+        last = tuple(name.rsplit(".", 1)[-1] for name in self.subject)
+        return replace(self, name=f"silver.{self.name}", subject=tuple(dict.fromkeys((*self.subject, *last))))
+
+    def holds(self, text: str) -> bool:
+        """Return whether a text is a subject of the list."""
+        return self.key.digest(text) in self.digests
+
+    def view(self, session: SparkSession) -> str:
+        """Create a temporary view of the key and the digests, which no SQL text may contain. Returns its name."""
+        digests = [bytes.fromhex(digest) for digest in sorted(self.digests)]
+        rows = pa.table({"key": [self.key.key] * len(digests), "digest": digests})
+        name = f"suppressed_{ULID()}".lower()
+        session.createDataFrame(rows).createOrReplaceTempView(name)
+        return name
+
+    def without(self, rows: DataFrame, fields: Sequence[Field]) -> DataFrame:
+        """Return the rows of no suppressed subject.
+
+        Args:
+            rows: with these columns, and perhaps others.
+            fields: the columns of the table.
+        """
+        return self._divided(rows, fields, "left_anti")
+
+    def only(self, rows: DataFrame, fields: Sequence[Field]) -> DataFrame:
+        """Return the rows of suppressed subjects. The arguments are as for `without`."""
+        return self._divided(rows, fields, "left_semi")
+
+    def _divided(self, rows: DataFrame, fields: Sequence[Field], how: str) -> DataFrame:
+        paths = self.paths(fields)
+        if not paths:
+            return rows if how == "left_anti" else rows.where("false")
+        session = rows.sparkSession
+        inner, outer = self.key.pads
+        pads = session.createDataFrame(pa.table({"_tidegate_inner": [inner], "_tidegate_outer": [outer]}))
+        digests = session.createDataFrame(pa.table({"_tidegate_digest": sorted(self.digests)}))
+        names = [f"_tidegate_subject{place}" for place in range(len(paths))]
+        keyed = rows.crossJoin(F.broadcast(pads))
+        keyed = keyed.withColumns(dict(zip(names, map(_digest, paths), strict=True)))
+        same = reduce(or_, (keyed[name] == digests["_tidegate_digest"] for name in names))
+        return keyed.join(F.broadcast(digests), same, how).drop("_tidegate_inner", "_tidegate_outer", *names)
+
+
+def suppression(
+    config: LakeConfig, store: LakeStore, environ: Mapping[str, str], spec: TableSpec
+) -> Suppression | None:
+    """Return the suppression list of a table. None if its kind of subject has none, or it names no subject.
+
+    Raises:
+        SecretProblem: the list cannot be applied.
+        StoreError: S3 did not answer.
+        ValueError: an object of the list is damaged.
+    """
+    if spec.personal is None or not spec.personal.subject:
+        return None
+    kind = spec.personal.kind
+    requests = [request for request in store.forgotten.requests() if request.kind == kind]
+    if not requests:
+        return None
+    digests = frozenset(digest for request in requests for digest in request.digests)
+    return Suppression(spec.name, subject_key(config, environ, kind, requests), digests, spec.personal.subject)
+
+
+def subject_key(
+    config: LakeConfig, environ: Mapping[str, str], kind: str, requests: Sequence[ForgetRequest]
+) -> SubjectKey:
+    """Return the key for a kind of subject.
+
+    Args:
+        config: the lake.yaml.
+        environ: may have the secret.
+        kind: kind of the subjects.
+        requests: the earlier requests of this kind, whose secret it must be.
+
+    Raises:
+        SecretProblem: the secret is missing, too short, or another than that of the requests.
+    """
+    if config.forget is None:
+        raise SecretProblem("lake.yaml has no `forget`: add it, with the place of the secret of the suppression list")
+    place = config.forget.secret.place
+    why = "Without it nobody can say whose rows must stay out, so the table waits. No file is at fault"
+    try:
+        secret = secret_text(config.forget.secret, environ)
+        if not secret:
+            raise SecretProblem(f"the secret of the suppression list is missing: {place} is not set or empty. {why}")
+        key = SubjectKey(secret, kind)
+    except OSError as error:
+        raise SecretProblem(
+            f"the secret of the suppression list is missing: {place} cannot be read ({error.strerror}). {why}"
+        ) from None
+    except ValueError:
+        raise SecretProblem(f"the secret of the suppression list in {place} is too short, or not UTF-8") from None
+    if any(request.check != key.check for request in requests):
+        raise SecretProblem(
+            f"{place} has another secret than the one with which persons were forgotten: its digests match nobody. Put "
+            "the former secret back"
+        )
+    return key
+
+
+def _type_at(path: Sequence[str], fields: Sequence[Field]) -> Type:
+    found = next(field for field in fields if field.name == path[0])
+    if len(path) == 1 or not isinstance(found.type, Struct):
+        return found.type
+    return _type_at(path[1:], found.type.fields)
+
+
+def _digest(path: Sequence[str]) -> Column:
+    """Return HMAC-SHA-256 of a column's text, in hexadecimal digits. Spark has no function for it."""
+    text = F.encode(F.expr(f"CAST({as_sql(path)} AS STRING)"), "UTF-8")
+    inner = F.unhex(F.sha2(F.concat("_tidegate_inner", text), 256))
+    return F.sha2(F.concat("_tidegate_outer", inner), 256)

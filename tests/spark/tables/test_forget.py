@@ -1,0 +1,307 @@
+"""A person is forgotten: afterwards no byte of the lake, of the commit table and of Dagster's database has a trace."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import io
+import json
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pyarrow.parquet as pq
+import pytest
+
+from tests.support.lakes.seams import Died
+from tests.support.servers.client import wait_until
+from tidegate.assets.bronze import run as bronze_run
+from tidegate.assets.bronze.asset import TABLES
+from tidegate.assets.forgetting import forget as forgetting
+from tidegate.assets.forgetting.bronze_rows import erase_from_bronze
+from tidegate.assets.forgetting.forget import SEAMS, ask, look_for, progress, work_off
+from tidegate.assets.operations.rebuild import rebuild_table
+from tidegate.platform.testing import TestLake
+from tidegate.resources.lake import Lake
+
+MakeLake = Callable[..., TestLake]
+CANARY = "CANARY-7f3a"
+SILVER = {"keys": ["id"], "order": "at", "delete_when": "op = 'D'", "every": 10}
+ORDERS = {
+    "name": "orders",
+    "prefix": "orders/",
+    "format": "csv",
+    "columns": {"id": "int", "at": "int", "who": "string", "mail": "string", "n": "int", "op": "string"},
+    "silver": SILVER,
+    "personal": {"subject": "who", "columns": ["mail"]},
+}
+CLICKS = {"name": "clicks", "row_queue": {"name": "clicks"}, "personal": {"subject": "who"}}
+HEAD = "id,at,who,mail,n,op\n"
+
+
+@pytest.fixture
+def forget(tmp_path: Path) -> dict[str, Any]:
+    secret = tmp_path / "secret"
+    secret.write_text("a secret that only this test has")
+    return {"secret": {"file": str(secret)}}
+
+
+def test_no_byte_of_a_forgotten_person_is_left(
+    tidegate_lake: MakeLake, kit: Any, forget: dict[str, Any], tmp_path: Path
+) -> None:
+    lake = tidegate_lake([ORDERS, CLICKS], forget=forget)
+    (tmp_path / "dagster").mkdir()
+    with dg.DagsterInstance.local_temp(str(tmp_path / "dagster")) as instance:
+        _plant(lake, kit, instance)
+        others, everything = _others(lake, kit), list(_texts(lake, instance))
+        planted = {place for place, text in everything if CANARY in text}
+        for place in (
+            "bronze/",
+            "silver/",
+            "quarantine/rows/",
+            "quarantine/messages/",
+            "rows/clicks/",
+            "_change_data/",
+        ):
+            assert any(place in key for key in planted), f"nothing is planted in {place}"
+        never = ("/_delta_log/", "batches/", "ledger/", "inbox/", "dagster", "dynamodb", "forgotten/", "operations/")
+        assert not [key for key in planted if any(place in key for place in never)], "it must never come there"
+
+        found = {one.table: one for one in look_for(lake.lake, "person", [CANARY])}
+        assert (found["orders"].bronze, found["orders"].silver, found["orders"].kept) == (3, 2, {"quarantine/rows": 1})
+        assert found["clicks"].kept == {"rows": 2, "quarantine/messages": 1}
+        request = ask(lake.lake, "person", [CANARY], "eva")
+        result = _materialize(lake, instance, "forgotten")
+        assert result.success
+        (state,) = progress(lake.lake)
+        assert (state.state, state.request.by, len(state.request.digests)) == ("done", "eva", 1)
+        (check,) = result.get_asset_check_evaluations()
+        assert check.passed
+        noted = lake.lake.store.forgotten.note(request.id, "found")
+        assert noted is not None
+        assert (noted["tables"][0]["bronze"], noted["tables"][0]["sources"]) == (3, 3)
+
+        left = [place for place, text in _texts(lake, instance) if CANARY in text]
+        assert left == []
+        assert _others(lake, kit) == others
+        rebuild_table(lake.lake, lake.key("orders"), by="eva")
+        kit.run(lake, "orders", listing=False)
+        kit.merge(lake, "orders")
+        assert [place for place, text in _texts(lake, instance) if CANARY in text] == []
+
+
+def _plant(lake: TestLake, kit: Any, instance: dg.DagsterInstance) -> None:
+    """Bring the person to every place of the lake where a row, or a part of one, can be."""
+    session, store = lake.lake.delta.session, lake.lake.store
+    lake.put("orders/1.csv", f"{HEAD}1,1,{CANARY},{CANARY}@x.org,1,U\n2,1,zoe,z@x.org,1,U\n3,1,{CANARY},c,1,U\n")
+    lake.put("orders/2.csv", f"{HEAD}4,1,{CANARY},b,{CANARY},U\n5,1,abe,a@x.org,many,U\n")
+    _materialize(lake, instance, "bronze", lake.key("orders"))
+    location, silver = kit.location(lake, "orders"), store.uri("silver", "orders")
+    session.sql(
+        f"ALTER TABLE delta.`{location}` SET TBLPROPERTIES ('delta.deletedFileRetentionDuration' = 'interval 0 hours')"
+    )
+    _materialize(lake, instance, "silver_orders")
+    now = "'delta.deletedFileRetentionDuration' = 'interval 0 hours'"
+    session.sql(f"ALTER TABLE delta.`{silver}` SET TBLPROPERTIES ({now})")
+    # A newer row hides one behind a deletion vector, a delete makes a tombstone, and a user rewrites and deletes.
+    lake.put("orders/3.csv", f"{HEAD}1,2,{CANARY},new,1,U\n6,1,joe,j,1,U\n")
+    lake.put("orders/4.csv", f"{HEAD}3,2,{CANARY},gone,1,D\n7,1,kim,k,1,U\n")
+    _materialize(lake, instance, "bronze", lake.key("orders"))
+    _materialize(lake, instance, "silver_orders")
+    session.sql(f"ALTER TABLE delta.`{silver}` SET TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')")
+    session.sql(f"UPDATE delta.`{silver}` SET n = 2 WHERE id = 1")
+    session.sql(f"ALTER TABLE delta.`{silver}` SET TBLPROPERTIES ('delta.enableChangeDataFeed' = 'false')")
+    session.sql(f"ALTER TABLE delta.`{location}` SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
+    lake.lake.delta.compact(location)
+    session.sql(f"DELETE FROM delta.`{location}` WHERE mail = 'k' OR (id = 3 AND at = 1)")
+    queue = lake.lake.queues[1]
+    for body in ({"who": CANARY, "n": 1}, {"who": "zoe", "n": 2}, {"who": CANARY, "n": "x"}):
+        queue.send(json.dumps(body))
+    queue.send(f'{{"who": "{CANARY}"')
+    queue.send('{"who": "broken too"')
+
+    def came() -> bool:
+        lake.intake()
+        names = [item.key for item in store.objects.under(lake.lake_bucket, store.key("rows", "clicks", ""))]
+        rows = sum(int(name.rsplit("/", 1)[-1].split("-")[1]) for name in names)
+        kept = list(store.quarantine.messages())
+        return rows >= 3 and len(kept) >= 2
+
+    wait_until(came, "the messages")
+    _materialize(lake, instance, "bronze", lake.key("clicks"))
+    clicks = kit.location(lake, "clicks")
+    session.sql(
+        f"ALTER TABLE delta.`{clicks}` SET TBLPROPERTIES ('delta.deletedFileRetentionDuration' = 'interval 0 hours')"
+    )
+
+
+def _materialize(
+    lake: TestLake, instance: dg.DagsterInstance, asset: str, partition: str | None = None
+) -> dg.ExecuteInProcessResult:
+    found = lake.definitions.resolve_asset_graph().assets_def_for_key(dg.AssetKey([asset]))
+    if partition:
+        instance.add_dynamic_partitions(TABLES.name or "", [partition])
+    return dg.materialize([found], partition_key=partition, instance=instance)
+
+
+def _others(lake: TestLake, kit: Any) -> list[Any]:
+    """Returns the rows of others, with their types and what Tidegate keeps of them."""
+    session = lake.lake.delta.session
+    found: list[Any] = []
+    for location in (
+        kit.location(lake, "orders"),
+        kit.location(lake, "clicks"),
+        lake.lake.store.uri("silver", "orders"),
+    ):
+        rows = session.read.format("delta").load(location).where(f"who <> '{CANARY}'")
+        found.append((rows.schema.json(), sorted((tuple(row) for row in rows.collect()), key=repr)))
+    assert all(len(rows) > 0 for _, rows in found)
+    return found
+
+
+def _texts(lake: TestLake, instance: dg.DagsterInstance) -> Iterator[tuple[str, str]]:
+    """Yield every object of the lake's bucket, the commit table and Dagster's files, with what is packed in them."""
+    s3 = lake.clients.s3
+    for page in s3.get_paginator("list_objects_v2").paginate(Bucket=lake.lake_bucket):
+        for item in page.get("Contents", []):
+            body = s3.get_object(Bucket=lake.lake_bucket, Key=item["Key"])["Body"].read()
+            yield item["Key"], item["Key"] + _unpacked(body)
+    for page in lake.clients.dynamodb.get_paginator("scan").paginate(TableName="delta_log"):
+        for row in page["Items"]:
+            yield "dynamodb", repr(row)
+    for path in Path(instance.root_directory).rglob("*"):
+        if path.is_file():
+            yield f"dagster: {path.name}", _unpacked(path.read_bytes())
+
+
+def _unpacked(body: bytes) -> str:
+    parts = [body]
+    if body[:2] == b"\x1f\x8b":
+        parts.append(gzip.decompress(body))
+    if body[:4] == b"PAR1":
+        # All rows, also those that deletion vectors hide, and the footer with its bounds.
+        parts += [
+            repr(pq.read_table(io.BytesIO(body)).to_pylist()).encode(),
+            repr(pq.read_metadata(io.BytesIO(body))).encode(),
+        ]
+        parts += [repr(pq.ParquetFile(io.BytesIO(body)).metadata.to_dict()).encode()]
+    text = "\n".join(part.decode("latin-1") for part in parts)
+    encoded = base64.b64encode(CANARY.encode()).decode().rstrip("=")[:-1]
+    return text + (CANARY if encoded in text else "")
+
+
+def test_a_run_that_prepared_before_the_request_does_not_bring_the_person_back(
+    tidegate_lake: MakeLake, kit: Any, forget: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = tidegate_lake([{**ORDERS, "silver": {**SILVER}}], forget=forget)
+    lake.put("orders/1.csv", f"{HEAD}1,1,abe,a,1,U\n")
+    kit.run(lake, "orders")
+    lake.put("orders/2.csv", f"{HEAD}2,1,{CANARY},c,1,U\n3,1,zoe,z,1,U\n")
+    asked = []
+
+    def seam(name: str) -> None:
+        if name == "prepare" and not asked:
+            asked.append(ask(lake.lake, "person", [CANARY], "eva"))
+            work_off(lake.lake, "forget 1")
+
+    monkeypatch.setattr(bronze_run, "seam", seam)
+    kit.run(lake, "orders")
+    assert asked
+    assert kit.bronze(lake, "orders", "who") == [("abe",), ("zoe",)]
+
+
+@pytest.mark.parametrize("at", SEAMS)
+def test_a_call_that_dies_is_repeated_and_says_nothing_half(
+    module_lakes: Callable[[str], tuple[TestLake, Lake]], kit: Any, at: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake, opened = module_lakes(at)
+    name = f"{CANARY}-{at}"
+    lake.put(f"orders/{at}.csv", f"{HEAD}{SEAMS.index(at)},1,{name},c,1,U\n{100 + SEAMS.index(at)},1,o-{at},o,1,U\n")
+    kit.run(lake, "orders")
+    kit.merge(lake, "orders")
+
+    def die(seam: str) -> None:
+        if seam == at:
+            raise Died(seam)
+
+    for module in ("forget", "bronze_rows", "silver_rows"):
+        monkeypatch.setattr(f"tidegate.assets.forgetting.{module}.seam", die)
+    with pytest.raises(Died):
+        _forget(opened, name, at)
+    there = any(row[0] == name for row in kit.bronze(lake, "orders", "who") + kit.silver(lake, "orders", "who"))
+    assert not (there and progress(opened)[-1].erased), "a request is erased only after its rows have left"
+    monkeypatch.undo()
+    work_off(opened, f"again {at}")
+    assert all(state.erased for state in progress(opened))
+    assert look_for(opened, "person", [name])[0].total == 0
+    for rows in (kit.bronze(lake, "orders", "who"), kit.silver(lake, "orders", "who")):
+        assert (f"o-{at}",) in rows
+        assert (name,) not in rows
+
+
+def _forget(lake: Lake, name: str, at: str) -> None:
+    ask(lake, "person", [name], "eva")
+    work_off(lake, f"dies at {at}")
+
+
+@pytest.fixture(scope="module")
+def module_lakes(
+    module_lake: Callable[..., TestLake], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], tuple[TestLake, Lake]]:
+    secret = tmp_path_factory.mktemp("secret") / "secret"
+    secret.write_text("a secret that only this test has")
+    lake = module_lake([ORDERS], forget={"secret": {"file": str(secret)}})
+
+    def opened(at: str) -> tuple[TestLake, Lake]:
+        # Vacuum at once where the seams after it are tried; else its retention is a week.
+        if at in ("forget-vacuum", "forget-done"):
+            birth = lake.lake.table(lake.key("orders")).birth
+            assert birth is not None
+            for location in (birth.location, lake.lake.store.uri("silver", "orders")):
+                now = "'delta.deletedFileRetentionDuration' = 'interval 0 hours'"
+                lake.lake.delta.session.sql(f"ALTER TABLE delta.`{location}` SET TBLPROPERTIES ({now})")
+        return lake, lake.lake
+
+    return opened
+
+
+def test_only_the_files_that_hold_a_person_are_written_again(
+    tidegate_lake: MakeLake, kit: Any, forget: dict[str, Any]
+) -> None:
+    lake = tidegate_lake([{name: value for name, value in ORDERS.items() if name != "silver"}], forget=forget)
+    for part in range(4):
+        rows = "".join(f"{part * 30_000 + row},1,w{row % 977},m{row}@x.org,{row},U\n" for row in range(30_000))
+        lake.put(f"orders/{part}.csv", HEAD + (rows if part != 2 else f"{rows}-1,1,{CANARY},c,1,U\n"))
+        kit.run(lake, "orders")
+    ask(lake.lake, "person", [CANARY], "eva")
+    table = lake.lake.table(lake.key("orders"))
+    suppression = lake.lake.suppression(table.spec)
+    assert suppression is not None
+    before = kit.state(lake, "orders").files
+    erased = erase_from_bronze(table, suppression, "forget 1")
+    assert (erased.rows, erased.files) == (1, 1)
+    assert before >= 4
+    assert kit.state(lake, "orders").files == before
+    assert erased.written_bytes <= 1.1 * erased.held_bytes
+    assert len(kit.bronze(lake, "orders", "id")) == 120_000
+
+
+def test_files_wait_for_the_retention_and_a_late_request_fails_the_check(
+    tidegate_lake: MakeLake, kit: Any, forget: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = tidegate_lake([ORDERS], forget=forget)
+    lake.put("orders/1.csv", f"{HEAD}2,1,{CANARY},c,1,U\n3,1,zoe,z,1,U\n")
+    kit.run(lake, "orders")
+    ask(lake.lake, "person", [CANARY], "eva")
+    (state,) = work_off(lake.lake, "forget 1")
+    assert state.erased is not None
+    assert state.due == state.erased + timedelta(days=7)
+    assert state.state == "waits for vacuum"
+    version = kit.state(lake, "orders").version
+    work_off(lake.lake, "forget 2")
+    assert kit.state(lake, "orders").version == version, "nothing is searched again before the time"
+    assert not state.late(datetime.now(UTC))
+    assert state.late(state.request.until + timedelta(seconds=1))
+    assert forgetting.DONE == "done"

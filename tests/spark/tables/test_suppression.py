@@ -1,0 +1,156 @@
+"""A subject on the suppression list comes back in no way: new files, redrives, rebuilds, messages and merges."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ulid import ULID
+
+from tidegate.assets.bronze.run import run_table
+from tidegate.assets.operations.rebuild import rebuild_table
+from tidegate.assets.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
+from tidegate.assets.operations.reset import reset_table
+from tidegate.assets.runs.options import RunOptions
+from tidegate.platform.core.forgetting.request import ForgetRequest
+from tidegate.platform.core.forgetting.subject_key import SubjectKey
+from tidegate.platform.testing import TestLake
+from tidegate.resources.suppression import SecretProblem
+
+MakeLake = Callable[..., TestLake]
+SECRET = "a secret that only this test has"
+
+
+@pytest.fixture
+def secret(tmp_path: Path) -> Path:
+    path = tmp_path / "secret"
+    path.write_text(f"{SECRET}\n")
+    return path
+
+
+def _forget(lake: TestLake, *subjects: str, kind: str = "person") -> None:
+    key, now = SubjectKey(SECRET, kind), datetime.now(UTC)
+    digests = tuple(map(key.digest, subjects))
+    until = now + timedelta(days=30)
+    lake.lake.store.forgotten.put(ForgetRequest(str(ULID()), "eva", now, until, kind, key.check, digests))
+
+
+def _table(name: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "prefix": f"{name}/", "personal": {"subject": "who", "columns": ["mail"]}, **more}
+
+
+def test_no_way_into_a_table_brings_a_forgotten_subject(tidegate_lake: MakeLake, kit: Any, secret: Path) -> None:
+    silver = {"keys": ["id"], "order": "at", "every": 10}
+    forget = {"secret": {"file": str(secret)}}
+    csv = _table("lines", format="csv", columns={"id": "int", "at": "int", "who": "bigint"}, silver=silver)
+    lake = tidegate_lake(
+        [
+            csv,
+            _table("texts", format="json", schema="rescue"),
+            _table("feed", format="json") | {"personal": {"subject": ["after.who", "before.who"]}},
+            _table("sheets", format="parquet", mode="load"),
+            _table("staff", format="json") | {"personal": {"subject": "who", "kind": "employee"}},
+        ],
+        forget=forget,
+    )
+    head = "id,at,who,mail\n"
+    lake.put("lines/1.csv", f"{head}1,1,41,a\n2,1,42,b\nx,1,42,c\n")
+    lake.put("lines/2.csv", f"{head}x,1,41,d\nx,1,42,e\n")
+    kit.run(lake, "lines")
+    kit.merge(lake, "lines")
+    assert kit.bronze(lake, "lines", "who") == [(41,), (42,)]
+    _forget(lake, "42")
+    # A new file, of which a row is good, one is bad, and one is of somebody else.
+    lake.put("lines/3.csv", f"{head}3,2,42,f\n4,2,41,g\nx,2,42,h\nx,2,41,i\n")
+    (result,) = kit.run(lake, "lines")
+    (row,) = (row for row in result.batch.rows if row.key == "lines/3.csv")
+    assert (row.rows, row.bad_rows) == (1, 1)
+    assert "2 of its rows were left out, for their subjects were forgotten" in (row.reason or "")
+    assert _quarantined(lake, "lines", "lines/3.csv") == ["x,2,41,i"]
+    # A redrive reads the first two files again, and a rebuild all three.
+    table_key = lake.key("lines")
+    objects = quarantined_objects(lake.lake, table_key, Choice("", "*", None, None))
+    redrive_objects(lake.lake, table_key, objects, RedriveRequest("eva", Choice("", "*", None, None), 1000))
+    kit.run(lake, "lines", listing=False)
+    assert [row for row in kit.bronze(lake, "lines", "id, who") if row[1] == 42] == []
+    rebuild_table(lake.lake, table_key, by="eva")
+    kit.run(lake, "lines", listing=False)
+    assert kit.bronze(lake, "lines", "id, who") == [(1, 41), (4, 41)]
+    # Rows that somebody puts back into bronze do not reach silver: the merge applies the list as well.
+    location, n = kit.location(lake, "lines"), lake.lake.table(table_key).ledger.clock().n + 1
+    lake.lake.delta.session.sql(
+        f"INSERT INTO delta.`{location}` (id, at, who, mail, _batch, _source_path) VALUES (9, 9, 42, 'z', {n}, 'x'), "
+        f"(10, 9, 43, 'z', {n}, 'x')"
+    )
+    lake.put("lines/4.csv", f"{head}5,1,41,j\n")
+    kit.run(lake, "lines")
+    kit.merge(lake, "lines")
+    assert kit.silver(lake, "lines", "id, who") == [(1, 41), (10, 43), (4, 41), (5, 41)]
+    reset_table(lake.lake, table_key, by="eva", accept_loss=True)
+    kit.run(lake, "lines")
+    assert 42 not in {row[0] for row in kit.bronze(lake, "lines", "who")}
+
+    _forget(lake, "C 1")
+    lake.put(
+        "texts/1.json",
+        kit.lines({"who": "C 1", "n": 1}, {"who": "C 2", "n": 2}) + '{"who": "C 1", "n": "three"}\n{"who": "C 1\n',
+    )
+    lake.put(
+        "feed/1.json",
+        kit.lines({"before": {"who": "C 1"}, "after": None}, {"before": {"who": "x"}, "after": {"who": "y"}}),
+    )
+    lake.put("feed/2.json", kit.lines({"before": None, "after": {"who": "C 1"}}))
+    lake.put("sheets/1.parquet", kit.parquet([{"who": "C 1"}, {"who": "C 2"}]))
+    lake.put("staff/1.json", kit.lines({"who": "C 1"}))
+    for name in ("texts", "feed", "sheets", "staff"):
+        kit.run(lake, name)
+    assert kit.bronze(lake, "texts", "who") == [("C 2",)]
+    assert _quarantined(lake, "texts", "texts/1.json") == []
+    assert kit.bronze(lake, "feed", "before.who, after.who") == [("x", "y")]
+    assert kit.fate(lake, "feed")["2.json"] == (
+        "committed",
+        "1 of its rows were left out, for their subjects were forgotten",
+    )
+    assert kit.bronze(lake, "sheets", "who") == [("C 2",)]
+    assert kit.bronze(lake, "staff", "who") == [("C 1",)], "another kind of subject"
+
+
+def test_without_the_right_secret_a_table_waits(tidegate_lake: MakeLake, kit: Any, secret: Path) -> None:
+    lake = tidegate_lake([_table("texts", format="json")], forget={"secret": {"file": str(secret)}})
+    _forget(lake, "1")
+    lake.put("texts/1.json", kit.lines({"who": "1"}))
+    secret.write_text("another secret, and as long")
+    with pytest.raises(SecretProblem, match="has another secret than the one with which persons were forgotten"):
+        kit.run(lake, "texts")
+    secret.unlink()
+    with pytest.raises(SecretProblem, match=r"is missing: the file .* cannot be read .*the table waits"):
+        kit.run(lake, "texts")
+    secret.write_text(SECRET)
+    kit.run(lake, "texts")
+    assert [row["rows"] for row in kit.ledger(lake, "texts")] == [0]
+
+
+def test_a_subject_that_is_no_text_and_no_whole_number_stops_the_table(
+    tidegate_lake: MakeLake, kit: Any, secret: Path
+) -> None:
+    lake = tidegate_lake([_table("texts", format="json")], forget={"secret": {"file": str(secret)}})
+    _forget(lake, "1")
+    lake.put("texts/1.json", kit.lines({"who": 1.5}))
+    with pytest.raises(RuntimeError, match="column who of texts is double, and a subject"):
+        run_table(lake.lake.table(lake.key("texts")), RunOptions("test", listing=True))
+
+
+def _quarantined(lake: TestLake, table: str, key: str) -> list[str]:
+    """Returns the texts of the rows of an object that the ledger's last row of it has in quarantine."""
+    folder = lake.lake.store.key("quarantine", "rows", lake.key(table), "")
+    objects, found = lake.lake.store.objects, []
+    for item in objects.under(lake.lake_bucket, folder):
+        for line in (objects.get(lake.lake_bucket, item.key) or b"").decode().splitlines():
+            body = json.loads(line)
+            if body["_source_path"].endswith(key):
+                found.append(body["raw"])
+    return found

@@ -1,0 +1,97 @@
+"""Which lines and messages of the lake's own objects are of a forgotten subject."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.support.lakes.objects import Objects
+from tidegate.assets.forgetting.kept_objects import erase_kept_objects, kept_objects
+from tidegate.platform.core.forgetting.subject_key import SubjectKey
+from tidegate.resources.lake_root.store import LakeStore
+from tidegate.resources.suppression import Suppression
+
+KEY = SubjectKey("a secret of a unit test", "person")
+
+
+class Bytes(Objects):
+    """Objects whose bodies may be bytes."""
+
+    def put(self, bucket: str, key: str, body: Any) -> None:
+        super().put(bucket, key, body.decode() if isinstance(body, bytes) else body)
+
+
+@pytest.fixture
+def objects() -> Bytes:
+    return Bytes()
+
+
+@pytest.fixture
+def lake(objects: Bytes) -> Any:
+    return SimpleNamespace(store=LakeStore(objects, "s3://lake/root"))  # type: ignore[arg-type]
+
+
+def _table(*, rows: bool = False) -> Any:
+    queue = SimpleNamespace(names=("clicks", "clicks-dlq")) if rows else None
+    return SimpleNamespace(table_key="landing.t", spec=SimpleNamespace(name="clicks", row_queue=queue))
+
+
+def _list(*subjects: str, paths: tuple[str, ...] = ("who",)) -> Suppression:
+    return Suppression("t", KEY, frozenset(map(KEY.digest, subjects)), paths)
+
+
+def test_a_bad_row_leaves_by_its_text_or_its_reason_and_others_stay(lake: Any, objects: Bytes) -> None:
+    lines = [
+        {"_source_path": "s3://landing/7", "reason": "r", "raw": "7,x"},
+        {"_source_path": "s3://landing/7", "reason": "this is not: 7", "raw": "8"},
+        {"_source_path": "s3://landing/7", "reason": "r", "raw": "77,x"},
+    ]
+    place = "root/quarantine/rows/landing.t/1/0.json"
+    objects.put("lake", place, "".join(f"{json.dumps(line)}\n" for line in lines))
+    objects.put("lake", "root/quarantine/rows/landing.t/2/0.json", f"{json.dumps(lines[0])}\n")
+    objects.put("lake", "root/quarantine/rows/landing.other/1/0.json", f"{json.dumps(lines[0])}\n")
+    assert [(kept.found, kept.rest is None) for kept in kept_objects(lake, _table(), _list("7"))] == [
+        (2, False),
+        (1, True),
+    ]
+    assert erase_kept_objects(lake, _table(), _list("7")) == 3
+    assert objects.bodies == {
+        place: f"{json.dumps(lines[2])}\n",
+        "root/quarantine/rows/landing.other/1/0.json": f"{json.dumps(lines[0])}\n",
+    }
+    assert erase_kept_objects(lake, _table(), _list("7")) == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "leaves"),
+    [
+        ('{"who": "7", "n": 1}', True),
+        ('{"WHO": 7}', True),
+        ('{"who": "8", "n": 7}', False),
+        ('{"n": 7}', False),
+        ('{"who": ["7"]}', True),
+        ('{"who": "7"', True),
+        ('{"after": {"who": "7"}}', True),
+        ('{"after": {"who": null}, "before": {"who": "7"}}', False),
+    ],
+)
+def test_a_row_of_a_queue_is_of_the_subjects_in_its_fields(lake: Any, objects: Bytes, line: str, leaves: bool) -> None:
+    objects.put("lake", "root/rows/clicks/2026-01-01/1.jsonl", f'{line}\n{{"who": "other"}}\n')
+    assert erase_kept_objects(lake, _table(rows=True), _list("7", paths=("who", "after.who"))) == int(leaves)
+    (body,) = objects.bodies.values()
+    assert (line in body) is not leaves
+    assert "other" in body
+
+
+def test_only_messages_of_the_table_s_queue_leave(lake: Any, objects: Bytes) -> None:
+    for name, queue in (("1", "clicks"), ("2", "clicks-dlq"), ("3", "others"), ("4", None)):
+        row = {"row": {"queue": queue, "message_id": "m", "sent_at": 1}} if queue else {}
+        objects.put(
+            "lake", f"root/quarantine/messages/{name}.json", json.dumps({"event_id": "e", "body": '{"who": "7', **row})
+        )
+    assert erase_kept_objects(lake, _table(rows=True), _list("7")) == 2
+    assert sorted(objects.bodies) == ["root/quarantine/messages/3.json", "root/quarantine/messages/4.json"]
+    assert erase_kept_objects(lake, _table(), _list("7")) == 0

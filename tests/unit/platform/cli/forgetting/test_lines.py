@@ -1,0 +1,33 @@
+"""What `tidegate forget` prints."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from tidegate.assets.forgetting.find import Found
+from tidegate.assets.forgetting.forget import Progress
+from tidegate.platform.cli.forgetting.lines import found_lines, state_lines
+from tidegate.platform.core.forgetting.request import ForgetRequest
+
+NOW = datetime.now(UTC).replace(microsecond=0)
+REQUEST = ForgetRequest("01J", "eva", NOW, NOW + timedelta(days=30), "person", "c", ("d1", "d2"))
+
+
+def test_what_was_found_is_shown_by_place() -> None:
+    found = [Found("orders", 3, 2, 500, 1, {"quarantine/rows": 1}, 2)]
+    assert found_lines(found, 1) == [
+        "1 subjects: 5 rows, lines and messages",
+        "  bronze.orders   3 rows in 2 data files (500 bytes), of 2 source objects, which stay as they are",
+        "  silver.orders   1 rows, tombstones included",
+        "  quarantine/rows/   1 lines or messages of orders",
+    ]
+
+
+def test_a_request_shows_what_it_waits_for_and_whether_it_is_late() -> None:
+    late = replace(REQUEST, id="01K", until=NOW - timedelta(days=1))
+    due = NOW + timedelta(days=7)
+    lines = state_lines([Progress(REQUEST), Progress(late, NOW, due), Progress(REQUEST, NOW, due, NOW)])
+    assert lines[0] == f"request 01J of eva, 2 subjects: open; must be done until {REQUEST.until:%Y-%m-%d}"
+    assert lines[1].startswith("LATE: request 01K of eva, 2 subjects: waits for vacuum, its files may be deleted from")
+    assert lines[2:] == ["1 of 3 requests are done"]

@@ -1,0 +1,21 @@
+"""Whether a text that is no proper row names a subject. Java reads the same texts (`SuppressionTest`)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tidegate.platform.core.forgetting.mentions import mentions
+
+VECTORS = json.loads((Path(__file__).parents[5] / "platform/jvm/src/test/resources/mentions.json").read_text())
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=[vector["text"] or "empty" for vector in VECTORS])
+def test_a_text_mentions_a_subject_by_a_word_a_cell_or_a_quoted_part(vector: dict[str, Any]) -> None:
+    for subject in vector["mentions"]:
+        assert mentions(vector["text"], subject.__eq__), subject
+    for subject in vector["lacks"]:
+        assert not mentions(vector["text"], subject.__eq__), subject
