@@ -72,7 +72,18 @@ public final class SourceInput extends InputStream implements Seekable, Position
     }
     try {
       return remote().read(position, buffer, offset, most);
+    } catch (IOException first) {
+      return again(position, buffer, offset, most, first);
+    }
+  }
+
+  /** Reads with a new stream: S3A's may still know the object that this one overwrote, until a read of it fails. */
+  private int again(long position, byte[] buffer, int offset, int length, IOException first) {
+    try {
+      close();
+      return remote().read(position, buffer, offset, length);
     } catch (IOException e) {
+      e.addSuppressed(first);
       throw new Unavailable(e);
     }
   }
