@@ -44,9 +44,10 @@ def clear_staged(table: Table, batch: Batch) -> None:
     """Delete what was staged for a batch that the ledger has recorded, and for earlier ones.
 
     Runs that died before they decided a batch, or that lost the race for it, left objects that no batch names. A later
-    batch names none of them, because the folder of a staged object begins with the number of its batch.
+    batch names none of them, because the folder of a staged object begins with the number of its batch. So a batch
+    without objects ends them too.
     """
-    if not batch.objects:
+    if batch.location != table.lake.store.uri("outputs", batch.table):
         return
     objects, (bucket, location) = table.lake.store.objects, S3Address.parse_s3a(batch.location)
     folder = f"{location}/{batch.generation}/"

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from tidegate.assets.operations.redrive import Choice, RedriveRequest
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.events.row_message import row_of
-from tidegate.platform.core.events.s3_event import parse_body
+from tidegate.platform.core.events.s3_event import S3Event, parse_body
 from tidegate.platform.core.failpoints import seam
+from tidegate.platform.core.forwarding.bodies import inner_body
 from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.core.routing.eligible import is_forwarded
+from tidegate.platform.core.routing.event_type import TagsNeeded, tags_refused, text_attributes
 from tidegate.platform.core.routing.route import NoRoute, route
 from tidegate.platform.core.times import from_millis
+from tidegate.resources.aws.s3 import ObjectForbidden, StoreError
 from tidegate.resources.aws.sqs import Message, Queue
 from tidegate.resources.lake import Lake
+from tidegate.resources.threads import parallel
 
 #: The reason of a message that Tidegate understands now. An earlier version, or an outage, could not process it.
 UNDERSTOOD = "it is understood and has a table now: it was received too often"
@@ -52,18 +57,31 @@ class DeadLetter:
     at: datetime
 
     @classmethod
-    def of(cls, message: Message, config: LakeConfig, known: Iterable[TableKey]) -> DeadLetter:
+    def of(
+        cls,
+        message: Message,
+        config: LakeConfig,
+        known: Iterable[TableKey],
+        refusal: Callable[[S3Event], str | None] = lambda _: None,
+    ) -> DeadLetter:
         """Read a message of a queue of S3 events.
 
         Args:
             message: the message.
             config: the lake.
             known: tables that exist.
+            refusal: called for each event whose type depends on the tags of its object. Returns why S3 does not give
+                them. Such a message stays in its queue until it is a dead letter.
         """
         parsed, tables = parse_body(message.body, message.id), set(known)
         routes = [route(event.bucket, event.key, config, tables) for event in parsed.events]
         unrouted = [found for found in routes if isinstance(found, NoRoute)]
-        reasons = [*(reject.reason for reject in parsed.rejects), *(found.why for found in unrouted)]
+        refusals = (refusal(event) for event in _with_tagged_type(message, parsed.events, config))
+        reasons = [
+            *(reject.reason for reject in parsed.rejects),
+            *(tags_refused(error) for error in refusals if error),
+            *(found.why for found in unrouted),
+        ]
         times = [event.event_time for event in parsed.events if event.event_time]
         return cls(
             message,
@@ -130,7 +148,7 @@ def peek(lake: Lake, letters: DeadLetters, limit: int) -> list[DeadLetter]:
             seen.update((message.id, message) for message in batch)
     finally:
         dead.hide(seen.values(), 0)
-    return list(map(_reader(lake, letters), seen.values()))
+    return list(parallel(_reader(lake, letters), seen.values()))
 
 
 def redrive_dead_letters(lake: Lake, letters: DeadLetters, request: RedriveRequest) -> str:
@@ -158,7 +176,7 @@ def redrive_dead_letters(lake: Lake, letters: DeadLetters, request: RedriveReque
         while fruitless < _MAX_FRUITLESS and (batch := dead.receive(hidden=_HIDDEN_SECONDS)):
             new = [message for message in batch if message.id not in left and message.id not in own]
             fruitless = 0 if new else fruitless + 1
-            chosen = [message for message in new if read(message).is_chosen(choice)]
+            chosen = [letter.message for letter in parallel(read, new) if letter.is_chosen(choice)]
             for part in (chosen[i : i + size] for i in range(0, len(chosen), size)):
                 if last:
                     request.sleep(last / rate)
@@ -190,7 +208,33 @@ def _reader(lake: Lake, letters: DeadLetters) -> Callable[[Message], DeadLetter]
     if lake.config.table_of_rows(letters.source.name):
         return DeadLetter.of_row
     known = {TableKey.decode(table_key) for table_key in lake.store.table_keys()}
-    return lambda message: DeadLetter.of(message, lake.config, known)
+
+    def refusal(event: S3Event) -> str | None:
+        try:
+            lake.store.objects.tags(event.bucket, event.key)
+        except ObjectForbidden as error:
+            return str(error)
+        except StoreError:
+            return None  # An object that is gone has no type. Of an S3 that does not answer, nothing follows.
+        return None
+
+    return lambda message: DeadLetter.of(message, lake.config, known, refusal)
+
+
+def _with_tagged_type(message: Message, events: Sequence[S3Event], config: LakeConfig) -> list[S3Event]:
+    """Return the events that stay in their queue if S3 refuses the tags of their objects."""
+    rules = config.typing
+    if not config.routes or not events:
+        return []
+    attributes = text_attributes(
+        inner_body(message.body, message.id, message.attributes).attributes if rules.attributes else {},
+        rules.attributes,
+    )
+    return [
+        event
+        for event in events
+        if is_forwarded(event.bucket, event.key, config) and isinstance(rules.of(event.key, attributes), TagsNeeded)
+    ]
 
 
 def _sent(message: Message) -> datetime:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from contextlib import closing
 
-from tidegate.platform.core.first_line import first_line
+from tidegate.platform.core.routing.event_type import tags_refused
 from tidegate.resources.aws.sqs import Message, Queue
 from tidegate.resources.lake import Lake
 from tidegate.sensors.intake.drain_budget import DrainBudget, DrainSlots, QueueLimits, TickOver
@@ -156,7 +156,4 @@ class FairDrain:
 
 def _left(queue: str, reasons: Sequence[str]) -> str:
     many = f"{len(reasons)} messages stay" if len(reasons) > 1 else "a message stays"
-    return (
-        f"{many} in the queue {queue}: the type of an event depends on the tags of its object, and S3 refuses them: "
-        f"{first_line(reasons[0])}; allow `s3:GetObjectTagging` (`tidegate policy dagster`)"
-    )
+    return f"{many} in the queue {queue}: {tags_refused(reasons[0])}"

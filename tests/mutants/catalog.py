@@ -899,6 +899,28 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "what a dead run staged stays after a batch of the output without objects",
+        2,
+        "assets/bronze/publish.py",
+        'if batch.location != table.lake.store.uri("outputs", batch.table):',
+        "if not batch.objects:",
+        (
+            "tests/unit/assets/bronze/test_publish.py::"
+            "test_what_runs_staged_that_died_ends_with_their_batch_and_nothing_of_a_later_one",
+        ),
+    ),
+    Mutant(
+        "a dead letter whose type needs tags that S3 refuses counts as understood",
+        6,
+        "assets/operations/dead_letters.py",
+        "            *(tags_refused(error) for error in refusals if error),\n",
+        "",
+        (
+            "tests/unit/assets/operations/test_dead_letters.py::"
+            "test_a_message_whose_type_needs_tags_that_s3_refuses_says_so",
+        ),
+    ),
+    Mutant(
         "`tidegate sql` prints the decimals of a VARIANT with 28 digits",
         10,
         "platform/cli/commands/sql.py",

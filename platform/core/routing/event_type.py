@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tidegate.platform.core.config.forwarding.event_types import TYPE_NAME, TYPE_RULE, EventTypeRule
 from tidegate.platform.core.events.envelopes import shown
+from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.keys.key_pattern import KeyPattern
 
 
@@ -126,6 +127,18 @@ def _apply(
     if rule.tag:
         return Untyped(f"its tags are not readable: {tags}") if isinstance(tags, str) else tags.get(rule.tag)
     return parts["type"] if rule.type is None else rule.type.format_map(parts)
+
+
+def tags_refused(error: str) -> str:
+    """Return the sentence about an event whose type is unknown because S3 refuses the tags of its object.
+
+    Args:
+        error: what S3 says.
+    """
+    return (
+        f"the type of an event depends on the tags of its object, and S3 refuses them: {first_line(error)}; allow "
+        "`s3:GetObjectTagging` (`tidegate policy dagster`)"
+    )
 
 
 def text_attributes(attributes: Mapping[str, object], names: Iterable[str]) -> dict[str, str | None]:

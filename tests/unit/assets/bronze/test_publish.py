@@ -42,10 +42,15 @@ class _Bucket:
 _FOLDER = "root/outputs/t/g/"
 _BATCH: Any = SimpleNamespace(
     n=3,
+    table="t",
     location="s3a://lake/root/outputs/t",
     generation="g",
     objects=tuple(OutputObject(f"{_FOLDER}3-A/{i}", "out", f"o/{i}", 10 + i, 1) for i in range(4)),
 )
+
+
+def _uri(*parts: str) -> str:
+    return "/".join(["s3a://lake/root", *parts])
 
 
 def _table(bucket: _Bucket, *, recorded: int = 2, retired: bool = False) -> Any:
@@ -56,7 +61,7 @@ def _table(bucket: _Bucket, *, recorded: int = 2, retired: bool = False) -> Any:
 
     return SimpleNamespace(
         table_key="landing.t",
-        lake=SimpleNamespace(store=SimpleNamespace(objects=bucket, bucket="lake")),
+        lake=SimpleNamespace(store=SimpleNamespace(objects=bucket, bucket="lake", uri=_uri)),
         ledger=SimpleNamespace(clock=lambda: SimpleNamespace(n=recorded)),
         batches=SimpleNamespace(require_current=require_current),
     )
@@ -90,14 +95,21 @@ def test_what_a_reader_has_removed_does_not_come_back(found: bool) -> None:
     assert bucket.sizes == {}
 
 
-def test_what_runs_staged_that_died_ends_with_their_batch_and_nothing_of_a_later_one() -> None:
+@pytest.mark.parametrize("objects", [_BATCH.objects, ()])
+def test_what_runs_staged_that_died_ends_with_their_batch_and_nothing_of_a_later_one(objects: Any) -> None:
+    """Also if the batch has no objects, because the files of the dead run are gone or were quarantined since."""
     bucket = _Bucket(_BATCH)
     others = [f"{_FOLDER}4-NEXT/0", f"{_FOLDER}30-LATER/0", f"{_FOLDER}note.txt", "root/outputs/t/h/1-A/0"]
     for key in (f"{_FOLDER}2-DEAD/0", f"{_FOLDER}3-LOST/0", *others):
         bucket.sizes[key] = 1
-    clear_staged(_table(bucket), _BATCH)
+    clear_staged(_table(bucket), SimpleNamespace(**{**vars(_BATCH), "objects": objects}))  # type: ignore[arg-type]
     assert sorted(bucket.sizes) == sorted(others)
-    clear_staged(_table(bucket), SimpleNamespace(objects=()))  # type: ignore[arg-type]
+
+
+def test_of_a_table_that_is_no_output_nothing_is_deleted() -> None:
+    bucket = _Bucket(_BATCH)
+    clear_staged(_table(bucket), SimpleNamespace(**{**vars(_BATCH), "location": _uri("bronze", "t")}))  # type: ignore[arg-type]
+    assert len(bucket.sizes) == len(_BATCH.objects)
 
 
 def test_an_ended_generation_copies_nothing_and_a_lost_object_is_an_error() -> None:

@@ -15,12 +15,20 @@ from tests.support.ticks import evaluate
 from tests.unit.conftest import PAPER
 from tidegate.assets.health.report import HealthReport
 from tidegate.assets.operations import dead_letters
-from tidegate.assets.operations.dead_letters import DeadLetter, DeadLetters, dead_letter_queues, redrive_dead_letters
+from tidegate.assets.operations.dead_letters import (
+    UNDERSTOOD,
+    DeadLetter,
+    DeadLetters,
+    dead_letter_queues,
+    peek,
+    redrive_dead_letters,
+)
 from tidegate.assets.operations.redrive import RedriveRequest
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.health.measurement import Health, QueueHealth
 from tidegate.platform.definitions import build_definitions
 from tidegate.resources.aws.dagster_resource import AwsResource
+from tidegate.resources.aws.s3 import ObjectForbidden, ObjectGone, StoreError
 from tidegate.resources.aws.sqs import Message, Queue
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.resources.lake_root.store import LakeStore
@@ -158,6 +166,44 @@ def test_a_dead_letter_says_what_the_intake_would_say(body: str, keys: tuple[str
     assert letter.keys == keys
     assert letter.reason.startswith(reason)
     assert letter.at.isoformat() == "1970-01-01T00:01:00+00:00"
+
+
+def test_a_message_whose_type_needs_tags_that_s3_refuses_says_so() -> None:
+    """The intake leaves it in its queue, so it becomes a dead letter although the message is good."""
+    rules = [{"key": "clicks/**", "type": "clicks"}, {"attribute": "kind"}, {"tag": "type"}]
+    routes = [{"name": "all", "topic": "arn:aws:sns:eu-west-1:111122223333:all"}]
+    handles = lake(Sqs())
+    handles.config = LakeConfig.model_validate({**PAPER, "queues": QUEUES, "event_types": rules, "routes": routes})
+    asked: list[str] = []
+
+    def tags(bucket: str, key: str) -> dict[str, str]:
+        asked.append(key)
+        if key.endswith("gone.csv"):
+            raise ObjectGone("it is gone")
+        if key.endswith("late.csv"):
+            raise StoreError("S3 did not answer")
+        if key.endswith("secret.csv"):
+            raise ObjectForbidden("S3 refuses the tags of s3://landing/orders/secret.csv (403)\nand more")
+        return {}
+
+    handles.store.objects.tags = tags
+    kind = {"kind": {"DataType": "String", "StringValue": "typed"}}
+    messages = [
+        Message("secret", event("orders/secret.csv"), "r"),
+        Message("typed", event("orders/secret.csv"), "r", attributes=kind),
+        *(Message(name, event(f"orders/{name}.csv"), "r") for name in ("good", "gone", "late")),
+        Message("key", event("clicks/secret.csv"), "r"),
+    ]
+    received = iter([messages, []])
+    dead = SimpleNamespace(receive=lambda **_: next(received), hide=lambda left, seconds: None)
+    letters = peek(handles, DeadLetters(SimpleNamespace(name="events"), dead), 20)  # type: ignore[arg-type]
+    reasons = {letter.message.id: letter.reason for letter in letters}
+    assert reasons.pop("secret") == (
+        "the type of an event depends on the tags of its object, and S3 refuses them: S3 refuses the tags of "
+        "s3://landing/orders/secret.csv (403); allow `s3:GetObjectTagging` (`tidegate policy dagster`)"
+    )
+    assert set(reasons.values()) == {UNDERSTOOD}
+    assert sorted(asked) == ["orders/gone.csv", "orders/good.csv", "orders/late.csv", "orders/secret.csv"]
 
 
 def test_a_dead_letter_is_deleted_after_it_was_sent_and_only_if_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
