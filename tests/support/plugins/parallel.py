@@ -12,6 +12,9 @@ from xdist.scheduler import LoadScopeScheduling
 
 #: A session's servers, by the beginning of the paths of their tests. The first match counts. Other tests go by file.
 _SERVERS = {
+    # As long as all the others: two processes have a stack each, and one after the other keeps its own.
+    "tests/spark/silver/": "the stack, second half",
+    "tests/spark/tables/": "the stack, second half",
     "tests/spark/": "the stack",
     "tests/foreign/": "the stack",
     "tests/jvm/": "the stack",
