@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import reduce
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -34,6 +35,8 @@ from tidegate.resources.spark.session import command
 _HEADER, _STATE = list(columns_of(Header)), list(columns_of(LastState))
 #: Up to this many keys, a query lists them; more are sent as a table.
 _LISTED_KEYS = 1000
+#: Folders of one query.
+_LISTED_FOLDERS = 100
 
 
 @dataclass(frozen=True)
@@ -198,6 +201,27 @@ class Ledger:
             Reading(row["key"], row["etag"], row["rows"] or 0, row["n"], _iso(row["at"]), row["size"], row["checksum"])
             for row in rows
         ]
+
+    def newest_below(self, version: int, folders: Collection[str]) -> dict[str, str]:
+        """Return the last key, in order, of the objects that entered bronze from below each folder.
+
+        Args:
+            version: Delta version of the ledger.
+            folders: keys that end in "/". The ledger is clustered by key, so other folders cost nothing.
+        """
+        if version < 0 or not folders:
+            return {}
+        committed = (F.col("kind") == "row") & (F.col("status") == str(Status.COMMITTED))
+        rows = self._at(version).where(committed)
+        newest: dict[str, str] = {}
+        wanted = sorted(folders)
+        for start in range(0, len(wanted), _LISTED_FOLDERS):
+            some = wanted[start : start + _LISTED_FOLDERS]
+            below = reduce(Column.__or__, (F.col("key").startswith(folder) for folder in some))
+            folder = F.coalesce(*(F.when(F.col("key").startswith(folder), F.lit(folder)) for folder in some))
+            found = rows.where(below).groupBy(folder.alias("folder")).agg(F.max("key").alias("key"))
+            newest |= {row["folder"]: row["key"] for row in found.collect()}
+        return newest
 
     def waiting(self, version: int, signals: str, max_signals: int) -> WaitingDatasets:
         """Return what waits for completion signals, as of a ledger version.

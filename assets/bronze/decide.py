@@ -13,8 +13,9 @@ from tidegate.platform.core.schema.column_types import Struct
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.lake import Table
 
-#: Ten years in which VACUUM deletes nothing from a registered table: the files belong to the producer.
-_REGISTERED_RETENTION = "interval 3650 days"
+#: Ten years in which VACUUM deletes nothing: the files of a registered table belong to the producer, and the table of
+#: inventories is asked for the state of any day.
+_RETENTION = "interval 3650 days"
 
 
 def decide(table: Table, draft: BatchDraft, prepared: PreparedBatch, run_id: str) -> Batch:
@@ -84,8 +85,8 @@ def _columns_of_output(prepared: PreparedBatch) -> TableSchema | None:
 def table_properties(table: Table, generation: str, *, registered: bool) -> dict[str, str]:
     """Return the Delta properties of a bronze table."""
     properties = {"tidegate.lake": table.lake.id, "tidegate.generation": generation, "tidegate.table": table.table_key}
-    if registered:
+    if registered or table.spec.has_inventories:
         # Delta 4.4 refuses a file retention that is longer than the retention of the log.
-        properties["delta.deletedFileRetentionDuration"] = _REGISTERED_RETENTION
-        properties["delta.logRetentionDuration"] = _REGISTERED_RETENTION
+        properties["delta.deletedFileRetentionDuration"] = _RETENTION
+        properties["delta.logRetentionDuration"] = _RETENTION
     return properties

@@ -12,7 +12,7 @@ from tidegate.platform.core.bronze.hint import Hint, Missing
 from tidegate.platform.core.bronze.inventory_comparison import InventoryComparison
 from tidegate.platform.core.bronze.manifest import chunked
 from tidegate.platform.core.config.after_load import takes_away
-from tidegate.platform.core.inventory_manifest import InventoryError
+from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.resources.inventory.deliveries import newest_inventory
 from tidegate.resources.inventory.differences import Difference, inventory_differences
 from tidegate.resources.lake import Table

@@ -1,15 +1,23 @@
-"""Deliveries of S3 Inventory: finds the newest complete delivery and verifies it."""
+"""Deliveries of S3 Inventory: proves that one is complete and as S3 wrote it, and finds the newest of a folder."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from botocore.exceptions import ClientError
 
 from tidegate.platform.core.bronze.object_state import S3Forbidden, S3Found, S3Gone
 from tidegate.platform.core.first_line import first_line
-from tidegate.platform.core.inventory_manifest import Inventory, InventoryError, InventoryFile, deliveries
+from tidegate.platform.core.inventory.manifest import (
+    Inventory,
+    InventoryError,
+    InventoryFile,
+    InventoryForbidden,
+    InventoryIncomplete,
+    deliveries,
+)
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.s3_object import S3Object
 from tidegate.resources.aws.s3 import ObjectForbidden, ObjectStore, StoreError
@@ -19,6 +27,18 @@ from tidegate.resources.threads import parallel
 _MAX_TOLD = 5
 _CHUNK = 1 << 20
 _MAY = "and kms:Decrypt with its key where it is encrypted with KMS"
+
+
+@dataclass(frozen=True)
+class Proven:
+    """An inventory whose manifest and files are as S3 wrote them.
+
+    Attributes:
+        etags: of its files, by key. A file with another etag is another file.
+    """
+
+    inventory: Inventory
+    etags: Mapping[str, str]
 
 
 def newest_inventory(
@@ -45,21 +65,53 @@ def newest_inventory(
         if checksum is None or body is None:
             log(f"the inventory {uri} is not complete yet: looking at the one before")
             continue
-        if hashlib.md5(body, usedforsecurity=False).hexdigest() != checksum.decode(errors="replace").strip().lower():
-            raise InventoryError(
-                f"{uri} is not what S3 wrote: its MD5 differs from the one in manifest.checksum next to it. Delete "
-                f"{S3Address(bucket, prefix)}{name}/, so that the delivery before is read, or wait for the next one"
-            )
-        inventory = Inventory.from_manifest(body, uri, source)
-        for _ in parallel(lambda file: _require(objects, inventory, file), inventory.files):  # noqa: B023
-            pass
-        return inventory
+        return proven(objects, S3Address(bucket, f"{prefix}{name}/"), checksum, body, source).inventory
     there = ", ".join(names[:_MAX_TOLD]) or "nothing"
     raise InventoryError(
         f"no complete inventory is below {folder}, only: {there}. `inventory` names the folder that holds folders "
         "like 2026-01-31T01-00Z: s3://<destination>/<prefix>/<source bucket>/<configuration>/. S3 delivers the first "
         "one within 48 hours"
     )
+
+
+def manifest_of(objects: ObjectStore, folder: S3Address) -> bytes:
+    """Return the manifest of a delivery.
+
+    Raises:
+        InventoryIncomplete: it is missing.
+        InventoryForbidden: S3 refuses to return it.
+        StoreError: S3 did not answer.
+    """
+    body = _get(objects, folder.bucket, f"{folder.key}manifest.json")
+    if body is None:
+        raise InventoryIncomplete(f"its manifest {folder}manifest.json is missing")
+    return body
+
+
+def proven(objects: ObjectStore, folder: S3Address, checksum: bytes, body: bytes, source: str | None = None) -> Proven:
+    """Prove an inventory: the manifest by its checksum, and the files by the sizes and MD5s in the manifest.
+
+    Args:
+        objects: S3.
+        folder: of the delivery, with the "/" at its end.
+        checksum: the content of manifest.checksum.
+        body: the content of manifest.json.
+        source: the bucket that the inventory should be of, if that is known.
+
+    Raises:
+        InventoryIncomplete: a file is missing.
+        InventoryForbidden: S3 refuses to return a file.
+        InventoryError: an object is not what S3 wrote, or cannot be used.
+        StoreError: S3 did not answer.
+    """
+    uri = f"{folder}manifest.json"
+    if hashlib.md5(body, usedforsecurity=False).hexdigest() != checksum.decode(errors="replace").strip().lower():
+        raise InventoryError(
+            f"{uri} is not what S3 wrote: its MD5 differs from the one in manifest.checksum next to it. Delete "
+            f"{folder}, so that the delivery before is read, or wait for the next one"
+        )
+    inventory = Inventory.from_manifest(body, uri, source)
+    return Proven(inventory, dict(parallel(lambda file: _require(objects, inventory, file), inventory.files)))
 
 
 def _folders(objects: ObjectStore, bucket: str, prefix: str) -> list[str]:
@@ -82,15 +134,15 @@ def _get(objects: ObjectStore, bucket: str, key: str) -> bytes | None:
 
 
 def _denied(bucket: str, key: str) -> InventoryError:
-    return InventoryError(f"{S3Address(bucket, key)} may not be read: allow s3:GetObject on it, {_MAY}")
+    return InventoryForbidden(f"{S3Address(bucket, key)} may not be read: allow s3:GetObject on it, {_MAY}")
 
 
-def _require(objects: ObjectStore, inventory: Inventory, file: InventoryFile) -> None:
-    """Check that a file exists with the size and MD5 that the manifest gives."""
+def _require(objects: ObjectStore, inventory: Inventory, file: InventoryFile) -> tuple[str, str]:
+    """Check that a file exists with the size and MD5 that the manifest gives. Returns its key and etag."""
     address = S3Address(inventory.bucket, file.key)
     found = objects.head(*address)
     if isinstance(found, S3Gone):
-        raise InventoryError(
+        raise InventoryIncomplete(
             f"{address} is gone, which {inventory.uri} names: a lifecycle rule must keep an inventory's files as long "
             "as its manifest. Wait for the next delivery"
         )
@@ -104,6 +156,7 @@ def _require(objects: ObjectStore, inventory: Inventory, file: InventoryFile) ->
             f"{address} is not what {inventory.uri} says: its size or MD5 differs. Wait for the next delivery, or "
             "delete this one's folder, so that the one before is read"
         )
+    return file.key, found.etag
 
 
 def _md5(objects: ObjectStore, version: S3Object) -> str:

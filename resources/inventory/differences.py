@@ -11,20 +11,13 @@ from pyspark.sql import functions as F
 
 from tidegate.platform.core.bronze.ledger import IN_TABLE, PRESENT, LastState, Status
 from tidegate.platform.core.first_line import first_line
-from tidegate.platform.core.inventory_manifest import Inventory, InventoryError, InventoryField
-from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.inventory.manifest import Inventory, InventoryError
+from tidegate.resources.inventory.rows import inventory_rows
 from tidegate.resources.spark.delta import Delta
 
 #: Work files of Spark, Delta and Tidegate: files in hidden folders, and hidden files. A registered prefix may have
 #: as many of them as sources. No source matches, except for completion signals; the caller applies the exact rule.
 _HIDDEN_FOLDER, _HIDDEN_FILE = "(^|/)[_.][^/=]*/", "(^|/)[_.][^/=]*$"
-_TYPES: dict[InventoryField, str] = {
-    "key": "STRING",
-    "size": "BIGINT",
-    "etag": "STRING",
-    "islatest": "BOOLEAN",
-    "isdeletemarker": "BOOLEAN",
-}
 
 
 @dataclass(frozen=True)
@@ -116,30 +109,9 @@ def _ask(listed: DataFrame, inventory: Inventory, states: DataFrame, after: str,
 
 def _rows(delta: Delta, inventory: Inventory, prefix: str, hidden_files: bool) -> DataFrame:
     """Key, size and etag of the table's objects that are present versions."""
-    if not inventory.files:  # of an empty bucket, or prefix
-        return delta.session.createDataFrame([], "key STRING, size BIGINT, etag STRING")
-    reader = delta.session.read.format(inventory.format)
-    if inventory.format == "csv":
-        # The format of RFC 4180, without a header.
-        reader = reader.options(header="false", quote='"', escape='"')
-        schema = ", ".join(f"`{name}` STRING" for name in inventory.columns)
-    else:
-        named = {inventory.column(field): kind for field, kind in _TYPES.items()}
-        schema = ", ".join(f"`{name}` {kind}" for name, kind in named.items() if name)
-    files = [S3Address(inventory.bucket, file.key).s3a for file in inventory.files]
-    raw = reader.schema(schema).load(files)
-
-    def column(field: InventoryField) -> Column:
-        name = inventory.column(field)
-        kind = _TYPES[field].lower()
-        if name is None:
-            return F.lit(None).cast(kind)
-        # An empty cell of a CSV file is a missing value.
-        return F.nullif(F.col(f"`{name}`"), F.lit("")).try_cast(kind) if inventory.format == "csv" else F.col(name)
-
-    key = F.url_decode(column("key")) if inventory.format == "csv" else column("key")
-    present = F.coalesce(column("islatest"), F.lit(True)) & ~F.coalesce(column("isdeletemarker"), F.lit(False))
-    rows = raw.where(present).select(key.alias("key"), column("size").alias("size"), column("etag").alias("etag"))
+    raw = inventory_rows(delta, inventory)
+    present = F.coalesce("is_latest", F.lit(True)) & ~F.coalesce("is_delete_marker", F.lit(False))
+    rows = raw.where(present).select("key", "size", F.col("e_tag").alias("etag"))
     rows = rows.where(F.col("key").startswith(prefix) & ~F.col("key").rlike(_HIDDEN_FOLDER))
     return rows if hidden_files else rows.where(~F.col("key").rlike(_HIDDEN_FILE))
 

@@ -240,8 +240,8 @@ class Delta:
         """Make a temporary view of a table's live files.
 
         Its columns are `_tidegate_path`, spelled as in `_metadata.file_path`, `_tidegate_key`, decoded and relative to
-        the table, `_tidegate_logged`, spelled as in the log, `_tidegate_size` in bytes, and `_tidegate_modified` in
-        milliseconds since 1970.
+        the table, `_tidegate_logged`, spelled as in the log, `_tidegate_size` in bytes, `_tidegate_modified` in
+        milliseconds since 1970, and `_tidegate_partition`, the texts of its partition's values by name.
 
         Args:
             location: `s3a://` URI of the table.

@@ -42,6 +42,8 @@ _A_REPLAY = "tests/spark/silver/test_history.py::test_every_merge_of_a_history_g
 _MERGE, _MERGE_SQL, _PENDING = (f"assets/silver/{name}.py" for name in ("merge", "merge_sql", "pending"))
 _OUTPUT = "tests/spark/files/test_repartition.py::"
 _DATASETS = "tests/unit/assets/bronze/completion/test_datasets.py::"
+_CENTRAL = "tests/spark/events/test_central_inventory.py::"
+_UNUSABLE = "tests/local/s3/test_inventories.py::"
 _STATISTICS = "tests/unit/platform/core/schema/test_column_statistics.py::"
 _FORGOTTEN, _FORGET = "tests/spark/tables/test_suppression.py::", "tests/spark/tables/test_forget.py::"
 _VOID = "tests/faults/test_stale_batches.py::test_registered_file_overwritten_before_the_batch_is_finished"
@@ -262,7 +264,7 @@ MUTANTS = (
     Mutant(
         "a merge fails where another commit came first",
         5,
-        "resources/spark/attempts.py",
+        _MERGE,
         '_OVERTAKEN = ("DELTA_CONCURRENT", "DELTA_METADATA_CHANGED", "TIDEGATE_BUSY")',
         '_OVERTAKEN = ("DELTA_CONCURRENT",)',
         (
@@ -273,7 +275,7 @@ MUTANTS = (
     Mutant(
         "of two rows of a key the older one counts",
         5,
-        "platform/core/silver/rules.py",
+        "assets/silver/newest_rows.py",
         "{part.path} DESC NULLS LAST",
         "{part.path} ASC NULLS LAST",
         ("tests/spark/silver/test_silver_attacks.py::test_b6_duplicates_within_one_range_become_the_newest_row",),
@@ -945,6 +947,57 @@ MUTANTS = (
         "        if candidate.key in covered or candidate.replaces is not None:\n",
         "        if candidate.key in covered or candidate.taken.hint.event_id:\n",
         (f"{_DATASETS}test_a_manifest_s_dataset_enters_whole_in_whatever_order_its_events_come",),
+    ),
+    Mutant(
+        "an older inventory replaces a newer one",
+        2,
+        "platform/core/inventory/delivery.py",
+        "    return known if known is not None and known > delivery.began else None\n",
+        "    return known if known is not None and known == delivery.began else None\n",
+        (
+            "tests/unit/platform/core/inventory/test_delivery.py::"
+            "test_only_a_newer_inventory_of_the_same_subject_keeps_a_delivery_out",
+        ),
+    ),
+    Mutant(
+        "the configurations of a bucket mix",
+        2,
+        "platform/core/inventory/delivery.py",
+        'Subject(found["bucket"], found["configuration"])',
+        'Subject(found["bucket"], "all")',
+        ("tests/unit/platform/core/inventory/test_delivery.py::test_two_configurations_of_a_bucket_are_two_subjects",),
+    ),
+    Mutant(
+        "an inventory with a wrong MD5 is loaded",
+        2,
+        "resources/inventory/deliveries.py",
+        "    if found.size != file.size or (",
+        "    if found.size != file.size and (",
+        (f"{_UNUSABLE}test_an_inventory_that_cannot_be_used_says_which_object_and_what_to_do",),
+    ),
+    Mutant(
+        "an inventory with a missing file is loaded in part",
+        2,
+        "resources/inventory/deliveries.py",
+        "    if isinstance(found, S3Gone):\n        raise",
+        "    if isinstance(found, S3Gone):\n        return file.key, file.md5\n        raise",
+        (f"{_UNUSABLE}test_an_inventory_that_cannot_be_used_says_which_object_and_what_to_do",),
+    ),
+    Mutant(
+        "an inventory of which a file was written again while it was read is loaded",
+        2,
+        "assets/bronze/prepare/inventories/stage.py",
+        "    changed = _changed(table, entries)\n",
+        "    changed = _changed(table, [])\n",
+        (f"{_CENTRAL}test_a_file_that_changes_while_it_is_read_keeps_its_inventory_out",),
+    ),
+    Mutant(
+        "the rows of an inventory stay when the next one enters",
+        2,
+        "assets/bronze/prepare/inventories/prepare.py",
+        "        if base and self.entered:\n",
+        "        if base and not self.entered:\n",
+        (f"{_CENTRAL}test_a_file_that_changes_while_it_is_read_keeps_its_inventory_out",),
     ),
     Mutant(
         "a dataset enters without its bad part",

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from tidegate.assets.bronze.completion.whole import complete, failures, withdraw
 from tidegate.assets.bronze.prepare.concatenate import prepare_concatenate
 from tidegate.assets.bronze.prepare.convert import prepare_convert
+from tidegate.assets.bronze.prepare.inventories.prepare import prepare_inventories
 from tidegate.assets.bronze.prepare.load.load import prepare_load
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.assets.bronze.prepare.register import prepare_register
@@ -59,4 +60,6 @@ def prepare_as_born(table: Table, work: BatchDraft) -> PreparedBatch:
         raise RuntimeError(other_way(table.spec, work.birth))
     if output is not None and work.birth.output is not None:
         return _OF_OUTPUTS[work.birth.output](table, work, output)
+    if table.spec.has_inventories:
+        return prepare_inventories(table, work)
     return prepare_register(table, work) if work.birth.registered else prepare_load(table, work)

@@ -64,6 +64,10 @@ class PreparedBatch:
         else:
             self._end_without_state(candidate, f"read again, and refused: {reason}; its rows in the table stay")
 
+    def wait(self, candidate: Candidate, reason: str) -> None:
+        """Record that a candidate waits for another object. The next event or listing of it looks again."""
+        self._end(candidate, candidate.row(Status.WAITING, reason))
+
     def refused(self, candidate: Candidate, reason: str) -> None:
         """Record that S3 reports a candidate but refuses to return its content.
 

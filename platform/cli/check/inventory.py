@@ -5,7 +5,7 @@ from __future__ import annotations
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed, Finding, checked
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.inventory_manifest import InventoryError
+from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.resources.aws.s3 import ObjectStore
 from tidegate.resources.inventory.deliveries import newest_inventory
 

@@ -27,6 +27,7 @@ class TablePart:
         inventory: the folder that S3 delivers its inventory to.
         output_root: the folder that the objects of its output are below.
         output_typed: whether the folder of its output has the event type.
+        has_inventories: whether its files are deliveries of S3 Inventory.
     """
 
     name: str | None
@@ -37,6 +38,7 @@ class TablePart:
     inventory: str | None
     output_root: str | None = None
     output_typed: bool = False
+    has_inventories: bool = False
 
 
 Table = TableSpec | TablePart
@@ -185,7 +187,9 @@ def _folder_problems(root: str | None, tables: Mapping[int, Table]) -> Iterator[
 def _inventory_problems(tables: Mapping[int, Table]) -> Iterator[Problem]:
     for index, table in tables.items():
         for other, prefix in ((other, _files(neighbour)) for other, neighbour in tables.items()):
-            if table.inventory and prefix and _overlap(table.inventory, prefix):
+            # The table of inventories has a use for each delivery; a table that is reconciled with it has another.
+            both = tables[other].has_inventories
+            if table.inventory and prefix and not both and _overlap(table.inventory, prefix):
                 yield Problem(
                     ("tables", index, "inventory"),
                     f"{table.inventory} overlaps {prefix} of tables[{other}], which would take the inventory's files "

@@ -114,4 +114,5 @@ def _part(table: Mapping[str, Any]) -> TablePart:
         valid(Folder, table.get("inventory")),
         output.template.root if output else None,
         output.template.typed if output else False,
+        table.get("mode") == "inventory",
     )

@@ -26,6 +26,7 @@ from tidegate.platform.core.config.personal import PersonalSpec
 from tidegate.platform.core.config.queues import QueueSpec
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.events.row_message import ROW_COLUMNS
+from tidegate.platform.core.inventory.settings import inventory_problem
 from tidegate.platform.core.keys.file_format import (
     FORMATS,
     FormatName,
@@ -42,6 +43,7 @@ from tidegate.platform.core.schema.names import RESCUED_COLUMN, SOURCE_COLUMNS, 
 _DONE: Mapping[Mode, str] = {
     "register": "registered",
     "load": "loaded",
+    "inventory": "read as inventories",
     "repartition": "repartitioned",
     "convert": "converted",
     "concatenate": "concatenated",
@@ -71,6 +73,7 @@ class TableSpec(TableDefaults):
     """`register`: Parquet files join the table where they are (write-once keys). `load`: rows are copied.
     `repartition`: the rows of JSON files become fewer, larger objects of `output`, and there is no table.
     `convert`: the rows become Parquet files of `output`. `concatenate`: small Parquet files become fewer, larger ones.
+    `inventory`: the files are deliveries of S3 Inventory, and each replaces the rows of its bucket and configuration.
     By default Parquet is registered, and each other format is loaded."""
     output: OutputSpec | None = None
     """Where the rows go with `mode: repartition`, `convert` or `concatenate`."""
@@ -171,7 +174,7 @@ class TableSpec(TableDefaults):
     @classmethod
     def _possible_mode(cls, mode: Mode | None, info: ValidationInfo) -> Mode | None:
         format = info.data.get("format")
-        if mode and format and mode not in FORMATS[format].modes:
+        if mode and mode != "inventory" and format and mode not in FORMATS[format].modes:
             able, done = " and ".join(with_mode(mode)), _DONE[mode]
             raise ValueError(f"only {able} files can be {done}, {format} files must be loaded: use `mode: load`")
         return mode
@@ -218,6 +221,12 @@ class TableSpec(TableDefaults):
             raise ValueError(
                 "`schema: rescue` needs `format: json` or `format: csv`: only rows of text can be rescued in part"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _fits_inventories(self) -> Self:
+        if problem := inventory_problem(self.mode, {name: getattr(self, name) for name in self.model_fields_set}):
+            raise ValueError(problem)
         return self
 
     @model_validator(mode="after")
@@ -277,6 +286,11 @@ class TableSpec(TableDefaults):
     def output_mode(self) -> OutputMode | None:
         """The mode in which its rows become objects of an output. None if it is a table."""
         return output_mode(self.mode)
+
+    @property
+    def has_inventories(self) -> bool:
+        """Whether its files are deliveries of S3 Inventory."""
+        return self.mode == "inventory"
 
     @property
     def personal_columns(self) -> frozenset[str]:

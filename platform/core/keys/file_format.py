@@ -10,7 +10,7 @@ from typing import Literal
 FormatName = Literal["parquet", "csv", "json", "orc", "avro"]
 #: Modes of tables whose rows become objects of an output.
 OutputMode = Literal["repartition", "convert", "concatenate"]
-Mode = Literal["register", "load"] | OutputMode
+Mode = Literal["register", "load", "inventory"] | OutputMode
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def mode_of(format: FormatName) -> Mode:
 
 def output_mode(mode: Mode | None) -> OutputMode | None:
     """Returns the mode if it is one of outputs."""
-    return None if mode is None or mode == "register" or mode == "load" else mode
+    return None if mode is None or mode == "register" or mode == "load" or mode == "inventory" else mode
 
 
 def with_mode(mode: Mode) -> list[FormatName]:

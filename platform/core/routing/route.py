@@ -9,6 +9,7 @@ from tidegate.platform.core.completion.signal_name import SignalName
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.events.row_object import RowObject
+from tidegate.platform.core.inventory.delivery import Delivery
 from tidegate.platform.core.keys.file_format import FORMATS, FormatName, format_of
 from tidegate.platform.core.keys.object_key import conventional_prefix, is_hidden
 from tidegate.platform.core.keys.table_key import MAX_ENCODED_LENGTH, TableKey
@@ -70,6 +71,8 @@ def route(bucket: str, key: str, config: LakeConfig, known: Collection[TableKey]
     if key.endswith(("/", "_$folder$")):
         return NoRoute("own_file", "it is a folder marker: its name says folder, and it holds no data")
     spec = table_holding(bucket, key, config)
+    if spec and spec.has_inventories:
+        return _of_inventories(key, spec)
     signal = SignalName.parse(spec.completion) if spec and spec.completion else None
     if is_hidden(key) and not (signal and signal.matches(key)):
         return NoRoute(
@@ -92,6 +95,19 @@ def route(bucket: str, key: str, config: LakeConfig, known: Collection[TableKey]
         return NoRoute("no_table", why)
     why = f"it is below {spec.prefix}, the prefix of table {spec.name!r} in lake.yaml"
     return Routed(spec.table_key, spec.resolved(chosen), why)
+
+
+def _of_inventories(key: str, spec: TableSpec) -> Route:
+    """Decide on an object of a table of inventories. A delivery is one source: its manifest.checksum, written last."""
+    if Delivery.of(key, spec.table_key.prefix):
+        return Routed(
+            spec.table_key, spec, f"it completes an inventory below {spec.prefix}, the prefix of {spec.name!r}"
+        )
+    return NoRoute(
+        "own_file",
+        f"it is below {spec.prefix}, the prefix of table {spec.name!r}, where S3 delivers inventories. They enter with "
+        "<source bucket>/<configuration>/<time>/manifest.checksum, right below the prefix",
+    )
 
 
 def rows_route(bucket: str, key: str, config: LakeConfig) -> Routed | None:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.lakes.inventory import Delivery, Line, deliver
 from tests.support.servers.fault_proxy import FaultProxy
-from tidegate.platform.core.inventory_manifest import InventoryError
+from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.local.aws import REGION
 from tidegate.platform.local.provision import Clients
 from tidegate.resources.aws.s3 import ObjectStore, StoreError

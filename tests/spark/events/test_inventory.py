@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.lakes.inventory import FORMATS, Line, deliver
 from tidegate.platform.core.bronze.ledger import LastState, Status, columns_of
-from tidegate.platform.core.inventory_manifest import InventoryError
+from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.testing import TestLake
 from tidegate.resources.inventory.deliveries import newest_inventory
 from tidegate.resources.inventory.differences import Difference, inventory_differences

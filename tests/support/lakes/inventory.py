@@ -1,4 +1,4 @@
-"""S3 Inventories as S3 delivers them: unsorted files of three formats, a manifest, and finally its checksum."""
+"""S3 Inventories as AWS documents them: unsorted files of three formats, symlink.txt, a manifest, and its checksum."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import io
 import json
 import random
 import uuid
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 from urllib.parse import quote_plus
@@ -29,19 +29,38 @@ COLUMNS = {
     "Size": ("size", pa.int64()),
     "LastModifiedDate": ("last_modified_date", pa.timestamp("ms", "UTC")),
     "ETag": ("e_tag", pa.string()),
+    "StorageClass": ("storage_class", pa.string()),
+    "IsMultipartUploaded": ("is_multipart_uploaded", pa.bool_()),
+    "ReplicationStatus": ("replication_status", pa.string()),
+    "EncryptionStatus": ("encryption_status", pa.string()),
+    "ObjectLockRetainUntilDate": ("object_lock_retain_until_date", pa.timestamp("ms", "UTC")),
+    "ObjectLockMode": ("object_lock_mode", pa.string()),
+    "ObjectLockLegalHoldStatus": ("object_lock_legal_hold_status", pa.string()),
+    "IntelligentTieringAccessTier": ("intelligent_tiering_access_tier", pa.string()),
+    "BucketKeyStatus": ("bucket_key_status", pa.string()),
+    "ChecksumAlgorithm": ("checksum_algorithm", pa.string()),
+    "ObjectAccessControlList": ("object_access_control_list", pa.string()),
+    "ObjectOwner": ("object_owner", pa.string()),
+    "LifecycleExpirationDate": ("lifecycle_expiration_date", pa.timestamp("ms", "UTC")),
+    # Fields that AWS added later than the table of inventories knows.
+    "IntelligentTieringReferenceDate": ("intelligent_tiering_reference_date", pa.timestamp("ms", "UTC")),
+    "ObjectLockEventHoldStatus": ("object_lock_event_hold_status", pa.string()),
 }
+#: What an inventory has unless its configuration names more fields.
+USUAL = ("Bucket", "Key", "VersionId", "IsLatest", "IsDeleteMarker", "Size", "LastModifiedDate", "ETag")
 _OF_VERSIONS = ("VersionId", "IsLatest", "IsDeleteMarker")
 
 
 @dataclass(frozen=True)
 class Line:
-    """One version of an object; a delete marker has neither size nor etag."""
+    """One version of an object; a delete marker has neither size nor etag. `more` has further fields by their names."""
 
     key: str
     size: int | None
     etag: str | None
     latest: bool = True
     marker: bool = False
+    more: Mapping[str, Any] = field(default_factory=dict)
 
     def cells(self, source: str) -> dict[str, Any]:
         return {
@@ -53,6 +72,7 @@ class Line:
             "Size": self.size,
             "LastModifiedDate": datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
             "ETag": self.etag,
+            **self.more,
         }
 
 
@@ -86,6 +106,7 @@ def deliver(
     format: Literal["CSV", "ORC", "Parquet"] = "CSV",
     versions: bool = True,
     without: Sequence[str] = (),
+    fields: Sequence[str] = (),
     files: int = 2,
 ) -> Delivery:
     """Make a delivery.
@@ -98,10 +119,11 @@ def deliver(
         format: format of the files.
         versions: whether it is an inventory of all versions.
         without: fields that its configuration leaves out.
+        fields: fields in addition to the usual ones.
         files: number of files for the lines.
     """
     left_out = {*without, *(() if versions else _OF_VERSIONS)}
-    columns = [name for name in COLUMNS if name not in left_out]
+    columns = [name for name in COLUMNS if name in {*USUAL, *fields} - left_out]
     shuffled = [line for line in lines if versions or (line.latest and not line.marker)]
     random.Random(len(shuffled)).shuffle(shuffled)
     objects: dict[str, bytes] = {}
@@ -122,7 +144,10 @@ def deliver(
         "files": data_files,
     }
     text = json.dumps(manifest, indent=2).encode()
-    folder = f"{prefix}{datetime.fromtimestamp(created, UTC):%Y-%m-%dT%H-%MZ}/"
+    began = datetime.fromtimestamp(created, UTC)
+    links = "".join(f"s3://somewhere/{key}\n" for key in data)
+    objects[f"{prefix}hive/dt={began:%Y-%m-%d-%H-%M}/symlink.txt"] = links.encode()
+    folder = f"{prefix}{began:%Y-%m-%dT%H-%MZ}/"
     objects[f"{folder}manifest.json"] = text
     objects[f"{folder}manifest.checksum"] = hashlib.md5(text).hexdigest().encode() + b"\n"
     return Delivery(objects, f"{folder}manifest.json", f"{folder}manifest.checksum", data)
@@ -130,9 +155,9 @@ def deliver(
 
 def _body(rows: list[dict[str, Any]], columns: list[str], format: str) -> bytes:
     if format == "CSV":
-        return gzip.compress("".join(f"{','.join(_cell(n, row[n]) for n in columns)}\n" for row in rows).encode())
+        return gzip.compress("".join(f"{','.join(_cell(n, row.get(n)) for n in columns)}\n" for row in rows).encode())
     schema = pa.schema([COLUMNS[name] for name in columns])
-    table = pa.Table.from_pylist([{COLUMNS[name][0]: row[name] for name in columns} for row in rows], schema)
+    table = pa.Table.from_pylist([{COLUMNS[name][0]: row.get(name) for name in columns} for row in rows], schema)
     target = io.BytesIO()
     if format == "ORC":
         orc.write_table(table, target)
@@ -158,10 +183,10 @@ def _schema(columns: list[str], format: str) -> str:
         kinds = {"bool": "boolean", "int64": "bigint", "timestamp[ms, tz=UTC]": "timestamp"}
         fields = (f"{COLUMNS[name][0]}:{kinds.get(str(COLUMNS[name][1]), 'string')}" for name in columns)
         return f"struct<{','.join(fields)}>"
-    kinds = {"bool": "boolean {}", "int64": "int64 {}", "timestamp[ms, tz=UTC]": "int64 {} (TIMESTAMP_MILLIS)"}
+    kinds = {"bool": "boolean {}", "int64": "int64 {}", "timestamp[ms, tz=UTC]": "int64 {} (TIMESTAMP(MILLIS,true))"}
     fields = (
         f"{'required' if name in ('Bucket', 'Key') else 'optional'} "
-        f"{kinds.get(str(COLUMNS[name][1]), 'binary {} (UTF8)').format(COLUMNS[name][0])};"
+        f"{kinds.get(str(COLUMNS[name][1]), 'binary {} (STRING)').format(COLUMNS[name][0])};"
         for name in columns
     )
     return f"message s3.inventory {{ {' '.join(fields)} }}"

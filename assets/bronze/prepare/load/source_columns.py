@@ -6,6 +6,7 @@ from typing import Any
 
 from tidegate.assets.bronze.prepare.formats.format import SourceFile
 from tidegate.platform.core.bronze.hint import Rebuild
+from tidegate.platform.core.bronze.plan import Candidate
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
@@ -29,12 +30,16 @@ def source(bucket: str, file: SourceFile) -> dict[str, Any]:
 
     The texts of the columns of its path are not among them.
     """
-    candidate = file.candidate
-    hint = candidate.taken.hint
-    time = hint.cause.event_time if isinstance(hint.cause, Rebuild) else hint.event_time
     return {
         **file.place(),
         "source": source_address(bucket, file),
-        "etag": candidate.found.etag,
-        "time": to_micros(parse_time(time)) if time else None,
+        "etag": file.candidate.found.etag,
+        "time": event_micros(file.candidate),
     }
+
+
+def event_micros(candidate: Candidate) -> int | None:
+    """Return the value of `_source_event_time` for a candidate, in microseconds since 1970. None without an event."""
+    hint = candidate.taken.hint
+    time = hint.cause.event_time if isinstance(hint.cause, Rebuild) else hint.event_time
+    return to_micros(parse_time(time)) if time else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal
@@ -26,7 +27,7 @@ from tidegate.platform.core.bronze.inventory_comparison import InventoryComparis
 from tidegate.platform.core.bronze.ledger import LastState, Status
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.load import LakeConfigError, load_lake
-from tidegate.platform.core.inventory_manifest import Inventory, InventoryError, deliveries
+from tidegate.platform.core.inventory.manifest import Inventory, InventoryError, deliveries
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.route import NoRoute, route
 from tidegate.resources.inventory.differences import Difference, Differences
@@ -137,9 +138,7 @@ class Lake:
         def newest(objects: Any, folder: str, source: str, log: Callable[[str], None]) -> Inventory:
             assert (folder, source) == (FOLDER, "landing")
             inventory = Inventory.from_manifest(self.body, URI, source)
-            return Inventory(
-                inventory.uri, inventory.bucket, self.created, inventory.format, inventory.columns, inventory.files
-            )
+            return replace(inventory, created=self.created)
 
         def differ(*given: Any, after: str, limit: int, left: bool, hidden_files: bool) -> Differences:
             assert not hidden_files

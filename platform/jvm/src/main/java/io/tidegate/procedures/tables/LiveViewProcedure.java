@@ -17,8 +17,8 @@ import org.apache.spark.sql.types.StructType;
 /**
  * {@code live_view(table, view)}: makes a temporary view over a table's live files: {@code _tidegate_path} as in {@code
  * _metadata.file_path}, {@code _tidegate_key}, decoded and below the table, {@code _tidegate_logged}, the path as in the
- * log, {@code _tidegate_size} in bytes, and {@code _tidegate_modified} in milliseconds since 1970. Returns the version
- * that it shows.
+ * log, {@code _tidegate_size} in bytes, {@code _tidegate_modified} in milliseconds since 1970, and {@code
+ * _tidegate_partition}, the texts of its partition's values by the names of the log. Returns the version that it shows.
  */
 public final class LiveViewProcedure extends LocalProcedure {
   public LiveViewProcedure() {
@@ -41,7 +41,8 @@ public final class LiveViewProcedure extends LocalProcedure {
             udf(key, StringType).apply(col("path")).as("_tidegate_key"),
             col("path").as("_tidegate_logged"),
             col("size").as("_tidegate_size"),
-            col("modificationTime").as("_tidegate_modified"))
+            col("modificationTime").as("_tidegate_modified"),
+            col("partitionValues").as("_tidegate_partition"))
         .createOrReplaceTempView(arguments.text("view"));
     return List.<Object[]>of(new Object[] {table.snapshot().version()});
   }

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+from tidegate.platform.core.inventory.delivery import BEGAN
 from tidegate.platform.core.keys.s3_address import S3Address
 
 InventoryFormat = Literal["csv", "orc", "parquet"]
@@ -16,18 +17,27 @@ InventoryFormat = Literal["csv", "orc", "parquet"]
 InventoryField = Literal["key", "size", "etag", "islatest", "isdeletemarker"]
 
 _FORMATS: dict[str, InventoryFormat] = {"CSV": "csv", "ORC": "orc", "Parquet": "parquet"}
-#: Names of the columns in ``fileSchema``, which each format writes in its own way.
-_NAMES = {
-    "csv": re.compile(r"([^,\s]+)"),
-    "orc": re.compile(r"(\w+)\s*:"),
-    "parquet": re.compile(r"(?:required|optional)\s+\w+\s+(\w+)"),
+#: Columns in `fileSchema`, which each format writes in its own way. The types of a CSV's columns are not there.
+_COLUMNS = {
+    "csv": re.compile(r"(?P<name>[^,\s]+)(?P<type>)"),
+    "orc": re.compile(r"(?P<name>\w+)\s*:\s*(?P<type>\w+)"),
+    "parquet": re.compile(r"(?:required|optional)\s+(?P<type>\w+)\s+(?P<name>\w+)(?:\s*\((?P<as>[^;]*)\))?"),
 }
-#: A delivery's folder: when S3 began to look at the bucket.
-_DELIVERY = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\dZ", re.ASCII)
+#: SQL types of Parquet's, where no annotation says more.
+_PARQUET = {"boolean": "boolean", "int32": "int", "int64": "bigint", "int96": "timestamp", "float": "float"}
+_DELIVERY = re.compile(BEGAN, re.ASCII)
 
 
 class InventoryError(RuntimeError):
     """An inventory that cannot be used. The message names the object and says what to do."""
+
+
+class InventoryIncomplete(InventoryError):
+    """An object that belongs to an inventory is missing. It may still come."""
+
+
+class InventoryForbidden(InventoryError):
+    """S3 refuses to return an object of an inventory."""
 
 
 @dataclass(frozen=True)
@@ -50,26 +60,28 @@ class Inventory:
     Attributes:
         uri: `s3://` address of its manifest.json.
         bucket: where that and its files lie.
+        source: the bucket that it is of.
         created: epoch seconds at which S3 began to look at the source bucket.
-        columns: names in the order of `fileSchema`, as the files have them.
+        columns: names in the order of `fileSchema`, as the files have them, with their SQL types in the files.
         files: with the lines, in no order.
     """
 
     uri: str
     bucket: str
+    source: str
     created: float
     format: InventoryFormat
-    columns: tuple[str, ...]
+    columns: Mapping[str, str]
     files: tuple[InventoryFile, ...]
 
     @classmethod
-    def from_manifest(cls, body: bytes, uri: str, source: str) -> Inventory:
+    def from_manifest(cls, body: bytes, uri: str, source: str | None = None) -> Inventory:
         """Read a manifest.json.
 
         Args:
             body: its bytes.
             uri: its `s3://` address.
-            source: the bucket that it should be of.
+            source: the bucket that the table's files are in, if it should be of that bucket.
 
         Raises:
             InventoryError: it is no manifest, is of another bucket, or of a kind that is not read.
@@ -87,7 +99,7 @@ class Inventory:
             raise InventoryError(f"{uri} is no manifest of an S3 Inventory: it has no {error}") from None
         except (TypeError, ValueError) as error:
             raise InventoryError(f"{uri} is no manifest of an S3 Inventory: {error}") from None
-        if of != source:
+        if source is not None and of != source:
             raise InventoryError(
                 f"{uri} is an inventory of the bucket {of}, and the table's files are in {source}: let `inventory` "
                 "name the folder of that bucket's"
@@ -95,7 +107,7 @@ class Inventory:
         if format not in _FORMATS:
             raise InventoryError(f"{uri}: its format {format} is not read; choose CSV, ORC or Parquet")
         known = _FORMATS[format]
-        found = cls(uri, S3Address.parse(uri).bucket, created, known, tuple(_NAMES[known].findall(schema)), files)
+        found = cls(uri, S3Address.parse(uri).bucket, of, created, known, dict(_columns(known, schema)), files)
         if found.column("key") is None:
             raise InventoryError(f"{uri}: its fileSchema has no column Key: {schema}")
         return found
@@ -108,6 +120,23 @@ class Inventory:
     def column(self, field: InventoryField) -> str | None:
         """The name of a field's column in the files; None where the inventory's configuration left it out."""
         return next((name for name in self.columns if name.replace("_", "").lower() == field), None)
+
+
+def _columns(format: InventoryFormat, schema: str) -> Iterator[tuple[str, str]]:
+    """Yield the columns of a `fileSchema` with their SQL types in the files."""
+    for found in _COLUMNS[format].finditer(schema):
+        kind = found["type"]
+        yield found["name"], _parquet_type(kind, found["as"] or "") if format == "parquet" else kind or "string"
+
+
+def _parquet_type(kind: str, annotation: str) -> str:
+    if annotation.startswith("TIMESTAMP"):
+        return "timestamp"
+    if annotation == "DATE":
+        return "date"
+    if kind == "binary":
+        return "string" if annotation else "binary"
+    return _PARQUET.get(kind, kind)
 
 
 def deliveries(folders: Iterable[str]) -> list[str]:

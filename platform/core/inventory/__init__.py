@@ -1,0 +1,1 @@
+"""S3 Inventory: its deliveries, their manifests, and the table of all inventories."""

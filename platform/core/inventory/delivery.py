@@ -1,0 +1,74 @@
+"""A delivery of S3 Inventory: which bucket and configuration it is of, when it was begun, and which one counts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+#: The folder of a delivery: when S3 began to look at the bucket.
+BEGAN = r"\d{4}-\d\d-\d\dT\d\d-\d\dZ"
+_CHECKSUM = re.compile(rf"(?P<bucket>[^/]+)/(?P<configuration>[^/]+)/(?P<began>{BEGAN})/manifest\.checksum", re.ASCII)
+
+
+class Subject(NamedTuple):
+    """What a series of inventories is of. Each subject is one partition of the table of inventories."""
+
+    bucket: str
+    configuration: str
+
+    def __str__(self) -> str:
+        return f"{self.bucket} by configuration {self.configuration}"
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """One delivery, as its key says it.
+
+    Attributes:
+        began: name of its folder. Later names sort behind earlier ones.
+    """
+
+    subject: Subject
+    began: str
+
+    @classmethod
+    def of(cls, key: str, prefix: str) -> Delivery | None:
+        """Return the delivery that a `manifest.checksum` completes. None for every other object.
+
+        Nothing may be between the prefix and the source bucket: then a folder and a subject are the same.
+
+        Args:
+            key: of the object.
+            prefix: key prefix of the table.
+        """
+        found = _CHECKSUM.fullmatch(key.removeprefix(prefix)) if key.startswith(prefix) else None
+        return cls(Subject(found["bucket"], found["configuration"]), found["began"]) if found else None
+
+    @property
+    def began_at(self) -> datetime:
+        """When S3 began to look at the bucket, to the minute."""
+        return datetime.strptime(self.began, "%Y-%m-%dT%H-%MZ").replace(tzinfo=UTC)
+
+
+def by_subject(deliveries: Iterable[Delivery]) -> dict[Subject, list[Delivery]]:
+    """Return the deliveries of each subject, the newest first."""
+    found: dict[Subject, list[Delivery]] = {}
+    for delivery in deliveries:
+        found.setdefault(delivery.subject, []).append(delivery)
+    return {subject: sorted(some, key=lambda one: one.began, reverse=True) for subject, some in found.items()}
+
+
+def newer_than(delivery: Delivery, loaded: Mapping[Subject, str]) -> str | None:
+    """Return the folder of a newer inventory of the same subject that the table has. None if there is none.
+
+    A delivery that S3 or a person wrote again under the same name replaces the earlier one.
+
+    Args:
+        delivery: that may enter the table.
+        loaded: the newest folder of each subject that the table has.
+    """
+    known = loaded.get(delivery.subject)
+    return known if known is not None and known > delivery.began else None

@@ -1,0 +1,200 @@
+"""The table of inventories: each delivery replaces the rows of its bucket and configuration, in one commit, once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from tests.support.lakes.inventory import FORMATS, Delivery, Line, deliver
+from tests.support.lakes.seams import dying_at, seams_watched
+from tidegate.assets.bronze.prepare.inventories import stage as staging
+from tidegate.platform.testing import TestLake
+
+DAY = 86_400
+FIRST = datetime(2026, 11, 1, 1, 0, tzinfo=UTC).timestamp()
+
+
+class Inventories:
+    """A lake with a table of inventories, and what S3 delivers to it."""
+
+    def __init__(self, lake: TestLake, kit: Any) -> None:
+        self.lake, self.kit = lake, kit
+
+    def make(
+        self, lines: list[Line], day: int, source: str = "acme", configuration: str = "all", **how: Any
+    ) -> Delivery:
+        prefix = f"inventory/{source}/{configuration}/"
+        return deliver(lines, prefix=prefix, source=source, created=FIRST + day * DAY, **how)
+
+    def put(self, delivery: Delivery, *, without: tuple[str, ...] = ()) -> Delivery:
+        for key, body in delivery.objects.items():
+            if key not in without:
+                self.lake.put(key, body)
+        return delivery
+
+    def deliver(self, lines: list[Line], day: int, *where: str, **how: Any) -> Delivery:
+        return self.put(self.make(lines, day, *where, **how))
+
+    def run(self, **options: Any) -> list[Any]:
+        self.lake.intake()
+        return self.kit.run(self.lake, "objects", **{"listing": False, **options})  # type: ignore[no-any-return]
+
+    def rows(self, columns: str = "bucket, configuration, key, size") -> list[tuple[Any, ...]]:
+        return self.kit.bronze(self.lake, "objects", columns)  # type: ignore[no-any-return]
+
+    def fate(self, delivery: Delivery) -> tuple[str, str]:
+        return self.kit.fate(self.lake, "objects")[delivery.checksum.removeprefix("inventory/")]  # type: ignore[no-any-return]
+
+
+@pytest.fixture(scope="module")
+def inventories(module_lake: Callable[..., TestLake], kit: Any) -> Inventories:
+    return Inventories(module_lake([{"name": "objects", "prefix": "inventory/", "mode": "inventory"}]), kit)
+
+
+def line(key: str, size: int = 1, **more: Any) -> Line:
+    return Line(key, size, "e", **more)
+
+
+def test_each_format_is_read_and_each_subject_has_its_own_newest_rows(inventories: Inventories) -> None:
+    odd = ["a b/c+d.json", 'quo"te,', "ü/\U0001f30a", "50%41"]
+    expected = []
+    for format in FORMATS:
+        source = f"acme-{format.lower()}"
+        lines = [line(key, size) for size, key in enumerate(odd)]
+        lines += [line(odd[0], 7, latest=False), Line("gone", None, None, marker=True)]
+        inventories.deliver(
+            lines, 0, source, "versions", format=format, fields=["StorageClass", "LifecycleExpirationDate"]
+        )
+        inventories.deliver(lines[:1], 0, source, "weekly", format=format, versions=False, without=["ETag"])
+        expected += [(source, "versions", key, size) for size, key in enumerate(odd)]
+        expected += [(source, "versions", odd[0], 7), (source, "versions", "gone", None), (source, "weekly", odd[0], 0)]
+    (done,) = inventories.run()
+    assert done.batch.counts() == {"committed": 6}
+    assert inventories.rows() == sorted(expected, key=repr)
+    found = inventories.rows("DISTINCT is_latest, is_delete_marker, e_tag, last_modified_date, inventory_created")
+    modified, created = datetime(2026, 1, 2, 3, 4, 5), datetime.fromtimestamp(FIRST, UTC).replace(tzinfo=None)
+    assert found == sorted(
+        [
+            (latest, marker, etag, modified, created)
+            for latest, marker, etag in [
+                (True, False, "e"),
+                (False, False, "e"),
+                (True, True, None),
+                (None, None, None),
+            ]
+        ],
+        key=repr,
+    )
+    assert {row.rows for row in done.batch.rows} == {6, 1}
+
+    # A newer inventory, with a field that the table does not know, and an empty one.
+    moment = datetime(2026, 5, 6, tzinfo=UTC)
+    later = "IntelligentTieringReferenceDate"
+    for format in FORMATS:
+        lines = [line("new", 9, more={later: moment})]
+        inventories.deliver(lines, 1, f"acme-{format.lower()}", "versions", format=format, fields=[later])
+    inventories.deliver([], 1, "acme-csv", "weekly", files=0)
+    (done,) = inventories.run()
+    kept = [row for row in expected if row[1] == "weekly" and row[0] != "acme-csv"]
+    new = [(f"acme-{format.lower()}", "versions", "new", 9) for format in FORMATS]
+    assert inventories.rows() == sorted(kept + new, key=repr)
+    texts = inventories.rows("bucket, left(intelligent_tiering_reference_date, 10)")
+    assert [text for bucket, text in texts if text] == ["2026-05-06"] * 3
+    assert done.landed.version == inventories.kit.state(inventories.lake, "objects").version, "one commit"
+    before = f"SELECT bucket, configuration, key, size FROM {{t}} VERSION AS OF {done.landed.version - 1}"
+    location = inventories.kit.location(inventories.lake, "objects")
+    then = inventories.kit.query(inventories.lake, before, t=location)
+    assert sorted(map(tuple, then), key=repr) == sorted(expected, key=repr)
+
+
+def test_an_older_inventory_never_replaces_a_newer_one_and_a_second_delivery_changes_nothing(
+    inventories: Inventories,
+) -> None:
+    def mine() -> list[tuple[Any, ...]]:
+        return [row for row in inventories.rows() if row[0] == "order"]
+
+    newest = inventories.deliver([line("third")], 3, "order")
+    inventories.run()
+    older = inventories.deliver([line("second")], 2, "order")
+    inventories.run()
+    assert mine() == [("order", "all", "third", 1)]
+    assert inventories.fate(older)[0] == "committed"
+    assert inventories.fate(older)[1].startswith("older than the inventory of 2026-11-04T01-00Z, which the table has")
+    inventories.kit.send(inventories.lake, inventories.kit.event(inventories.lake, newest.checksum))
+    (again,) = inventories.run()
+    assert again.batch.counts() == {"duplicate": 1}
+    # Several at once: the newest that is complete enters, and those before it bring nothing.
+    whole = [inventories.make([line(f"day {day}")], day, "order") for day in (4, 5, 6)]
+    missing = whole[2].data[0]
+    for delivery in (whole[1], whole[0], whole[2]):
+        inventories.put(delivery, without=(missing,))
+    (done,) = inventories.run()
+    assert done.batch.counts() == {"committed": 2, "waiting": 1}
+    assert mine() == [("order", "all", "day 5", 1)]
+    status, reason = inventories.fate(whole[2])
+    assert (status, f"{missing} is gone" in reason) == ("waiting", True)
+    inventories.lake.put(missing, whole[2].objects[missing])
+    inventories.run(listing=True)
+    assert mine() == [("order", "all", "day 6", 1)]
+
+
+def test_what_is_not_as_s3_wrote_it_is_never_loaded_and_keeps_no_other_bucket_waiting(inventories: Inventories) -> None:
+    inventories.deliver([line("good")], 0, "sound")
+    manifest = inventories.make([line("bad")], 0, "manifest")
+    inventories.put(manifest)
+    inventories.lake.put(manifest.manifest, manifest.objects[manifest.manifest] + b" ")
+    data = inventories.make([line("bad")], 0, "data")
+    inventories.put(data)
+    inventories.lake.put(data.data[0], data.objects[data.data[0]][::-1])
+    values = inventories.deliver([line("bad", "many")], 0, "values")  # type: ignore[arg-type]
+    copied = inventories.make([line("bad")], 0, "copied")
+    for key, body in copied.objects.items():
+        inventories.lake.put(key.replace("/copied/", "/other/"), body)
+    inventories.run()
+    buckets = {row[0] for row in inventories.rows()}
+    assert "sound" in buckets
+    assert buckets.isdisjoint({"manifest", "data", "values", "copied", "other"})
+    fates = {name: inventories.fate(delivery) for name, delivery in [("m", manifest), ("d", data), ("v", values)]}
+    assert {status for status, _ in fates.values()} == {"quarantined"}
+    assert "its MD5 differs from the one in manifest.checksum" in fates["m"][1]
+    assert "its size or MD5 differs" in fates["d"][1]
+    assert "many" in fates["v"][1]
+
+
+def test_a_file_that_changes_while_it_is_read_keeps_its_inventory_out(inventories: Inventories) -> None:
+    first = inventories.deliver([line("old")], 0, "changing")
+    inventories.run()
+    delivery = inventories.deliver([line("new")], 1, "changing")
+    written = staging._written
+
+    def change(*given: Any) -> Any:
+        adds = written(*given)
+        inventories.lake.put(delivery.data[0], first.objects[first.data[0]])
+        return adds
+
+    with patch.object(staging, "_written", change):
+        (done,) = inventories.run()
+    assert (done.batch.adds, len(done.batch.deferred)) == ((), 1)
+    assert [row for row in inventories.rows() if row[0] == "changing"] == [("changing", "all", "old", 1)]
+    inventories.lake.put(delivery.data[0], delivery.objects[delivery.data[0]])
+    inventories.run()
+    assert [row for row in inventories.rows() if row[0] == "changing"] == [("changing", "all", "new", 1)]
+
+
+@pytest.mark.parametrize("seam", ["prepare", "commit", "record-ledger"])
+def test_a_run_that_dies_at_a_seam_replaces_a_partition_once(inventories: Inventories, seam: str) -> None:
+    source = f"dies-at-{seam}"
+    inventories.deliver([line("old")], 0, source)
+    inventories.run()
+    inventories.deliver([line("new"), line("more")], 1, source)
+    with seams_watched(), dying_at(seam):
+        inventories.run()
+    inventories.run()
+    mine = [row for row in inventories.rows("bucket, key, _batch") if row[0] == source]
+    assert sorted(row[1] for row in mine) == ["more", "new"]
+    assert len({row[2] for row in mine}) == 1
+    assert inventories.run() == []

@@ -1,0 +1,63 @@
+"""Deliveries of S3 Inventory by their keys: what each is of, and which one counts."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from tidegate.platform.core.inventory.delivery import Delivery, Subject, by_subject, newer_than
+
+ACME = Subject("acme-landing", "all")
+
+
+def test_the_key_of_a_checksum_says_bucket_configuration_and_time() -> None:
+    found = Delivery.of(
+        "destination-prefix/acme-landing/all/2016-11-06T21-32Z/manifest.checksum", "destination-prefix/"
+    )
+    assert found == Delivery(ACME, "2016-11-06T21-32Z")
+    assert found.began_at == datetime(2016, 11, 6, 21, 32, tzinfo=UTC)
+    assert Delivery.of("acme-landing/all/2016-11-06T21-32Z/manifest.checksum", "") == found
+    assert str(found.subject) == "acme-landing by configuration all"
+
+
+def test_two_configurations_of_a_bucket_are_two_subjects() -> None:
+    found = [Delivery.of(f"p/acme/{name}/2016-11-06T21-32Z/manifest.checksum", "p/") for name in ("a", "b.c_d-1")]
+    assert [delivery and delivery.subject for delivery in found] == [Subject("acme", "a"), Subject("acme", "b.c_d-1")]
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "p/acme/all/2016-11-06T21-32Z/manifest.json",
+        "p/acme/all/data/d794c570-95bb-4271-9128-26023c8b4900.orc",
+        "p/acme/all/hive/dt=2016-11-06-21-32/symlink.txt",
+        "p/acme/all/2016-11-06/manifest.checksum",
+        "p/acme/all/2016-11-06T21-32Z/x/manifest.checksum",
+        "p/acme/2016-11-06T21-32Z/manifest.checksum",
+        "p/account/acme/all/2016-11-06T21-32Z/manifest.checksum",
+        "q/acme/all/2016-11-06T21-32Z/manifest.checksum",
+        "p/acme/all/2016-11-06T21-32Z/xmanifest.checksum",
+    ],
+)
+def test_no_other_object_is_a_delivery(key: str) -> None:
+    assert Delivery.of(key, "p/") is None
+
+
+def test_deliveries_are_in_order_by_subject_and_configurations_do_not_mix() -> None:
+    weekly = Subject("acme-landing", "weekly")
+    given = [
+        Delivery(ACME, "2026-01-30T01-00Z"),
+        Delivery(weekly, "2026-02-01T01-00Z"),
+        Delivery(ACME, "2026-01-31T01-00Z"),
+    ]
+    assert by_subject(given) == {ACME: [given[2], given[0]], weekly: [given[1]]}
+
+
+def test_only_a_newer_inventory_of_the_same_subject_keeps_a_delivery_out() -> None:
+    given = Delivery(ACME, "2026-01-31T01-00Z")
+    assert newer_than(given, {}) is None
+    assert newer_than(given, {ACME: "2026-01-31T01-00Z"}) is None, "the same delivery may be read again"
+    assert newer_than(given, {ACME: "2026-01-30T23-59Z"}) is None
+    assert newer_than(given, {ACME: "2026-01-31T01-01Z"}) == "2026-01-31T01-01Z"
+    assert newer_than(given, {Subject("acme-landing", "weekly"): "2026-02-01T00-00Z"}) is None
