@@ -16,8 +16,8 @@ from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.forgetting.request import ForgetRequest
 from tidegate.platform.core.forgetting.subject_key import SubjectKey
-from tidegate.platform.core.schema.column_reference import as_sql, path_of
-from tidegate.platform.core.schema.column_types import Field, Simple, Struct, Type
+from tidegate.platform.core.schema.column_reference import as_sql, path_of, type_at
+from tidegate.platform.core.schema.column_types import Field, Simple
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.secret_text import secret_text
 
@@ -53,7 +53,7 @@ class Suppression:
         """
         found = [path for name in self.subject if (path := path_of(name, fields))]
         for path in found:
-            kind = _type_at(path, fields)
+            kind = type_at(path, fields)
             if not isinstance(kind, Simple) or kind.name not in _TYPES:
                 raise RuntimeError(
                     f"column {'.'.join(path)} of {self.name} is {kind.sql()}, and a subject (`personal` in lake.yaml) "
@@ -162,13 +162,6 @@ def subject_key(
             "the former secret back"
         )
     return key
-
-
-def _type_at(path: Sequence[str], fields: Sequence[Field]) -> Type:
-    found = next(field for field in fields if field.name == path[0])
-    if len(path) == 1 or not isinstance(found.type, Struct):
-        return found.type
-    return _type_at(path[1:], found.type.fields)
 
 
 def _digest(path: Sequence[str]) -> Column:

@@ -12,13 +12,13 @@ from tidegate.assets.bronze.prepare.load.data_files import found_with_entries, s
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.assets.bronze.prepare.table_columns import present_schema
 from tidegate.assets.bronze.run import continue_decided, land
-from tidegate.assets.forgetting.attempts import repeated
 from tidegate.assets.runs.options import RunOptions
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.plan import BATCH_BYTES, Plan
 from tidegate.platform.core.failpoints import seam
 from tidegate.resources.lake import Table
+from tidegate.resources.spark.attempts import repeated
 from tidegate.resources.spark.session import command
 from tidegate.resources.suppression import Suppression
 
@@ -141,7 +141,7 @@ def _purge(table: Table, birth: Birth, log: Callable[[str], None]) -> None:
     """Write the files again of which a user's DELETE hides rows by a deletion vector."""
     if table.delta.table_state(birth.location).schema.fields:
         sql = f"REORG TABLE delta.`{birth.location}` APPLY (PURGE)"
-        repeated(lambda: command(table.delta.session, sql), log)
+        repeated(lambda: command(table.delta.session, sql), lambda _: log("another commit came first, trying again"))
 
 
 def _prepared(table: Table, suppression: Suppression, draft: BatchDraft) -> tuple[PreparedBatch, Erased]:

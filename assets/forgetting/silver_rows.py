@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 import pyarrow as pa
 from ulid import ULID
 
-from tidegate.assets.forgetting.attempts import repeated
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.schema.column_reference import as_sql
+from tidegate.platform.core.schema.sql_literal import properties_sql
 from tidegate.resources.lake import Lake, Table
+from tidegate.resources.spark.attempts import repeated
 from tidegate.resources.spark.session import command
 from tidegate.resources.suppression import Suppression
 
@@ -72,13 +73,14 @@ def erase_from_silver(
 
     def erase() -> None:
         nonlocal deleted
-        command(session, f"ALTER TABLE delta.`{location}` SET TBLPROPERTIES ('{_BARRIER}' = '{run_id}')")
+        command(session, f"ALTER TABLE delta.`{location}` SET TBLPROPERTIES ({properties_sql({_BARRIER: run_id})})")
         seam("forget-barrier")
         deleted += _deleted(lake, location, suppression, paths)
         seam("forget-silver")
         command(session, f"REORG TABLE delta.`{location}` APPLY (PURGE)")
 
-    repeated(erase, log)
+    # The text of an error may have identities.
+    repeated(erase, lambda _: log("another commit came first, trying again"))
     log(f"{deleted} rows left silver.{table.spec.name}")
     return deleted
 

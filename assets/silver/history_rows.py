@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tidegate.assets.silver.aligned import aligned
 from tidegate.assets.silver.merge_sql import ColumnTypes
 from tidegate.assets.silver.newest_rows import (
+    ARRIVAL,
     KEPT,
     change_rows,
     key_text,
@@ -35,7 +36,8 @@ from tidegate.platform.core.silver.rules import MergeRules
 _MAX_BROADCAST_ROWS = 100_000
 _UP_TO_HERE = "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
 _ALL = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
-_ARRIVAL = ("_tidegate_path", "_tidegate_row")
+#: The batch of a change has a name of silver.
+_WITHIN_BATCH = ARRIVAL[1:]
 #: Start of the names of windows: the last value that was given to a column.
 _VALUE = "_tidegate_given"
 
@@ -84,7 +86,7 @@ class HistoryQuery:
         self._types = types
         self._history: History = rules.history
         self._keys = ", ".join(part.path for part in rules.keys)
-        self._oldest_first = ", ".join(f"{part.path} ASC NULLS FIRST" for part in rules.order)
+        self._oldest_first = rules.oldest_first
         self._order = order_struct(part.path for part in rules.order)
         orders = ", ".join(order_from_json(rules, text) for text in truncates)
         self._truncates = f"array({orders})" if truncates else None
@@ -116,7 +118,7 @@ class HistoryQuery:
             left = f"filter(array({', '.join(self._left_names)}), (name, place) -> {KEPT}[place])"
             left = left if self._left else "CAST(array() AS array<string>)"
             values.append(f"{left} AS {LEFT}")
-        own = [DELETED, f"_tidegate_n AS {CHANGED_BATCH}", *_ARRIVAL, "true AS _tidegate_new"]
+        own = [DELETED, f"_tidegate_n AS {CHANGED_BATCH}", *_WITHIN_BATCH, "true AS _tidegate_new"]
         rows = change_rows(self._rules, view, is_partial=bool(self._left), truncate=None)
         if self._rules.are_dumps:
             rows = with_deletes(rows, self._rules, stored.table, stored.where)
@@ -150,7 +152,7 @@ class HistoryQuery:
     def _one_for_each_order(self, rows: str) -> str:
         """Returns the last change of each key and order: of the latest batch, and there of the last file and row."""
         equal = f"PARTITION BY {self._keys}, {', '.join(part.path for part in self._rules.order)}"
-        arrival = (CHANGED_BATCH, "_tidegate_new", *_ARRIVAL)
+        arrival = (CHANGED_BATCH, "_tidegate_new", *_WITHIN_BATCH)
         last_first = ", ".join(f"{column} DESC" for column in arrival)
         windows, replaced = [f"row_number() OVER ({equal} ORDER BY {last_first}) AS _tidegate_place"], {}
         if self._rules.on_tie == "fail":

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import count
 from typing import TypeVar
-
-from pyspark.errors import PySparkException
 
 from tidegate.assets.maintenance.compaction import compact, is_due
 from tidegate.assets.presentation.volume import total
@@ -30,15 +26,13 @@ from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.lineage import column_sources
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.resources.lake import Lake
+from tidegate.resources.spark.attempts import repeated
 from tidegate.resources.spark.results import Merging
 
 #: The seams of a merge, in order. Each is right after the step that it is named for.
 SEAMS = ("silver-create", "silver-gather", "silver-merge")
 
-_MAX_ATTEMPTS = 6
 _Result = TypeVar("_Result")
-#: Prefixes of the error conditions, Delta's and ours, of a commit that lost to another writer's commit.
-_OVERTAKEN = ("DELTA_CONCURRENT", "DELTA_METADATA_CHANGED", "TIDEGATE_BUSY")
 
 
 @dataclass(frozen=True)
@@ -81,7 +75,7 @@ def merge_table(lake: Lake, spec: TableSpec, log: Callable[[str], None] = lambda
     merge that loses to another commit (another merge, OPTIMIZE, …) starts again from the present state of both tables.
 
     Raises:
-        PySparkException: a merge lost `_MAX_ATTEMPTS` times, or failed for another reason.
+        PySparkException: a merge lost `MAX_ATTEMPTS` times, or failed for another reason.
     """
     goal: int | None = None
     done: list[MergeResult] = []
@@ -107,7 +101,7 @@ def rebuild_table(lake: Lake, spec: TableSpec, log: Callable[[str], None] = lamb
 
     Raises:
         ValueError: the table has no `silver` in `lake.yaml`, or bronze has no rows yet.
-        PySparkException: the merge lost `_MAX_ATTEMPTS` times, or failed for another reason.
+        PySparkException: the merge lost `MAX_ATTEMPTS` times, or failed for another reason.
     """
 
     def step() -> MergeResult:
@@ -126,21 +120,7 @@ def rebuild_table(lake: Lake, spec: TableSpec, log: Callable[[str], None] = lamb
 
 
 def _retried(step: Callable[[], _Result], log: Callable[[str], None]) -> _Result:
-    """Call a step of a merge, which starts from the present state, again as long as another commit comes first."""
-    for attempt in count(1):
-        try:
-            return step()
-        except PySparkException as error:
-            if not is_overtaken(error) or attempt == _MAX_ATTEMPTS:
-                raise
-            log(f"another commit came first, merging again: {first_line(error)}")
-            time.sleep(0.1 * 2**attempt)
-    raise AssertionError("the last attempt returns or raises")
-
-
-def is_overtaken(error: PySparkException) -> bool:
-    """Return whether a commit failed because another writer's commit came first."""
-    return (error.getCondition() or "").startswith(_OVERTAKEN)
+    return repeated(step, lambda error: log(f"another commit came first, merging again: {first_line(error)}"))
 
 
 def _together(steps: Sequence[MergeResult]) -> MergeResult:
@@ -201,9 +181,9 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
         merged.updated,
         merged.deleted + truncated,
         counts.unordered,
-        counts.skipped - violations.pop("", 0),
+        counts.skipped - violations.dropped,
         column_sources(rules, [column.name for column in work.bronze.schema.fields]),
-        violations,
+        violations.counts,
     )
 
 

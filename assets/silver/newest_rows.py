@@ -15,7 +15,8 @@ GIVEN_AT = "_tidegate_given_at"
 DELETED_AT = "_tidegate_deleted_at"
 #: Whether the row leaves the value of each such column as it is.
 KEPT = "_tidegate_kept"
-_ARRIVAL = "_tidegate_n, _tidegate_path, _tidegate_row"
+#: Columns that say when a row of bronze came: its batch, its file, its place in the file.
+ARRIVAL = ("_tidegate_n", "_tidegate_path", "_tidegate_row")
 #: A time in JSON has all its digits.
 _TIMES = "map('timestampFormat', 'yyyy-MM-dd\\'T\\'HH:mm:ss.SSSSSSXXX')"
 
@@ -40,7 +41,6 @@ def newest_rows(
         complete: adds rows to a query of rows in silver's columns.
     """
     keys = ", ".join(part.path for part in rules.keys)
-    newest = ", ".join(f"{part.path} DESC NULLS LAST" for part in rules.order)
     rows = complete(change_rows(rules, view, is_partial=is_partial, truncate=truncate))
     deleted, more = DELETED, ""
     if is_partial:
@@ -54,8 +54,8 @@ def newest_rows(
         key = key_text(part.path for part in rules.keys)
         deleted = f"if(_tidegate_first <> _tidegate_last, {tie_error(name, key)}, {DELETED})"
     places = (
-        f"SELECT *, row_number() OVER (PARTITION BY {keys} ORDER BY {newest}, "
-        f"_tidegate_n DESC, _tidegate_path DESC, _tidegate_row DESC) AS _tidegate_place{more} FROM ({rows})"
+        f"SELECT *, row_number() OVER (PARTITION BY {keys} ORDER BY {rules.newest_first}, "
+        f"{', '.join(f'{column} DESC' for column in ARRIVAL)}) AS _tidegate_place{more} FROM ({rows})"
     )
     filled = {column: quoted(column) for column in rules.values}
     if is_partial:
@@ -79,7 +79,7 @@ def change_rows(rules: MergeRules, view: str, *, is_partial: bool, truncate: str
     left_out = [condition for condition in (rules.skipped, rules.truncated) if condition]
     where = " AND ".join(f"NOT coalesce({condition}, false)" for condition in left_out)
     rows = (
-        f"SELECT {', '.join([*values, f'{rules.deleted} AS {DELETED}', _ARRIVAL, *kept])} "
+        f"SELECT {', '.join([*values, f'{rules.deleted} AS {DELETED}', *ARRIVAL, *kept])} "
         f"FROM {rows_of(rules.row, view)}" + (f" WHERE {where}" if where else "")
     )
     if KEY in rules.values:
@@ -117,23 +117,26 @@ def _in_turn(rules: MergeRules, keys: str, rows: str) -> str:
     merges run. Each row has the number of rows before it that delete its key.
     """
     order = order_struct(part.path for part in rules.order)
-    oldest = ", ".join(f"{part.path} ASC NULLS FIRST" for part in rules.order)
     before = (
         f"SELECT *, max({order}) OVER (PARTITION BY {keys} ORDER BY _tidegate_n "
         f"RANGE BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS _tidegate_before FROM ({rows})"
     )
     return (
-        f"SELECT *, coalesce(sum(if({DELETED}, 1, 0)) OVER (PARTITION BY {keys} ORDER BY {oldest}, {_ARRIVAL} "
+        f"SELECT *, coalesce(sum(if({DELETED}, 1, 0)) OVER (PARTITION BY {keys} ORDER BY {_first_first(rules)} "
         f"ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS _tidegate_life FROM ({before}) "
         f"WHERE _tidegate_before IS NULL OR {order} >= _tidegate_before"
     )
 
 
+def _first_first(rules: MergeRules) -> str:
+    """Returns SQL of an ORDER BY of a key's rows: the oldest first, and of equal rows the one that came first."""
+    return ", ".join([rules.oldest_first, *ARRIVAL])
+
+
 def _last_values(rules: MergeRules, keys: str) -> Sequence[str]:
     """Returns windows: the last value that a row gives to each column since the key was deleted, and its order."""
     order = order_struct(part.path for part in rules.order)
-    oldest = ", ".join(f"{part.path} ASC NULLS FIRST" for part in rules.order)
-    life = f"PARTITION BY {keys}, _tidegate_life ORDER BY {oldest}, {_ARRIVAL}"
+    life = f"PARTITION BY {keys}, _tidegate_life ORDER BY {_first_first(rules)}"
     return [
         *(
             f"last_value(if({KEPT}[{place}], NULL, struct({order} AS at, {quoted(column)} AS value)), true) OVER "

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from tidegate.assets.silver.newest_rows import order_struct
+from tidegate.assets.silver.newest_rows import ARRIVAL, order_struct
 from tidegate.platform.core.schema.column_types import quoted
 from tidegate.platform.core.silver.columns import DELETED, KEY, ORDER
 from tidegate.platform.core.silver.rules import MergeRules
-
-_ARRIVAL = ("_tidegate_n", "_tidegate_path", "_tidegate_row")
 
 
 def with_deletes(rows: str, rules: MergeRules, table: str | None, where: str = "true") -> str:
@@ -49,6 +47,6 @@ def with_deletes(rows: str, rules: MergeRules, table: str | None, where: str = "
     columns = [quoted(column) for column in rules.values]
     values = [given.get(column, "NULL") for column in columns]
     return (
-        f"SELECT {', '.join([*columns, DELETED, *_ARRIVAL])} FROM ({rows}) "
+        f"SELECT {', '.join([*columns, DELETED, *ARRIVAL])} FROM ({rows}) "
         f"UNION ALL SELECT {', '.join([*values, 'true', 'newest', 'NULL', 'NULL'])} FROM {ended}"
     )

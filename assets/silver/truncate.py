@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tidegate.assets.silver.newest_rows import before_truncate, order_from_json
 from tidegate.assets.silver.pending import PendingMerge
-from tidegate.platform.core.schema.sql_literal import literal
+from tidegate.platform.core.schema.sql_literal import properties_sql
 from tidegate.platform.core.silver.columns import ORDER
 from tidegate.platform.core.silver.merge_mode import MergeMode
 from tidegate.platform.core.silver.rules import MergeRules
@@ -49,7 +49,7 @@ def truncate_table(lake: Lake, work: PendingMerge, rules: MergeRules, found: str
         if session.sql(f"SELECT {before_truncate(rules, order, known)}").collect()[0][0]:
             return known, 0
     (row,) = command(session, f"DELETE FROM delta.`{work.location}` WHERE {before_truncate(rules, ORDER, found)}")
-    command(session, f"ALTER TABLE delta.`{work.location}` SET TBLPROPERTIES ({literal(TRUNCATED)} = {literal(found)})")
+    command(session, f"ALTER TABLE delta.`{work.location}` SET TBLPROPERTIES ({properties_sql({TRUNCATED: found})})")
     return found, int(row[0])
 
 
@@ -83,8 +83,6 @@ def record_truncates(lake: Lake, work: PendingMerge, mode: MergeMode, found: Seq
         )
     texts = [json.dumps(sorted(orders)) for orders in (now, before)]
     if texts != [work.silver.properties.get(name, "[]") for name in _TRUNCATES]:
-        properties = ", ".join(
-            f"{literal(name)} = {literal(text)}" for name, text in zip(_TRUNCATES, texts, strict=True)
-        )
+        properties = properties_sql(dict(zip(_TRUNCATES, texts, strict=True)))
         command(lake.delta.session, f"ALTER TABLE delta.`{work.location}` SET TBLPROPERTIES ({properties})")
     return tuple(sorted(now | before))

@@ -264,7 +264,7 @@ MUTANTS = (
     Mutant(
         "a merge fails where another commit came first",
         5,
-        _MERGE,
+        "resources/spark/attempts.py",
         '_OVERTAKEN = ("DELTA_CONCURRENT", "DELTA_METADATA_CHANGED", "TIDEGATE_BUSY")',
         '_OVERTAKEN = ("DELTA_CONCURRENT",)',
         (
@@ -275,7 +275,7 @@ MUTANTS = (
     Mutant(
         "of two rows of a key the older one counts",
         5,
-        "assets/silver/newest_rows.py",
+        "platform/core/silver/rules.py",
         "{part.path} DESC NULLS LAST",
         "{part.path} ASC NULLS LAST",
         ("tests/spark/silver/test_silver_attacks.py::test_b6_duplicates_within_one_range_become_the_newest_row",),

@@ -54,10 +54,10 @@ def bronze_rows(lake: Lake, rows: KeyRows, condition: str, version: int | None =
     past = "" if version is None else f" VERSION AS OF {version}"
     session.sql(rows.view(f"delta.`{rows.location}`{past}")).createOrReplaceTempView(view)
     keys = ", ".join(part.path for part in rows.rules.keys)
-    last = f"{rows.newest}, {N} DESC NULLS LAST"
+    last = f"{rows.rules.newest_first}, {N} DESC NULLS LAST"
     query = (
         f"SELECT {N}, {FILE}, {BLOCK}, {SKIPPED}, {TRUNCATES}, {DELETED}, {rows.is_truncated()} AS _truncated, "
-        f"dense_rank() OVER (PARTITION BY {keys} ORDER BY {rows.newest}) AS _rank, "
+        f"dense_rank() OVER (PARTITION BY {keys} ORDER BY {rows.rules.newest_first}) AS _rank, "
         f"row_number() OVER (PARTITION BY {keys} ORDER BY {last}) AS _position, "
         f"{rows.key} AS _key, {rows.order} AS _order, {rows.compared(silver=False)} AS _values, "
         f"monotonically_increasing_id() AS _row FROM ({rows.bronze(view)}) WHERE {condition}"

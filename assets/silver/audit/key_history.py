@@ -175,6 +175,8 @@ def _sql(rows: KeyRows, values: Sequence[str | None]) -> tuple[str, ...]:
     name = birth.name if birth is not None else rows.work.table.spec.name
     condition = rows.condition(values)
     view = rows.view(f"bronze.{name}")
-    bronze = f"SELECT * FROM ({rows.bronze(f'({view})')}) WHERE {condition} ORDER BY {rows.newest}, {N} DESC"
+    bronze = (
+        f"SELECT * FROM ({rows.bronze(f'({view})')}) WHERE {condition} ORDER BY {rows.rules.newest_first}, {N} DESC"
+    )
     silver = f"SELECT * FROM silver.{rows.work.table.spec.name}{WITH_TOMBSTONES} WHERE {condition}"
     return tuple(" ".join(query.split()) for query in (bronze, silver))

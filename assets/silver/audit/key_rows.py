@@ -12,6 +12,7 @@ from tidegate.assets.silver.pending import PendingMerge
 from tidegate.assets.silver.row_queries import expression_types
 from tidegate.assets.silver.table import silver_rules
 from tidegate.assets.silver.truncate import TRUNCATED
+from tidegate.platform.core.schema.column_reference import type_at
 from tidegate.platform.core.schema.column_types import Field, Struct, Type, quoted
 from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.core.schema.table_schema import TableSchema
@@ -106,8 +107,8 @@ class KeyRows:
         """Returns the type of a part of the key."""
         part = self.rules.keys[place]
         if part.column:
-            return _type_at(self.rules.columns, part.column)
-        own = _type_at(self.rules.columns, (KEY,))
+            return type_at(part.column, self.rules.columns)
+        own = type_at((KEY,), self.rules.columns)
         return own.fields[place].type if isinstance(own, Struct) else own
 
     def compared(self, *, silver: bool) -> str:
@@ -135,11 +136,6 @@ class KeyRows:
         return "false" if found is None else f"coalesce({before_truncate(self.rules, ORDER, found)}, false)"
 
     @property
-    def newest(self) -> str:
-        """SQL of an ORDER BY that has the newest rows first."""
-        return ", ".join(f"{part.path} DESC NULLS LAST" for part in self.rules.order)
-
-    @property
     def key(self) -> str:
         """SQL of the key of a row: the text of each part, as JSON of a list."""
         return key_text(part.path for part in self.rules.keys)
@@ -157,12 +153,3 @@ def _typed(value: str, kind: Type) -> str:
 def _lacks(field: Field, have: Field) -> bool:
     """Whether a struct of silver has a field that bronze lacks. It keeps its value."""
     return any(True for _ in TableSchema((field,)).missing((Field(field.name, have.type),)))
-
-
-def _type_at(fields: Sequence[Field], path: Sequence[str]) -> Type:
-    field = next(field for field in fields if field.name == path[0])
-    if len(path) == 1:
-        return field.type
-    if not isinstance(field.type, Struct):
-        raise AssertionError(f"{field.name} has no fields")
-    return _type_at(field.type.fields, path[1:])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
 
@@ -24,14 +25,27 @@ class ExpectationFailed(RuntimeError):
         self.counts = counts
 
 
-def count_violations(session: SparkSession, work: PendingMerge, changes: Changes, rules: MergeRules) -> dict[str, int]:
-    """Returns the number of rows that violate each expectation, by its name; under `""` that of all dropped rows.
+@dataclass(frozen=True)
+class Violations:
+    """The rows of a merge that violate an expectation.
+
+    Attributes:
+        counts: their number, by the name of the expectation.
+        dropped: number of rows that are left out for one.
+    """
+
+    counts: Mapping[str, int] = field(default_factory=dict)
+    dropped: int = 0
+
+
+def count_violations(session: SparkSession, work: PendingMerge, changes: Changes, rules: MergeRules) -> Violations:
+    """Returns the number of rows that violate each expectation.
 
     Raises:
         ExpectationFailed: rows violate an expectation of `expect_or_fail`.
     """
     if not rules.expectations:
-        return {}
+        return Violations()
     dropped = [each.violated for each in rules.expectations if each.action is OnViolation.DROP]
     counted = [each.violated for each in rules.expectations]
     conditions = [*counted, " OR ".join(dropped) or "false"]
@@ -39,7 +53,7 @@ def count_violations(session: SparkSession, work: PendingMerge, changes: Changes
         f"SELECT {', '.join(f'count_if({condition})' for condition in conditions)} FROM "
         f"{rows_of(rules.row, changes.view)}"
     ).collect()
-    counts = {name: int(n) for name, n in zip([*(each.name for each in rules.expectations), ""], row, strict=True)}
+    counts = {each.name: int(n) for each, n in zip(rules.expectations, row[:-1], strict=True)}
     failed = [each for each in rules.expectations if each.action is OnViolation.FAIL and counts[each.name]]
     if failed:
         first = failed[0]
@@ -49,4 +63,4 @@ def count_violations(session: SparkSession, work: PendingMerge, changes: Changes
             f"check {first.check} has the SQL that shows them. Move it to `expect` or `expect_or_drop`, or repair them",
             counts,
         )
-    return counts
+    return Violations(counts, int(row[-1]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tidegate.platform.core.schema.column_types import Field, Struct, quoted
+from tidegate.platform.core.schema.column_types import Field, Struct, Type, quoted
 
 #: Characters that the name of a column or the path of a field does not have.
 _OF_EXPRESSIONS = re.compile(r"""[()\[\]{}'"`+*/|<>=!:,?%]""")
@@ -53,6 +53,21 @@ def path_of(text: str, fields: Sequence[Field]) -> tuple[str, ...] | None:
             if below is not None:
                 return (field.name, *below)
     return None
+
+
+def type_at(path: Sequence[str], fields: Sequence[Field]) -> Type:
+    """Returns the type of a column or nested field.
+
+    Args:
+        path: as `path_of` returns it.
+        fields: the columns.
+    """
+    field = next(field for field in fields if field.name == path[0])
+    if len(path) == 1:
+        return field.type
+    if not isinstance(field.type, Struct):
+        raise AssertionError(f"{field.name} has no fields")
+    return type_at(path[1:], field.type.fields)
 
 
 def as_sql(path: Sequence[str]) -> str:

@@ -15,6 +15,11 @@ def literal(value: str | bool | int) -> str:
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'").replace("$", "\\u0024") + "'"
 
 
+def in_parentheses(text: str) -> str:
+    """Returns an expression in parentheses. They are on lines of their own: the text may end in a comment."""
+    return f"(\n{text}\n)"
+
+
 def properties_sql(properties: Mapping[str, str]) -> str:
     """Returns table properties as SQL has them within the parentheses of TBLPROPERTIES."""
     return ", ".join(f"{literal(name)} = {literal(value)}" for name, value in properties.items())

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tidegate.platform.core.config.silver import SilverSpec
+from tidegate.platform.core.schema.sql_literal import in_parentheses
 
 
 class OnViolation(StrEnum):
@@ -50,9 +51,9 @@ def expectations(silver: SilverSpec) -> tuple[Expectation, ...]:
         silver: the options, after a preset has set its own.
     """
     others = [text for text in (silver.deletes, silver.apply_as_truncates, silver.skip_when) if text]
-    asked = "".join(f" AND NOT coalesce({_in_parentheses(text)}, false)" for text in others)
+    asked = "".join(f" AND NOT coalesce({in_parentheses(text)}, false)" for text in others)
     return tuple(
-        Expectation(name, condition, action, f"(NOT coalesce({_in_parentheses(condition)}, false){asked})")
+        Expectation(name, condition, action, f"(NOT coalesce({in_parentheses(condition)}, false){asked})")
         for action, conditions in (
             (OnViolation.WARN, silver.expect),
             (OnViolation.DROP, silver.expect_or_drop),
@@ -68,13 +69,8 @@ def skipped(silver: SilverSpec) -> str | None:
     Args:
         silver: the options, after a preset has set its own.
     """
-    texts = [_in_parentheses(silver.skip_when)] if silver.skip_when else []
+    texts = [in_parentheses(silver.skip_when)] if silver.skip_when else []
     dropped = [each.violated for each in expectations(silver) if each.action is OnViolation.DROP]
     if not dropped:
         return texts[0] if texts else None
     return f"({' OR '.join([*(f'coalesce({text}, false)' for text in texts), *dropped])})"
-
-
-def _in_parentheses(text: str) -> str:
-    # On lines of its own: the text may end in a comment.
-    return f"(\n{text}\n)"

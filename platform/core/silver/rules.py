@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tidegate.platform.core.config.silver import SilverSpec
-from tidegate.platform.core.schema.column_reference import as_sql, is_expression, path_of
+from tidegate.platform.core.schema.column_reference import as_sql, is_expression, path_of, type_at
 from tidegate.platform.core.schema.column_types import Field, Simple, Struct, Type, quoted
-from tidegate.platform.core.schema.sql_literal import literal
+from tidegate.platform.core.schema.sql_literal import in_parentheses, literal
 from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.schema.value_encoding import encoding
 from tidegate.platform.core.silver.columns import HISTORY_COLUMNS, KEY, ORDER
@@ -83,6 +83,16 @@ class MergeRules:
         return (*self.columns, *(self.history.fields if self.history else ()))
 
     @property
+    def newest_first(self) -> str:
+        """SQL of an ORDER BY that has the newest rows first. NULL is older than every value."""
+        return ", ".join(f"{part.path} DESC NULLS LAST" for part in self.order)
+
+    @property
+    def oldest_first(self) -> str:
+        """SQL of an ORDER BY that has the oldest rows first."""
+        return ", ".join(f"{part.path} ASC NULLS FIRST" for part in self.order)
+
+    @property
     def is_plain(self) -> bool:
         """Whether every row is a change of all columns of one key."""
         return not (self.skipped or self.truncated or self.kept)
@@ -103,8 +113,7 @@ def merge_rules(silver: SilverSpec, columns: Sequence[Field], types_of: TypesOf)
     Raises:
         UnsuitableColumns: bronze lacks a column of an option, or `row` is no struct.
     """
-    relation = rows_of(silver.row and _in_parentheses(silver.row))
-    relation = rows_of(silver.row and _in_parentheses(silver.row))
+    relation = rows_of(silver.row and in_parentheses(silver.row))
     try:
         raw = shaped(silver, _raw(silver, columns, types_of), lambda sqls: types_of(sqls, relation))
     except WrongShape as error:
@@ -130,7 +139,7 @@ def merge_rules(silver: SilverSpec, columns: Sequence[Field], types_of: TypesOf)
         keys=keys,
         order=order,
         order_values=order_values,
-        deleted=f"coalesce({_in_parentheses(silver.deletes)}, false)" if silver.deletes else "false",
+        deleted=f"coalesce({in_parentheses(silver.deletes)}, false)" if silver.deletes else "false",
         on_tie=silver.on_tie,
         recorded={
             **recorded_history(silver),
@@ -140,10 +149,10 @@ def merge_rules(silver: SilverSpec, columns: Sequence[Field], types_of: TypesOf)
                 if own is not None
             },
         },
-        row=silver.row and _in_parentheses(silver.row),
+        row=silver.row and in_parentheses(silver.row),
         skipped=skipped(silver),
         expectations=expectations(silver),
-        truncated=silver.apply_as_truncates and _in_parentheses(silver.apply_as_truncates),
+        truncated=silver.apply_as_truncates and in_parentheses(silver.apply_as_truncates),
         kept={name: condition for name, condition in kept.items() if name not in _roots(keys)},
         history=spans,
         are_dumps=_are_dumps(silver, (*keys, *order)),
@@ -159,7 +168,7 @@ def _raw(silver: SilverSpec, columns: Sequence[Field], types_of: TypesOf) -> lis
     """Returns the columns of a row, before they are chosen and decoded, with the SQL of their values."""
     if silver.row is None:
         return [(field, quoted(field.name)) for field in columns]
-    (kind,) = types_of([_in_parentheses(silver.row)], BRONZE)
+    (kind,) = types_of([in_parentheses(silver.row)], BRONZE)
     if not isinstance(kind, Struct):
         raise UnsuitableColumns(f"has no columns in `row` of `silver`: {silver.row} is {kind.sql()}, and not a struct")
     return [(field, f"{ROW_VALUE}.{quoted(field.name)}") for field in kind.fields]
@@ -232,12 +241,7 @@ def _order_types(order: Sequence[Part], own: Field | None, columns: Sequence[Fie
     """Returns the types of the parts of the order, which silver's own column has, or else columns of bronze."""
     if own is not None and isinstance(own.type, Struct):
         return [field.type for field in own.type.fields]
-    return [_type_at(part.column, columns) for part in order]
-
-
-def _type_at(path: Sequence[str], fields: Sequence[Field]) -> Type:
-    field = next(field for field in fields if field.name == path[0])
-    return _type_at(path[1:], field.type.fields) if path[1:] and isinstance(field.type, Struct) else field.type
+    return [type_at(part.column, columns) for part in order]
 
 
 def _are_dumps(silver: SilverSpec, parts: Sequence[Part]) -> bool:
@@ -290,7 +294,7 @@ def _parts(
         is_kept: whether silver has that column.
     """
     paths = [() if is_expression(text) else _path(text, fields) for text in texts]
-    sqls = tuple(as_sql(path) if path else _in_parentheses(text) for text, path in zip(texts, paths, strict=True))
+    sqls = tuple(as_sql(path) if path else in_parentheses(text) for text, path in zip(texts, paths, strict=True))
     if not is_kept:
         return tuple(Part(as_sql(path), path) for path in paths), None, sqls
     names = [f"{own[1]}{place}" for place in range(1, len(sqls) + 1)]
@@ -319,8 +323,3 @@ def _names(fields: Iterable[Field]) -> str:
 
 def _roots(parts: Iterable[Part]) -> Collection[str]:
     return {part.column[0] for part in parts if part.column}
-
-
-def _in_parentheses(text: str) -> str:
-    # On lines of its own: the text may end in a comment.
-    return f"(\n{text}\n)"

@@ -30,6 +30,7 @@ from tidegate.assets.silver.merge import MergeResult
 from tidegate.assets.silver.pending import PendingMerge, pending_merge
 from tidegate.platform.testing import TestLake
 from tidegate.resources.lake_root.batches import Batches
+from tidegate.resources.spark import attempts
 from tidegate.resources.spark.results import Merging
 
 MakeLake = Callable[..., TestLake]
@@ -415,7 +416,7 @@ def test_f24_a_merge_that_always_loses_gives_up_after_a_bounded_number_of_attemp
         raise PySparkException("somebody was faster", errorClass="DELTA_CONCURRENT_DELETE_READ")
 
     monkeypatch.setattr(silver_merge, "_merge", lose)
-    monkeypatch.setattr(silver_merge.time, "sleep", lambda _: None)  # type: ignore[attr-defined]
+    monkeypatch.setattr(attempts.time, "sleep", lambda _: None)  # type: ignore[attr-defined]
     with pytest.raises(PySparkException, match="somebody was faster"):
         kit.merge(lake, "items")
-    assert len(lost) == silver_merge._MAX_ATTEMPTS
+    assert len(lost) == attempts.MAX_ATTEMPTS
