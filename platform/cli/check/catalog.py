@@ -265,6 +265,12 @@ class Check(Enum):
         "`delta.enableFastS3AListFrom` is off, so folders of a Delta log are not read as commits",
         "unset `delta.enableFastS3AListFrom` on the server",
     )
+    SPARK_STREAM = (
+        "spark.stream",
+        "Spark {}: reads of S3",
+        "S3A's streams remember no objects, so an object that was overwritten is read as it is now",
+        "set `spark.hadoop.fs.s3a.input.stream.type=classic` on the server",
+    )
     SPARK_JARS = (
         "spark.jars",
         "Spark {}: jars",

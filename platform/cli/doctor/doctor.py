@@ -15,7 +15,7 @@ from rich.text import Text
 
 from tidegate.platform.cli.answers import print_answer
 from tidegate.platform.cli.check.catalog import Check
-from tidegate.platform.cli.check.findings import Failed, Finding, checked, findings_answer, show
+from tidegate.platform.cli.check.findings import Failed, Finding, Warned, checked, findings_answer, show
 from tidegate.platform.cli.commands.failed_run import check_runs
 from tidegate.platform.cli.doctor.logs import LogDoctor
 from tidegate.platform.cli.environment import client
@@ -34,6 +34,8 @@ LOG_STORE_CLASS = "spark.delta.logStore.class"
 LOG_STORE_S3A = "spark.delta.logStore.s3a.impl"
 LOG_STORE_S3 = "spark.delta.logStore.s3.impl"
 _FAST_LISTING = "delta.enableFastS3AListFrom"
+#: How S3A reads objects.
+_STREAM = "fs.s3a.input.stream.type"
 
 
 def run_doctor(console: Console, lake: Path | None, home: Path | None, *, repair: bool, as_json: bool = False) -> bool:
@@ -79,6 +81,7 @@ def _examined(opened: Lake, aws: Aws, *, repair: bool) -> Iterator[Finding]:
     buckets = [*opened.config.buckets, opened.store.bucket]
     yield checked(Check.SPARK_LOG_STORE, server, lambda: check_store(opened.delta, buckets))
     yield checked(Check.SPARK_LISTING, server, lambda: check_listing(opened.delta))
+    yield checked(Check.SPARK_STREAM, server, lambda: check_stream(opened.delta))
     yield checked(Check.SPARK_JARS, server, lambda: check_jars(opened.delta))
     entries = None
     if log_store(opened.delta) in (DYNAMODB_STORE, _CLASSIC):
@@ -205,6 +208,21 @@ def check_listing(delta: Delta) -> str:
                 "in one of them breaks the table. Unset it: Tidegate's log stores list as fast without it"
             )
     return f"{_FAST_LISTING} is off"
+
+
+def check_stream(delta: Delta) -> str:
+    """Check that S3A reads objects as they are now.
+
+    Raises:
+        Warned: its stream remembers objects by name.
+    """
+    stream = conf(delta, f"spark.hadoop.{_STREAM}").strip()
+    if stream.lower() != "classic":
+        raise Warned(
+            f"{_STREAM} is {stream or 'not set, and its default is analytics'}: queries of registered files may show "
+            "an object that was overwritten, and a load asks S3 for the status of each file. Set it to classic"
+        )
+    return f"{_STREAM} is classic"
 
 
 def check_jars(delta: Delta) -> str:

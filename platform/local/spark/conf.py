@@ -156,6 +156,8 @@ def _s3a(home: Path, aws: Mapping[str, str]) -> dict[str, str]:
         "fs.s3a.access.key": aws["AWS_ACCESS_KEY_ID"],
         "fs.s3a.secret.key": aws["AWS_SECRET_ACCESS_KEY"],
         "fs.s3a.connection.maximum": "96",
+        # The default, analytics, remembers objects by name and gives bytes of an object that was overwritten.
+        "fs.s3a.input.stream.type": "classic",
         # Pauses double from half a second: about a minute in total. With the default of 20 a request hangs for days.
         "fs.s3a.retry.throttle.limit": "7",
         "fs.s3a.buffer.dir": str(home / "tmp" / "s3a"),

@@ -44,6 +44,7 @@ def test_a_dead_classic_writer_s_commit_is_found_and_settled(
     assert (
         f"DynamoDB table delta_log [commit-table.state]  PAY_PER_REQUEST, TTL on expireTime, in {where}" in shell.said()
     )
+    assert "reads of S3 [spark.stream]  fs.s3a.input.stream.type is classic" in shell.said()
     assert "bronze.orders: entries [log.entries]  version 0, under s3a://" in shell.said()
     assert "ledger.orders: entries" in shell.said()
 

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 from pyspark.errors import AnalysisException
 
-from tidegate.platform.cli.check.findings import Failed
+from tidegate.platform.cli.check.findings import Failed, Warned
 from tidegate.platform.cli.doctor.doctor import (
     DYNAMODB_STORE,
     check_jars,
     check_listing,
     check_store,
+    check_stream,
     check_table,
     commit_table,
 )
@@ -31,6 +32,7 @@ _NAMES = {
     "spark.hadoop.fs.s3.impl": "s3",
     "spark.hadoop.fs.s3a.performance.flags": "flags",
     "spark.hadoop.fs.s3a.bucket.landing.performance.flags": "flags_of_landing",
+    "spark.hadoop.fs.s3a.input.stream.type": "stream",
     "spark.hadoop.delta.enableFastS3AListFrom": "fast_in_hadoop",
     "delta.enableFastS3AListFrom": "fast",
     "spark.io.delta.storage.S3DynamoDBLogStore.ddb.region": "region",
@@ -105,6 +107,16 @@ def test_delta_s_fast_listing_is_a_problem(settings: dict[str, str]) -> None:
 def test_a_listing_that_delta_does_itself_is_none() -> None:
     said = check_listing(Settings(impl=DYNAMODB_STORE, fast_in_hadoop="false"))  # type: ignore[arg-type]
     assert said == "delta.enableFastS3AListFrom is off"
+
+
+@pytest.mark.parametrize(("stream", "said"), [(None, "is not set, and its default"), ("analytics", "is analytics: ")])
+def test_a_stream_that_remembers_objects_is_a_warning(stream: str | None, said: str) -> None:
+    with pytest.raises(Warned, match=said):
+        check_stream(Settings(**({"stream": stream} if stream else {})))  # type: ignore[arg-type]
+
+
+def test_a_stream_that_remembers_nothing_is_right() -> None:
+    assert check_stream(Settings(stream="classic")) == "fs.s3a.input.stream.type is classic"  # type: ignore[arg-type]
 
 
 class Server(Settings):

@@ -1,12 +1,15 @@
 package io.tidegate.load.declared;
 
 import io.tidegate.load.request.LoadRequest;
+import io.tidegate.storage.KnownLength;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.FutureDataInputStreamBuilder;
 import org.apache.hadoop.fs.Options.OpenFileOptions;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.PositionedReadable;
@@ -72,18 +75,7 @@ public final class SourceInput extends InputStream implements Seekable, Position
     }
     try {
       return remote().read(position, buffer, offset, most);
-    } catch (IOException first) {
-      return again(position, buffer, offset, most, first);
-    }
-  }
-
-  /** Reads with a new stream: S3A's may still know the object that this one overwrote, until a read of it fails. */
-  private int again(long position, byte[] buffer, int offset, int length, IOException first) {
-    try {
-      close();
-      return remote().read(position, buffer, offset, length);
     } catch (IOException e) {
-      e.addSuppressed(first);
       throw new Unavailable(e);
     }
   }
@@ -91,13 +83,12 @@ public final class SourceInput extends InputStream implements Seekable, Position
   private FSDataInputStream remote() throws IOException {
     if (remote == null) {
       Path file = new Path(path);
-      remote =
-          FutureIO.awaitFuture(
-              // Without the length, the object store is asked for it.
-              file.getFileSystem(conf)
-                  .openFile(file)
-                  .optLong(OpenFileOptions.FS_OPTION_OPENFILE_LENGTH, size)
-                  .build());
+      FileSystem fs = file.getFileSystem(conf);
+      FutureDataInputStreamBuilder opening = fs.openFile(file);
+      if (KnownLength.suffices(fs)) {
+        opening.optLong(OpenFileOptions.FS_OPTION_OPENFILE_LENGTH, size);
+      }
+      remote = FutureIO.awaitFuture(opening.build());
     }
     return remote;
   }

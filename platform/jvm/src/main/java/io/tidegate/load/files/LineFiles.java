@@ -1,7 +1,10 @@
 package io.tidegate.load.files;
 
 import io.tidegate.load.request.LoadRequest;
+import io.tidegate.storage.KnownLength;
+import java.io.IOException;
 import java.io.Serializable;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -117,12 +120,21 @@ final class LineFiles {
 
     Lines(PartitionedFile block, Option<byte[]> separator, Configuration shared) {
       Configuration conf = new Configuration(shared);
-      // Without it, S3A asks S3 for the length.
-      conf.setLong(LENGTH, block.fileSize());
+      if (isLengthEnough(block, shared)) {
+        conf.setLong(LENGTH, block.fileSize());
+      }
       lines = new HadoopFileLinesReader(block, separator, conf);
       path = UTF8String.fromString(block.toPath().toString());
       start = block.start();
       TaskContext.get().addTaskCompletionListener((TaskCompletionListener) context -> close());
+    }
+
+    private static boolean isLengthEnough(PartitionedFile block, Configuration conf) {
+      try {
+        return KnownLength.suffices(block.toPath().getFileSystem(conf));
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
     }
 
     @Override
