@@ -40,9 +40,10 @@ def build_history_merge(
     mode = mode_of(work, changes)
     is_bounded = changes.why_full is None
     rows = int(changes.volume["rows"])
+    max_rows = rows if is_bounded else None
     query = HistoryQuery(f"silver.{work.table.spec.name}", rules, types_of(rules, silver), truncates)
     stored = _stored(mode, f"delta.`{work.location}`", is_empty=work.silver.files == 0, is_tail=not is_truncated)
-    source = query.sql(changes.view, stored, max_rows=rows if is_bounded else None)
+    source = query.sql(changes.view, stored, max_rows=max_rows)
     names = [quoted(name) for name in (*(field.name for field in rules.stored), *own_columns(work.spec))]
     names = list(dict.fromkeys(names))
     keys = [part.path for part in (*rules.keys, *rules.order)]
@@ -55,7 +56,11 @@ def build_history_merge(
     statement = f"MERGE INTO delta.`{work.location}` t USING ({source}) s ON {same} {clauses}"
     # An empty table takes any number of rows by the keyed merge.
     is_keyed = mode is MergeMode.UPSERT and (is_bounded or work.silver.files == 0)
-    return Merging(source, keys, "true" if is_keyed else None, rows, statement)
+    if not is_keyed:
+        return Merging(source, keys, None, rows, statement)
+    view = f"stored_{changes.view}"
+    placed = query.sql(changes.view, StoredRows(view, is_tail=not is_truncated, has_places=True), max_rows=max_rows)
+    return Merging(placed, keys, "true", rows, statement, view)
 
 
 def _stored(mode: MergeMode, table: str, *, is_empty: bool, is_tail: bool) -> StoredRows:

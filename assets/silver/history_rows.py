@@ -18,6 +18,7 @@ from tidegate.assets.silver.newest_rows import (
 )
 from tidegate.assets.silver.snapshot_rows import with_deletes
 from tidegate.platform.core.schema.column_types import Array, Map, Simple, Struct, Type, quoted
+from tidegate.platform.core.schema.exact_json import exact_json
 from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.core.silver.columns import (
     CHANGED_AT,
@@ -31,6 +32,7 @@ from tidegate.platform.core.silver.columns import (
 )
 from tidegate.platform.core.silver.history import History
 from tidegate.platform.core.silver.rules import MergeRules
+from tidegate.resources.spark.results import PLACE
 
 #: Up to this many changes, their keys are sent to every task that reads the silver table.
 _MAX_BROADCAST_ROWS = 100_000
@@ -38,6 +40,12 @@ _UP_TO_HERE = "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
 _ALL = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
 #: The batch of a change has a name of silver.
 _WITHIN_BATCH = ARRIVAL[1:]
+#: Windows of the rows of an order: which row of the table is among them.
+_PLACES = {
+    f"max({PLACE[0]})": "_tidegate_in_file",
+    f"max({PLACE[1]})": "_tidegate_in_row",
+    f"count({PLACE[0]})": "_tidegate_files",
+}
 #: Start of the names of windows: the last value that was given to a column.
 _VALUE = "_tidegate_given"
 
@@ -51,12 +59,14 @@ class StoredRows:
         is_tail: only the keys of the new changes, from the earliest of these changes on.
         where: condition of the rows that stay, over a row `t`.
         batch: SQL of the number of the batch that brought a row.
+        has_places: the table has `PLACE` of each row, and the query has that of the row which a row replaces.
     """
 
     table: str | None
     is_tail: bool = False
     where: str = "true"
     batch: str = f"t.{CHANGED_BATCH}"
+    has_places: bool = False
 
 
 class HistoryQuery:
@@ -106,10 +116,13 @@ class HistoryQuery:
         if stored.table is not None:
             is_small = max_rows is not None and max_rows <= _MAX_BROADCAST_ROWS
             rows += f" UNION ALL {self._stored(stored, new, is_small=is_small)}"
-        for layer in (self._one_for_each_order, self._lives, self._filled, self._starts):
+        # All windows are within a key, so rows are sent once.
+        rows = f"SELECT * FROM ({rows}) DISTRIBUTE BY {self._keys}"
+        rows = self._one_for_each_order(rows, has_places=stored.has_places)
+        for layer in (self._lives, self._filled, self._starts):
             rows = layer(rows)
         is_tail = stored.table is not None and stored.is_tail
-        return self._chosen(self._times(rows, is_tail=is_tail), only_changed=is_tail)
+        return self._chosen(self._times(rows, is_tail=is_tail), stored, only_changed=is_tail)
 
     def _new(self, view: str, stored: StoredRows) -> str:
         """Returns the new changes, with the columns and the types of silver."""
@@ -119,12 +132,12 @@ class HistoryQuery:
             left = left if self._left else "CAST(array() AS array<string>)"
             values.append(f"{left} AS {LEFT}")
         own = [DELETED, f"_tidegate_n AS {CHANGED_BATCH}", *_WITHIN_BATCH, "true AS _tidegate_new"]
+        own += ["NULL AS _tidegate_was", "false AS _tidegate_anchor"]
+        own += [f"NULL AS {column}" for column in PLACE if stored.has_places]
         rows = change_rows(self._rules, view, is_partial=bool(self._left), truncate=None)
         if self._rules.are_dumps:
             rows = with_deletes(rows, self._rules, stored.table, stored.where)
-        return (
-            f"SELECT {', '.join([*values, *own, 'NULL AS _tidegate_was', 'false AS _tidegate_anchor'])} FROM ({rows})"
-        )
+        return f"SELECT {', '.join([*values, *own])} FROM ({rows})"
 
     def _stored(self, stored: StoredRows, new: str, *, is_small: bool) -> str:
         """Returns the stored changes that stay: all of them, or the tails of the keys that change.
@@ -135,8 +148,9 @@ class HistoryQuery:
         values = [f"t.{column}" for column in columns]
         was = self._state("t.")
         values += [f"t.{DELETED}", f"{stored.batch} AS {CHANGED_BATCH}", "NULL", "NULL", "false", was]
+        places = [f"t.{column}" for column in PLACE if stored.has_places]
         if not stored.is_tail:
-            return f"SELECT {', '.join([*values, 'false'])} FROM {stored.table} t WHERE {stored.where}"
+            return f"SELECT {', '.join([*values, 'false', *places])} FROM {stored.table} t WHERE {stored.where}"
         parts = [part.path for part in self._rules.keys]
         keys = ", ".join(f"{path} AS k{place}" for place, path in enumerate(parts))
         first = f"SELECT {keys}, min({self._order}) AS first FROM ({new}) GROUP BY {self._keys}"
@@ -144,22 +158,29 @@ class HistoryQuery:
         same_key = " AND ".join(f"t.{path} <=> k.k{place}" for place, path in enumerate(parts))
         until = f"t.{VALID_TO} IS NULL OR {self._as_order(f't.{VALID_TO}')} >= k.first"
         hint = "/*+ BROADCAST(k) */ " if is_small else ""
+        values = [*values, f"{order} < k.first", *places]
         return (
-            f"SELECT {hint}{', '.join([*values, f'{order} < k.first'])} FROM {stored.table} t JOIN ({first}) k "
+            f"SELECT {hint}{', '.join(values)} FROM {stored.table} t JOIN ({first}) k "
             f"ON {same_key} WHERE {order} >= k.first OR {until}"
         )
 
-    def _one_for_each_order(self, rows: str) -> str:
+    def _one_for_each_order(self, rows: str, *, has_places: bool) -> str:
         """Returns the last change of each key and order: of the latest batch, and there of the last file and row."""
         equal = f"PARTITION BY {self._keys}, {', '.join(part.path for part in self._rules.order)}"
         arrival = (CHANGED_BATCH, "_tidegate_new", *_WITHIN_BATCH)
         last_first = ", ".join(f"{column} DESC" for column in arrival)
         windows, replaced = [f"row_number() OVER ({equal} ORDER BY {last_first}) AS _tidegate_place"], {}
         if self._rules.on_tie == "fail":
-            row = f"to_json(struct({', '.join([*map(quoted, self._types), DELETED])}))"
+            row = exact_json(f"struct({', '.join([*map(quoted, self._types), DELETED])})")
             windows += [f"{side}({row}) OVER ({equal}) AS _tidegate_{side}" for side in ("min", "max")]
             error = tie_error(self._name, key_text(part.path for part in self._rules.keys))
             replaced[DELETED] = f"if(_tidegate_min <> _tidegate_max, {error}, {DELETED})"
+        if has_places:
+            file, row = PLACE
+            window = f"({equal} ORDER BY {last_first} {_ALL})"
+            windows += [f"{sql} OVER {window} AS {name}" for sql, name in _PLACES.items()]
+            # Of two rows of the table, only its MERGE can replace both: no file has this name.
+            replaced |= {file: "if(_tidegate_files > 1, '', _tidegate_in_file)", row: "_tidegate_in_row"}
         if self._left:
             # The last change may leave a value as it is that another change of its order gives.
             first_first = ", ".join(f"{column} ASC" for column in arrival)
@@ -215,10 +236,10 @@ class HistoryQuery:
             f"_tidegate_until IS NULL AND NOT {DELETED} AS {IS_CURRENT} FROM ({timed})"
         )
 
-    def _chosen(self, rows: str, *, only_changed: bool) -> str:
-        left = [LEFT] if self._history.leaves_values else []
+    def _chosen(self, rows: str, stored: StoredRows, *, only_changed: bool) -> str:
+        more = [*([LEFT] if self._history.leaves_values else []), *(PLACE if stored.has_places else ())]
         columns = [*map(quoted, self._types), VALID_FROM, VALID_TO, IS_CURRENT, DELETED, CHANGED_BATCH]
-        query = f"SELECT {', '.join([*columns, f'current_timestamp() AS {CHANGED_AT}', JOINED, *left])} FROM ({rows})"
+        query = f"SELECT {', '.join([*columns, f'current_timestamp() AS {CHANGED_AT}', JOINED, *more])} FROM ({rows})"
         if only_changed:
             query += f" WHERE _tidegate_new OR NOT (_tidegate_was <=> {self._state()})"
         return query
@@ -228,7 +249,7 @@ class HistoryQuery:
         parts = [f"{side}{column} AS {column}" for column in (VALID_FROM, VALID_TO, IS_CURRENT, JOINED)]
         if self._left:
             values = ", ".join(f"{side}{quoted(column)}" for column in self._left)
-            parts += [f"{side}{LEFT} AS {LEFT}", f"to_json(struct({values})) AS values"]
+            parts += [f"{side}{LEFT} AS {LEFT}", f"{exact_json(f'struct({values})')} AS values"]
         return f"struct({', '.join(parts)})"
 
     def _last_given(self, window: str) -> list[str]:
@@ -277,7 +298,7 @@ class HistoryQuery:
 
     def _comparable(self, column: str) -> str:
         """Returns SQL of a value that can be compared: Spark compares no maps and no VARIANT."""
-        return quoted(column) if _compares(self._types[column][1]) else f"to_json(struct({quoted(column)}))"
+        return quoted(column) if _compares(self._types[column][1]) else exact_json(f"struct({quoted(column)})")
 
 
 def _compares(kind: Type) -> bool:

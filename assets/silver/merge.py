@@ -18,7 +18,7 @@ from tidegate.assets.silver.private_statistics import make_private
 from tidegate.assets.silver.row_queries import RowCounts, expression_types, row_counts
 from tidegate.assets.silver.suppressed import without_suppressed
 from tidegate.assets.silver.table import create_table, purge_tombstones, silver_rules, widen_table
-from tidegate.assets.silver.truncate import record_truncates, truncate_table
+from tidegate.assets.silver.truncate import record_truncate, record_truncates
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.first_line import first_line
@@ -30,7 +30,7 @@ from tidegate.resources.spark.attempts import repeated
 from tidegate.resources.spark.results import Merging
 
 #: The seams of a merge, in order. Each is right after the step that it is named for.
-SEAMS = ("silver-create", "silver-gather", "silver-merge")
+SEAMS = ("silver-create", "silver-gather", "silver-truncate", "silver-merge")
 
 _Result = TypeVar("_Result")
 
@@ -161,7 +161,7 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
     purge_tombstones(lake, work, changes.n)
     violations = count_violations(lake.delta.session, work, changes, rules)
     counts = row_counts(lake.delta.session, changes, rules, work.bronze.schema)
-    merging, truncated = _merging(lake, work, changes, rules, have, counts)
+    merging = _merging(lake, work, changes, rules, have, counts)
     merged = lake.delta.merge(work.location, merging, changes.view, work.app_id, changes.n)
     seam("silver-merge")
     if (merged.txn or 0) < changes.n:
@@ -179,7 +179,7 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
         changes.why_full,
         merged.inserted,
         merged.updated,
-        merged.deleted + truncated,
+        merged.deleted,
         counts.unordered,
         counts.skipped - violations.dropped,
         column_sources(rules, [column.name for column in work.bronze.schema.fields]),
@@ -189,15 +189,16 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
 
 def _merging(
     lake: Lake, work: PendingMerge, changes: Changes, rules: MergeRules, have: TableSchema, counts: RowCounts
-) -> tuple[Merging, int]:
-    """Returns the merge, and how many rows a truncate deleted before it."""
+) -> Merging:
     if rules.history is not None:
         mode = mode_of(work, changes)
         truncates = record_truncates(lake, work, mode, counts.truncates) if rules.truncated else ()
+        seam("silver-truncate")
         is_truncated = bool(counts.truncates)
-        return build_history_merge(work, changes, rules, have, truncates=truncates, is_truncated=is_truncated), 0
-    truncate, truncated = truncate_table(lake, work, rules, counts.truncate)
-    return build_merge(work, changes, rules, have, is_partial=counts.partial > 0, truncate=truncate), truncated
+        return build_history_merge(work, changes, rules, have, truncates=truncates, is_truncated=is_truncated)
+    truncate = record_truncate(lake, work, rules, counts.truncate)
+    seam("silver-truncate")
+    return build_merge(work, changes, rules, have, is_partial=counts.partial > 0, truncate=truncate)
 
 
 def _name(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> None:

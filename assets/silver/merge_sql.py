@@ -9,6 +9,7 @@ from tidegate.assets.silver.changes import Changes
 from tidegate.assets.silver.newest_rows import (
     DELETED_AT,
     GIVEN_AT,
+    before_truncate,
     key_text,
     newest_rows,
     order_struct,
@@ -16,9 +17,11 @@ from tidegate.assets.silver.newest_rows import (
 )
 from tidegate.assets.silver.pending import PendingMerge
 from tidegate.assets.silver.snapshot_rows import with_deletes
+from tidegate.assets.silver.truncate import Truncate
 from tidegate.platform.core.schema.column_types import Field, Type, quoted
+from tidegate.platform.core.schema.exact_json import exact_json
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.platform.core.silver.columns import CHANGED_BATCH, DELETED, SILVER_COLUMNS
+from tidegate.platform.core.silver.columns import CHANGED_BATCH, DELETED, ORDER, SILVER_COLUMNS
 from tidegate.platform.core.silver.merge_mode import MergeMode, merge_mode
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.resources.spark.results import Merging
@@ -34,7 +37,7 @@ def build_merge(
     silver: TableSchema,
     *,
     is_partial: bool = False,
-    truncate: str | None = None,
+    truncate: Truncate | None = None,
 ) -> Merging:
     """Build a merge in both of its forms: as Delta's MERGE and, where it is allowed, as the keyed merge.
 
@@ -44,7 +47,7 @@ def build_merge(
         rules: what a row of bronze is in silver.
         silver: the columns of the silver table, after it was created or widened.
         is_partial: whether some rows leave the value of a column as it is. Only the MERGE can keep that of silver.
-        truncate: rows that are older than this order are left out. JSON of a struct.
+        truncate: rows that are older are left out, and deleted if it is due. Only the MERGE can do that.
     """
     mode = mode_of(work, changes)
     types = types_of(rules, silver)
@@ -57,20 +60,23 @@ def build_merge(
     def complete(rows: str) -> str:
         return with_deletes(rows, rules, table, stays or "true") if rules.are_dumps else rows
 
-    source = newest_rows(name, rules, changes.view, is_partial=is_partial, truncate=truncate, complete=complete)
+    order = truncate.order if truncate else None
+    source = newest_rows(name, rules, changes.view, is_partial=is_partial, truncate=order, complete=complete)
     given = [f"{_value(types, column)} AS {quoted(column)}" for column in types]
     rows = f"SELECT {', '.join([*given, *SILVER_COLUMNS])} FROM ({source})"
     same_key = " AND ".join(f"t.{part.path} <=> s.{part.path}" for part in rules.keys)
-    update = _assignments(types, _filled(rules, types, mode) if is_partial else {})
-    clauses = mode.clauses(newer=newer, update=update, insert=_new_row(types))
+    truncated = before_truncate(rules, f"t.{ORDER}", truncate.order) if truncate and truncate.is_due else None
+    update = _assignments(types, _filled(rules, types, mode, truncated) if is_partial else {})
+    clauses = mode.clauses(newer=newer, update=update, insert=_new_row(types), truncated=truncated)
     statement = f"MERGE INTO delta.`{work.location}` t USING ({source}) s ON {same_key} {clauses}"
     # The number of rows in a merge of all of bronze is unknown. An empty table takes any number by the keyed merge.
     is_bounded = changes.why_full is None or work.silver.files == 0
+    is_plain = not is_partial and (truncated is None or work.silver.files == 0)
     # A field that bronze lacks keeps the value of the replaced row, which only the MERGE can do.
     shared = (Field(column, in_silver) for column, (_, in_silver) in types.items())
     is_keyed = mode is MergeMode.UPSERT and is_bounded and not any(TableSchema(rules.columns).missing(shared))
     keys = [part.path for part in rules.keys]
-    return Merging(rows, keys, newer if is_keyed and not is_partial else None, int(changes.volume["rows"]), statement)
+    return Merging(rows, keys, newer if is_keyed and is_plain else None, int(changes.volume["rows"]), statement)
 
 
 def mode_of(work: PendingMerge, changes: Changes) -> MergeMode:
@@ -95,23 +101,23 @@ def types_of(rules: MergeRules, silver: TableSchema) -> ColumnTypes:
     return {field.name: (field.type, (silver.named(field.name) or field).type) for field in rules.columns}
 
 
-def _filled(rules: MergeRules, types: ColumnTypes, mode: MergeMode) -> dict[str, str]:
+def _filled(rules: MergeRules, types: ColumnTypes, mode: MergeMode, truncated: str | None) -> dict[str, str]:
     """Returns the new value of each column that may keep its value, over the rows `s` and `t` of a key.
 
     A value counts unless silver's row is newer than the row that gave it. Without a value, silver's stays, unless the
-    key was deleted since.
+    key was deleted or truncated since.
     """
     if mode is MergeMode.FULL:
         return {}
     order = order_struct(f"t.{part.path}" for part in rules.order)
+    gone = f"t.{DELETED} OR s.{DELETED_AT} >= {order}" + (f" OR {truncated}" if truncated else "")
     filled = {}
     for place, column in enumerate(rules.kept):
         mine, given = f"t.{quoted(column)}", _value(types, column, "s.", f"t.{quoted(column)}")
         # Rows of a bronze that was read again are all in the source.
         replaced = f"WHEN t.{CHANGED_BATCH} > 0 THEN {given} " if mode is MergeMode.REREAD else ""
         filled[column] = (
-            f"CASE {replaced}WHEN s.{GIVEN_AT}[{place}] >= {order} THEN {given} "
-            f"WHEN t.{DELETED} OR s.{DELETED_AT} >= {order} THEN NULL ELSE {mine} END"
+            f"CASE {replaced}WHEN s.{GIVEN_AT}[{place}] >= {order} THEN {given} WHEN {gone} THEN NULL ELSE {mine} END"
         )
     return filled
 
@@ -119,7 +125,7 @@ def _filled(rules: MergeRules, types: ColumnTypes, mode: MergeMode) -> dict[str,
 def _no_tie(name: str, rules: MergeRules, types: ColumnTypes) -> str:
     """Returns a condition over a row `s` and a row `t` of an equal order. It raises an error if they differ."""
     ours, theirs = (
-        f"to_json(struct({', '.join([*values, f'{side}.{DELETED}'])}))"
+        exact_json(f"struct({', '.join([*values, f'{side}.{DELETED}'])})")
         for side, values in (
             ("s", [f"{_value(types, column, 's.')} AS {quoted(column)}" for column in types]),
             ("t", [f"t.{quoted(column)}" for column in types]),

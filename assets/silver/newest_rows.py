@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from tidegate.platform.core.schema.column_types import quoted
-from tidegate.platform.core.schema.sql_literal import literal
+from tidegate.platform.core.schema.exact_json import exact_json, from_exact_json
 from tidegate.platform.core.silver.columns import CHANGED_AT, CHANGED_BATCH, DELETED, KEY, ORDER
 from tidegate.platform.core.silver.rules import MergeRules, rows_of
 
@@ -17,8 +17,6 @@ DELETED_AT = "_tidegate_deleted_at"
 KEPT = "_tidegate_kept"
 #: Columns that say when a row of bronze came: its batch, its file, its place in the file.
 ARRIVAL = ("_tidegate_n", "_tidegate_path", "_tidegate_row")
-#: A time in JSON has all its digits.
-_TIMES = "map('timestampFormat', 'yyyy-MM-dd\\'T\\'HH:mm:ss.SSSSSSXXX')"
 
 
 def newest_rows(
@@ -48,7 +46,7 @@ def newest_rows(
         more = "".join(f", {window}" for window in _last_values(rules, keys))
     if rules.on_tie == "fail":
         # Rows that are alike are no tie: a producer that repeats itself says nothing new.
-        row = f"to_json(struct({', '.join([*(quoted(column) for column in rules.values), DELETED])}))"
+        row = exact_json(f"struct({', '.join([*(quoted(column) for column in rules.values), DELETED])})")
         equal = f"PARTITION BY {keys}, {', '.join(part.path for part in rules.order)}"
         more += f", min({row}) OVER ({equal}) AS _tidegate_first, max({row}) OVER ({equal}) AS _tidegate_last"
         key = key_text(part.path for part in rules.keys)
@@ -95,14 +93,9 @@ def before_truncate(rules: MergeRules, order: str, truncate: str) -> str:
 
 
 def order_from_json(rules: MergeRules, text: str) -> str:
-    """Returns SQL of an order that `order_as_json` wrote."""
+    """Returns SQL of an order that `exact_json` wrote."""
     kind = next(field.type for field in rules.columns if field.name == ORDER)
-    return f"from_json({literal(text)}, {literal(kind.sql())}, {_TIMES})"
-
-
-def order_as_json(order: str) -> str:
-    """Returns SQL of an order as JSON, which `before_truncate` reads."""
-    return f"to_json({order}, {_TIMES})"
+    return from_exact_json(text, kind.sql())
 
 
 def order_struct(paths: Iterable[str]) -> str:

@@ -11,11 +11,12 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from tidegate.assets.silver.changes import Changes
-from tidegate.assets.silver.newest_rows import order_as_json, order_struct
+from tidegate.assets.silver.newest_rows import order_struct
 from tidegate.assets.silver.pending import PendingMerge
 from tidegate.assets.silver.truncate import MAX_TRUNCATES
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.schema.column_types import Field, Struct, Type
+from tidegate.platform.core.schema.exact_json import exact_json
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.rules import BRONZE, MergeRules, rows_of
 
@@ -77,10 +78,10 @@ def row_counts(session: SparkSession, changes: Changes, rules: MergeRules, bronz
     unordered = " OR ".join(f"{value} IS NULL" for value in rules.order_values)
     partial = " OR ".join(f"({condition})" for condition in rules.kept.values()) or "false"
     order = f"if({truncates}, {order_struct(rules.order_values)}, NULL)"
-    every = f"slice(collect_set({order_as_json(order)}), 1, {MAX_TRUNCATES + 1})" if rules.history else "array()"
+    every = f"slice(collect_set({exact_json(order)}), 1, {MAX_TRUNCATES + 1})" if rules.history else "array()"
     (row,) = session.sql(
         f"SELECT count_if({is_change} AND ({unordered})), count_if({skipped} AND NOT {truncates}), "
-        f"count_if({is_change} AND ({partial})), {order_as_json(f'max({order})')}, {every} FROM {relation}"
+        f"count_if({is_change} AND ({partial})), {exact_json(f'max({order})')}, {every} FROM {relation}"
     ).collect()
     unordered, skipped, partial, truncate, all_truncates = row
     return RowCounts(unordered, skipped, partial, truncate, tuple(all_truncates))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from tidegate.assets.silver.newest_rows import before_truncate, order_from_json
 from tidegate.assets.silver.pending import PendingMerge
 from tidegate.platform.core.schema.sql_literal import properties_sql
-from tidegate.platform.core.silver.columns import ORDER
 from tidegate.platform.core.silver.merge_mode import MergeMode
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.resources.lake import Lake
@@ -23,11 +23,24 @@ _TRUNCATES = ("tidegate.silver_truncates", "tidegate.silver_truncates_before")
 MAX_TRUNCATES = 1000
 
 
-def truncate_table(lake: Lake, work: PendingMerge, rules: MergeRules, found: str | None) -> tuple[str | None, int]:
-    """Delete the rows that are older than a truncate, and record its order in a property of the table.
+@dataclass(frozen=True)
+class Truncate:
+    """The newest truncate of a silver table.
 
-    Both are commits before that of the merge, and repeating them changes nothing: a merge that fails afterwards finds
-    the truncate again. Later merges leave out rows that are older than the recorded order, however late they come.
+    Attributes:
+        order: its order, as JSON of a struct.
+        is_due: whether the table may have rows that it deletes.
+    """
+
+    order: str
+    is_due: bool
+
+
+def record_truncate(lake: Lake, work: PendingMerge, rules: MergeRules, found: str | None) -> Truncate | None:
+    """Record the order of a truncate in a property of the table, whose rows the merge deletes.
+
+    It is a commit before that of the merge, which no reader sees. A merge that fails afterwards finds the truncate
+    again. Later merges leave out rows that are older than the recorded order, however late they come.
 
     Args:
         lake: has the table.
@@ -36,21 +49,23 @@ def truncate_table(lake: Lake, work: PendingMerge, rules: MergeRules, found: str
         found: the order of the newest truncate in the rows to merge. None if there is none.
 
     Returns:
-        The order of the table's newest truncate, None if it has none, and the number of deleted rows.
+        The table's newest truncate; None if it has none.
     """
     if rules.truncated is None:
-        return None, 0
+        return None
     known = work.silver.properties.get(TRUNCATED)
-    if found is None or found == known:
-        return known, 0
     session = lake.delta.session
+    if found is None:
+        return None if known is None else Truncate(known, is_due=False)
     if known is not None:
-        order = order_from_json(rules, found)
-        if session.sql(f"SELECT {before_truncate(rules, order, known)}").collect()[0][0]:
-            return known, 0
-    (row,) = command(session, f"DELETE FROM delta.`{work.location}` WHERE {before_truncate(rules, ORDER, found)}")
-    command(session, f"ALTER TABLE delta.`{work.location}` SET TBLPROPERTIES ({properties_sql({TRUNCATED: found})})")
-    return found, int(row[0])
+        older = before_truncate(rules, order_from_json(rules, found), known)
+        found = known if session.sql(f"SELECT {older}").collect()[0][0] else found
+    if found != known:
+        command(
+            session, f"ALTER TABLE delta.`{work.location}` SET TBLPROPERTIES ({properties_sql({TRUNCATED: found})})"
+        )
+    # Also of a truncate that is known: the merge that recorded it may have died before it deleted a row.
+    return Truncate(found, is_due=True)
 
 
 def record_truncates(lake: Lake, work: PendingMerge, mode: MergeMode, found: Sequence[str]) -> tuple[str, ...]:

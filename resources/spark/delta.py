@@ -273,6 +273,7 @@ class Delta:
             rows=merging.rows,
             keys=json.dumps(list(merging.keys)),
             newer=merging.newer or "",
+            stored=merging.stored or "",
             most=merging.max_rows,
             statement=merging.statement,
             source=source,

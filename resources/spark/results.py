@@ -57,6 +57,10 @@ class CommitResult:
     replayed: bool
 
 
+#: Where a table has a row: its file, and its number there.
+PLACE = ("_tidegate_file", "_tidegate_file_row")
+
+
 @dataclass(frozen=True)
 class Merging:
     """Rows that are merged into a table by key.
@@ -68,6 +72,9 @@ class Merging:
             more than that, which only the statement expresses, or if the number of rows is unknown.
         max_rows: upper bound of the number of rows of the query. Without effect if `newer` is None.
         statement: an equivalent MERGE statement, for tables and amounts of rows that the fast path does not support.
+        stored: the temporary view as which `rows` reads the table; None if it does not. The merge makes the view, of
+            the version that it merges into. The view has `PLACE` of each row, and so has `rows`: of the row of the
+            table that a row replaces, NULL for a row that is added.
     """
 
     rows: str
@@ -75,6 +82,7 @@ class Merging:
     newer: str | None
     max_rows: int
     statement: str
+    stored: str | None = None
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,10 @@ _FORWARD, _DELIVERY = (
     "tests/unit/resources/forwarding/test_delivery.py::",
 )
 _A_REPLAY = "tests/spark/silver/test_history.py::test_every_merge_of_a_history_gives_what_a_replay_gives"
+_A_FEED = (
+    "tests/spark/silver/test_change_feeds.py::"
+    "test_partial_rows_and_truncates_give_the_expected_rows_whenever_merges_run"
+)
 _MERGE, _MERGE_SQL, _PENDING = (f"assets/silver/{name}.py" for name in ("merge", "merge_sql", "pending"))
 _OUTPUT = "tests/spark/files/test_repartition.py::"
 _DATASETS = "tests/unit/assets/bronze/completion/test_datasets.py::"
@@ -286,10 +290,7 @@ MUTANTS = (
         "assets/silver/newest_rows.py",
         'WHERE _tidegate_before IS NULL OR {order} >= _tidegate_before"',
         'WHERE true"',
-        (
-            "tests/spark/silver/test_change_feeds.py::"
-            "test_partial_rows_and_truncates_give_the_expected_rows_whenever_merges_run",
-        ),
+        (_A_FEED,),
     ),
     Mutant(
         "a late change does not cut the row in which it falls",
@@ -327,15 +328,39 @@ MUTANTS = (
         "a truncate is forgotten once it is merged",
         5,
         "assets/silver/truncate.py",
-        "    if found is None or found == known:\n        return known, 0\n",
-        "    if found is None or found == known:\n        return None, 0\n",
+        "return None if known is None else Truncate(known, is_due=False)",
+        "return None",
         ("tests/spark/silver/test_change_feeds.py::test_rows_of_debezium_become_the_table_of_the_database",),
+    ),
+    Mutant(
+        "a truncate whose merge died after recording it deletes no row",
+        5,
+        "assets/silver/truncate.py",
+        "return Truncate(found, is_due=True)",
+        "return Truncate(found, is_due=found != known)",
+        (_A_FEED,),
+    ),
+    Mutant(
+        "a partial row keeps values of a row that a truncate deleted",
+        5,
+        _MERGE_SQL,
+        'f" OR {truncated}" if truncated else ""',
+        '""',
+        (_A_FEED,),
+    ),
+    Mutant(
+        "a truncate deletes only rows whose keys come again",
+        5,
+        "platform/core/silver/merge_mode.py",
+        "[*clauses[:first], *deletes, *clauses[first:]]",
+        "[*clauses[:first], *clauses[first:]]",
+        ("tests/unit/platform/core/silver/test_merge_mode.py::test_a_truncate_deletes_older_rows_in_every_mode",),
     ),
     Mutant(
         "an older row that comes late replaces a newer one",
         5,
         _MERGE_SQL,
-        "newer if is_keyed and not is_partial else None,",
+        "newer if is_keyed and is_plain else None,",
         '"true",',
         ("tests/spark/silver/test_silver_attacks.py::test_b1_late_older_row_after_delete_does_not_resurrect",),
     ),

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from functools import partial
 
 from tidegate.assets.silver.aligned import aligned
-from tidegate.assets.silver.newest_rows import before_truncate, key_text, order_as_json, order_struct
+from tidegate.assets.silver.newest_rows import before_truncate, key_text, order_struct
 from tidegate.assets.silver.pending import PendingMerge
 from tidegate.assets.silver.row_queries import expression_types
 from tidegate.assets.silver.table import silver_rules
 from tidegate.assets.silver.truncate import TRUNCATED
 from tidegate.platform.core.schema.column_reference import type_at
 from tidegate.platform.core.schema.column_types import Field, Struct, Type, quoted
+from tidegate.platform.core.schema.exact_json import exact_json
 from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.columns import DELETED, KEY, ORDER
@@ -128,7 +129,7 @@ class KeyRows:
             if not silver:
                 value = f"CAST({aligned(field.type, have.type, value)} AS {have.type.sql()})"
             values.append(f"{value} AS {quoted(field.name)}")
-        return order_as_json(f"struct({', '.join(values)})")
+        return exact_json(f"struct({', '.join(values)})")
 
     def is_truncated(self) -> str:
         """Returns the condition that a row is older than the table's newest truncate."""
@@ -143,7 +144,7 @@ class KeyRows:
     @property
     def order(self) -> str:
         """SQL of the order of a row, as JSON."""
-        return order_as_json(order_struct(part.path for part in self.rules.order))
+        return exact_json(order_struct(part.path for part in self.rules.order))
 
 
 def _typed(value: str, kind: Type) -> str:

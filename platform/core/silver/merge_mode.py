@@ -15,6 +15,7 @@ from tidegate.platform.core.silver.columns import CHANGED_BATCH
 _OF_THIS_BRONZE = f"t.{CHANGED_BATCH} > 0"
 _UPDATE = "THEN UPDATE SET {update}"
 _INSERT = "WHEN NOT MATCHED THEN INSERT {insert}"
+_WITHOUT_SOURCE = "WHEN NOT MATCHED BY SOURCE"
 _RENUMBER = f"THEN UPDATE SET t.{CHANGED_BATCH} = 0"
 
 
@@ -28,27 +29,35 @@ class MergeMode(Enum):
         f"WHEN MATCHED AND ({{newer}}) {_UPDATE}",
         f"WHEN MATCHED {_RENUMBER}",
         _INSERT,
-        f"WHEN NOT MATCHED BY SOURCE {_RENUMBER}",
+        f"{_WITHOUT_SOURCE} {_RENUMBER}",
     )
     #: Files were read again: rows of this bronze become what bronze has now, older rows included. Rows from before a
     #: reset stay, because bronze does not have them any more.
     REREAD = (
         f"WHEN MATCHED AND ({_OF_THIS_BRONZE} OR {{newer}}) {_UPDATE}",
         _INSERT,
-        f"WHEN NOT MATCHED BY SOURCE AND {_OF_THIS_BRONZE} THEN DELETE",
+        f"{_WITHOUT_SOURCE} AND {_OF_THIS_BRONZE} THEN DELETE",
     )
     #: Silver becomes what bronze has now, older rows included, and loses all other rows.
-    FULL = (f"WHEN MATCHED {_UPDATE}", _INSERT, "WHEN NOT MATCHED BY SOURCE THEN DELETE")
+    FULL = (f"WHEN MATCHED {_UPDATE}", _INSERT, f"{_WITHOUT_SOURCE} THEN DELETE")
 
-    def clauses(self, *, newer: str, update: str, insert: str) -> str:
+    def clauses(self, *, newer: str, update: str, insert: str, truncated: str | None = None) -> str:
         """Returns the clauses of a MERGE of source rows `s` into a silver table `t`.
+
+        Every source row is newer than each truncate, so a row of the table that a truncate deletes is replaced if its
+        key is in the source.
 
         Args:
             newer: condition, true where `s` is newer than `t`.
             update: assignments that make `t` the row `s`.
             insert: columns and `VALUES` of a new row.
+            truncated: condition of the rows `t` that a truncate deletes. None if there is no truncate.
         """
-        return " ".join(clause.format(newer=newer, update=update, insert=insert) for clause in self.value)
+        deletes = () if truncated is None else (f"{_WITHOUT_SOURCE} AND ({truncated}) THEN DELETE",)
+        # Of the clauses for rows without a source row, the first one whose condition is true counts.
+        first = next((n for n, clause in enumerate(self.value) if clause.startswith(_WITHOUT_SOURCE)), len(self.value))
+        clauses = [clause.format(newer=newer, update=update, insert=insert) for clause in self.value]
+        return " ".join([*clauses[:first], *deletes, *clauses[first:]])
 
     def newer(self, order: Sequence[str], tie: str = "true") -> str:
         """Returns the condition that a row `s` is newer than the row `t` of its key.

@@ -20,6 +20,8 @@ from tidegate.resources.spark.results import Merging
 MakeLake = Callable[..., TestLake]
 Row = dict[str, Any]
 SAME = "the same as before"
+#: At which seams a merge dies before it succeeds, by the number of its batch.
+DEATHS = {0: ["silver-create", "silver-gather"], 1: ["silver-truncate", "silver-merge"]}
 COLUMNS = {
     "id": "int",
     "at": "int",
@@ -129,7 +131,7 @@ def _table(lake: TestLake, name: str) -> list[Any]:
 def test_every_merge_of_a_history_gives_what_a_replay_gives(
     tidegate_lake: MakeLake, kit: Any, monkeypatch: pytest.MonkeyPatch, silver: Row, seed: int
 ) -> None:
-    """In steps, by the keyed merge and by Delta's MERGE in turn, with a death after a commit; and all in one merge."""
+    """In steps, by the keyed merge and by Delta's MERGE in turn, with a death at each seam; and all in one merge."""
     lake = tidegate_lake(
         [
             {"name": name, "prefix": f"{name}/", "format": "json", "columns": COLUMNS, "silver": silver}
@@ -144,8 +146,8 @@ def test_every_merge_of_a_history_gives_what_a_replay_gives(
         with monkeypatch.context() as patched:
             if number % 2:
                 patched.setattr(silver_merge, "build_history_merge", _by_delta)
-            if number == 1:
-                with dying_in(silver_merge, "silver-merge"):
+            for seam in DEATHS.get(number, ()):
+                with dying_in(silver_merge, seam):
                     kit.merge(lake, "steps")
             merged = kit.merge(lake, "steps")
         if number == 1:

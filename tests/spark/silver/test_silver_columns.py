@@ -14,6 +14,7 @@ from pyspark.errors import PySparkException
 from tidegate.assets.operations.reset import reset_table
 from tidegate.assets.silver.aligned import aligned, is_same
 from tidegate.platform.core.schema.column_types import Array, Field, Map, Simple, Struct, Type
+from tidegate.platform.core.schema.exact_json import exact_json, from_exact_json
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.testing import TestLake
 
@@ -121,6 +122,26 @@ def _as(wanted: Type, value: Any) -> Any:
         case Map(_, inner), dict():
             return {key: _as(inner, item) for key, item in value.items()}
     return value
+
+
+def test_json_keeps_every_digit_of_a_time_and_reads_what_older_versions_wrote(tidegate_lake: MakeLake) -> None:
+    spark = tidegate_lake([]).lake.delta.session
+    values = (
+        "struct(TIMESTAMP '2026-01-01 00:00:00.000001Z' AS o1, TIMESTAMP_NTZ '1969-12-31 23:59:59.999999' AS o2, "
+        "map('k', TIMESTAMP_NTZ '2026-01-01 00:00:00.100002') AS o3, CAST(NULL AS TIMESTAMP_NTZ) AS o4)"
+    )
+    kind = "struct<o1: timestamp, o2: timestamp_ntz, o3: map<string, timestamp_ntz>, o4: timestamp_ntz>"
+    (row,) = spark.sql(f"SELECT {exact_json(values)}").collect()
+    again = exact_json(from_exact_json(row[0], kind))
+    old = from_exact_json('{"o1":"2026-01-01T00:00:00.000001Z","o2":"2026-01-01T00:00:00.123"}', kind)
+    older = from_exact_json('{"o2":"2026-01-01T00:00:00"}', kind)
+    (read,) = spark.sql(
+        f"SELECT {again}, {old}.o1 = TIMESTAMP '2026-01-01 00:00:00.000001Z', "
+        f"{old}.o2 = TIMESTAMP_NTZ '2026-01-01 00:00:00.123', {older}.o2 = TIMESTAMP_NTZ '2026-01-01 00:00:00'"
+    ).collect()
+    assert tuple(read) == (row[0], True, True, True)
+    for digits in ("000001", "999999", "100002"):
+        assert digits in row[0]
 
 
 def test_silver_has_renamed_derived_and_cast_columns(tidegate_lake: MakeLake, kit: Any) -> None:

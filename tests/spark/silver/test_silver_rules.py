@@ -101,22 +101,28 @@ def test_both_ways_of_merging_give_the_expected_rows(
 
 def test_a_tie_fails_the_merge_if_its_rows_differ(tidegate_lake: MakeLake, kit: Any) -> None:
     silver = {"keys": ["id"], "order": ["at"], "on_tie": "fail", "every": 10}
-    lake = tidegate_lake([{"name": "items", "prefix": "items/", "format": "json", "silver": silver}])
+    columns = {"id": "int", "at": "int", "v": "timestamp_ntz"}
+    lake = tidegate_lake(
+        [{"name": "items", "prefix": "items/", "format": "json", "columns": columns, "silver": silver}]
+    )
 
-    def land(name: str, *rows: tuple[int, int, str]) -> Any:
-        lake.put(f"items/{name}.json", kit.lines(*({"id": id, "at": at, "v": v} for id, at, v in rows)))
+    def land(name: str, *rows: tuple[int, int, int]) -> Any:
+        """A row has the microseconds of its value, which decide whether rows differ."""
+        lines = ({"id": id, "at": at, "v": f"2026-11-25T10:00:00.{v:06}"} for id, at, v in rows)
+        lake.put(f"items/{name}.json", kit.lines(*lines))
         kit.run(lake, "items")
         return kit.merge(lake, "items")
 
-    land("1", (1, 1, "a"), (1, 1, "a"), (2, 1, "x"), (2, 1, "y"), (2, 2, "b"))
-    assert kit.silver(lake, "items", "id, v") == [(1, "a"), (2, "b")], "older rows that differ decide nothing"
-    land("2", (1, 1, "a"), (2, 1, "late"))
+    now = "id, date_format(v, 'SSSSSS')"
+    land("1", (1, 1, 1), (1, 1, 1), (2, 1, 3), (2, 1, 4), (2, 2, 2))
+    assert kit.silver(lake, "items", now) == [(1, "000001"), (2, "000002")], "older rows that differ decide nothing"
+    land("2", (1, 1, 1), (2, 1, 5))
     with pytest.raises(PySparkException, match=r'silver.items: two different rows have the key .*"1".* equal `order`'):
-        land("3", (1, 1, "other"))
+        land("3", (1, 1, 6))
     lake.delete("items/3.json")
     with pytest.raises(PySparkException, match=r'silver.items: two different rows have the key .*"3"'):
-        land("4", (3, 1, "a"), (3, 1, "b"))
-    assert kit.silver(lake, "items", "id, v") == [(1, "a"), (2, "b")]
+        land("4", (3, 1, 1), (3, 1, 2))
+    assert kit.silver(lake, "items", now) == [(1, "000001"), (2, "000002")]
 
 
 def test_a_changed_expression_is_refused_before_rows_are_compared(tidegate_lake: MakeLake, kit: Any) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.lakes.seams import dying_in
 from tidegate.assets.silver import merge as silver_merge
 from tidegate.assets.silver.history_merge import build_history_merge
 from tidegate.assets.silver.merge_sql import build_merge
@@ -90,3 +91,42 @@ def test_dumps_give_the_newest_dump_and_the_history_of_all(
             for row in lake.sql("SELECT id, v, valid_from, valid_to FROM silver.history ORDER BY id, valid_from")
         ]
         assert shown == _history(come), number
+
+
+def test_a_dump_counts_when_its_signal_is_there_and_an_empty_dump_deletes_nothing(
+    tidegate_lake: MakeLake, kit: Any
+) -> None:
+    table = {
+        "name": "items",
+        "prefix": "items/",
+        "format": "json",
+        "columns": {"sku": "string"},
+        "partition_columns": {"day": "int"},
+        "completion": "_SUCCESS",
+        "silver": {"from": "snapshots", "keys": ["sku"], "order": "day", "every": 10},
+    }
+    lake = tidegate_lake([table])
+
+    def put(day: int, *parts: str, signal: bool = True) -> None:
+        for number, skus in enumerate(parts):
+            lake.put(f"items/day={day}/part-{number}.json", kit.lines(*({"sku": sku} for sku in skus)))
+        if signal:
+            lake.put(f"items/day={day}/_SUCCESS", b"")
+        kit.run(lake, "items")
+
+    def shown() -> str:
+        kit.merge(lake, "items")
+        return "".join(sku for (sku,) in kit.silver(lake, "items", "sku"))
+
+    put(1, "ab", "c")
+    assert shown() == "abc"
+    put(2, "a", signal=False)
+    assert shown() == "abc", "of a dump that is not complete, no key is gone"
+    put(3, "")
+    assert shown() == "abc", "a dump without rows is not seen"
+    put(2)
+    with dying_in(silver_merge, "silver-gather"):
+        kit.merge(lake, "items")
+    assert shown() == "a"
+    put(4, "ad")
+    assert shown() == "ad"

@@ -98,7 +98,7 @@ def test_each_merge_has_one_mode(flags: tuple[bool, ...]) -> None:
     assert merge_mode(**dict(zip(FLAGS, flags, strict=True))) is CHOSEN[flags]
 
 
-def merge(mode: MergeMode, silver: Row | None, merged: Row | None) -> Row | None:
+def merge(mode: MergeMode, silver: Row | None, merged: Row | None, truncated: str | None = None) -> Row | None:
     """Run the clauses of a mode in DuckDB. Returns the row of the key afterwards."""
     with duckdb.connect() as database:
         database.execute("CREATE TABLE t (id int, rank int, _changed_batch int)")
@@ -110,6 +110,7 @@ def merge(mode: MergeMode, silver: Row | None, merged: Row | None) -> Row | None
             newer=mode.newer(["rank"]),
             update="rank = s.rank, _changed_batch = s._changed_batch",
             insert="(id, rank, _changed_batch) VALUES (s.id, s.rank, s._changed_batch)",
+            truncated=truncated,
         )
         # The same conditions in DuckDB's dialect.
         clauses = clauses.replace("<=>", "IS NOT DISTINCT FROM").replace("SET t.", "SET ")
@@ -126,6 +127,16 @@ def test_each_mode_does_to_each_row_what_its_clauses_say(mode: MergeMode, silver
     for (name, merged), mark in zip(MERGED.items(), EFFECTS[mode][silver].split(), strict=True):
         after = {"K": before, "M": merged, "0": before and (before[0], 0), "-": None}[mark]
         assert merge(mode, before, merged) == after, (mode.name, silver, name)
+
+
+@pytest.mark.parametrize("mode", MergeMode, ids=lambda mode: mode.name)
+def test_a_truncate_deletes_older_rows_in_every_mode(mode: MergeMode) -> None:
+    """A key that is in the source has a row of the source, which is newer than the truncate."""
+    truncated, after, before = "coalesce(t.rank, 0) < 6", (6, 4), (5, 3)
+    assert merge(mode, before, None, truncated) is None
+    assert merge(mode, before, after, truncated) == after
+    assert merge(mode, None, after, truncated) == after
+    assert merge(mode, after, None, truncated) == merge(mode, after, None)
 
 
 #: Values of a row's order, and of a row that is not newer by its batch: whether the row is newer.

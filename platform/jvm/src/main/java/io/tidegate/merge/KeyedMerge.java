@@ -19,30 +19,21 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
-import java.util.regex.Pattern;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.DeltaOperations;
-import org.apache.spark.sql.delta.RowTrackingFeature$;
-import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.DeletionVectorDescriptor;
 import org.apache.spark.sql.delta.deletionvectors.RoaringBitmapArray;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
-import org.apache.spark.sql.types.ArrayType;
-import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.MapType;
-import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.storage.StorageLevel;
 import scala.Option;
@@ -65,9 +56,13 @@ public final class KeyedMerge {
    * @param keys columns or nested fields that identify a row, quoted for SQL; NULL is a value
    * @param newer a condition over a row {@code s} of the query and the table's row {@code t} of its key: whether
    *     {@code s} replaces {@code t}; empty where there is no such condition
+   * @param stored the temporary view as which the query reads the table; empty if it does not read the table. The view
+   *     has the rows of the snapshot that is committed on, each with its file and its number there ({@code
+   *     _tidegate_file}, {@code _tidegate_file_row}). So has the query, for the row that a row replaces, and no key is
+   *     looked up
    * @param maxRows how many rows the query has at most
    */
-  public record Work(String rows, List<String> keys, String newer, long maxRows, String appId, long number) {}
+  public record Work(String rows, List<String> keys, String newer, String stored, long maxRows, String appId, long number) {}
 
   /** What a merge changed. */
   public record Changed(long inserted, long updated) {}
@@ -78,12 +73,9 @@ public final class KeyedMerge {
   /** Bytes of cached rows that one task writes: about the size that Delta wants a file to have. */
   private static final long BYTES_OF_A_TASK = 128L << 20;
 
-  private static final String PATH = "_tidegate_path";
-  private static final String INDEX = "_tidegate_index";
+  private static final String PATH = "_tidegate_file";
+  private static final String INDEX = "_tidegate_file_row";
   private static final String HASH = "_tidegate_hash";
-
-  /** Metadata of a column that does not change the values that are written. */
-  private static final Pattern PLAIN = Pattern.compile("comment|delta\\.columnMapping\\..*");
 
   private final SparkSession spark;
   private final TableView table;
@@ -113,77 +105,30 @@ public final class KeyedMerge {
     if (last != null && last >= work.number()) {
       return new Changed(0, 0);
     }
+    List<LiveFile> known = table.exists() && MergedTable.suits(table.snapshot()) ? table.liveFiles() : null;
+    if (known == null || (!known.isEmpty() && (work.newer().isEmpty() || work.maxRows() > MAX_ROWS))) {
+      return null;
+    }
+    List<AddFile> live = known.stream().map(LiveFile::entry).toList();
+    if (!work.stored().isEmpty()) {
+      withPlaces(spark, table, live).createOrReplaceTempView(work.stored());
+    }
     Dataset<Row> rows = spark.sql(work.rows());
-    boolean suits = table.exists() && suits(table.snapshot()) && isOf(table.snapshot().metadata().schema(), rows.schema());
-    List<LiveFile> live = suits ? table.liveFiles() : null;
-    if (live == null || (!live.isEmpty() && (work.newer().isEmpty() || work.maxRows() > MAX_ROWS))) {
+    if (!MergedTable.isOf(table.snapshot().metadata().schema(), rows.drop(PATH, INDEX).schema())) {
       return null;
     }
     KeyedMerge merge = new KeyedMerge(spark, table, work, rows);
     try {
-      return live.isEmpty() ? merge.first() : merge.into(live.stream().map(LiveFile::entry).toList());
+      return live.isEmpty() ? merge.first() : merge.into(live);
     } catch (PinnedTransaction.SnapshotMoved e) {
       throw new TidegateException(
           Kind.BUSY, "another writer committed to " + location + " during the merge. Nothing is lost: merge it again.");
     }
   }
 
-  private static boolean suits(Snapshot snapshot) {
-    Map<String, String> properties = CollectionConverters.asJava(snapshot.metadata().configuration());
-    return snapshot.metadata().partitionColumns().isEmpty()
-        && is(properties, "delta.enableDeletionVectors")
-        && !is(properties, "delta.enableChangeDataFeed")
-        // By the feature, not by the property: a table that has the feature numbers its rows even while the property is
-        // off.
-        && !snapshot.protocol().isFeatureSupported(RowTrackingFeature$.MODULE$);
-  }
-
-  /**
-   * Whether a query has exactly the columns of the table, with the table's types, and the query alone determines their
-   * values.
-   *
-   * <p>Delta's MERGE keeps columns that it does not set, fills in defaults, and matches the fields within a column by
-   * name. Nothing of that is done here. The columns may be in any order.
-   */
-  private static boolean isOf(StructType table, StructType query) {
-    Map<String, DataType> given =
-        Stream.of(query.fields()).collect(Collectors.toMap(f -> lower(f.name()), StructField::dataType, (a, b) -> a));
-    return query.length() == table.length()
-        && isPlain(table)
-        && Stream.of(table.fields())
-            .allMatch(
-                field ->
-                    given.containsKey(lower(field.name()))
-                        && DataType.equalsIgnoreNullability(given.get(lower(field.name())), field.dataType()));
-  }
-
-  private static boolean isPlain(DataType type) {
-    if (type instanceof ArrayType array) {
-      return isPlain(array.elementType());
-    }
-    if (type instanceof MapType map) {
-      return isPlain(map.keyType()) && isPlain(map.valueType());
-    }
-    return !(type instanceof StructType struct)
-        || Stream.of(struct.fields())
-            .allMatch(
-                field ->
-                    isPlain(field.dataType())
-                        && CollectionConverters.asJava(field.metadata().map().keySet()).stream()
-                            .allMatch(PLAIN.asMatchPredicate()));
-  }
-
-  private static String lower(String name) {
-    return name.toLowerCase(Locale.ROOT);
-  }
-
-  private static boolean is(Map<String, String> properties, String name) {
-    return Boolean.parseBoolean(properties.get(name));
-  }
-
   /** Merges into an empty table: there are no keys to look up, however many rows there are. */
   private Changed first() {
-    List<AddFile> added = Staging.write(txn, rows);
+    List<AddFile> added = Staging.write(txn, rows.drop(PATH, INDEX));
     if (added.stream().anyMatch(file -> file.numPhysicalRecords().isEmpty())) {
       return null;
     }
@@ -201,13 +146,16 @@ public final class KeyedMerge {
       }
       Map<AddFile, RoaringBitmapArray> replaced = new HashMap<>();
       List<Long> kept = new ArrayList<>();
-      if (all > 0 && !compare(source, live, replaced, kept)) {
+      boolean hasPlaces = !work.stored().isEmpty();
+      if (all > 0 && !(hasPlaces ? places(source, live, replaced) : compare(source, live, replaced, kept))) {
         return null;
       }
       long updated = replaced.values().stream().mapToLong(RoaringBitmapArray::cardinality).sum();
       Changed changed = new Changed(all - updated - kept.size(), updated);
       List<AddFile> added =
-          all == kept.size() ? List.of() : Staging.write(txn, without(kept, source).coalesce(tasks(source)));
+          all == kept.size()
+              ? List.of()
+              : Staging.write(txn, without(kept, source).drop(PATH, INDEX).coalesce(tasks(source)));
       if (added.stream().anyMatch(file -> file.numPhysicalRecords().isEmpty()) || rowsOf(added) != all - kept.size()) {
         return null; // two keys have the same hash
       }
@@ -232,22 +180,14 @@ public final class KeyedMerge {
    */
   private boolean compare(
       Dataset<Row> source, List<AddFile> live, Map<AddFile, RoaringBitmapArray> replaced, List<Long> kept) {
-    Dataset<Row> target =
-        table.log()
-            .createDataFrame(table.snapshot(), CollectionConverters.asScala(live).toSeq(), false, Option.empty())
-            .select(col("*"), col("_metadata.file_path").as(PATH), col("_metadata.row_index").as(INDEX));
+    Dataset<Row> target = withPlaces(spark, table, live);
     Column newer = coalesce(expr(work.newer()), lit(false));
     List<Row> found =
         target.as("t")
             .join(broadcast(source).as("s"), sameKey("t", "s"))
             .select(col("t." + PATH), col("t." + INDEX), newer, hash("s"))
             .collectAsList();
-    Map<String, AddFile> files = new HashMap<>();
-    for (AddFile file : live) {
-      if (files.put(LogPath.inMetadata(table.root(), file.path()), file) != null) {
-        return false;
-      }
-    }
+    Map<String, AddFile> files = byPath(live);
     Set<Long> seen = new HashSet<>();
     for (Row row : found) {
       AddFile file = files.get(row.getString(0));
@@ -261,6 +201,52 @@ public final class KeyedMerge {
       }
     }
     return true;
+  }
+
+  /**
+   * Takes the places of the table's rows that are replaced from the rows that replace them.
+   *
+   * @param replaced as for {@link #compare}
+   * @return whether the merge can be done here
+   */
+  private boolean places(Dataset<Row> source, List<AddFile> live, Map<AddFile, RoaringBitmapArray> replaced) {
+    Map<String, AddFile> files = byPath(live);
+    List<Row> found = source.select(PATH, INDEX).where(col(PATH).isNotNull()).collectAsList();
+    for (Row row : found) {
+      AddFile file = files.get(row.getString(0));
+      if (file == null || file.numPhysicalRecords().isEmpty()) {
+        return false; // among others, where several rows of the table have the key
+      }
+      replaced.computeIfAbsent(file, f -> new RoaringBitmapArray()).add(row.getLong(1));
+    }
+    return true;
+  }
+
+  /** Returns files by the path that their rows have in {@code _metadata}, without those that share a path. */
+  private Map<String, AddFile> byPath(List<AddFile> live) {
+    Map<String, AddFile> files = new HashMap<>();
+    Set<String> shared = new HashSet<>();
+    for (AddFile file : live) {
+      String path = LogPath.inMetadata(table.root(), file.path());
+      if (files.put(path, file) != null) {
+        shared.add(path);
+      }
+    }
+    files.keySet().removeAll(shared);
+    return files;
+  }
+
+  /** Returns the rows of the table's files, each with its file and its number there. */
+  private static Dataset<Row> withPlaces(SparkSession spark, TableView table, List<AddFile> live) {
+    if (live.isEmpty()) {
+      // Spark leaves out what joins no row.
+      StructType columns = table.snapshot().metadata().schema();
+      columns = columns.add(PATH, DataTypes.StringType).add(INDEX, DataTypes.LongType);
+      return spark.createDataFrame(List.<Row>of(), columns);
+    }
+    return table.log()
+        .createDataFrame(table.snapshot(), CollectionConverters.asScala(live).toSeq(), false, Option.empty())
+        .select(col("*"), col("_metadata.file_path").as(PATH), col("_metadata.row_index").as(INDEX));
   }
 
   private Dataset<Row> without(List<Long> kept, Dataset<Row> source) {

@@ -48,7 +48,7 @@ class MergeTest {
     String statement = "MERGE INTO delta.`" + root + "` t USING changes s ON t.id <=> s.id WHEN MATCHED AND (" + NEWER
         + ") THEN UPDATE SET t.at = s.at, t.v = s.v WHEN NOT MATCHED THEN INSERT (id, at, v) VALUES (s.id, s.at, s.v)";
     return spark.sql("CALL tidegate.system.merge(table => '" + root + "', rows => 'SELECT * FROM changes', keys => '[\"id\"]',"
-        + " newer => '" + newer + "', most => 100000L, statement => '" + statement + "', source => 'changes', app_id => '" + APP
+        + " newer => '" + newer + "', stored => '', most => 100000L, statement => '" + statement + "', source => 'changes', app_id => '" + APP
         + "', number => " + number + "L)").collectAsList().get(0);
   }
 
@@ -121,6 +121,37 @@ class MergeTest {
     assertEquals("11/0 0/2 1/1 1/9 0/0 0/2 ", told.get(0));
     assertEquals(told.get(1), told.get(0));
     assertEquals(13, both.get(0).size());
+  }
+
+  @Test
+  void rowsThatNameThePlaceOfARowReplaceItWithoutALookUp() throws Exception {
+    make("");
+    String all = "SELECT id, at + 1 AS at, 'b' AS v, _tidegate_file, _tidegate_file_row FROM was WHERE id < 2 UNION ALL ";
+    for (int n = 1; n < 4; n++) {
+      String added = "SELECT id, 1, 'a', NULL, NULL FROM range(" + (10 * n) + ", " + (10 * n + 2) + ")";
+      assertEquals(List.of(2L, n == 1 ? 0L : 2L), placed(n, all + added));
+      assertFalse(isDeltas());
+      assertEquals(rows().size(), KernelRows.count(root), "as another reader sees it");
+      if (n == 1) {
+        spark.sql("INSERT INTO delta.`" + root + "` VALUES (0, 1, 'z'), (1, 1, 'z'), (2, 1, 'z')");
+      }
+    }
+    assertEquals(
+        List.of("0@3b", "1@3b", "2@1z", "10@1a", "11@1a", "20@1a", "21@1a", "30@1a", "31@1a"), rows());
+    DeltaLog.clearCache();
+    assertEquals(9, rows().size(), "as the log says it");
+    placed(4, "SELECT id, at, 'c' AS v, '' AS _tidegate_file, _tidegate_file_row FROM was WHERE id = 0");
+    assertTrue(isDeltas(), "the place is not known");
+  }
+
+  /** Merges rows that read the table as {@code was}; Delta's own MERGE would delete all rows. Returns the counts. */
+  private List<Long> placed(long number, String query) {
+    spark.sql("SELECT 1").createOrReplaceTempView("changes");
+    Row row = spark.sql("CALL tidegate.system.merge(table => '" + root + "', rows => \"" + query + "\", keys => '[\"id\"]',"
+        + " newer => 'true', stored => 'was', most => 100L, statement => 'MERGE INTO delta.`" + root + "` t USING changes s"
+        + " ON false WHEN NOT MATCHED BY SOURCE THEN DELETE', source => 'changes', app_id => '" + APP + "', number => "
+        + number + "L)").collectAsList().get(0);
+    return List.of(row.getLong(0), row.getLong(1));
   }
 
   @Test

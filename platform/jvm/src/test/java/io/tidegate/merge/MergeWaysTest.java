@@ -5,8 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.delta.tables.DeltaTable;
 import io.tidegate.TestTable;
+import java.math.BigDecimal;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -34,12 +36,18 @@ import org.junit.jupiter.api.io.TempDir;
 class MergeWaysTest {
   /** How the table differs from the query. */
   private enum Odd {
-    NOTHING, ORDER_OF_COLUMNS, MANY_ROWS, ORDER_WITHIN, COLUMN, COLUMN_WITHIN, DEFAULT, WIDER, WIDER_WITHIN, GENERATED
+    NOTHING, ORDER_OF_COLUMNS, MANY_ROWS, ORDER_WITHIN, COLUMN, COLUMN_WITHIN, SURPLUS, DEFAULT, WIDER, WIDER_WITHIN,
+    NARROWER, NARROWER_WITHIN, GENERATED
   }
 
   private static final String FAILS = "it fails";
   private static final DataType[] PLAIN = {
     DataTypes.IntegerType, DataTypes.StringType, DataTypes.DoubleType, DataTypes.DateType, DataTypes.BooleanType
+  };
+
+  private static final DataType[] KEYS = {
+    DataTypes.IntegerType, DataTypes.StringType, DataTypes.DateType, DataTypes.DoubleType, DataTypes.BinaryType,
+    DataTypes.TimestampType, DataTypes.createDecimalType(10, 2)
   };
 
   private static final int ROUNDS = 2;
@@ -108,7 +116,7 @@ class MergeWaysTest {
     spark.table("given").createOrReplaceTempView("changes");
     try {
       Row row = spark.sql("CALL tidegate.system.merge(table => '" + uri(table) + "', rows => '" + rows
-          + "', keys => '[\"id\"]', newer => '" + (ours ? newer : "") + "', most => " + most + "L, statement => '" + statement
+          + "', keys => '[\"id\"]', newer => '" + (ours ? newer : "") + "', stored => '', most => " + most + "L, statement => '" + statement
           + "', source => 'changes', app_id => 'app', number => 1L)").collectAsList().get(0);
       return row.get(0) + " inserted, " + row.get(1) + " updated";
     } catch (Exception e) {
@@ -145,7 +153,7 @@ class MergeWaysTest {
 
   private StructType columns() {
     List<StructField> fields = new ArrayList<>();
-    fields.add(field("id", one(DataTypes.IntegerType, DataTypes.StringType, DataTypes.DateType, DataTypes.DoubleType)));
+    fields.add(field("id", one(KEYS)));
     fields.add(field("at", DataTypes.IntegerType));
     fields.add(field("nested", nested()));
     for (int i = random.nextInt(3); i >= 0; i--) {
@@ -173,8 +181,10 @@ class MergeWaysTest {
     switch (odd) {
       case ORDER_OF_COLUMNS -> Collections.rotate(fields, 1 + random.nextInt(fields.size() - 1));
       case COLUMN -> fields.add(random.nextInt(fields.size()), field("note", one(PLAIN)));
+      case SURPLUS -> fields.removeIf(f -> f.name().equals("c0"));
+      case NARROWER -> fields.replaceAll(f -> f.name().equals("at") ? field("at", DataTypes.ShortType) : f);
       case WIDER -> fields.replaceAll(f -> f.name().equals("at") ? field("at", DataTypes.LongType) : f);
-      case ORDER_WITHIN, COLUMN_WITHIN, WIDER_WITHIN ->
+      case ORDER_WITHIN, COLUMN_WITHIN, WIDER_WITHIN, NARROWER_WITHIN ->
           fields.replaceAll(f -> f.name().equals("nested") ? field("nested", altered(f.dataType(), odd)) : f);
       default -> { }
     }
@@ -192,6 +202,7 @@ class MergeWaysTest {
     switch (odd) {
       case ORDER_WITHIN -> Collections.swap(fields, 1, 2);
       case COLUMN_WITHIN -> fields.add(field("more", DataTypes.StringType));
+      case NARROWER_WITHIN -> fields.set(0, field("n", DataTypes.ShortType));
       default -> fields.set(0, field("n", DataTypes.LongType));
     }
     return new StructType(fields.toArray(StructField[]::new));
@@ -232,7 +243,12 @@ class MergeWaysTest {
     return switch (type.typeName()) {
       case "integer" -> number;
       case "long" -> (long) number;
-      case "string" -> "s" + number;
+      case "short" -> (short) number;
+      // Also the empty text, and texts that differ in a space or a zero byte.
+      case "string" -> number == 0 ? "" : "s" + number / 3 + List.of("", " ", "\0").get(number % 3);
+      case "binary" -> new byte[] {(byte) number, (byte) 200};
+      case "timestamp" -> Instant.parse("0001-01-01T00:00:00Z").plusNanos(number * 1000L);
+      case "decimal(10,2)" -> BigDecimal.valueOf(number, 2);
       case "double" -> number == 3 ? Double.NaN : random.nextBoolean() ? -number / 2.0 : number / -2.0;
       // java.sql.Date does not have some of these days.
       case "date" -> LocalDate.of(1582, 9, 30).plusDays(number);

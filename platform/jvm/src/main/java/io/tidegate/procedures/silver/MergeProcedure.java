@@ -14,12 +14,13 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * {@code merge(table, rows, keys, newer, most, statement, source, app_id, number)}: merges rows by key in a commit that
+ * {@code merge(table, rows, keys, newer, stored, most, statement, source, app_id, number)}: merges rows by key in a commit that
  * carries the txn {@code (app_id, number)}, and drops the temporary view {@code source}. Returns how many rows changed,
  * and the table's version and the application's last txn afterwards.
  *
  * <p>{@link KeyedMerge} does it where it can, else {@code statement}, a MERGE with the same result. {@code newer} is
- * empty where only the statement can do it. {@code most} is the maximum number of rows, known before any row is read.
+ * empty where only the statement can do it. {@code stored} is the view as which {@code rows} reads the table, and empty if
+ * {@code rows} does not read it. {@code most} is the maximum number of rows, known before any row is read.
  *
  * <p>A MERGE takes its txn only from the session, and a txn that remains in a session makes later writes of that
  * session vanish silently. So the txn is set on a copy of the session, which is used for nothing else.
@@ -34,6 +35,7 @@ public final class MergeProcedure extends LocalProcedure {
             .add("rows", StringType)
             .add("keys", StringType)
             .add("newer", StringType)
+            .add("stored", StringType)
             .add("most", LongType)
             .add("statement", StringType)
             .add("source", StringType)
@@ -68,6 +70,7 @@ public final class MergeProcedure extends LocalProcedure {
             arguments.text("rows"),
             Json.strings(arguments.text("keys"), "argument keys"),
             arguments.text("newer"),
+            arguments.text("stored"),
             arguments.number("most"),
             arguments.text("app_id"),
             arguments.number("number"));

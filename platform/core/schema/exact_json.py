@@ -1,0 +1,26 @@
+"""SQL of JSON that keeps every digit of a time. Spark's own formats cut a time to milliseconds."""
+
+from __future__ import annotations
+
+from tidegate.platform.core.schema.sql_literal import literal
+
+# A fraction is optional where a text is read: older versions wrote three digits, or none.
+_FORMATS = ", ".join(
+    literal(text)
+    for text in (
+        "timestampFormat",
+        "yyyy-MM-dd'T'HH:mm:ss[.SSSSSS]XXX",
+        "timestampNTZFormat",
+        "yyyy-MM-dd'T'HH:mm:ss[.SSSSSS]",
+    )
+)
+
+
+def exact_json(value: str) -> str:
+    """Returns SQL of a struct as JSON, in which different values differ."""
+    return f"to_json({value}, map({_FORMATS}))"
+
+
+def from_exact_json(text: str, sql_type: str) -> str:
+    """Returns SQL of the struct of a type whose JSON is in a text."""
+    return f"from_json({literal(text)}, {literal(sql_type)}, map({_FORMATS}))"

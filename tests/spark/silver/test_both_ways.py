@@ -1,0 +1,134 @@
+"""Both ways of merging, ours and Delta's MERGE, give one table through a course of random changes and of all modes."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tidegate.assets.operations.rebuild import rebuild_table
+from tidegate.assets.operations.reset import reset_table
+from tidegate.assets.silver import merge as silver_merge
+from tidegate.assets.silver.merge_sql import build_merge
+from tidegate.platform.testing import TestLake
+from tidegate.resources.spark.results import Merging
+
+MakeLake = Callable[..., TestLake]
+Row = dict[str, Any]
+SEED = 20261125
+#: Texts that differ in a space, in case, or in how an accent is written; and days that are missing in Java's calendar.
+NAMES = (None, "", " ", "a", "A", "a ", "\u00e9", "e\u0301", "a\u0000")
+DAYS = (None, "1582-10-04", "1582-10-05", "1582-10-14", "0001-01-01", "9999-12-31")
+#: Fields of the nested columns in each step, in a random order. Those of step 1 come back in step 8. Until then, silver
+#: has fields that bronze lacks since its reset, and keeps their values, which only Delta's MERGE can do.
+FIELDS = {1: "xyz", 2: "zxw", 3: "zw", 4: "wx", 5: "xw", 6: "x", 7: "xw", 8: "wxyz"}
+ROWS = 14
+#: More rows than Tidegate's own merge takes.
+MANY = 100_001
+
+
+def _rows(chance: random.Random, step: int) -> list[Row]:
+    def inner() -> Row | None:
+        fields = random.Random(f"{SEED} {step}").sample(FIELDS[step], len(FIELDS[step]))
+        return None if chance.random() < 0.2 else {name: chance.choice([None, "p", "q"]) for name in fields}
+
+    def row(number: int) -> Row:
+        # Inference needs each field in some file. Nobody else has this key.
+        if number == 0:
+            every = {name: "all" for name in FIELDS[step]}
+            return {"ref": {"name": "every", "day": None}, "at": step, "gone": False, "info": every, "grid": [every]}
+        return {
+            "ref": {"name": chance.choice(NAMES), "day": chance.choice(DAYS)},
+            "at": chance.choice([None, *range(step, step + 6)]),
+            "gone": chance.random() < 0.2,
+            "info": inner(),
+            "grid": [inner() for _ in range(chance.randint(0, 2))],
+        }
+
+    return [row(number) for number in range(ROWS)]
+
+
+@pytest.fixture
+def ways(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Change what the merges of a table are built as: `newer` and `max_rows`."""
+    changed: dict[str, Any] = {"deltas": {"newer": None}}
+
+    def build(work: Any, *others: Any, **options: Any) -> Merging:
+        return replace(build_merge(work, *others, **options), **changed.get(work.table.spec.name, {}))
+
+    monkeypatch.setattr(silver_merge, "build_merge", build)
+    return changed
+
+
+def _is_ours(lake: TestLake, kit: Any, table: str) -> bool:
+    (newest,) = kit.query(lake, "DESCRIBE HISTORY {t} LIMIT 1", t=lake.lake.store.uri("silver", table))
+    return "executionTimeMs" not in newest["operationMetrics"]
+
+
+def _silver(lake: TestLake, kit: Any, table: str) -> list[str]:
+    """Returns all rows with tombstones and own columns, apart from the time of the merge."""
+    whole = "to_json(struct(* EXCEPT (_changed_at)), map('ignoreNullFields', 'false')) AS row"
+    return sorted(
+        json.dumps(json.loads(row["row"]), sort_keys=True)
+        for row in kit.query(lake, f"SELECT {whole} FROM {{t}}", t=lake.lake.store.uri("silver", table))
+    )
+
+
+def test_both_ways_of_merging_give_one_table_in_every_mode(
+    tidegate_lake: MakeLake, kit: Any, ways: dict[str, Any]
+) -> None:
+    """First and later merges, too many rows, new and missing fields, a reset, and rebuilds of bronze and of silver."""
+    print(f"seed {SEED}")
+    chance = random.Random(SEED)
+    silver = {"keys": ["ref.name", "ref.day"], "order": "at", "delete_when": "gone", "every": 10}
+    lake = tidegate_lake(
+        [{"name": name, "prefix": f"{name}/", "format": "json", "silver": silver} for name in ("ours", "deltas")]
+    )
+
+    def merged(
+        step: int,
+        why: str = "None",
+        *,
+        is_ours: bool,
+        after_run: Callable[[str], object] = lambda _: None,
+        merge: Callable[[str], Any] = lambda table: kit.merge(lake, table),
+    ) -> None:
+        rows = _rows(chance, step)
+        found = []
+        for table in ("ours", "deltas"):
+            lake.put(f"{table}/{step}.json", kit.lines(*rows))
+            kit.run(lake, table)
+            after_run(table)
+            done = merge(table)
+            assert why in str(done.why_full), step
+            found.append((done.inserted, done.updated, done.deleted, _silver(lake, kit, table)))
+        assert found[0] == found[1], (SEED, step)
+        assert [_is_ours(lake, kit, table) for table in ("ours", "deltas")] == [is_ours, step == 1], step
+
+    def start_over(table: str) -> None:
+        for step in (1, 2, 3):
+            lake.delete(f"{table}/{step}.json")
+        reset_table(lake.lake, lake.key(table), by="test", accept_loss=True)
+        kit.run(lake, table, listing=False)
+
+    def read_again(table: str) -> None:
+        rebuild_table(lake.lake, lake.key(table), by="test")
+        kit.run(lake, table, listing=False)
+
+    def rebuilt(table: str) -> Any:
+        return silver_merge.rebuild_table(lake.lake, lake.spec(table))
+
+    merged(1, "nothing of this bronze table", is_ours=True)
+    merged(2, is_ours=True)
+    ways["ours"] = {"max_rows": MANY}
+    merged(3, is_ours=False)
+    del ways["ours"]
+    merged(4, "nothing of this bronze table", is_ours=False, after_run=start_over)
+    merged(5, is_ours=False)
+    merged(6, "read again", is_ours=False, after_run=read_again)
+    merged(7, "rebuild", is_ours=False, merge=rebuilt)
+    merged(8, is_ours=True)
