@@ -10,7 +10,8 @@ Bronze, registered (flights): the rows of the existing files. Bronze, loaded: th
 at the end of a wave, even if the key was deleted later; a content that did not change adds nothing. Silver: for every
 key the row with the latest `updated_at` wins, in whatever order rows came. If that row has `deleted`, the key is
 hidden, and older rows do not bring it back. Rows of a removed file leave silver.flights (full merge) and stay in
-silver.weather.
+silver.weather. The latter is a history: each row is valid from its `updated_at` to that of the key's next row, a row
+with `deleted` ends it, and consecutive rows that differ in `updated_at` alone are one.
 
 Quarantined objects are files of which nothing can be read. Quarantined rows are single lines that are broken, mistyped
 or ragged; their file is loaded without them. The operation `mend` sets which texts mean a missing value in a table's
@@ -40,7 +41,7 @@ import math
 import sys
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,7 @@ class Table:
     keys: tuple[str, ...]
     registered: bool = False
     silver: bool = False
+    history: bool = False
     partitions: tuple[str, ...] = ()
 
 
@@ -93,6 +95,7 @@ TABLES = {
         ),
         ("time_hour", "origin"),
         silver=True,
+        history=True,
     ),
     "planes": Table(
         "planes/",
@@ -127,13 +130,17 @@ TABLES = {
 
 @dataclass(frozen=True)
 class Row:
-    """The parts of a row that count: its key, its time in microseconds, and the CRCs of its text."""
+    """The parts of a row that count: its key, its time in microseconds, and the CRCs of its text.
+
+    `crc_of_change` is that of the values whose change begins a new row of a history.
+    """
 
     key: str
     order: int
     deleted: bool
     crc: int
     crc_of_values: int
+    crc_of_change: int = 0
 
 
 @dataclass(frozen=True)
@@ -240,7 +247,7 @@ class _World:
             rows = [row for content in contents for row in content.rows]
             tables[f"bronze.{name}"] = {"layer": "bronze", "files": len(contents), **_checks(table, rows)}
             if table.silver:
-                merged = _checks(table, _merge(rows), silver=True)
+                merged = _history(table, rows) if table.history else _checks(table, _merge(rows), silver=True)
                 tables[f"silver.{name}"] = {"layer": "silver", "files": None, **merged}
         return {
             "tables": tables,
@@ -291,6 +298,31 @@ def _merge(rows: list[Row]) -> list[Row]:
         elif row.order == held.order and row.crc != held.crc:
             raise ValueError(f"two rows of key {row.key} have one updated_at and different values: no rule decides")
     return [row for row in winners.values() if not row.deleted]
+
+
+def _history(table: Table, rows: list[Row]) -> dict[str, Any]:
+    by_key: dict[str, dict[int, Row]] = {}
+    for row in rows:
+        held = by_key.setdefault(row.key, {}).setdefault(row.order, row)
+        if row.crc != held.crc:
+            raise ValueError(f"two rows of key {row.key} have one updated_at and different values: no rule decides")
+    valid: list[Row] = []
+    current = 0
+    for changes in by_key.values():
+        began, ordered = 0, [changes[order] for order in sorted(changes)]
+        for row, following in zip(ordered, [*ordered[1:], None], strict=True):
+            began = began or row.order
+            if following and not row.deleted and not following.deleted and row.crc_of_change == following.crc_of_change:
+                continue
+            if not row.deleted:
+                current += following is None
+                times = f"|{began}|{following.order if following else NULL}"
+                valid.append(replace(row, crc_of_values=zlib.crc32(times.encode(), row.crc_of_values)))
+            began = 0
+    timed = replace(table, columns={**table.columns, "valid_from": "timestamp", "valid_to": "timestamp"})
+    found = _checks(timed, valid, silver=True)
+    found["checks"].append({"name": "current", "sql": "count_if(is_current)", "value": current})
+    return found
 
 
 def _checks(table: Table, rows: list[Row], *, silver: bool = False) -> dict[str, Any]:
@@ -348,9 +380,12 @@ def _row(table: Table, values: dict[str, Any]) -> Row:
         "deleted", None
     )  # the last column if it exists, so that its CRC can continue that of the other columns
     of_values = zlib.crc32("|".join(texts.values()).encode())
+    of_change = 0
+    if table.history:
+        of_change = zlib.crc32("|".join(text for name, text in texts.items() if name != "updated_at").encode())
     whole = of_values if flag is None else zlib.crc32(f"|{flag}".encode(), of_values)
     key = "|".join(texts[name] for name in table.keys)
-    return Row(key, values.get("updated_at") or 0, flag == "true", whole, of_values)
+    return Row(key, values.get("updated_at") or 0, flag == "true", whole, of_values, of_change)
 
 
 def _read(table: Table, key: str, raw: bytes, nulls: Collection[str] = ()) -> Content:

@@ -18,6 +18,7 @@ from tidegate.platform.demo.progress import Stages
 from tidegate.platform.demo.report import Report, build_report, run_oracle, show_report
 from tidegate.platform.demo.settle import wait_settled
 from tidegate.platform.demo.source import data_folder, read_source
+from tidegate.platform.demo.stories import FLIGHT, READING, read_stories, show_stories
 from tidegate.platform.demo.uploader import Uploader
 from tidegate.platform.local.dagster_processes import DagsterProcesses
 from tidegate.platform.local.spark.conf import SMALL_DATA
@@ -61,6 +62,9 @@ def run_demo(
     with deployment(home, console, lake_file_of(home), ports, spark_conf=conf) as platform:
         with platform.stack.settings.opened() as lake, platform.dagster.instance() as instance:
             report = _ingest(lake, instance, home / "producers", platform, console, started, short=short)
+            stories = read_stories(lake) if report.ok else None
+        if stories:
+            show_stories(console, stories)
         show_report(console, report, time.monotonic() - begun)
         if report_path:
             report_path.write_text(json.dumps(report.to_json(), indent=2) + "\n")
@@ -143,5 +147,9 @@ def _show_next(console: Console, dagster: DagsterProcesses, home: Path, keep: bo
     console.print(
         f'  SQL          tidegate sql --home {home} "SELECT carrier, count(*) FROM silver.flights GROUP BY 1"'
     )
+    console.print(
+        f"  why a row    tidegate why --home {home} silver.flights {' '.join(FLIGHT)}", highlight=False, soft_wrap=True
+    )
+    console.print(f'  a history    tidegate sql --home {home} "{READING}"', highlight=False, soft_wrap=True)
     console.print(f'  every file   tidegate sql --home {home} "SELECT key, status, reason FROM ledger.weather"')
     console.print("Ctrl-C stops everything; the state stays. Stop the demo before you run it again.")
