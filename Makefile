@@ -48,7 +48,7 @@ mutants: $(BIN)/.dev $(DIST)/.tested $(DYNAMODB)/.fetched ## Mutation tests: bre
 	$(BIN)/python -m tests.mutants $(ARGS)
 
 soak: $(BIN)/.dev $(DIST)/.tested $(DYNAMODB)/.fetched ## Soak test: half an hour of random files, lost messages and kills, then racing writers (ARGS="--seed N" repeats one)
-	$(BIN)/python -m pytest -s tests/faults/test_soak.py tests/faults/test_log_store_alone.py --soak $(ARGS)
+	$(BIN)/python -m pytest -s tests/faults/test_soak.py tests/faults/test_log_store_alone.py tests/spark/silver/test_flights_cdc.py --soak $(ARGS)
 
 bench: $(BIN)/.dev $(DIST)/.built $(ELASTICMQ)/.fetched ## Measure what each piece of work costs, as JSON (ARGS="load" measures one; docs/internals/benchmarks.md)
 	$(BIN)/python -m benchmarks $(ARGS)
