@@ -48,7 +48,7 @@ def build_bronze(config: LakeConfig) -> dg.AssetsDefinition:
         tags={"tidegate/layer": "bronze"},
         description="Append-only Delta tables, one partition per table prefix: every file that lands is in its table "
         "exactly once. Parquet is registered in place, every other format is loaded. With an output, the rows become "
-        "objects of lines instead.",
+        "objects of JSON lines or Parquet files instead.",
         check_specs=check_specs(BRONZE, TABLES),
         # A run that only quarantines does not materialize its partition.
         output_required=False,

@@ -50,7 +50,10 @@ class Delta:
             SparkUnreachable: no server answers.
         """
         probe(self.remote)
-        return self._connect()
+        session = self._connect()
+        # Readers that go by Arrow take an INT96, Spark's default, for nanoseconds: years after 2262 become others.
+        session.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
+        return session
 
     def check_session_alive(self) -> None:
         """Check that the session still exists: whether a failure was the query's, or the server is lost.

@@ -926,6 +926,17 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "timestamps are written as INT96, which readers that go by Arrow take for other years",
+        10,
+        "resources/spark/delta.py",
+        '        session.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")\n',
+        "",
+        (
+            "tests/spark/files/test_convert.py::"
+            "test_an_output_has_times_that_every_reader_reads_and_keeps_its_kind_until_a_reset",
+        ),
+    ),
+    Mutant(
         "what a dead run staged stays after a batch of the output without objects",
         2,
         "assets/bronze/publish.py",

@@ -137,12 +137,12 @@ def _as_born(store: LakeStore, spec: TableSpec) -> str:
     if differences := drift(spec, birth, began):
         raise Failed("; ".join(differences))
     log = S3Address.parse_s3a(f"{birth.location}/_delta_log/")
-    if began and store.objects.is_empty(*log):
+    if began and not birth.output and store.objects.is_empty(*log):
         raise Failed(
             f"there is nothing at {log}, and the table has batches. If a run is creating the table now, check again; "
             f"else restore the log, or start the table over with `tidegate reset {spec.name}`"
         )
-    return {"register": "registered", "load": "loaded"}.get(birth.mode, f"{birth.mode}ed")
+    return {"register": "registered"}.get(birth.mode, f"{birth.mode.removesuffix('e')}ed")
 
 
 def _reachable(s3: S3Client, bucket: str, field: str = "lake.root") -> str:

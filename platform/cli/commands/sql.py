@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -67,7 +67,7 @@ def run_sql(console: Console, query: str, home: Path | None, limit: int) -> None
         except PySparkException as error:
             if _is_unknown_table(error):
                 message, tables = first_line(error), _tables(session)
-                configured = [spec.name for spec in lake.config.tables]
+                configured = {spec.name: spec.output and spec.output.folder for spec in lake.config.tables}
                 hints = [near(message, tables), *unbegun(message, tables, configured), *unnamed[:_MAX_NAMED]]
                 raise CommandError(f"{message} Tables there are: {'; '.join(map(str, hints))}") from None
             raise
@@ -147,17 +147,19 @@ def near(message: str, tables: Sequence[str]) -> str:
     return f"{', '.join(like)} and {len(tables) - _MAX_NAMED} more, see SHOW TABLES IN {found[1]}"
 
 
-def unbegun(message: str, tables: Collection[str], configured: Collection[str] = ()) -> list[str]:
+def unbegun(message: str, tables: Collection[str], configured: Mapping[str, str | None]) -> list[str]:
     """Returns what to do about a table that Spark does not find. A table with a ledger has no rows yet, or no longer.
 
     Args:
         message: the error of Spark.
         tables: schema and name of each existing table.
-        configured: names of the tables of lake.yaml.
+        configured: names of the tables of lake.yaml, each with the folder of its output if it is one.
     """
     found = _NAMED.search(message)
     if not found or found[1] not in ("bronze", "silver", "ledger"):
         return []
+    if found[1] != "ledger" and (folder := configured.get(found[2])):
+        return [f"{found[2]} is an output: its rows are in the objects of {folder}, and no table has them"]
     if f"ledger.{found[2]}" not in tables:
         begun = f"no run of the table {found[2]} has ended yet: `tidegate trace s3://…` shows where one of its files is"
         return [begun] if found[2] in configured else []

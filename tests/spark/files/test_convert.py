@@ -6,6 +6,7 @@ import io
 import json
 from collections import Counter
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import unquote
 
@@ -126,11 +127,17 @@ def test_a_run_that_dies_at_a_seam_leaves_no_row_twice_and_loses_none(seam: str,
     assert kit.run(lake, name) == []
 
 
-def test_an_output_keeps_its_kind_until_a_reset(tidegate_lake: MakeLake, kit: Any) -> None:
-    lake = tidegate_lake([_table("orders", "json")])
-    lake.put("orders/1.json", '{"id": 1}')
+def test_an_output_has_times_that_every_reader_reads_and_keeps_its_kind_until_a_reset(
+    tidegate_lake: MakeLake, kit: Any
+) -> None:
+    lake = tidegate_lake([_table("orders", "json", columns={"at": "timestamp", "local": "timestamp_ntz"})])
+    lake.put("orders/1.json", '{"id": 1, "at": "9999-12-31T23:59:59.999999Z", "local": "0001-01-01T00:00:00"}')
     kit.run(lake, "orders")
-    configure(lake, mode="repartition", output={"folder": f"s3://{lake.output_bucket}/lines/"})
+    (body,) = objects(lake).values()
+    rows = pq.ParquetFile(io.BytesIO(body)).read(["at", "local"])
+    assert [str(field.type) for field in rows.schema] == ["timestamp[us, tz=UTC]", "timestamp[us]"]
+    assert rows.to_pylist() == [{"at": datetime(9999, 12, 31, 23, 59, 59, 999999, UTC), "local": datetime(1, 1, 1)}]
+    configure(lake, mode="repartition", columns=None, output={"folder": f"s3://{lake.output_bucket}/lines/"})
     lake.put("orders/2.json", '{"id": "a"}')
     with pytest.raises(RuntimeError, match=r"was born with mode convert.*objects of two kinds.*tidegate reset orders"):
         kit.run(lake, "orders")

@@ -66,7 +66,7 @@ def test_the_error_of_a_table_without_rows_names_where_its_files_are(
     missing: str, tables: list[str], advice: str | None
 ) -> None:
     """The first query of a new user, while all files are in quarantine."""
-    found = unbegun(f"[TABLE_OR_VIEW_NOT_FOUND] The table or view {missing} cannot be found.", tables)
+    found = unbegun(f"[TABLE_OR_VIEW_NOT_FOUND] The table or view {missing} cannot be found.", tables, {})
     assert [(advice or "") in line for line in found] == ([True] if advice else [])
 
 

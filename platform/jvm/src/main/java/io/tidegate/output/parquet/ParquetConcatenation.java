@@ -115,8 +115,13 @@ public final class ParquetConcatenation {
     } catch (SourceInput.Unavailable | TidegateException e) {
       throw e;
     } catch (IOException | RuntimeException e) {
-      return new Footer(file, 0, null, "not Parquet, or broken: " + ParquetGroup.problem(e));
+      return new Footer(file, 0, null, "not Parquet, or broken: " + problem(e) + "; write it again");
     }
+  }
+
+  private static String problem(Exception error) {
+    String said = ParquetGroup.problem(error);
+    return said.contains("is not a Parquet file") ? "no Parquet footer at its end" : said;
   }
 
   /** Returns the files that become one file each, in the order of their paths. Files without rows become none. */

@@ -148,7 +148,7 @@ class ParquetConcatenationTest {
     for (Source bad : List.of(torn, second, alone)) {
       assertTrue(problems.get(bad.path()).contains("write it again"), problems.get(bad.path()));
     }
-    assertTrue(problems.get(csv.path()).startsWith("not Parquet, or broken: "), problems.get(csv.path()));
+    assertEquals("not Parquet, or broken: no Parquet footer at its end; write it again", problems.get(csv.path()));
     try (Stream<Path> staged = Files.list(folder.resolve("staging"))) {
       assertEquals(1, staged.filter(path -> path.toString().endsWith(".parquet")).count(), "nothing of a failed attempt");
     }
