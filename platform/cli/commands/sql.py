@@ -67,7 +67,7 @@ def run_sql(console: Console, query: str, home: Path | None, limit: int) -> None
         except PySparkException as error:
             if _is_unknown_table(error):
                 message, tables = first_line(error), _tables(session)
-                configured = {spec.name: spec.output and spec.output.folder for spec in lake.config.tables}
+                configured = {spec.name: spec.output.folder if spec.output else None for spec in lake.config.tables}
                 hints = [near(message, tables), *unbegun(message, tables, configured), *unnamed[:_MAX_NAMED]]
                 raise CommandError(f"{message} Tables there are: {'; '.join(map(str, hints))}") from None
             raise
