@@ -11,6 +11,7 @@ from tidegate.assets.bronze.shared_job import build_shared_job
 from tidegate.assets.bronze.table_pages import build_page_checks, table_pages
 from tidegate.assets.forgetting.asset import build_forgotten
 from tidegate.assets.health.asset import build_health_checks, build_lake_health
+from tidegate.assets.maintenance.asset import build_maintenance
 from tidegate.assets.operations.jobs import rebuild_job, redrive_job
 from tidegate.assets.presentation.lake_yaml_lines import with_lake_yaml_lines
 from tidegate.assets.routes.asset import build_route_checks, route_assets, route_key
@@ -28,6 +29,7 @@ from tidegate.sensors.forget_persons import build_forget_schedules
 from tidegate.sensors.forward.sensor import build_forward_sensor
 from tidegate.sensors.health import build_health_sensor
 from tidegate.sensors.intake.sensor import build_intake_sensor
+from tidegate.sensors.maintain import build_maintenance_schedule, maintenance_job
 from tidegate.sensors.reconcile import build_reconcile_sensor
 from tidegate.sensors.silver import build_silver_triggers, silver_job
 
@@ -50,6 +52,7 @@ def build_definitions(config: LakeConfig, lake: LakeResource, *, is_guest: bool 
         build_lake_health(config),
         *route_assets(config),
         *build_forgotten(config),
+        *build_maintenance(config),
     ]
     return dg.Definitions(
         assets=with_lake_yaml_lines(assets, lake.lake_yaml, _places(config)),
@@ -65,6 +68,7 @@ def build_definitions(config: LakeConfig, lake: LakeResource, *, is_guest: bool 
             shared,
             redrive_job,
             rebuild_job,
+            maintenance_job(config),
             *[silver_job(spec) for spec in config.tables if spec.silver],
         ],
         sensors=[
@@ -78,6 +82,7 @@ def build_definitions(config: LakeConfig, lake: LakeResource, *, is_guest: bool 
         schedules=[
             build_history_schedule(config, is_alone=not is_guest),
             *build_forget_schedules(config),
+            build_maintenance_schedule(config),
             *[trigger for trigger in triggers if isinstance(trigger, dg.ScheduleDefinition)],
         ],
         resources={"lake": lake},

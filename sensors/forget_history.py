@@ -8,9 +8,10 @@ from tidegate.assets.bronze.asset import BRONZE
 from tidegate.assets.bronze.job import BRONZE_JOB
 from tidegate.assets.bronze.report import page_key
 from tidegate.assets.health.asset import LAKE_HEALTH
+from tidegate.assets.maintenance.asset import maintenance_keys
 from tidegate.assets.maintenance.history import EVENT_DAYS, RUN_DAYS, forget
 from tidegate.assets.operations.jobs import rebuild_job, redrive_job
-from tidegate.assets.runs.held_tables import SHARED_JOB
+from tidegate.assets.runs.held_tables import MAINTENANCE_JOB, SHARED_JOB
 from tidegate.assets.silver.asset import silver_key
 from tidegate.assets.sources.asset import dead_letters_of, queue_key, queue_keys
 from tidegate.platform.core.config.lake import LakeConfig
@@ -29,6 +30,7 @@ def lake_assets(config: LakeConfig) -> list[dg.AssetKey]:
         *map(queue_key, dead_letters_of(config)),
         *map(page_key, config.tables),
         *(silver_key(spec) for spec in config.tables if spec.silver),
+        *maintenance_keys(config),
     ]
 
 
@@ -39,6 +41,7 @@ def lake_jobs(config: LakeConfig) -> list[str]:
         SHARED_JOB,
         redrive_job.name,
         rebuild_job.name,
+        MAINTENANCE_JOB,
         _JOB,
         *(job_name(spec) for spec in config.tables if spec.silver),
     ]

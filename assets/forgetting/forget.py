@@ -23,8 +23,8 @@ from ulid import ULID
 from tidegate.assets.forgetting.bronze_rows import erase_from_bronze
 from tidegate.assets.forgetting.find import Found, find, tables_of, total
 from tidegate.assets.forgetting.kept_objects import erase_kept_objects
+from tidegate.assets.forgetting.old_versions import end_old_versions, longest_retention
 from tidegate.assets.forgetting.silver_rows import erase_from_silver
-from tidegate.assets.forgetting.vacuum import retention, vacuum
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.forgetting.request import ForgetRequest
@@ -188,7 +188,7 @@ def _finish(lake: Lake, kind: str, requests: Sequence[ForgetRequest], run_id: st
     if not due:
         return
     for spec in tables_of(lake, kind):
-        vacuum(lake, spec)
+        end_old_versions(lake, spec)
     seam("forget-vacuum")
     for one in due:
         _note(lake, one.request.id, DONE, {"run": run_id})
@@ -203,7 +203,7 @@ def _progress(lake: Lake, request: ForgetRequest) -> Progress:
     at = datetime.fromisoformat(erased["at"])
     if done:
         return Progress(request, at, at, datetime.fromisoformat(done["at"]))
-    kept = max((retention(lake, spec) for spec in tables_of(lake, request.kind)), default=timedelta())
+    kept = max((longest_retention(lake, spec) for spec in tables_of(lake, request.kind)), default=timedelta())
     return Progress(request, at, at + kept)
 
 

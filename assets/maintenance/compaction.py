@@ -8,6 +8,7 @@ from pyspark.errors import PySparkException
 
 from tidegate.platform.core.first_line import first_line
 from tidegate.resources.spark.delta import Delta
+from tidegate.resources.spark.results import Compacted
 from tidegate.resources.spark.session import SparkUnreachable
 
 #: A table is compacted each time that its batch number passes a multiple of this. The small files of 64 batches are
@@ -25,21 +26,25 @@ def passes(number: int, before: int, after: int) -> bool:
     return before // number < after // number
 
 
-def compact(delta: Delta, location: str, name: str, log: Callable[[str], None]) -> None:
-    """Merge the small files of a table. No row changes.
+def compact(delta: Delta, location: str, name: str, log: Callable[[str], None]) -> Compacted:
+    """Merge the small files of a table, and write files again of which a deletion vector hides many rows.
 
-    A failure is logged and does not fail the run: the files are merged the next time.
+    No row changes. A failure is logged and does not fail the run: the files are merged the next time.
 
     Args:
         delta: writes the table.
         location: `s3a://` URI of the table. It must not be a registered table, whose files belong to the producer.
         name: name of the table in the log.
         log: called with a line.
+
+    Returns:
+        The numbers of files, which are 0 after a failure.
     """
     try:
         done = delta.compact(location)
     except (PySparkException, SparkUnreachable) as error:
         log(f"WARNING: the small files of {name} were not merged: {first_line(error)}")
-        return
+        return Compacted(0, 0)
     if done.removed:
         log(f"{done.removed} small files of {name} became {done.added}")
+    return done

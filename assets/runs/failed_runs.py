@@ -8,11 +8,13 @@ from datetime import UTC, datetime
 
 import dagster as dg
 
-from tidegate.assets.runs.held_tables import PARTITION_TAG, SHARED_JOB, failed_tables, held_tables
+from tidegate.assets.runs.held_tables import PARTITION_TAG, SHARED_JOB, failed_tables, held_tables, is_maintenance
 from tidegate.platform.core.first_line import first_line
 
 #: Newest failed runs that are read, and as many shared runs. Failed tables for which a later successful run is queried.
 _MAX_RUNS, _MAX_TABLES = 500, 100
+#: Good runs of a table's partition among which its last run is searched. Maintenance has few.
+_MAX_GOOD = 10
 #: Characters of an error's first line that are shown.
 _MAX_CHARACTERS = 300
 _FAILURE, _SUCCESS = dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.SUCCESS
@@ -67,6 +69,8 @@ def _failed(run: dg.DagsterRun, tables: Collection[str], silver: Collection[str]
     name = run.job_name.removeprefix("silver_").removesuffix("_job")
     if run.job_name == f"silver_{name}_job" and name in silver:
         return [f"silver.{name}"]
+    if is_maintenance(run):
+        return []  # the table itself may be up to date
     # Other jobs have partitions, too, which are not tables.
     return [table for table in failed_tables(run) if table in tables]
 
@@ -90,8 +94,8 @@ def _last_good(instance: dg.DagsterInstance, table: str) -> int:
         wanted = dg.RunsFilter(run_ids=[made.run_id]) if made else None
     else:
         wanted = dg.RunsFilter(statuses=[_SUCCESS], tags={PARTITION_TAG: table})
-    records = instance.get_run_records(wanted, limit=1) if wanted else []
-    return records[0].storage_id if records else -1
+    records = instance.get_run_records(wanted, limit=_MAX_GOOD) if wanted else []
+    return next((record.storage_id for record in records if not is_maintenance(record.dagster_run)), -1)
 
 
 def _ended(record: dg.RunRecord) -> float:

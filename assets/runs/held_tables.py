@@ -4,6 +4,7 @@ This module imports little because Dagster's daemon imports it, too.
 """
 
 import json
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -12,6 +13,10 @@ import dagster as dg
 #: The job whose runs are shared by tables, and its only op.
 SHARED_JOB, SHARED_OP = "bronze_shared_job", "bronze_shared"
 PARTITION_TAG = "dagster/partition"
+#: The job that maintains tables. Its runs hold the table of their partition, as runs of bronze do.
+MAINTENANCE_JOB = "maintain"
+#: First part of the keys of the assets of maintenance.
+MAINTENANCE = "maintenance"
 #: Tag of a shared run that ended: its failed tables, as JSON.
 FAILED_TAG = "tidegate/failed"
 #: Statuses of runs that are queued or running.
@@ -22,6 +27,7 @@ ACTIVE = [
     dg.DagsterRunStatus.STARTED,
     dg.DagsterRunStatus.CANCELING,
 ]
+_AT_WORK = [dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING]
 
 
 def held_tables(run: dg.DagsterRun) -> list[str]:
@@ -32,6 +38,26 @@ def held_tables(run: dg.DagsterRun) -> list[str]:
     with suppress(LookupError, TypeError):  # Dagster does not start a run with such a config, so it has no table
         return [str(table) for table in config["ops"][SHARED_OP]["config"]["tables"]]
     return []
+
+
+def is_maintenance(run: dg.DagsterRun) -> bool:
+    """Whether a run maintains tables, by its job or by the assets that a person selected."""
+    selected = run.asset_selection or ()
+    return run.job_name == MAINTENANCE_JOB or any(key.path[0] == MAINTENANCE for key in selected)
+
+
+def other_run(instance: dg.DagsterInstance, run_id: str, is_writer: Callable[[dg.DagsterRun], bool]) -> str | None:
+    """Returns the id of another run that is at work on a table. None if there is none.
+
+    Args:
+        instance: Dagster's instance.
+        run_id: the run that asks.
+        is_writer: whether a run writes the table.
+    """
+    for run in instance.get_runs(dg.RunsFilter(statuses=_AT_WORK)):
+        if run.run_id != run_id and is_writer(run):
+            return run.run_id
+    return None
 
 
 def failed_tables(run: dg.DagsterRun) -> list[str]:

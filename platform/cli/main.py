@@ -300,6 +300,22 @@ def forget(
 
 
 @app.command()
+def maintain(
+    table: Annotated[
+        str | None,
+        typer.Argument(help="SQL name, key or s3:// prefix of the table; or silver.<name>. Default: everything."),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Apply the change. Without it, print the plan only.")] = False,
+    lake: LakeFile = None,
+    home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
+) -> None:
+    """Merge small files, write checkpoints, and delete what no version of a table needs."""
+    from tidegate.platform.cli.maintenance.maintain import run_maintain
+
+    run_maintain(command_console(), table, lake, home, yes=yes)
+
+
+@app.command()
 def redrive(
     table: Annotated[str | None, typer.Argument(help="SQL name, key or s3:// prefix; default: every table.")] = None,
     messages: Annotated[

@@ -19,11 +19,12 @@ from tidegate.resources.spark.procedures import Procedures
 from tidegate.resources.spark.remote import SparkRemote
 from tidegate.resources.spark.results import CommitResult, Compacted, Merge, Merging, TableState
 from tidegate.resources.spark.session import probe
+from tidegate.resources.spark.upkeep import FULL_BYTES, HIDDEN_SHARE, SMALL_BYTES, Upkeep
 
-#: By default Delta compacts each file below a gigabyte, and would rewrite a table of that size each time.
 _COMPACTION = {
-    "spark.databricks.delta.optimize.minFileSize": str(16 << 20),
-    "spark.databricks.delta.optimize.maxFileSize": str(128 << 20),
+    "spark.databricks.delta.optimize.minFileSize": str(SMALL_BYTES),
+    "spark.databricks.delta.optimize.maxFileSize": str(FULL_BYTES),
+    "spark.databricks.delta.optimize.maxDeletedRowsRatio": str(HIDDEN_SHARE),
 }
 
 
@@ -41,6 +42,7 @@ class Delta:
         self._procedures = Procedures(lambda: self.session)
         self.catalog = SqlCatalog(self._procedures)
         self.outputs = OutputWriter(self._procedures)
+        self.upkeep = Upkeep(self._procedures, lambda: self.session)
 
     @cached_property
     def session(self) -> SparkSession:
@@ -244,7 +246,8 @@ class Delta:
 
         Its columns are `_tidegate_path`, spelled as in `_metadata.file_path`, `_tidegate_key`, decoded and relative to
         the table, `_tidegate_logged`, spelled as in the log, `_tidegate_size` in bytes, `_tidegate_modified` in
-        milliseconds since 1970, and `_tidegate_partition`, the texts of its partition's values by name.
+        milliseconds since 1970, `_tidegate_partition`, the texts of its partition's values by name, and
+        `_tidegate_hidden`, the share of the rows that a deletion vector hides.
 
         Args:
             location: `s3a://` URI of the table.

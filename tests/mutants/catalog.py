@@ -50,6 +50,7 @@ _CENTRAL = "tests/spark/events/test_central_inventory.py::"
 _UNUSABLE = "tests/local/s3/test_inventories.py::"
 _STATISTICS = "tests/unit/platform/core/schema/test_column_statistics.py::"
 _FORGOTTEN, _FORGET = "tests/spark/tables/test_suppression.py::", "tests/spark/tables/test_forget.py::"
+_MAINTAINED = "tests/unit/assets/maintenance/"
 _VOID = "tests/faults/test_stale_batches.py::test_registered_file_overwritten_before_the_batch_is_finished"
 
 MUTANTS = (
@@ -1109,5 +1110,72 @@ MUTANTS = (
         "        rows = _erase(lake, kind, run_id, log)\n"
         "        for one in waiting:\n",
         (f"{_FORGET}test_a_call_that_dies_is_repeated_and_says_nothing_half",),
+    ),
+    Mutant(
+        "maintenance takes the files of a registered table",
+        8,
+        "assets/maintenance/tables.py",
+        '    own = lake.store.uri("bronze", table_key)\n',
+        "    own = table.birth.location\n",
+        (f"{_MAINTAINED}test_tables.py::test_of_a_registered_table_only_the_log_is_maintained",),
+    ),
+    Mutant(
+        "a table that is not below the lake root is vacuumed",
+        8,
+        "assets/maintenance/vacuum.py",
+        '    if bucket != lake.store.bucket or not f"{key}/".startswith(lake.store.key("")):\n',
+        "    if bucket != lake.store.bucket:\n",
+        (f"{_MAINTAINED}test_vacuum.py::test_no_file_of_a_producer_is_deleted",),
+    ),
+    Mutant(
+        "a file that is younger than the retention is deleted",
+        8,
+        "assets/maintenance/vacuum.py",
+        "        if item.key in keys and item.modified <= latest and not item.key.startswith(log):\n",
+        "        if item.key in keys and not item.key.startswith(log):\n",
+        (f"{_MAINTAINED}test_vacuum.py::test_a_file_that_is_younger_than_the_retention_stays_and_so_does_the_log",),
+    ),
+    Mutant(
+        "a dry run of maintenance deletes",
+        8,
+        "assets/maintenance/vacuum.py",
+        "        if not dry_run:\n",
+        "        if True:\n",
+        (f"{_MAINTAINED}test_vacuum.py::test_only_what_vacuum_finds_is_deleted_and_a_dry_run_deletes_nothing",),
+    ),
+    Mutant(
+        "a dry run of maintenance merges files",
+        8,
+        "assets/maintenance/tables.py",
+        "        return found.files if self.dry_run else compact(",
+        "        return compact(",
+        (f"{_MAINTAINED}test_tables.py::test_a_dry_run_shows_the_steps_and_does_none",),
+    ),
+    Mutant(
+        "maintenance works next to a run of its table",
+        3,
+        "assets/maintenance/asset.py",
+        "    if writer := other_run(context.instance, context.run_id, is_writer):\n",
+        "    if writer := None:\n",
+        (f"{_MAINTAINED}test_asset.py::test_nothing_is_done_next_to_a_run_of_the_table",),
+    ),
+    Mutant(
+        "a table with a batch that is not recorded is maintained",
+        2,
+        "assets/maintenance/tables.py",
+        "    if table.batches.is_decided(n + 1):\n",
+        "    if table.batches.is_decided(n + 2):\n",
+        (f"{_MAINTAINED}test_tables.py::test_a_table_with_a_batch_that_is_not_recorded_is_left_alone",),
+    ),
+    Mutant(
+        "the quarantine is deleted although nobody asked for it",
+        6,
+        "platform/core/maintenance/retention.py",
+        "    return kept if spec.quarantine is None else {**kept, **dict.fromkeys(QUARANTINE, spec.quarantine)}\n",
+        "    return {**kept, **dict.fromkeys(QUARANTINE, spec.quarantine or spec.intake)}\n",
+        (
+            "tests/unit/platform/core/maintenance/test_retention.py::"
+            "test_the_quarantine_is_kept_for_ever_unless_lake_yaml_gives_it_days",
+        ),
     ),
 )

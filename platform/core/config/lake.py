@@ -30,6 +30,7 @@ from tidegate.platform.core.config.webhook import WebhookSpec
 from tidegate.platform.core.events.row_object import rows_prefix
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.core.maintenance.settings import MaintainSpec
 from tidegate.platform.core.routing.event_type import EventTypes
 
 
@@ -112,6 +113,8 @@ class LakeConfig(TableDefaults):
     """The senders whose webhooks `tidegate webhook` takes into row queues."""
     forget: ForgetSpec | None = None
     """How persons are forgotten. Needed if a table has `personal.subject`."""
+    maintain: MaintainSpec | None = None
+    """For how long the lake keeps what it does not need itself. If it is given, tables are maintained by a schedule."""
 
     @model_validator(mode="before")
     @classmethod
@@ -158,6 +161,11 @@ class LakeConfig(TableDefaults):
     def every_queue(self) -> tuple[QueueSpec, ...]:
         """The queues that intake drains: queues of events, then queues of rows."""
         return (*self.queues, *(spec.row_queue for spec in self.tables if spec.row_queue))
+
+    @property
+    def maintenance(self) -> MaintainSpec:
+        """The retention of the lake's objects, by `maintain` or by default."""
+        return self.maintain or MaintainSpec()
 
     def row_queue(self, name: str) -> QueueSpec:
         """The row queue of that name, which a webhook names.

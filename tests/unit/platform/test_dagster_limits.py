@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from tests.unit.conftest import Paper
 from tidegate.assets.bronze.asset import BRONZE, TABLES
 from tidegate.assets.runs.held_tables import SHARED_JOB, shared_config
 from tidegate.assets.runs.tags import TABLE_TAG
+from tidegate.sensors.maintain import requests
 
 ROOT = Path(__file__).resolve().parents[3]
 FILE = ROOT / "platform" / "dagster.yaml"
@@ -70,6 +72,14 @@ def launch_tags(paper: Paper, instance: dg.DagsterInstance, table: str) -> Mappi
     """Returns the tags that the UI and GraphQL put on a launched partition."""
     job = paper.definitions.resolve_implicit_global_asset_job_def()
     return job.get_tags_for_partition_key(table, [BRONZE])
+
+
+def maintenance_tags(paper: Paper, instance: dg.DagsterInstance, table: str) -> Mapping[str, str]:
+    """Returns the tags of the run that the schedule requests in the table's night."""
+    nights = (datetime(2026, 1, 5 + day, tzinfo=UTC) for day in range(7))
+    (request,) = (found for night in nights for found in requests(paper.config, [table], night) if found.partition_key)
+    job = paper.definitions.resolve_job_def("maintain")
+    return {**request.tags, **job.get_tags_for_partition_key(table, request.asset_selection)}
 
 
 def backfill_tags(paper: Paper, instance: dg.DagsterInstance, table: str) -> Mapping[str, str]:
@@ -122,13 +132,29 @@ def test_a_run_of_a_table_waits_for_the_shared_run_that_holds_it(
     assert dequeued(instance) == [held, other]
 
 
+@pytest.mark.parametrize("route", ROUTES)
+def test_maintenance_never_starts_next_to_a_run_of_its_table(
+    route: str, paper: Paper, instance: dg.DagsterInstance
+) -> None:
+    upkeep, tags = maintenance_tags(paper, instance, ORDERS), ROUTES[route](paper, instance, ORDERS)
+    for first, second in ((upkeep, tags), (tags, upkeep)):
+        earlier = queue(instance, first, "maintain" if first is upkeep else "bronze_job")
+        assert dequeued(instance) == [earlier]
+        instance.report_dagster_event(dg.DagsterEvent(dg.DagsterEventType.PIPELINE_START.value, "job"), earlier)
+        later = queue(instance, second, "bronze_job" if first is upkeep else "maintain")
+        assert dequeued(instance) == []
+        instance.report_dagster_event(dg.DagsterEvent(dg.DagsterEventType.PIPELINE_SUCCESS.value, "job"), earlier)
+        assert dequeued(instance) == [later]
+        instance.report_dagster_event(dg.DagsterEvent(dg.DagsterEventType.PIPELINE_CANCELED.value, "job"), later)
+
+
 def test_a_range_of_a_default_backfill_is_one_limited_run_a_table(paper: Paper, instance: dg.DagsterInstance) -> None:
-    requests = build_run_requests_with_backfill_policies(
+    asked = build_run_requests_with_backfill_policies(
         [AssetKeyPartitionKey(BRONZE, key) for key in (ORDERS, ITEMS)],
         paper.definitions.resolve_asset_graph(),
         instance,
     )
-    assert sorted(request.tags["dagster/partition"] for request in requests) == [ITEMS, ORDERS]
+    assert sorted(request.tags["dagster/partition"] for request in asked) == [ITEMS, ORDERS]
 
 
 def test_bronze_has_no_backfill_policy(paper: Paper) -> None:

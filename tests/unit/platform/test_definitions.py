@@ -74,7 +74,8 @@ def test_definitions_load_in_a_fresh_interpreter_without_anything_running(paper:
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[0] == "[]"
     assert done.stdout.splitlines()[-1] == (
-        "['bronze', 'bronze/items', 'bronze/orders', 'bronze/plain', 'lake_health', 's3/landing', 's3/second', "
+        "['bronze', 'bronze/items', 'bronze/orders', 'bronze/plain', 'lake_health', 'maintenance/bronze', "
+        "'maintenance/lake', 'maintenance/silver_items', 'maintenance/silver_orders', 's3/landing', 's3/second', "
         "'silver_items', 'silver_orders', 'sqs/events', 'sqs/more']"
     )
 
@@ -108,6 +109,10 @@ def test_lineage_runs_from_bucket_to_silver(paper: Paper) -> None:
         "silver_orders": ["bronze/orders"],
         "silver_items": ["bronze/items"],
         "lake_health": [],
+        "maintenance/bronze": [],
+        "maintenance/silver_orders": [],
+        "maintenance/silver_items": [],
+        "maintenance/lake": [],
     }
 
 
@@ -130,6 +135,10 @@ def test_assets_carry_what_the_ui_shows(paper: Paper) -> None:
         "silver_orders": ("silver", ["deltalake", "pyspark", "silver"], ["team:sales"], False),
         "silver_items": ("silver", ["deltalake", "pyspark", "silver"], ["a@example.org"], False),
         "lake_health": ("health", ["s3", "sqs"], ["a@example.org", "team:sales"], False),
+        "maintenance/bronze": ("maintenance", ["deltalake"], ["a@example.org", "team:sales"], False),
+        "maintenance/silver_orders": ("maintenance", ["deltalake"], ["team:sales"], False),
+        "maintenance/silver_items": ("maintenance", ["deltalake"], ["a@example.org"], False),
+        "maintenance/lake": ("maintenance", ["s3"], ["a@example.org", "team:sales"], False),
     }
     assert all(graph.get(key).description for key in graph.get_all_asset_keys())
     description = graph.get(AssetKey(["silver_orders"])).description or ""
@@ -167,13 +176,14 @@ def test_triggers_are_a_schedule_or_a_sensor_and_on_from_the_start(paper: Paper)
         if isinstance(schedule, dg.ScheduleDefinition)
     }
     sensors = {sensor.name: sensor for sensor in paper.definitions.sensors or []}
-    assert set(schedules) == {"silver_orders_schedule", "forget_history_schedule"}
+    assert set(schedules) == {"silver_orders_schedule", "forget_history_schedule", "maintain_schedule"}
     assert set(sensors) == {"health", "intake", "silver_items_sensor"}
     assert schedules["silver_orders_schedule"].cron_schedule == "*/10 * * * *"
     assert schedules["silver_orders_schedule"].job_name == "silver_orders_job"
     assert sensors["silver_items_sensor"].minimum_interval_seconds == 10
     assert sensors["silver_items_sensor"].job_name == "silver_items_job"
     assert {sensor.default_status for sensor in sensors.values()} == {dg.DefaultSensorStatus.RUNNING}
+    assert schedules.pop("maintain_schedule").default_status == dg.DefaultScheduleStatus.STOPPED, "nobody asked for it"
     assert {schedule.default_status for schedule in schedules.values()} == {dg.DefaultScheduleStatus.RUNNING}
 
 

@@ -17,12 +17,14 @@ import io.tidegate.procedures.server.JarsProcedure;
 import io.tidegate.procedures.silver.AddColumnsProcedure;
 import io.tidegate.procedures.silver.MergeProcedure;
 import io.tidegate.procedures.tables.BatchViewProcedure;
+import io.tidegate.procedures.tables.CheckpointTableProcedure;
 import io.tidegate.procedures.tables.DeriveViewProcedure;
 import io.tidegate.procedures.tables.LiveFilesProcedure;
 import io.tidegate.procedures.tables.LiveViewProcedure;
 import io.tidegate.procedures.tables.NameTablesProcedure;
 import io.tidegate.procedures.tables.RenewTableProcedure;
 import io.tidegate.procedures.tables.TableStateProcedure;
+import io.tidegate.procedures.tables.UnneededFilesProcedure;
 import java.util.List;
 import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure;
 
@@ -49,6 +51,8 @@ final class Procedures {
           new LiveViewProcedure(),
           new MergeProcedure(),
           new RenewTableProcedure(),
+          new CheckpointTableProcedure(),
+          new UnneededFilesProcedure(),
           new NameTablesProcedure(),
           new DeriveViewProcedure(),
           new JarsProcedure(),

@@ -1,7 +1,11 @@
 package io.tidegate.procedures.tables;
 
+import static org.apache.spark.sql.functions.coalesce;
 import static org.apache.spark.sql.functions.col;
+import static org.apache.spark.sql.functions.get_json_object;
 import static org.apache.spark.sql.functions.udf;
+import static org.apache.spark.sql.functions.when;
+import static org.apache.spark.sql.types.DataTypes.DoubleType;
 import static org.apache.spark.sql.types.DataTypes.LongType;
 import static org.apache.spark.sql.types.DataTypes.StringType;
 
@@ -17,8 +21,9 @@ import org.apache.spark.sql.types.StructType;
 /**
  * {@code live_view(table, view)}: makes a temporary view over a table's live files: {@code _tidegate_path} as in {@code
  * _metadata.file_path}, {@code _tidegate_key}, decoded and below the table, {@code _tidegate_logged}, the path as in the
- * log, {@code _tidegate_size} in bytes, {@code _tidegate_modified} in milliseconds since 1970, and {@code
- * _tidegate_partition}, the texts of its partition's values by the names of the log. Returns the version that it shows.
+ * log, {@code _tidegate_size} in bytes, {@code _tidegate_modified} in milliseconds since 1970, {@code
+ * _tidegate_partition}, the texts of its partition's values by the names of the log, and {@code _tidegate_hidden}, the
+ * share of the file's rows that its deletion vector hides. Returns the version that it shows.
  */
 public final class LiveViewProcedure extends LocalProcedure {
   public LiveViewProcedure() {
@@ -42,7 +47,12 @@ public final class LiveViewProcedure extends LocalProcedure {
             col("path").as("_tidegate_logged"),
             col("size").as("_tidegate_size"),
             col("modificationTime").as("_tidegate_modified"),
-            col("partitionValues").as("_tidegate_partition"))
+            col("partitionValues").as("_tidegate_partition"),
+            coalesce(
+                    col("deletionVector.cardinality")
+                        .divide(get_json_object(col("stats"), "$.numRecords").cast(DoubleType)),
+                    when(col("deletionVector").isNull(), 0.0).otherwise(1.0))
+                .as("_tidegate_hidden"))
         .createOrReplaceTempView(arguments.text("view"));
     return List.<Object[]>of(new Object[] {table.snapshot().version()});
   }

@@ -1,0 +1,154 @@
+"""The assets of maintenance: bronze by table, each silver table, and the objects under the lake root.
+
+A run of a table has the limit of the table's other runs: the tag of the partition for bronze, the pool for silver.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import dagster as dg
+from pydantic import Field
+
+from tidegate.assets.bronze.asset import TABLES
+from tidegate.assets.maintenance.old_objects import maintain_objects
+from tidegate.assets.maintenance.tables import Maintained, TableBusy, maintain_bronze, maintain_silver
+from tidegate.assets.runs.held_tables import MAINTENANCE, held_tables, other_run
+from tidegate.assets.silver.asset import silver_key
+from tidegate.assets.sources.asset import table_owners
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.maintenance.freed import Freed
+from tidegate.resources.lake_resource import LakeResource
+
+MAINTAINED_BRONZE, MAINTAINED_LAKE = dg.AssetKey([MAINTENANCE, "bronze"]), dg.AssetKey([MAINTENANCE, "lake"])
+_Work = Callable[..., list[Maintained]]
+
+
+class MaintenanceConfig(dg.Config):
+    """How maintenance runs."""
+
+    dry_run: bool = Field(True, description="Only show what would be done. The schedule sets it to false.")
+
+
+def maintained_silver(spec: TableSpec) -> dg.AssetKey:
+    """Returns the key of the asset that maintains a silver table."""
+    return dg.AssetKey([MAINTENANCE, f"silver_{spec.name}"])
+
+
+def maintenance_keys(config: LakeConfig) -> list[dg.AssetKey]:
+    """Returns the keys of the assets of maintenance of a lake."""
+    return [MAINTAINED_BRONZE, *(maintained_silver(spec) for spec in config.tables if spec.silver), MAINTAINED_LAKE]
+
+
+def build_maintenance(config: LakeConfig) -> list[dg.AssetsDefinition]:
+    """Build the assets of maintenance of a lake."""
+    merged = [spec for spec in config.tables if spec.silver]
+    return [_bronze(config), *map(_silver, merged), _lake(config)]
+
+
+def _bronze(config: LakeConfig) -> dg.AssetsDefinition:
+    @dg.asset(
+        key=MAINTAINED_BRONZE,
+        partitions_def=TABLES,
+        group_name=MAINTENANCE,
+        owners=table_owners(config),
+        kinds={"deltalake"},
+        description="Maintenance of a bronze table and its ledger, one partition per table: small files are merged, "
+        "the log gets a checkpoint, and files that no version needs are deleted. The files of a registered table are "
+        "never touched.",
+        output_required=False,
+    )
+    def maintained_bronze(context: dg.AssetExecutionContext, config: MaintenanceConfig, lake: LakeResource) -> Any:
+        table = context.partition_key
+        work = partial(maintain_bronze, lake.open(), table)
+        yield from _run(context, config, work, lambda run: table in held_tables(run))
+
+    return maintained_bronze
+
+
+def _silver(spec: TableSpec) -> dg.AssetsDefinition:
+    @dg.asset(
+        key=maintained_silver(spec),
+        # The pool of its merges.
+        pool=f"silver.{spec.name}",
+        group_name=MAINTENANCE,
+        owners=list(spec.owners),
+        kinds={"deltalake"},
+        description=f"Maintenance of silver.{spec.name}: small files and files with many deleted rows are written "
+        "again, the log gets a checkpoint, and files that no version needs are deleted.",
+        output_required=False,
+    )
+    def maintained(context: dg.AssetExecutionContext, config: MaintenanceConfig, lake: LakeResource) -> Any:
+        key = silver_key(spec)
+
+        def merges(run: dg.DagsterRun) -> bool:
+            return run.job_name == f"silver_{spec.name}_job" or key in (run.asset_selection or ())
+
+        yield from _run(context, config, partial(maintain_silver, lake.open(), spec.name), merges)
+
+    return maintained
+
+
+def _lake(config: LakeConfig) -> dg.AssetsDefinition:
+    @dg.asset(
+        key=MAINTAINED_LAKE,
+        group_name=MAINTENANCE,
+        owners=table_owners(config),
+        kinds={"s3"},
+        description="Retention of the intake log, of copies that runs left, and of the quarantine if `maintain` of "
+        "lake.yaml gives it one.",
+        output_required=False,
+    )
+    def maintained_lake(context: dg.AssetExecutionContext, config: MaintenanceConfig, lake: LakeResource) -> Any:
+        def work(**options: Any) -> list[Maintained]:
+            return maintain_objects(lake.open(), time.time(), **options)
+
+        yield from _run(context, config, work, lambda run: False)
+
+    return maintained_lake
+
+
+def _run(
+    context: dg.AssetExecutionContext,
+    config: MaintenanceConfig,
+    work: _Work,
+    is_writer: Callable[[dg.DagsterRun], bool],
+) -> Iterator[dg.MaterializeResult[Any]]:
+    """Do the work and report it. A dry run materializes nothing, nor does a run of a table at which another run is.
+
+    Dagster's limits keep runs apart. In an instance without them, this is asked of its storage.
+    """
+    if writer := other_run(context.instance, context.run_id, is_writer):
+        context.log.warning(f"nothing was done: run {writer} is at work on the table")
+        return
+    try:
+        done = work(dry_run=config.dry_run, log=context.log.info)
+    except TableBusy as busy:
+        context.log.warning(f"nothing was done: {busy}")
+        return
+    if config.dry_run:
+        found = metadata(done, dry_run=True)
+        event = dg.AssetObservation(context.asset_key, partition=_partition(context), metadata=found)
+        context.log_event(event)
+    else:
+        yield dg.MaterializeResult(metadata=metadata(done, dry_run=False))
+
+
+def metadata(done: Sequence[Maintained], *, dry_run: bool) -> dict[str, Any]:
+    """Returns what maintenance did as metadata."""
+    freed = sum((found.freed for found in done), Freed())
+    return {
+        "dry_run": dry_run,
+        "freed_files": freed.files,
+        "freed_bytes": freed.size,
+        "merged_files": sum(found.merged for found in done),
+        "checkpoints": sum(found.checkpoint for found in done),
+        "log_files": sum(found.log.files for found in done),
+        "steps": dg.MetadataValue.md("\n".join(f"- {found.line(dry_run=dry_run)}" for found in done) or "nothing"),
+    }
+
+
+def _partition(context: dg.AssetExecutionContext) -> str | None:
+    return context.partition_key if context.has_partition_key else None

@@ -1,0 +1,104 @@
+"""The files of the lake's own tables that no version needs any more: when they may be deleted, and their deletion.
+
+VACUUM finds them, and they are deleted here: so a dry run shows exactly what a run deletes, and its number and size are
+known. A run that dies is repeated, and finds the files that are left.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+
+from tidegate.platform.core.failpoints import seam
+from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.maintenance.freed import Freed
+from tidegate.resources.aws.s3 import Listed
+from tidegate.resources.lake import Lake
+from tidegate.resources.spark.delta import Delta
+
+_PROPERTY = "delta.deletedFileRetentionDuration"
+#: Delta's default.
+_RETENTION = timedelta(days=7)
+_UNITS = {"week": 7 * 86400, "day": 86400, "hour": 3600, "minute": 60, "second": 1}
+#: Files of one call. The rest is found by the next call.
+MAX_FILES = 100_000
+#: Files that are deleted between two seams.
+_AT_ONCE = 1000
+
+
+class NotOurs(RuntimeError):
+    """A table is not below the lake root, so its files are the producer's."""
+
+
+def retention(delta: Delta, location: str) -> timedelta:
+    """Return for how long the files of a table are kept after they were removed, by its properties.
+
+    Args:
+        delta: the handle on Delta tables.
+        location: `s3a://` URI of the table.
+
+    Raises:
+        ValueError: the retention is no number of weeks, days, hours, minutes or seconds.
+    """
+    text = delta.table_state(location).properties.get(_PROPERTY)
+    return _duration(text) if text else _RETENTION
+
+
+def vacuum(lake: Lake, location: str, keep: timedelta, *, dry_run: bool = False) -> Freed:
+    """Delete the files of one of the lake's own tables that no version of the last `keep` needs.
+
+    Also files that no commit names, which a run left that died. Returns what was deleted; in a dry run, what would be.
+
+    Args:
+        lake: the lake.
+        location: `s3a://` URI of the table.
+        keep: not less than `retention`. A file that is younger stays, whatever it is.
+        dry_run: delete nothing.
+
+    Raises:
+        NotOurs: the table is not below the lake root.
+        StoreError: S3 did not answer.
+    """
+    freed, found = Freed(), _unneeded(lake, location, keep)
+    while some := list(islice(found, _AT_ONCE)):
+        if not dry_run:
+            lake.store.objects.delete(lake.store.bucket, [item.key for item in some])
+            seam("maintain-delete")
+        freed += Freed(len(some), sum(item.size for item in some))
+    return freed
+
+
+def _unneeded(lake: Lake, location: str, keep: timedelta) -> Iterator[Listed]:
+    """Yield the objects of the table's folder that VACUUM finds, by key."""
+    bucket, folder = own_folder(lake, location)
+    latest = (datetime.now(UTC) - keep).timestamp()
+    paths = lake.delta.upkeep.unneeded(location, keep, MAX_FILES)
+    keys = {S3Address.parse_s3a(path).key for path in paths}
+    log = f"{folder}_delta_log/"
+    for item in lake.store.objects.under(bucket, folder) if keys else ():
+        # VACUUM compares the same times. A file that came since it was asked is not what it found.
+        if item.key in keys and item.modified <= latest and not item.key.startswith(log):
+            yield item
+
+
+def own_folder(lake: Lake, location: str) -> tuple[str, str]:
+    """Return bucket and folder of one of the lake's own tables.
+
+    Raises:
+        NotOurs: the table is not below the lake root.
+    """
+    bucket, key = S3Address.parse_s3a(location)
+    if bucket != lake.store.bucket or not f"{key}/".startswith(lake.store.key("")):
+        raise NotOurs(f"{location} is not below the lake root, so Tidegate deletes and rewrites none of its files")
+    return bucket, f"{key}/"
+
+
+def _duration(text: str) -> timedelta:
+    parts = re.findall(r"(\d+)\s+(week|day|hour|minute|second)s?", text.lower())
+    if not parts:
+        raise ValueError(
+            f"{_PROPERTY} is {text!r}: use weeks, days, hours, minutes or seconds, such as `interval 7 days`"
+        )
+    return timedelta(seconds=sum(int(number) * _UNITS[unit] for number, unit in parts))

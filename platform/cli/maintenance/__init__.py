@@ -1,0 +1,1 @@
+"""`tidegate maintain`: what it does."""

@@ -1,0 +1,1 @@
+"""Maintenance: what is deleted, and after how long."""

@@ -1,0 +1,22 @@
+"""Objects that maintenance deleted, or that a dry run found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Freed:
+    """Number and bytes of objects."""
+
+    files: int = 0
+    size: int = 0
+
+    def __add__(self, other: Freed) -> Freed:
+        return Freed(self.files + other.files, self.size + other.size)
+
+    def __str__(self) -> str:
+        return f"{self.files} files ({self.size} bytes)"
+
+
+NOTHING = Freed()

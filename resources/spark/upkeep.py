@@ -1,0 +1,113 @@
+"""What maintenance asks of a table and does to its log: checkpoints, and files that nobody needs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from pyspark.sql import SparkSession
+from ulid import ULID
+
+from tidegate.resources.spark.procedures import Procedures
+
+#: Files below this size are merged, into files of up to the second size. By default Delta merges each file below a
+#: gigabyte, and would rewrite a table of that size each time.
+SMALL_BYTES, FULL_BYTES = 16 << 20, 128 << 20
+#: Files of which a deletion vector hides a greater share of the rows are written without these rows.
+HIDDEN_SHARE = 0.05
+
+
+@dataclass(frozen=True)
+class CheckpointState:
+    """How far the log of a table is ahead of its last checkpoint.
+
+    Attributes:
+        version: Delta version of the table.
+        checkpoint: version of its last checkpoint. -1: it has none.
+    """
+
+    version: int
+    checkpoint: int
+
+    @property
+    def commits(self) -> int:
+        """Number of commits that a reader reads in addition to the checkpoint."""
+        return self.version - max(self.checkpoint, -1)
+
+
+@dataclass(frozen=True)
+class Mergeable:
+    """The files of a table that a compaction would write again.
+
+    Attributes:
+        small: number of small files that are not alone in their folder.
+        hidden: number of files of which a deletion vector hides many rows.
+        files: number of all these files.
+        size: bytes of all these files.
+        in_one_folder: the greatest number of small files of one folder.
+    """
+
+    small: int
+    hidden: int
+    files: int
+    size: int
+    in_one_folder: int
+
+
+class Upkeep:
+    """The procedures of maintenance.
+
+    Args:
+        procedures: calls them.
+        session: gives the session of the handle.
+    """
+
+    def __init__(self, procedures: Procedures, session: Callable[[], SparkSession]) -> None:
+        self._procedures, self._session = procedures, session
+
+    def checkpoint(self, location: str, *, write: bool) -> CheckpointState:
+        """Return the state of a table's log, with a new checkpoint if `write`.
+
+        With a checkpoint Delta deletes what is older than the log's retention.
+
+        Args:
+            location: `s3a://` URI of a table that exists.
+            write: write the checkpoint of the present version, unless it exists.
+        """
+        row = self._procedures.call_one("checkpoint_table", table=location, write=write)
+        return CheckpointState(row["version"], row["checkpoint"])
+
+    def unneeded(self, location: str, keep: timedelta, max_files: int) -> list[str]:
+        """Return files of a table's folder that no version of the last `keep` needs, as VACUUM finds them.
+
+        Args:
+            location: `s3a://` URI of a table that exists.
+            keep: not less than the retention in the table's properties, which VACUUM refuses.
+            max_files: number of files that are returned at most.
+        """
+        hours = math.ceil(keep / timedelta(hours=1))
+        rows = self._procedures.call("unneeded_files", table=location, hours=hours, most=max_files)
+        return [str(row["path"]) for row in rows]
+
+    def mergeable(self, location: str) -> Mergeable:
+        """Return what a compaction of a table would write again. Nothing is changed.
+
+        Args:
+            location: `s3a://` URI of a table that exists.
+        """
+        view, session = f"mergeable_{ULID()}".lower(), self._session()
+        self._procedures.call_one("live_view", table=location, view=view)
+        is_small, is_hidden = f"_tidegate_size < {SMALL_BYTES}", f"_tidegate_hidden > {HIDDEN_SHARE}"
+        folder = "regexp_extract(_tidegate_key, '^(.*)/', 1)"
+        (row,) = session.sql(
+            f"SELECT coalesce(sum(small), 0) AS small, coalesce(sum(hidden), 0) AS hidden, "
+            "coalesce(sum(hidden + small), 0) AS files, coalesce(sum(size), 0) AS size, "
+            "coalesce(max(small), 0) AS most FROM ("
+            f"SELECT if(count_if({is_small} AND NOT {is_hidden}) > 1, count_if({is_small} AND NOT {is_hidden}), 0) "
+            f"AS small, count_if({is_hidden}) AS hidden, sum(if({is_small} OR {is_hidden}, _tidegate_size, 0)) AS size "
+            f"FROM {view} GROUP BY {folder}) WHERE small + hidden > 0"
+        ).collect()
+        session.catalog.dropTempView(view)
+        return Mergeable(row["small"], row["hidden"], row["files"], row["size"], row["most"])

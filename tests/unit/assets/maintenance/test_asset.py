@@ -1,0 +1,131 @@
+"""The assets of maintenance: a dry run by default, and never a run next to another run of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import dagster as dg
+import pytest
+from dagster._core.test_utils import create_run_for_test
+
+from tests.unit.conftest import Paper
+from tidegate.assets.bronze.asset import TABLES
+from tidegate.assets.maintenance import asset as module
+from tidegate.assets.maintenance.asset import MAINTAINED_BRONZE, maintained_silver
+from tidegate.assets.maintenance.tables import Maintained, TableBusy
+from tidegate.assets.runs.held_tables import SHARED_JOB, shared_config
+from tidegate.platform.core.maintenance.freed import Freed
+from tidegate.resources.lake_resource import LakeResource
+
+ORDERS = "landing.orders"
+FREED = Maintained("bronze.orders", merged=9, checkpoint=True, log=Freed(1, 5), data=Freed(2, 10))
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """The value of `dry_run` of each call."""
+    made: list[bool] = []
+
+    def maintain(lake: Any, what: str, *, dry_run: bool, log: Any) -> list[Maintained]:
+        made.append(dry_run)
+        return [FREED]
+
+    monkeypatch.setattr(module, "maintain_bronze", maintain)
+    monkeypatch.setattr(module, "maintain_silver", maintain)
+    monkeypatch.setattr(LakeResource, "open", lambda self: SimpleNamespace())
+    return made
+
+
+@pytest.fixture
+def storage() -> Iterator[dg.DagsterInstance]:
+    with dg.DagsterInstance.ephemeral() as found:
+        found.add_dynamic_partitions(TABLES.name or "", [ORDERS])
+        yield found
+
+
+def materialize(
+    paper: Paper, storage: dg.DagsterInstance, key: dg.AssetKey, *, dry_run: bool | None = False
+) -> dg.ExecuteInProcessResult:
+    config = None if dry_run is None else {"ops": {key.to_python_identifier(): {"config": {"dry_run": dry_run}}}}
+    return dg.materialize(
+        [paper.definitions.resolve_asset_graph().assets_def_for_key(key)],
+        partition_key=ORDERS if key == MAINTAINED_BRONZE else None,
+        instance=storage,
+        run_config=config,
+    )
+
+
+def test_a_run_shows_what_it_freed_and_a_dry_run_materializes_nothing(
+    paper: Paper, calls: list[bool], storage: dg.DagsterInstance
+) -> None:
+    result = materialize(paper, storage, MAINTAINED_BRONZE, dry_run=None)
+    assert calls == [True], "a click changes nothing"
+    assert result.get_asset_materialization_events() == []
+    (observed,) = result.get_asset_observation_events()
+    assert observed.asset_observation_data.asset_observation.metadata["freed_files"].value == 3
+    result = materialize(paper, storage, MAINTAINED_BRONZE)
+    assert calls == [True, False]
+    (event,) = result.get_asset_materialization_events()
+    found = {name: value.value for name, value in event.materialization.metadata.items()}
+    assert found == {
+        "dry_run": False,
+        "freed_files": 3,
+        "freed_bytes": 15,
+        "merged_files": 9,
+        "checkpoints": 1,
+        "log_files": 1,
+        "steps": "- bronze.orders: 9 files merged, a checkpoint written, 1 files (5 bytes) of its log deleted, 2 files "
+        "(10 bytes) deleted",
+    }
+
+
+@pytest.mark.parametrize(
+    ("job", "tags", "config"),
+    [
+        ("bronze_job", {"dagster/partition": ORDERS}, None),
+        ("__ASSET_JOB", {"dagster/partition": ORDERS}, None),
+        (SHARED_JOB, {}, shared_config([ORDERS, "landing.items"])),
+    ],
+)
+def test_nothing_is_done_next_to_a_run_of_the_table(
+    paper: Paper, calls: list[bool], storage: dg.DagsterInstance, job: str, tags: dict[str, str], config: Any
+) -> None:
+    started = dg.DagsterRunStatus.STARTED
+    writer = create_run_for_test(storage, job, status=started, tags=tags, run_config=config)
+    result = materialize(paper, storage, MAINTAINED_BRONZE)
+    assert (calls, result.get_asset_materialization_events()) == ([], [])
+    storage.report_run_canceled(writer)
+    materialize(paper, storage, MAINTAINED_BRONZE)
+    assert calls == [False]
+
+
+def test_nothing_is_done_next_to_a_merge_of_the_silver_table(
+    paper: Paper, calls: list[bool], storage: dg.DagsterInstance
+) -> None:
+    orders, items = (maintained_silver(spec) for spec in paper.config.tables if spec.silver)
+    create_run_for_test(storage, "silver_orders_job", status=dg.DagsterRunStatus.STARTED)
+    materialize(paper, storage, orders)
+    assert calls == []
+    materialize(paper, storage, items)
+    assert calls == [False]
+
+
+def test_maintenance_of_silver_has_the_pool_of_its_merges(paper: Paper) -> None:
+    graph = paper.definitions.resolve_asset_graph()
+    for spec in paper.config.tables:
+        if spec.silver:
+            keys = (maintained_silver(spec), module.silver_key(spec))
+            assert {graph.assets_def_for_key(key).op.pool for key in keys} == {f"silver.{spec.name}"}
+
+
+@pytest.mark.usefixtures("calls")
+def test_a_busy_table_fails_no_run(paper: Paper, storage: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch) -> None:
+    def busy(*_: Any, **__: Any) -> list[Maintained]:
+        raise TableBusy("batch 8 is decided and not recorded")
+
+    monkeypatch.setattr(module, "maintain_bronze", busy)
+    result = materialize(paper, storage, MAINTAINED_BRONZE)
+    assert result.success
+    assert result.get_asset_materialization_events() == []

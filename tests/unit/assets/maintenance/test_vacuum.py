@@ -1,0 +1,101 @@
+"""The deletion of files that no version needs: only the lake's own, only old ones, and none in a dry run."""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.support.lakes.seams import dying_in
+from tidegate.assets.maintenance import vacuum as module
+from tidegate.assets.maintenance.vacuum import NotOurs, retention, vacuum
+from tidegate.platform.core.maintenance.freed import Freed
+from tidegate.resources.aws.s3 import Listed
+from tidegate.resources.lake_root.root import LakeRoot
+
+ORDERS = "s3a://lake/root/bronze/landing.orders"
+WEEK = timedelta(days=7)
+
+
+class Objects:
+    """Stands for S3: objects of one bucket with their age in days."""
+
+    def __init__(self, ages: dict[str, float]) -> None:
+        self.ages = ages
+
+    def under(self, bucket: str, prefix: str) -> list[Listed]:
+        now = time.time()
+        found = sorted(key for key in self.ages if key.startswith(prefix))
+        return [Listed(key, "etag", 10, now - self.ages[key] * 86_400) for key in found]
+
+    def delete(self, bucket: str, keys: list[str]) -> None:
+        for key in keys:
+            del self.ages[key]
+
+
+def lake_of(ages: dict[str, float], unneeded: list[str]) -> Any:
+    """A lake whose VACUUM finds the given paths."""
+    store = LakeRoot(Objects(ages), "s3://lake/root")  # type: ignore[arg-type]
+    upkeep = SimpleNamespace(unneeded=lambda *_: [path for path in unneeded if path.split("lake/", 1)[1] in ages])
+    return SimpleNamespace(store=store, delta=SimpleNamespace(upkeep=upkeep))
+
+
+def key(name: str) -> str:
+    return f"root/bronze/landing.orders/{name}"
+
+
+def test_only_what_vacuum_finds_is_deleted_and_a_dry_run_deletes_nothing() -> None:
+    ages = {key("old"): 9.0, key("live"): 9.0, key("k=ü/old"): 9.0}
+    lake = lake_of(ages, [f"{ORDERS}/old", f"{ORDERS}/k=ü/old", f"{ORDERS}/gone"])
+    assert vacuum(lake, ORDERS, WEEK, dry_run=True) == Freed(2, 20)
+    assert len(ages) == 3
+    assert vacuum(lake, ORDERS, WEEK) == Freed(2, 20)
+    assert list(ages) == [key("live")]
+
+
+def test_a_file_that_is_younger_than_the_retention_stays_and_so_does_the_log() -> None:
+    ages = {key("young"): 6.9, key("old"): 7.1, key("_delta_log/0.json"): 99.0}
+    lake = lake_of(ages, [f"{ORDERS}/young", f"{ORDERS}/old", f"{ORDERS}/_delta_log/0.json"])
+    assert vacuum(lake, ORDERS, WEEK) == Freed(1, 10)
+    assert sorted(ages) == [key("_delta_log/0.json"), key("young")]
+
+
+@pytest.mark.parametrize(
+    "location", ["s3a://landing/orders", "s3a://lake/elsewhere/orders", "s3a://lake/root-of-another/orders"]
+)
+def test_no_file_of_a_producer_is_deleted(location: str) -> None:
+    ages = {f"{location.removeprefix('s3a://').split('/', 1)[1]}/file": 9.0}
+    with pytest.raises(NotOurs, match="not below the lake root"):
+        vacuum(lake_of(ages, [f"{location}/file"]), location, WEEK)
+    assert len(ages) == 1
+
+
+def test_a_run_that_dies_between_two_portions_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_AT_ONCE", 2)
+    ages = {key(str(number)): 9.0 for number in range(5)}
+    lake = lake_of(ages, [f"{ORDERS}/{number}" for number in range(5)])
+    with dying_in(module, "maintain-delete"):
+        vacuum(lake, ORDERS, WEEK)
+    assert len(ages) == 3
+    assert vacuum(lake, ORDERS, WEEK) == Freed(3, 30)
+    assert not ages
+
+
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [(None, 7.0), ("interval 3 days", 3.0), ("interval 1 week", 7.0), ("INTERVAL 36 HOURS", 1.5)],
+)
+def test_the_retention_of_a_table_is_that_of_its_properties(text: str | None, days: float) -> None:
+    properties = {"delta.deletedFileRetentionDuration": text} if text else {}
+    delta: Any = SimpleNamespace(table_state=lambda _: SimpleNamespace(properties=properties))
+    assert retention(delta, ORDERS) == timedelta(days=days)
+
+
+def test_a_retention_that_cannot_be_read_is_refused() -> None:
+    properties = {"delta.deletedFileRetentionDuration": "interval some time"}
+    delta: Any = SimpleNamespace(table_state=lambda _: SimpleNamespace(properties=properties))
+    with pytest.raises(ValueError, match="use weeks, days"):
+        retention(delta, ORDERS)

@@ -1,0 +1,56 @@
+"""The schedule of maintenance: each table has one night of the week, and it runs only if lake.yaml asks for it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import dagster as dg
+import pytest
+
+from tests.unit.conftest import Paper
+from tidegate.assets.bronze.asset import TABLES
+from tidegate.assets.maintenance.asset import MAINTAINED_BRONZE, MAINTAINED_LAKE, maintenance_keys
+from tidegate.assets.runs.tags import TABLE_TAG
+from tidegate.platform.core.maintenance.settings import MaintainSpec
+from tidegate.sensors.maintain import build_maintenance_schedule, requests
+
+TABLES_OF_A_LAKE = [f"landing.t{number}" for number in range(50)]
+MONDAY = datetime(2026, 1, 5, 4, 30, tzinfo=UTC)
+
+
+def test_each_table_has_one_night_of_the_week_and_the_nights_are_alike(paper: Paper) -> None:
+    nights = [requests(paper.config, TABLES_OF_A_LAKE, MONDAY + timedelta(days=day)) for day in range(7)]
+    found = [request for night in nights for request in night]
+    assert sorted(request.partition_key for request in found if request.partition_key) == sorted(TABLES_OF_A_LAKE)
+    assert {key for request in found for key in request.asset_selection or ()} == set(maintenance_keys(paper.config))
+    assert len(found) == 50 + len(maintenance_keys(paper.config)) - 1
+    assert max(map(len, nights)) <= 16
+    again = requests(paper.config, TABLES_OF_A_LAKE, MONDAY + timedelta(days=7))
+    assert [request.asset_selection for request in again] == [request.asset_selection for request in nights[0]]
+
+
+def test_a_requested_run_is_one_of_its_table_and_no_dry_run(paper: Paper) -> None:
+    job = paper.definitions.resolve_job_def("maintain")
+    with dg.DagsterInstance.ephemeral() as instance:
+        instance.add_dynamic_partitions(TABLES.name or "", TABLES_OF_A_LAKE)
+        for day in range(7):
+            for request in requests(paper.config, TABLES_OF_A_LAKE, MONDAY + timedelta(days=day)):
+                (key,) = request.asset_selection or ()
+                part = job.get_subset(asset_selection={key})
+                assert dg.validate_run_config(part, request.run_config)
+                assert "'dry_run': False" in str(request.run_config)
+                assert (key == MAINTAINED_BRONZE) == (request.partition_key is not None)
+                if request.partition_key:
+                    assert request.tags[TABLE_TAG] == request.partition_key
+    assert MAINTAINED_LAKE in maintenance_keys(paper.config)
+
+
+@pytest.mark.parametrize(
+    ("maintain", "status"),
+    [(None, dg.DefaultScheduleStatus.STOPPED), (MaintainSpec(), dg.DefaultScheduleStatus.RUNNING)],
+)
+def test_the_schedule_runs_if_lake_yaml_asks_for_it(
+    paper: Paper, maintain: MaintainSpec | None, status: dg.DefaultScheduleStatus
+) -> None:
+    config = paper.config.model_copy(update={"maintain": maintain})
+    assert build_maintenance_schedule(config).default_status == status
