@@ -54,6 +54,16 @@ def build_definitions(config: LakeConfig, lake: LakeResource, *, is_guest: bool 
         *build_forgotten(config),
         *build_maintenance(config),
     ]
+    jobs = [
+        BRONZE_JOB,
+        shared,
+        redrive_job,
+        rebuild_job,
+        maintenance_job(config),
+        *[silver_job(spec) for spec in config.tables if spec.silver],
+    ]
+    forget_schedules = build_forget_schedules(config)
+    names = [job.name for job in jobs] + [schedule.job_name for schedule in forget_schedules]
     return dg.Definitions(
         assets=with_lake_yaml_lines(assets, lake.lake_yaml, _places(config)),
         asset_checks=[
@@ -63,14 +73,7 @@ def build_definitions(config: LakeConfig, lake: LakeResource, *, is_guest: bool 
             *build_health_checks(config),
             *build_route_checks(config),
         ],
-        jobs=[
-            BRONZE_JOB,
-            shared,
-            redrive_job,
-            rebuild_job,
-            maintenance_job(config),
-            *[silver_job(spec) for spec in config.tables if spec.silver],
-        ],
+        jobs=jobs,
         sensors=[
             build_intake_sensor(config, shared),
             *build_dead_letters_sensor(config),
@@ -80,8 +83,8 @@ def build_definitions(config: LakeConfig, lake: LakeResource, *, is_guest: bool 
             *[trigger for trigger in triggers if isinstance(trigger, dg.SensorDefinition)],
         ],
         schedules=[
-            build_history_schedule(config, is_alone=not is_guest),
-            *build_forget_schedules(config),
+            build_history_schedule(assets, names, is_alone=not is_guest),
+            *forget_schedules,
             build_maintenance_schedule(config),
             *[trigger for trigger in triggers if isinstance(trigger, dg.ScheduleDefinition)],
         ],

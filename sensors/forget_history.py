@@ -1,72 +1,52 @@
 """The job that deletes old runs and events from Dagster's storage once a day, so that it stops growing."""
 
 import time
+from collections.abc import Iterable
+from dataclasses import asdict
 
 import dagster as dg
+from pydantic import Field
 
-from tidegate.assets.bronze.asset import BRONZE
-from tidegate.assets.bronze.job import BRONZE_JOB
-from tidegate.assets.bronze.report import page_key
-from tidegate.assets.health.asset import LAKE_HEALTH
-from tidegate.assets.maintenance.asset import maintenance_keys
 from tidegate.assets.maintenance.history import EVENT_DAYS, RUN_DAYS, forget
-from tidegate.assets.operations.jobs import rebuild_job, redrive_job
-from tidegate.assets.runs.held_tables import MAINTENANCE_JOB, SHARED_JOB
-from tidegate.assets.silver.asset import silver_key
-from tidegate.assets.sources.asset import dead_letters_of, queue_key, queue_keys
-from tidegate.platform.core.config.lake import LakeConfig
-from tidegate.sensors.silver import job_name
 
 _JOB = "forget_history"
 _REPOSITORY_TAG = ".dagster/repository"
 
 
-def lake_assets(config: LakeConfig) -> list[dg.AssetKey]:
-    """Return every asset of a lake for which events are reported."""
-    return [
-        BRONZE,
-        LAKE_HEALTH,
-        *queue_keys(config),
-        *map(queue_key, dead_letters_of(config)),
-        *map(page_key, config.tables),
-        *(silver_key(spec) for spec in config.tables if spec.silver),
-        *maintenance_keys(config),
-    ]
+class HistoryConfig(dg.Config):
+    """How Dagster's history is deleted."""
+
+    dry_run: bool = Field(False, description="Only count what would be deleted.")
 
 
-def lake_jobs(config: LakeConfig) -> list[str]:
-    """Return the names of a lake's jobs."""
-    return [
-        BRONZE_JOB.name,
-        SHARED_JOB,
-        redrive_job.name,
-        rebuild_job.name,
-        MAINTENANCE_JOB,
-        _JOB,
-        *(job_name(spec) for spec in config.tables if spec.silver),
-    ]
-
-
-def build_history_schedule(config: LakeConfig, *, is_alone: bool = True) -> dg.ScheduleDefinition:
+def build_history_schedule(
+    assets: Iterable[dg.AssetsDefinition | dg.AssetSpec], jobs: Iterable[str], *, is_alone: bool = True
+) -> dg.ScheduleDefinition:
     """Build the schedule of the job. A person may also run the job, or stop the schedule.
 
     Args:
-        config: the lake.
+        assets: every asset of the lake.
+        jobs: names of the lake's other jobs.
         is_alone: whether every run of the code location is the lake's. Otherwise only runs of the lake's jobs are
             deleted.
     """
+    keys = {key for asset in assets for key in ([asset.key] if isinstance(asset, dg.AssetSpec) else asset.keys)}
+    names = {*jobs, _JOB}
 
     @dg.op(name="forget_history_op", description="Deletes old runs and events of this lake from Dagster's storage.")
-    def forget_op(context: dg.OpExecutionContext) -> None:
+    def forget_op(context: dg.OpExecutionContext, config: HistoryConfig) -> None:
         done = forget(
             context.instance,
             time.time(),
-            assets=lake_assets(config),
-            jobs=lake_jobs(config),
+            assets=keys,
+            jobs=names,
             repository=context.run.tags.get(_REPOSITORY_TAG) if is_alone else None,
+            dry_run=config.dry_run,
         )
+        context.add_output_metadata({"dry_run": config.dry_run, **asdict(done)})
         context.log.info(
-            f"forgot {done.runs} runs, {done.events} events without a run and {done.checks} results of checks"
+            f"{'would forget' if config.dry_run else 'forgot'} {done.runs} runs, {done.events} events without a run "
+            f"and {done.checks} results of checks"
             + ("; the time was up, the rest is deleted tomorrow" if done.left else "")
         )
 

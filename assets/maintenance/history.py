@@ -22,6 +22,7 @@ _REPOSITORY_TAG = ".dagster/repository"
 _FINISHED = [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
 #: Runs that are deleted at a time, and rows in one statement.
 _MAX_RUNS, _MAX_ROWS = 50_000, 500
+_EVALUATION = SqlEventLogStorageTable.c.dagster_event_type == "ASSET_CHECK_EVALUATION"
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ def forget(
     jobs: Collection[str],
     repository: str | None,
     clock: Callable[[], float] = time.monotonic,
+    dry_run: bool = False,
 ) -> DeletedHistory:
     """Delete old runs and events of a lake.
 
@@ -63,6 +65,7 @@ def forget(
         repository: Dagster's repository tag of the code location, all of whose runs are the lake's. None if there is no
             such tag.
         clock: returns seconds, for the time limit.
+        dry_run: delete nothing, and return what would be deleted.
     """
     until = clock() + _SECONDS
     storage = instance.event_log_storage
@@ -73,11 +76,20 @@ def forget(
         if clock() > until:
             return DeletedHistory(runs, 0, 0, left=True)
         if run_id not in kept:
-            _forget_run(instance, run_id)
+            if not dry_run:
+                _forget_run(instance, run_id)
             runs += 1
     if sql is None:
         return DeletedHistory(runs, 0, 0, left=False)
-    return DeletedHistory(runs, _forget_events(sql, now, assets), _forget_checks(sql, now, assets), left=False)
+    with sql.index_connection() as connection:
+        # The query of the events reads the rows of the checks.
+        events, checks = _ids(connection, _old_events(now, assets)), _ids(connection, _old_checks(now, assets))
+        if not dry_run:
+            _delete(connection, SqlEventLogStorageTable, events)
+            _delete(connection, AssetCheckExecutionsTable, checks)
+    if not dry_run:
+        _forget_copies(sql, now, assets)
+    return DeletedHistory(runs, len(events), len(checks), left=False)
 
 
 def _old_runs(instance: dg.DagsterInstance, now: float, jobs: Collection[str], repository: str | None) -> Iterator[str]:
@@ -112,37 +124,45 @@ def _runs_of_the_last(sql: SqlEventLogStorage) -> set[str]:
         return {row[0] for row in connection.execute(sa.select(events.run_id).distinct().where(events.id.in_(last)))}
 
 
-def _forget_events(sql: SqlEventLogStorage, now: float, assets: Collection[dg.AssetKey]) -> int:
+def _old_events(now: float, assets: Collection[dg.AssetKey]) -> sa.Select[Any]:
+    """Returns the query of the ids of what sensors reported without a run, but for the last of each."""
     events, checks = SqlEventLogStorageTable.c, AssetCheckExecutionsTable.c
-    keys = [key.to_string() for key in assets]
-    own = events.asset_key.in_(keys)
+    own, keys = _of(assets), [key.to_string() for key in assets]
     last = (
         sa.select(sa.func.max(events.id))
         .where(own)
         .group_by(events.asset_key, events.dagster_event_type, events.partition)
     )
-    # An event that a sensor reports has no run. The asset of an evaluation is only in the history of checks.
-    old = sa.and_(events.run_id == "", events.timestamp < _naive(now - EVENT_DAYS * 86_400))
-    evaluation = events.dagster_event_type == "ASSET_CHECK_EVALUATION"
+    # The asset of an evaluation is only in the history of checks.
     evaluations = sa.select(checks.evaluation_event_storage_id).where(
         checks.asset_key.in_(keys), checks.id.not_in(_last_checks(keys))
     )
-    wanted = sa.or_(sa.and_(own, events.id.not_in(last)), sa.and_(evaluation, events.id.in_(evaluations)))
-    with sql.index_connection() as connection:
-        forgotten = _delete(connection, SqlEventLogStorageTable, sa.select(events.id).where(old, wanted))
+    wanted = sa.or_(sa.and_(own, events.id.not_in(last)), sa.and_(_EVALUATION, events.id.in_(evaluations)))
+    return sa.select(events.id).where(_without_run(now), wanted)
+
+
+def _forget_copies(sql: SqlEventLogStorage, now: float, assets: Collection[dg.AssetKey]) -> None:
+    """SQLite stores these events twice. Nothing reads the second copy, in the file of the run with the empty id."""
     if hasattr(sql, "path_for_shard"):
-        # SQLite stores these events twice. Nothing reads the second copy, in the file of the run with the empty id.
         with sql.run_connection("") as connection:
-            connection.execute(SqlEventLogStorageTable.delete().where(old, sa.or_(own, evaluation)))
-    return forgotten
+            old = sa.and_(_without_run(now), sa.or_(_of(assets), _EVALUATION))
+            connection.execute(SqlEventLogStorageTable.delete().where(old))
 
 
-def _forget_checks(sql: SqlEventLogStorage, now: float, assets: Collection[dg.AssetKey]) -> int:
+def _of(assets: Collection[dg.AssetKey]) -> Any:
+    return SqlEventLogStorageTable.c.asset_key.in_([key.to_string() for key in assets])
+
+
+def _without_run(now: float) -> Any:
+    """Returns the condition of old events that a sensor reported: these have no run."""
+    events = SqlEventLogStorageTable.c
+    return sa.and_(events.run_id == "", events.timestamp < _naive(now - EVENT_DAYS * 86_400))
+
+
+def _old_checks(now: float, assets: Collection[dg.AssetKey]) -> sa.Select[Any]:
     checks, keys = AssetCheckExecutionsTable.c, [key.to_string() for key in assets]
     old = checks.create_timestamp < _naive(now - RUN_DAYS * 86_400)
-    wanted = sa.select(checks.id).where(checks.asset_key.in_(keys), old, checks.id.not_in(_last_checks(keys)))
-    with sql.index_connection() as connection:
-        return _delete(connection, AssetCheckExecutionsTable, wanted)
+    return sa.select(checks.id).where(checks.asset_key.in_(keys), old, checks.id.not_in(_last_checks(keys)))
 
 
 def _last_checks(keys: Sequence[str]) -> sa.Select[tuple[int]]:
@@ -151,11 +171,13 @@ def _last_checks(keys: Sequence[str]) -> sa.Select[tuple[int]]:
     return last.group_by(checks.asset_key, checks.check_name, checks.partition)
 
 
-def _delete(connection: Any, table: sa.Table, wanted: sa.Select[Any]) -> int:
-    ids: Sequence[int] = [row[0] for row in connection.execute(wanted)]
+def _ids(connection: Any, wanted: sa.Select[Any]) -> list[int]:
+    return [row[0] for row in connection.execute(wanted)]
+
+
+def _delete(connection: Any, table: sa.Table, ids: Sequence[int]) -> None:
     for start in range(0, len(ids), _MAX_ROWS):
         connection.execute(table.delete().where(table.c.id.in_(ids[start : start + _MAX_ROWS])))
-    return len(ids)
 
 
 def _naive(at: float) -> datetime:

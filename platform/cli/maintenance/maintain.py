@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 
 from pyspark.errors import PySparkException
 from rich.console import Console
 from rich.text import Text
 
-from tidegate.assets.maintenance.old_objects import maintain_objects
-from tidegate.assets.maintenance.tables import Maintained, TableBusy, maintain_bronze, maintain_silver
-from tidegate.platform.cli.commands.table_named import table_named
+from tidegate.assets.maintenance.tables import TableBusy
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cli.maintenance.selected import selected
 from tidegate.platform.core.first_line import first_line
-from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.maintenance.freed import NOTHING
-from tidegate.resources.lake import Lake
-
-_SILVER = "silver."
-_Work = Callable[..., list[Maintained]]
 
 
 def run_maintain(console: Console, name: str | None, lake: Path | None, home: Path | None, *, yes: bool) -> None:
@@ -46,7 +37,7 @@ def run_maintain(console: Console, name: str | None, lake: Path | None, home: Pa
     using = client(home, lake)
     with using.reaching_spark(), using.settings.opened() as opened:
         freed, failed = NOTHING, 0
-        for what, work in _works(opened, name):
+        for what, work in selected(opened, name):
             try:
                 freed = sum((found.freed for found in work(dry_run=not yes, log=say)), freed)
             except TableBusy as busy:
@@ -60,27 +51,3 @@ def run_maintain(console: Console, name: str | None, lake: Path | None, home: Pa
         say(f"\nNothing was changed. To do it: tidegate maintain {f'{name} ' if name else ''}--yes", "bold")
     if failed:
         raise CommandError(f"{failed} tables could not be maintained: the reasons are above")
-
-
-def _works(lake: Lake, name: str | None) -> Iterator[tuple[str, _Work]]:
-    """Yield what is maintained, and the function that does it."""
-    merged = [spec.name for spec in lake.config.tables if spec.silver]
-    if name is None:
-        for table_key in sorted(lake.store.births.tables()):
-            yield table_key, partial(maintain_bronze, lake, table_key)
-        for silver in merged:
-            yield f"{_SILVER}{silver}", partial(maintain_silver, lake, silver)
-        yield "the lake", partial(maintain_objects, lake, time.time())
-        return
-    if name.startswith(_SILVER):
-        silver = name.removeprefix(_SILVER)
-        if silver not in merged:
-            known = ", ".join(f"{_SILVER}{each}" for each in merged) or "none"
-            raise CommandError(f"there is no silver table {name!r}: lake.yaml has {known}")
-        yield name, partial(maintain_silver, lake, silver)
-        return
-    table_key = table_named(lake, name)
-    yield table_key, partial(maintain_bronze, lake, table_key)
-    spec = lake.config.table_for(TableKey.decode(table_key))
-    if spec and spec.silver:
-        yield f"{_SILVER}{spec.name}", partial(maintain_silver, lake, spec.name)

@@ -16,6 +16,7 @@ from tidegate.assets.maintenance import asset as module
 from tidegate.assets.maintenance.asset import MAINTAINED_BRONZE, maintained_silver
 from tidegate.assets.maintenance.tables import Maintained, TableBusy
 from tidegate.assets.runs.held_tables import SHARED_JOB, shared_config
+from tidegate.assets.silver.asset import silver_key
 from tidegate.platform.core.maintenance.freed import Freed
 from tidegate.resources.lake_resource import LakeResource
 
@@ -116,7 +117,7 @@ def test_maintenance_of_silver_has_the_pool_of_its_merges(paper: Paper) -> None:
     graph = paper.definitions.resolve_asset_graph()
     for spec in paper.config.tables:
         if spec.silver:
-            keys = (maintained_silver(spec), module.silver_key(spec))
+            keys = (maintained_silver(spec), silver_key(spec))
             assert {graph.assets_def_for_key(key).op.pool for key in keys} == {f"silver.{spec.name}"}
 
 

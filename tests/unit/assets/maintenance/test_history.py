@@ -10,11 +10,13 @@ import dagster as dg
 import pytest
 from dagster._core.test_utils import create_run_for_test
 
-from tests.unit.conftest import Paper
+from tests.unit.conftest import PAPER, Paper
 from tidegate.assets.bronze.asset import BRONZE
 from tidegate.assets.health.asset import LAKE_HEALTH
 from tidegate.assets.maintenance.history import EVENT_DAYS, RUN_DAYS, DeletedHistory, forget
-from tidegate.sensors.forget_history import build_history_schedule, lake_assets, lake_jobs
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.definitions import build_definitions
+from tidegate.sensors import forget_history
 
 DAY = 86_400
 QUEUE, OTHER = dg.AssetKey(["sqs", "events"]), dg.AssetKey("other")
@@ -40,7 +42,8 @@ def run(instance: dg.DagsterInstance, table: str, job: str = "bronze_job", **tag
 
 
 def forgotten(instance: dg.DagsterInstance, days: float, paper: Paper, **more: Any) -> DeletedHistory:
-    about = {"assets": lake_assets(paper.config), "jobs": lake_jobs(paper.config), "repository": None, **more}
+    graph = paper.definitions.resolve_asset_graph()
+    about = {"assets": graph.get_all_asset_keys(), "jobs": ["bronze_job"], "repository": None, **more}
     return forget(instance, time.time() + days * DAY, **about)
 
 
@@ -52,6 +55,7 @@ def test_old_runs_are_forgotten_but_the_last_of_each_table(instance: dg.DagsterI
     shards = Path(instance.root_directory) / "history" / "runs"
     assert (shards / f"{old[0]}.db").exists()
     assert forgotten(instance, RUN_DAYS - 1, paper).runs == 0
+    assert forgotten(instance, RUN_DAYS + 1, paper, dry_run=True).runs == 2
     assert forgotten(instance, RUN_DAYS + 1, paper).runs == 2
     assert {record.run_id for record in instance.get_runs()} == {old[1], foreign, last, active}
     assert not list(shards.glob(f"{old[0]}.db*")), "with SQLite each has a file"
@@ -89,6 +93,7 @@ def test_what_sensors_reported_is_forgotten_but_the_last_of_it(instance: dg.Dags
     for number in range(5):
         report(number)
     assert forgotten(instance, EVENT_DAYS - 1, paper).events == 0
+    assert forgotten(instance, RUN_DAYS + 1, paper, dry_run=True) == DeletedHistory(0, 4 * 3, 4, left=False)
     assert forgotten(instance, EVENT_DAYS + 1, paper).events == 4 * 3
     assert (observed(QUEUE), observed(OTHER)) == ([4], [4, 3, 2, 1, 0]), "somebody else's stays"
     (record,) = instance.fetch_materializations(LAKE_HEALTH, limit=100).records
@@ -98,10 +103,32 @@ def test_what_sensors_reported_is_forgotten_but_the_last_of_it(instance: dg.Dags
     assert check in instance.event_log_storage.get_latest_asset_check_execution_by_key([check])
 
 
-def test_it_runs_once_a_day_and_knows_every_job_and_asset_of_the_lake(paper: Paper) -> None:
-    schedule = build_history_schedule(paper.config)
+def test_it_runs_once_a_day_and_knows_every_job_and_asset_of_the_lake(
+    paper: Paper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[dict[str, Any]] = []
+
+    def forgets(*_: Any, **options: Any) -> DeletedHistory:
+        calls.append(options)
+        return DeletedHistory(3, 2, 1, left=False)
+
+    monkeypatch.setattr(forget_history, "forget", forgets)
+    route = {"name": "others", "queue": {"name": "others"}}
+    config = LakeConfig.model_validate({**PAPER, "routes": [route], "forget": {"secret": {"env": "SECRET"}}})
+    definitions = build_definitions(config, paper.resource)
+    schedules = {schedule.name: schedule for schedule in definitions.schedules or []}
+    schedule = schedules["forget_history_schedule"]
+    assert isinstance(schedule, dg.ScheduleDefinition)
     assert schedule.default_status == dg.DefaultScheduleStatus.RUNNING
-    jobs = {job.name for job in paper.definitions.jobs or []} | {schedule.job_name}
-    assert {*lake_jobs(paper.config)} == {name for name in jobs if not name.startswith("__")}
-    nodes = paper.definitions.resolve_asset_graph().get_all_asset_keys()
-    assert {*lake_assets(paper.config)} == {key for key in nodes if key.path[0] != "s3"}
+    with dg.DagsterInstance.ephemeral() as instance:
+        options = {"ops": {"forget_history_op": {"config": {"dry_run": True}}}}
+        result = definitions.resolve_job_def("forget_history").execute_in_process(instance=instance, run_config=options)
+    (output,) = [event for event in result.all_node_events if event.is_successful_output]
+    shown = {name: value.value for name, value in output.step_output_data.metadata.items()}
+    assert shown == {"dry_run": True, "runs": 3, "events": 2, "checks": 1, "left": False}
+    (call,) = calls
+    assert call["dry_run"]
+    assert call["assets"] == set(definitions.resolve_asset_graph().get_all_asset_keys())
+    assert {dg.AssetKey(["routes", "others"]), dg.AssetKey("forgotten")} <= call["assets"]
+    jobs = {job.name for job in definitions.jobs or []} | {schedule.job_name for schedule in schedules.values()}
+    assert call["jobs"] == jobs

@@ -16,6 +16,7 @@ from tests.unit.conftest import Paper
 from tidegate.assets.maintenance.tables import Maintained, TableBusy
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.maintenance import maintain as module
+from tidegate.platform.cli.maintenance import selected as selection
 from tidegate.platform.cli.maintenance.maintain import run_maintain
 from tidegate.platform.core.maintenance.freed import Freed
 
@@ -41,9 +42,9 @@ class Shop:
 
         using = SimpleNamespace(reaching_spark=opened, settings=SimpleNamespace(opened=opened))
         monkeypatch.setattr(module, "client", lambda *_: using)
-        monkeypatch.setattr(module, "maintain_bronze", self._maintained)
-        monkeypatch.setattr(module, "maintain_silver", self._maintained)
-        monkeypatch.setattr(module, "maintain_objects", self._objects)
+        monkeypatch.setattr(selection, "maintain_bronze", self._maintained)
+        monkeypatch.setattr(selection, "maintain_silver", self._maintained)
+        monkeypatch.setattr(selection, "maintain_objects", self._objects)
 
     def _objects(self, lake: Any, now: float, *, dry_run: bool, log: Any) -> list[Maintained]:
         return self._maintained(lake, "lake", dry_run=dry_run, log=log)
