@@ -8,13 +8,22 @@ from datetime import UTC, datetime
 
 import dagster as dg
 
-from tidegate.assets.runs.held_tables import PARTITION_TAG, SHARED_JOB, failed_tables, held_tables, is_maintenance
+from tidegate.assets.runs.held_tables import (
+    MAINTENANCE,
+    PARTITION_TAG,
+    SHARED_JOB,
+    failed_tables,
+    held_tables,
+    is_maintenance,
+)
 from tidegate.platform.core.first_line import first_line
 
 #: Newest failed runs that are read, and as many shared runs. Failed tables for which a later successful run is queried.
 _MAX_RUNS, _MAX_TABLES = 500, 100
 #: Good runs of a table's partition among which its last run is searched. Maintenance has few.
 _MAX_GOOD = 10
+#: Between asset and table in the key of a run of maintenance.
+_OF = " of "
 #: Characters of an error's first line that are shown.
 _MAX_CHARACTERS = 300
 _FAILURE, _SUCCESS = dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.SUCCESS
@@ -49,7 +58,8 @@ def failed_runs(
     Args:
         instance: Dagster's instance.
         tables: table keys.
-        silver: names of silver tables. Their keys in the result are `silver.<name>`.
+        silver: names of silver tables. Their keys in the result are `silver.<name>`. Maintenance has the key of its
+            asset, with its table: `maintenance/bronze of <table key>`.
     """
     latest: dict[str, dg.RunRecord] = {}
     for record in instance.get_run_records(dg.RunsFilter(statuses=[_FAILURE]), limit=_MAX_RUNS):
@@ -70,9 +80,21 @@ def _failed(run: dg.DagsterRun, tables: Collection[str], silver: Collection[str]
     if run.job_name == f"silver_{name}_job" and name in silver:
         return [f"silver.{name}"]
     if is_maintenance(run):
-        return []  # the table itself may be up to date
+        return _maintained(run, tables, silver)  # the table itself may be up to date
     # Other jobs have partitions, too, which are not tables.
     return [table for table in failed_tables(run) if table in tables]
+
+
+def _maintained(run: dg.DagsterRun, tables: Collection[str], silver: Collection[str]) -> list[str]:
+    """Returns what a run maintained, as its asset and partition: `maintenance/bronze of landing.orders`."""
+    found = []
+    for key in run.asset_selection or ():
+        name, table = key.to_user_string(), run.tags.get(PARTITION_TAG)
+        if table in tables:
+            found.append(f"{name}{_OF}{table}")
+        elif table is None and (key.path[-1] == "lake" or key.path[-1].removeprefix("silver_") in silver):
+            found.append(name)
+    return found
 
 
 def _shared_good(instance: dg.DagsterInstance) -> dict[str, int]:
@@ -88,6 +110,12 @@ def _shared_good(instance: dg.DagsterInstance) -> dict[str, int]:
 
 def _last_good(instance: dg.DagsterInstance, table: str) -> int:
     name = table.removeprefix("silver.")
+    if table.startswith(f"{MAINTENANCE}/"):
+        asset, _, partition = table.partition(_OF)
+        of = dg.AssetRecordsFilter(dg.AssetKey(asset.split("/")), asset_partitions=[partition] if partition else None)
+        done = instance.fetch_materializations(of, limit=1).records
+        records = instance.get_run_records(dg.RunsFilter(run_ids=[done[0].run_id]), limit=1) if done else []
+        return records[0].storage_id if records else -1
     if name != table:
         # A user may materialize the asset itself, which is a run of another job.
         made = instance.get_latest_materialization_event(dg.AssetKey([f"silver_{name}"]))

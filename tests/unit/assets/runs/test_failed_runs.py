@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import dagster as dg
 import pytest
+from dagster._core.events import StepMaterializationData
 from dagster._core.test_utils import create_run_for_test
 
-from tidegate.assets.maintenance.asset import MAINTAINED_BRONZE
+from tidegate.assets.maintenance.asset import MAINTAINED_BRONZE, MAINTAINED_LAKE
 from tidegate.assets.runs.failed_runs import failed_runs
 from tidegate.assets.runs.held_tables import MAINTENANCE_JOB
 
@@ -23,12 +24,27 @@ def storage() -> Iterator[dg.DagsterInstance]:
         yield found
 
 
-def test_maintenance_that_failed_is_no_failure_of_its_table(storage: dg.DagsterInstance) -> None:
-    create_run_for_test(storage, MAINTENANCE_JOB, status=FAILURE, tags=TAGS)
-    create_run_for_test(
-        storage, "__ASSET_JOB", status=FAILURE, tags=TAGS, asset_selection=frozenset({MAINTAINED_BRONZE})
-    )
-    assert failed_runs(storage, [ORDERS]) == {}
+def failing(storage: dg.DagsterInstance, job: str, key: dg.AssetKey, tags: dict[str, str]) -> None:
+    create_run_for_test(storage, job, status=FAILURE, tags=tags, asset_selection=frozenset({key}))
+
+
+def test_maintenance_that_failed_is_its_own_failure_and_not_its_table_s(storage: dg.DagsterInstance) -> None:
+    silver = dg.AssetKey(["maintenance", "silver_orders"])
+    failing(storage, MAINTENANCE_JOB, MAINTAINED_BRONZE, TAGS)
+    failing(storage, "__ASSET_JOB", silver, {})
+    failing(storage, MAINTENANCE_JOB, MAINTAINED_LAKE, {})
+    failing(storage, MAINTENANCE_JOB, MAINTAINED_BRONZE, {"dagster/partition": "another.lake"})
+    failed = {"maintenance/bronze of landing.orders", "maintenance/silver_orders", "maintenance/lake"}
+    assert set(failed_runs(storage, [ORDERS], ["orders"])) == failed
+    for key, tags, partition in ((MAINTAINED_BRONZE, TAGS, ORDERS), (silver, {}, None)):
+        run = create_run_for_test(storage, "__ASSET_JOB", status=SUCCESS, tags=tags, asset_selection=frozenset({key}))
+        event = dg.DagsterEvent(
+            "ASSET_MATERIALIZATION",
+            "__ASSET_JOB",
+            event_specific_data=StepMaterializationData(dg.AssetMaterialization(key, partition=partition)),
+        )
+        storage.report_dagster_event(event, run.run_id)
+    assert set(failed_runs(storage, [ORDERS], ["orders"])) == {"maintenance/lake"}
 
 
 def test_maintenance_that_succeeded_does_not_hide_that_a_table_failed(storage: dg.DagsterInstance) -> None:
