@@ -21,7 +21,7 @@ _TABLE = {"name": "clicks", "prefix": "clicks/", "format": "json", "columns": {"
 def _stream(lake: TestLake, *changes: tuple[str, str]) -> None:
     """Run the query of the page. Each change replaces a text of it."""
     (block,) = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.M | re.S)
-    session = 'SparkSession.builder.remote("sc://127.0.0.1:15002").getOrCreate()'
+    session = 'SparkSession.builder.remote(os.environ["SPARK_REMOTE"]).getOrCreate()'
     for old, new in [(session, "session"), ("s3a://acme-jobs", f"s3a://{lake.lake_bucket}"), *changes]:
         assert old in block
         block = block.replace(old, new)
