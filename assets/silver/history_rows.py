@@ -32,7 +32,7 @@ from tidegate.platform.core.silver.columns import (
 )
 from tidegate.platform.core.silver.history import History
 from tidegate.platform.core.silver.rules import MergeRules
-from tidegate.resources.spark.results import PLACE
+from tidegate.resources.spark.results import LATE, PLACE, TIED
 
 #: Up to this many changes, their keys are sent to every task that reads the silver table.
 _MAX_BROADCAST_ROWS = 100_000
@@ -40,11 +40,12 @@ _UP_TO_HERE = "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
 _ALL = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
 #: The batch of a change has a name of silver.
 _WITHIN_BATCH = ARRIVAL[1:]
-#: Windows of the rows of an order: which row of the table is among them.
+#: Windows of the rows of an order: which row of the table is among them, and how many there are.
 _PLACES = {
     f"max({PLACE[0]})": "_tidegate_in_file",
     f"max({PLACE[1]})": "_tidegate_in_row",
     f"count({PLACE[0]})": "_tidegate_files",
+    "count(*)": "_tidegate_equal",
 }
 #: Start of the names of windows: the last value that was given to a column.
 _VALUE = "_tidegate_given"
@@ -122,7 +123,7 @@ class HistoryQuery:
         for layer in (self._lives, self._filled, self._starts):
             rows = layer(rows)
         is_tail = stored.table is not None and stored.is_tail
-        return self._chosen(self._times(rows, is_tail=is_tail), stored, only_changed=is_tail)
+        return self._chosen(self._times(rows, stored, is_tail=is_tail), stored, only_changed=is_tail)
 
     def _new(self, view: str, stored: StoredRows) -> str:
         """Returns the new changes, with the columns and the types of silver."""
@@ -216,7 +217,7 @@ class HistoryQuery:
             continues += f" AND lag({values}) {by_key} <=> {values}"
         return f"SELECT *, {DELETED} OR NOT ({continues}) AS _tidegate_starts FROM ({rows})"
 
-    def _times(self, rows: str, *, is_tail: bool) -> str:
+    def _times(self, rows: str, stored: StoredRows, *, is_tail: bool) -> str:
         by_key = f"OVER (PARTITION BY {self._keys} ORDER BY {self._oldest_first}"
         start = self._bound()
         if is_tail:
@@ -224,12 +225,15 @@ class HistoryQuery:
         until = f"lead({self._order}) {by_key})"
         if self._truncates:
             until = f"least({until}, array_min(filter({self._truncates}, t -> t > {self._order})))"
-        columns = (
+        columns = [
             f"last_value(if(_tidegate_starts, struct({start} AS value), NULL), true) {by_key} {_UP_TO_HERE}).value "
             f"AS {VALID_FROM}",
             f"{until} AS _tidegate_until",
             f"NOT lead(_tidegate_starts, 1, true) {by_key}) AS {JOINED}",
-        )
+        ]
+        if stored.has_places:
+            newest = f"max(if(_tidegate_new, NULL, {self._order})) OVER (PARTITION BY {self._keys})"
+            columns.append(f"_tidegate_new AND coalesce({self._order} < {newest}, false) AS {LATE}")
         timed = f"SELECT *, {', '.join(columns)} FROM ({rows})"
         return (
             f"SELECT *, {self._bound('_tidegate_until')} AS {VALID_TO}, "
@@ -237,7 +241,9 @@ class HistoryQuery:
         )
 
     def _chosen(self, rows: str, stored: StoredRows, *, only_changed: bool) -> str:
-        more = [*([LEFT] if self._history.leaves_values else []), *(PLACE if stored.has_places else ())]
+        more = [LEFT] if self._history.leaves_values else []
+        if stored.has_places:
+            more += [*PLACE, LATE, f"_tidegate_new AND _tidegate_equal > 1 AS {TIED}"]
         columns = [*map(quoted, self._types), VALID_FROM, VALID_TO, IS_CURRENT, DELETED, CHANGED_BATCH]
         query = f"SELECT {', '.join([*columns, f'current_timestamp() AS {CHANGED_AT}', JOINED, *more])} FROM ({rows})"
         if only_changed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -33,6 +34,7 @@ from tidegate.resources.spark.results import Merging
 SEAMS = ("silver-create", "silver-gather", "silver-truncate", "silver-merge")
 
 _Result = TypeVar("_Result")
+_Number = TypeVar("_Number", int, float)
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,9 @@ class MergeResult:
         inserted: rows that silver did not have.
         updated: rows that replaced a row of silver.
         deleted: rows that left silver.
+        late: rows that came after a newer row of their key. None if they were not counted, as in a first merge.
+        tied: rows whose order another row of their key has. None if they were not counted.
+        ahead_seconds: how far the newest time in `order` is ahead of the clock. None if that is not known.
         unordered: rows of the batches with a NULL in `order`. They are older than every other row of their key.
         skipped: rows of the batches that are no changes.
         sources: columns of bronze that each column of silver comes from.
@@ -62,6 +67,9 @@ class MergeResult:
     inserted: int
     updated: int
     deleted: int
+    late: int | None = None
+    tied: int | None = None
+    ahead_seconds: float | None = None
     unordered: int = 0
     skipped: int = 0
     sources: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -133,12 +141,20 @@ def _together(steps: Sequence[MergeResult]) -> MergeResult:
         inserted=sum(step.inserted for step in steps),
         updated=sum(step.updated for step in steps),
         deleted=sum(step.deleted for step in steps),
+        late=_of_known(sum, [step.late for step in steps]),
+        tied=_of_known(sum, [step.tied for step in steps]),
+        ahead_seconds=_of_known(max, [step.ahead_seconds for step in steps]),
         unordered=sum(step.unordered for step in steps),
         skipped=sum(step.skipped for step in steps),
         violations={
             name: sum(step.violations.get(name, 0) for step in steps) for step in steps for name in step.violations
         },
     )
+
+
+def _of_known(together: Callable[[Sequence[_Number]], _Number], numbers: Sequence[_Number | None]) -> _Number | None:
+    known = [number for number in numbers if number is not None]
+    return together(known) if known else None
 
 
 def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeResult:
@@ -180,6 +196,9 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
         merged.inserted,
         merged.updated,
         merged.deleted,
+        merged.late,
+        merged.tied,
+        None if counts.newest is None else max(0.0, counts.newest - time.time()),
         counts.unordered,
         counts.skipped - violations.dropped,
         column_sources(rules, [column.name for column in work.bronze.schema.fields]),

@@ -24,7 +24,7 @@ from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.columns import CHANGED_BATCH, DELETED, ORDER, SILVER_COLUMNS
 from tidegate.platform.core.silver.merge_mode import MergeMode, merge_mode
 from tidegate.platform.core.silver.rules import MergeRules
-from tidegate.resources.spark.results import Merging
+from tidegate.resources.spark.results import TIED, Merging
 
 #: Types of a column: in bronze, and in silver.
 ColumnTypes = Mapping[str, tuple[Type, Type]]
@@ -63,7 +63,7 @@ def build_merge(
     order = truncate.order if truncate else None
     source = newest_rows(name, rules, changes.view, is_partial=is_partial, truncate=order, complete=complete)
     given = [f"{_value(types, column)} AS {quoted(column)}" for column in types]
-    rows = f"SELECT {', '.join([*given, *SILVER_COLUMNS])} FROM ({source})"
+    rows = f"SELECT {', '.join([*given, *SILVER_COLUMNS, TIED])} FROM ({source})"
     same_key = " AND ".join(f"t.{part.path} <=> s.{part.path}" for part in rules.keys)
     truncated = before_truncate(rules, f"t.{ORDER}", truncate.order) if truncate and truncate.is_due else None
     update = _assignments(types, _filled(rules, types, mode, truncated) if is_partial else {})

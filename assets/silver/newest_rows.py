@@ -8,6 +8,7 @@ from tidegate.platform.core.schema.column_types import quoted
 from tidegate.platform.core.schema.exact_json import exact_json, from_exact_json
 from tidegate.platform.core.silver.columns import CHANGED_AT, CHANGED_BATCH, DELETED, KEY, ORDER
 from tidegate.platform.core.silver.rules import MergeRules, rows_of
+from tidegate.resources.spark.results import TIED
 
 #: For each column that may keep its value: the order of the row that gave the value. NULL if no row did.
 GIVEN_AT = "_tidegate_given_at"
@@ -28,7 +29,7 @@ def newest_rows(
     truncate: str | None = None,
     complete: Callable[[str], str] = lambda rows: rows,
 ) -> str:
-    """Returns a query of the newest row of each key, with silver's own columns.
+    """Returns a query of the newest row of each key, with silver's own columns, and whether it is tied.
 
     Args:
         name: the silver table, for errors.
@@ -51,9 +52,11 @@ def newest_rows(
         more += f", min({row}) OVER ({equal}) AS _tidegate_first, max({row}) OVER ({equal}) AS _tidegate_last"
         key = key_text(part.path for part in rules.keys)
         deleted = f"if(_tidegate_first <> _tidegate_last, {tie_error(name, key)}, {DELETED})"
+    last_first = ", ".join([rules.newest_first, *(f"{column} DESC" for column in ARRIVAL)])
+    order, window = order_struct(part.path for part in rules.order), f"PARTITION BY {keys} ORDER BY {last_first}"
     places = (
-        f"SELECT *, row_number() OVER (PARTITION BY {keys} ORDER BY {rules.newest_first}, "
-        f"{', '.join(f'{column} DESC' for column in ARRIVAL)}) AS _tidegate_place{more} FROM ({rows})"
+        f"SELECT *, row_number() OVER ({window}) AS _tidegate_place, "
+        f"lead({order}) OVER ({window}) <=> {order} AS {TIED}{more} FROM ({rows})"
     )
     filled = {column: quoted(column) for column in rules.values}
     if is_partial:
@@ -62,6 +65,7 @@ def newest_rows(
         f"{deleted} AS {DELETED}",
         f"_tidegate_n AS {CHANGED_BATCH}",
         f"current_timestamp() AS {CHANGED_AT}",
+        TIED,
     ]
     if is_partial:
         orders = ", ".join(f"_tidegate_value{place}.at" for place in range(len(rules.kept)))

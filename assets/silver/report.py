@@ -23,12 +23,14 @@ def merge_metadata(merged: MergeResult | None) -> dict[str, Any]:
     """Returns the metadata of a run's merges; None if there was nothing to merge."""
     if merged is None:
         return {**volume([]), "batches": 0}
+    order = {"late": merged.late, "tied": merged.tied, "order_ahead_seconds": merged.ahead_seconds}
     return {
         **merged.volume,
         "batches": merged.batches,
         "inserted": merged.inserted,
         "updated": merged.updated,
         "deleted": merged.deleted,
+        **{name: number for name, number in order.items() if number is not None},
         "unordered": merged.unordered,
         "skipped": merged.skipped,
         **({"violations": dict(merged.violations)} if merged.violations else {}),

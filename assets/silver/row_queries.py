@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from pyspark.errors import AnalysisException
@@ -27,6 +28,8 @@ class RowCounts:
 
     Attributes:
         unordered: rows with a NULL in a part of their order.
+        newest: the newest time in the order, in seconds since 1970. None if the order does not begin with a column of
+            times, or if no statistics have it.
         skipped: rows that are no changes.
         partial: rows that leave the value of a column as it is.
         truncate: the newest order of a row that deletes all older rows, as JSON of a struct. None without such a row.
@@ -34,6 +37,7 @@ class RowCounts:
     """
 
     unordered: int = 0
+    newest: float | None = None
     skipped: int = 0
     partial: int = 0
     truncate: str | None = None
@@ -68,10 +72,12 @@ def row_counts(session: SparkSession, changes: Changes, rules: MergeRules, bronz
 
     Of a table whose rows are all changes of whole rows, the statistics of the files mostly answer this.
     """
+    statistics = [json.loads(text) for text in changes.statistics or ()]
+    newest = _newest([found.get("maxValues") for found in statistics], rules.order[0].column, bronze.fields)
     if rules.is_plain and changes.statistics is not None:
-        counts = [json.loads(text).get("nullCount") for text in changes.statistics]
-        if all(_nulls(count, part.column, bronze.fields) == 0 for count in counts for part in rules.order):
-            return RowCounts()
+        counts = [found.get("nullCount") for found in statistics]
+        if all(_statistic(count, part.column, bronze.fields) == 0 for count in counts for part in rules.order):
+            return RowCounts(newest=newest)
     relation = rows_of(rules.row, changes.view)
     skipped, truncates = (f"coalesce({condition or 'false'}, false)" for condition in (rules.skipped, rules.truncated))
     is_change = f"NOT {skipped} AND NOT {truncates}"
@@ -84,15 +90,23 @@ def row_counts(session: SparkSession, changes: Changes, rules: MergeRules, bronz
         f"count_if({is_change} AND ({partial})), {exact_json(f'max({order})')}, {every} FROM {relation}"
     ).collect()
     unordered, skipped, partial, truncate, all_truncates = row
-    return RowCounts(unordered, skipped, partial, truncate, tuple(all_truncates))
+    return RowCounts(unordered, newest, skipped, partial, truncate, tuple(all_truncates))
 
 
-def _nulls(counts: Any, path: Sequence[str], fields: Sequence[Field]) -> int | None:
-    """Returns the number of NULL values of a column or nested field in a file; None if it is not known."""
+def _newest(bounds: Sequence[Any], path: Sequence[str], fields: Sequence[Field]) -> float | None:
+    """Returns the newest time of a column in files; None if it has no times, or if a file has no bound."""
+    found = [_statistic(bound, path, fields) for bound in bounds]
+    try:
+        times = [datetime.fromisoformat(text) for text in found]
+    except (TypeError, ValueError):
+        return None
+    return max(((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() for at in times), default=None)
+
+
+def _statistic(counts: Any, path: Sequence[str], fields: Sequence[Field]) -> Any:
+    """Returns the statistic of a column or nested field in a file; None if it is not known."""
     field = next((field for field in fields if path and field.name == path[0]), None)
     if field is None or not isinstance(counts, dict):
         return None
     found = counts.get(field.physical or field.name)
-    if isinstance(field.type, Struct):
-        return _nulls(found, path[1:], field.type.fields)
-    return found if isinstance(found, int) else None
+    return _statistic(found, path[1:], field.type.fields) if isinstance(field.type, Struct) else found

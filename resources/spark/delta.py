@@ -286,7 +286,7 @@ class Delta:
             app_id=app_id,
             number=number,
         )
-        return Merge(row["inserted"], row["updated"], row["deleted"], row["version"], row["txn"])
+        return Merge(**row.asDict())
 
     def append(self, location: str, rows: Sequence[dict[str, Any]], app_id: str, number: int) -> bool:
         """Append a few rows to an existing table in one commit, once per (app_id, number).

@@ -57,6 +57,9 @@ class CommitResult:
     replayed: bool
 
 
+#: Columns that the query of a merge may have, and that are counted and not written: whether the row came after a newer
+#: row of its key, and whether another row of its key has its order.
+LATE, TIED = "_tidegate_late", "_tidegate_tied"
 #: Where a table has a row: its file, and its number there.
 PLACE = ("_tidegate_file", "_tidegate_file_row")
 
@@ -87,11 +90,23 @@ class Merging:
 
 @dataclass(frozen=True)
 class Merge:
-    """Numbers of rows that a merge changed; afterwards the table's version, and the last txn of its application."""
+    """What a merge did.
+
+    Attributes:
+        inserted: rows that it added.
+        updated: rows that it replaced.
+        deleted: rows that it deleted.
+        late: rows that came after a newer row of their key. None if they were not counted.
+        tied: rows whose order another row of their key has. None if they were not counted.
+        version: the table's version afterwards.
+        txn: the last txn of its application afterwards.
+    """
 
     inserted: int
     updated: int
     deleted: int
+    late: int | None
+    tied: int | None
     version: int
     txn: int | None
 

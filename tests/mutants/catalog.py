@@ -302,6 +302,14 @@ MUTANTS = (
         (_A_REPLAY,),
     ),
     Mutant(
+        "a change of a history stays next to the one of its order that it replaces",
+        5,
+        "assets/silver/history_rows.py",
+        """replaced |= {file: "if(_tidegate_files > 1, '', _tidegate_in_file)", row: "_tidegate_in_row"}""",
+        "replaced |= {}",
+        (_A_REPLAY,),
+    ),
+    Mutant(
         "a delete does not end its key",
         5,
         "assets/silver/history_rows.py",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -154,11 +155,26 @@ def test_every_merge_of_a_history_gives_what_a_replay_gives(
             assert merged is None, "the commit has the mark"
         else:
             assert merged.skipped == (sum(row["op"] == "x" for row in batch) if silver is RICH else 0)
+            if number == 2:
+                old = [row for rows in batches[:number] for row in rows]
+                assert (merged.late, merged.tied) == _disorder(old, batch, silver)
         changes = [row for rows in batches[: number + 1] for row in rows]
         assert _table(lake, "steps") == _sorted(_replayed(changes, silver)), number
     kit.run(lake, "once")
     kit.merge(lake, "once")
     assert _table(lake, "once") == _sorted(_replayed(changes, silver))
+
+
+def _disorder(old: Sequence[Row], new: Sequence[Row], silver: Row) -> tuple[int, int]:
+    """Returns how many new changes are older than an old one of their key, and how many have the order of another."""
+    ops = "ud" if silver is RICH else "udtx"
+
+    def orders(rows: Sequence[Row]) -> Counter[Any]:
+        return Counter((row["id"], _order(row, silver)) for row in rows if row["op"] in ops)
+
+    before, now = orders(old), orders(new)
+    late = sum(any(key == known and at < newer for known, newer in before) for key, at in now)
+    return late, sum(count > 1 or change in before for change, count in now.items())
 
 
 def _by_delta(*given: Any, **options: Any) -> Merging:

@@ -51,6 +51,21 @@ def _expected(rows: list[Row], key: Callable[[Row], Any], order: Callable[[Row],
     return sorted((row for _, row in newest.values() if not row["gone"]), key=lambda row: int(row["v"]))
 
 
+def _disorder(old: list[Row], new: list[Row], rule: str) -> tuple[int, int]:
+    """Returns how many keys have a newest new row that is older than an old row, and how many of these are tied."""
+    _, key, order = RULES[rule]
+
+    def newest(rows: list[Row]) -> dict[Any, list[tuple[Any, ...]]]:
+        ranks: dict[Any, list[tuple[Any, ...]]] = {}
+        for row in rows:
+            ranks.setdefault(key(row), []).append(tuple((part is not None, part or 0) for part in order(row)))
+        return {name: sorted(found, reverse=True) for name, found in ranks.items()}
+
+    before, now = newest(old), newest(new)
+    late = sum(name in before and found[0] < before[name][0] for name, found in now.items())
+    return late, sum(found[:1] == found[1:2] for found in now.values())
+
+
 @pytest.fixture
 def by_delta(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """Make every merge of a table Delta's own MERGE."""
@@ -91,6 +106,8 @@ def test_both_ways_of_merging_give_the_expected_rows(
             kit.run(lake, table)
             merged = kit.merge(lake, table)
             assert merged.unordered == sum(None in order(row) for row in rows[done:until]), rule
+            disorder = _disorder(rows[:done], rows[done:until], rule) if table == "ours" and done else (None, None)
+            assert (merged.late, merged.tied) == disorder, rule
             # An empty table takes the rows as they are, without a MERGE.
             assert _is_deltas(lake, kit, table) == (table == "deltas" and done > 0)
         done = until

@@ -3,6 +3,8 @@ package io.tidegate.merge;
 import static org.apache.spark.sql.functions.broadcast;
 import static org.apache.spark.sql.functions.coalesce;
 import static org.apache.spark.sql.functions.col;
+import static org.apache.spark.sql.functions.count;
+import static org.apache.spark.sql.functions.count_if;
 import static org.apache.spark.sql.functions.expr;
 import static org.apache.spark.sql.functions.lit;
 import static org.apache.spark.sql.functions.xxhash64;
@@ -64,8 +66,17 @@ public final class KeyedMerge {
    */
   public record Work(String rows, List<String> keys, String newer, String stored, long maxRows, String appId, long number) {}
 
-  /** What a merge changed. */
-  public record Changed(long inserted, long updated) {}
+  /**
+   * What a merge changed, and how the rows were ordered.
+   *
+   * @param late rows that came after a newer row of their key
+   * @param tied rows whose order another row has; both are null where they are not known
+   */
+  public record Changed(long inserted, long updated, Long late, Long tied) {
+    private Changed(long inserted, long updated) {
+      this(inserted, updated, null, null);
+    }
+  }
 
   /** Up to so many rows are merged here: the driver keeps the places of their keys, some hundred bytes each. */
   static final int MAX_ROWS = 100_000;
@@ -76,6 +87,12 @@ public final class KeyedMerge {
   private static final String PATH = "_tidegate_file";
   private static final String INDEX = "_tidegate_file_row";
   private static final String HASH = "_tidegate_hash";
+
+  /** Columns of the query that say of a row whether it is late, and whether it is tied. It may have none of them. */
+  private static final String LATE = "_tidegate_late";
+  private static final String TIED = "_tidegate_tied";
+
+  private static final String[] NOT_WRITTEN = {PATH, INDEX, LATE, TIED};
 
   private final SparkSession spark;
   private final TableView table;
@@ -114,7 +131,7 @@ public final class KeyedMerge {
       withPlaces(spark, table, live).createOrReplaceTempView(work.stored());
     }
     Dataset<Row> rows = spark.sql(work.rows());
-    if (!MergedTable.isOf(table.snapshot().metadata().schema(), rows.drop(PATH, INDEX).schema())) {
+    if (!MergedTable.isOf(table.snapshot().metadata().schema(), rows.drop(NOT_WRITTEN).schema())) {
       return null;
     }
     KeyedMerge merge = new KeyedMerge(spark, table, work, rows);
@@ -128,7 +145,7 @@ public final class KeyedMerge {
 
   /** Merges into an empty table: there are no keys to look up, however many rows there are. */
   private Changed first() {
-    List<AddFile> added = Staging.write(txn, rows.drop(PATH, INDEX));
+    List<AddFile> added = Staging.write(txn, rows.drop(NOT_WRITTEN));
     if (added.stream().anyMatch(file -> file.numPhysicalRecords().isEmpty())) {
       return null;
     }
@@ -140,7 +157,8 @@ public final class KeyedMerge {
   private Changed into(List<AddFile> live) {
     Dataset<Row> source = rows.persist(StorageLevel.MEMORY_AND_DISK());
     try {
-      long all = source.count();
+      Row counts = source.agg(count(lit(1)), counted(source, LATE), counted(source, TIED)).head();
+      long all = counts.getLong(0);
       if (all > MAX_ROWS) {
         return null;
       }
@@ -151,11 +169,12 @@ public final class KeyedMerge {
         return null;
       }
       long updated = replaced.values().stream().mapToLong(RoaringBitmapArray::cardinality).sum();
-      Changed changed = new Changed(all - updated - kept.size(), updated);
+      long late = kept.size() + counts.getLong(1);
+      Changed changed = new Changed(all - updated - kept.size(), updated, late, counts.getLong(2));
       List<AddFile> added =
           all == kept.size()
               ? List.of()
-              : Staging.write(txn, without(kept, source).drop(PATH, INDEX).coalesce(tasks(source)));
+              : Staging.write(txn, without(kept, source).drop(NOT_WRITTEN).coalesce(tasks(source)));
       if (added.stream().anyMatch(file -> file.numPhysicalRecords().isEmpty()) || rowsOf(added) != all - kept.size()) {
         return null; // two keys have the same hash
       }
@@ -164,6 +183,11 @@ public final class KeyedMerge {
     } finally {
       source.unpersist(true);
     }
+  }
+
+  private static Column counted(Dataset<Row> source, String condition) {
+    boolean isThere = List.of(source.columns()).contains(condition);
+    return count_if(isThere ? col(condition) : lit(false));
   }
 
   private static long rowsOf(List<AddFile> files) {

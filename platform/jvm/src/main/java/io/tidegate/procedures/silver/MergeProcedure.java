@@ -16,7 +16,7 @@ import org.apache.spark.sql.types.StructType;
 /**
  * {@code merge(table, rows, keys, newer, stored, most, statement, source, app_id, number)}: merges rows by key in a commit that
  * carries the txn {@code (app_id, number)}, and drops the temporary view {@code source}. Returns how many rows changed,
- * and the table's version and the application's last txn afterwards.
+ * how many of {@link KeyedMerge}'s were late or tied, and the table's version and the application's last txn afterwards.
  *
  * <p>{@link KeyedMerge} does it where it can, else {@code statement}, a MERGE with the same result. {@code newer} is
  * empty where only the statement can do it. {@code stored} is the view as which {@code rows} reads the table, and empty if
@@ -45,6 +45,8 @@ public final class MergeProcedure extends LocalProcedure {
             .add("inserted", LongType, false)
             .add("updated", LongType, false)
             .add("deleted", LongType, false)
+            .add("late", LongType)
+            .add("tied", LongType)
             .add("version", LongType, false)
             .add("txn", LongType));
   }
@@ -60,7 +62,7 @@ public final class MergeProcedure extends LocalProcedure {
     TableView table = TableView.open(spark, arguments.text("table"));
     return List.<Object[]>of(
         new Object[] {
-          changed[0], changed[1], changed[2], table.snapshot().version(), table.lastTxn(arguments.text("app_id"))
+          changed[0], changed[1], changed[2], changed[3], changed[4], table.snapshot().version(), table.lastTxn(arguments.text("app_id"))
         });
   }
 
@@ -77,7 +79,7 @@ public final class MergeProcedure extends LocalProcedure {
     KeyedMerge.Changed changed =
         SharedCode.in(spark, Map.of(), copy -> KeyedMerge.merge(copy, arguments.text("table"), work));
     if (changed != null) {
-      return new Object[] {changed.inserted(), changed.updated(), 0L};
+      return new Object[] {changed.inserted(), changed.updated(), 0L, changed.late(), changed.tied()};
     }
     Map<String, String> txn =
         Map.of(
@@ -85,7 +87,11 @@ public final class MergeProcedure extends LocalProcedure {
             "spark.databricks.delta.write.txnVersion", Long.toString(work.number()));
     List<Row> metrics = SharedCode.in(spark, txn, copy -> copy.sql(arguments.text("statement")).collectAsList());
     return new Object[] {
-      count(metrics, "num_inserted_rows"), count(metrics, "num_updated_rows"), count(metrics, "num_deleted_rows")
+      count(metrics, "num_inserted_rows"),
+      count(metrics, "num_updated_rows"),
+      count(metrics, "num_deleted_rows"),
+      null,
+      null
     };
   }
 

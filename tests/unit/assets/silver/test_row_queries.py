@@ -1,0 +1,50 @@
+"""What is known of the rows of a merge from the statistics of their files, without a query."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tidegate.assets.silver.row_queries import RowCounts, row_counts
+from tidegate.platform.core.schema.column_types import Field, Struct
+from tidegate.platform.core.schema.sql_types import simple_type
+from tidegate.platform.core.schema.table_schema import TableSchema
+
+AT = datetime(2026, 11, 25, 10, 0, 0, 250_000, tzinfo=UTC).timestamp()
+
+
+class NoSession:
+    """A session that answers no query."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(f"the session was asked for {name}")
+
+
+@pytest.mark.parametrize(
+    ("kind", "bounds", "newest"),
+    [
+        ("timestamp", ["2026-11-25T09:00:00.000Z", "2026-11-25T10:00:00.250Z"], AT),
+        ("timestamp", ["2026-11-25T12:00:00.250+02:00", "2026-11-25T09:59:00.000Z"], AT),
+        ("timestamp_ntz", ["2026-11-25T10:00:00.250"], AT),
+        ("timestamp", ["2026-11-25T10:00:00.250Z", None], None),
+        ("bigint", [20261125, 7], None),
+        ("timestamp", [], None),
+    ],
+)
+def test_the_newest_time_of_the_order_is_that_of_the_statistics(
+    kind: str, bounds: list[Any], newest: float | None
+) -> None:
+    order = SimpleNamespace(column=("source", "at"))
+    rules: Any = SimpleNamespace(is_plain=True, order=(order,))
+    schema = TableSchema((Field("source", Struct((Field("at", simple_type(kind)),))),))
+    statistics = [
+        json.dumps({"nullCount": {"source": {"at": 0}}, "maxValues": {"source": {"at": bound}} if bound else {}})
+        for bound in bounds
+    ]
+    changes: Any = SimpleNamespace(statistics=statistics)
+    session: Any = NoSession()
+    assert row_counts(session, changes, rules, schema) == RowCounts(newest=newest)
