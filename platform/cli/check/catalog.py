@@ -102,6 +102,13 @@ class Check(Enum):
         "raise `MaximumMessageSize` of the queue, or lower `max_bytes`",
     )
 
+    FORGET_SECRET = (
+        "forget.secret",
+        "forgotten subjects, {}: secret",
+        "this process finds the secret of the suppression list, and it is that of the requests to forget",
+        "give every process that loads or merges the secret that the requests were written with",
+    )
+
     BUCKET_REACHABLE = (
         "bucket.reachable",
         "bucket {}: reachable",

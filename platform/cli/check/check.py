@@ -20,6 +20,7 @@ from tidegate.platform.cli.check.buckets import check_bucket
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed, Finding, checked, findings_answer, show
 from tidegate.platform.cli.check.foreign import check_foreign, folders_above
+from tidegate.platform.cli.check.forget import check_forget
 from tidegate.platform.cli.check.inventory import check_inventory
 from tidegate.platform.cli.check.lake import (
     check_born,
@@ -186,6 +187,7 @@ def _findings(
         if spec.inventory:
             yield check_inventory(store.objects, spec)
     if reachable:
+        yield from check_forget(config, store, os.environ)
         yield checked(Check.LAKE_TABLES, config.lake.root, lambda: _listed(store.table_keys(), known))
         yield checked(Check.LAKE_STRAYS, config.lake.root, lambda: _no_strays(store))
         for spec in config.tables:

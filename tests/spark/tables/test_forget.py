@@ -37,7 +37,12 @@ ORDERS = {
     "silver": SILVER,
     "personal": {"subject": "who", "columns": ["mail"]},
 }
-CLICKS = {"name": "clicks", "row_queue": {"name": "clicks"}, "personal": {"subject": "who"}}
+CLICKS = {
+    "name": "clicks",
+    "row_queue": {"name": "clicks"},
+    "personal": {"subject": "who"},
+    "silver": {"keys": ["who"], "order": "n", "stored_as": "scd2", "every": 10},
+}
 HEAD = "id,at,who,mail,n,op\n"
 
 
@@ -59,7 +64,8 @@ def test_no_byte_of_a_forgotten_person_is_left(
         planted = {place for place, text in everything if CANARY in text}
         for place in (
             "bronze/",
-            "silver/",
+            "silver/orders/",
+            "silver/clicks/",
             "quarantine/rows/",
             "quarantine/messages/",
             "rows/clicks/",
@@ -71,7 +77,7 @@ def test_no_byte_of_a_forgotten_person_is_left(
 
         found = {one.table: one for one in look_for(lake.lake, "person", [CANARY])}
         assert (found["orders"].bronze, found["orders"].silver, found["orders"].kept) == (3, 2, {"quarantine/rows": 1})
-        assert found["clicks"].kept == {"rows": 2, "quarantine/messages": 1}
+        assert (found["clicks"].silver, found["clicks"].kept) == (2, {"rows": 2, "quarantine/messages": 1})
         request = ask(lake.lake, "person", [CANARY], "eva")
         result = _materialize(lake, instance, "forgotten")
         assert result.success
@@ -131,10 +137,9 @@ def _plant(lake: TestLake, kit: Any, instance: dg.DagsterInstance) -> None:
 
     wait_until(came, "the messages")
     _materialize(lake, instance, "bronze", lake.key("clicks"))
-    clicks = kit.location(lake, "clicks")
-    session.sql(
-        f"ALTER TABLE delta.`{clicks}` SET TBLPROPERTIES ('delta.deletedFileRetentionDuration' = 'interval 0 hours')"
-    )
+    _materialize(lake, instance, "silver_clicks")
+    for table in (kit.location(lake, "clicks"), store.uri("silver", "clicks")):
+        session.sql(f"ALTER TABLE delta.`{table}` SET TBLPROPERTIES ({now})")
 
 
 def _materialize(
@@ -154,6 +159,7 @@ def _others(lake: TestLake, kit: Any) -> list[Any]:
         kit.location(lake, "orders"),
         kit.location(lake, "clicks"),
         lake.lake.store.uri("silver", "orders"),
+        lake.lake.store.uri("silver", "clicks"),
     ):
         rows = session.read.format("delta").load(location).where(f"who <> '{CANARY}'")
         found.append((rows.schema.json(), sorted((tuple(row) for row in rows.collect()), key=repr)))
