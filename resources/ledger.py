@@ -223,6 +223,21 @@ class Ledger:
             newest |= {row["folder"]: row["key"] for row in found.collect()}
         return newest
 
+    def last_of_folders(self, version: int, count: int) -> list[str]:
+        """Return the last keys, in order, of the objects that entered bronze, by the folder above their own folder.
+
+        Args:
+            version: Delta version of the ledger.
+            count: number of keys of each folder.
+        """
+        if version < 0:
+            return []
+        committed = (F.col("kind") == "row") & (F.col("status") == str(Status.COMMITTED))
+        folder = F.regexp_replace("key", "[^/]*/[^/]*$", "")
+        last = F.slice(F.sort_array(F.collect_set("key"), asc=False), 1, count).alias("keys")
+        found = self._at(version).where(committed).groupBy(folder.alias("folder")).agg(last)
+        return [key for row in found.collect() for key in row["keys"]]
+
     def waiting(self, version: int, signals: str, max_signals: int) -> WaitingDatasets:
         """Return what waits for completion signals, as of a ledger version.
 

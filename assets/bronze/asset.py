@@ -7,6 +7,7 @@ from typing import Any
 import dagster as dg
 
 from tidegate.assets.bronze.completion.waiting import noted_waiting
+from tidegate.assets.bronze.prepare.inventories.late import late_in
 from tidegate.assets.bronze.previous import PendingCleanup, PreviousReport, TableSnapshot, row_count
 from tidegate.assets.bronze.report import TableReport, check_specs, page_key
 from tidegate.assets.bronze.run import BatchResult, run_table
@@ -157,7 +158,8 @@ def table_report(table: Table, done: Sequence[BatchResult], before: PreviousRepo
         before, done, state.version, lambda: table.delta.session.read.format("delta").load(birth.location).count()
     )
     uri = S3Address.parse_s3a(birth.location).s3
-    return TableReport(done, TableSnapshot(birth.name, uri, state, rows, waits, datasets), before, last)
+    snapshot = TableSnapshot(birth.name, uri, state, rows, waits, datasets, late=late_in(table))
+    return TableReport(done, snapshot, before, last)
 
 
 def _waits(table: Table) -> PendingCleanup | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tidegate.assets.bronze.completion.datasets import plan_datasets
+from tidegate.assets.bronze.prepare.inventories.waiting import waiting_deliveries
 from tidegate.assets.bronze.removals import guard_removals, require_bucket
 from tidegate.assets.bronze.small_objects import SmallObjects
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
@@ -40,6 +41,7 @@ def look(
     if not manifests:
         return None
     taken = [TakenHint(hint, manifest.id) for manifest in manifests for hint in manifest.hints]
+    taken += waiting_deliveries(table, taken)
     keys = list(dict.fromkeys(item.hint.key for item in taken))
     previous, states = table.ledger.memory(clock.version, clock.n, keys)
     if table.spec.completion:

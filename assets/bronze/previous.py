@@ -10,6 +10,7 @@ import dagster as dg
 
 from tidegate.assets.bronze.run import BatchResult
 from tidegate.platform.core.completion.waiting_datasets import WaitingDatasets
+from tidegate.platform.core.inventory.late import LateInventory
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.spark.results import TableState
 
@@ -54,6 +55,7 @@ class TableSnapshot:
         waits: files that wait for after-load. None if lake.yaml has no `after_load` for the table.
         columns: columns of an output's files. None for a table, and for objects of lines.
         datasets: what waits for completion signals. None if lake.yaml has no `completion` for the table.
+        late: buckets whose newest inventory is too old. None if it is no table of inventories.
     """
 
     name: str
@@ -63,6 +65,7 @@ class TableSnapshot:
     waits: PendingCleanup | None = None
     datasets: WaitingDatasets | None = None
     columns: TableSchema | None = None
+    late: Sequence[LateInventory] | None = None
 
 
 def row_count(before: PreviousReport, done: Sequence[BatchResult], version: int, count: Callable[[], int]) -> int:

@@ -21,6 +21,7 @@ from tidegate.platform.core.bronze.ledger import Cause, LedgerRow, Status, for_p
 from tidegate.platform.core.completion.waiting_datasets import WaitingDatasets
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.events.row_object import RowObject
+from tidegate.platform.core.inventory.late import LateInventory
 
 WRITE_ONCE_CHECK = "write_once_keys"
 QUARANTINE_CHECK = "nothing_quarantined"
@@ -124,6 +125,8 @@ class TableReport:
                 found["waiting_since"] = dg.MetadataValue.timestamp(datasets.since)
             if datasets.signals:
                 found["waiting_signals"] = _signals(datasets)
+        if self.now.late is not None:
+            found |= _late(self.now.late)
         if comparison := self.inventory_comparison:
             found |= {
                 "inventory": comparison.uri,
@@ -249,6 +252,13 @@ class TableReport:
     def _schema_changes(self) -> list[str]:
         columns = self.now.state.schema if self.now.state else self.now.columns
         return column_changes(self.before.columns, column_schema(columns) if columns else None)
+
+
+def _late(inventories: Sequence[LateInventory]) -> dict[str, Any]:
+    if not inventories:
+        return {"late_inventories": 0}
+    lines = [f"- {late}" for late in inventories[:MAX_LISTED_OBJECTS]]
+    return {"late_inventories": len(inventories), "late_buckets": dg.MetadataValue.md("\n".join(lines))}
 
 
 def page_key(spec: TableSpec) -> dg.AssetKey:

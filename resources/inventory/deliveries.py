@@ -84,7 +84,8 @@ def manifest_of(objects: ObjectStore, folder: S3Address) -> bytes:
     """
     body = _get(objects, folder.bucket, f"{folder.key}manifest.json")
     if body is None:
-        raise InventoryIncomplete(f"its manifest {folder}manifest.json is missing")
+        key = f"{folder.key}manifest.json"
+        raise InventoryIncomplete(f"its manifest {S3Address(folder.bucket, key)} is missing", key)
     return body
 
 
@@ -144,7 +145,8 @@ def _require(objects: ObjectStore, inventory: Inventory, file: InventoryFile) ->
     if isinstance(found, S3Gone):
         raise InventoryIncomplete(
             f"{address} is gone, which {inventory.uri} names: a lifecycle rule must keep an inventory's files as long "
-            "as its manifest. Wait for the next delivery"
+            "as its manifest. Wait for the next delivery",
+            file.key,
         )
     if isinstance(found, S3Forbidden):
         raise _denied(*address)

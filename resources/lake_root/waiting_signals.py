@@ -26,7 +26,15 @@ class WaitingSignals:
     def waiting_for(self, keys: Iterable[str]) -> dict[str, str]:
         """Return the signals that wait for one of these parts, each with that part."""
         wanted = {_digest(key): key for key in keys}
-        names = [name for name in self._names() if name[:_DIGITS] in wanted]
+        found = self._entries([name for name in self._names() if name[:_DIGITS] in wanted])
+        return {key: part for key, part in found.items() if part in wanted.values()}
+
+    def every(self) -> list[str]:
+        """Return all signals that wait."""
+        return list(self._entries(self._names()))
+
+    def _entries(self, names: Sequence[str]) -> dict[str, str]:
+        """Return the signals that entries are of, each with its part."""
 
         def signal(name: str) -> tuple[str, str] | None:
             body = self._root.objects.get(self._root.bucket, self._key(name))
@@ -35,8 +43,7 @@ class WaitingSignals:
             found = json.loads(body)
             return found["signal"], found["waits_for"]
 
-        found = dict(entry for entry in parallel(signal, names) if entry)
-        return {key: part for key, part in found.items() if part in wanted.values()}
+        return dict(entry for entry in parallel(signal, names) if entry)
 
     def update(self, n: int, decisions: Sequence[SignalDecision]) -> None:
         """Write what batch n decided of signals. Repeating it changes nothing, nor does it change a later batch."""

@@ -33,7 +33,15 @@ class InventoryError(RuntimeError):
 
 
 class InventoryIncomplete(InventoryError):
-    """An object that belongs to an inventory is missing. It may still come."""
+    """An object that belongs to an inventory is missing. It may still come.
+
+    Args:
+        key: of the object.
+    """
+
+    def __init__(self, message: str, key: str) -> None:
+        super().__init__(message)
+        self.key = key
 
 
 class InventoryForbidden(InventoryError):

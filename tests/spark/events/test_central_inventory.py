@@ -138,8 +138,12 @@ def test_an_older_inventory_never_replaces_a_newer_one_and_a_second_delivery_cha
     status, reason = inventories.fate(whole[2])
     assert (status, f"{missing} is gone" in reason) == ("waiting", True)
     inventories.lake.put(missing, whole[2].objects[missing])
-    inventories.run(listing=True)
+    # The next delivery of any bucket is a reason to look again.
+    inventories.deliver([line("x")], 0, "another")
+    (done,) = inventories.run()
+    assert done.batch.counts() == {"committed": 2}
     assert mine() == [("order", "all", "day 6", 1)]
+    assert inventories.lake.lake.table(inventories.lake.key("objects")).waiting_signals.every() == []
 
 
 def test_what_is_not_as_s3_wrote_it_is_never_loaded_and_keeps_no_other_bucket_waiting(inventories: Inventories) -> None:

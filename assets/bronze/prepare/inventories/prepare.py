@@ -15,7 +15,9 @@ from tidegate.assets.bronze.prepare.load.source_columns import SOURCE_FIELDS
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.assets.bronze.prepare.table_columns import present_schema, refusal
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
+from tidegate.platform.core.bronze.ledger import Status, bounded
 from tidegate.platform.core.bronze.plan import BATCH_BYTES, Candidate
+from tidegate.platform.core.bronze.signal_decision import SignalDecision
 from tidegate.platform.core.inventory.columns import PARTITIONS, first_columns, with_fields
 from tidegate.platform.core.inventory.delivery import Delivery, Subject, by_subject, newer_than
 from tidegate.platform.core.inventory.manifest import InventoryError, InventoryForbidden, InventoryIncomplete
@@ -68,9 +70,20 @@ class _Preparation:
         self.loaded = self._newest_loaded(waiting)
         while waiting:
             waiting = self._round(waiting)
+        undecided = self._undecided
+        for candidate in self.candidates.values():
+            state = self.work.states.get(candidate.key)
+            if state and state.status is Status.WAITING and candidate.key not in undecided:
+                self.work.plan.signals.append(SignalDecision(candidate.key))
         if base and self.entered:
             self.prepared.removes += live_in(self.table.delta, self.work.birth, self.entered)
         return self.prepared
+
+    @property
+    def _undecided(self) -> set[str]:
+        """The keys of the deliveries that wait, or that return to the inbox."""
+        signals = {signal.key for signal in self.work.plan.signals if signal.waits_for}
+        return signals | {hint.key for hint in self.prepared.deferred}
 
     def _newest_loaded(self, subjects: Mapping[Subject, Sequence[Delivery]]) -> dict[Subject, str]:
         """Return the folder of the newest inventory of each subject that entered the table."""
@@ -129,7 +142,7 @@ class _Preparation:
                 continue
             match result:
                 case InventoryIncomplete():
-                    self.prepared.wait(candidate, str(result))
+                    self._wait(candidate, result)
                 case InventoryForbidden() | ObjectForbidden():
                     self.prepared.refused(candidate, str(result))
                 case InventoryError():
@@ -137,6 +150,14 @@ class _Preparation:
                 case StoreError():
                     self.prepared.defer(candidate)
         return entries
+
+    def _wait(self, candidate: Candidate, missing: InventoryIncomplete) -> None:
+        """Let a delivery wait. It gets a row for an event, and if it has no row with this reason yet."""
+        self.work.plan.signals.append(SignalDecision(candidate.key, missing.key))
+        state, reason = self.work.states.get(candidate.key), bounded(str(missing))
+        known = state is not None and (state.status, state.reason) == (Status.WAITING, reason)
+        if candidate.taken.hint.event_id or not known:
+            self.prepared.wait(candidate, str(missing))
 
     def _takes_fields(self, entry: Entry) -> bool:
         """Give the table the columns of new fields. If that cannot be, the delivery ends in quarantine."""

@@ -1,0 +1,36 @@
+"""Which buckets are late, by the gap between their last two inventories."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from tidegate.platform.core.inventory.delivery import Delivery, Subject
+from tidegate.platform.core.inventory.late import late_inventories
+
+NOW = datetime(2026, 11, 25, 12, tzinfo=UTC)
+
+
+def deliveries(bucket: str, *days: float) -> list[Delivery]:
+    """Deliveries that were begun so many days ago."""
+    return [Delivery(Subject(bucket, "all"), f"{NOW - timedelta(days=day):%Y-%m-%dT%H-%MZ}") for day in days]
+
+
+def test_a_bucket_is_late_after_three_days_or_after_nine_if_its_inventory_is_weekly() -> None:
+    given = [
+        *deliveries("daily", 2.9, 3.9),
+        *deliveries("daily-late", 4.9, 3.5),
+        *deliveries("weekly", 8.9, 15.9),
+        *deliveries("weekly-late", 9.5, 16.5),
+        *deliveries("first", 8.9),
+        *deliveries("first-late", 10.0),
+    ]
+    late = late_inventories(given, NOW)
+    assert [(one.subject.bucket, one.age.days, one.daily) for one in late] == [
+        ("first-late", 10, False),
+        ("weekly-late", 9, False),
+        ("daily-late", 3, True),
+    ]
+    assert str(late[2]) == (
+        "daily-late by configuration all: a daily inventory, the newest is of 2026-11-22 00:00 UTC, 3 days old"
+    )
+    assert late_inventories([], NOW) == []
