@@ -17,6 +17,7 @@ from tidegate.platform.cli.check.findings import explain_aws
 from tidegate.platform.cli.demos import demos
 from tidegate.platform.cli.environment import environment_settings
 from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cli.inventory.command import inventories
 from tidegate.platform.cli.options import AsJson, AwsPort, Home, LakeFile, SparkPort, UiPort
 from tidegate.platform.cli.terminal import command_console
 from tidegate.platform.core.config.load import LakeConfigError
@@ -45,6 +46,7 @@ _EXPECTED = (CommandError, LocalStackError, LakeConfigError, SparkUnreachable, S
 
 
 app.add_typer(demos, name="demo")
+app.add_typer(inventories, name="inventory")
 
 
 @app.command()

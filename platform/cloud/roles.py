@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from tidegate.platform.cloud.address import Address, bucket_arn, folder_arn, objects_arn
+from tidegate.platform.cloud.inventory_statements import inventory_statements
 from tidegate.platform.cloud.statement import Statement
 from tidegate.platform.cloud.wanted import CommitTable
 from tidegate.platform.core.config.after_load import moves_to, takes_away
@@ -281,6 +282,7 @@ class _Needs:
 
     def operator(self) -> Statements:
         return _without_empty(
+            *inventory_statements(self.config.tables),
             Statement(
                 "Notifications",
                 ("s3:GetBucketNotification",),

@@ -93,6 +93,10 @@ class Aws:
             aws_session_token=self.aws_session_token,
         )
 
+    def account(self) -> str:
+        """Return the AWS account of the credentials. Needs no permission."""
+        return str(self.quick("sts").get_caller_identity()["Account"])
+
     def client(self, service: str) -> Any:
         """A thread-safe client of a service (`s3`, `sqs`)."""
         make: Any = self.session().client  # boto3-stubs types it per service name; here the name is a variable

@@ -201,6 +201,13 @@ class Check(Enum):
         "a complete S3 Inventory of the table's bucket is where `inventory` says, and can be read",
         "correct `inventory`, or wait for the first delivery, up to 48 hours",
     )
+    TABLE_INVENTORIES = (
+        "table.inventories",
+        "table {}: inventory configurations",
+        "the buckets that `inventories` names have the inventory configuration, and the destination's policy lets S3 "
+        "write; a warning names what differs",
+        "run `tidegate inventory enable`, which shows the differences, and with --yes writes",
+    )
     TABLE_BIRTH = (
         "table.birth",
         "table {}: as it was born",

@@ -21,7 +21,7 @@ from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed, Finding, checked, findings_answer, show
 from tidegate.platform.cli.check.foreign import check_foreign, folders_above
 from tidegate.platform.cli.check.forget import check_forget
-from tidegate.platform.cli.check.inventory import check_inventory
+from tidegate.platform.cli.check.inventory import check_inventories, check_inventory
 from tidegate.platform.cli.check.lake import (
     check_born,
     check_discovered,
@@ -45,6 +45,7 @@ from tidegate.platform.core.config.load import LakeConfigError
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.route import Routed, route
+from tidegate.resources.aws.bucket_inventories import BucketInventories
 from tidegate.resources.aws.clients import Aws
 from tidegate.resources.aws.s3 import ObjectStore
 from tidegate.resources.lake_root.store import LakeStore
@@ -186,6 +187,8 @@ def _findings(
             yield check_output(s3, spec, spec.output_root)
         if spec.inventory:
             yield check_inventory(store.objects, spec)
+        if spec.inventories:
+            yield check_inventories(BucketInventories(s3), spec, aws.account)
     if reachable:
         yield from check_forget(config, store, os.environ)
         yield checked(Check.LAKE_TABLES, config.lake.root, lambda: _listed(store.table_keys(), known))

@@ -27,6 +27,7 @@ from tidegate.platform.core.config.queues import QueueSpec
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.events.row_message import ROW_COLUMNS
 from tidegate.platform.core.inventory.settings import inventory_problem
+from tidegate.platform.core.inventory.spec import InventoriesSpec
 from tidegate.platform.core.keys.file_format import (
     FORMATS,
     FormatName,
@@ -88,6 +89,9 @@ class TableSpec(TableDefaults):
     """How the table's CSV files differ from RFC 4180."""
     inventory: Folder | None = None
     """`s3://` folder in which S3 delivers an inventory of the bucket, which is read instead of listing the prefix."""
+    inventories: InventoriesSpec | None = None
+    """The buckets whose inventories a table with `mode: inventory` should have. `tidegate inventory enable` configures
+    them. By default they are configured by hand."""
     completion: SignalPattern | None = None
     """Name of the completion signals: `_SUCCESS`, `manifest.json`, `*manifest`, `manifest.checksum` or another. The
     files of a dataset enter together, when all of them and the signal are there. By default each file enters alone."""

@@ -30,7 +30,7 @@ def inventory_problem(mode: str | None, given: Mapping[str, Any]) -> str | None:
         given: the fields that `lake.yaml` gives the table, with their values.
     """
     if mode != "inventory":
-        return None
+        return "`inventories` needs `mode: inventory`; remove one of them" if given.get("inventories") else None
     for name, why in _NOT_OF_INVENTORIES.items():
         if given.get(name) not in (None, "keep"):
             return f"`{'schema' if name == 'policy' else name}` {why}; remove it from the table with `mode: inventory`"

@@ -125,7 +125,8 @@ def test_queues_have_the_region_and_account_of_their_url_or_of_the_first_one() -
 
 def test_every_action_is_one_that_some_call_needs() -> None:
     needed = {need.action for needs in CALLS.values() for need in needs}
-    tables = [table("orders"), table("tagged", format="json", after_load={"tag": {"a": "b"}})]
+    listed = table("listed", mode="inventory", inventories={"buckets": ["acme-*"]})
+    tables = [table("orders"), listed, table("tagged", format="json", after_load={"tag": {"a": "b"}})]
     routes = [
         {"name": "all", "topic": "arn:aws:sns:eu-west-1:444455556666:events"},
         {"name": "teams", "queues_tagged": "kind", "unmatched": "nobody"},
@@ -139,6 +140,17 @@ def test_every_action_is_one_that_some_call_needs() -> None:
     )
     for role in ROLES.values():
         assert {action for statement in role(config) for action in statement.actions} <= needed
+
+
+def test_a_person_may_configure_the_buckets_that_inventories_names_and_their_destination_alone() -> None:
+    listed = table("listed", mode="inventory", inventories={"buckets": ["acme-*"]})
+    for action, allows, refuses in [
+        ("s3:PutInventoryConfiguration", "arn:aws:s3:::acme-a", "arn:aws:s3:::landing"),
+        ("s3:PutBucketPolicy", "arn:aws:s3:::landing", "arn:aws:s3:::acme-a"),
+    ]:
+        assert allowed(operator(lake(listed)), action, allows)
+        assert not allowed(operator(lake(listed)), action, refuses)
+        assert not allowed(operator(lake(table("orders"))), action, allows)
 
 
 def test_the_webhook_server_may_send_to_the_queues_of_its_senders_alone() -> None:

@@ -1,0 +1,1 @@
+"""`tidegate inventory`: the inventory configurations that a table of inventories needs."""

@@ -1,0 +1,148 @@
+"""`tidegate inventory enable` gives source buckets the inventory configuration that `lake.yaml` says.
+
+Without --yes it prints what would change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from botocore.exceptions import BotoCoreError, ClientError
+from rich.console import Console
+from rich.text import Text
+
+from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cloud.inventories import WantedInventories, differences
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.first_line import first_line
+from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.resources.aws.bucket_inventories import BucketInventories
+from tidegate.resources.threads import parallel
+
+
+@dataclass(frozen=True)
+class _Change:
+    """One configuration or policy that differs.
+
+    Attributes:
+        where: what it is of, for people.
+        lines: the differences.
+        write: writes what is wanted.
+    """
+
+    where: str
+    lines: list[str]
+    write: Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Differing:
+    """What differs from `lake.yaml`.
+
+    Attributes:
+        changes: the policy first, which S3 needs before it accepts a configuration.
+        refused: what could not be read, with S3's answer.
+        buckets: number of buckets that were compared.
+    """
+
+    changes: list[_Change]
+    refused: list[str]
+    buckets: int
+
+    @property
+    def lines(self) -> list[str]:
+        """A line for each difference."""
+        return [f"{change.where}: {line}" for change in self.changes for line in change.lines]
+
+
+def run_enable(
+    console: Console, config: LakeConfig, table: str, account: str, inventories: BucketInventories, *, yes: bool
+) -> None:
+    """Print what differs from `lake.yaml`, and write it.
+
+    Buckets that S3 refuses do not keep the others from theirs. The policy is written first: without it, S3 refuses a
+    configuration.
+
+    Args:
+        console: takes the output.
+        config: the lake.
+        table: name of the table of inventories. Empty if there is one.
+        account: AWS account of the buckets.
+        inventories: reads and writes.
+        yes: write. Without it, only the differences are printed.
+
+    Raises:
+        CommandError: there is no such table, or S3 refused something.
+    """
+    found = differing(_table(config, table), account, inventories)
+    changes, failed = found.changes, [*found.refused]
+    for change in changes:
+        console.print(Text(f"{change.where}:", style="bold"), *(f"\n  {line}" for line in change.lines), sep="")
+    for change in changes if yes else ():
+        try:
+            change.write()
+        except (BotoCoreError, ClientError) as error:
+            failed.append(f"{change.where}: {first_line(error)}")
+    if not changes and not failed:
+        console.print("nothing to do: policy and inventory configurations are as lake.yaml says")
+    elif changes and not yes:
+        console.print(f"{len(changes)} would change. With --yes they are written")
+    elif changes:
+        console.print("written. S3 delivers the first inventories within 48 hours")
+    if failed:
+        raise CommandError("\n".join(failed))
+
+
+def differing(spec: TableSpec, account: str, inventories: BucketInventories) -> Differing:
+    """Compare buckets and destination with what a table with `inventories` needs.
+
+    Raises:
+        CommandError: the destination's policy or the buckets cannot be read, or the policy would be too long.
+    """
+    assert spec.inventories is not None
+    wanted = WantedInventories(spec.inventories, S3Address.parse(spec.prefix), account)
+    destination = wanted.destination.bucket
+    try:
+        present = inventories.policy(destination)
+        policy = wanted.policy(present)
+        chosen = wanted.spec.chosen(inventories.buckets() if wanted.spec.has_patterns else ())
+    except (BotoCoreError, ClientError) as error:
+        raise CommandError(f"{destination}: {first_line(error)}") from None
+    except ValueError as error:
+        raise CommandError(str(error)) from None
+    changes, refused = [], []
+    if present != policy:
+        lines = differences(present, policy)
+        changes.append(_Change(f"policy of {destination}", lines, lambda: inventories.put_policy(destination, policy)))
+    # The destination lists other buckets. An inventory of its own would list all inventories.
+    sources = [bucket for bucket in chosen if bucket != destination]
+    for found in parallel(lambda bucket: _change(wanted, inventories, bucket), sources):
+        if isinstance(found, str):
+            refused.append(found)
+        elif found:
+            changes.append(found)
+    return Differing(changes, refused, len(sources))
+
+
+def _change(wanted: WantedInventories, inventories: BucketInventories, bucket: str) -> _Change | str | None:
+    """Return what differs in a bucket, or why that is not known. None if nothing does."""
+    where = f"inventory {wanted.spec.configuration} of {bucket}"
+    try:
+        present = inventories.configuration(bucket, wanted.spec.configuration)
+    except (BotoCoreError, ClientError) as error:
+        return f"{where}: {first_line(error)}"
+    body = wanted.configuration(present)
+    lines = differences(present, body)
+    return _Change(where, lines, lambda: inventories.put_configuration(bucket, body)) if lines else None
+
+
+def _table(config: LakeConfig, name: str) -> TableSpec:
+    found = [spec for spec in config.tables if spec.inventories and name in ("", spec.name)]
+    if len(found) == 1:
+        return found[0]
+    there = ", ".join(spec.name for spec in config.tables if spec.inventories)
+    if there:
+        raise CommandError(f"name one of the tables with `inventories`: {there}")
+    raise CommandError("no table of lake.yaml has `mode: inventory` and `inventories`, with the buckets to configure")

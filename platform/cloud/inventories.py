@@ -1,0 +1,148 @@
+"""Inventory configurations of S3 and the policy of their destination: what they should be, and what differs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tidegate.platform.core.inventory.spec import InventoriesSpec
+from tidegate.platform.core.keys.s3_address import S3Address
+
+#: The statement of the destination's policy that belongs to Tidegate.
+SID = "TidegateInventories"
+#: Bytes of the longest policy that S3 accepts.
+MAX_POLICY_BYTES = 20 * 1024
+#: The fields that the table has columns for. `ObjectAccessControlList` is long, and few ask for it.
+_FIELDS = (
+    "Size",
+    "LastModifiedDate",
+    "StorageClass",
+    "ETag",
+    "IsMultipartUploaded",
+    "ReplicationStatus",
+    "EncryptionStatus",
+    "ObjectLockRetainUntilDate",
+    "ObjectLockMode",
+    "ObjectLockLegalHoldStatus",
+    "IntelligentTieringAccessTier",
+    "BucketKeyStatus",
+    "ChecksumAlgorithm",
+    "ObjectOwner",
+    "LifecycleExpirationDate",
+)
+_FORMATS = {"parquet": "Parquet", "orc": "ORC", "csv": "CSV"}
+
+
+@dataclass(frozen=True)
+class WantedInventories:
+    """What the table of inventories needs of each source bucket and of the destination.
+
+    Attributes:
+        spec: as in `lake.yaml`.
+        destination: bucket and prefix of the table.
+        account: AWS account of the buckets.
+    """
+
+    spec: InventoriesSpec
+    destination: S3Address
+    account: str
+
+    def configuration(self, present: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Return the inventory configuration of a bucket.
+
+        What the table does not depend on stays as it is: a filter, encryption, more fields.
+
+        Args:
+            present: the bucket's configuration of that name. None if it has none.
+        """
+        present = present or {}
+        # S3 writes "/" after the prefix.
+        prefix = self.destination.key.rstrip("/")
+        target = {
+            **present.get("Destination", {}).get("S3BucketDestination", {}),
+            "AccountId": self.account,
+            "Bucket": f"arn:aws:s3:::{self.destination.bucket}",
+            "Format": _FORMATS[self.spec.format],
+            "Prefix": prefix,
+        }
+        if not prefix:
+            del target["Prefix"]
+        fields = [*present.get("OptionalFields", ())]
+        return {
+            **present,
+            "Id": self.spec.configuration,
+            "IsEnabled": True,
+            "IncludedObjectVersions": self.spec.versions.capitalize(),
+            "Schedule": {"Frequency": self.spec.frequency.capitalize()},
+            "OptionalFields": [*fields, *(field for field in _FIELDS if field not in fields)],
+            "Destination": {"S3BucketDestination": target},
+        }
+
+    def policy(self, present: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Return the policy of the destination, with a statement that lets S3 write. Other statements stay.
+
+        Args:
+            present: the destination's policy. None if it has none.
+
+        Raises:
+            ValueError: the policy would be longer than S3 accepts.
+        """
+        statement = {
+            "Sid": SID,
+            "Effect": "Allow",
+            "Principal": {"Service": "s3.amazonaws.com"},
+            "Action": "s3:PutObject",
+            "Resource": f"arn:aws:s3:::{self.destination.bucket}/{self.destination.key}*",
+            "Condition": {
+                "ArnLike": {"aws:SourceArn": [f"arn:aws:s3:::{pattern}" for pattern in self.spec.buckets]},
+                "StringEquals": {"aws:SourceAccount": self.account, "s3:x-amz-acl": "bucket-owner-full-control"},
+            },
+        }
+        others = [one for one in (present or {}).get("Statement", ()) if one.get("Sid") != SID]
+        policy = {"Version": "2012-10-17", **(present or {}), "Statement": [*others, statement]}
+        if (size := len(json.dumps(policy, separators=(",", ":")))) > MAX_POLICY_BYTES:
+            raise ValueError(
+                f"the policy of {self.destination.bucket} would have {size:,} bytes, and S3 accepts "
+                f"{MAX_POLICY_BYTES:,}: give `buckets` of `inventories` fewer names and more patterns with *"
+            )
+        return policy
+
+
+def differences(present: Mapping[str, Any] | None, wanted: Mapping[str, Any]) -> list[str]:
+    """Return a line for each value of a configuration or policy that should be another.
+
+    Args:
+        present: as it is. None if there is none.
+        wanted: as it should be.
+    """
+    if present is None:
+        return ["there is none"]
+    return list(_differing(present, wanted, ""))
+
+
+def _differing(present: Any, wanted: Any, path: str) -> list[str]:
+    if isinstance(present, Mapping) and isinstance(wanted, Mapping):
+        names = sorted({*present, *wanted})
+        return [
+            line
+            for name in names
+            for line in _differing(present.get(name), wanted.get(name), f"{path}.{name}" if path else name)
+        ]
+    if isinstance(present, list) and isinstance(wanted, list) and all(isinstance(one, str) for one in wanted):
+        missing = [one for one in wanted if one not in present]
+        return [f"{path}: add {', '.join(missing)}"] if missing else []
+    if isinstance(present, list) and isinstance(wanted, list):
+        return _differing(_by_sid(present), _by_sid(wanted), path)
+    if present == wanted:
+        return []
+    return [f"{path}: {_text(present)} → {_text(wanted)}"]
+
+
+def _by_sid(statements: list[Any]) -> dict[str, Any]:
+    return {str(one.get("Sid") or number): one for number, one in enumerate(statements)}
+
+
+def _text(value: Any) -> str:
+    return "none" if value is None else value if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,112 @@
+"""`tidegate inventory enable` over a real client of S3: what differs, what is written, and what stays."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from tests.support.lakes.bucket_settings import BucketSettings
+from tests.unit.conftest import PAPER
+from tidegate.platform.cli.check.inventory import check_inventories
+from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cli.inventory.enable import run_enable
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.resources.aws.bucket_inventories import BucketInventories
+
+ACCOUNT = "111122223333"
+TABLE = {
+    "name": "objects",
+    "prefix": "s3://second/inventory/",
+    "mode": "inventory",
+    "inventories": {"buckets": ["acme-*", "other"]},
+}
+CONFIG = LakeConfig.model_validate({**PAPER, "tables": [TABLE]})
+
+
+def enable(settings: BucketSettings, *, yes: bool = False, config: LakeConfig = CONFIG, table: str = "") -> str:
+    console = Console(file=io.StringIO(), width=400)
+    run_enable(console, config, table, ACCOUNT, BucketInventories(settings.client), yes=yes)
+    return console.file.getvalue()  # type: ignore[attr-defined,no-any-return]
+
+
+def check(settings: BucketSettings) -> tuple[str, str]:
+    found = check_inventories(BucketInventories(settings.client), CONFIG.tables[0], lambda: ACCOUNT)
+    return found.outcome, found.detail
+
+
+def test_it_shows_what_differs_writes_only_that_and_keeps_what_others_set() -> None:
+    settings = BucketSettings("acme-a", "acme-b", "second", "unrelated")
+    stores = BucketInventories(settings.client)
+    kept: Any = {"Sid": "Kept", "Effect": "Deny", "Principal": "*", "Action": "s3:*", "Resource": "arn:aws:s3:::second"}
+    stores.put_policy("second", {"Version": "2012-10-17", "Statement": [kept]})
+    own = {
+        "Id": "tidegate",
+        "IsEnabled": True,
+        "IncludedObjectVersions": "All",
+        "Schedule": {"Frequency": "Weekly"},
+        "Filter": {"Prefix": "logs/"},
+        "OptionalFields": ["ObjectAccessControlList", "Size"],
+        "Destination": {
+            "S3BucketDestination": {"Bucket": "arn:aws:s3:::second", "Format": "ORC", "Prefix": "inventory"}
+        },
+    }
+    stores.put_configuration("acme-b", own)
+    settings.written.clear()
+
+    said = enable(settings)
+
+    assert settings.written == []
+    assert "inventory tidegate of acme-a:\n  there is none" in said
+    assert "  Schedule.Frequency: Weekly → Daily" in said
+    assert "  Destination.S3BucketDestination.Format: ORC → Parquet" in said
+    assert '  Statement.TidegateInventories: none → {"Sid"' in said
+    assert "unrelated" not in said
+    assert said.endswith("4 would change. With --yes they are written\n")
+    outcome, detail = check(settings)
+    assert (outcome, detail.split(":")[0]) == ("warning", "7 differ")
+
+    enable(settings, yes=True)
+
+    assert settings.written[0] == ("second", "policy"), "without the policy, S3 refuses a configuration"
+    assert sorted(settings.written[1:]) == [(name, "inventory tidegate") for name in ("acme-a", "acme-b", "other")]
+    changed = stores.configuration("acme-b", "tidegate")
+    assert changed is not None
+    assert changed["Filter"] == {"Prefix": "logs/"}
+    assert changed["OptionalFields"][:2] == ["ObjectAccessControlList", "Size"]
+    assert changed["Destination"]["S3BucketDestination"] == {
+        "AccountId": ACCOUNT, "Bucket": "arn:aws:s3:::second", "Format": "Parquet", "Prefix": "inventory",
+    }  # fmt: skip
+    first, second = json.loads(settings.stored["second", "policy"])["Statement"]
+    assert first == kept
+    assert second["Resource"] == "arn:aws:s3:::second/inventory/*"
+    assert second["Condition"]["ArnLike"] == {"aws:SourceArn": ["arn:aws:s3:::acme-*", "arn:aws:s3:::other"]}
+    assert enable(settings, yes=True) == "nothing to do: policy and inventory configurations are as lake.yaml says\n"
+    assert check(settings) == ("ok", "3 buckets")
+
+
+def test_a_bucket_that_s3_refuses_keeps_no_other_from_its_configuration() -> None:
+    settings = BucketSettings("acme-a", "second")
+    settings.refused.add("other")
+    with pytest.raises(CommandError, match=r"^inventory tidegate of other: .*AccessDenied"):
+        enable(settings, yes=True)
+    assert settings.written == [("second", "policy"), ("acme-a", "inventory tidegate")]
+    outcome, detail = check(settings)
+    assert (outcome, "AccessDenied" in detail) == ("failed", True)
+
+
+def test_what_it_cannot_do_is_one_readable_error() -> None:
+    settings = BucketSettings()
+    bare = LakeConfig.model_validate({**PAPER, "tables": [{**TABLE, "inventories": None}]})
+    with pytest.raises(CommandError, match=r"no table of lake.yaml has `mode: inventory` and `inventories`"):
+        enable(settings, config=bare)
+    second = {**TABLE, "name": "more", "prefix": "s3://second/more/"}
+    two = LakeConfig.model_validate({**PAPER, "tables": [TABLE, second]})
+    with pytest.raises(CommandError, match=r"name one of the tables with `inventories`: objects, more"):
+        enable(settings, config=two)
+    settings.refused.add("second")
+    with pytest.raises(CommandError, match=r"^second: .*AccessDenied"):
+        enable(settings)
