@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -41,3 +42,25 @@ def enable(
         raise CommandError(explain_aws(error)) from None
     store = BucketInventories(aws.client("s3"))
     run_enable(command_console(), using.settings.config(), table, known, store, yes=yes)
+
+
+@inventories.command()
+def cost(
+    table: Annotated[str, typer.Argument(help="The table of inventories.")],
+    prices: Annotated[Path, typer.Option(help="AWS's price list of S3 for your region: its index.csv.")],
+    by: Annotated[
+        str, typer.Option(help="bucket, configuration, prefix, storage_class, age, size; separated by commas.")
+    ] = "bucket,storage_class",
+    depth: Annotated[int, typer.Option(min=1, help="Folders of `prefix`.")] = 1,
+    configuration: Annotated[str, typer.Option(help="Only inventories of this configuration; default: all.")] = "",
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of lines.")] = 50,
+    home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
+    lake: LakeFile = None,
+) -> None:
+    """Print what the storage of all inventories costs a month, the most expensive first."""
+    from tidegate.platform.cli.environment import client
+    from tidegate.platform.cli.inventory.cost import run_cost
+
+    using = client(home, lake)
+    with using.reaching_spark(), using.settings.opened() as opened:
+        run_cost(command_console(), opened, table, prices, by, depth, configuration, limit)
