@@ -1,6 +1,7 @@
-"""Maintenance of one table: small files are merged, its log gets a checkpoint, and unneeded files are deleted.
+"""Maintenance of one table: unneeded files are deleted, small files are merged, and its log gets a checkpoint.
 
-Each step can be repeated. A run that dies leaves a table that its readers and writers use as before.
+Each step can be repeated. A run that dies leaves a table that its readers and writers use as before. The deletion comes
+first: a merge that takes too long, each time, does not keep a table from it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from tidegate.resources.lake import Lake
 from tidegate.resources.spark.upkeep import Mergeable
 
 #: The seams of maintenance, in order. Each is right after the step that it is named for.
-SEAMS = ("maintain-compact", "maintain-checkpoint", "maintain-delete", "maintain-objects")
+SEAMS = ("maintain-delete", "maintain-compact", "maintain-checkpoint", "maintain-objects")
 
 #: A run takes an hour at most, and what a query reads must last for its time. So no retention of a table is shorter.
 SHORTEST = timedelta(days=1)
@@ -56,10 +57,10 @@ class Maintained:
         """Return what was done in one line."""
         would = "would be " if dry_run else ""
         steps = [
+            f"{self.data} {would}deleted" if self.data.files else "",
             f"{self.merged} files {would}merged" if self.merged else "",
             f"a checkpoint {would}written" if self.checkpoint else "",
             f"{self.log} of its log deleted" if self.log.files else "",
-            f"{self.data} {would}deleted" if self.data.files else "",
         ]
         return f"{self.name}: {', '.join(filter(None, steps)) or 'nothing to do'}"
 
@@ -140,10 +141,10 @@ class _Upkeep:
         delta = self.lake.delta
         if not delta.table_state(location).exists:
             return None
-        done = Maintained(name, merged=self._merge(name, location) if merges else 0)
+        data = vacuum(self.lake, location, keep_for(self.lake, location), dry_run=self.dry_run)
+        done = Maintained(name, data=data, merged=self._merge(name, location) if merges else 0)
         seam("maintain-compact")
         done = self._checkpoint(done, location)
-        done = replace(done, data=vacuum(self.lake, location, keep_for(self.lake, location), dry_run=self.dry_run))
         self.log(done.line(dry_run=self.dry_run))
         return done
 

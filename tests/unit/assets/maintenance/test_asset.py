@@ -77,8 +77,8 @@ def test_a_run_shows_what_it_freed_and_a_dry_run_materializes_nothing(
         "merged_files": 9,
         "checkpoints": 1,
         "log_files": 1,
-        "steps": "- bronze.orders: 9 files merged, a checkpoint written, 1 files (5 bytes) of its log deleted, 2 files "
-        "(10 bytes) deleted",
+        "steps": "- bronze.orders: 2 files (10 bytes) deleted, 9 files merged, a checkpoint written, 1 files (5 bytes) "
+        "of its log deleted",
     }
 
 

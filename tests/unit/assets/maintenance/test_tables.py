@@ -73,8 +73,8 @@ def test_a_loaded_table_is_merged_and_its_ledger_is_not() -> None:
     delta = Delta(OWN, LEDGER, small=MIN_SMALL, commits=MIN_COMMITS)
     done = maintain_bronze(lake_of(delta), KEY, dry_run=False)
     assert delta.done == [
-        *(("compact", OWN), ("checkpoint", OWN), ("vacuum", OWN)),
-        *(("checkpoint", LEDGER), ("vacuum", LEDGER)),
+        *(("vacuum", OWN), ("compact", OWN), ("checkpoint", OWN)),
+        *(("vacuum", LEDGER), ("checkpoint", LEDGER)),
     ]
     assert [(found.name, found.merged, found.checkpoint) for found in done] == [
         ("bronze.orders", MIN_SMALL, True),
