@@ -18,7 +18,7 @@ from tidegate.resources.spark.output_writer import OutputWriter
 from tidegate.resources.spark.procedures import Procedures
 from tidegate.resources.spark.remote import SparkRemote
 from tidegate.resources.spark.results import CommitResult, Compacted, Merge, Merging, TableState
-from tidegate.resources.spark.session import probe
+from tidegate.resources.spark.session import configured, probe
 from tidegate.resources.spark.upkeep import FULL_BYTES, HIDDEN_SHARE, SMALL_BYTES, Upkeep
 
 _COMPACTION = {
@@ -314,14 +314,8 @@ class Delta:
         Raises:
             PySparkException: there was a concurrent commit, or another failure.
         """
-        conf = self.session.conf
-        for name, size in _COMPACTION.items():
-            conf.set(name, size)
-        try:
+        with configured(self.session, _COMPACTION):
             (row,) = self._procedures.command(f"OPTIMIZE delta.`{location}`")
-        finally:
-            for name in _COMPACTION:
-                conf.unset(name)
         return Compacted(row["metrics"]["numFilesAdded"], row["metrics"]["numFilesRemoved"])
 
     def ledger_memory(self, location: str, version: int, n: int, keys: Sequence[str]) -> list[Row] | None:

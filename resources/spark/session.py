@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import cast
 
@@ -95,6 +95,18 @@ def command(session: SparkSession, text: str) -> list[Row]:
         return []
     with pa.ipc.open_stream(answer.local_relation.data) as stream:
         return [Row(**row) for row in stream.read_all().to_pylist()]
+
+
+@contextmanager
+def configured(session: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """Give a session other settings in this context. Afterwards it has those of the server."""
+    for name, value in settings.items():
+        session.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name in settings:
+            session.conf.unset(name)
 
 
 @contextmanager

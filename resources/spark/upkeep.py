@@ -11,12 +11,15 @@ from pyspark.sql import SparkSession
 from ulid import ULID
 
 from tidegate.resources.spark.procedures import Procedures
+from tidegate.resources.spark.session import configured
 
 #: Files below this size are merged, into files of up to the second size. By default Delta merges each file below a
 #: gigabyte, and would rewrite a table of that size each time.
 SMALL_BYTES, FULL_BYTES = 16 << 20, 128 << 20
 #: Files of which a deletion vector hides a greater share of the rows are written without these rows.
 HIDDEN_SHARE = 0.05
+#: Delta lists the folders of a table in so many tasks, however few it has. Spark's default of 10,000 takes a minute.
+_LISTING = {"spark.sql.sources.parallelPartitionDiscovery.parallelism": "32"}
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,8 @@ class Upkeep:
             max_files: number of files that are returned at most.
         """
         hours = math.ceil(keep / timedelta(hours=1))
-        rows = self._procedures.call("unneeded_files", table=location, hours=hours, most=max_files)
+        with configured(self._session(), _LISTING):
+            rows = self._procedures.call("unneeded_files", table=location, hours=hours, most=max_files)
         return [str(row["path"]) for row in rows]
 
     def mergeable(self, location: str) -> Mergeable:
