@@ -45,17 +45,15 @@ class Mergeable:
     """The files of a table that a compaction would write again.
 
     Attributes:
-        small: number of small files that are not alone in their folder.
-        hidden: number of files of which a deletion vector hides many rows.
-        files: number of all these files.
-        size: bytes of all these files.
-        in_one_folder: the greatest number of small files of one folder.
+        files: number of files that are small and not alone in their folder, or of which many rows are hidden.
+        size: their bytes.
+        hidden: number of those of which a deletion vector hides many rows.
+        in_one_folder: the greatest number of files of one folder.
     """
 
-    small: int
-    hidden: int
     files: int
     size: int
+    hidden: int
     in_one_folder: int
 
 
@@ -106,12 +104,11 @@ class Upkeep:
         is_small, is_hidden = f"_tidegate_size < {SMALL_BYTES}", f"_tidegate_hidden > {HIDDEN_SHARE}"
         folder = "regexp_extract(_tidegate_key, '^(.*)/', 1)"
         (row,) = session.sql(
-            f"SELECT coalesce(sum(small), 0) AS small, coalesce(sum(hidden), 0) AS hidden, "
-            "coalesce(sum(hidden + small), 0) AS files, coalesce(sum(size), 0) AS size, "
-            "coalesce(max(small), 0) AS most FROM ("
-            f"SELECT if(count_if({is_small} AND NOT {is_hidden}) > 1, count_if({is_small} AND NOT {is_hidden}), 0) "
-            f"AS small, count_if({is_hidden}) AS hidden, sum(if({is_small} OR {is_hidden}, _tidegate_size, 0)) AS size "
-            f"FROM {view} GROUP BY {folder}) WHERE small + hidden > 0"
+            "SELECT coalesce(sum(files), 0) AS files, coalesce(sum(size), 0) AS size, "
+            "coalesce(sum(hidden), 0) AS hidden, coalesce(max(files), 0) AS most FROM "
+            "(SELECT count(*) AS files, sum(_tidegate_size) AS size, "
+            f"count_if({is_hidden}) AS hidden FROM {view} WHERE {is_small} OR {is_hidden} GROUP BY {folder}) "
+            "WHERE files > 1 OR hidden > 0"
         ).collect()
         session.catalog.dropTempView(view)
-        return Mergeable(row["small"], row["hidden"], row["files"], row["size"], row["most"])
+        return Mergeable(row["files"], row["size"], row["hidden"], row["most"])

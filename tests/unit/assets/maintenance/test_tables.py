@@ -32,7 +32,7 @@ class Delta:
 
     def __init__(self, *locations: str, small: int = 0, hidden: int = 0, commits: int = 0, kept: str = "") -> None:
         self.locations, self.done = locations, list[tuple[str, str]]()
-        self._found = Mergeable(small, hidden, small + hidden, 1, small)
+        self._found = Mergeable(small + hidden, 1, hidden, small)
         self._commits, self._kept = commits, kept
         self.upkeep = self
 
