@@ -19,7 +19,6 @@ from typing import Any
 
 import pytest
 from pyspark.errors import PySparkException
-from pyspark.sql.connect.session import SparkSession
 from pyspark.sql.types import BooleanType
 
 from tests.support.lakes.seams import dying_at, dying_in, seams_watched
@@ -210,7 +209,7 @@ def test_silver_goes_no_further_than_the_ledger(tidegate_lake: MakeLake, kit: An
 def test_b5_the_txn_of_a_merge_does_not_leak_into_later_writes(tidegate_lake: MakeLake, kit: Any) -> None:
     """Also L2: nor does the txn of any other commit. A session that keeps a txn drops each write after the first."""
     lake = tidegate_lake([LOADED])
-    shared = SparkSession.getActiveSession()
+    shared = lake.lake.delta.session
     lake.put("items/1.json", kit.lines(_row(1, 1)))
     lake.materialize("bronze", "items")
     lake.materialize("silver_items")
