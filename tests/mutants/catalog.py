@@ -482,7 +482,7 @@ MUTANTS = (
         8,
         _LOOK,
         "    if any(isinstance(probe, S3Gone) for probe in found.values()):\n        require_bucket(table)\n",
-        "",
+        "    return\n",
         ("tests/spark/events/test_look.py::test_a_bucket_that_is_gone_stops_the_run_and_removes_nothing",),
     ),
     Mutant(

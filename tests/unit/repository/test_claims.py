@@ -110,11 +110,14 @@ def test_every_seam_is_in_the_map_and_killed() -> None:
         )
 
 
-def test_mutants_name_tests_that_are_there_and_code_that_occurs_once() -> None:
+def test_mutants_name_tests_that_are_there_and_code_that_occurs_once_and_can_be_imported() -> None:
     assert len(MUTANTS) >= 15
     assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)
     for mutant in MUTANTS:
-        assert (ROOT / mutant.path).read_text(encoding="utf-8").count(mutant.before) == 1, mutant.name
+        code = (ROOT / mutant.path).read_text(encoding="utf-8")
+        assert code.count(mutant.before) == 1, mutant.name
+        # A mistake that cannot be imported fails every test, and no test finds it.
+        compile(code.replace(mutant.before, mutant.after), mutant.name, "exec")
         for node in mutant.tests:
             path, _, name = node.removeprefix("tests/").partition("::")
             assert name in FUNCTIONS[path] | {""}, node
