@@ -23,6 +23,7 @@ MEASUREMENTS: dict[str, tuple[str, ...]] = {
     "load": (),
     "small_files": ("--files", "3000"),
     "repartition": ("--files", "3000"),
+    "inventory": ("--rows", "25000"),
     "register": (),
     "one_file_run": (),
     "run_cost": ("--files", "20", "--tables", "100", "--own", "10"),

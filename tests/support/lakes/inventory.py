@@ -126,10 +126,23 @@ def deliver(
     columns = [name for name in COLUMNS if name in {*USUAL, *fields} - left_out]
     shuffled = [line for line in lines if versions or (line.latest and not line.marker)]
     random.Random(len(shuffled)).shuffle(shuffled)
+    bodies = [_body([line.cells(source) for line in shuffled[part::files]], columns, format) for part in range(files)]
+    return delivery_of(bodies, columns, prefix=prefix, source=source, created=created, format=format)
+
+
+def delivery_of(
+    bodies: Sequence[bytes], columns: Sequence[str], *, prefix: str, source: str, created: float, format: str
+) -> Delivery:
+    """Make a delivery of files.
+
+    Args:
+        bodies: the files, in the format.
+        columns: their columns, by the names of CSV.
+        prefix: as in `deliver`, as are the others.
+    """
     objects: dict[str, bytes] = {}
     data_files = []
-    for part in range(files):
-        body = _body([line.cells(source) for line in shuffled[part::files]], columns, format)
+    for body in bodies:
         key = f"{prefix}data/{uuid.uuid4()}{'.csv.gz' if format == 'CSV' else f'.{format.lower()}'}"
         objects[key] = body
         data_files.append({"key": key, "size": len(body), "MD5checksum": hashlib.md5(body).hexdigest()})
@@ -176,7 +189,7 @@ def _cell(name: str, value: Any) -> str:
     return f'"{"" if value is None else value}"'
 
 
-def _schema(columns: list[str], format: str) -> str:
+def _schema(columns: Sequence[str], format: str) -> str:
     if format == "CSV":
         return ", ".join(columns)
     if format == "ORC":

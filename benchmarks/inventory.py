@@ -1,0 +1,123 @@
+"""The table of inventories: deliveries of many buckets replace their partitions, compared with bare Spark.
+
+Ours is the whole run, from step 1 (look) to the ledger: manifests and files are proved by MD5, the rows are written,
+and the rows of the delivery before are replaced in one commit. Bare Spark reads the same Parquet files and overwrites
+the same partitions of a Delta table of its own (`partitionOverwriteMode=dynamic`). Both have the rows of an earlier
+delivery already. `ratio` is bare Spark's seconds divided by ours, and `ratio_of_cpu` its CPU seconds.
+
+    python -m benchmarks.inventory [--buckets 40] [--rows 250000]
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from benchmarks.support.machine import Machine, Spent, announce, spending
+from tests.support.lakes.inventory import COLUMNS, Delivery, delivery_of
+from tidegate.assets.bronze.run import run_table
+from tidegate.assets.runs.options import RunOptions
+from tidegate.platform.testing import TestLake
+
+_FIELDS = ("Bucket", "Key", "Size", "LastModifiedDate", "ETag", "StorageClass")
+_FIRST, _DAY = 1_790_000_000, 86_400
+_TABLE = {"name": "objects", "prefix": "inventory/", "mode": "inventory"}
+
+
+def _file(bucket: str, rows: int) -> bytes:
+    """The inventory of a bucket with files by day and hour, in one Parquet file."""
+    numbers = np.arange(rows)
+    texts = pc.cast(pa.array(numbers), pa.string())
+    values = {
+        "Bucket": pa.array([bucket]).take(pa.array(np.zeros(rows, np.int64))),
+        "Key": pc.binary_join_element_wise(
+            "events/day=", pc.cast(pa.array(numbers % 365), pa.string()), "/part-", texts, ""
+        ),
+        "Size": pa.array(numbers * 7919 % 5_000_000),
+        "LastModifiedDate": pa.array(numbers * 1000 + _FIRST * 1000, pa.timestamp("ms", "UTC")),
+        "ETag": pc.binary_join_element_wise("d41d8cd98f00b204e9800998ecf8", texts, ""),
+        "StorageClass": pa.array(["STANDARD", "GLACIER"]).take(pa.array(numbers % 2)),
+    }
+    target = io.BytesIO()
+    schema = pa.schema([COLUMNS[name] for name in _FIELDS])
+    pq.write_table(pa.table([values[name] for name in _FIELDS], schema=schema), target)
+    return target.getvalue()
+
+
+def _deliver(lake: TestLake, buckets: int, rows: int, day: int) -> list[Delivery]:
+    found = []
+    for number in range(buckets):
+        source = f"acme-{number:04d}"
+        prefix = f"inventory/{source}/daily/"
+        body = _file(source, rows)
+        created = _FIRST + day * _DAY
+        delivery = delivery_of([body], _FIELDS, prefix=prefix, source=source, created=created, format="Parquet")
+        delivery.put(lake.clients.s3, lake.bucket)
+        found.append(delivery)
+    return found
+
+
+def _ours(lake: TestLake, deliveries: list[Delivery], rows: int) -> Spent:
+    announce(lake, "objects", [delivery.checksum for delivery in deliveries])
+    with spending() as spent:
+        done = run_table(lake.lake.table(lake.key("objects")), RunOptions(run_id="bench"))
+    assert sum(add.records for result in done for add in result.batch.adds) == rows
+    return spent
+
+
+def _bare(lake: TestLake, deliveries: list[Delivery]) -> Spent:
+    session, to = lake.lake.delta.session, f"s3a://{lake.lake_bucket}/bare"
+    with spending() as spent:
+        paths = [f"s3a://{lake.bucket}/{key}" for delivery in deliveries for key in delivery.data]
+        rows = session.read.parquet(*paths).selectExpr("*", "'daily' AS configuration")
+        (
+            rows.write.format("delta")
+            .partitionBy("bucket", "configuration")
+            .mode("overwrite")
+            .option("partitionOverwriteMode", "dynamic")
+            .save(to)
+        )
+    return spent
+
+
+def measure(machine: Machine, buckets: int, rows: int) -> dict[str, Any]:
+    """Returns seconds, CPU seconds and the ratios."""
+    lake = machine.lake("inventories", [_TABLE])
+    ours = bare = Spent()
+    for day, size in enumerate((1_000, rows, rows)):
+        deliveries = _deliver(lake, buckets, size, day)
+        bare = _bare(lake, deliveries)
+        ours = _ours(lake, deliveries, buckets * size)
+    return {
+        "buckets": buckets,
+        "rows": buckets * rows,
+        "ours": asdict(ours),
+        "bare": asdict(bare),
+        "megabytes": machine.megabytes(),
+        "ratio": round(bare.seconds / ours.seconds, 2),
+        "ratio_of_cpu": round(bare.cpu / ours.cpu, 2),
+    }
+
+
+def main() -> None:
+    """Measure and print JSON."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--buckets", type=int, default=40)
+    parser.add_argument("--rows", type=int, default=250_000, help="of each bucket")
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as home, Machine(Path(home)) as machine:
+        print(json.dumps(measure(machine, chosen.buckets, chosen.rows), indent=2))
+
+
+if __name__ == "__main__":
+    main()
