@@ -187,7 +187,7 @@ class Ledger:
         """All objects that entered bronze, as of a ledger version. An overwritten object has an entry for each etag."""
         if version < 0:
             return []
-        found = self._at(version).where((F.col("kind") == "row") & (F.col("status") == str(Status.COMMITTED)))
+        found = self._committed(version)
         # The last batch, which may have replaced the rows of the first.
         last = (
             F.max_by("rows", "n").alias("rows"),
@@ -211,8 +211,7 @@ class Ledger:
         """
         if version < 0 or not folders:
             return {}
-        committed = (F.col("kind") == "row") & (F.col("status") == str(Status.COMMITTED))
-        rows = self._at(version).where(committed)
+        rows = self._committed(version)
         newest: dict[str, str] = {}
         wanted = sorted(folders)
         for start in range(0, len(wanted), _LISTED_FOLDERS):
@@ -232,10 +231,9 @@ class Ledger:
         """
         if version < 0:
             return []
-        committed = (F.col("kind") == "row") & (F.col("status") == str(Status.COMMITTED))
         folder = F.regexp_replace("key", "[^/]*/[^/]*$", "")
         last = F.slice(F.sort_array(F.collect_set("key"), asc=False), 1, count).alias("keys")
-        found = self._at(version).where(committed).groupBy(folder.alias("folder")).agg(last)
+        found = self._committed(version).groupBy(folder.alias("folder")).agg(last)
         return [key for row in found.collect() for key in row["keys"]]
 
     def waiting(self, version: int, signals: str, max_signals: int) -> WaitingDatasets:
@@ -346,6 +344,10 @@ class Ledger:
             if self._lacking:
                 raise
         self._lacking = []
+
+    def _committed(self, version: int) -> Any:
+        """Rows of the objects that entered bronze."""
+        return self._at(version).where((F.col("kind") == "row") & (F.col("status") == str(Status.COMMITTED)))
 
     def _at(self, version: int) -> Any:
         rows = self._delta.session.read.format("delta").option("versionAsOf", version).load(self.location)

@@ -46,9 +46,7 @@ class Found:
 
 def tables_of(lake: Lake, kind: str) -> list[TableSpec]:
     """Return the tables with a kind of subject."""
-    return [
-        spec for spec in lake.config.tables if spec.personal and spec.personal.subject and spec.personal.kind == kind
-    ]
+    return [spec for spec in lake.config.tables if spec.subject_kind == kind]
 
 
 def find(lake: Lake, kind: str, suppression_of: Callable[[TableSpec], Suppression]) -> list[Found]:

@@ -225,10 +225,8 @@ def _note(lake: Lake, request: str, step: str, facts: dict[str, Any], *, again: 
 
 def _key(lake: Lake, kind: str) -> SubjectKey:
     if not tables_of(lake, kind):
-        known = sorted({spec.personal.kind for spec in lake.config.tables if spec.personal and spec.personal.subject})
-        raise ForgetRefused(
-            f"no table of lake.yaml has `personal.subject` of the kind {kind!r} (kinds: {', '.join(known) or 'none'})"
-        )
+        known = ", ".join(lake.config.subject_kinds) or "none"
+        raise ForgetRefused(f"no table of lake.yaml has `personal.subject` of the kind {kind!r} (kinds: {known})")
     earlier = [request for request in lake.store.forgotten.requests() if request.kind == kind]
     return subject_key(lake.config, lake.environ, kind, earlier)
 

@@ -26,7 +26,8 @@ def end_old_versions(lake: Lake, spec: TableSpec) -> None:
         ValueError: as for `longest_retention`.
     """
     for location in _locations(lake, spec):
-        while vacuum(lake, location, retention(lake.delta, location)).files:
+        keep = retention(lake.delta, location)
+        while vacuum(lake, location, keep).files:
             pass
 
 

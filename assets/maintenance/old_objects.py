@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import islice
 
+from tidegate.assets.maintenance.deletion import delete_objects
 from tidegate.assets.maintenance.tables import Maintained
-from tidegate.platform.core.failpoints import seam
-from tidegate.platform.core.maintenance.freed import Freed
 from tidegate.platform.core.maintenance.retention import retentions
 from tidegate.resources.aws.s3 import Listed
 from tidegate.resources.lake import Lake
 
-#: Objects that are deleted between two seams.
-_AT_ONCE = 1000
 _DAY = 86_400
 
 
@@ -36,12 +32,8 @@ def maintain_objects(
     """
     done = []
     for folder, days in retentions(lake.config.maintenance).items():
-        freed, old = Freed(), _older(lake, folder, now - days * _DAY)
-        while some := list(islice(old, _AT_ONCE)):
-            if not dry_run:
-                lake.store.objects.delete(lake.store.bucket, [item.key for item in some])
-                seam("maintain-objects")
-            freed += Freed(len(some), sum(item.size for item in some))
+        old = _older(lake, folder, now - days * _DAY)
+        freed = delete_objects(lake, old, "maintain-objects", dry_run=dry_run)
         done.append(Maintained(f"{folder}/", data=freed))
         log(done[-1].line(dry_run=dry_run))
     return done

@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from itertools import islice
 
-from tidegate.platform.core.failpoints import seam
+from tidegate.assets.maintenance.deletion import delete_objects
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.maintenance.freed import Freed
 from tidegate.resources.aws.s3 import Listed
@@ -24,8 +23,6 @@ _RETENTION = timedelta(days=7)
 _UNITS = {"week": 7 * 86400, "day": 86400, "hour": 3600, "minute": 60, "second": 1}
 #: Files of one call. The rest is found by the next call.
 MAX_FILES = 100_000
-#: Files that are deleted between two seams.
-_AT_ONCE = 1000
 
 
 class NotOurs(RuntimeError):
@@ -61,13 +58,7 @@ def vacuum(lake: Lake, location: str, keep: timedelta, *, dry_run: bool = False)
         NotOurs: the table is not below the lake root.
         StoreError: S3 did not answer.
     """
-    freed, found = Freed(), _unneeded(lake, location, keep)
-    while some := list(islice(found, _AT_ONCE)):
-        if not dry_run:
-            lake.store.objects.delete(lake.store.bucket, [item.key for item in some])
-            seam("maintain-delete")
-        freed += Freed(len(some), sum(item.size for item in some))
-    return freed
+    return delete_objects(lake, _unneeded(lake, location, keep), "maintain-delete", dry_run=dry_run)
 
 
 def _unneeded(lake: Lake, location: str, keep: timedelta) -> Iterator[Listed]:

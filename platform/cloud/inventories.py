@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tidegate.platform.cloud.address import bucket_arn, objects_arn
 from tidegate.platform.core.inventory.spec import InventoriesSpec
 from tidegate.platform.core.keys.s3_address import S3Address
 
@@ -63,7 +64,7 @@ class WantedInventories:
         target = {
             **present.get("Destination", {}).get("S3BucketDestination", {}),
             "AccountId": self.account,
-            "Bucket": f"arn:aws:s3:::{self.destination.bucket}",
+            "Bucket": bucket_arn(self.destination.bucket),
             "Format": _FORMATS[self.spec.format],
             "Prefix": prefix,
         }
@@ -94,9 +95,9 @@ class WantedInventories:
             "Effect": "Allow",
             "Principal": {"Service": "s3.amazonaws.com"},
             "Action": "s3:PutObject",
-            "Resource": f"arn:aws:s3:::{self.destination.bucket}/{self.destination.key}*",
+            "Resource": objects_arn(*self.destination),
             "Condition": {
-                "ArnLike": {"aws:SourceArn": [f"arn:aws:s3:::{pattern}" for pattern in self.spec.buckets]},
+                "ArnLike": {"aws:SourceArn": [bucket_arn(pattern) for pattern in self.spec.buckets]},
                 "StringEquals": {"aws:SourceAccount": self.account, "s3:x-amz-acl": "bucket-owner-full-control"},
             },
         }

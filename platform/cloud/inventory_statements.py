@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tidegate.platform.cloud.address import bucket_arn
 from tidegate.platform.cloud.statement import Statement
 from tidegate.platform.core.config.table import TableSpec
 
@@ -33,4 +34,4 @@ def inventory_statements(tables: Iterable[TableSpec]) -> tuple[Statement, ...]:
 
 
 def _arns(buckets: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(f"arn:aws:s3:::{bucket}" for bucket in buckets))
+    return tuple(dict.fromkeys(map(bucket_arn, buckets)))

@@ -37,7 +37,7 @@ class CheckpointState:
     @property
     def commits(self) -> int:
         """Number of commits that a reader reads in addition to the checkpoint."""
-        return self.version - max(self.checkpoint, -1)
+        return self.version - self.checkpoint
 
 
 @dataclass(frozen=True)

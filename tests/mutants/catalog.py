@@ -1146,7 +1146,7 @@ MUTANTS = (
     Mutant(
         "a dry run of maintenance deletes",
         8,
-        "assets/maintenance/vacuum.py",
+        "assets/maintenance/deletion.py",
         "        if not dry_run:\n",
         "        if True:\n",
         (f"{_MAINTAINED}test_vacuum.py::test_only_what_vacuum_finds_is_deleted_and_a_dry_run_deletes_nothing",),

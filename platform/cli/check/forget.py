@@ -21,9 +21,8 @@ def check_forget(config: LakeConfig, store: LakeStore, environ: Mapping[str, str
         store: the store of the lake. It answers.
         environ: may have the secret.
     """
-    kinds = sorted({spec.personal.kind for spec in config.tables if spec.personal and spec.personal.subject})
-    requests = store.forgotten.requests() if kinds else []
-    for kind in kinds:
+    requests = store.forgotten.requests() if config.subject_kinds else []
+    for kind in config.subject_kinds:
         asked = [request for request in requests if request.kind == kind]
         yield checked(Check.FORGET_SECRET, kind, partial(_secret, config, environ, kind, asked))
 

@@ -26,22 +26,14 @@ def enable(
     lake: LakeFile = None,
 ) -> None:
     """Give buckets the inventory configuration that `inventories` of lake.yaml says, and the destination its policy."""
-    from botocore.exceptions import BotoCoreError, ClientError
-
-    from tidegate.platform.cli.check.findings import explain_aws
     from tidegate.platform.cli.environment import client
-    from tidegate.platform.cli.errors import CommandError
     from tidegate.platform.cli.inventory.enable import run_enable
     from tidegate.resources.aws.bucket_inventories import BucketInventories
 
     using = client(None, lake)
     aws = using.settings.aws
-    try:
-        known = account or aws.account()
-    except (BotoCoreError, ClientError) as error:
-        raise CommandError(explain_aws(error)) from None
     store = BucketInventories(aws.client("s3"))
-    run_enable(command_console(), using.settings.config(), table, known, store, yes=yes)
+    run_enable(command_console(), using.settings.config(), table, account or aws.account(), store, yes=yes)
 
 
 @inventories.command()

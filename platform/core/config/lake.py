@@ -149,7 +149,7 @@ class LakeConfig(TableDefaults):
         ]
         if problems:
             raise ValueError("; ".join(str(problem) for problem in problems))
-        with_subject = [table.name for table in self.tables if table.personal and table.personal.subject]
+        with_subject = [table.name for table in self.tables if table.subject_kind]
         if with_subject and self.forget is None:
             raise ValueError(
                 f"table {with_subject[0]} has `personal.subject`: add `forget` with the place of a secret, such as "
@@ -161,6 +161,11 @@ class LakeConfig(TableDefaults):
     def every_queue(self) -> tuple[QueueSpec, ...]:
         """The queues that intake drains: queues of events, then queues of rows."""
         return (*self.queues, *(spec.row_queue for spec in self.tables if spec.row_queue))
+
+    @property
+    def subject_kinds(self) -> list[str]:
+        """The kinds of persons that its tables have rows of, in order."""
+        return sorted({kind for table in self.tables if (kind := table.subject_kind)})
 
     @property
     def maintenance(self) -> MaintainSpec:

@@ -297,6 +297,11 @@ class TableSpec(TableDefaults):
         return self.mode == "inventory"
 
     @property
+    def subject_kind(self) -> str | None:
+        """The kind of the persons that its rows are of. None if it does not say whose a row is."""
+        return self.personal.kind if self.personal and self.personal.subject else None
+
+    @property
     def personal_columns(self) -> frozenset[str]:
         """The lower-case names, or paths of nested fields, of the personal columns."""
         return self.personal.paths if self.personal else frozenset()

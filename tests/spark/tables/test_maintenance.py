@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.lakes.seams import dying_in
 from tidegate.assets.bronze.asset import TABLES
-from tidegate.assets.maintenance import tables, vacuum
+from tidegate.assets.maintenance import deletion, tables, vacuum
 from tidegate.assets.maintenance.asset import MAINTAINED_BRONZE
 from tidegate.assets.maintenance.tables import maintain_bronze, maintain_silver
 from tidegate.platform.core.keys.s3_address import S3Address
@@ -67,7 +67,7 @@ def test_maintenance_frees_what_no_version_needs_and_dies_without_harm(
     for location in (bronze, silver, lake.lake.table(key).ledger.location):
         session.sql(f"ALTER TABLE delta.`{location}` SET TBLPROPERTIES ({now})")
     monkeypatch.setattr(tables, "keep_for", lambda *_: timedelta())
-    monkeypatch.setattr(vacuum, "_AT_ONCE", 1)
+    monkeypatch.setattr(deletion, "_AT_ONCE", 1)
     with dying_in(tables, "maintain-compact"):
         maintain_bronze(lake.lake, key, dry_run=False)
     assert orphan not in objects(lake, lake.lake_bucket)
@@ -75,7 +75,7 @@ def test_maintenance_frees_what_no_version_needs_and_dies_without_harm(
     planned = maintain_bronze(lake.lake, key, dry_run=True)
     assert (planned[0].data.files, planned[0].merged) == (2, 0), "the files that were merged are not needed any more"
     assert objects(lake, lake.lake_bucket) == there, "a dry run deletes nothing"
-    for module, seam in ((vacuum, "maintain-delete"), (tables, "maintain-checkpoint")):
+    for module, seam in ((deletion, "maintain-delete"), (tables, "maintain-checkpoint")):
         with dying_in(module, seam):
             maintain_bronze(lake.lake, key, dry_run=False)
         assert kit.bronze(lake, "orders") == before[0]

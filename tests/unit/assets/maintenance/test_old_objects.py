@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.lakes.seams import dying_in
 from tests.unit.assets.maintenance.test_vacuum import Objects
-from tidegate.assets.maintenance import old_objects
+from tidegate.assets.maintenance import deletion
 from tidegate.assets.maintenance.old_objects import maintain_objects
 from tidegate.platform.core.maintenance.settings import MaintainSpec
 from tidegate.resources.lake_root.root import LakeRoot
@@ -73,10 +73,10 @@ def test_the_quarantine_is_deleted_only_if_it_has_a_retention() -> None:
 
 
 def test_a_run_that_dies_between_two_portions_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(old_objects, "_AT_ONCE", 3)
+    monkeypatch.setattr(deletion, "_AT_ONCE", 3)
     ages = aged()
     lake = lake_of(MaintainSpec(), ages)
-    with dying_in(old_objects, "maintain-objects"):
+    with dying_in(deletion, "maintain-objects"):
         maintain_objects(lake, time.time(), dry_run=False)
     assert len(aged()) - len(ages) == 3
     maintain_objects(lake, time.time(), dry_run=False)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.lakes.seams import dying_in
-from tidegate.assets.maintenance import vacuum as module
+from tidegate.assets.maintenance import deletion
 from tidegate.assets.maintenance.vacuum import NotOurs, retention, vacuum
 from tidegate.platform.core.maintenance.freed import Freed
 from tidegate.resources.aws.s3 import Listed
@@ -74,10 +74,10 @@ def test_no_file_of_a_producer_is_deleted(location: str) -> None:
 
 
 def test_a_run_that_dies_between_two_portions_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_AT_ONCE", 2)
+    monkeypatch.setattr(deletion, "_AT_ONCE", 2)
     ages = {key(str(number)): 9.0 for number in range(5)}
     lake = lake_of(ages, [f"{ORDERS}/{number}" for number in range(5)])
-    with dying_in(module, "maintain-delete"):
+    with dying_in(deletion, "maintain-delete"):
         vacuum(lake, ORDERS, WEEK)
     assert len(ages) == 3
     assert vacuum(lake, ORDERS, WEEK) == Freed(3, 30)

@@ -15,9 +15,8 @@ SECRET = "a secret that only this test has"
 
 
 def found(environ: dict[str, str], *requests: ForgetRequest, subject: str | None = "who") -> list[Finding]:
-    personal = SimpleNamespace(kind="person", subject=(subject,)) if subject else None
     secret = SimpleNamespace(env="SECRET", file=None, place="the environment variable SECRET")
-    config: Any = SimpleNamespace(tables=[SimpleNamespace(personal=personal)], forget=SimpleNamespace(secret=secret))
+    config: Any = SimpleNamespace(subject_kinds=["person"] if subject else [], forget=SimpleNamespace(secret=secret))
     store: Any = SimpleNamespace(forgotten=SimpleNamespace(requests=lambda: list(requests)))
     return list(check_forget(config, store, environ))
 
