@@ -10,15 +10,18 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, RootModel
+from pydantic import BaseModel, RootModel
 from pydantic.json_schema import models_json_schema
 from rich.console import Console
 
-
-class Answer(BaseModel):
-    """A part of an answer. A later version may add fields, and removes none."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+from tidegate.platform.cli.answer import Answer
+from tidegate.platform.cli.plan_answers import (
+    EnableAnswer,
+    MaintainAnswer,
+    RebuildAnswer,
+    RedriveAnswer,
+    ResetAnswer,
+)
 
 
 class FindingAnswer(Answer):
@@ -233,10 +236,71 @@ class NewsAnswer(Answer):
     """The reason of a quarantine or of a failure. May be empty."""
 
 
+class SqlColumn(Answer):
+    """A column of a query's result."""
+
+    name: str
+    """Its name."""
+    type: str
+    """Its type in Spark SQL."""
+
+
+class SqlAnswer(Answer):
+    """The result of a query."""
+
+    columns: tuple[SqlColumn, ...]
+    """The columns, in their order. Empty if the statement has no result."""
+    rows: tuple[Mapping[str, Any], ...]
+    """The rows, each with its values by the names of the columns. DECIMALs are strings, and BINARY is base64."""
+    more: int
+    """Number of rows that `--limit` left out."""
+
+
+class InferredTable(Answer):
+    """A table that the files of a folder would become."""
+
+    name: str
+    """Its SQL name."""
+    prefix: str
+    """Its prefix, as `s3://bucket/folder/`."""
+    format: str | None
+    """Format of the files. null if no file shows it."""
+    files: int
+    """Number of files."""
+    columns: Mapping[str, str]
+    """SQL types by the names of columns, as far as files were read."""
+    partition_columns: tuple[str, ...]
+    """Columns of the folders `k=v`."""
+    options: Mapping[str, Any]
+    """Options of the format that the files need."""
+    problems: tuple[str, ...]
+    """A sentence for each problem, with what to do."""
+    possible: bool
+    """Whether some setting makes these files a table."""
+
+
+class InferAnswer(Answer):
+    """The tables that files suggest."""
+
+    tables: tuple[InferredTable, ...]
+    """The tables, by their prefixes."""
+    more: bool
+    """Whether there are more files than the first ones, which were listed."""
+    lake_yaml: str
+    """Text of a `lake.yaml` to start from."""
+
+
 #: What each command prints with `--json`.
 ANSWERS: Mapping[str, type[BaseModel]] = {
     "check": FindingsAnswer,
     "doctor": FindingsAnswer,
+    "infer": InferAnswer,
+    "inventory enable": EnableAnswer,
+    "maintain": MaintainAnswer,
+    "rebuild": RebuildAnswer,
+    "redrive": RedriveAnswer,
+    "reset": ResetAnswer,
+    "sql": SqlAnswer,
     "status": StatusAnswer,
     "tail": NewsAnswer,
     "trace": TraceAnswer,

@@ -18,7 +18,7 @@ from tidegate.platform.cli.demos import demos
 from tidegate.platform.cli.environment import environment_settings
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.inventory.command import inventories
-from tidegate.platform.cli.options import AsJson, AwsPort, Home, LakeFile, SparkPort, UiPort
+from tidegate.platform.cli.options import AsJson, AwsPort, Home, LakeFile, PlanAsJson, SparkPort, UiPort
 from tidegate.platform.cli.terminal import command_console
 from tidegate.platform.core.config.load import LakeConfigError
 from tidegate.platform.core.first_line import first_line, visible
@@ -104,11 +104,12 @@ def sql(
     query: Annotated[str, typer.Argument(help='For example "SELECT * FROM bronze.flights VERSION AS OF 0".')],
     home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
     limit: Annotated[int, typer.Option(help="Maximum number of rows to print.")] = 100,
+    as_json: AsJson = False,
 ) -> None:
     """Query bronze.<table>, silver.<table> and ledger.<table>."""
     from tidegate.platform.cli.commands.sql import run_sql
 
-    run_sql(command_console(), query, home, limit)
+    run_sql(command_console(), query, home, limit, as_json=as_json)
 
 
 @app.command()
@@ -231,11 +232,12 @@ def why(
 def infer(
     address: Annotated[str, typer.Argument(help="s3://bucket/prefix, or a folder of this machine.")],
     home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Print a first lake.yaml, inferred from existing files. Exit code 1 if some files could not be loaded."""
     from tidegate.platform.cli.commands.infer import run_infer
 
-    if not run_infer(command_console(), address, home):
+    if not run_infer(command_console(), address, home, as_json=as_json):
         raise typer.Exit(1)
 
 
@@ -264,11 +266,12 @@ def reset(
     ] = False,
     lake: LakeFile = None,
     home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
+    as_json: PlanAsJson = False,
 ) -> None:
     """Start a table over from the files under its prefix, after a wrong first load or a batch that can never commit."""
     from tidegate.platform.cli.commands.reset import run_reset
 
-    run_reset(command_console(), table, lake, home, yes=yes, accept_loss=accept_loss)
+    run_reset(command_console(), table, lake, home, yes=yes, accept_loss=accept_loss, as_json=as_json)
 
 
 @app.command()
@@ -277,11 +280,12 @@ def rebuild(
     yes: Annotated[bool, typer.Option("--yes", help="Apply the change. Without it, print the plan only.")] = False,
     lake: LakeFile = None,
     home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
+    as_json: PlanAsJson = False,
 ) -> None:
     """Read a loaded table's files, or compute silver.<name>, again by today's lake.yaml. Readers never see it empty."""
     from tidegate.platform.cli.commands.rebuild import run_rebuild
 
-    run_rebuild(command_console(), table, lake, home, yes=yes)
+    run_rebuild(command_console(), table, lake, home, yes=yes, as_json=as_json)
 
 
 @app.command()
@@ -310,11 +314,12 @@ def maintain(
     yes: Annotated[bool, typer.Option("--yes", help="Apply the change. Without it, print the plan only.")] = False,
     lake: LakeFile = None,
     home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
+    as_json: PlanAsJson = False,
 ) -> None:
     """Merge small files, write checkpoints, and delete what no version of a table needs."""
     from tidegate.platform.cli.maintenance.maintain import run_maintain
 
-    run_maintain(command_console(), table, lake, home, yes=yes)
+    run_maintain(command_console(), table, lake, home, yes=yes, as_json=as_json)
 
 
 @app.command()
@@ -344,6 +349,7 @@ def redrive(
     yes: Annotated[bool, typer.Option("--yes", help="Apply the change. Without it, print the plan only.")] = False,
     lake: LakeFile = None,
     home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
+    as_json: PlanAsJson = False,
 ) -> None:
     """Retry quarantined objects or messages, or dead letters, after you have fixed the cause."""
     from tidegate.platform.cli.commands.redrive import Kind, choice_of, run_redrive
@@ -355,7 +361,7 @@ def redrive(
     flags = {Kind.ROUTE: route is not None, Kind.DEAD_LETTERS: dlq, Kind.MESSAGES: messages}
     kind = next((kind for kind, given in flags.items() if given), Kind.OBJECTS)
     choice = choice_of(reason, key, since, until)
-    run_redrive(command_console(), kind, route or table, choice, lake, home, rate=rate, yes=yes)
+    run_redrive(command_console(), kind, route or table, choice, lake, home, rate=rate, yes=yes, as_json=as_json)
 
 
 def main() -> None:

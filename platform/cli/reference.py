@@ -24,7 +24,7 @@ An option without a default takes no value. `--no-…` next to an option turns i
 def reference_text() -> str:
     """Returns the text of `docs/reference/cli.md`."""
     # Typer has its own copy of Click's classes, so their names are not checked here.
-    commands: dict[str, Any] = dict(_commands(typer.main.get_command(app), ""))
+    commands: dict[str, Any] = dict(named_commands(typer.main.get_command(app)))
     overview = [
         f"| [`tidegate {name}`](#tidegate-{name.replace(' ', '-')}) | {_cell(one.help)} |"
         for name, one in commands.items()
@@ -33,13 +33,13 @@ def reference_text() -> str:
     return "\n".join([*parts, *(_section(name, one) for name, one in commands.items())])
 
 
-def _commands(group: Any, before: str) -> Iterator[tuple[str, Any]]:
+def named_commands(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
     """Yield the commands of a group by their names, each followed by its own parts, such as `demo events`."""
     for name in group.list_commands(None):
         command = group.commands[name]
         yield f"{before}{name}", command
         if hasattr(command, "commands"):
-            yield from _commands(command, f"{before}{name} ")
+            yield from named_commands(command, f"{before}{name} ")
 
 
 def _section(name: str, command: Any) -> str:

@@ -976,6 +976,22 @@ MUTANTS = (
         ("tests/spark/files/test_variant.py::test_drifting_events_are_one_table_whose_values_are_those_of_the_source",),
     ),
     Mutant(
+        "of two columns with one name, `tidegate sql --json` prints the last one only",
+        10,
+        "platform/cli/commands/sql.py",
+        "if names.count(name) > 1]",
+        "if names.count(name) > 2]",
+        ("tests/unit/platform/cli/commands/test_sql.py",),
+    ),
+    Mutant(
+        "`tidegate sql --json` takes the local time of its process for UTC",
+        10,
+        "platform/cli/json_values.py",
+        "value.astimezone(UTC).isoformat()",
+        "value.replace(tzinfo=UTC).isoformat()",
+        ("tests/unit/platform/cli/test_json_values.py",),
+    ),
+    Mutant(
         "an undeliverable message of a route is deleted in quarantine before the outbox has it",
         1,
         "resources/lake_root/outbox.py",

@@ -98,7 +98,7 @@ def run_check(
         if config is not None and target is not None:
             tags = ObjectStore(using.settings.aws.client("s3")).tags
             _explain(console, config, known, forwarded(config, *target, tags), *target)
-        _conclude(console, [finding for finding in found if not finding.ok])
+        conclude(console, found)
     return all(finding.ok for finding in found)
 
 
@@ -125,12 +125,25 @@ def _reached_lake(
         yield from check_runs(using.home, {key.encode() for key in known}, silver)
 
 
-def _conclude(console: Console, failed: Sequence[Finding]) -> None:
-    if not failed:
-        console.print(Text("\nall checks ok", style="green"))
-        return
-    ids = ", ".join(dict.fromkeys(finding.check.id for finding in failed))
-    console.print(Text(f"\n{len(failed)} {'check' if len(failed) == 1 else 'checks'} failed: {ids}", style="red"))
+def conclude(console: Console, found: Sequence[Finding]) -> None:
+    """Print how many findings need a person, with the ids of their checks."""
+    failed = [finding for finding in found if not finding.ok]
+    warnings = [finding for finding in found if finding.ok and finding.warning]
+    console.print()
+    if failed:
+        console.print(Text(f"{_counted(failed, 'check')} failed: {_ids(failed)}", style="red"))
+    if warnings:
+        console.print(Text(f"{_counted(warnings, 'warning')}: {_ids(warnings)}", style="yellow"))
+    if not failed and not warnings:
+        console.print(Text("all checks ok", style="green"))
+
+
+def _counted(found: Sequence[Finding], noun: str) -> str:
+    return f"{len(found)} {noun if len(found) == 1 else f'{noun}s'}"
+
+
+def _ids(found: Sequence[Finding]) -> str:
+    return ", ".join(dict.fromkeys(finding.check.id for finding in found))
 
 
 def findings(

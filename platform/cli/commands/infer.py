@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Protocol
 from rich.console import Console
 
 from tidegate.assets.bronze.prepare.formats.registry import READABLE
+from tidegate.platform.cli.answers import InferAnswer, InferredTable, print_answer
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.infer.guess import Entry, Guess, as_lake_yaml, guess_tables
@@ -38,13 +39,14 @@ class Files(Protocol):
         """The end of a file."""
 
 
-def run_infer(console: Console, address: str, home: Path | None) -> bool:
+def run_infer(console: Console, address: str, home: Path | None, *, as_json: bool = False) -> bool:
     """Print the `lake.yaml` that the files under an address suggest. Problems are comments in it.
 
     Args:
         console: takes the output.
         address: `s3://bucket/prefix`, or a folder of this machine that stands for a bucket.
         home: home of a running local platform; None takes a running default one, else the environment's AWS.
+        as_json: print only one JSON object.
 
     Returns:
         Whether no problem was found.
@@ -68,7 +70,11 @@ def run_infer(console: Console, address: str, home: Path | None) -> bool:
     for guess in guesses:
         _look(guess, files)
     problems = sum(len(guess.problems) for guess in guesses)
-    looked_at = "" if next(listing, None) is None else f", of which the first {MAX_FILES:,} were read"
+    more = next(listing, None) is not None
+    if as_json:
+        print_answer(console, _answer(bucket, guesses, more=more))
+        return not problems
+    looked_at = "" if not more else f", of which the first {MAX_FILES:,} were read"
     console.print(
         f"# files below {address}{looked_at}: {sum(guess.files for guess in guesses)}; tables: {len(guesses)}; "
         f"problems: {problems}",
@@ -78,6 +84,24 @@ def run_infer(console: Console, address: str, home: Path | None) -> bool:
     )
     console.print(as_lake_yaml(bucket, guesses), highlight=False, soft_wrap=True, markup=False, end="")
     return not problems
+
+
+def _answer(bucket: str, guesses: Sequence[Guess], *, more: bool) -> InferAnswer:
+    tables = (
+        InferredTable(
+            name=guess.name,
+            prefix=guess.key.uri,
+            format=guess.format,
+            files=guess.files,
+            columns=guess.columns,
+            partition_columns=guess.partitions,
+            options=guess.options,
+            problems=tuple(guess.problems),
+            possible=not guess.impossible,
+        )
+        for guess in guesses
+    )
+    return InferAnswer(tables=tuple(tables), more=more, lake_yaml=as_lake_yaml(bucket, guesses))
 
 
 def _look(guess: Guess, files: Files) -> None:

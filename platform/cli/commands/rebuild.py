@@ -13,17 +13,31 @@ from rich.console import Console
 from rich.text import Text
 
 from tidegate.assets.operations.rebuild import RebuildPlan, RebuildRefused, plan_rebuild, rebuild_table
-from tidegate.assets.operations.silver_rebuild import is_silver, plan_silver_rebuild, rebuild_silver
+from tidegate.assets.operations.silver_rebuild import (
+    SilverRebuildPlan,
+    is_silver,
+    plan_silver_rebuild,
+    rebuild_silver,
+)
+from tidegate.platform.cli.answers import print_answer
 from tidegate.platform.cli.commands.table_named import table_named
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cli.plan_answers import (
+    BronzeRebuildAnswer,
+    RebuildAnswer,
+    SilverRebuildAnswer,
+    refuse_to_apply,
+)
 from tidegate.platform.core.config.after_load import moves_to
 from tidegate.resources.lake import Lake
 
 _SHOWN = 20
 
 
-def run_rebuild(console: Console, name: str, lake: Path | None, home: Path | None, *, yes: bool) -> None:
+def run_rebuild(
+    console: Console, name: str, lake: Path | None, home: Path | None, *, yes: bool, as_json: bool = False
+) -> None:
     """Print the plan of a rebuild, or request the rebuild.
 
     Args:
@@ -32,16 +46,22 @@ def run_rebuild(console: Console, name: str, lake: Path | None, home: Path | Non
         lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else `lake.yaml`.
         home: home of a running local platform; None takes a running default one, else the environment.
         yes: request the rebuild; without it, only the plan is printed.
+        as_json: print only the plan, as one JSON object.
 
     Raises:
-        CommandError: there is no such table, the rebuild is refused, or Spark does not answer.
+        CommandError: there is no such table, the rebuild is refused, Spark does not answer, or `as_json` and `yes` are
+            given together.
     """
+    refuse_to_apply(as_json=as_json, yes=yes)
 
     def say(line: str, style: str = "") -> None:
         console.print(Text(line, style=style))
 
     using = client(home, lake)
     with using.reaching_spark(), using.settings.opened() as opened:
+        if as_json:
+            print_answer(console, _planned(opened, name))
+            return
         by = getpass.getuser()
         if is_silver(name):
             _rebuild_silver(opened, name, by, say, yes=yes)
@@ -55,6 +75,43 @@ def run_rebuild(console: Console, name: str, lake: Path | None, home: Path | Non
             say(line)
         if not yes:
             say(f"\nNothing was changed. To do it: tidegate rebuild {name} --yes", "bold")
+
+
+def _planned(lake: Lake, name: str) -> RebuildAnswer:
+    try:
+        return RebuildAnswer(
+            silver_plan_answer(plan_silver_rebuild(lake, name))
+            if is_silver(name)
+            else plan_answer(plan_rebuild(lake, table_named(lake, name)))
+        )
+    except (RebuildRefused, ValueError) as refused:
+        raise CommandError(str(refused)) from None
+
+
+def plan_answer(plan: RebuildPlan) -> BronzeRebuildAnswer:
+    """Returns the plan of a loaded table for programs."""
+    return BronzeRebuildAnswer(
+        table=f"bronze.{plan.name}",
+        key=plan.table.table_key,
+        batch=plan.n,
+        files=plan.again,
+        other_files=plan.others,
+        bytes=plan.size,
+        kept=tuple(reading.key for reading in plan.kept),
+        kept_rows=plan.kept_rows,
+        waiting=plan.waiting,
+    )
+
+
+def silver_plan_answer(plan: SilverRebuildPlan) -> SilverRebuildAnswer:
+    """Returns the plan of a silver table for programs."""
+    return SilverRebuildAnswer(
+        table=f"silver.{plan.spec.name}",
+        key=plan.spec.table_key.encode(),
+        batch=plan.n,
+        files=plan.files,
+        replaced_files=plan.old_files,
+    )
 
 
 def _rebuild_silver(lake: Lake, name: str, by: str, say: Callable[..., None], *, yes: bool) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import getpass
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
@@ -22,9 +23,11 @@ from tidegate.assets.operations.redrive import (
     redrive_objects,
 )
 from tidegate.assets.operations.redrive_routes import redrive_route, undeliverable_messages
+from tidegate.platform.cli.answers import print_answer
 from tidegate.platform.cli.commands.table_named import table_named
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cli.plan_answers import RedriveAnswer, RedriveEntry, refuse_to_apply
 from tidegate.platform.core.first_line import one_line
 from tidegate.platform.core.times import parse_time
 from tidegate.resources.lake import Lake
@@ -69,6 +72,7 @@ def run_redrive(
     *,
     rate: int,
     yes: bool,
+    as_json: bool = False,
 ) -> None:
     """Print what would be retried, or retry it.
 
@@ -82,15 +86,22 @@ def run_redrive(
         home: home of a running local platform; None takes a running default one, else the environment.
         rate: hints or messages per second.
         yes: retry; without it, only what would be retried is printed.
+        as_json: print only what would be retried, as one JSON object.
 
     Raises:
         CommandError: there is no such table, route or queue, an object in the quarantine of a route is not one of
-            Tidegate's, or Spark does not answer.
+            Tidegate's, Spark does not answer, or `as_json` and `yes` are given together.
     """
-    request = RedriveRequest(getpass.getuser(), choice, rate, lambda line: console.print(Text(line)))
+    refuse_to_apply(as_json=as_json, yes=yes)
+
+    def say(line: Text | str) -> None:
+        if not as_json:
+            console.print(Text(line) if isinstance(line, str) else line)
+
+    request = RedriveRequest(getpass.getuser(), choice, rate, say)
     using = client(home, lake)
     with using.reaching_spark(), using.settings.opened() as opened:
-        redriving = _Redriving(console, opened, request, yes)
+        redriving = _Redriving(say, opened, request, yes)
         match kind:
             case Kind.OBJECTS:
                 found = redriving.objects(name)
@@ -100,20 +111,34 @@ def run_redrive(
                 found = redriving.route(name or "")
             case Kind.DEAD_LETTERS:
                 found = redriving.dead_letters(name)
-    if found and not yes:
-        console.print(Text("\nNothing was changed. To do it, repeat the command with --yes", style="bold"))
+    if as_json:
+        print_answer(console, redriving.answer(kind))
+    elif found and not yes:
+        say(Text("\nNothing was changed. To do it, repeat the command with --yes", style="bold"))
     elif not found and kind is not Kind.DEAD_LETTERS:
         request.log("nothing in quarantine matches")
 
 
 @dataclass(frozen=True)
 class _Redriving:
-    """One call of the command. Each method shows one kind, retries it if `yes`, and returns how much there is."""
+    """One call of the command. The method of a kind shows it, retries it if `yes`, and returns how much there is."""
 
-    console: Console
+    say: Callable[[Text | str], None]
     lake: Lake
     request: RedriveRequest
     yes: bool
+    entries: list[RedriveEntry] = field(default_factory=list)
+    letters: dict[str, int] = field(default_factory=dict)
+    undeliverable: dict[str, int] = field(default_factory=dict)
+
+    def answer(self, kind: Kind) -> RedriveAnswer:
+        """Returns what was shown, for programs."""
+        return RedriveAnswer(
+            kind=kind.value,
+            entries=tuple(self.entries),
+            dead_letters=self.letters,
+            undeliverable=self.undeliverable,
+        )
 
     def objects(self, name: str | None) -> int:
         total = 0
@@ -124,11 +149,11 @@ class _Redriving:
             in_output = self.lake.table(table_key).spec.output is not None
             for what, partly in (("in quarantine", False), (_PARTLY_IN_OUTPUT if in_output else _PARTLY, True)):
                 shown = [(item.key, item.reason_and_folder) for item in found if item.partly is partly]
-                _show(self.console, table_key, what, shown)
+                self._show(table_key, table_key, what, shown, partly=partly, refused=partly and in_output)
             if found and self.yes:
                 self._logged(redrive_objects(self.lake, table_key, found, self.request))
         for route in [] if name else self.lake.store.outbox.routes_with_undeliverable():
-            undeliverable = self.lake.store.outbox.undeliverable_count(route)
+            undeliverable = self.undeliverable[route] = self.lake.store.outbox.undeliverable_count(route)
             self.request.log(
                 f"route {route}: {undeliverable} messages are undeliverable: tidegate redrive --route {route}"
             )
@@ -136,7 +161,7 @@ class _Redriving:
 
     def messages(self) -> int:
         kept = quarantined_messages(self.lake, self.request.choice)
-        _show(self.console, "messages", "in quarantine", [(message.event_id, message.reason) for message in kept])
+        self._show("", "messages", "in quarantine", [(message.event_id, message.reason) for message in kept])
         if kept and self.yes:
             self._logged(redrive_messages(self.lake, kept, self.request))
         return len(kept)
@@ -149,7 +174,7 @@ class _Redriving:
             found = undeliverable_messages(self.lake, name, self.request.choice)
         except ValueError as error:
             raise CommandError(str(error)) from None
-        _show(self.console, f"route {name}", "undeliverable", [(kept.message.id, kept.reason) for kept in found])
+        self._show(name, f"route {name}", "undeliverable", [(kept.message.id, kept.reason) for kept in found])
         if found and self.yes:
             self._logged(redrive_route(self.lake, name, found, self.request))
         return len(found)
@@ -164,13 +189,13 @@ class _Redriving:
         total = 0
         for letters in queues:
             dead = letters.queue
-            waiting = dead.depths().waiting
+            waiting = self.letters[dead.name] = dead.depths().waiting
             total += waiting
             self.request.log(f"{dead.name}: {waiting} messages, dead letters of {letters.source.name}")
             seen = peek(self.lake, letters, MAX_PEEKED) if waiting else []
             selected = [letter for letter in seen if letter.is_chosen(self.request.choice)]
             shown = [(letter.keys[0], letter.reason) for letter in selected]
-            _show(self.console, dead.name, f"selected, of {len(seen)} read", shown)
+            self._show(dead.name, dead.name, f"selected, of {len(seen)} read", shown)
             if waiting and self.yes:
                 self._logged(redrive_dead_letters(self.lake, letters, self.request))
         return total
@@ -178,14 +203,25 @@ class _Redriving:
     def _logged(self, address: str) -> None:
         self.request.log(f"logged as {address}")
 
-
-def _show(console: Console, what: str, how: str, found: list[tuple[str, str]]) -> None:
-    if not found:
-        return
-    console.print(Text(f"{what}: {len(found)} {how}", style="bold"))
-    for key, reason in found[:_SHOWN]:
-        console.print(Text(f"  {one_line(key)}  ") + Text(one_line(reason), style="dim"))
-    if len(found) > _SHOWN:
-        rest = Counter(reason.split(":")[0] for _, reason in found[_SHOWN:])
-        reasons = ", ".join(f"{n} × {one_line(why)}" for why, n in rest.most_common(5))
-        console.print(Text(f"  and {rest.total()} more: {reasons}"))
+    def _show(
+        self,
+        of: str,
+        what: str,
+        how: str,
+        found: list[tuple[str, str]],
+        *,
+        partly: bool = False,
+        refused: bool = False,
+    ) -> None:
+        self.entries.extend(
+            RedriveEntry(of=of, key=key, reason=reason, partly=partly, refused=refused) for key, reason in found
+        )
+        if not found:
+            return
+        self.say(Text(f"{what}: {len(found)} {how}", style="bold"))
+        for key, reason in found[:_SHOWN]:
+            self.say(Text(f"  {one_line(key)}  ") + Text(one_line(reason), style="dim"))
+        if len(found) > _SHOWN:
+            rest = Counter(reason.split(":")[0] for _, reason in found[_SHOWN:])
+            reasons = ", ".join(f"{n} × {one_line(why)}" for why, n in rest.most_common(5))
+            self.say(Text(f"  and {rest.total()} more: {reasons}"))

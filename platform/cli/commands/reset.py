@@ -9,14 +9,23 @@ from rich.console import Console
 from rich.text import Text
 
 from tidegate.assets.operations.reset import ResetPlan, ResetRefused, plan_reset, reset_table
+from tidegate.platform.cli.answers import print_answer
 from tidegate.platform.cli.commands.table_named import table_named
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cli.plan_answers import ResetAnswer, refuse_to_apply
 from tidegate.resources.lake import Lake
 
 
 def run_reset(
-    console: Console, name: str, lake: Path | None, home: Path | None, *, yes: bool, accept_loss: bool
+    console: Console,
+    name: str,
+    lake: Path | None,
+    home: Path | None,
+    *,
+    yes: bool,
+    accept_loss: bool,
+    as_json: bool = False,
 ) -> None:
     """Print the plan of a reset, or reset the table.
 
@@ -27,10 +36,13 @@ def run_reset(
         home: home of a running local platform; None takes a running default one, else the environment.
         yes: reset the table; without it, only the plan is printed.
         accept_loss: reset even if some rows will not come back.
+        as_json: print only the plan, as one JSON object.
 
     Raises:
-        CommandError: there is no such table, the reset is refused, or Spark does not answer.
+        CommandError: there is no such table, the reset is refused, Spark does not answer, or `as_json` and `yes` are
+            given together.
     """
+    refuse_to_apply(as_json=as_json, yes=yes)
     using = client(home, lake)
     with using.reaching_spark(), using.settings.opened() as opened:
         table_key = table_named(opened, name)
@@ -43,6 +55,8 @@ def run_reset(
                     accept_loss=accept_loss,
                     log=lambda line: console.print(Text(line)),
                 )
+            elif as_json:
+                print_answer(console, plan_answer(plan_reset(opened, table_key)))
             else:
                 for line in plan_lines(opened, plan_reset(opened, table_key)):
                     console.print(Text(line))
@@ -50,6 +64,25 @@ def run_reset(
         except ResetRefused as refused:
             hint = "" if accept_loss or "accept the loss" not in str(refused) else " (--accept-loss)"
             raise CommandError(f"{refused}{hint}") from None
+
+
+def plan_answer(plan: ResetPlan) -> ResetAnswer:
+    """Returns the plan for programs."""
+    return ResetAnswer(
+        table=plan.birth.name,
+        key=plan.table.table_key,
+        new_name=plan.table.spec.name,
+        mode=plan.mode,
+        mode_before=plan.birth.mode,
+        location=plan.location,
+        objects=plan.objects,
+        batches=plan.n,
+        committed=plan.committed,
+        rows=plan.rows,
+        live_files=plan.live_files,
+        lost=plan.lost,
+        lost_rows=plan.lost_rows,
+    )
 
 
 def plan_lines(lake: Lake, plan: ResetPlan) -> list[str]:

@@ -1,10 +1,11 @@
-"""`tidegate sql` runs a query on the lake's tables and prints the rows as a table."""
+"""`tidegate sql` runs a query on the lake's tables and prints the rows as a table or as JSON."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
@@ -13,17 +14,19 @@ from botocore.exceptions import BotoCoreError, ClientError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.functions import col, to_json
-from pyspark.sql.types import VariantType
+from pyspark.sql.types import DataType, StructType, VariantType
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from tidegate.platform.cli.answers import SqlAnswer, SqlColumn, print_answer
 from tidegate.platform.cli.check.findings import explain_aws
 from tidegate.platform.cli.commands.asked_tables import asked_tables, without_schema
 from tidegate.platform.cli.commands.time_travel import reach_silver
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cli.json_values import NESTED, json_text, json_value
 from tidegate.platform.core.first_line import first_line, visible
 from tidegate.platform.core.silver.columns import own_columns
 from tidegate.resources.lake import Lake, Unnamed
@@ -36,7 +39,22 @@ _NAMED = re.compile(r"`(\w+)`\.`(\w+)`")
 _MAX_NAMED = 12
 
 
-def run_sql(console: Console, query: str, home: Path | None, limit: int) -> None:
+@dataclass(frozen=True)
+class Result:
+    """The result of a query.
+
+    Attributes:
+        schema: its columns. Two may have one name.
+        rows: its first rows.
+        more: number of rows that are left out.
+    """
+
+    schema: StructType
+    rows: Sequence[Row]
+    more: int
+
+
+def run_sql(console: Console, query: str, home: Path | None, limit: int, *, as_json: bool = False) -> None:
     """Run a query and print its rows.
 
     Args:
@@ -45,9 +63,11 @@ def run_sql(console: Console, query: str, home: Path | None, limit: int) -> None
             `lake.quarantine` are the lake's tables; time travel works.
         home: home of a running local platform; None takes a running default one, else the environment.
         limit: maximum number of rows to print.
+        as_json: print only one JSON object.
 
     Raises:
-        CommandError: the query cannot be run, or the lake or Spark cannot be reached.
+        CommandError: the query cannot be run, or the lake or Spark cannot be reached. As JSON, also if two columns of
+            the result have one name.
         LakeConfigError: the lake.yaml is wrong.
     """
     using = client(home)
@@ -56,14 +76,14 @@ def run_sql(console: Console, query: str, home: Path | None, limit: int) -> None
         query, unnamed, every = _named(lake, query)
         try:
             try:
-                columns, rows, more = _run(lake, query, limit)
+                found = _run(lake, query, limit)
             except PySparkException as error:
                 if every or not _is_unknown_table(error):
                     raise
                 unnamed = (
                     lake.name_tables()
                 )  # only Spark understands the name in the query, or the error must list the tables
-                columns, rows, more = _run(lake, query, limit)
+                found = _run(lake, query, limit)
         except PySparkException as error:
             if _is_unknown_table(error):
                 message, tables = first_line(error), _tables(session)
@@ -71,10 +91,26 @@ def run_sql(console: Console, query: str, home: Path | None, limit: int) -> None
                 hints = [near(message, tables), *unbegun(message, tables, configured), *unnamed[:_MAX_NAMED]]
                 raise CommandError(f"{message} Tables there are: {'; '.join(map(str, hints))}") from None
             raise
-        if columns:
-            _show(console, columns, rows[:limit])
-        if more:
-            console.print(f"{more:,} more rows; --limit prints more")
+        if as_json:
+            print_answer(console, sql_answer(found))
+        else:
+            show_result(console, found)
+
+
+def sql_answer(found: Result) -> SqlAnswer:
+    """Returns a result for programs.
+
+    Raises:
+        CommandError: two columns have one name.
+    """
+    names = found.schema.names
+    if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
+        raise CommandError(f"two columns have the name {twice[0]}: give one of them another name with AS")
+    return SqlAnswer(
+        columns=tuple(SqlColumn(name=field.name, type=field.dataType.simpleString()) for field in found.schema),
+        rows=tuple(json_value(row, found.schema) for row in found.rows),
+        more=found.more,
+    )
 
 
 def _named(lake: Lake, query: str) -> tuple[str, list[Unnamed], bool]:
@@ -95,12 +131,11 @@ def _named(lake: Lake, query: str) -> tuple[str, list[Unnamed], bool]:
     return query, unnamed, False
 
 
-def _run(lake: Lake, query: str, limit: int) -> tuple[list[str], list[Row], int]:
-    """Returns columns, rows, and how many more rows there are."""
+def _run(lake: Lake, query: str, limit: int) -> Result:
     silver = {spec.name: spec.silver for spec in lake.config.tables}
     frame = lake.delta.session.sql(reach_silver(query, lambda name: own_columns(silver.get(name))))
     rows = _variants_as_json(frame.limit(limit + 1)).collect()
-    return frame.columns, rows, frame.count() - limit if len(rows) > limit else 0
+    return Result(frame.schema, rows[:limit], frame.count() - limit if len(rows) > limit else 0)
 
 
 def _variants_as_json(frame: DataFrame) -> DataFrame:
@@ -114,13 +149,21 @@ def _variants_as_json(frame: DataFrame) -> DataFrame:
     )
 
 
-def _show(console: Console, columns: list[str], rows: list[Row]) -> None:
+def show_result(console: Console, found: Result) -> None:
+    """Print a result as a table."""
+    if found.schema.fields:
+        _show(console, found.schema, found.rows)
+    if found.more:
+        console.print(f"{found.more:,} more rows; --limit prints more")
+
+
+def _show(console: Console, schema: StructType, rows: Sequence[Row]) -> None:
     table = Table(show_edge=False, header_style="bold")
-    numeric = {i for i in range(len(columns)) if any(isinstance(row[i], int | float) for row in rows)}
-    for index, name in enumerate(columns):
-        table.add_column(Text(name), justify="right" if index in numeric else "left", overflow="fold")
+    for index, name in enumerate(schema.names):
+        is_numeric = any(isinstance(row[index], int | float) for row in rows)
+        table.add_column(Text(name), justify="right" if is_numeric else "left", overflow="fold")
     for row in rows:
-        table.add_row(*[_cell(value) for value in row])
+        table.add_row(*[_cell(value, field.dataType) for value, field in zip(row, schema, strict=True)])
     if not console.is_terminal:
         # In a pipe or a file long lines lose nothing.
         unbounded = console.options.update(max_width=1_000_000)
@@ -128,8 +171,10 @@ def _show(console: Console, columns: list[str], rows: list[Row]) -> None:
     console.print(table)
 
 
-def _cell(value: Any) -> Text:
-    return Text("null", style="dim") if value is None else Text(visible(str(value)))
+def _cell(value: Any, type: DataType) -> Text:
+    if value is None:
+        return Text("null", style="dim")
+    return Text(visible(json_text(value, type) if isinstance(type, NESTED) else str(value)))
 
 
 def near(message: str, tables: Sequence[str]) -> str:

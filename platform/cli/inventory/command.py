@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tidegate.platform.cli.options import LakeFile
+from tidegate.platform.cli.options import LakeFile, PlanAsJson
 from tidegate.platform.cli.terminal import command_console
 
 inventories = typer.Typer(no_args_is_help=True, help="Inventory configurations of S3 for the table of inventories.")
@@ -24,6 +24,7 @@ def enable(
     account: Annotated[str, typer.Option(help="AWS account of the buckets; default: that of the credentials.")] = "",
     yes: Annotated[bool, typer.Option("--yes", help="Write. Without it, only the differences are printed.")] = False,
     lake: LakeFile = None,
+    as_json: PlanAsJson = False,
 ) -> None:
     """Give buckets the inventory configuration that `inventories` of lake.yaml says, and the destination its policy."""
     from tidegate.platform.cli.environment import client
@@ -33,7 +34,8 @@ def enable(
     using = client(None, lake)
     aws = using.settings.aws
     store = BucketInventories(aws.client("s3"))
-    run_enable(command_console(), using.settings.config(), table, account or aws.account(), store, yes=yes)
+    config = using.settings.config()
+    run_enable(command_console(), config, table, account or aws.account(), store, yes=yes, as_json=as_json)
 
 
 @inventories.command()

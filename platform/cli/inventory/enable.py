@@ -12,7 +12,9 @@ from botocore.exceptions import BotoCoreError, ClientError
 from rich.console import Console
 from rich.text import Text
 
+from tidegate.platform.cli.answers import print_answer
 from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cli.plan_answers import EnableAnswer, EnabledSetting, refuse_to_apply
 from tidegate.platform.cloud.inventories import WantedInventories, differences
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
@@ -58,7 +60,14 @@ class Differing:
 
 
 def run_enable(
-    console: Console, config: LakeConfig, table: str, account: str, inventories: BucketInventories, *, yes: bool
+    console: Console,
+    config: LakeConfig,
+    table: str,
+    account: str,
+    inventories: BucketInventories,
+    *,
+    yes: bool,
+    as_json: bool = False,
 ) -> None:
     """Print what differs from `lake.yaml`, and write it.
 
@@ -72,11 +81,24 @@ def run_enable(
         account: AWS account of the buckets.
         inventories: reads and writes.
         yes: write. Without it, only the differences are printed.
+        as_json: print only the differences, as one JSON object.
 
     Raises:
-        CommandError: there is no such table, or S3 refused something.
+        CommandError: there is no such table, S3 refused something, or `as_json` and `yes` are given together.
     """
+    refuse_to_apply(as_json=as_json, yes=yes)
     found = differing(_table(config, table), account, inventories)
+    if as_json:
+        print_answer(console, _answer(found))
+        failed = found.refused
+    else:
+        failed = _enabled(console, found, yes=yes)
+    if failed:
+        raise CommandError("\n".join(failed))
+
+
+def _enabled(console: Console, found: Differing, *, yes: bool) -> list[str]:
+    """Print the differences, and write what is wanted if `yes`. Return what S3 refused."""
     changes, failed = found.changes, [*found.refused]
     for change in changes:
         console.print(Text(f"{change.where}:", style="bold"), *(f"\n  {line}" for line in change.lines), sep="")
@@ -91,8 +113,15 @@ def run_enable(
         console.print(f"{len(changes)} would change. With --yes they are written")
     elif changes:
         console.print("written. S3 delivers the first inventories within 48 hours")
-    if failed:
-        raise CommandError("\n".join(failed))
+    return failed
+
+
+def _answer(found: Differing) -> EnableAnswer:
+    return EnableAnswer(
+        buckets=found.buckets,
+        changes=tuple(EnabledSetting(of=change.where, differences=tuple(change.lines)) for change in found.changes),
+        refused=tuple(found.refused),
+    )
 
 
 def differing(spec: TableSpec, account: str, inventories: BucketInventories) -> Differing:

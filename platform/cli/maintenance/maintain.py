@@ -8,15 +8,19 @@ from pyspark.errors import PySparkException
 from rich.console import Console
 from rich.text import Text
 
-from tidegate.assets.maintenance.tables import TableBusy
+from tidegate.assets.maintenance.tables import Maintained, TableBusy
+from tidegate.platform.cli.answers import print_answer
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.maintenance.selected import selected
+from tidegate.platform.cli.plan_answers import MaintainAnswer, MaintainedTable, Unmaintained, refuse_to_apply
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.maintenance.freed import NOTHING
 
 
-def run_maintain(console: Console, name: str | None, lake: Path | None, home: Path | None, *, yes: bool) -> None:
+def run_maintain(
+    console: Console, name: str | None, lake: Path | None, home: Path | None, *, yes: bool, as_json: bool = False
+) -> None:
     """Maintain a table, or all tables and the objects of the lake. Without `yes`, print what would be done.
 
     Args:
@@ -26,28 +30,47 @@ def run_maintain(console: Console, name: str | None, lake: Path | None, home: Pa
         lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else `lake.yaml`.
         home: home of a running local platform; None takes a running default one, else the environment.
         yes: do it.
+        as_json: print only what would be done, as one JSON object.
 
     Raises:
-        CommandError: there is no such table, a table cannot be maintained, or Spark does not answer.
+        CommandError: there is no such table, a table cannot be maintained, Spark does not answer, or `as_json` and
+            `yes` are given together.
     """
+    refuse_to_apply(as_json=as_json, yes=yes)
 
     def say(line: str, style: str = "") -> None:
-        console.print(Text(line, style=style))
+        if not as_json:
+            console.print(Text(line, style=style))
 
     using = client(home, lake)
+    done: list[Maintained] = []
+    left_out: list[Unmaintained] = []
     with using.reaching_spark(), using.settings.opened() as opened:
-        freed, failed = NOTHING, 0
         for what, work in selected(opened, name):
             try:
-                freed = sum((found.freed for found in work(dry_run=not yes, log=say)), freed)
+                done += work(dry_run=not yes, log=say)
             except TableBusy as busy:
+                left_out.append(Unmaintained(table=what, busy=True, why=str(busy)))
                 say(f"{what}: {busy}")
             except (PySparkException, ValueError) as error:
                 opened.delta.check_session_alive()
+                left_out.append(Unmaintained(table=what, busy=False, why=first_line(error)))
                 say(f"{what} failed: {first_line(error)}", "red")
-                failed += 1
+    if as_json:
+        print_answer(console, MaintainAnswer(tables=tuple(map(_answer, done)), left_out=tuple(left_out)))
+    freed = sum((found.freed for found in done), NOTHING)
     say(f"{freed} {'were' if yes else 'would be'} deleted", "bold")
     if not yes:
         say(f"\nNothing was changed. To do it: tidegate maintain {f'{name} ' if name else ''}--yes", "bold")
-    if failed:
+    if failed := sum(not each.busy for each in left_out):
         raise CommandError(f"{failed} tables could not be maintained: the reasons are above")
+
+
+def _answer(found: Maintained) -> MaintainedTable:
+    return MaintainedTable(
+        table=found.name,
+        merged=found.merged,
+        checkpoint=found.checkpoint,
+        files=found.freed.files,
+        bytes=found.freed.size,
+    )

@@ -15,6 +15,7 @@ import pytest
 
 from tests.spark.conftest import Shell
 from tidegate.assets.presentation.copied_sql import bronze_queries, silver_queries
+from tidegate.platform.cli.answers import SqlAnswer, SqlColumn
 from tidegate.platform.cli.check.foreign import check_foreign
 from tidegate.platform.cli.commands.sql import run_sql
 from tidegate.platform.cli.errors import CommandError
@@ -69,6 +70,25 @@ def test_the_layers_and_their_past(
     assert "nothing" in printed
     assert printed.count("null") == 2
     assert "3 more rows" in printed
+
+    # Programs get what PySpark returns for every type, as JSON.
+    values = {
+        "CAST(1.50 AS DECIMAL(9, 2))": "1.50",
+        "TIMESTAMP '2026-01-31T12:00:00.000001Z'": "2026-01-31T12:00:00.000001Z",
+        "named_struct('v', parse_json('[1.5, null]'), 'm', map(DATE '2026-01-31', X'00FF'))": {
+            "v": [1.5, None],
+            "m": {"2026-01-31": "AP8="},
+        },
+        "parse_json('{\"a\": 0.1}')": {"a": 0.1},
+        "INTERVAL '1' DAY": "1 day, 0:00:00",
+        "double('NaN')": "NaN",
+    }
+    before = len(shell.said())
+    selected = ", ".join(f"{value} AS c{index}" for index, value in enumerate(values))
+    run_sql(shell, f"SELECT {selected} FROM bronze.orders", None, 1, as_json=True)
+    answer = SqlAnswer.model_validate_json(shell.said()[before:], strict=True)
+    assert answer.rows == ({f"c{index}": value for index, value in enumerate(values.values())},)
+    assert (answer.columns[0], answer.more) == (SqlColumn(name="c0", type="decimal(9,2)"), 4)
 
     # The queries on the pages of Dagster run as they are.
     for copied in (*bronze_queries("orders"), *silver_queries("orders")):

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
+import pytest
 import typer.main
 from rich.console import Console
 from typer.testing import CliRunner
 
 from tidegate.platform.cli.answers import ANSWERS, NewsAnswer, print_answer, schema_text
+from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.main import app
+from tidegate.platform.cli.plan_answers import refuse_to_apply
+from tidegate.platform.cli.reference import named_commands
 
 ROOT = Path(__file__).resolve().parents[4]
 
@@ -21,10 +26,10 @@ def test_the_published_schema_is_that_of_the_code() -> None:
 
 
 def test_every_command_with_json_has_a_schema_and_a_row() -> None:
-    # Typer has its own copy of Click's classes, so their names are not checked here.
-    commands: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     with_json = {
-        name for name, command in commands.items() if any("--json" in parameter.opts for parameter in command.params)
+        name
+        for name, command in named_commands(typer.main.get_command(app))
+        if any("--json" in parameter.opts for parameter in command.params)
     }
     assert with_json == ANSWERS.keys()
     page = (ROOT / "docs" / "reference" / "json.md").read_text(encoding="utf-8")
@@ -57,3 +62,19 @@ def test_a_shell_completes_commands_and_options() -> None:
     script = CliRunner().invoke(app, [], prog_name="tidegate", env={"_TIDEGATE_COMPLETE": "source_bash"}).stdout
     assert "complete" in script
     assert "_TIDEGATE_COMPLETE=complete_bash" in script
+
+
+def test_a_plan_for_programs_is_never_applied() -> None:
+    refuse_to_apply(as_json=True, yes=False)
+    refuse_to_apply(as_json=False, yes=True)
+    with pytest.raises(CommandError, match="give one of them"):
+        refuse_to_apply(as_json=True, yes=True)
+
+
+@pytest.mark.parametrize("words", ["reset orders", "rebuild orders", "maintain", "redrive", "inventory enable"])
+def test_no_command_makes_a_change_and_prints_its_plan(words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("commands.reset", "commands.rebuild", "commands.redrive", "maintenance.maintain"):
+        monkeypatch.setattr(f"tidegate.platform.cli.{name}.client", lambda *_: pytest.fail("the lake was opened"))
+    monkeypatch.setattr("tidegate.platform.cli.environment.client", lambda *_: MagicMock())
+    with pytest.raises(CommandError, match="--json prints a plan, and --yes makes the change"):
+        app([*words.split(), "--json", "--yes"], standalone_mode=False)

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from tidegate.platform.cli.check.buckets import check_bucket
 from tidegate.platform.cli.check.catalog import Check
-from tidegate.platform.cli.check.check import findings, parse_address, run_check
+from tidegate.platform.cli.check.check import conclude, findings, parse_address, run_check
 from tidegate.platform.cli.check.findings import Failed, Finding, checked, permitted
 from tidegate.platform.cli.check.lake import check_discovered, check_registered
 from tidegate.platform.cli.check.metrics import check_metrics
@@ -480,3 +480,23 @@ def test_without_region_or_credentials_nothing_is_asked_of_aws(
     assert "goes to bronze." in said
     assert "  event type: flights, by the rule for keys like {type}/**\n  routes: all\n" in said
     assert said.endswith("\n1 check failed: aws.credentials\n")
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "said"),
+    [
+        ("", ["all checks ok"]),
+        ("w", ["1 warning: queue.retention"]),
+        ("ww", ["2 warnings: queue.retention"]),
+        ("fw", ["1 check failed: aws.credentials", "1 warning: queue.retention"]),
+        ("ff", ["2 checks failed: aws.credentials"]),
+    ],
+)
+def test_the_last_lines_count_what_needs_a_person(outcomes: str, said: list[str]) -> None:
+    found = [Finding(Check.CONFIGURATION, "lake.yaml", True)]
+    for outcome in outcomes:
+        check = Check.AWS_CREDENTIALS if outcome == "f" else Check.QUEUE_RETENTION
+        found.append(Finding(check, "x", outcome == "w", "read this", warning=outcome == "w"))
+    console = Console(file=io.StringIO(), width=200)
+    conclude(console, found)
+    assert console.file.getvalue().split("\n") == ["", *said, ""]  # type: ignore[attr-defined]

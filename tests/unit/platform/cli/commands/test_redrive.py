@@ -16,6 +16,7 @@ from tidegate.platform.cli.commands import redrive
 from tidegate.platform.cli.commands.redrive import Kind, run_redrive
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.main import app
+from tidegate.platform.cli.plan_answers import RedriveAnswer, RedriveEntry
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.forwarding.outgoing import OutboxName, Outgoing
 from tidegate.resources.lake_root.outbox import Lane, OutboxObject
@@ -43,9 +44,9 @@ def lake(monkeypatch: pytest.MonkeyPatch) -> Any:
     return made
 
 
-def said(kind: Kind, name: str | None, *, yes: bool) -> str:
+def said(kind: Kind, name: str | None, *, yes: bool, as_json: bool = False) -> str:
     console = Console(file=io.StringIO(), width=200, no_color=True)
-    run_redrive(console, kind, name, Choice(), None, None, rate=500, yes=yes)
+    run_redrive(console, kind, name, Choice(), None, None, rate=500, yes=yes, as_json=as_json)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -65,6 +66,32 @@ def test_a_route_is_redriven_only_with_yes(lake: Any) -> None:
     assert "logged as s3://lake/root/operations/" in said(Kind.ROUTE, "search", yes=True)
     assert lake.store.outbox.lanes() == [Lane("search")]
     assert "nothing in quarantine matches" in said(Kind.ROUTE, "search", yes=True)
+
+
+def test_what_would_be_retried_is_printed_for_programs(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def answer(kind: Kind, name: str | None) -> RedriveAnswer:
+        return RedriveAnswer.model_validate_json(said(kind, name, yes=False, as_json=True), strict=True)
+
+    assert answer(Kind.ROUTE, "search").entries == (
+        RedriveEntry(of="search", key="m1", reason="too large", partly=False, refused=False),
+    )
+    assert answer(Kind.OBJECTS, None).undeliverable == {"search": 1}
+    long = "x" * 300
+    files = [SimpleNamespace(key=f"{n}", reason_and_folder=long, partly=n > 20) for n in range(1, 31)]
+    monkeypatch.setattr(redrive, "table_named", lambda *_: "clicks")
+    monkeypatch.setattr(redrive, "quarantined_objects", lambda *_: files)
+    lake.table = lambda _: SimpleNamespace(spec=SimpleNamespace(output="an output"))
+    entries = answer(Kind.OBJECTS, "clicks").entries
+    assert [(entry.of, entry.key, entry.reason) for entry in entries] == [
+        ("clicks", f"{n}", long) for n in range(1, 31)
+    ]
+    assert [entry.refused for entry in entries] == [n > 20 for n in range(1, 31)]
+    assert lake.store.outbox.lanes() == []
+
+    dead = SimpleNamespace(name="events-dlq", depths=lambda: SimpleNamespace(waiting=0))
+    letters = SimpleNamespace(queue=dead, source=SimpleNamespace(name="events"))
+    monkeypatch.setattr(redrive, "dead_letter_queues", lambda *_: [letters])
+    assert answer(Kind.DEAD_LETTERS, None).dead_letters == {"events-dlq": 0}
 
 
 def test_a_route_that_lake_yaml_does_not_have_is_refused(lake: Any) -> None:

@@ -14,6 +14,7 @@ from tests.unit.conftest import PAPER
 from tidegate.platform.cli.check.inventory import check_inventories
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.inventory.enable import run_enable
+from tidegate.platform.cli.plan_answers import EnableAnswer
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.resources.aws.bucket_inventories import BucketInventories
 
@@ -27,9 +28,11 @@ TABLE = {
 CONFIG = LakeConfig.model_validate({**PAPER, "tables": [TABLE]})
 
 
-def enable(settings: BucketSettings, *, yes: bool = False, config: LakeConfig = CONFIG, table: str = "") -> str:
+def enable(
+    settings: BucketSettings, *, yes: bool = False, config: LakeConfig = CONFIG, table: str = "", as_json: bool = False
+) -> str:
     console = Console(file=io.StringIO(), width=400)
-    run_enable(console, config, table, ACCOUNT, BucketInventories(settings.client), yes=yes)
+    run_enable(console, config, table, ACCOUNT, BucketInventories(settings.client), yes=yes, as_json=as_json)
     return console.file.getvalue()  # type: ignore[attr-defined,no-any-return]
 
 
@@ -66,6 +69,10 @@ def test_it_shows_what_differs_writes_only_that_and_keeps_what_others_set() -> N
     assert '  Statement.TidegateInventories: none → {"Sid"' in said
     assert "unrelated" not in said
     assert said.endswith("4 would change. With --yes they are written\n")
+    answer = EnableAnswer.model_validate_json(enable(settings, as_json=True), strict=True)
+    assert settings.written == []
+    assert (answer.buckets, len(answer.changes), answer.refused) == (3, 4, ())
+    assert all(f"{change.of}:\n  {change.differences[0]}" in said for change in answer.changes)
     outcome, detail = check(settings)
     assert (outcome, detail.split(":")[0]) == ("warning", "7 differ")
 

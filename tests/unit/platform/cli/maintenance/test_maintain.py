@@ -18,6 +18,7 @@ from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.maintenance import maintain as module
 from tidegate.platform.cli.maintenance import selected as selection
 from tidegate.platform.cli.maintenance.maintain import run_maintain
+from tidegate.platform.cli.plan_answers import MaintainAnswer, MaintainedTable
 from tidegate.platform.core.maintenance.freed import Freed
 
 BORN = ["landing.orders", "landing.found"]
@@ -56,10 +57,10 @@ class Shop:
         log(f"{what} is maintained")
         return [Maintained(what, data=Freed(2, 10))]
 
-    def run(self, name: str | None, *, yes: bool = True) -> str:
+    def run(self, name: str | None, *, yes: bool = True, as_json: bool = False) -> str:
         console = Console(file=io.StringIO(), width=200)
         try:
-            run_maintain(console, name, Path("lake.yaml"), None, yes=yes)
+            run_maintain(console, name, Path("lake.yaml"), None, yes=yes, as_json=as_json)
         finally:
             self.said = console.file.getvalue()  # type: ignore[attr-defined]
         return str(self.said)
@@ -100,6 +101,21 @@ def test_one_table_s_trouble_keeps_no_other_from_its_maintenance(shop: Shop) -> 
     assert [what for what, _ in shop.calls] == ["landing.found", "landing.orders", "orders", "items", "lake"]
     assert "landing.found: batch 8 is decided" in shop.said
     assert "silver.orders failed: its retention is odd" in shop.said
+
+
+def test_the_plan_is_printed_for_programs(shop: Shop) -> None:
+    answer = MaintainAnswer.model_validate_json(shop.run("bronze.orders", yes=False, as_json=True), strict=True)
+    assert shop.calls == [("landing.orders", True), ("orders", True)]
+    assert answer.tables[1] == MaintainedTable(table="orders", merged=0, checkpoint=False, files=2, bytes=10)
+    shop.errors = {"landing.found": TableBusy("batch 8 is decided"), "orders": ValueError("its retention is odd")}
+    with pytest.raises(CommandError, match="1 tables could not be maintained"):
+        shop.run(None, yes=False, as_json=True)
+    answer = MaintainAnswer.model_validate_json(shop.said, strict=True)
+    assert [table.table for table in answer.tables] == ["landing.orders", "items", "lake"]
+    assert [(each.table, each.busy, each.why) for each in answer.left_out] == [
+        ("landing.found", True, "batch 8 is decided"),
+        ("silver.orders", False, "its retention is odd"),
+    ]
 
 
 def test_a_table_that_is_not_there_is_named_with_those_that_are(shop: Shop) -> None:

@@ -12,6 +12,7 @@ import pytest
 from pyarrow import orc
 from rich.console import Console
 
+from tidegate.platform.cli.answers import InferAnswer
 from tidegate.platform.cli.commands.infer import run_infer
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.config.load import load_lake
@@ -240,6 +241,17 @@ def test_a_folder_stands_for_a_bucket(tmp_path: Path) -> None:
     (tmp_path / "events" / "stream-2").write_text('{"At":"z"}')
     assert not run_infer(console, str(tmp_path), None)
     assert "# problem: events/stream-2: columns 'At' and 'at' are the same to Spark; rename one" in output.getvalue()
+
+    lake.unlink()
+    printed = io.StringIO()
+    assert not run_infer(Console(file=printed, width=80), str(tmp_path), None, as_json=True)
+    answer = InferAnswer.model_validate_json(printed.getvalue(), strict=True)
+    events, orders = answer.tables
+    assert (events.name, events.format, events.files, events.possible) == ("events", "json", 2, True)
+    assert events.problems == ("events/stream-2: columns 'At' and 'at' are the same to Spark; rename one",)
+    assert (orders.prefix, orders.columns) == ("s3://your-bucket/orders/", {"id": "bigint", "tags": "array<string>"})
+    lake.write_text(answer.lake_yaml)
+    assert [(spec.name, spec.format) for spec in load_lake(lake, {}).tables] == [("events", "json"), ("orders", None)]
 
     (tmp_path / "orders" / "b.parquet").write_bytes(b"PAR1 and no end")
     assert not run_infer(console, str(tmp_path), None)

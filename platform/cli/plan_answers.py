@@ -1,0 +1,178 @@
+"""The plans of commands for programs: what would change, and nothing has been changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import Field, RootModel
+
+from tidegate.platform.cli.answer import Answer
+from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.core.keys.file_format import Mode
+
+
+class ResetAnswer(Answer):
+    """The plan of a reset."""
+
+    table: str
+    """SQL name of the table before the reset."""
+    key: str
+    """Table key."""
+    new_name: str
+    """SQL name after the reset."""
+    mode: Mode
+    """Mode of the new table."""
+    mode_before: Mode
+    """Mode of the table before the reset."""
+    location: str
+    """URI of the new table."""
+    objects: int
+    """Number of objects that the next run reads again."""
+    batches: int
+    """Number of batches of the old ledger."""
+    committed: int
+    """Number of objects whose rows are in the table."""
+    rows: int
+    """Number of their rows."""
+    live_files: int
+    """Number of files that leave the table."""
+    lost: tuple[str, ...]
+    """Keys of committed objects whose bytes S3 no longer has. Their rows do not come back."""
+    lost_rows: int
+    """Number of these rows. Unless it is 0, a reset needs `--accept-loss`."""
+
+
+class BronzeRebuildAnswer(Answer):
+    """The plan of a rebuild of a loaded table."""
+
+    layer: Literal["bronze"] = "bronze"
+    """What is rebuilt."""
+    table: str
+    """SQL name of the table."""
+    key: str
+    """Table key."""
+    batch: int
+    """Last batch before the rebuild. Files that are read again get a later batch."""
+    files: int
+    """Number of files whose rows are in the table and are replaced."""
+    other_files: int
+    """Number of files that are not in the table and are tried."""
+    bytes: int
+    """Size of all these files."""
+    kept: tuple[str, ...]
+    """Keys of files that S3 no longer has, or has with other bytes. Their rows stay as they are."""
+    kept_rows: int
+    """Number of these rows."""
+    waiting: int
+    """Number of files of an earlier rebuild that still wait."""
+
+
+class SilverRebuildAnswer(Answer):
+    """The plan of a rebuild of a silver table."""
+
+    layer: Literal["silver"] = "silver"
+    """What is rebuilt."""
+    table: str
+    """SQL name of the table."""
+    key: str
+    """Key of the bronze table."""
+    batch: int
+    """Last batch of bronze that silver will have."""
+    files: int
+    """Number of files of bronze that are read."""
+    replaced_files: int
+    """Number of files of silver that are replaced."""
+
+
+class RebuildAnswer(RootModel[Annotated[BronzeRebuildAnswer | SilverRebuildAnswer, Field(discriminator="layer")]]):
+    """The plan of a rebuild."""
+
+
+class RedriveEntry(Answer):
+    """An object or a message that would be retried."""
+
+    of: str
+    """Key of its table; name of its route or dead-letter queue; empty for messages that could not be parsed."""
+    key: str
+    """Key of the object, or id of the message. Of a dead letter, the first key in it."""
+    reason: str
+    """Why it is in quarantine."""
+    partly: bool
+    """Whether some of its rows are in the table."""
+    refused: bool
+    """Whether a redrive refuses it, because nothing can replace its good rows."""
+
+
+class RedriveAnswer(Answer):
+    """What would be retried."""
+
+    kind: Literal["objects", "messages", "route", "dead letters"]
+    """What is looked at."""
+    entries: tuple[RedriveEntry, ...]
+    """All that would be retried. Of dead letters, those among the messages that were read."""
+    dead_letters: Mapping[str, int]
+    """Number of messages in each dead-letter queue, if they are looked at."""
+    undeliverable: Mapping[str, int]
+    """Number of messages of each route that only `redrive --route` retries."""
+
+
+class MaintainedTable(Answer):
+    """What maintenance would do for a Delta table or a folder of the lake root."""
+
+    table: str
+    """SQL name of the table, or name of the folder."""
+    merged: int
+    """Number of files that would be written again."""
+    checkpoint: bool
+    """Whether its log would get a checkpoint."""
+    files: int
+    """Number of objects that would be deleted, as far as a plan knows them."""
+    bytes: int
+    """Size of these objects."""
+
+
+class Unmaintained(Answer):
+    """A table that cannot be maintained now."""
+
+    table: str
+    """Table key, or `silver.<name>`."""
+    busy: bool
+    """Whether it is only being written. Otherwise maintenance fails, and so does the command."""
+    why: str
+    """The reason."""
+
+
+class MaintainAnswer(Answer):
+    """What maintenance would do."""
+
+    tables: tuple[MaintainedTable, ...]
+    """The tables and folders."""
+    left_out: tuple[Unmaintained, ...]
+    """The tables that cannot be maintained now."""
+
+
+class EnabledSetting(Answer):
+    """A setting of S3 that differs from lake.yaml."""
+
+    of: str
+    """The policy of the destination, or the inventory configuration of a bucket."""
+    differences: tuple[str, ...]
+    """A line for each difference."""
+
+
+class EnableAnswer(Answer):
+    """What differs from `inventories` of lake.yaml."""
+
+    buckets: int
+    """Number of buckets that were compared."""
+    changes: tuple[EnabledSetting, ...]
+    """The settings that would be written."""
+    refused: tuple[str, ...]
+    """What S3 did not let the command read. Unless it is empty, the command fails."""
+
+
+def refuse_to_apply(*, as_json: bool, yes: bool) -> None:
+    """Raise CommandError if a plan for programs is requested together with the change."""
+    if as_json and yes:
+        raise CommandError("--json prints a plan, and --yes makes the change: give one of them")
