@@ -152,14 +152,18 @@ def release(session: SparkSession, remote: SparkRemote, deadline: float = 5.0) -
 def session_of_its_own(remote: SparkRemote) -> Iterator[SparkSession]:
     """A new session, closed afterwards.
 
+    PySpark's `getOrCreate` never returns this session, and finds its active and default sessions as they were. Its
+    builder would leave a closed session as the active session of this thread, and PySpark replaces no such session:
+    each run of this process would open another session and leave it open.
+
     Raises:
         SparkUnreachable: see `probe`.
     """
     probe(remote)
     with connecting(remote):
-        session = SparkSession.builder.remote(remote.url).create()
+        session = ConnectSession(connection=remote.url)
     try:
-        yield session
+        yield cast(SparkSession, session)
     finally:
         # A client whose server was restarted is closed, and one whose server is gone would retry for ten minutes;
         # neither may hide what happened.

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import Row, SparkSession
+from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 from tidegate.platform.local.stack import LocalStack
 from tidegate.resources.spark.remote import SparkRemote
@@ -223,6 +224,18 @@ def test_a_dropped_table_is_noticed(table: Table) -> None:
         table.s3.delete_object(Bucket=BUCKET, Key=f"{table.prefix}/{key}")
     with pytest.raises(PySparkException, match=r"^\[TIDEGATE_DROPPED\]"):
         table.land(2, 0, [])
+
+
+def test_a_session_of_its_own_is_not_the_active_session(remote: SparkRemote) -> None:
+    """Else a closed session stays active, and each later run of this process opens a session that stays open."""
+
+    def active() -> ConnectSession | None:
+        with session_of_its_own(remote) as session:
+            assert session.range(3).count() == 3
+            return ConnectSession.getActiveSession()
+
+    with ThreadPoolExecutor(1) as fresh_thread:
+        assert fresh_thread.submit(active).result(timeout=60) is None
 
 
 def test_concurrent_writers_lose_no_commit(table: Table, remote: SparkRemote) -> None:
