@@ -1,9 +1,14 @@
 """A lake as a component of Dagster's `dg`: its assets, sensors and jobs in a project of your own."""
 
-import dagster as dg
-from pydantic import BaseModel, Field
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
-from tidegate.platform.core.config.load import load_lake
+import dagster as dg
+from pydantic import BaseModel, ConfigDict, Field
+
+from tidegate.platform.core.config.json_schema import component_schema
+from tidegate.platform.core.config.load import INLINE, load_lake
 from tidegate.platform.definitions import build_definitions
 from tidegate.resources.lake_resource import LakeResource
 
@@ -39,6 +44,22 @@ class LakeScaffolder(dg.Scaffolder[LakeParams]):
         (request.target_path / "lake.yaml").write_text(text, encoding="utf-8")
 
 
+class LakeAttributes(BaseModel):
+    """The attributes of the component, as `dg check yaml` and editors check them."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    lake: str | None = Field(
+        None, description="Path of the lake.yaml, relative to the folder of this file.", examples=["lake.yaml"]
+    )
+    inline: dict[str, Any] | None = Field(None, description="The lake itself: all that a lake.yaml has.")
+
+    @classmethod
+    def model_json_schema(cls, *args: Any, **options: Any) -> dict[str, Any]:
+        """Returns the schema with the fields of a lake."""
+        return component_schema(super().model_json_schema(*args, **options))
+
+
 @dg.scaffold_with(LakeScaffolder)
 class LakeComponent(dg.Component, dg.Model, dg.Resolvable):
     """The tables, silver tables, sensors and jobs of a lake.
@@ -46,7 +67,13 @@ class LakeComponent(dg.Component, dg.Model, dg.Resolvable):
     The environment names Spark and AWS, as for Tidegate's own code location.
     """
 
-    lake: str = Field(description="Path of the lake.yaml, relative to the folder of this file.", examples=["lake.yaml"])
+    lake: str | None = None
+    inline: Mapping[str, Any] | None = None
+
+    @classmethod
+    def get_model_cls(cls) -> type[BaseModel]:
+        """Returns the attributes."""
+        return LakeAttributes
 
     @classmethod
     def get_spec(cls) -> dg.ComponentTypeSpec:
@@ -59,7 +86,18 @@ class LakeComponent(dg.Component, dg.Model, dg.Resolvable):
         """Returns the definitions of the lake.
 
         Raises:
-            LakeConfigError: the lake.yaml has errors. Each is a line with file, line and field.
+            LakeConfigError: the lake has errors. Each is a line with file, line and field.
+            ValueError: there is not one lake.
         """
-        path = str((context.path / self.lake).resolve())
+        if (self.lake is None) == (self.inline is None):
+            raise ValueError(f"{context.path}: give `lake`, the path of a lake.yaml, or `{INLINE}`, the lake itself")
+        path = str((context.path / self.lake).resolve() if self.lake else _defs_yaml(context.path))
         return build_definitions(load_lake(path), LakeResource.from_environment(path), is_guest=True)
+
+
+def _defs_yaml(folder: Path) -> Path:
+    """Returns the file of the component. Runs and commands read the lake in it, as they read a lake.yaml."""
+    for name in ("defs.yaml", "defs.yml", "component.yaml"):
+        if (folder / name).is_file():
+            return (folder / name).resolve()
+    raise ValueError(f"{folder} has no defs.yaml, and a lake in Python has no file that runs could read: give `lake`")

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import dagster as dg
 
-from tidegate.platform.core.config.yaml_document import Location, read_yaml
+from tidegate.platform.core.config.load import read_lake_yaml
+from tidegate.platform.core.config.yaml_document import Location
 
 Asset = dg.AssetsDefinition | dg.AssetSpec
 
@@ -25,7 +26,7 @@ def with_lake_yaml_lines(
     """
     path = Path(lake_yaml).absolute()
     try:
-        document = read_yaml(path.read_text(encoding="utf-8"), {})
+        document = read_lake_yaml(path.read_text(encoding="utf-8"), {})
     except (OSError, UnicodeDecodeError):
         return list(assets)
 
@@ -36,7 +37,7 @@ def with_lake_yaml_lines(
         with warnings.catch_warnings():
             # References are in beta in Dagster 1.13. Otherwise each load of the code location would log a warning.
             warnings.simplefilter("ignore", dg.BetaWarning)
-            reference = dg.LocalFileCodeReference(file_path=str(path), line_number=line, label="lake.yaml")
+            reference = dg.LocalFileCodeReference(file_path=str(path), line_number=line, label=path.name)
             value = dg.CodeReferencesMetadataValue(code_references=[reference])
         return spec.merge_attributes(metadata={"dagster/code_references": value})
 

@@ -976,6 +976,14 @@ MUTANTS = (
         ("tests/spark/files/test_variant.py::test_drifting_events_are_one_table_whose_values_are_those_of_the_source",),
     ),
     Mutant(
+        "a template of `dg` in a lake reaches the runs as it is written",
+        10,
+        "platform/core/config/load.py",
+        'if "{{" in value',
+        'if "{{{" in value',
+        ("tests/unit/platform/core/config/test_load.py",),
+    ),
+    Mutant(
         "of two columns with one name, `tidegate sql --json` prints the last one only",
         10,
         "platform/cli/commands/sql.py",

@@ -1,4 +1,7 @@
-"""Reads and checks `lake.yaml`, and reports every problem with its line."""
+"""Reads and checks `lake.yaml`, and reports every problem with its line.
+
+The lake may also be inside of a component file of Dagster's `dg`.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,12 @@ from tidegate.platform.core.config.lake import LakeConfig, LakeSpec
 from tidegate.platform.core.config.output import OutputSpec
 from tidegate.platform.core.config.queues import QueueSpec
 from tidegate.platform.core.config.webhook import WebhookSpec
-from tidegate.platform.core.config.yaml_document import Problem, read_yaml, validation_problems
+from tidegate.platform.core.config.yaml_document import Location, Problem, YamlDocument, read_yaml, validation_problems
+
+#: A `lake.yaml` has no such field, and a component file always has it.
+_ATTRIBUTES = "attributes"
+#: The attribute of the component that has the lake.
+INLINE = "inline"
 
 
 class LakeConfigError(ValueError):
@@ -37,7 +45,7 @@ def load_lake(path: str | PathLike[str], env: Mapping[str, str] | None = None) -
     """Reads and checks a `lake.yaml`.
 
     Args:
-        path: the file.
+        path: the file. It may also be the `defs.yaml` of a component with the lake inside of it.
         env: values for `${NAME}` and `${NAME:-default}`; the process's environment if None.
 
     Raises:
@@ -51,7 +59,7 @@ def load_lake(path: str | PathLike[str], env: Mapping[str, str] | None = None) -
         ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise LakeConfigError([f"{path}: cannot be read: {error}"]) from None
-    document = read_yaml(text, env)
+    document = read_lake_yaml(text, env)
     problems = list(document.problems)
     config: LakeConfig | None = None
     if document.data is not None:
@@ -71,6 +79,44 @@ def load_lake(path: str | PathLike[str], env: Mapping[str, str] | None = None) -
         )
         raise LakeConfigError([f"{path}:{line}: {message}" for line, message in dict.fromkeys(placed)])
     return config
+
+
+def read_lake_yaml(text: str, env: Mapping[str, str] | None = None) -> YamlDocument:
+    """Reads the YAML of a lake.
+
+    Args:
+        text: a `lake.yaml`, or a `defs.yaml` of `dg`.
+        env: values of the variables; the process's environment if None.
+
+    Returns:
+        The document. Its data are those of the lake, and its lines those of the text.
+    """
+    document = read_yaml(text, env)
+    if not isinstance(document.data, Mapping) or _ATTRIBUTES not in document.data:
+        return document
+    lake = document.part((_ATTRIBUTES, INLINE))
+    if lake.data is None and not lake.problems:
+        lake.problems.append(
+            Problem((), f"the component has no lake in `{INLINE}`; if it has `lake`, name that file instead")
+        )
+    # Dagster expands them for the component only. Runs and commands read the file itself.
+    lake.problems += [
+        Problem(where, "templates of `dg` are not expanded in a lake: write ${NAME} for a variable of the environment")
+        for where, value in _texts(lake.data, ())
+        if "{{" in value
+    ]
+    return lake
+
+
+def _texts(data: Any, where: Location) -> Iterator[tuple[Location, str]]:
+    if isinstance(data, str):
+        yield where, data
+    elif isinstance(data, Mapping):
+        for key, value in data.items():
+            yield from _texts(value, (*where, key))
+    elif isinstance(data, list):
+        for index, value in enumerate(data):
+            yield from _texts(value, (*where, index))
 
 
 def _problems_of_valid_parts(data: Any) -> Iterator[Problem]:

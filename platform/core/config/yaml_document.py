@@ -6,7 +6,7 @@ import difflib
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
 import yaml
@@ -67,6 +67,27 @@ class YamlDocument:
         while where and where not in self.lines:
             where = where[:-1]
         return self.lines.get(where, 1)
+
+    def part(self, inside: Location) -> YamlDocument:
+        """Returns the part of the document at a place, with the lines of the document.
+
+        A problem elsewhere stays, without a place in the part.
+        """
+        data, depth = self.data, len(inside)
+        for step in inside:
+            data = data.get(step) if isinstance(data, Mapping) else None
+
+        def moved(problem: Problem) -> Problem:
+            line = problem.line or self.line_of(problem.where)
+            if problem.where[:depth] == inside:
+                return replace(problem, where=problem.where[depth:], line=line)
+            return Problem((), str(problem), line)
+
+        return YamlDocument(
+            data,
+            {where[depth:]: line for where, line in self.lines.items() if where[:depth] == inside},
+            [moved(problem) for problem in self.problems],
+        )
 
 
 def read_yaml(text: str, env: Mapping[str, str] | None = None) -> YamlDocument:

@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import dagster as dg
 import pytest
 from dagster.components.core.component_tree import ComponentTreeException
 from dagster.components.testing import create_defs_folder_sandbox
 
 from tidegate.platform.component import LakeComponent
-from tidegate.platform.core.config.load import LakeConfigError
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.config.load import LakeConfigError, load_lake
 
+INLINE: dict[str, Any] = {
+    "type": "tidegate.platform.component.LakeComponent",
+    "attributes": {
+        "inline": {
+            "lake": {"root": "s3://lake/root"},
+            "queues": [{"name": "events"}],
+            "buckets": ["${LANDING}"],
+            "tables": [
+                {
+                    "name": "orders",
+                    "prefix": "s3://landing/orders/",
+                    "silver": {"keys": ["id"], "order": "at", "every": 10},
+                }
+            ],
+        }
+    },
+}
 TABLE = 'tables: [{name: orders, prefix: "s3://landing/orders/", silver: {keys: [id], order: at, every: 10}}]\n'
 PARAMS = {"root": "s3://lake/root", "bucket": "landing", "queue": "events"}
 
@@ -54,8 +75,41 @@ def test_an_error_of_lake_yaml_names_file_and_line() -> None:
         )
 
 
+def test_a_lake_may_be_in_the_component_s_own_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LANDING", "landing")
+    with create_defs_folder_sandbox() as sandbox:
+        folder = sandbox.scaffold_component(component_cls=LakeComponent, defs_yaml_contents=INLINE)
+        with sandbox.load_component_and_build_defs(defs_path=folder) as (_, defs):
+            graph = defs.resolve_asset_graph()
+            assert {"bronze/orders", "silver_orders"} <= {key.to_user_string() for key in graph.get_all_asset_keys()}
+            # Runs read the same file, and the page of the table opens its line in an editor.
+            lake = (defs.resources or {})["lake"]
+            path = (folder / "defs.yaml").resolve()
+            assert lake.lake_yaml == str(path)
+            assert [spec.name for spec in load_lake(lake.lake_yaml).tables] == ["orders"]
+            metadata = graph.get(dg.AssetKey(["bronze", "orders"])).metadata
+            # Dagster adds the first line of the component.
+            reference, _ = metadata["dagster/code_references"].code_references
+            assert (reference.label, Path(reference.file_path)) == ("defs.yaml", path)
+            assert "name: orders" in path.read_text(encoding="utf-8").splitlines()[reference.line_number - 1]
+
+
+@pytest.mark.parametrize("attributes", [{}, {"lake": "lake.yaml", **INLINE["attributes"]}], ids=["none", "two"])
+def test_a_component_has_one_lake(attributes: dict[str, Any]) -> None:
+    with create_defs_folder_sandbox() as sandbox:
+        contents = {**INLINE, "attributes": attributes}
+        folder = sandbox.scaffold_component(component_cls=LakeComponent, defs_yaml_contents=contents)
+        with (
+            pytest.raises(ComponentTreeException) as raised,
+            sandbox.load_component_and_build_defs(defs_path=folder),
+        ):
+            pass
+        assert "give `lake`, the path of a lake.yaml, or `inline`, the lake itself" in str(raised.value.__cause__)
+
+
 def test_the_component_describes_itself() -> None:
     assert LakeComponent.get_spec().description == "S3 event notifications become Delta tables."
-    model = LakeComponent.get_model_cls()
-    assert model is not None
-    assert model.model_json_schema()["required"] == ["lake"]
+    schema = LakeComponent.get_model_cls().model_json_schema()
+    assert schema["oneOf"] == [{"required": ["lake"]}, {"required": ["inline"]}]
+    assert schema["properties"]["inline"]["required"] == LakeConfig.model_json_schema()["required"]
+    assert schema["properties"]["lake"]["description"]
