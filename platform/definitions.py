@@ -9,6 +9,7 @@ from tidegate.assets.bronze.job import BRONZE_JOB
 from tidegate.assets.bronze.report import page_key
 from tidegate.assets.bronze.shared_job import build_shared_job
 from tidegate.assets.bronze.table_pages import build_page_checks, table_pages
+from tidegate.assets.catalog.asset import build_catalog
 from tidegate.assets.forgetting.asset import build_forgotten
 from tidegate.assets.health.asset import build_health_checks, build_lake_health
 from tidegate.assets.maintenance.asset import build_maintenance
@@ -23,6 +24,7 @@ from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.config.yaml_document import Location
 from tidegate.resources.lake_resource import LakeResource, lake_path
+from tidegate.sensors.catalog import build_catalog_schedules
 from tidegate.sensors.dead_letters import build_dead_letters_sensor
 from tidegate.sensors.forget_history import build_history_schedule
 from tidegate.sensors.forget_persons import build_forget_schedules
@@ -52,6 +54,7 @@ def build_definitions(config: LakeConfig, lake: LakeResource, *, is_guest: bool 
         build_lake_health(config),
         *route_assets(config),
         *build_forgotten(config),
+        *build_catalog(config),
         *build_maintenance(config),
     ]
     jobs = [
@@ -62,8 +65,8 @@ def build_definitions(config: LakeConfig, lake: LakeResource, *, is_guest: bool 
         maintenance_job(config),
         *[silver_job(spec) for spec in config.tables if spec.silver],
     ]
-    forget_schedules = build_forget_schedules(config)
-    names = [job.name for job in jobs] + [schedule.job_name for schedule in forget_schedules]
+    daily = [*build_forget_schedules(config), *build_catalog_schedules(config)]
+    names = [job.name for job in jobs] + [schedule.job_name for schedule in daily]
     return dg.Definitions(
         assets=with_lake_yaml_lines(assets, lake.lake_yaml, _places(config)),
         asset_checks=[
@@ -84,7 +87,7 @@ def build_definitions(config: LakeConfig, lake: LakeResource, *, is_guest: bool 
         ],
         schedules=[
             build_history_schedule(assets, names, is_alone=not is_guest),
-            *forget_schedules,
+            *daily,
             build_maintenance_schedule(config),
             *[trigger for trigger in triggers if isinstance(trigger, dg.ScheduleDefinition)],
         ],

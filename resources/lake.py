@@ -22,6 +22,7 @@ from tidegate.platform.core.silver.columns import own_columns, shown
 from tidegate.resources.aws.bucket import Bucket
 from tidegate.resources.aws.clients import Aws
 from tidegate.resources.aws.cloudwatch import CloudWatch
+from tidegate.resources.aws.glue import Glue
 from tidegate.resources.aws.s3 import ObjectStore
 from tidegate.resources.aws.sqs import Queue, queue_urls
 from tidegate.resources.forwarding.destinations import Destinations
@@ -117,6 +118,7 @@ class Lake:
         cloudwatch: publishes the lake's metrics; None if they are not published.
         destinations: returns the topics and queues of the routes; None if the lake has no routes.
         environ: may have the secret of the suppression list; None takes the environment of this process.
+        catalog: the catalog that has the tables; None if lake.yaml names none.
     """
 
     def __init__(
@@ -128,6 +130,7 @@ class Lake:
         cloudwatch: CloudWatch | None = None,
         destinations: Destinations | None = None,
         environ: Mapping[str, str] | None = None,
+        catalog: Glue | None = None,
     ) -> None:
         self.config = config
         self.store = store
@@ -135,6 +138,7 @@ class Lake:
         self.queues = queues
         self.cloudwatch = cloudwatch
         self.destinations = destinations
+        self.catalog = catalog
         self.environ = os.environ if environ is None else environ
 
     @cached_property
@@ -382,4 +386,5 @@ def open_lake(
     once = replace(aws, max_attempts=0)
     cloudwatch = CloudWatch(lambda: once.client("cloudwatch")) if config.metrics == "cloudwatch" else None
     destinations = Destinations(config, aws, lambda: store.identity.lake, store.objects) if config.routes else None
-    return Lake(config, store, Delta(remote, connect), queues, cloudwatch, destinations, environ)
+    catalog = Glue(lambda: aws.quick("glue")) if config.catalog else None
+    return Lake(config, store, Delta(remote, connect), queues, cloudwatch, destinations, environ, catalog)

@@ -14,6 +14,7 @@ from tidegate.assets.bronze.previous import PreviousReport, TableSnapshot
 from tidegate.assets.bronze.run import BatchResult
 from tidegate.assets.presentation.check_events import as_event
 from tidegate.assets.presentation.columns import column_changes, column_schema
+from tidegate.assets.presentation.readers import readers_text
 from tidegate.assets.presentation.volume import volume
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.inventory_comparison import InventoryComparison
@@ -149,6 +150,7 @@ class TableReport:
                 row_count: self.now.rows,
                 "delta_version": self.done[-1].landed.version if self.done else state.version,
                 "live_files": state.files,
+                "readers": readers_text(state.features),
             }
         if changes := self._schema_changes():
             found["schema_changes"] = dg.MetadataValue.md("\n".join(f"- {change}" for change in changes))

@@ -23,6 +23,7 @@ from tidegate.assets.bronze.prepare.birth_doubts import birth_doubts
 from tidegate.assets.bronze.prepare.prepare import prepare
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.assets.bronze.record import finish, record, unfinished
+from tidegate.assets.catalog.sync import sync_table
 from tidegate.assets.maintenance.compaction import compact, is_due
 from tidegate.assets.reconcile.inventory import compare_inventory
 from tidegate.assets.reconcile.listing import list_prefix
@@ -98,6 +99,8 @@ def run_table(table: Table, options: RunOptions, listener: RunListener | None = 
             break  # Every hint was deferred, because S3 does not answer. Another attempt now would be in vain.
     if done:
         _compact(table.reopened(), done[0].batch, done[-1].batch, listener.log)
+    if any(result.batch.create or result.batch.evolve for result in done):
+        sync_table(table.lake, table.table_key, listener.log)
     return done
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
 
+from tidegate.assets.catalog.sync import sync_table
 from tidegate.assets.maintenance.compaction import compact, is_due
 from tidegate.assets.presentation.volume import total
 from tidegate.assets.silver.changes import Changes, gather
@@ -187,6 +188,8 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
         )
     if is_due(work.mark or 0, changes.n):
         compact(lake.delta, work.location, f"silver.{work.table.spec.name}", log)
+    if widened or not work.silver.exists:
+        sync_table(lake, work.table.table_key, log)
     return MergeResult(
         merged.version,
         changes.n,

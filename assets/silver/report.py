@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from tidegate.assets.bronze.report import page_key
 from tidegate.assets.presentation.columns import column_schema
+from tidegate.assets.presentation.readers import readers_text
 from tidegate.assets.presentation.volume import volume
 from tidegate.assets.silver.merge import MergeResult
 from tidegate.platform.core.config.table import TableSpec
@@ -78,6 +79,7 @@ def table_metadata(
         "dagster/row_count": _visible_rows(session, f"delta.`{location}`", own_columns(spec.silver)),
         "dagster/uri": S3Address.parse_s3a(location).s3,
         "dagster/table_name": f"silver.{spec.name}",
+        "readers": readers_text(state.features),
         **columns_metadata(spec, state.schema, sources),
     }
 

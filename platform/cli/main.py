@@ -13,6 +13,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from pyspark.errors import PySparkException
 from typer.core import TyperGroup
 
+from tidegate.platform.cli.catalog.command import catalogs
 from tidegate.platform.cli.check.findings import explain_aws
 from tidegate.platform.cli.demos import demos
 from tidegate.platform.cli.environment import environment_settings
@@ -47,6 +48,7 @@ _EXPECTED = (CommandError, LocalStackError, LakeConfigError, SparkUnreachable, S
 
 app.add_typer(demos, name="demo")
 app.add_typer(inventories, name="inventory")
+app.add_typer(catalogs, name="catalog")
 
 
 @app.command()

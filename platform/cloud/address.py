@@ -44,6 +44,16 @@ class Address:
         """Return the ARN of a DynamoDB table."""
         return f"arn:aws:dynamodb:{self.region}:{self.account}:table/{name}"
 
+    def glue(self, *databases: str) -> tuple[str, ...]:
+        """Return the ARNs that a permission on databases of Glue and all of their tables needs."""
+        start = f"arn:aws:glue:{self.region}:{self.account}"
+        return tuple(
+            [
+                f"{start}:catalog",
+                *(f"{start}:{kind}" for name in databases for kind in (f"database/{name}", f"table/{name}/*")),
+            ]
+        )
+
 
 def bucket_arn(bucket: str) -> str:
     """Return the ARN of a bucket."""

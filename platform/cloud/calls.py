@@ -73,6 +73,7 @@ CALLS: dict[str, tuple[Need, ...]] = {
     **_each("sns", "topic", "GetTopicAttributes"),
     "sns:PublishBatch": (Need("sns:Publish", "topic"),),
     **_each("tag", "any", "GetResources"),
+    **_each("glue", "any", "GetTable", "GetTables", "CreateTable", "UpdateTable", "DeleteTable", "CreateDatabase"),
     "sqs:SendMessageBatch": (Need("sqs:SendMessage", "queue"),),
     "sqs:DeleteMessageBatch": (Need("sqs:DeleteMessage", "queue"),),
     "sqs:ChangeMessageVisibilityBatch": (Need("sqs:ChangeMessageVisibility", "queue"),),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from tidegate.platform.cloud.address import Address, bucket_arn, folder_arn, objects_arn
+from tidegate.platform.cloud.catalog_statement import catalog_statement
 from tidegate.platform.cloud.inventory_statements import inventory_statements
 from tidegate.platform.cloud.statement import Statement
 from tidegate.platform.cloud.wanted import CommitTable
@@ -80,6 +81,7 @@ class _Needs:
             *self._of_after_load(),
             self._of_outputs(),
             self._of_the_lake(),
+            catalog_statement(self.config),
         )
 
     def _of_queues(self) -> Statements:

@@ -18,11 +18,11 @@ from tidegate.platform.local.process.running_server import RunningServer
 REGION = "us-east-1"
 ACCOUNT = "000000000000"
 _MODULE = "ministack"
-_SERVICES = "s3,sqs,sns,dynamodb,cloudwatch,sts,iam,events,tagging"
+_SERVICES = "s3,sqs,sns,dynamodb,cloudwatch,sts,iam,events,tagging,glue"
 
 
 class LocalAws(RunningServer):
-    """S3, SQS, SNS, DynamoDB and CloudWatch on one machine, on loopback only.
+    """S3, SQS, SNS, DynamoDB, CloudWatch and Glue on one machine, on loopback only.
 
     Objects are on disk as soon as they are written. Queues, tables, notifications and messages are saved when the
     server stops. After a SIGKILL, the server has all objects, but the queues of its last stop.

@@ -16,9 +16,9 @@ from botocore.session import Session
 #: one request only.
 _CONNECTIONS = {"sqs": 256}
 _FEWER_CONNECTIONS = 64
-#: Services that a tick sends many requests in few seconds. If one of them does not answer, the next tick asks again.
-#: A receive waits for four seconds at most.
-_QUICK = ("sqs", "sns", "resourcegroupstaggingapi", "cloudwatch")
+#: Services that a tick sends many requests in few seconds, and Glue, which follows a commit. If one of them does not
+#: answer, the next tick or run asks again. A receive waits for four seconds at most.
+_QUICK = ("sqs", "sns", "resourcegroupstaggingapi", "cloudwatch", "glue")
 
 
 class _Descriptions(Loader):

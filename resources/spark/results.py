@@ -18,6 +18,7 @@ class TableState:
         table_id: Delta's own id of the table.
         schema: its columns.
         files: number of live files.
+        features: names of the features of its protocol.
     """
 
     version: int
@@ -26,6 +27,7 @@ class TableState:
     properties: dict[str, str]
     schema: TableSchema
     files: int
+    features: tuple[str, ...] = ()
 
     @property
     def exists(self) -> bool:

@@ -51,6 +51,7 @@ _UNUSABLE = "tests/local/s3/test_inventories.py::"
 _STATISTICS = "tests/unit/platform/core/schema/test_column_statistics.py::"
 _FORGOTTEN, _FORGET = "tests/spark/tables/test_suppression.py::", "tests/spark/tables/test_forget.py::"
 _MAINTAINED = "tests/unit/assets/maintenance/"
+_CATALOG = "tests/local/catalog/test_glue.py::"
 _VOID = "tests/faults/test_stale_batches.py::test_registered_file_overwritten_before_the_batch_is_finished"
 
 MUTANTS = (
@@ -1209,5 +1210,21 @@ MUTANTS = (
             "tests/unit/platform/core/maintenance/test_retention.py::"
             "test_the_quarantine_is_kept_for_ever_unless_lake_yaml_gives_it_days",
         ),
+    ),
+    Mutant(
+        "an entry of the catalog that somebody else made is overwritten",
+        4,
+        "assets/catalog/sync.py",
+        "    if not entry.is_ours(found):\n",
+        "    if not found:\n",
+        (f"{_CATALOG}test_somebody_else_s_entry_of_our_name_is_never_touched",),
+    ),
+    Mutant(
+        "an entry of the catalog that another lake made is deleted",
+        4,
+        "assets/catalog/sync.py",
+        "            if owner_of(table) == lake.id\n",
+        "            if owner_of(table)\n",
+        (f"{_CATALOG}test_the_entry_of_a_table_that_is_gone_goes_and_those_of_others_stay",),
     ),
 )

@@ -255,6 +255,19 @@ class Check(Enum):
         "allow `cloudwatch:PutMetricData` on the namespace `Tidegate`, or remove `metrics`",
     )
 
+    CATALOG_WRITE = (
+        "catalog.write",
+        "catalog {}: entries can be written",
+        "updating and deleting entries of the database is allowed; nothing is changed for it",
+        "allow `glue:UpdateTable` and `glue:DeleteTable` on the database and its tables",
+    )
+    CATALOG_STEP = (
+        "catalog.in-step",
+        "catalog {}: in step",
+        "every table has its entry in the Glue Data Catalog, with its columns, and nobody else has its name",
+        "run `tidegate catalog sync`, which shows the differences, and with --yes writes",
+    )
+
     SPARK_ANSWERS = (
         "spark.answers",
         "Spark {}: answers",

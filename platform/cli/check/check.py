@@ -21,6 +21,7 @@ from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed, Finding, checked, findings_answer, show
 from tidegate.platform.cli.check.foreign import check_foreign, folders_above
 from tidegate.platform.cli.check.forget import check_forget
+from tidegate.platform.cli.check.glue import check_glue
 from tidegate.platform.cli.check.inventory import check_inventories, check_inventory
 from tidegate.platform.cli.check.lake import (
     check_born,
@@ -215,6 +216,9 @@ def _findings(
     yield from spark
     if reachable and all(finding.ok for finding in spark):
         yield from check_silver(using.settings.spark, store, config.tables)
+        if config.catalog:
+            with using.settings.opened() as opened:
+                yield from check_glue(opened, config.catalog, aws.quick("glue"))
 
 
 def _reached(aws: Aws) -> str:

@@ -17,6 +17,7 @@ from pydantic import (
     model_validator,
 )
 
+from tidegate.platform.core.catalog.settings import CatalogSpec
 from tidegate.platform.core.config.cross_checks import lake_problems
 from tidegate.platform.core.config.defaults import TableDefaults, described_as_defaults
 from tidegate.platform.core.config.fields import Bucket, Model, Name, Root, valid
@@ -115,6 +116,8 @@ class LakeConfig(TableDefaults):
     """How persons are forgotten. Needed if a table has `personal.subject`."""
     maintain: MaintainSpec | None = None
     """For how long the lake keeps what it does not need itself. If it is given, tables are maintained by a schedule."""
+    catalog: CatalogSpec | None = None
+    """The databases of the AWS Glue Data Catalog that have the tables, for Athena, Trino and others."""
 
     @model_validator(mode="before")
     @classmethod
@@ -149,6 +152,9 @@ class LakeConfig(TableDefaults):
         ]
         if problems:
             raise ValueError("; ".join(str(problem) for problem in problems))
+        names = {table.name for table in self.tables}
+        if missing := [name for name in (self.catalog and self.catalog.tables) or () if name not in names]:
+            raise ValueError(f"catalog.tables: there is no table {missing[0]}; correct the name, or leave `tables` out")
         with_subject = [table.name for table in self.tables if table.subject_kind]
         if with_subject and self.forget is None:
             raise ValueError(

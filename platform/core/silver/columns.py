@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from tidegate.platform.core.config.silver import SilverSpec
 
@@ -30,10 +30,12 @@ def own_columns(silver: SilverSpec | None) -> tuple[str, ...]:
     return (*SILVER_COLUMNS, *(name for name, is_kept in kept if is_kept))
 
 
-def shown(own: Collection[str]) -> str:
+def shown(own: Collection[str], quoted: Callable[[str], str] = str) -> str:
     """Returns the condition of the rows that the view of a silver table shows.
 
     Args:
         own: Tidegate's own columns in the table.
+        quoted: writes a name as the SQL of the view's engine wants it. Spark needs no quotes.
     """
-    return f"NOT {DELETED} AND NOT {JOINED}" if JOINED in own else f"NOT {DELETED}"
+    hidden = (DELETED, JOINED) if JOINED in own else (DELETED,)
+    return " AND ".join(f"NOT {quoted(name)}" for name in hidden)

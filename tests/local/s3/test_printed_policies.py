@@ -14,6 +14,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
+import boto3
 import dagster as dg
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -25,6 +26,7 @@ from tests.support.servers.client import wait_until
 from tests.support.servers.policed_aws import Asked, PolicedAws
 from tidegate.assets.bronze.run import run_table
 from tidegate.assets.bronze.small_objects import SMALL_BYTES
+from tidegate.assets.catalog.sync import sync_catalog
 from tidegate.assets.health.asset import report_health
 from tidegate.assets.operations.dead_letters import dead_letter_queues, peek, redrive_dead_letters
 from tidegate.assets.operations.redrive import Choice, RedriveRequest, quarantined_messages, redrive_messages
@@ -181,6 +183,8 @@ def _dagster(lake: TestLake, handles: Lake) -> tuple[str, ...]:
     for spec in lake.config.tables:
         run_table(handles.table(spec.table_key.encode()), RunOptions(run_id="policed", listing=spec.name in LISTED))
     merge_table(handles, lake.spec("loaded"))
+    _disturb_catalog(lake, handles.id)
+    assert {change.failed for change in sync_catalog(handles, dry_run=False).changes} == {False}
     with dg.DagsterInstance.ephemeral() as instance:
         unknown = report_health(handles, instance, time.time()).health.unknown
     redrive_messages(handles, quarantined_messages(handles, Choice()), RedriveRequest("test"))
@@ -188,6 +192,17 @@ def _dagster(lake: TestLake, handles: Lake) -> tuple[str, ...]:
         peek(handles, letters, 1)
         redrive_dead_letters(handles, letters, RedriveRequest("test"))
     return unknown
+
+
+def _disturb_catalog(lake: TestLake, id: str) -> None:
+    """Leave an entry of a table that is gone, and one that is not as it should be."""
+    given = {"aws_access_key_id": "test", "aws_secret_access_key": "test", "region_name": REGION}
+    glue: Any = boto3.client("glue", endpoint_url=lake.clients.s3.meta.endpoint_url, **given)
+    owner = {"tidegate.lake": id}
+    glue.create_table(DatabaseName="raw_policed", TableInput={"Name": "gone", "Parameters": owner})
+    found = glue.get_table(DatabaseName="raw_policed", Name="loaded")["Table"]
+    changed = {"Name": "loaded", "Parameters": {**found["Parameters"], "classification": "csv"}}
+    glue.update_table(DatabaseName="raw_policed", TableInput=changed)
 
 
 def _forward(handles: Lake) -> dict[str, int]:
@@ -251,6 +266,7 @@ def course(local_aws: LocalAws, tmp_path_factory: pytest.TempPathFactory) -> Ite
         direct.clients().s3.put_bucket_versioning(Bucket=VERSIONED, VersioningConfiguration={"Status": "Enabled"})
         queue = {"url": direct.aws.queue_url(f"events-{NAME}"), "dlq": f"events-{NAME}-dlq"}
         more = {"buckets": [LANDING, VERSIONED], "queues": [queue], "metrics": "cloudwatch", "discovery": False}
+        more |= {"catalog": {"bronze": "raw_policed", "silver": "clean_policed"}}
         more |= {"event_types": [{"key": "{type}/**"}], "routes": ROUTES}
         lake = TestLake(direct, folder, NAME, TABLES, more)  # type: ignore[arg-type]
         # The log store creates its table.

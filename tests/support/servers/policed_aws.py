@@ -10,6 +10,7 @@ import re
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from tests.support.servers.fault_proxy import Answer, FaultProxy, Request
@@ -169,7 +170,7 @@ def _of_sns(role: str, form: Mapping[str, list[str]]) -> list[Asked]:
 
 
 def _of_json(
-    role: str, target: str, body: Mapping[str, str], queue_tags: Mapping[str, Mapping[str, str]]
+    role: str, target: str, body: Mapping[str, Any], queue_tags: Mapping[str, Mapping[str, str]]
 ) -> list[Asked]:
     service, _, name = target.rpartition(".")
     context: Mapping[str, str] = {}
@@ -184,8 +185,22 @@ def _of_json(
     else:
         place, kind = "*", "cloudwatch"
         context = {"cloudwatch:namespace": body.get("Namespace", "")}
+    if service == "AWSGlue":
+        return [
+            Asked(role, f"glue:{name}", need.action, place) for need in CALLS[f"glue:{name}"] for place in _glue(body)
+        ]
     needs: tuple[Need, ...] = CALLS[f"{kind}:{name}"]
     return [Asked(role, f"{kind}:{name}", need.action, place, context) for need in needs]
+
+
+def _glue(body: Mapping[str, Any]) -> list[str]:
+    """Returns what a call of Glue names: the catalog, a database and, if it is about tables, one or all of them."""
+    start = f"arn:aws:glue:{REGION}:{ACCOUNT}"
+    if created := body.get("DatabaseInput"):
+        return [f"{start}:catalog", f"{start}:database/{created['Name']}"]
+    name = body.get("Name") or (body.get("TableInput") or {}).get("Name") or "*"
+    database = body["DatabaseName"]
+    return [f"{start}:catalog", f"{start}:database/{database}", f"{start}:table/{database}/{name}"]
 
 
 def _denied(request: Request) -> Answer:

@@ -1,0 +1,1 @@
+"""Tables in the Glue Data Catalog, in step with their columns."""

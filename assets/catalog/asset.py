@@ -1,0 +1,59 @@
+"""The asset `catalog`: each materialization brings the Glue Data Catalog in step with the tables."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import dagster as dg
+
+from tidegate.assets.catalog.sync import CatalogSync, sync_catalog
+from tidegate.assets.sources.asset import table_owners
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.resources.lake_resource import LakeResource
+
+CATALOG = dg.AssetKey(["catalog"])
+CATALOG_CHECK = "in_step"
+_MAX_SHOWN = 100
+
+
+def build_catalog(config: LakeConfig) -> list[dg.AssetsDefinition]:
+    """Build the asset of a lake with `catalog`."""
+    if config.catalog is None:
+        return []
+
+    @dg.asset(
+        key=CATALOG,
+        group_name="health",
+        owners=table_owners(config),
+        kinds={"glue"},
+        description="The entries of the tables in the Glue Data Catalog. A materialization brings all of them in step. "
+        "A run that changes the columns of a table does that for its entries.",
+        check_specs=[
+            dg.AssetCheckSpec(CATALOG_CHECK, asset=CATALOG, description="Every table has its entry, with its columns.")
+        ],
+    )
+    def catalog(lake: LakeResource) -> Iterator[dg.MaterializeResult[Any]]:
+        done = sync_catalog(lake.open(), dry_run=False)
+        yield dg.MaterializeResult(metadata=_metadata(done), check_results=[_in_step(done)])
+
+    return [catalog]
+
+
+def _metadata(done: CatalogSync) -> dict[str, Any]:
+    lines = [f"- {change}" for change in done.changes[:_MAX_SHOWN]]
+    return {
+        "entries": done.entries,
+        "changed": len(done.changes) - len(done.failed),
+        "failed": len(done.failed),
+        "changes": dg.MetadataValue.md("\n".join(lines) or "nothing"),
+    }
+
+
+def _in_step(done: CatalogSync) -> dg.AssetCheckResult:
+    return dg.AssetCheckResult(
+        passed=not done.failed,
+        check_name=CATALOG_CHECK,
+        asset_key=CATALOG,
+        severity=dg.AssetCheckSeverity.WARN,
+        description=str(done.failed[0]) if done.failed else None,
+        metadata={"failed": len(done.failed)},
+    )

@@ -1,0 +1,181 @@
+"""Brings the entries of the Glue Data Catalog in step with the tables.
+
+A run whose batch or merge changed the columns of its table brings the entries of this table in step, after the commit.
+Any other run sends no request. What such a run could not do, the asset `catalog` does: it compares everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from tidegate.platform.core.catalog.entry import OWNER, TABLE, CatalogEntry, owner_of, table_entry, view_entry
+from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.first_line import first_line
+from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.silver.columns import own_columns
+from tidegate.resources.aws.glue import Glue
+from tidegate.resources.lake import WITH_TOMBSTONES, Lake
+
+
+@dataclass(frozen=True)
+class CatalogChange:
+    """What becomes of an entry, or why it cannot be as it should be.
+
+    Attributes:
+        entry: `database.name`.
+        what: one line for people.
+        failed: whether it needs a person, because the entry is not as it should be.
+    """
+
+    entry: str
+    what: str
+    failed: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.entry}: {self.what}"
+
+
+@dataclass(frozen=True)
+class CatalogSync:
+    """A comparison of the whole catalog.
+
+    Attributes:
+        entries: number of entries that the tables should have.
+        changes: what was, or would be, changed, and what could not be.
+    """
+
+    entries: int
+    changes: Sequence[CatalogChange]
+
+    @property
+    def failed(self) -> list[CatalogChange]:
+        """Entries that are not as they should be."""
+        return [change for change in self.changes if change.failed]
+
+
+def sync_table(lake: Lake, table_key: str, log: Callable[[str], None]) -> None:
+    """Bring the entries of one table in step. Without `catalog` in lake.yaml nothing is done.
+
+    It follows a commit, and its failure is no failure of the commit: it is logged.
+    """
+    if lake.catalog is None:
+        return
+    try:
+        for entry in entries_of(lake, table_key):
+            change = _settle(lake.catalog, entry, lake.catalog.table(entry.database, entry.name), dry_run=False)
+            if change is not None:
+                log(f"{'WARNING: ' if change.failed else ''}catalog: {change}")
+    except (BotoCoreError, ClientError, ValueError) as error:
+        log(f"WARNING: the catalog does not follow yet: {first_line(error)}. `tidegate catalog sync` repeats it")
+
+
+def sync_catalog(lake: Lake, *, dry_run: bool) -> CatalogSync:
+    """Bring all entries in step, and delete entries of this lake whose table does not exist any more.
+
+    Raises:
+        ValueError: lake.yaml has no `catalog`.
+        ClientError: a database cannot be read.
+    """
+    spec, catalog = lake.config.catalog, lake.catalog
+    if spec is None or catalog is None:
+        raise ValueError("lake.yaml has no `catalog`: give it the databases of Glue that should have the tables")
+    wanted = [entry for table_key in sorted(lake.store.births.tables()) for entry in entries_of(lake, table_key)]
+    changes: list[CatalogChange] = []
+    for database in filter(None, (spec.bronze, spec.silver)):
+        found = catalog.tables(database) or {}
+        here = [entry for entry in wanted if entry.database == database]
+
+        def settled(entry: CatalogEntry, found: Any = found) -> CatalogChange | None:
+            return _settle(catalog, entry, found.get(entry.name), dry_run=dry_run)
+
+        # One after another: Glue limits the rate of writes, and an unchanged entry needs no request.
+        changes += [change for entry in here if (change := settled(entry))]
+        gone = [table for name, table in found.items() if name not in {entry.name for entry in here}]
+        changes += [
+            _attempt(
+                f"{database}.{table['Name']}", "deleted, because its table is gone", deleting(catalog, table, dry_run)
+            )
+            for table in gone
+            if owner_of(table) == lake.id
+        ]
+    return CatalogSync(len(wanted), changes)
+
+
+def entries_of(lake: Lake, table_key: str) -> Iterator[CatalogEntry]:
+    """Yields the entries that a table should have, those of its silver table too. None before its birth."""
+    spec = lake.config.catalog
+    table = lake.table(table_key)
+    if spec is None or table.birth is None or table.birth.output or not spec.has(table.birth.name):
+        return
+    owner = (lake.id, table_key)
+    if spec.bronze:
+        state = lake.delta.table_state(table.birth.location)
+        if state.has_columns:
+            yield table_entry(spec.bronze, table.birth.name, _s3(table.birth.location), state.schema, owner)
+    configured = lake.config.table_for(table.key)
+    if spec.silver and configured and configured.silver:
+        yield from _silver(lake, spec.silver, configured, owner)
+
+
+def _silver(lake: Lake, database: str, spec: TableSpec, owner: tuple[str, str]) -> Iterator[CatalogEntry]:
+    location, name = lake.store.uri("silver", spec.name), f"{spec.name}{WITH_TOMBSTONES}"
+    state = lake.delta.table_state(location)
+    if state.has_columns:
+        table = table_entry(database, name, _s3(location), state.schema, owner)
+        yield table
+        yield view_entry(database, spec.name, table.name, state.schema, own_columns(spec.silver), owner)
+
+
+def _settle(catalog: Glue, entry: CatalogEntry, found: Any, *, dry_run: bool) -> CatalogChange | None:
+    """Create or update one entry, if it is not as it should be. Somebody else's entry stays as it is."""
+    named = f"{entry.database}.{entry.name}"
+    left_out = f", without {', '.join(entry.left_out)}: Hive has no type for it" if entry.left_out else ""
+    if found is None:
+        return _attempt(
+            named, f"created{left_out}", None if dry_run else lambda: catalog.create(entry.database, entry.input)
+        )
+    if not entry.is_ours(found):
+        return CatalogChange(named, _not_ours(entry, found), failed=True)
+    differing = entry.differs(found)
+    if not differing:
+        return None
+
+    def update() -> None:
+        catalog.update(entry.database, entry.merged(found), found.get("VersionId"))
+
+    return _attempt(named, f"updated: {', '.join(differing)}{left_out}", None if dry_run else update)
+
+
+def deleting(catalog: Glue, table: Any, dry_run: bool) -> Callable[[], None] | None:
+    """Returns what deletes an entry of Glue. None in a dry run."""
+    return None if dry_run else lambda: catalog.delete(table["DatabaseName"], table["Name"])
+
+
+def _attempt(entry: str, what: str, write: Callable[[], None] | None) -> CatalogChange:
+    """Make one change. A refusal is a change that failed, so that other entries do not wait for it."""
+    try:
+        if write is not None:
+            write()
+    except (BotoCoreError, ClientError) as error:
+        return CatalogChange(
+            entry, f"could not be {what.partition(':')[0].partition(',')[0]}: {first_line(error)}", failed=True
+        )
+    return CatalogChange(entry, what)
+
+
+def _not_ours(entry: CatalogEntry, found: Any) -> str:
+    theirs, ours = found.get("Parameters") or {}, entry.input["Parameters"]
+    if theirs.get(OWNER) == ours[OWNER]:
+        return f"is the entry of the table {theirs.get(TABLE)}: give one of the two tables another `name` in lake.yaml"
+    return (
+        "somebody else made it, so it stays as it is: drop it in Glue, or give the table another `name`, or the "
+        "catalog another database, in lake.yaml"
+    )
+
+
+def _s3(location: str) -> str:
+    return S3Address.parse_s3a(location).s3

@@ -1,0 +1,18 @@
+"""Which engines can read a table, for its page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import dagster as dg
+
+from tidegate.platform.core.catalog.readers import readers_of
+
+
+def readers_text(features: Sequence[str]) -> dg.MarkdownMetadataValue:
+    """Returns a line for each engine: that it reads the table, or which features forbid it.
+
+    Args:
+        features: names of the features of the table's protocol.
+    """
+    return dg.MetadataValue.md("\n".join(f"- {found}" for found in readers_of(features)))

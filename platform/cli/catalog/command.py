@@ -1,0 +1,47 @@
+"""The command `tidegate catalog`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tidegate.platform.cli.options import LakeFile
+from tidegate.platform.cli.terminal import command_console
+
+catalogs = typer.Typer(no_args_is_help=True, help="The tables in the AWS Glue Data Catalog.")
+
+
+@catalogs.callback()
+def catalog() -> None:
+    """Work with the entries of the tables in the AWS Glue Data Catalog."""
+
+
+@catalogs.command()
+def sync(
+    yes: Annotated[bool, typer.Option("--yes", help="Write. Without it, only the differences are printed.")] = False,
+    home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
+    lake: LakeFile = None,
+) -> None:
+    """Bring the entries in step with the tables, and delete entries of tables that are gone."""
+    from tidegate.platform.cli.catalog.sync import run_sync
+    from tidegate.platform.cli.environment import client
+
+    using = client(home, lake)
+    with using.reaching_spark(), using.settings.opened() as opened:
+        run_sync(command_console(), opened, yes=yes)
+
+
+@catalogs.command()
+def readers(
+    home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
+    lake: LakeFile = None,
+) -> None:
+    """Print which engines can read each table, and which feature of a table forbids it."""
+    from tidegate.platform.cli.catalog.readers import run_readers
+    from tidegate.platform.cli.environment import client
+
+    using = client(home, lake)
+    with using.reaching_spark(), using.settings.opened() as opened:
+        run_readers(command_console(), opened)

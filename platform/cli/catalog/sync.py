@@ -1,0 +1,42 @@
+"""`tidegate catalog sync` brings the Glue Data Catalog in step. Without --yes it prints what would change."""
+
+from __future__ import annotations
+
+from botocore.exceptions import BotoCoreError, ClientError
+from rich.console import Console
+from rich.text import Text
+
+from tidegate.assets.catalog.sync import sync_catalog
+from tidegate.platform.cli.check.findings import explain_aws
+from tidegate.platform.cli.errors import CommandError
+from tidegate.resources.lake import Lake
+
+
+def run_sync(console: Console, lake: Lake, *, yes: bool) -> None:
+    """Print the differences, and write what the tables say.
+
+    Args:
+        console: takes the output.
+        lake: the lake.
+        yes: write. Without it, only the differences are printed.
+
+    Raises:
+        CommandError: lake.yaml has no `catalog`, or an entry cannot be as it should be.
+    """
+    try:
+        done = sync_catalog(lake, dry_run=not yes)
+    except ValueError as error:
+        raise CommandError(str(error)) from None
+    except (BotoCoreError, ClientError) as error:
+        raise CommandError(explain_aws(error)) from None
+    for change in done.changes:
+        console.print(Text(str(change), style="red" if change.failed else ""))
+    good = len(done.changes) - len(done.failed)
+    if not done.changes:
+        console.print(Text(f"nothing to do: {done.entries} entries are in step"))
+    elif yes:
+        console.print(Text(f"{good} of {done.entries} entries changed", style="bold"))
+    else:
+        console.print(Text(f"{good} would change. With --yes they are written", style="bold"))
+    if done.failed:
+        raise CommandError(f"{len(done.failed)} entries are not as they should be: the reasons are above")

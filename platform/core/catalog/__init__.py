@@ -1,0 +1,1 @@
+"""What catalogs and other readers see of the tables: their columns in other systems, and who can read them."""

@@ -1,0 +1,233 @@
+"""Entries of the Glue Data Catalog: a Delta table, and the view that hides a silver table's tombstones.
+
+The forms are those that Athena's engine 3 and Trino's connector of Delta recognize. Athena's own DDL cannot make the
+first: it refuses tables whose protocol has a reader version above 1.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tidegate.platform.core.catalog.foreign_types import hive_type, trino_name, trino_type
+from tidegate.platform.core.schema.column_types import Field
+from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.core.silver.columns import shown
+
+#: Parameters of our entries: the lake, and the key of the table. An entry without them is somebody else's.
+OWNER, TABLE = "tidegate.lake", "tidegate.table"
+#: The name of Glue's catalog in Athena.
+CATALOG = "awsdatacatalog"
+_DELTA = {
+    "EXTERNAL": "TRUE",
+    "table_type": "delta",
+    "classification": "delta",
+    "spark.sql.sources.provider": "delta",
+    "spark.sql.partitionProvider": "catalog",
+}
+_SEQUENCE_FILES = {
+    "InputFormat": "org.apache.hadoop.mapred.SequenceFileInputFormat",
+    "OutputFormat": "org.apache.hadoop.hive.ql.io.HiveSequenceFileOutputFormat",
+}
+_SERDE = "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe"
+_VIEW = {"presto_view": "true", "comment": "Presto View"}
+#: Longest name of a column in Glue.
+_NAME_CHARACTERS_MAX = 255
+
+
+@dataclass(frozen=True)
+class CatalogEntry:
+    """An entry as it should be.
+
+    Attributes:
+        database: the database of Glue.
+        input: the `TableInput` of Glue's API.
+        left_out: columns of the table that the entry lacks, because Hive has no type for them.
+    """
+
+    database: str
+    input: Mapping[str, Any]
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The name in Glue."""
+        return str(self.input["Name"])
+
+    def is_ours(self, found: Mapping[str, Any]) -> bool:
+        """Whether an entry of Glue is this entry, made by this lake.
+
+        Args:
+            found: the answer of `GetTable`.
+        """
+        theirs, ours = found.get("Parameters") or {}, self.input["Parameters"]
+        return all(theirs.get(name) == ours[name] for name in (OWNER, TABLE))
+
+    def differs(self, found: Mapping[str, Any]) -> list[str]:
+        """Returns the names of the parts of Glue's entry that are not as they should be.
+
+        What others added does not count: parameters of other names, and comments of columns.
+        """
+        parts = []
+        theirs = found.get("Parameters") or {}
+        if any(theirs.get(name) != value for name, value in self.input["Parameters"].items()):
+            parts.append("parameters")
+        wanted, stored = self.input["StorageDescriptor"], found.get("StorageDescriptor") or {}
+        if _columns(wanted.get("Columns")) != _columns(stored.get("Columns")):
+            parts.append("columns")
+        if _columns(self.input["PartitionKeys"]) != _columns(found.get("PartitionKeys")):
+            parts.append("partition columns")
+        if any((stored.get(name) or "") != wanted.get(name, "") for name in ("Location", *_SEQUENCE_FILES)):
+            parts.append("location")
+        serde = stored.get("SerdeInfo") or {}
+        if any(serde.get(name) != value for name, value in wanted["SerdeInfo"].items()):
+            parts.append("SerDe")
+        if any(found.get(name) != self.input.get(name) for name in ("TableType", "ViewOriginalText")):
+            parts.append("kind or text of the view")
+        return parts
+
+    def merged(self, found: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns the `TableInput` of an update. What others added to Glue's entry stays."""
+        comments = {
+            column["Name"]: column["Comment"]
+            for column in [*_of(found, "StorageDescriptor", "Columns"), *(found.get("PartitionKeys") or ())]
+            if column.get("Comment")
+        }
+
+        def commented(columns: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
+            return [
+                {**column, **({"Comment": comments[column["Name"]]} if column["Name"] in comments else {})}
+                for column in columns
+            ]
+
+        storage = {
+            **self.input["StorageDescriptor"],
+            "Columns": commented(_of(self.input, "StorageDescriptor", "Columns")),
+        }
+        kept = {name: found[name] for name in ("Description", "Owner", "Retention") if found.get(name)}
+        return {
+            **kept,
+            **self.input,
+            "Parameters": {**(found.get("Parameters") or {}), **self.input["Parameters"]},
+            "StorageDescriptor": storage,
+            "PartitionKeys": commented(self.input["PartitionKeys"]),
+        }
+
+
+def owner_of(found: Mapping[str, Any]) -> str | None:
+    """Returns the lake that made an entry of Glue. None if it is somebody else's."""
+    return (found.get("Parameters") or {}).get(OWNER)
+
+
+def table_entry(database: str, name: str, location: str, schema: TableSchema, owner: tuple[str, str]) -> CatalogEntry:
+    """Returns the entry of a Delta table.
+
+    Args:
+        database: the database of Glue.
+        name: SQL name of the table.
+        location: `s3://` URI of the table. With `s3a://` Athena finds no rows, and no error.
+        schema: the columns of the table.
+        owner: the lake's id and the table key.
+    """
+    path = tuple(name.lower() for name in schema.partitions)
+    columns = {field.name: hive_type(field.type) for field in schema.fields}
+    known = [
+        {"Name": column.lower(), "Type": kind}
+        for column, kind in columns.items()
+        if kind and len(column) <= _NAME_CHARACTERS_MAX
+    ]
+    by_name = {column["Name"]: column for column in known}
+    return CatalogEntry(
+        database,
+        {
+            "Name": name.lower(),
+            "TableType": "EXTERNAL_TABLE",
+            "Parameters": {**_DELTA, **_owned(owner)},
+            "PartitionKeys": [by_name[column] for column in path if column in by_name],
+            "StorageDescriptor": {
+                "Columns": [column for column in known if column["Name"] not in path],
+                "Location": location,
+                **_SEQUENCE_FILES,
+                "SerdeInfo": {
+                    "SerializationLibrary": _SERDE,
+                    "Parameters": {"serialization.format": "1", "path": location},
+                },
+            },
+        },
+        tuple(column for column in columns if column.lower() not in by_name),
+    )
+
+
+def view_entry(
+    database: str, name: str, table: str, schema: TableSchema, own: Sequence[str], owner: tuple[str, str]
+) -> CatalogEntry:
+    """Returns the entry of a silver table's view, which Athena and Trino read.
+
+    Args:
+        database: the database of Glue. It has the table, too.
+        name: SQL name of the view.
+        table: name of the silver table's entry.
+        schema: the columns of the silver table.
+        own: Tidegate's own columns, which the view hides.
+        owner: the lake's id and the table key.
+    """
+    fields = [field for field in schema.fields if field.name not in own]
+    columns = [
+        (field, hive, trino)
+        for field in fields
+        if (hive := hive_type(field.type)) and (trino := trino_type(field.type))
+    ]
+    definition = {
+        "originalSql": view_sql(database, table, [field for field, _, _ in columns], own),
+        "catalog": CATALOG,
+        "schema": database,
+        "columns": [{"name": field.name.lower(), "type": trino} for field, _, trino in columns],
+        # With the rights of the person who reads, and not with those of the writer.
+        "runAsInvoker": True,
+    }
+    text = base64.b64encode(json.dumps(definition).encode()).decode()
+    return CatalogEntry(
+        database,
+        {
+            "Name": name.lower(),
+            "TableType": "VIRTUAL_VIEW",
+            "Parameters": {**_VIEW, **_owned(owner)},
+            "PartitionKeys": [],
+            "StorageDescriptor": {
+                "Columns": [{"Name": field.name.lower(), "Type": hive} for field, hive, _ in columns],
+                "Location": "",
+                "SerdeInfo": {},
+            },
+            "ViewOriginalText": f"/* Presto View: {text} */",
+            "ViewExpandedText": "/* Presto View */",
+        },
+        tuple(field.name for field in fields if field not in [column for column, _, _ in columns]),
+    )
+
+
+def view_sql(database: str, table: str, columns: Sequence[Field], own: Sequence[str]) -> str:
+    """Returns the query of a silver table's view in standard SQL: the rows without tombstones.
+
+    Args:
+        database: the database of Glue.
+        table: name of the silver table.
+        columns: the columns of the view.
+        own: Tidegate's own columns in the table.
+    """
+    names = ", ".join(trino_name(column.name) for column in columns)
+    return f"SELECT {names} FROM {trino_name(database)}.{trino_name(table)} WHERE {shown(own, trino_name)}"
+
+
+def _owned(owner: tuple[str, str]) -> dict[str, str]:
+    return dict(zip((OWNER, TABLE), owner, strict=True))
+
+
+def _columns(columns: Any) -> list[tuple[str, str]]:
+    return [(column["Name"], column.get("Type", "")) for column in columns or ()]
+
+
+def _of(found: Mapping[str, Any], part: str, name: str) -> list[Mapping[str, str]]:
+    return list((found.get(part) or {}).get(name) or ())

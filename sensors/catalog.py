@@ -1,0 +1,27 @@
+"""The schedule that brings the Glue Data Catalog in step."""
+
+from __future__ import annotations
+
+import dagster as dg
+
+from tidegate.assets.catalog.asset import CATALOG
+from tidegate.platform.core.config.lake import LakeConfig
+
+
+def build_catalog_schedules(config: LakeConfig) -> list[dg.ScheduleDefinition]:
+    """Build the schedule that materializes the asset `catalog` each day. None without `catalog` in lake.yaml.
+
+    It makes up for a run that died, or that Glue did not answer, after it had changed the columns of a table.
+    """
+    if config.catalog is None:
+        return []
+    job = dg.define_asset_job("catalog_sync", [CATALOG], description="Brings the Glue Data Catalog in step.")
+    return [
+        dg.ScheduleDefinition(
+            name="catalog_sync",
+            job=job,
+            cron_schedule="10 3 * * *",
+            default_status=dg.DefaultScheduleStatus.RUNNING,
+            description="Materializes `catalog` each day.",
+        )
+    ]

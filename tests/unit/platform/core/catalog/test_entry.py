@@ -1,0 +1,139 @@
+"""Entries of the Glue Data Catalog: their form, and whether Glue's entry is as it should be."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import json
+from typing import Any
+
+import duckdb
+
+from tidegate.platform.core.catalog.entry import CatalogEntry, owner_of, table_entry, view_entry
+from tidegate.platform.core.config.silver import SilverSpec
+from tidegate.platform.core.schema.column_types import Field
+from tidegate.platform.core.schema.sql_types import any_type
+from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.core.silver.columns import own_columns
+
+OWNER = ("lake-id", "landing.orders")
+SCHEMA = TableSchema(
+    tuple(
+        Field(name, any_type(sql))
+        for name, sql in (
+            ("Id", "bigint"),
+            ("lines", "array<struct<sku:string,n:int>>"),
+            ("data", "variant"),
+            ("day", "date"),
+        )
+    ),
+    ("day",),
+)
+
+
+def table(schema: TableSchema = SCHEMA, owner: tuple[str, str] = OWNER) -> CatalogEntry:
+    return table_entry("raw", "Orders", "s3://lake/bronze/orders", schema, owner)
+
+
+def as_found(entry: CatalogEntry, **more: Any) -> dict[str, Any]:
+    """Returns what Glue answers of an entry."""
+    return {**copy.deepcopy(dict(entry.input)), "DatabaseName": entry.database, "VersionId": "3", **more}
+
+
+def test_a_table_is_as_athena_and_trino_recognize_delta() -> None:
+    entry = table()
+    location = "s3://lake/bronze/orders"
+    assert entry.input["Name"] == "orders"
+    assert entry.input["TableType"] == "EXTERNAL_TABLE"
+    # Athena goes by `table_type` or the provider. Trino needs the provider, and `path` of the SerDe.
+    assert entry.input["Parameters"] == {
+        "EXTERNAL": "TRUE",
+        "table_type": "delta",
+        "classification": "delta",
+        "spark.sql.sources.provider": "delta",
+        "spark.sql.partitionProvider": "catalog",
+        "tidegate.lake": "lake-id",
+        "tidegate.table": "landing.orders",
+    }
+    storage = entry.input["StorageDescriptor"]
+    assert (storage["Location"], storage["SerdeInfo"]["Parameters"]["path"]) == (location, location)
+    assert storage["Columns"] == [
+        {"Name": "id", "Type": "bigint"},
+        {"Name": "lines", "Type": "array<struct<sku:string,n:int>>"},
+    ]
+    assert entry.input["PartitionKeys"] == [{"Name": "day", "Type": "date"}]
+    assert entry.left_out == ("data",)
+
+
+def test_only_our_own_entry_is_ours() -> None:
+    found = as_found(table())
+    assert table().is_ours(found)
+    assert owner_of(found) == "lake-id"
+    assert not table(owner=("other", OWNER[1])).is_ours(found)
+    assert not table(owner=(OWNER[0], "landing.others")).is_ours(found)
+    assert not table().is_ours({"Name": "orders"})
+    assert owner_of({"Name": "orders"}) is None
+
+
+def test_what_differs_is_named_and_what_others_added_does_not_count() -> None:
+    entry, found = table(), as_found(table())
+    assert entry.differs(found) == []
+    found["Parameters"]["team"] = "sales"
+    found["StorageDescriptor"]["Columns"][0]["Comment"] = "number of the order"
+    found["Description"] = "Orders"
+    assert entry.differs(found) == []
+    wider = TableSchema((*SCHEMA.fields, Field("paid", any_type("boolean"))), SCHEMA.partitions)
+    assert table(wider).differs(found) == ["columns"]
+    assert table_entry("raw", "Orders", "s3://lake/elsewhere", SCHEMA, OWNER).differs(found) == ["location", "SerDe"]
+    found["Parameters"]["spark.sql.sources.provider"] = "parquet"
+    found["PartitionKeys"] = []
+    assert entry.differs(found) == ["parameters", "partition columns"]
+    assert entry.differs({"Name": "orders"}) == [
+        "parameters", "columns", "partition columns", "location", "SerDe", "kind or text of the view",
+    ]  # fmt: skip
+
+
+def test_an_update_keeps_what_others_added() -> None:
+    found = as_found(table(), Description="Orders", CreateTime=1)
+    found["Parameters"]["team"] = "sales"
+    found["StorageDescriptor"]["Columns"][0]["Comment"] = "number of the order"
+    wider = TableSchema((*SCHEMA.fields, Field("paid", any_type("boolean"))), SCHEMA.partitions)
+    merged = table(wider).merged(found)
+    assert merged["Parameters"]["team"] == "sales"
+    assert merged["StorageDescriptor"]["Columns"][0] == {
+        "Name": "id", "Type": "bigint", "Comment": "number of the order",
+    }  # fmt: skip
+    assert merged["StorageDescriptor"]["Columns"][-1] == {"Name": "paid", "Type": "boolean"}
+    assert merged["Description"] == "Orders"
+    assert "CreateTime" not in merged, "UpdateTable refuses it"
+    assert table(wider).differs({**found, **merged}) == []
+
+
+def test_silver_s_view_shows_the_rows_that_are_not_deleted_and_no_column_of_ours() -> None:
+    """DuckDB runs the view's query: it is standard SQL, as Trino's."""
+    own = own_columns(SilverSpec.model_validate({"keys": ["id"], "order": "at", "every": 10, "stored_as": "scd2"}))
+    names = {"id": "bigint", "Group": "string", **{name: "boolean" for name in ("_deleted", "_joined")}}
+    names |= {"_changed_batch": "bigint", "_changed_at": "timestamp"}
+    schema = TableSchema(tuple(Field(name, any_type(sql)) for name, sql in names.items()))
+    entry = view_entry("clean", "Orders", "orders_with_tombstones", schema, own, OWNER)
+    text = entry.input["ViewOriginalText"]
+    assert text.startswith("/* Presto View: ")
+    assert text.endswith(" */")
+    view = json.loads(base64.b64decode(text.removeprefix("/* Presto View: ").removesuffix(" */")))
+    assert view["columns"] == [{"name": "id", "type": "bigint"}, {"name": "group", "type": "varchar"}]
+    assert (view["catalog"], view["schema"], view["runAsInvoker"]) == ("awsdatacatalog", "clean", True)
+    assert entry.input["TableType"] == "VIRTUAL_VIEW"
+    assert entry.input["Parameters"]["presto_view"] == "true"
+    assert entry.input["StorageDescriptor"]["Columns"] == [
+        {"Name": "id", "Type": "bigint"},
+        {"Name": "group", "Type": "string"},
+    ]
+    with duckdb.connect() as db:
+        db.sql("CREATE SCHEMA clean")
+        db.sql(
+            "CREATE TABLE clean.orders_with_tombstones AS SELECT * FROM (VALUES (1, 'a', false, false, 1, now()), "
+            "(2, 'b', true, false, 1, now()), (3, 'c', false, true, 1, now())) "
+            'AS t(id, "group", _deleted, _joined, _changed_batch, _changed_at)'
+        )
+        found = db.sql(view["originalSql"])
+        assert (found.columns, found.fetchall()) == (["id", "group"], [(1, "a")])
