@@ -135,23 +135,9 @@ class TableReport:
                 "inventory_keys": comparison.keys,
                 "inventory_differences": comparison.differing,
             }
-        state = self.now.state
         if objects := sum(len(batch.objects) for batch in self.landed):
             found["objects"] = objects
-        if self.now.uri and not state:
-            found["dagster/uri"] = self.now.uri
-        if self.now.columns:
-            found["dagster/column_schema"] = column_schema(self.now.columns)
-        if state:
-            found |= {
-                "dagster/uri": self.now.uri,
-                "dagster/table_name": f"bronze.{self.now.name}",
-                "dagster/column_schema": column_schema(state.schema),
-                row_count: self.now.rows,
-                "delta_version": self.done[-1].landed.version if self.done else state.version,
-                "live_files": state.files,
-                "readers": readers_text(state.features),
-            }
+        found |= self._table(row_count)
         if changes := self._schema_changes():
             found["schema_changes"] = dg.MetadataValue.md("\n".join(f"- {change}" for change in changes))
         if self.done:
@@ -250,6 +236,25 @@ class TableReport:
     def _judged(self) -> list[Batch]:
         # After-load's batch follows each load. It must not hide what the load could not ingest.
         return [batch for batch in self.landed if not batch.only_moves] or ([self.last] if self.last else [])
+
+    def _table(self, row_count: str) -> dict[str, Any]:
+        """Return the metadata of the Delta table, or of the output."""
+        state, found = self.now.state, dict[str, Any]()
+        if self.now.uri and not state:
+            found["dagster/uri"] = self.now.uri
+        if self.now.columns:
+            found["dagster/column_schema"] = column_schema(self.now.columns)
+        if state:
+            found |= {
+                "dagster/uri": self.now.uri,
+                "dagster/table_name": f"bronze.{self.now.name}",
+                "dagster/column_schema": column_schema(state.schema),
+                row_count: self.now.rows,
+                "delta_version": self.done[-1].landed.version if self.done else state.version,
+                "live_files": state.files,
+                "readers": readers_text(state.features),
+            }
+        return found
 
     def _schema_changes(self) -> list[str]:
         columns = self.now.state.schema if self.now.state else self.now.columns

@@ -16,6 +16,7 @@ from rich.console import Console
 
 from tidegate.platform.cli.answer import Answer
 from tidegate.platform.cli.plan_answers import (
+    CatalogSyncAnswer,
     EnableAnswer,
     MaintainAnswer,
     RebuildAnswer,
@@ -41,6 +42,33 @@ class FindingAnswer(Answer):
 
 class FindingsAnswer(RootModel[tuple[FindingAnswer, ...]]):
     """The results of all checks."""
+
+
+class ReaderAnswer(Answer):
+    """Whether an engine reads a table."""
+
+    reader: str
+    """The engine, with the version that was tried."""
+    reads: bool
+    """Whether it reads the table."""
+    forbids: tuple[str, ...]
+    """Features of the table's protocol that the engine does not read."""
+
+
+class TableReadersAnswer(Answer):
+    """The engines that read a table."""
+
+    table: str
+    """SQL name."""
+    readers: tuple[ReaderAnswer, ...]
+    """Each engine that is known."""
+
+
+class ReadersAnswer(Answer):
+    """The engines that read each table."""
+
+    tables: tuple[TableReadersAnswer, ...]
+    """The tables of bronze and silver that exist."""
 
 
 class StopAnswer(Answer):
@@ -292,6 +320,8 @@ class InferAnswer(Answer):
 
 #: What each command prints with `--json`.
 ANSWERS: Mapping[str, type[BaseModel]] = {
+    "catalog readers": ReadersAnswer,
+    "catalog sync": CatalogSyncAnswer,
     "check": FindingsAnswer,
     "doctor": FindingsAnswer,
     "infer": InferAnswer,

@@ -172,6 +172,26 @@ class EnableAnswer(Answer):
     """What S3 did not let the command read. Unless it is empty, the command fails."""
 
 
+class CatalogEntryAnswer(Answer):
+    """An entry of the Glue Data Catalog that is not as the table says."""
+
+    entry: str
+    """Database and name."""
+    what: str
+    """What would be done, or why nothing can be."""
+    failed: bool
+    """Whether it needs a person."""
+
+
+class CatalogSyncAnswer(Answer):
+    """What differs in the Glue Data Catalog. With an entry that failed, the command fails."""
+
+    entries: int
+    """Number of entries that the tables should have."""
+    changes: tuple[CatalogEntryAnswer, ...]
+    """The entries that would be changed, and those that cannot be."""
+
+
 def refuse_to_apply(*, as_json: bool, yes: bool) -> None:
     """Raise CommandError if a plan for programs is requested together with the change."""
     if as_json and yes:

@@ -1213,7 +1213,7 @@ MUTANTS = (
     ),
     Mutant(
         "an entry of the catalog that somebody else made is overwritten",
-        4,
+        8,
         "assets/catalog/sync.py",
         "    if not entry.is_ours(found):\n",
         "    if not found:\n",
@@ -1221,7 +1221,7 @@ MUTANTS = (
     ),
     Mutant(
         "an entry of the catalog that another lake made is deleted",
-        4,
+        8,
         "assets/catalog/sync.py",
         "            if owner_of(table) == lake.id\n",
         "            if owner_of(table)\n",

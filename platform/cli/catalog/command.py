@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tidegate.platform.cli.options import LakeFile
+from tidegate.platform.cli.options import AsJson, LakeFile, PlanAsJson
 from tidegate.platform.cli.terminal import command_console
 
 catalogs = typer.Typer(no_args_is_help=True, help="The tables in the AWS Glue Data Catalog.")
@@ -23,6 +23,7 @@ def sync(
     yes: Annotated[bool, typer.Option("--yes", help="Write. Without it, only the differences are printed.")] = False,
     home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
     lake: LakeFile = None,
+    as_json: PlanAsJson = False,
 ) -> None:
     """Bring the entries in step with the tables, and delete entries of tables that are gone."""
     from tidegate.platform.cli.catalog.sync import run_sync
@@ -30,13 +31,14 @@ def sync(
 
     using = client(home, lake)
     with using.reaching_spark(), using.settings.opened() as opened:
-        run_sync(command_console(), opened, yes=yes)
+        run_sync(command_console(), opened, yes=yes, as_json=as_json)
 
 
 @catalogs.command()
 def readers(
     home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
     lake: LakeFile = None,
+    as_json: AsJson = False,
 ) -> None:
     """Print which engines can read each table, and which feature of a table forbids it."""
     from tidegate.platform.cli.catalog.readers import run_readers
@@ -44,4 +46,4 @@ def readers(
 
     using = client(home, lake)
     with using.reaching_spark(), using.settings.opened() as opened:
-        run_readers(command_console(), opened)
+        run_readers(command_console(), opened, as_json=as_json)
