@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -162,6 +163,8 @@ def session_of_its_own(remote: SparkRemote) -> Iterator[SparkSession]:
     probe(remote)
     with connecting(remote):
         session = ConnectSession(connection=remote.url)
+    # PySpark's builder sets it. Without it, `pyspark.sql.functions` look for a JVM in this process.
+    os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"
     try:
         yield cast(SparkSession, session)
     finally:
