@@ -4,7 +4,7 @@ import dagster as dg
 from pydantic import Field
 
 from tidegate.assets.operations.dead_letters import dead_letter_queues, peek, redrive_dead_letters
-from tidegate.assets.operations.rebuild import plan_rebuild, rebuild_table
+from tidegate.assets.operations.rebuild import RebuildRefused, plan_rebuild, rebuild_table
 from tidegate.assets.operations.redrive import (
     RATE,
     Choice,
@@ -15,7 +15,7 @@ from tidegate.assets.operations.redrive import (
     redrive_objects,
 )
 from tidegate.assets.operations.redrive_routes import redrive_route, undeliverable_messages
-from tidegate.assets.operations.silver_rebuild import is_silver, plan_silver_rebuild, rebuild_silver
+from tidegate.assets.operations.silver_rebuild import is_silver, only_silver_since, plan_silver_rebuild, rebuild_silver
 from tidegate.assets.silver.asset import silver_key
 from tidegate.assets.silver.report import merge_metadata
 from tidegate.platform.core.times import parse_time
@@ -96,6 +96,9 @@ class RebuildConfig(dg.Config):
     """Selects the table to read again."""
 
     table: str = Field(description="Table key (the partition) of a loaded table, or silver.<name> of a silver table.")
+    from_batch: int = Field(
+        0, ge=0, description="Of a silver table, only keys with a row of this batch or later. 0: all keys."
+    )
     dry_run: bool = Field(True, description="Only show what would be read again.")
 
 
@@ -103,15 +106,18 @@ class RebuildConfig(dg.Config):
 def rebuild_op(context: dg.OpExecutionContext, config: RebuildConfig, lake: LakeResource) -> None:
     """Rebuild the table that the config selects."""
     handles, log = lake.open(), context.log.info
+    since = config.from_batch or None
     if is_silver(config.table):
-        silver = plan_silver_rebuild(handles, config.table)
+        silver = plan_silver_rebuild(handles, config.table, since)
         for line in silver.lines:
             log(line)
         context.add_output_metadata({"dry_run": config.dry_run, "files": silver.files, "batch": silver.n})
         if not config.dry_run:
-            merged = rebuild_silver(handles, config.table, by=f"run {context.run_id}", log=log)
+            merged = rebuild_silver(handles, config.table, by=f"run {context.run_id}", log=log, since=since)
             context.log_event(dg.AssetMaterialization(silver_key(silver.spec), metadata=merge_metadata(merged)))
         return
+    if since:
+        raise RebuildRefused(only_silver_since(config.table))
     if config.dry_run:
         plan = plan_rebuild(handles, config.table)
     else:

@@ -68,13 +68,17 @@ def gather(delta: Delta, work: PendingMerge) -> Changes:
 
     Raises:
         RuntimeError: a batch object is gone.
+        ValueError: it is not known in which batches bronze's rows came, and a rebuild from a batch needs that.
     """
     view = f"changes_{uuid.uuid4().hex}"
     birth = work.table.birth
     if birth is None:
         raise AssertionError("a table with batches has been born")
     if work.rebuilds:
-        return _by_ledger(delta, work, birth, view, 0, _REBUILD)
+        if work.since is None:
+            return _by_ledger(delta, work, birth, view, 0, _REBUILD)
+        since = f"a rebuild from batch {work.since} was requested"
+        return _by_ledger(delta, work, birth, view, 0, since, counted_after=work.since - 1)
     mark = work.mark or 0
     first = _FIRST if work.mark is None else None
     if first and (work.n > _MAX_FIRST_BATCHES or work.bronze.files > _MAX_FIRST_FILES):
@@ -168,6 +172,11 @@ def _by_ledger(
     """
     if birth.registered:
         missing = _registered(delta, work, birth, view, after)
+        if missing and work.since is not None:
+            raise ValueError(
+                f"silver.{work.table.spec.name}: {missing}, so it is not known which rows came in batch {work.since} "
+                "or later: rebuild the whole table, without a first batch"
+            )
         why = why or missing
     else:
         _loaded(delta, birth, after, work.n).createOrReplaceTempView(view)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from tidegate.assets.silver.changes import Changes
 from tidegate.assets.silver.history_rows import HistoryQuery, StoredRows
 from tidegate.assets.silver.merge_sql import mode_of, rows_that_stay, types_of
+from tidegate.assets.silver.newest_rows import of_keys_since
 from tidegate.assets.silver.pending import PendingMerge
 from tidegate.platform.core.schema.column_types import quoted
 from tidegate.platform.core.schema.table_schema import TableSchema
@@ -14,6 +16,9 @@ from tidegate.platform.core.silver.columns import CHANGED_BATCH, own_columns
 from tidegate.platform.core.silver.merge_mode import MergeMode
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.resources.spark.results import Merging
+
+#: Whether a row of the source is a stored row that leaves the table.
+_LEAVES = "_tidegate_leaves"
 
 
 def build_history_merge(
@@ -27,7 +32,8 @@ def build_history_merge(
 ) -> Merging:
     """Build a merge of a history, whose rows have distinct pairs of key and order.
 
-    Its source has every row that changes, or in other modes than `UPSERT` every row of the table afterwards.
+    Its source has every row that changes, or in other modes than `UPSERT` every row of the table afterwards. In the
+    mode `SINCE` it has every row of the chosen keys, also those that leave the table.
 
     Args:
         work: what is pending.
@@ -42,18 +48,26 @@ def build_history_merge(
     rows = int(changes.volume["rows"])
     max_rows = rows if is_bounded else None
     query = HistoryQuery(f"silver.{work.table.spec.name}", rules, types_of(rules, silver), truncates)
-    stored = _stored(mode, f"delta.`{work.location}`", is_empty=work.silver.files == 0, is_tail=not is_truncated)
-    source = query.sql(changes.view, stored, max_rows=max_rows)
+    table = f"delta.`{work.location}`"
+    stored = _stored(mode, table, is_empty=work.silver.files == 0, is_tail=not is_truncated)
     names = [quoted(name) for name in (*(field.name for field in rules.stored), *own_columns(work.spec))]
     names = list(dict.fromkeys(names))
     keys = [part.path for part in (*rules.keys, *rules.order)]
     same = " AND ".join(f"t.{path} <=> s.{path}" for path in keys)
-    clauses = (MergeMode.UPSERT if mode is MergeMode.UPSERT else MergeMode.FULL).clauses(
+    if work.since is None:
+        source = query.sql(changes.view, stored, max_rows=max_rows)
+    else:
+        chosen = partial(of_keys_since, rules=rules, table=table, since=work.since, batch=CHANGED_BATCH)
+        source = query.sql(changes.view, stored, chosen=chosen)
+        source = _with_leaving_rows(source, rules, table, work.since, names)
+    clauses = (MergeMode.UPSERT if mode in (MergeMode.UPSERT, MergeMode.SINCE) else MergeMode.FULL).clauses(
         newer="true",
         update=", ".join(f"t.{name} = s.{name}" for name in names),
         insert=f"({', '.join(names)}) VALUES ({', '.join(f's.{name}' for name in names)})",
     )
-    statement = f"MERGE INTO delta.`{work.location}` t USING ({source}) s ON {same} {clauses}"
+    if mode is MergeMode.SINCE:
+        clauses = f"WHEN MATCHED AND s.{_LEAVES} THEN DELETE {clauses}"
+    statement = f"MERGE INTO {table} t USING ({source}) s ON {same} {clauses}"
     # An empty table takes any number of rows by the keyed merge.
     is_keyed = mode is MergeMode.UPSERT and (is_bounded or work.silver.files == 0)
     if not is_keyed:
@@ -61,6 +75,29 @@ def build_history_merge(
     view = f"stored_{changes.view}"
     placed = query.sql(changes.view, StoredRows(view, is_tail=not is_truncated, has_places=True), max_rows=max_rows)
     return Merging(placed, keys, "true", rows, statement, view)
+
+
+def _with_leaving_rows(rows: str, rules: MergeRules, table: str, since: int, names: Sequence[str]) -> str:
+    """Returns the rows of a query, and the stored rows of its keys that it does not have.
+
+    Stored rows of batch `since` or later leave even if the query does not have their key.
+
+    Args:
+        rows: a query of all rows that the chosen keys have.
+        rules: what a row of bronze is in silver.
+        table: the silver table.
+        since: the first batch of the merge.
+        names: the columns of the table.
+    """
+    keys = ", ".join(part.path for part in rules.keys)
+    order = ", ".join(part.path for part in rules.order)
+    columns = ", ".join(names)
+    every = f"SELECT {columns}, false AS {_LEAVES} FROM ({rows}) UNION ALL SELECT {columns}, true FROM {table}"
+    is_chosen = f"max(NOT {_LEAVES} OR {CHANGED_BATCH} >= {since}) OVER (PARTITION BY {keys})"
+    # A row of the query comes before the stored row that it replaces.
+    place = f"row_number() OVER (PARTITION BY {keys}, {order} ORDER BY {_LEAVES})"
+    ranked = f"SELECT *, {is_chosen} AS _tidegate_chosen, {place} AS _tidegate_place FROM ({every})"
+    return f"SELECT {columns}, {_LEAVES} FROM ({ranked}) WHERE _tidegate_chosen AND _tidegate_place = 1"
 
 
 def _stored(mode: MergeMode, table: str, *, is_empty: bool, is_tail: bool) -> StoredRows:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tidegate.assets.silver.aligned import aligned
@@ -104,13 +104,21 @@ class HistoryQuery:
         #: Columns that a change may leave as they are.
         self._left = tuple(rules.kept) if self._history.leaves_values else ()
 
-    def sql(self, view: str, stored: StoredRows, *, max_rows: int | None = None) -> str:
+    def sql(
+        self,
+        view: str,
+        stored: StoredRows,
+        *,
+        max_rows: int | None = None,
+        chosen: Callable[[str], str] = lambda rows: rows,
+    ) -> str:
         """Returns the query. Its rows have distinct pairs of key and order.
 
         Args:
             view: the rows of bronze.
             stored: the rows of silver that are recomputed. If they are a tail, rows that do not change are left out.
             max_rows: how many rows of bronze there are at most; None if that is not known.
+            chosen: chooses keys among a query of all rows, new and stored.
         """
         new = self._new(view, stored)
         rows = f"SELECT * FROM ({new})"
@@ -118,7 +126,7 @@ class HistoryQuery:
             is_small = max_rows is not None and max_rows <= _MAX_BROADCAST_ROWS
             rows += f" UNION ALL {self._stored(stored, new, is_small=is_small)}"
         # All windows are within a key, so rows are sent once.
-        rows = f"SELECT * FROM ({rows}) DISTRIBUTE BY {self._keys}"
+        rows = f"SELECT * FROM ({chosen(rows)}) DISTRIBUTE BY {self._keys}"
         rows = self._one_for_each_order(rows, has_places=stored.has_places)
         for layer in (self._lives, self._filled, self._starts):
             rows = layer(rows)

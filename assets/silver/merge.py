@@ -103,10 +103,19 @@ def merge_table(lake: Lake, spec: TableSpec, log: Callable[[str], None] = lambda
     return _together(done) if done else None
 
 
-def rebuild_table(lake: Lake, spec: TableSpec, log: Callable[[str], None] = lambda _: None) -> MergeResult:
+def rebuild_table(
+    lake: Lake, spec: TableSpec, log: Callable[[str], None] = lambda _: None, *, since: int | None = None
+) -> MergeResult:
     """Make a silver table what bronze gives now, in one commit. Its readers see the old rows until then.
 
     Rows that bronze does not give leave the table. A rebuild that dies before its commit has changed nothing.
+
+    Args:
+        lake: the lake.
+        spec: the table.
+        log: called with each line of progress.
+        since: only keys with a row of this batch or later, in bronze or in silver, are computed again. Batches that
+            wait are merged before, in commits of their own. None: all keys, with the batches that wait.
 
     Raises:
         ValueError: the table has no `silver` in `lake.yaml`, or bronze has no rows yet.
@@ -114,6 +123,8 @@ def rebuild_table(lake: Lake, spec: TableSpec, log: Callable[[str], None] = lamb
     """
 
     def step() -> MergeResult:
+        if since is not None:
+            merge_table(lake, spec, log)
         work = merge_state(lake, spec)
         if work is None or not work.bronze.has_columns:
             raise ValueError(
@@ -123,7 +134,7 @@ def rebuild_table(lake: Lake, spec: TableSpec, log: Callable[[str], None] = lamb
         if work.mark is not None and work.mark >= work.n:
             # The txn of the mark is there already, and would make this merge one that has happened.
             app_id = f"{app_id}:rebuild:{work.silver.version}"
-        return _merge(lake, replace(work, rebuilds=True, app_id=app_id), log)
+        return _merge(lake, replace(work, rebuilds=True, since=since, app_id=app_id), log)
 
     return _retried(step, log)
 
@@ -172,7 +183,8 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
     seam("silver-create")
     changes = without_suppressed(lake, work, gather(lake.delta, work))
     seam("silver-gather")
-    log(f"merging batches {(work.mark or 0) + 1}..{changes.n}" + (f" of {work.n}" if changes.n < work.n else ""))
+    first = 1 if work.rebuilds else (work.mark or 0) + 1
+    log(f"merging batches {first}..{changes.n}" + (f" of {work.n}" if changes.n < work.n else ""))
     if changes.why_full:
         log(f"full merge: {changes.why_full}")
     purge_tombstones(lake, work, changes.n)

@@ -12,6 +12,7 @@ from tidegate.assets.silver.newest_rows import (
     before_truncate,
     key_text,
     newest_rows,
+    of_keys_since,
     order_struct,
     tie_error,
 )
@@ -55,10 +56,13 @@ def build_merge(
     tie = "true" if rules.on_tie == "last" else _no_tie(name, rules, types)
     newer = mode.newer([part.path for part in rules.order], tie)
     stays = rows_that_stay(mode, is_empty=work.silver.files == 0)
-    table = stays and f"delta.`{work.location}`"
+    silver_table = f"delta.`{work.location}`"
+    table = stays and silver_table
 
     def complete(rows: str) -> str:
-        return with_deletes(rows, rules, table, stays or "true") if rules.are_dumps else rows
+        if rules.are_dumps:
+            rows = with_deletes(rows, rules, table, stays or "true")
+        return rows if work.since is None else of_keys_since(rows, rules, silver_table, work.since)
 
     order = truncate.order if truncate else None
     source = newest_rows(name, rules, changes.view, is_partial=is_partial, truncate=order, complete=complete)
@@ -67,8 +71,8 @@ def build_merge(
     same_key = " AND ".join(f"t.{part.path} <=> s.{part.path}" for part in rules.keys)
     truncated = before_truncate(rules, f"t.{ORDER}", truncate.order) if truncate and truncate.is_due else None
     update = _assignments(types, _filled(rules, types, mode, truncated) if is_partial else {})
-    clauses = mode.clauses(newer=newer, update=update, insert=_new_row(types), truncated=truncated)
-    statement = f"MERGE INTO delta.`{work.location}` t USING ({source}) s ON {same_key} {clauses}"
+    clauses = mode.clauses(newer=newer, update=update, insert=_new_row(types), truncated=truncated, since=work.since)
+    statement = f"MERGE INTO {silver_table} t USING ({source}) s ON {same_key} {clauses}"
     # The number of rows in a merge of all of bronze is unknown. An empty table takes any number by the keyed merge.
     is_bounded = changes.why_full is None or work.silver.files == 0
     is_plain = not is_partial and (truncated is None or work.silver.files == 0)
@@ -81,6 +85,8 @@ def build_merge(
 
 def mode_of(work: PendingMerge, changes: Changes) -> MergeMode:
     """Returns the mode of a merge."""
+    if work.since is not None:
+        return MergeMode.SINCE
     return merge_mode(
         is_full=changes.why_full is not None,
         is_reread=changes.is_reread,
@@ -93,7 +99,7 @@ def rows_that_stay(mode: MergeMode, *, is_empty: bool) -> str | None:
     """Returns the condition of the rows `t` of silver that a merge does not replace by bronze's. None: no row stays."""
     if is_empty or mode is MergeMode.FULL:
         return None
-    return f"NOT t.{CHANGED_BATCH} > 0" if mode is MergeMode.REREAD else "true"
+    return f"NOT t.{CHANGED_BATCH} > 0" if mode in (MergeMode.REREAD, MergeMode.SINCE) else "true"
 
 
 def types_of(rules: MergeRules, silver: TableSchema) -> ColumnTypes:
@@ -114,8 +120,9 @@ def _filled(rules: MergeRules, types: ColumnTypes, mode: MergeMode, truncated: s
     filled = {}
     for place, column in enumerate(rules.kept):
         mine, given = f"t.{quoted(column)}", _value(types, column, "s.", f"t.{quoted(column)}")
-        # Rows of a bronze that was read again are all in the source.
-        replaced = f"WHEN t.{CHANGED_BATCH} > 0 THEN {given} " if mode is MergeMode.REREAD else ""
+        # The source has all rows of bronze for these keys.
+        is_whole = mode in (MergeMode.REREAD, MergeMode.SINCE)
+        replaced = f"WHEN t.{CHANGED_BATCH} > 0 THEN {given} " if is_whole else ""
         filled[column] = (
             f"CASE {replaced}WHEN s.{GIVEN_AT}[{place}] >= {order} THEN {given} WHEN {gone} THEN NULL ELSE {mine} END"
         )

@@ -91,6 +91,24 @@ def change_rows(rules: MergeRules, view: str, *, is_partial: bool, truncate: str
     return rows
 
 
+def of_keys_since(rows: str, rules: MergeRules, table: str, since: int, *, batch: str = "_tidegate_n") -> str:
+    """Returns the rows of the keys that have a row of batch `since` or later, in the query or in the silver table.
+
+    Args:
+        rows: a query of rows with the columns of silver. It has all rows of each key.
+        rules: what a row of bronze is in silver.
+        table: the silver table.
+        since: number of the batch.
+        batch: the column of the query with the number of the batch that brought a row.
+    """
+    paths = [part.path for part in rules.keys]
+    keys = ", ".join(f"{path} AS k{place}" for place, path in enumerate(paths))
+    chosen = f"SELECT {keys} FROM ({rows}) WHERE {batch} >= {since} "
+    chosen += f"UNION SELECT {keys} FROM {table} WHERE {CHANGED_BATCH} >= {since}"
+    same = " AND ".join(f"r.{path} <=> k.k{place}" for place, path in enumerate(paths))
+    return f"SELECT r.* FROM ({rows}) r LEFT SEMI JOIN ({chosen}) k ON {same}"
+
+
 def before_truncate(rules: MergeRules, order: str, truncate: str) -> str:
     """Returns the condition that an order is older than that of a truncate."""
     return f"({order} < {order_from_json(rules, truncate)})"

@@ -33,6 +33,7 @@ class PendingMerge:
         app_id: application id of silver's transactions. It contains the id and the generation of the bronze table, so
             silver has no mark for another table or generation.
         rebuilds: silver becomes what bronze gives now, whatever it holds.
+        since: a rebuild computes only keys with a row of this batch or later. None: all keys.
     """
 
     table: Table
@@ -45,6 +46,7 @@ class PendingMerge:
     recorded: int
     app_id: str
     rebuilds: bool = False
+    since: int | None = None
 
 
 def pending_merge(lake: Lake, spec: TableSpec) -> PendingMerge | None:

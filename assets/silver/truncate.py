@@ -83,9 +83,14 @@ def record_truncates(lake: Lake, work: PendingMerge, mode: MergeMode, found: Seq
         The orders of all truncates of the table.
 
     Raises:
-        ValueError: there are more than `MAX_TRUNCATES`.
+        ValueError: there are more than `MAX_TRUNCATES`, or the merge recomputes some keys only.
     """
     known, before = (set(json.loads(work.silver.properties.get(name, "[]"))) for name in _TRUNCATES)
+    if mode is MergeMode.SINCE and (found or known):
+        raise ValueError(
+            f"silver.{work.table.spec.name}: a truncate ends rows of every key, so a history with truncates is rebuilt "
+            "as a whole: rebuild it without a first batch"
+        )
     if mode is MergeMode.AFTER_RESET:
         before |= known
     elif mode is MergeMode.FULL:

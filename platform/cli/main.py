@@ -279,6 +279,9 @@ def reset(
 @app.command()
 def rebuild(
     table: Annotated[str, typer.Argument(help="SQL name, key or s3:// prefix of the table; or silver.<name>.")],
+    from_batch: Annotated[
+        int | None, typer.Option(help="Of silver.<name>, compute only keys with a row of this batch or later.")
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Apply the change. Without it, print the plan only.")] = False,
     lake: LakeFile = None,
     home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
@@ -287,7 +290,7 @@ def rebuild(
     """Read a loaded table's files, or compute silver.<name>, again by today's lake.yaml. Readers never see it empty."""
     from tidegate.platform.cli.commands.rebuild import run_rebuild
 
-    run_rebuild(command_console(), table, lake, home, yes=yes, as_json=as_json)
+    run_rebuild(command_console(), table, lake, home, yes=yes, since=from_batch, as_json=as_json)
 
 
 @app.command()

@@ -79,6 +79,8 @@ class SilverRebuildAnswer(Answer):
     """Key of the bronze table."""
     batch: int
     """Last batch of bronze that silver will have."""
+    from_batch: int
+    """Only keys with a row of this batch or later are computed again. 1: those of the whole table."""
     files: int
     """Number of files of bronze that are read."""
     replaced_files: int

@@ -394,6 +394,25 @@ MUTANTS = (
         ("tests/spark/silver/test_silver_rebuild.py::test_a_rebuild_makes_silver_what_bronze_gives_in_one_commit",),
     ),
     Mutant(
+        "a rebuild of silver from a batch keeps rows since then that bronze does not give",
+        5,
+        "platform/core/silver/merge_mode.py",
+        "t.{CHANGED_BATCH} >= {{since}} THEN DELETE",
+        "t.{CHANGED_BATCH} > 99 THEN DELETE",
+        ("tests/unit/platform/core/silver/test_merge_mode.py::test_each_mode_does_to_each_row_what_its_clauses_say",),
+    ),
+    Mutant(
+        "a rebuild of silver from a batch computes its keys from the rows since then",
+        5,
+        "assets/silver/newest_rows.py",
+        "LEFT SEMI JOIN ({chosen}) k ON {same}",
+        "LEFT SEMI JOIN ({chosen}) k ON {same} AND r.{batch} >= {since}",
+        (
+            "tests/spark/silver/test_silver_rebuild.py::"
+            "test_a_rebuild_from_a_batch_computes_the_keys_since_then_and_no_others",
+        ),
+    ),
+    Mutant(
         "rows that violate an expectation of expect_or_drop enter silver",
         5,
         "platform/core/silver/rules.py",

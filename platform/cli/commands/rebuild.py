@@ -16,6 +16,7 @@ from tidegate.assets.operations.rebuild import RebuildPlan, RebuildRefused, plan
 from tidegate.assets.operations.silver_rebuild import (
     SilverRebuildPlan,
     is_silver,
+    only_silver_since,
     plan_silver_rebuild,
     rebuild_silver,
 )
@@ -36,7 +37,14 @@ _SHOWN = 20
 
 
 def run_rebuild(
-    console: Console, name: str, lake: Path | None, home: Path | None, *, yes: bool, as_json: bool = False
+    console: Console,
+    name: str,
+    lake: Path | None,
+    home: Path | None,
+    *,
+    yes: bool,
+    since: int | None = None,
+    as_json: bool = False,
 ) -> None:
     """Print the plan of a rebuild, or request the rebuild.
 
@@ -46,6 +54,7 @@ def run_rebuild(
         lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else `lake.yaml`.
         home: home of a running local platform; None takes a running default one, else the environment.
         yes: request the rebuild; without it, only the plan is printed.
+        since: of a silver table, only keys with a row of this batch or later. None: all keys.
         as_json: print only the plan, as one JSON object.
 
     Raises:
@@ -57,14 +66,16 @@ def run_rebuild(
     def say(line: str, style: str = "") -> None:
         console.print(Text(line, style=style))
 
+    if since is not None and not is_silver(name):
+        raise CommandError(only_silver_since(name))
     using = client(home, lake)
     with using.reaching_spark(), using.settings.opened() as opened:
         if as_json:
-            print_answer(console, _planned(opened, name))
+            print_answer(console, _planned(opened, name, since))
             return
         by = getpass.getuser()
         if is_silver(name):
-            _rebuild_silver(opened, name, by, say, yes=yes)
+            _rebuild_silver(opened, name, by, say, yes=yes, since=since)
             return
         table_key = table_named(opened, name)
         try:
@@ -77,10 +88,10 @@ def run_rebuild(
             say(f"\nNothing was changed. To do it: tidegate rebuild {name} --yes", "bold")
 
 
-def _planned(lake: Lake, name: str) -> RebuildAnswer:
+def _planned(lake: Lake, name: str, since: int | None) -> RebuildAnswer:
     try:
         return RebuildAnswer(
-            silver_plan_answer(plan_silver_rebuild(lake, name))
+            silver_plan_answer(plan_silver_rebuild(lake, name, since))
             if is_silver(name)
             else plan_answer(plan_rebuild(lake, table_named(lake, name)))
         )
@@ -109,19 +120,21 @@ def silver_plan_answer(plan: SilverRebuildPlan) -> SilverRebuildAnswer:
         table=f"silver.{plan.spec.name}",
         key=plan.spec.table_key.encode(),
         batch=plan.n,
+        from_batch=plan.since or 1,
         files=plan.files,
         replaced_files=plan.old_files,
     )
 
 
-def _rebuild_silver(lake: Lake, name: str, by: str, say: Callable[..., None], *, yes: bool) -> None:
+def _rebuild_silver(lake: Lake, name: str, by: str, say: Callable[..., None], *, yes: bool, since: int | None) -> None:
     try:
-        for line in plan_silver_rebuild(lake, name).lines:
+        for line in plan_silver_rebuild(lake, name, since).lines:
             say(line)
         if not yes:
-            say(f"\nNothing was changed. To do it: tidegate rebuild {name} --yes", "bold")
+            option = "" if since is None else f" --from-batch {since}"
+            say(f"\nNothing was changed. To do it: tidegate rebuild {name}{option} --yes", "bold")
             return
-        merged = rebuild_silver(lake, name, by=by, log=say)
+        merged = rebuild_silver(lake, name, by=by, log=say, since=since)
     except (RebuildRefused, ValueError) as refused:
         raise CommandError(str(refused)) from None
     say(f"{merged.inserted} rows inserted, {merged.updated} written again, {merged.deleted} deleted", "bold")

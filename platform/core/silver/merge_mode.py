@@ -40,8 +40,19 @@ class MergeMode(Enum):
     )
     #: Silver becomes what bronze has now, older rows included, and loses all other rows.
     FULL = (f"WHEN MATCHED {_UPDATE}", _INSERT, f"{_WITHOUT_SOURCE} THEN DELETE")
+    #: Keys with a row of batch `since` or later become what bronze has now. The source has no other key. Rows from
+    #: before a reset stay, unless the source has a newer row.
+    #: Delta 4.4 takes a row `t` with a NULL key and no row `s` for a matched row, and then finds no clause for it. That
+    #: the row `s` has a batch is false there.
+    SINCE = (
+        f"WHEN MATCHED AND s.{CHANGED_BATCH} IS NOT NULL AND ({_OF_THIS_BRONZE} OR {{newer}}) {_UPDATE}",
+        _INSERT,
+        f"{_WITHOUT_SOURCE} AND t.{CHANGED_BATCH} >= {{since}} THEN DELETE",
+    )
 
-    def clauses(self, *, newer: str, update: str, insert: str, truncated: str | None = None) -> str:
+    def clauses(
+        self, *, newer: str, update: str, insert: str, truncated: str | None = None, since: int | None = None
+    ) -> str:
         """Returns the clauses of a MERGE of source rows `s` into a silver table `t`.
 
         Every source row is newer than each truncate, so a row of the table that a truncate deletes is replaced if its
@@ -52,11 +63,12 @@ class MergeMode(Enum):
             update: assignments that make `t` the row `s`.
             insert: columns and `VALUES` of a new row.
             truncated: condition of the rows `t` that a truncate deletes. None if there is no truncate.
+            since: the first batch of a merge in the mode `SINCE`. Other modes have none.
         """
         deletes = () if truncated is None else (f"{_WITHOUT_SOURCE} AND ({truncated}) THEN DELETE",)
         # Of the clauses for rows without a source row, the first one whose condition is true counts.
         first = next((n for n, clause in enumerate(self.value) if clause.startswith(_WITHOUT_SOURCE)), len(self.value))
-        clauses = [clause.format(newer=newer, update=update, insert=insert) for clause in self.value]
+        clauses = [clause.format(newer=newer, update=update, insert=insert, since=since) for clause in self.value]
         return " ".join([*clauses[:first], *deletes, *clauses[first:]])
 
     def newer(self, order: Sequence[str], tie: str = "true") -> str:

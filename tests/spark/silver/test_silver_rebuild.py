@@ -1,4 +1,4 @@
-"""A rebuild of a silver table: one commit makes it what bronze gives, and a kill changes nothing."""
+"""A rebuild of a silver table: one commit makes it, or keys of it, what bronze gives, and a kill changes nothing."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import dagster as dg
 import pytest
+from pyspark.sql import functions as F
 
 from tests.spark.conftest import Shell
 from tests.support.lakes.seams import dying_in
@@ -107,3 +108,80 @@ def test_a_rebuild_makes_silver_what_bronze_gives_in_one_commit(
     work = merge_state(lake.lake, lake.spec("items"))
     assert work is not None
     assert work.mark == work.n == 4
+
+
+#: Rows of two batches as (id, at, v, op). The second one has a late row, a delete, a new key and a row that is skipped.
+BATCHES = (
+    ((1, 1, "a", "u"), (2, 5, "b", "u"), (3, 5, "c", "u"), (4, 1, "d", "u"), (None, 1, "n", "u")),
+    ((2, 4, "late", "u"), (3, 6, "", "d"), (5, 1, "e", "u"), (6, 1, "x", "x")),
+)
+COLUMNS = {"id": "int", "at": "int", "v": "string", "op": "string"}
+CHANGES = {"keys": ["id"], "order": "at", "apply_as_deletes": "op = 'd'", "skip_when": "op = 'x'", "every": 10}
+
+
+def _damage(lake: TestLake, location: str) -> None:
+    """Change silver. Of the keys 2, 3 and 5 there is a row in batch 2. The row of the key 9 claims to be of batch 2."""
+    rows = lake.lake.delta.session.read.format("delta").load(location)
+    changed = "CASE WHEN id = 2 THEN 'damaged' WHEN id = 1 THEN 'stays' ELSE v END"
+    wrong = rows.where("id IS NULL OR id NOT IN (3, 5)").withColumn("v", F.expr(changed))
+    more = rows.where("id = 2").withColumns({"id": F.lit(9), "_changed_batch": F.lit(2).cast("bigint")})
+    wrong.unionByName(more).write.format("delta").mode("overwrite").save(location)
+
+
+def test_a_rebuild_from_a_batch_computes_the_keys_since_then_and_no_others(
+    tidegate_lake: MakeLake, kit: Any, shell: Shell
+) -> None:
+    """The newest rows of a loaded table, by command, and the history of a registered table, by job."""
+    lake = tidegate_lake(
+        [
+            {"name": "newest", "prefix": "newest/", "format": "json", "columns": COLUMNS, "silver": CHANGES},
+            {"name": "history", "prefix": "history/", "silver": {**CHANGES, "stored_as": "scd2"}},
+        ]
+    )
+    shell.use(lake)
+
+    def rows(table: str) -> list[Any]:
+        found = kit.query(lake, "SELECT * EXCEPT (_changed_at) FROM {t}", t=lake.lake.store.uri("silver", table))
+        return sorted((row.asDict(recursive=True) for row in found), key=repr)
+
+    right = {}
+    for table in ("newest", "history"):
+        for number, batch in enumerate(BATCHES):
+            changes = [dict(zip(COLUMNS, row, strict=True)) for row in batch]
+            if table == "newest":
+                lake.put(f"newest/{number}.json", kit.lines(*changes))
+            else:
+                lake.put(f"history/{number}.parquet", kit.parquet(changes))
+            kit.run(lake, table)
+        kit.merge(lake, table)
+        right[table] = [{**row, "v": "stays"} if row["id"] == 1 else row for row in rows(table)]
+        _damage(lake, lake.lake.store.uri("silver", table))
+
+    # A batch that waits is merged before, and a rebuild that dies before its commit has changed nothing else.
+    lake.put("newest/3.json", kit.lines({"id": 4, "at": 2, "v": "next", "op": "u"}))
+    kit.run(lake, "newest")
+    right["newest"] = [row for row in right["newest"] if row["id"] != 4]
+    with dying_in(silver_merge, "silver-merge"):
+        rebuild_silver(lake.lake, "silver.newest", by="test", since=2)
+    merged = rows("newest")
+    assert ("next", 3) in [(row["v"], row["_changed_batch"]) for row in merged]
+    assert "damaged" in [row["v"] for row in merged]
+    with dying_in(silver_merge, "silver-gather"):
+        rebuild_silver(lake.lake, "silver.newest", by="test", since=2)
+    assert rows("newest") == merged
+    run_rebuild(shell, "silver.newest", None, None, yes=False, since=2)
+    assert "tidegate rebuild silver.newest --from-batch 2 --yes" in " ".join(shell.said().split())
+    run_rebuild(shell, "silver.newest", None, None, yes=True, since=2)
+    right["newest"] = [row for row in right["newest"] if row["id"] != 4] + [row for row in merged if row["id"] == 4]
+    assert rows("newest") == sorted(right["newest"], key=repr)
+
+    job = lake.definitions.resolve_job_def("rebuild")
+    config = {"table": "silver.history", "from_batch": 2, "dry_run": False}
+    assert job.execute_in_process(run_config={"ops": {"rebuild_op": {"config": config}}}).success
+    assert rows("history") == sorted(right["history"], key=repr)
+    for name, batch, problem in (
+        ("silver.newest", 4, r"bronze\.newest has no batch 4: rebuild from one of its batches 1 to 3"),
+        ("newest", 1, r"newest is not a silver table, and only silver is rebuilt from a batch"),
+    ):
+        with pytest.raises(CommandError, match=problem):
+            run_rebuild(shell, name, None, None, yes=True, since=batch)

@@ -84,6 +84,22 @@ def test_a_backlog_is_merged_in_steps_each_with_its_mark(
     assert read == [n for n in range(6, 53) if n != 11], "each batch once"
 
 
+def test_a_rebuild_from_a_batch_is_refused_where_the_batches_of_rows_are_not_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """After OPTIMIZE of a registered table, for example. All of silver can be computed without these numbers."""
+    work = backlog(registered=True, mark=5, n=5)
+    work.rebuilds, work.since, work.table.spec = True, 4, SimpleNamespace(name="items")
+    monkeypatch.setattr(silver_changes, "_registered", lambda *given: "2 files are no longer in bronze")
+    monkeypatch.setattr(silver_changes, "_volume", lambda *given: (2, {}))
+    with pytest.raises(
+        ValueError, match=r"silver\.items: 2 files are no longer .* in batch 4 or later: rebuild the whole"
+    ):
+        gather(Bronze(), work)  # type: ignore[arg-type]
+    work.since = None
+    assert gather(Bronze(), work).why_full == "a rebuild was requested"  # type: ignore[arg-type]
+
+
 def test_what_one_merge_names_passes_to_spark_connect() -> None:
     """A batch object contains the path of each file. In a statement, a character of a path takes at most six bytes."""
     assert silver_changes._MAX_BYTES * 6 < 128 << 20

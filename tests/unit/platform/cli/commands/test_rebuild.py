@@ -31,7 +31,14 @@ def test_the_plans_for_programs_have_their_numbers() -> None:
     }
     spec: Any = SimpleNamespace(name="shop", table_key=SimpleNamespace(encode=lambda: "landing.shop"))
     silver = silver_plan_answer(SilverRebuildPlan(spec, 9, 4, 5))
-    expected = {"table": "silver.shop", "key": "landing.shop", "batch": 9, "files": 4, "replaced_files": 5}
+    expected = {
+        "table": "silver.shop",
+        "key": "landing.shop",
+        "batch": 9,
+        "from_batch": 1,
+        "files": 4,
+        "replaced_files": 5,
+    }
     assert silver.model_dump(mode="json") == {"layer": "silver", **expected}
     for answer in (bronze, silver):
         assert RebuildAnswer.model_validate_json(RebuildAnswer(answer).model_dump_json(), strict=True).root == answer

@@ -9,7 +9,7 @@ import pytest
 
 from tidegate.platform.core.silver.merge_mode import MergeMode, merge_mode
 
-UPSERT, AFTER_RESET, REREAD, FULL = MergeMode
+UPSERT, AFTER_RESET, REREAD, FULL, SINCE = MergeMode
 FLAGS = ("is_full", "is_reread", "has_other_rows", "mirrors_removals")
 #: The values of `FLAGS` -> mode. A merge after files were read again is always full and never the first merge of its
 #: bronze table. The other rows with `is_reread` are here so that the table is complete.
@@ -82,7 +82,16 @@ EFFECTS = {
         "high number": "M M M M M M -",
         "absent": "M M M M M M -",
     },
+    SINCE: {
+        "own": "M M M M M M K",
+        "before reset": "M K M M M K K",
+        "no order": "M M M M M M K",
+        "high number": "M M M M M M -",
+        "absent": "M M M M M M -",
+    },
 }
+#: The first batch of a merge in the mode `SINCE`.
+FIRST = 4
 
 
 def test_the_tables_are_complete() -> None:
@@ -111,6 +120,7 @@ def merge(mode: MergeMode, silver: Row | None, merged: Row | None, truncated: st
             update="rank = s.rank, _changed_batch = s._changed_batch",
             insert="(id, rank, _changed_batch) VALUES (s.id, s.rank, s._changed_batch)",
             truncated=truncated,
+            since=FIRST,
         )
         # The same conditions in DuckDB's dialect.
         clauses = clauses.replace("<=>", "IS NOT DISTINCT FROM").replace("SET t.", "SET ")
