@@ -84,7 +84,18 @@ class Bench:
 
     def put(self, table: str, name: str) -> None:
         """One file."""
-        self._s3.put_object(Bucket=BUCKET, Key=f"{table}/{name}.parquet", Body=self._body)
+        self.put_object(f"{table}/{name}.parquet", self._body)
+
+    def put_object(self, key: str, body: bytes) -> None:
+        """An object of the landing bucket."""
+        self._s3.put_object(Bucket=BUCKET, Key=key, Body=body)
+
+    def bodies(self, bucket: str, prefix: str) -> Iterator[bytes]:
+        """Yields the content of each JSON object below a prefix, in the order of their keys."""
+        for page in self._s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix):
+            for item in page.get("Contents", []):
+                if item["Key"].endswith(".json"):
+                    yield self._s3.get_object(Bucket=bucket, Key=item["Key"])["Body"].read()
 
     def wait(self, done: Callable[[], bool], seconds: float = 300, every: float = 0.05) -> float:
         """Wait until `done` returns True. Returns the seconds."""
@@ -102,6 +113,22 @@ class Bench:
     def runs(self) -> int:
         """Runs so far."""
         return self._instance.get_runs_count()
+
+    def runs_took(self) -> list[tuple[float, float]]:
+        """Returns of each run the seconds from its request to its start, and from there to its end."""
+        return [
+            (record.start_time - record.create_timestamp.timestamp(), record.end_time - record.start_time)
+            for record in self._instance.get_run_records()
+        ]
+
+    def ticks(self) -> list[float]:
+        """Returns when the ticks of the intake began, the last one first."""
+        states = [state for state in self._instance.all_instigator_state() if state.instigator_name == "intake"]
+        return [
+            tick.timestamp
+            for state in states
+            for tick in self._instance.get_ticks(state.instigator_origin_id, state.selector_id)
+        ]
 
     def one_by_one(self, files: int, rests: float) -> dict[str, Any]:
         """Measure files one after another: a file, its run, a pause."""

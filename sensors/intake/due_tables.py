@@ -9,9 +9,10 @@ from tidegate.platform.core.bronze.plan import BATCH_BYTES
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.lake_root.inbox import Backlog
+from tidegate.sensors.intake.shared_runs import RunCount
 
-#: Bronze runs of the sensor that may be queued or active at a time, and the most tables for which a tick requests runs.
-#: Queueing more would not finish sooner, and each run request costs the Dagster daemon as much as a small run.
+#: Bronze runs of the sensor that may be queued or active at a time. Queueing more would not finish sooner, and each run
+#: request costs the Dagster daemon as much as a small run.
 MAX_RUNS = 100
 
 
@@ -55,11 +56,12 @@ def find_due_tables(
     now: float,
     *,
     held: Collection[str],
-    max_due: int,
+    max_runs: int,
     after: str,
+    alone: Collection[str] = (),
     goes_on: Callable[[], bool] = lambda: True,
 ) -> DueTables:
-    """Tour the inbox until enough tables are due or time is up. Pure.
+    """Tour the inbox until the due tables need as many runs as may be requested, or time is up. Pure.
 
     The next tour begins where this one ended, so each ready table gets a run before any table gets a second one, no
     matter how much waits for that. A tour that may not request any run ends where it began.
@@ -69,21 +71,24 @@ def find_due_tables(
         config: the lake.
         now: epoch seconds.
         held: tables that have a run, or whose backoff after a failed run is not over.
-        max_due: how many tables may be due.
+        max_runs: how many runs the due tables may need.
         after: the folder after which the tour begins.
+        alone: tables that failed recently, each of which gets a run of its own.
         goes_on: called after each table. Returns whether there is time for another.
     """
     due_tables = DueTables(last=after)
+    runs = RunCount(alone)
     for backlog in tour:
-        if len(due_tables.due) >= max_due:
+        due = backlog.hints > 0 and backlog.folder not in held and is_ready(backlog, config, now)
+        if max_runs <= 0 or (due and not runs.add(backlog, max_runs)):
             return due_tables
         due_tables.last = backlog.folder
         due_tables.strays += backlog.strays
         if backlog.hints:
             due_tables.seen.append(backlog.folder)
             due_tables.hints += backlog.hints
-            if backlog.folder not in held and is_ready(backlog, config, now):
-                due_tables.due.append(backlog)
+        if due:
+            due_tables.due.append(backlog)
         if not goes_on():
             return due_tables
     due_tables.whole = True

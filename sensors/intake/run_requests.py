@@ -36,8 +36,9 @@ def bronze_requests(
         lake.config,
         now,
         held=runs.active | tables_in_backoff(runs, lake.config, now),
-        max_due=MAX_RUNS - runs.tagged,
+        max_runs=MAX_RUNS - runs.tagged,
         after=after,
+        alone=runs.failures,
         goes_on=lambda: time.monotonic() < until,
     )
     assignment = assign_runs(due_tables.due, runs.failures)

@@ -224,6 +224,14 @@ MUTANTS = (
         ("tests/unit/sensors/intake/test_tick.py::test_with_many_tables_that_are_always_ready_none_is_starved",),
     ),
     Mutant(
+        "a tick counts tables where it may request runs",
+        1,
+        "sensors/intake/shared_runs.py",
+        "        if own + -(-cold_tables // MAX_SHARED_TABLES) > max_runs:\n",
+        "        if own + cold_tables > max_runs:\n",
+        ("tests/unit/sensors/intake/test_tick.py::test_a_tour_ends_where_another_run_would_be_needed",),
+    ),
+    Mutant(
         "a table of an active shared run gets a second run",
         3,
         "sensors/run_history.py",

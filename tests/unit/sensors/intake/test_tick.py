@@ -34,7 +34,13 @@ from tidegate.sensors.intake import tick as intake_tick
 from tidegate.sensors.intake.due_tables import MAX_RUNS, DueTables, find_due_tables, is_ready
 from tidegate.sensors.intake.intake_result import IntakeResult
 from tidegate.sensors.intake.message_routing import parse_messages, route_events, route_messages
-from tidegate.sensors.intake.shared_runs import COLD_HINTS, MAX_SHARED_TABLES, assign_runs
+from tidegate.sensors.intake.shared_runs import (
+    COLD_BYTES,
+    COLD_HINTS,
+    COLD_SMALL_HINTS,
+    MAX_SHARED_TABLES,
+    assign_runs,
+)
 from tidegate.sensors.intake.tick import take_in
 from tidegate.sensors.intake.unrouted import evaluate_checks
 from tidegate.sensors.run_history import backoff_seconds
@@ -632,7 +638,7 @@ def ticks(tables: Collection[str], most: Iterator[int], held: Collection[str] = 
     store, last = LakeStore(InMemory(), "s3://lake/root"), ""  # type: ignore[arg-type]
     store.inbox.put([Manifest.new(table, "intake", [Hint("a")]) for table in tables for _ in range(3)])
     while True:
-        turns = find_due_tables(store.inbox.tour(last), LAKE, 1e9, held=held, max_due=next(most), after=last)
+        turns = find_due_tables(store.inbox.tour(last), LAKE, 1e9, held=held, max_runs=next(most), after=last)
         last = turns.last
         yield turns
 
@@ -664,8 +670,8 @@ def test_with_many_tables_that_are_always_ready_none_is_starved(number: int) -> 
     for _ in range(20 * 60):
         for _ in range(2):  # a tick each half minute
             start = next((place for place, table in enumerate(tables) if table > last), 0)
-            tour = (Backlog(table, 99, 0.0) for table in [*tables[start:], *tables[:start]])
-            turns = find_due_tables(tour, LAKE, 1e9, held=active, max_due=MAX_RUNS - len(active), after=last)
+            tour = (Backlog(table, 999, 0.0) for table in [*tables[start:], *tables[:start]])
+            turns = find_due_tables(tour, LAKE, 1e9, held=active, max_runs=MAX_RUNS - len(active), after=last)
             last, active = turns.last, [*active, *due(turns)]
         served.update(active[:4])
         del active[:4]
@@ -677,12 +683,24 @@ def test_no_turn_is_lost_while_no_more_runs_may_be_asked_for() -> None:
     store = LakeStore(InMemory(), "s3://lake/root")  # type: ignore[arg-type]
     store.inbox.put([Manifest.new(table, "intake", [Hint("a")]) for table in ("landing.a", "landing.b")])
     for most in (0, -3):
-        full = find_due_tables(store.inbox.tour("landing.a"), LAKE, 1e9, held=(), max_due=most, after="landing.a")
+        full = find_due_tables(store.inbox.tour("landing.a"), LAKE, 1e9, held=(), max_runs=most, after="landing.a")
         assert (due(full), full.last) == ([], "landing.a"), "the next tour begins where this one would have"
     late = find_due_tables(
-        store.inbox.tour("landing.a"), LAKE, 1e9, held=(), max_due=9, after="landing.a", goes_on=lambda: False
+        store.inbox.tour("landing.a"), LAKE, 1e9, held=(), max_runs=9, after="landing.a", goes_on=lambda: False
     )
     assert (due(late), late.whole) == (["landing.b"], False), "time is up: one table is looked at all the same"
+
+
+def test_a_tour_ends_where_another_run_would_be_needed() -> None:
+    """Runs are counted as they will be requested: fifty cold tables are one run, and a table that failed is another."""
+    cold = [Backlog(f"landing.t{n:03}", 1, 0.0) for n in range(3 * MAX_SHARED_TABLES)]
+    hot = [Backlog(f"landing.u{n}", COLD_SMALL_HINTS + 1, 0.0) for n in range(3)]
+    held, alone = {cold[1].folder}, {cold[0].folder}
+    for max_runs, tables in ((1, 2), (2, 2 + MAX_SHARED_TABLES), (3, 2 + 2 * MAX_SHARED_TABLES), (5, 151), (7, 153)):
+        found = find_due_tables([*cold, *hot], LAKE, 1e9, held=held, max_runs=max_runs, after="", alone=alone)
+        assignment = assign_runs(found.due, alone)
+        assert len(assignment.own) + len(assignment.shared) == min(max_runs, 7)
+        assert found.last == [*cold, *hot][tables - 1].folder
 
 
 def asked(hints: Mapping[str, int], alone: Collection[str] = ()) -> tuple[list[str], list[list[str]]]:
@@ -692,22 +710,34 @@ def asked(hints: Mapping[str, int], alone: Collection[str] = ()) -> tuple[list[s
 
 
 def test_tables_with_little_to_do_share_a_run() -> None:
-    assert asked({"a": 1, "b": COLD_HINTS, "c": COLD_HINTS + 1, "d": 2}) == (["c"], [["a", "b", "d"]])
-    assert asked({"a": 1, "b": 50}) == (["a", "b"], []), "alone in it, it may as well have its own"
+    assert asked({"a": 1, "b": COLD_SMALL_HINTS, "c": COLD_SMALL_HINTS + 1, "d": 2}) == (["c"], [["a", "b", "d"]])
+    assert asked({"a": 1, "b": 500}) == (["a", "b"], []), "alone in it, it may as well have its own"
     assert asked({"a": 1, "b": 1, "c": 1}, alone=["b"]) == (["b"], [["a", "c"]]), (
         "it failed: its next failure is its own"
     )
     assert asked({}) == ([], [])
 
 
-@given(st.lists(st.integers(1, 2 * COLD_HINTS), max_size=3 * MAX_SHARED_TABLES), st.sets(st.integers(0, 20)))
+def test_a_table_with_more_than_a_few_hints_shares_a_run_only_if_its_files_are_small() -> None:
+    sizes = {
+        "few": (COLD_HINTS, 1 << 40),
+        "small": (COLD_HINTS + 1, COLD_BYTES),
+        "large": (COLD_HINTS + 1, COLD_BYTES + 1),
+    }
+    assignment = assign_runs([Backlog(table, hints, 0.0, size=size) for table, (hints, size) in sizes.items()])
+    assert (assignment.own, assignment.shared) == (["large"], [["few", "small"]])
+
+
+@given(st.lists(st.integers(1, 2 * COLD_SMALL_HINTS), max_size=3 * MAX_SHARED_TABLES), st.sets(st.integers(0, 20)))
 def test_each_table_has_one_run_and_shared_ones_are_bounded(hints: list[int], failed: set[int]) -> None:
     own, shared = asked({str(n): number for n, number in enumerate(hints)}, {str(n) for n in failed})
     assert sorted([*own, *itertools.chain.from_iterable(shared)]) == sorted(map(str, range(len(hints))))
     sizes = [len(tables) for tables in shared]
     assert all(2 <= size <= MAX_SHARED_TABLES for size in sizes)
     assert max(sizes, default=0) - min(sizes, default=0) <= 1
-    assert all(int(table) not in failed and hints[int(table)] <= COLD_HINTS for tables in shared for table in tables)
+    assert all(
+        int(table) not in failed and hints[int(table)] <= COLD_SMALL_HINTS for tables in shared for table in tables
+    )
 
 
 def test_failures_are_repeated_ever_more_slowly_up_to_an_hour() -> None:
