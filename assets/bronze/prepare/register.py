@@ -142,7 +142,7 @@ def _add(
     values: dict[str, str | None],
     schema: TableSchema,
 ) -> Add:
-    stats = footer.stats(schema.spelling, schema.personal)
+    stats = footer.stats(schema.spelling, schema.unmeasured)
     if copy:
         path = copy_path(candidate.key, candidate.found.etag, table.key.prefix)
         return Add(path, values, copy.size, copy.modification_time, stats)

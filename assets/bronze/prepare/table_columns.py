@@ -34,8 +34,8 @@ def present_schema(table: Table, work: BatchDraft) -> TableSchema | None:
     # A table that was reset has no columns until its first file.
     if not state.schema.fields:
         return None
-    schema = replace(state.schema, grows=table.spec.widen, personal=table.spec.personal_columns)
-    # The next batch with a file gives the table the property, if lake.yaml has named its personal columns since.
+    schema = replace(state.schema, grows=table.spec.widen, unmeasured=table.spec.unmeasured_columns)
+    # The next batch with a file gives the table the property, if its unmeasured columns should be others by now.
     return replace(schema, stale=not schema.growth.items() <= state.properties.items())
 
 
@@ -60,7 +60,7 @@ def unborn_schema(table: Table, candidates: Iterable[Candidate]) -> TableSchema:
             f"{table.spec.policy}`: use another name for the folders, or remove `schema`"
         )
     unborn = TableSchema.unborn({**ours, **table.spec.columns, **objects}, paths)
-    return replace(unborn, grows=table.spec.widen, personal=table.spec.personal_columns)
+    return replace(unborn, grows=table.spec.widen, unmeasured=table.spec.unmeasured_columns)
 
 
 def rescued_column(table: Table) -> str | None:

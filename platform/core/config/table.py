@@ -26,6 +26,7 @@ from tidegate.platform.core.config.personal import PersonalSpec
 from tidegate.platform.core.config.queues import QueueSpec
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.events.row_message import ROW_COLUMNS
+from tidegate.platform.core.inventory.columns import WITHOUT_STATISTICS
 from tidegate.platform.core.inventory.settings import inventory_problem
 from tidegate.platform.core.inventory.spec import InventoriesSpec
 from tidegate.platform.core.keys.file_format import (
@@ -302,9 +303,13 @@ class TableSpec(TableDefaults):
         return self.personal.kind if self.personal and self.personal.subject else None
 
     @property
-    def personal_columns(self) -> frozenset[str]:
-        """The lower-case names, or paths of nested fields, of the personal columns."""
-        return self.personal.paths if self.personal else frozenset()
+    def unmeasured_columns(self) -> frozenset[str]:
+        """The lower-case names, or paths of nested fields, of the columns of which Delta keeps no statistics.
+
+        They are the personal columns. A table of inventories has further columns by which nobody looks for objects.
+        """
+        personal = self.personal.paths if self.personal else frozenset()
+        return personal | WITHOUT_STATISTICS if self.has_inventories else personal
 
     @property
     def output_root(self) -> str | None:

@@ -38,6 +38,10 @@ FIELDS: Mapping[str, str] = {
     "object_owner": "string",
     "lifecycle_expiration_date": "timestamp",
 }
+#: The fields by which people look for objects. Delta keeps statistics of no others (benchmarks.md: what they cost).
+_SOUGHT = frozenset({"key", "size", "last_modified_date"})
+#: The columns of which Delta keeps no statistics.
+WITHOUT_STATISTICS = frozenset(FIELDS) - _SOUGHT
 #: The type of a field that AWS added later. Formats give it different types, and each of them has a text.
 _LATER = "string"
 _OURS = frozenset({CREATED, "configuration", *SOURCE_COLUMNS})
@@ -61,7 +65,7 @@ def first_columns(source: Iterable[Field]) -> TableSchema:
     """
     fields = [Field(name, simple_type(kind)) for name, kind in {CREATED: "timestamp", **FIELDS}.items()]
     partitions = [Field(name, simple_type("string")) for name in PARTITIONS]
-    return TableSchema((*source, *fields, *partitions), PARTITIONS)
+    return TableSchema((*source, *fields, *partitions), PARTITIONS, unmeasured=WITHOUT_STATISTICS)
 
 
 def with_fields(schema: TableSchema, names: Iterable[str], uri: str) -> TableSchema:

@@ -53,7 +53,7 @@ class TableSchema:
         born: whether the table exists. Before, a wider type of a later file of the first batch is accepted.
         grows: whether a wider type is accepted afterwards, too (`widen` in lake.yaml).
         widened: whether the schema has a wider type than the table that exists.
-        personal: lower-case names, or paths of nested fields, of columns without statistics.
+        unmeasured: lower-case names, or paths of nested fields, of columns of which Delta keeps no statistics.
         stale: whether the table that exists keeps statistics of other columns than it should.
     """
 
@@ -63,7 +63,7 @@ class TableSchema:
     born: bool = True
     grows: bool = False
     widened: bool = False
-    personal: frozenset[str] = frozenset()
+    unmeasured: frozenset[str] = frozenset()
     stale: bool = False
 
     @classmethod
@@ -213,8 +213,8 @@ class TableSchema:
 
     @property
     def growth(self) -> dict[str, str]:
-        """The properties that Delta needs for the wider types of the schema and for its personal columns, if any."""
-        statistics = statistics_property(self.fields, self.personal, self.partitions)
+        """The properties that Delta needs for the wider types of the schema and for its unmeasured columns, if any."""
+        statistics = statistics_property(self.fields, self.unmeasured, self.partitions)
         return (WIDENED if self.widened else {}) | statistics
 
     def to_spark(self) -> dict[str, Any]:

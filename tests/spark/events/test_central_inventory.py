@@ -12,6 +12,7 @@ import pytest
 from tests.support.lakes.inventory import FORMATS, Delivery, Line, deliver
 from tests.support.lakes.seams import dying_at, seams_watched
 from tidegate.assets.bronze.prepare.inventories import stage as staging
+from tidegate.platform.core.schema.column_statistics import STATISTICS
 from tidegate.platform.testing import TestLake
 
 DAY = 86_400
@@ -75,6 +76,8 @@ def test_each_format_is_read_and_each_subject_has_its_own_newest_rows(inventorie
     (done,) = inventories.run()
     assert done.batch.counts() == {"committed": 6}
     assert inventories.rows() == sorted(expected, key=repr)
+    kept = inventories.kit.state(inventories.lake, "objects").properties[STATISTICS]
+    assert kept.split(",")[-4:] == ["`inventory_created`", "`key`", "`size`", "`last_modified_date`"]
     found = inventories.rows("DISTINCT is_latest, is_delete_marker, e_tag, last_modified_date, inventory_created")
     modified, created = datetime(2026, 1, 2, 3, 4, 5), datetime.fromtimestamp(FIRST, UTC).replace(tzinfo=None)
     assert found == sorted(

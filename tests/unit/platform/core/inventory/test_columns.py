@@ -16,6 +16,7 @@ from tidegate.platform.core.inventory.columns import (
     with_fields,
 )
 from tidegate.platform.core.inventory.manifest import InventoryError
+from tidegate.platform.core.schema.column_statistics import STATISTICS
 
 
 def test_a_field_has_one_column_however_a_format_names_it() -> None:
@@ -37,6 +38,11 @@ def test_the_table_is_born_with_all_known_fields_and_takes_later_ones_as_text() 
     wider = with_fields(born, ["key", "retired_at"], "s3://x/manifest.json")
     assert [(field.name, field.type.sql()) for field in wider.columns][-1] == ("retired_at", "string")
     assert wider.partition_fields == born.partition_fields
+
+
+def test_delta_keeps_statistics_of_the_fields_by_which_people_look_for_objects() -> None:
+    kept = first_columns(()).growth[STATISTICS].split(",")
+    assert kept == ["`inventory_created`", "`key`", "`size`", "`last_modified_date`"]
 
 
 @pytest.mark.parametrize("name", ["configuration", "_batch", "inventory_created"])

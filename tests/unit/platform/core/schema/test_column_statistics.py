@@ -70,7 +70,7 @@ def test_in_silver_a_name_counts_wherever_it_is() -> None:
 
 
 def test_a_schema_asks_for_the_property_with_what_else_it_needs() -> None:
-    schema = replace(TableSchema(FIELDS, ("day",)), personal=frozenset({"id"}), widened=True)
+    schema = replace(TableSchema(FIELDS, ("day",)), unmeasured=frozenset({"id"}), widened=True)
     assert schema.growth == WIDENED | statistics_property(FIELDS, {"id"}, ("day",))
     assert schema.for_delta()[1].items() >= schema.growth.items()
     assert json.dumps(schema.growth)
