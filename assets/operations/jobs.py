@@ -1,5 +1,7 @@
 """Operations as Dagster jobs: the functions that the command line calls, with a typed config."""
 
+from typing import Any
+
 import dagster as dg
 from pydantic import Field
 
@@ -16,8 +18,8 @@ from tidegate.assets.operations.redrive import (
 )
 from tidegate.assets.operations.redrive_routes import redrive_route, undeliverable_messages
 from tidegate.assets.operations.silver_rebuild import is_silver, only_silver_since, plan_silver_rebuild, rebuild_silver
-from tidegate.assets.silver.asset import silver_key
-from tidegate.assets.silver.report import merge_metadata
+from tidegate.assets.presentation.check_events import as_event
+from tidegate.assets.silver.asset import silver_key, silver_report
 from tidegate.platform.core.times import parse_time
 from tidegate.resources.lake_resource import LakeResource
 
@@ -114,7 +116,12 @@ def rebuild_op(context: dg.OpExecutionContext, config: RebuildConfig, lake: Lake
         context.add_output_metadata({"dry_run": config.dry_run, "files": silver.files, "batch": silver.n})
         if not config.dry_run:
             merged = rebuild_silver(handles, config.table, by=f"run {context.run_id}", log=log, since=since)
-            context.log_event(dg.AssetMaterialization(silver_key(silver.spec), metadata=merge_metadata(merged)))
+            metadata, checks = silver_report(handles, silver.spec, merged, context.instance)
+            made = dg.AssetMaterialization(silver_key(silver.spec), metadata=metadata)
+            # Dagster takes evaluations here too, and its types do not say so.
+            events: list[Any] = [made, *map(as_event, checks)]
+            for event in events:
+                context.log_event(event)
         return
     if since:
         raise RebuildRefused(only_silver_since(config.table))

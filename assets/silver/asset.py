@@ -10,11 +10,12 @@ from tidegate.assets.presentation.copied_sql import copied, silver_queries
 from tidegate.assets.silver.audit.check import equals_bronze, equals_bronze_spec
 from tidegate.assets.silver.expect.checks import expectation_results, expectation_specs
 from tidegate.assets.silver.expect.violations import ExpectationFailed
-from tidegate.assets.silver.merge import merge_table
+from tidegate.assets.silver.merge import MergeResult, merge_table
 from tidegate.assets.silver.report import known_sources, merge_metadata, table_metadata
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.resources.lake import Lake
 from tidegate.resources.lake_resource import LakeResource
 
 
@@ -55,15 +56,30 @@ def _build(spec: TableSpec) -> dg.AssetsDefinition:
         except ExpectationFailed as failed:
             yield from expectation_results(spec, key, failed.counts)
             raise
-        location = handles.store.uri("silver", spec.name)
-        sources = known_sources(merged, context.instance, key)
-        table = table_metadata(handles.delta.session, spec, location, handles.delta.table_state(location), sources)
-        checks = expectation_results(spec, key, merged.violations if merged else {})
-        if silver.depends_on_keys_only:
-            checks.append(equals_bronze(handles, spec, key))
-        yield dg.MaterializeResult(metadata={**merge_metadata(merged), **table}, check_results=checks)
+        metadata, checks = silver_report(handles, spec, merged, context.instance)
+        yield dg.MaterializeResult(metadata=metadata, check_results=checks)
 
     return silver_asset
+
+
+def silver_report(
+    lake: Lake, spec: TableSpec, merged: MergeResult | None, instance: dg.DagsterInstance
+) -> tuple[dict[str, Any], list[dg.AssetCheckResult]]:
+    """Returns the metadata and the checks of a materialization.
+
+    Args:
+        lake: the lake.
+        spec: a table with `silver`.
+        merged: what the run merged.
+        instance: has the materialization before.
+    """
+    key, location = silver_key(spec), lake.store.uri("silver", spec.name)
+    sources = known_sources(merged, instance, key)
+    table = table_metadata(lake.delta.session, spec, location, lake.delta.table_state(location), sources)
+    checks = expectation_results(spec, key, merged.violations if merged else {})
+    if spec.silver and spec.silver.depends_on_keys_only:
+        checks.append(equals_bronze(lake, spec, key))
+    return {**merge_metadata(merged), **table}, checks
 
 
 def _check_specs(spec: TableSpec, silver: SilverSpec) -> list[dg.AssetCheckSpec]:

@@ -160,6 +160,19 @@ def test_a_partition_is_listed_by_a_click_and_the_morning_is_read(page: Page, ui
     page.get_by_text("pending_files").first.wait_for()
 
 
+def test_a_silver_table_is_rebuilt_by_clicks(page: Page, ui: str) -> None:
+    """The next test compares its rows with the oracle."""
+    page.goto(f"{ui}/locations/tidegate/jobs/rebuild")
+    page.get_by_role("tab", name="Launchpad").or_(page.get_by_role("link", name="Launchpad")).first.click()
+    page.locator(".CodeMirror").first.click()
+    page.keyboard.press("Control+A")
+    page.keyboard.insert_text("ops: {rebuild_op: {config: {table: silver.flights, dry_run: false}}}")
+    page.get_by_role("button", name="Launch Run").click()
+    page.get_by_text("Success", exact=True).first.wait_for(timeout=180_000)
+    page.get_by_text("silver.flights is computed again from bronze").first.wait_for()
+    page.get_by_text(re.compile(r"logged as s3://\S+/operations/")).first.wait_for()
+
+
 def test_a_dropped_file_and_a_doubled_row_are_seen(demo: DemoProcess, is_gone: Callable[[int], bool]) -> None:
     """The last test, because it damages the tables. A report of them must show the damage."""
     settings = Settings.of(json.loads((demo.home / "stack.json").read_text())["environ"])

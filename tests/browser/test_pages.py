@@ -1,6 +1,7 @@
 """The pages of tables in Dagster's UI, for a lake without running services: what runs reported is in the storage."""
 
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -17,7 +18,9 @@ import yaml
 from playwright.sync_api import Page, sync_playwright
 
 from tests.support.servers.child import ending_with_us
+from tidegate.assets.presentation.check_events import as_event
 from tidegate.assets.presentation.columns import column_schema
+from tidegate.assets.silver.expect.checks import expectation_results
 from tidegate.assets.silver.report import columns_metadata
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.silver import SilverSpec
@@ -28,6 +31,7 @@ from tidegate.platform.core.silver.lineage import column_sources
 from tidegate.platform.core.silver.rules import merge_rules
 
 PAGE, SILVER = dg.AssetKey(["bronze", "orders"]), dg.AssetKey(["silver_orders"])
+EXPECTED = {"expect": {"has_state": "state IS NOT NULL"}, "expect_or_drop": {"positive": "id > 0"}}
 LAKE = {
     "lake": {"root": "s3://lake/root"},
     "queues": [{"name": "events"}],
@@ -36,7 +40,7 @@ LAKE = {
         {
             "name": "orders",
             "prefix": "s3://landing/orders/",
-            "silver": {"keys": ["id"], "order": "at", "every": 10, "delete_when": "state = 'gone'"},
+            "silver": {"keys": ["id"], "order": "at", "every": 10, "delete_when": "state = 'gone'", **EXPECTED},
         },
     ],
 }
@@ -63,6 +67,9 @@ def reported(instance: dg.DagsterInstance) -> None:
         (SILVER, columns_metadata(spec, silver, sources)),
     ):
         instance.report_runless_asset_event(dg.AssetMaterialization(key, metadata=metadata))
+    # Three rows of the merge violate an expectation.
+    for result in expectation_results(spec, SILVER, {"has_state": 3}):
+        instance.report_runless_asset_event(as_event(result))
 
 
 @pytest.fixture(scope="module")
@@ -129,6 +136,18 @@ def test_column_lineage_is_seen_from_silver_to_bronze(page: Page, ui: str) -> No
     assert {one["columnName"]: one["columnDeps"] for one in lineage}["_deleted"] == [
         {"assetKey": {"path": ["bronze", "orders"]}, "columnName": "state"}
     ]
+
+
+def test_an_expectation_that_fails_is_seen_with_its_rows(page: Page, ui: str) -> None:
+    page.goto(f"{ui}/assets/silver_orders?view=checks&checkDetail=expect_has_state")
+    page.get_by_text("3 rows of the merged batches violate state IS NOT NULL").wait_for()
+    page.get_by_text("Each changed row fulfils: state IS NOT NULL. Rows that violate it are counted.").wait_for()
+    # The query that shows the rows.
+    page.get_by_text(re.compile(r"SELECT \* FROM bronze\.orders WHERE .*state IS NOT NULL")).wait_for()
+    page.get_by_text("Failed", exact=True).first.wait_for()
+    page.goto(f"{ui}/assets/silver_orders?view=checks&checkDetail=expect_positive")
+    page.get_by_text("0 rows of the merged batches violate id > 0").wait_for()
+    page.get_by_text("Passed", exact=True).first.wait_for()
 
 
 def test_a_table_has_a_page_without_a_partition(page: Page, ui: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import dagster as dg
 import pytest
+from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
 from pyspark.sql import functions as F
 
 from tests.spark.conftest import Shell
@@ -98,7 +99,13 @@ def test_a_rebuild_makes_silver_what_bronze_gives_in_one_commit(
         (event,) = instance.fetch_materializations(dg.AssetKey(["silver_items"]), limit=5).records
         assert done.success
         assert event.asset_materialization is not None
-        assert event.asset_materialization.metadata["full_merge"].value == "a rebuild was requested"
+        shown = event.asset_materialization.metadata
+        assert shown["full_merge"].value == "a rebuild was requested"
+        # The page of the table stays whole: a rebuild shows what a merge shows.
+        assert {"dagster/column_schema", "dagster/column_lineage", "dagster/row_count"} <= shown.keys()
+        equal = dg.AssetCheckKey(dg.AssetKey(["silver_items"]), "silver_equals_bronze")
+        (evaluated,) = instance.event_log_storage.get_asset_check_execution_history(equal, limit=5)
+        assert evaluated.status == AssetCheckExecutionRecordStatus.SUCCEEDED
     assert kit.silver(lake, "items", "id, at, v, _changed_batch") == right
 
     # Later merges continue where the mark is.
