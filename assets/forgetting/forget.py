@@ -8,6 +8,8 @@ What is durable, in this order::
     done       the files that had them are deleted
 
 A call that dies is repeated: `erased` and `done` are written after a search that found nothing.
+
+Each call also takes out what row queues have brought of the subjects of all requests since the last call.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from ulid import ULID
 from tidegate.assets.forgetting.bronze_rows import erase_from_bronze
 from tidegate.assets.forgetting.find import Found, find, tables_of, total
 from tidegate.assets.forgetting.kept_objects import erase_kept_objects
+from tidegate.assets.forgetting.late_messages import erase_late_messages
 from tidegate.assets.forgetting.old_versions import end_old_versions, longest_retention
 from tidegate.assets.forgetting.silver_rows import erase_from_silver
 from tidegate.platform.core.config.table import TableSpec
@@ -45,6 +48,7 @@ SEAMS = (
     "forget-erased",
     "forget-vacuum",
     "forget-done",
+    "forget-late",
 )
 
 FOUND, ERASED, DONE = "found", "erased", "done"
@@ -134,6 +138,8 @@ def progress(lake: Lake) -> list[Progress]:
 def work_off(lake: Lake, run_id: str, log: Callable[[str], None] = lambda _: None) -> list[Progress]:
     """Do what can be done now for every request that is not done. Returns their states afterwards, oldest first.
 
+    Messages of subjects that came after their request was worked off are taken out of the lake, too.
+
     Args:
         lake: the lake.
         run_id: unique to this call.
@@ -160,7 +166,10 @@ def work_off(lake: Lake, run_id: str, log: Callable[[str], None] = lambda _: Non
             _note(lake, one.request.id, ERASED, {"run": run_id}, again=rows > 0)
         seam("forget-erased")
         _finish(lake, kind, [one.request for one in waiting], run_id, log)
-    return progress(lake)
+    states = progress(lake)
+    for kind in sorted({one.request.kind for one in states}):
+        erase_late_messages(lake, kind, log)
+    return states
 
 
 def _erase(lake: Lake, kind: str, run_id: str, log: Callable[[str], None]) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from tidegate.platform.core.forgetting.mentions import mentions
@@ -30,29 +31,38 @@ class KeptObject:
     rest: bytes | None
 
 
-def kept_objects(lake: Lake, table: Table, suppression: Suppression) -> Iterator[KeptObject]:
+def kept_objects(lake: Lake, table: Table, suppression: Suppression, *, since: float = 0.0) -> Iterator[KeptObject]:
     """Yield the objects of the lake that have something of forgotten subjects of a table. Nothing is changed.
+
+    Args:
+        lake: the lake.
+        table: the table.
+        suppression: the subjects, with the columns of the table.
+        since: only objects that changed at this time or later, in epoch seconds by S3's clock.
 
     Raises:
         StoreError: S3 did not answer.
     """
     bad_rows = lake.store.key("quarantine", "rows", table.table_key, "")
-    yield from _with_lines(lake, bad_rows, "quarantine/rows", lambda line: _is_bad_row_of(line, suppression))
+    bad = partial(_is_bad_row_of, suppression=suppression)
+    yield from _with_lines(lake, bad_rows, "quarantine/rows", bad, since)
     if table.spec.row_queue:
         rows = lake.store.key("rows", table.spec.name, "")
-        yield from _with_lines(lake, rows, "rows", lambda line: _is_row_of(line, suppression))
+        yield from _with_lines(lake, rows, "rows", partial(_is_row_of, suppression=suppression), since)
         for folder in ("messages", "redriven"):
-            yield from _messages(lake, folder, table.spec.row_queue.names, suppression)
+            yield from _messages(lake, folder, table.spec.row_queue.names, suppression, since)
 
 
-def erase_kept_objects(lake: Lake, table: Table, suppression: Suppression) -> int:
+def erase_kept_objects(lake: Lake, table: Table, suppression: Suppression, *, since: float = 0.0) -> int:
     """Take what is of forgotten subjects out of the objects of the lake. Returns the number of lines and messages.
+
+    The arguments are as for `kept_objects`.
 
     Raises:
         StoreError: S3 did not answer.
     """
     objects, bucket, done = lake.store.objects, lake.store.bucket, 0
-    for kept in kept_objects(lake, table, suppression):
+    for kept in kept_objects(lake, table, suppression, since=since):
         if kept.rest is None:
             objects.delete(bucket, [kept.key])
         else:
@@ -61,7 +71,9 @@ def erase_kept_objects(lake: Lake, table: Table, suppression: Suppression) -> in
     return done
 
 
-def _with_lines(lake: Lake, folder: str, place: str, is_of: Callable[[str], bool]) -> Iterator[KeptObject]:
+def _with_lines(
+    lake: Lake, folder: str, place: str, is_of: Callable[[str], bool], since: float
+) -> Iterator[KeptObject]:
     objects, bucket = lake.store.objects, lake.store.bucket
 
     def divided(key: str) -> KeptObject | None:
@@ -74,10 +86,12 @@ def _with_lines(lake: Lake, folder: str, place: str, is_of: Callable[[str], bool
             return None
         return KeptObject(key, place, len(lines) - len(kept), b"\n".join(kept) if any(kept) else None)
 
-    yield from filter(None, parallel(divided, [item.key for item in objects.under(bucket, folder)]))
+    yield from filter(None, parallel(divided, _changed(lake, folder, since)))
 
 
-def _messages(lake: Lake, folder: str, queues: Sequence[str], suppression: Suppression) -> Iterator[KeptObject]:
+def _messages(
+    lake: Lake, folder: str, queues: Sequence[str], suppression: Suppression, since: float
+) -> Iterator[KeptObject]:
     objects, bucket, root = lake.store.objects, lake.store.bucket, lake.store.key("quarantine", folder, "")
 
     def found(key: str) -> KeptObject | None:
@@ -87,7 +101,12 @@ def _messages(lake: Lake, folder: str, queues: Sequence[str], suppression: Suppr
         is_of = _is_row_of(str(content.get("body", "")), suppression)
         return KeptObject(key, f"quarantine/{folder}", 1, None) if is_of else None
 
-    yield from filter(None, parallel(found, [item.key for item in objects.under(bucket, root)]))
+    yield from filter(None, parallel(found, _changed(lake, root, since)))
+
+
+def _changed(lake: Lake, folder: str, since: float) -> list[str]:
+    """Returns the keys of the objects of a folder that changed at a time or later."""
+    return [item.key for item in lake.store.objects.under(lake.store.bucket, folder) if item.modified >= since]
 
 
 def _is_bad_row_of(line: str, suppression: Suppression) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from tidegate.assets.maintenance.vacuum import retention, vacuum
+from tidegate.assets.maintenance.vacuum import retention, vacuum_all
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.resources.lake import Lake
 
@@ -26,9 +26,7 @@ def end_old_versions(lake: Lake, spec: TableSpec) -> None:
         ValueError: as for `longest_retention`.
     """
     for location in _locations(lake, spec):
-        keep = retention(lake.delta, location)
-        while vacuum(lake, location, keep).files:
-            pass
+        vacuum_all(lake, location, retention(lake.delta, location))
 
 
 def _locations(lake: Lake, spec: TableSpec) -> list[str]:

@@ -7,12 +7,12 @@ known. A run that dies is repeated, and finds the files that are left.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 from tidegate.assets.maintenance.deletion import delete_objects
 from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.platform.core.maintenance.freed import Freed
+from tidegate.platform.core.maintenance.freed import NOTHING, Freed
 from tidegate.resources.aws.s3 import Listed
 from tidegate.resources.lake import Lake
 from tidegate.resources.spark.delta import Delta
@@ -58,14 +58,42 @@ def vacuum(lake: Lake, location: str, keep: timedelta, *, dry_run: bool = False)
         NotOurs: the table is not below the lake root.
         StoreError: S3 did not answer.
     """
-    return delete_objects(lake, _unneeded(lake, location, keep), "maintain-delete", dry_run=dry_run)
+    return _vacuumed(lake, location, keep, dry_run=dry_run)[0]
 
 
-def _unneeded(lake: Lake, location: str, keep: timedelta) -> Iterator[Listed]:
-    """Yield the objects of the table's folder that VACUUM finds, by key."""
+def vacuum_all(lake: Lake, location: str, keep: timedelta) -> Freed:
+    """Delete as `vacuum` does, until VACUUM finds no more than one call deletes. Returns what was deleted.
+
+    VACUUM reads the log and lists the folder each time that it is asked, so it is asked again only if files were left.
+
+    Args:
+        lake: the lake.
+        location: `s3a://` URI of the table.
+        keep: not less than `retention`.
+
+    Raises:
+        NotOurs: the table is not below the lake root.
+        StoreError: S3 did not answer.
+    """
+    freed, are_left = NOTHING, True
+    while are_left:
+        some, are_left = _vacuumed(lake, location, keep, dry_run=False)
+        freed += some
+    return freed
+
+
+def _vacuumed(lake: Lake, location: str, keep: timedelta, *, dry_run: bool) -> tuple[Freed, bool]:
+    """Delete what VACUUM finds. Returns what was deleted, and whether VACUUM may find more."""
+    own_folder(lake, location)
+    paths = lake.delta.upkeep.unneeded(location, keep, MAX_FILES)
+    freed = delete_objects(lake, _found(lake, location, keep, paths), "maintain-delete", dry_run=dry_run)
+    return freed, len(paths) >= MAX_FILES and freed.files > 0
+
+
+def _found(lake: Lake, location: str, keep: timedelta, paths: Sequence[str]) -> Iterator[Listed]:
+    """Yield the objects of the table's folder that VACUUM found, by key."""
     bucket, folder = own_folder(lake, location)
     latest = (datetime.now(UTC) - keep).timestamp()
-    paths = lake.delta.upkeep.unneeded(location, keep, MAX_FILES)
     keys = {S3Address.parse_s3a(path).key for path in paths}
     log = f"{folder}_delta_log/"
     for item in lake.store.objects.under(bucket, folder) if keys else ():

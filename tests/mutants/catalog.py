@@ -1138,7 +1138,7 @@ MUTANTS = (
     ),
     Mutant(
         "a load does not apply the suppression list",
-        8,
+        12,
         _LOAD,
         "        self.suppression = table.lake.suppression(table.spec) if table.spec.personal else None\n",
         "        self.suppression = None\n",
@@ -1146,15 +1146,26 @@ MUTANTS = (
     ),
     Mutant(
         "a merge lets a restored row of a forgotten subject in",
-        5,
+        12,
         _MERGE,
         "without_suppressed(lake, work, gather(lake.delta, work))",
         "gather(lake.delta, work)",
         (f"{_FORGOTTEN}test_no_way_into_a_table_brings_a_forgotten_subject",),
     ),
     Mutant(
+        "a search for late messages of forgotten persons leaves out what came while the last one ran",
+        12,
+        "assets/forgetting/late_messages.py",
+        '(datetime.fromisoformat(noted["at"]) - _OVERLAP).timestamp()',
+        'datetime.fromisoformat(noted["at"]).timestamp()',
+        (
+            "tests/unit/assets/forgetting/test_late_messages.py::"
+            "test_messages_that_came_since_the_last_search_are_taken_out",
+        ),
+    ),
+    Mutant(
         "a run that prepared before a request to forget is not overtaken",
-        2,
+        12,
         "assets/forgetting/bronze_rows.py",
         "        if settled and not erasing.rows:\n",
         "        if not erasing.rows:\n",

@@ -13,8 +13,8 @@ class Objects:
     def __init__(self) -> None:
         self.bodies: dict[str, str] = {}
 
-    def put(self, bucket: str, key: str, body: str) -> None:
-        self.bodies[key] = body
+    def put(self, bucket: str, key: str, body: str | bytes) -> None:
+        self.bodies[key] = body.decode() if isinstance(body, bytes) else body
 
     def put_if_absent(self, bucket: str, key: str, body: str) -> bool:
         return self.bodies.setdefault(key, body) is body

@@ -17,20 +17,13 @@ from tidegate.resources.suppression import Suppression
 KEY = SubjectKey("a secret of a unit test", "person")
 
 
-class Bytes(Objects):
-    """Objects whose bodies may be bytes."""
-
-    def put(self, bucket: str, key: str, body: Any) -> None:
-        super().put(bucket, key, body.decode() if isinstance(body, bytes) else body)
+@pytest.fixture
+def objects() -> Objects:
+    return Objects()
 
 
 @pytest.fixture
-def objects() -> Bytes:
-    return Bytes()
-
-
-@pytest.fixture
-def lake(objects: Bytes) -> Any:
+def lake(objects: Objects) -> Any:
     return SimpleNamespace(store=LakeStore(objects, "s3://lake/root"))  # type: ignore[arg-type]
 
 
@@ -43,7 +36,7 @@ def _list(*subjects: str, paths: tuple[str, ...] = ("who",)) -> Suppression:
     return Suppression("t", KEY, frozenset(map(KEY.digest, subjects)), paths)
 
 
-def test_a_bad_row_leaves_by_its_text_or_its_reason_and_others_stay(lake: Any, objects: Bytes) -> None:
+def test_a_bad_row_leaves_by_its_text_or_its_reason_and_others_stay(lake: Any, objects: Objects) -> None:
     lines = [
         {"_source_path": "s3://landing/7", "reason": "r", "raw": "7,x"},
         {"_source_path": "s3://landing/7", "reason": "this is not: 7", "raw": "8"},
@@ -78,7 +71,9 @@ def test_a_bad_row_leaves_by_its_text_or_its_reason_and_others_stay(lake: Any, o
         ('{"after": {"who": null}, "before": {"who": "7"}}', False),
     ],
 )
-def test_a_row_of_a_queue_is_of_the_subjects_in_its_fields(lake: Any, objects: Bytes, line: str, leaves: bool) -> None:
+def test_a_row_of_a_queue_is_of_the_subjects_in_its_fields(
+    lake: Any, objects: Objects, line: str, leaves: bool
+) -> None:
     objects.put("lake", "root/rows/clicks/2026-01-01/1.jsonl", f'{line}\n{{"who": "other"}}\n')
     assert erase_kept_objects(lake, _table(rows=True), _list("7", paths=("who", "after.who"))) == int(leaves)
     (body,) = objects.bodies.values()
@@ -86,7 +81,7 @@ def test_a_row_of_a_queue_is_of_the_subjects_in_its_fields(lake: Any, objects: B
     assert "other" in body
 
 
-def test_only_messages_of_the_table_s_queue_leave(lake: Any, objects: Bytes) -> None:
+def test_only_messages_of_the_table_s_queue_leave(lake: Any, objects: Objects) -> None:
     for name, queue in (("1", "clicks"), ("2", "clicks-dlq"), ("3", "others"), ("4", None)):
         row = {"row": {"queue": queue, "message_id": "m", "sent_at": 1}} if queue else {}
         objects.put(

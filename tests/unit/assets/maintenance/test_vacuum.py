@@ -11,7 +11,8 @@ import pytest
 
 from tests.support.lakes.seams import dying_in
 from tidegate.assets.maintenance import deletion
-from tidegate.assets.maintenance.vacuum import NotOurs, retention, vacuum
+from tidegate.assets.maintenance import vacuum as vacuum_module
+from tidegate.assets.maintenance.vacuum import NotOurs, retention, vacuum, vacuum_all
 from tidegate.platform.core.maintenance.freed import Freed
 from tidegate.resources.aws.s3 import Listed
 from tidegate.resources.lake_root.root import LakeRoot
@@ -99,3 +100,19 @@ def test_a_retention_that_cannot_be_read_is_refused() -> None:
     delta: Any = SimpleNamespace(table_state=lambda _: SimpleNamespace(properties=properties))
     with pytest.raises(ValueError, match="use weeks, days"):
         retention(delta, ORDERS)
+
+
+def test_vacuum_is_asked_again_only_if_it_may_have_left_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vacuum_module, "MAX_FILES", 2)
+    for files, asked in ((0, 1), (1, 1), (2, 2), (5, 3)):
+        ages = {key(str(number)): 9.0 for number in range(files)}
+        calls = []
+
+        def unneeded(location: str, keep: timedelta, most: int, ages: Any = ages, calls: Any = calls) -> list[str]:
+            calls.append(most)
+            return [f"s3a://lake/{name}" for name in ages][:most]
+
+        lake = lake_of(ages, [])
+        lake.delta.upkeep.unneeded = unneeded
+        assert vacuum_all(lake, ORDERS, WEEK) == Freed(files, 10 * files)
+        assert (len(calls), ages) == (asked, {}), files
