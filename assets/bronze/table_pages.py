@@ -7,6 +7,7 @@ import dagster as dg
 from tidegate.assets.bronze.asset import BRONZE, previous_report, table_report
 from tidegate.assets.bronze.report import check_specs, page_key
 from tidegate.assets.presentation.copied_sql import bronze_queries, copied
+from tidegate.assets.presentation.freshness import page_freshness
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.resources.lake_resource import LakeResource
@@ -58,6 +59,7 @@ def _page(spec: TableSpec) -> dg.AssetSpec:
         owners=list(spec.owners),
         kinds={{None: "deltalake", "repartition": "json"}.get(spec.output_mode, "parquet"), "bronze"},
         tags={"tidegate/layer": "bronze"},
+        freshness_policy=page_freshness(spec),
         description=f"{spec.description or spec.name}: the {_what(spec)} of {spec.prefix}. The sensor "
         f"intake fills it, by runs of the partition {spec.table_key.encode()} of the asset bronze. These runs "
         "report here what they added. To run it by hand, materialize that partition.",

@@ -48,7 +48,6 @@ SEAMS = (
     "forget-erased",
     "forget-vacuum",
     "forget-done",
-    "forget-late",
 )
 
 FOUND, ERASED, DONE = "found", "erased", "done"

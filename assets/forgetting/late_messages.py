@@ -17,6 +17,8 @@ from tidegate.resources.lake import Lake
 
 #: A note for each kind of subjects: until when objects were searched.
 SEARCHED = "searched"
+#: Between the deletions and the note. A call that dies there is repeated from where it began.
+SEAM = "forget-late"
 #: S3 gives an object the time at which its upload began, by another clock.
 _OVERLAP = timedelta(hours=1)
 
@@ -51,7 +53,7 @@ def erase_late_messages(lake: Lake, kind: str, log: Callable[[str], None] = lamb
             if lines:
                 log(f"{lines} late lines and messages of {spec.name} left the row objects and the quarantine")
             done += lines
-    seam("forget-late")
+    seam(SEAM)
     at = now.isoformat(timespec="seconds")
     lake.store.forgotten.put_note(kind, SEARCHED, {"format": 1, "at": at}, again=True)
     return done

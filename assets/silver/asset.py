@@ -7,6 +7,7 @@ import dagster as dg
 
 from tidegate.assets.bronze.report import page_key
 from tidegate.assets.presentation.copied_sql import copied, silver_queries
+from tidegate.assets.presentation.freshness import silver_freshness
 from tidegate.assets.silver.audit.check import equals_bronze, equals_bronze_spec
 from tidegate.assets.silver.expect.checks import expectation_results, expectation_specs
 from tidegate.assets.silver.expect.violations import ExpectationFailed
@@ -42,6 +43,7 @@ def _build(spec: TableSpec) -> dg.AssetsDefinition:
         owners=list(spec.owners),
         kinds={"deltalake", "pyspark", "silver"},
         tags={"tidegate/layer": "silver"},
+        freshness_policy=silver_freshness(spec),
         deps=[page_key(spec)],
         metadata={"dagster/table_name": f"silver.{spec.name}", "sql": copied(silver_queries(spec.name))},
         check_specs=_check_specs(spec, silver),

@@ -155,6 +155,14 @@ class LakeConfig(TableDefaults):
         names = {table.name for table in self.tables}
         if missing := [name for name in (self.catalog and self.catalog.tables) or () if name not in names]:
             raise ValueError(f"catalog.tables: there is no table {missing[0]}; correct the name, or leave `tables` out")
+        for table in self.tables:
+            merges_what_waits = table.silver is not None and table.silver.every is not None
+            if table.arrives_every and table.reconcile_interval and not merges_what_waits:
+                raise ValueError(
+                    f"table {table.name} has `arrives_every`, but a listing each {table.reconcile_interval} s "
+                    "(`reconcile_interval`) materializes it even if nothing arrives, so nothing would show that: "
+                    "remove one of the two, or give the table `silver` with `every`"
+                )
         with_subject = [table.name for table in self.tables if table.subject_kind]
         if with_subject and self.forget is None:
             raise ValueError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
@@ -96,6 +96,8 @@ class TableSpec(TableDefaults):
     completion: SignalPattern | None = None
     """Name of the completion signals: `_SUCCESS`, `manifest.json`, `*manifest`, `manifest.checksum` or another. The
     files of a dataset enter together, when all of them and the signal are there. By default each file enters alone."""
+    arrives_every: Annotated[int, Field(ge=60)] | None = None
+    """Seconds within which new data is expected. If none arrives, Dagster shows the table as stale."""
     owners: tuple[Owner, ...] = ()
     """Owners shown by Dagster: `team:<name>` or an email address."""
     description: Text | None = None

@@ -12,7 +12,7 @@ import pytest
 from tests.support.lakes.objects import Objects
 from tests.support.lakes.seams import dying_in
 from tidegate.assets.forgetting import late_messages
-from tidegate.assets.forgetting.late_messages import erase_late_messages
+from tidegate.assets.forgetting.late_messages import SEAM, erase_late_messages
 from tidegate.platform.core.forgetting.subject_key import SubjectKey
 from tidegate.resources.aws.s3 import Listed
 from tidegate.resources.lake_root.store import LakeStore
@@ -63,7 +63,7 @@ def test_messages_that_came_since_the_last_search_are_taken_out(objects: Dated) 
     for age in (48, 0.5):
         objects.put("lake", f"{ROWS}/{age}.jsonl", '{"who": "7"}\n{"who": "8"}\n')
         objects.ages[f"{ROWS}/{age}.jsonl"] = age
-    with dying_in(late_messages, "forget-late"):
+    with dying_in(late_messages, SEAM):
         erase_late_messages(lake, "person")
     assert erase_late_messages(lake, "employee") == 0, "no table has such subjects"
     assert erase_late_messages(lake, "person") == 0, "the call that died had taken them out"
