@@ -20,6 +20,7 @@ from tidegate.assets.silver.asset import build_silver_assets, silver_key
 from tidegate.assets.sources.asset import queue_key, source_assets
 from tidegate.assets.sources.dead_letter_checks import build_dead_letter_checks
 from tidegate.assets.sources.queue_checks import build_queue_checks
+from tidegate.assets.storage.asset import build_storage, table_reports
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.config.yaml_document import Location
@@ -34,6 +35,7 @@ from tidegate.sensors.intake.sensor import build_intake_sensor
 from tidegate.sensors.maintain import build_maintenance_schedule, maintenance_job
 from tidegate.sensors.reconcile import build_reconcile_sensor
 from tidegate.sensors.silver import build_silver_triggers, silver_job
+from tidegate.sensors.storage import build_storage_schedules
 
 
 def build_definitions(config: LakeConfig, lake: LakeResource, *, is_guest: bool = False) -> dg.Definitions:
@@ -56,6 +58,7 @@ def build_definitions(config: LakeConfig, lake: LakeResource, *, is_guest: bool 
         *build_forgotten(config),
         *build_catalog(config),
         *build_maintenance(config),
+        *build_storage(config),
     ]
     jobs = [
         BRONZE_JOB,
@@ -65,8 +68,8 @@ def build_definitions(config: LakeConfig, lake: LakeResource, *, is_guest: bool 
         maintenance_job(config),
         *[silver_job(spec) for spec in config.tables if spec.silver],
     ]
-    daily = [*build_forget_schedules(config), *build_catalog_schedules(config)]
-    names = [job.name for job in jobs] + [schedule.job_name for schedule in daily]
+    schedules = _schedules_with_jobs(config)
+    names = [job.name for job in jobs] + [schedule.job_name for schedule in schedules]
     return dg.Definitions(
         assets=with_lake_yaml_lines(assets, lake.lake_yaml, _places(config)),
         asset_checks=[
@@ -87,7 +90,7 @@ def build_definitions(config: LakeConfig, lake: LakeResource, *, is_guest: bool 
         ],
         schedules=[
             build_history_schedule(assets, names, is_alone=not is_guest),
-            *daily,
+            *schedules,
             build_maintenance_schedule(config),
             *[trigger for trigger in triggers if isinstance(trigger, dg.ScheduleDefinition)],
         ],
@@ -95,6 +98,11 @@ def build_definitions(config: LakeConfig, lake: LakeResource, *, is_guest: bool 
         # One asset per run: a child process per step would only cost its start.
         executor=None if is_guest else dg.in_process_executor,
     )
+
+
+def _schedules_with_jobs(config: LakeConfig) -> list[dg.ScheduleDefinition]:
+    """Returns the schedules that bring their own jobs."""
+    return [*build_forget_schedules(config), *build_catalog_schedules(config), *build_storage_schedules(config)]
 
 
 def _places(config: LakeConfig) -> dict[dg.AssetKey, Location]:
@@ -105,6 +113,7 @@ def _places(config: LakeConfig) -> dict[dg.AssetKey, Location]:
     for index, spec in enumerate(config.tables):
         places[page_key(spec)] = ("tables", index)
         places[silver_key(spec)] = ("tables", index, "silver")
+        places |= {key: ("tables", index, "storage_reports") for key in table_reports(spec)}
         if spec.row_queue:
             places[queue_key(spec.row_queue.name)] = ("tables", index, "row_queue")
     return places

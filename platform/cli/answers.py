@@ -15,6 +15,7 @@ from pydantic.json_schema import models_json_schema
 from rich.console import Console
 
 from tidegate.platform.cli.answer import Answer
+from tidegate.platform.cli.inventory.answers import CostAnswer
 from tidegate.platform.cli.plan_answers import (
     CatalogSyncAnswer,
     EnableAnswer,
@@ -325,6 +326,7 @@ ANSWERS: Mapping[str, type[BaseModel]] = {
     "check": FindingsAnswer,
     "doctor": FindingsAnswer,
     "infer": InferAnswer,
+    "inventory cost": CostAnswer,
     "inventory enable": EnableAnswer,
     "maintain": MaintainAnswer,
     "rebuild": RebuildAnswer,

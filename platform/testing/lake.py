@@ -143,13 +143,13 @@ class TestLake:
         """Materialize an asset, with an instance of Dagster for this run.
 
         Args:
-            asset: `bronze` or `silver_<table>`.
+            asset: `bronze`, `silver_<table>` or another key, as `storage/<table>_cost`.
             table: for bronze, SQL name or folder of the table whose partition is materialized.
             tags: tags of the run.
             from_inbox: process only the inbox, as a run that the sensor requested; otherwise the prefix is listed too.
             raise_on_error: raise the error of the asset.
         """
-        found = self.definitions.resolve_asset_graph().assets_def_for_key(dg.AssetKey([asset]))
+        found = self.definitions.resolve_asset_graph().assets_def_for_key(dg.AssetKey.from_user_string(asset))
         partition = self.key(table) if table else None
         with dg.DagsterInstance.ephemeral() as instance:
             if partition:

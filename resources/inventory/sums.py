@@ -7,19 +7,24 @@ from collections.abc import Mapping, Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from tidegate.platform.core.inventory.cost import StoredSum
-from tidegate.platform.core.inventory.prices import (
+from tidegate.platform.core.inventory.manifest import InventoryError
+from tidegate.platform.core.storage.cost import AGES, LARGER, OLDER, SIZES, UNKNOWN, StoredSum
+from tidegate.platform.core.storage.prices import (
     ARCHIVE_CLASSES,
     ARCHIVE_OVERHEAD,
+    ARCHIVE_TIERS,
     MIN_BILLED,
     MIN_BILLED_CLASSES,
     STANDARD_OVERHEAD,
+    TIERING,
 )
 
-_AGES = ((30, "to 30 days"), (90, "to 90 days"), (365, "to a year"))
-_SIZES = ((128 << 10, "to 128 KiB"), (1 << 20, "to 1 MiB"), (128 << 20, "to 128 MiB"))
-#: A configuration without the field StorageClass, and one without Size, leave it unknown what objects cost.
-UNKNOWN = "unknown"
+#: This process holds all groups of a report.
+MAX_GROUPS = 100_000
+
+
+class TooManyGroups(InventoryError):
+    """A report has too many groups."""
 
 
 def stored_sums(objects: DataFrame, by: Sequence[str], depth: int) -> list[StoredSum]:
@@ -29,25 +34,33 @@ def stored_sums(objects: DataFrame, by: Sequence[str], depth: int) -> list[Store
         objects: rows of the table of inventories.
         by: of `DIMENSIONS`.
         depth: number of folders of `prefix`.
+
+    Raises:
+        TooManyGroups: there are more than `MAX_GROUPS`.
     """
     stored = objects.where(~F.coalesce("is_delete_marker", F.lit(False)))
     kind = F.coalesce("storage_class", F.lit(UNKNOWN))
-    tiered = F.concat_ws(" ", kind, F.coalesce("intelligent_tiering_access_tier", F.lit("FREQUENT")))
-    kind = F.when(kind == "INTELLIGENT_TIERING", tiered).otherwise(kind)
+    tier = F.regexp_replace(F.coalesce("intelligent_tiering_access_tier", F.lit("FREQUENT")), "_ACCESS$", "")
+    tiered = kind == TIERING
     size = F.coalesce("size", F.lit(0))
-    archived = F.col("storage_class").isin(*ARCHIVE_CLASSES)
-    billed = F.when(F.col("storage_class").isin(*MIN_BILLED_CLASSES), F.greatest(size, F.lit(MIN_BILLED)))
+    archived = kind.isin(*ARCHIVE_CLASSES) | (tiered & tier.isin(*ARCHIVE_TIERS))
+    billed = F.when(kind.isin(*MIN_BILLED_CLASSES), F.greatest(size, F.lit(MIN_BILLED)))
     billed = billed.when(archived, size + ARCHIVE_OVERHEAD).otherwise(size)
     dimensions = _dimensions(depth)
     rows = stored.select(
         F.array(*(F.coalesce(dimensions[name], F.lit(UNKNOWN)) for name in by)).alias("group"),
-        kind.alias("kind"),
+        F.when(tiered, F.concat_ws(" ", kind, tier)).otherwise(kind).alias("kind"),
         size.alias("size"),
         billed.alias("billed"),
         F.when(archived, F.lit(STANDARD_OVERHEAD)).otherwise(0).alias("standard"),
+        F.when(tiered & (size >= MIN_BILLED), 1).otherwise(0).alias("monitored"),
     )
-    sums = [F.sum(name) for name in ("size", "billed", "standard")]
-    found = rows.groupBy("group", "kind").agg(F.count(F.lit(1)), *sums).collect()
+    sums = [F.sum(name) for name in ("size", "billed", "standard", "monitored")]
+    found = rows.groupBy("group", "kind").agg(F.count(F.lit(1)), *sums).limit(MAX_GROUPS + 1).collect()
+    if len(found) > MAX_GROUPS:
+        raise TooManyGroups(
+            f"the report would have more than {MAX_GROUPS:,} groups: use less depth or fewer dimensions"
+        )
     return [StoredSum(tuple(group), *values) for group, *values in found]
 
 
@@ -60,14 +73,14 @@ def _dimensions(depth: int) -> Mapping[str, Column]:
         "configuration": F.col("configuration"),
         "prefix": F.when(F.size(parents) > 0, F.concat(F.array_join(parents, "/"), F.lit("/"))).otherwise(""),
         "storage_class": F.col("storage_class"),
-        "age": _class(days, _AGES, "older"),
-        "size": _class(F.col("size"), _SIZES, "larger"),
+        "age": _class(days, AGES, OLDER),
+        "size": _class(F.col("size"), SIZES, LARGER),
     }
 
 
 def _class(value: Column, bounds: Sequence[tuple[int, str]], above: str) -> Column:
     (first, name), *others = bounds
-    found = F.when(value <= first, name)
+    found = F.when(value < first, name)
     for bound, other in others:
-        found = found.when(value <= bound, other)
+        found = found.when(value < bound, other)
     return found.when(value.isNotNull(), above)

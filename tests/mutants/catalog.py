@@ -1239,6 +1239,17 @@ MUTANTS = (
         (f"{_MAINTAINED}test_tables.py::test_a_table_with_a_batch_that_is_not_recorded_is_left_alone",),
     ),
     Mutant(
+        "storage of tables has the price of objects",
+        10,
+        "platform/core/storage/price_list.py",
+        '    matched = _REGION.fullmatch(row["usageType"])\n',
+        '    matched = re.search(r"(?P<type>(TimedStorage|Requests|Retrieval|Monitoring)-.+)", row["usageType"])\n',
+        (
+            "tests/unit/platform/core/storage/test_price_list.py::"
+            "test_the_list_gives_the_tiers_of_each_class_and_nothing_that_only_has_a_similar_name",
+        ),
+    ),
+    Mutant(
         "the quarantine is deleted although nobody asked for it",
         6,
         "platform/core/maintenance/retention.py",

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tidegate.platform.cli.options import LakeFile, PlanAsJson
+from tidegate.platform.cli.options import AsJson, LakeFile, PlanAsJson
 from tidegate.platform.cli.terminal import command_console
 
 inventories = typer.Typer(no_args_is_help=True, help="Inventory configurations of S3 for the table of inventories.")
@@ -41,7 +41,9 @@ def enable(
 @inventories.command()
 def cost(
     table: Annotated[str, typer.Argument(help="The table of inventories.")],
-    prices: Annotated[Path, typer.Option(help="AWS's price list of S3 for your region: its index.csv.")],
+    prices: Annotated[
+        list[Path], typer.Option(help="AWS's price list of S3 for your region: its index.csv. Repeatable.")
+    ],
     by: Annotated[
         str, typer.Option(help="bucket, configuration, prefix, storage_class, age, size; separated by commas.")
     ] = "bucket,storage_class",
@@ -50,11 +52,13 @@ def cost(
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of lines.")] = 50,
     home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
     lake: LakeFile = None,
+    as_json: AsJson = False,
 ) -> None:
     """Print what the storage of all inventories costs a month, the most expensive first."""
     from tidegate.platform.cli.environment import client
-    from tidegate.platform.cli.inventory.cost import run_cost
+    from tidegate.platform.cli.inventory.cost import CostQuestion, run_cost
 
     using = client(home, lake)
     with using.reaching_spark(), using.settings.opened() as opened:
-        run_cost(command_console(), opened, table, prices, by, depth, configuration, limit)
+        asked = CostQuestion(table, tuple(prices), by, depth, configuration, limit)
+        run_cost(command_console(), opened, asked, as_json=as_json)

@@ -2,93 +2,143 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 from rich.console import Console
 from rich.table import Table
 
+from tidegate.assets.storage.stored import read_prices, stored_objects
+from tidegate.platform.cli.answers import print_answer
 from tidegate.platform.cli.commands.table_named import table_named
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.core.inventory.cost import DIMENSIONS, CostLine, cost_lines
-from tidegate.platform.core.inventory.prices import GIGABYTE, StoragePrices
+from tidegate.platform.cli.inventory.answers import CostAnswer, CostGroup
+from tidegate.platform.core.inventory.manifest import InventoryError
+from tidegate.platform.core.storage.cost import DIMENSIONS, cost_lines
+from tidegate.platform.core.storage.prices import GIGABYTE, StoragePrices
 from tidegate.resources.inventory.sums import stored_sums
 from tidegate.resources.lake import Lake
 
 
-def run_cost(
-    console: Console, lake: Lake, name: str, prices: Path, by: str, depth: int, configuration: str, limit: int
-) -> None:
+@dataclass(frozen=True)
+class CostQuestion:
+    """What a report should be of.
+
+    Attributes:
+        table: SQL name, key or `s3://` prefix of the table of inventories.
+        prices: the price lists of AWS for S3 in the region of the buckets.
+        by: dimensions of the report, separated by commas.
+        depth: number of folders of the dimension `prefix`.
+        configuration: only inventories of this configuration. Empty: all, if each bucket has one.
+        limit: maximum number of lines.
+    """
+
+    table: str
+    prices: tuple[Path, ...]
+    by: str = "bucket,storage_class"
+    depth: int = 1
+    configuration: str = ""
+    limit: int = 50
+
+    @property
+    def dimensions(self) -> list[str]:
+        """The dimensions.
+
+        Raises:
+            CommandError: one is none.
+        """
+        found = [one.strip() for one in self.by.split(",") if one.strip()]
+        if not found or (unknown := [one for one in found if one not in DIMENSIONS]):
+            given = unknown[0] if found else self.by
+            raise CommandError(f"{given!r} is no dimension of a report: give some of {', '.join(DIMENSIONS)}")
+        return found
+
+
+def run_cost(console: Console, lake: Lake, asked: CostQuestion, *, as_json: bool = False) -> None:
     """Print the lines of a report, the most expensive first, and the total.
 
     Args:
         console: takes the output.
         lake: the lake.
-        name: SQL name, key or `s3://` prefix of the table of inventories.
-        prices: the price list of AWS for S3 in the region of the buckets.
-        by: dimensions of the report, separated by commas.
-        depth: number of folders of the dimension `prefix`.
-        configuration: only inventories of this configuration. Empty: all, if each bucket has one.
-        limit: maximum number of lines.
+        asked: what the report should be of.
+        as_json: print only one JSON object.
 
     Raises:
         CommandError: the table, the price list or a dimension is not one.
     """
-    dimensions = [one.strip() for one in by.split(",") if one.strip()]
-    if not dimensions or (unknown := [one for one in dimensions if one not in DIMENSIONS]):
-        given = unknown[0] if dimensions else by
-        raise CommandError(f"{given!r} is no dimension of a report: give some of {', '.join(DIMENSIONS)}")
-    known = _prices(prices)
-    lines = cost_lines(stored_sums(_objects(lake, name, configuration), dimensions, depth), known)
-    console.print(_table(lines[:limit], dimensions, known.currency))
-    if len(lines) > limit:
-        console.print(f"and {len(lines) - limit} more lines: --limit shows more")
-    total, unpriced = sum(line.cost for line in lines), sum(line.unpriced for line in lines)
-    console.print(f"total: {total:,.2f} {known.currency} a month, at the prices of {prices} from {known.effective}")
-    if unpriced:
-        console.print(
-            f"WARNING: {unpriced / GIGABYTE:,.2f} GiB are of storage classes without a price, or of inventories "
-            "without the field StorageClass, and not in the total"
-        )
-
-
-def _prices(path: Path) -> StoragePrices:
+    dimensions, prices = asked.dimensions, known_prices(asked.prices)
+    objects = objects_of(lake, asked.table, asked.configuration)
     try:
-        with path.open(encoding="utf-8", newline="") as lines:
-            return StoragePrices.from_price_list(lines, str(path))
+        lines = cost_lines(stored_sums(objects, dimensions, asked.depth), prices)
+    except InventoryError as error:
+        raise CommandError(str(error)) from None
+    answer = CostAnswer(
+        by=tuple(dimensions),
+        currency=prices.currency,
+        prices_from=prices.effective,
+        lines=tuple(
+            CostGroup(
+                group=dict(zip(dimensions, line.group, strict=True)),
+                objects=line.objects,
+                bytes=line.size,
+                cost_a_month=line.cost,
+                bytes_without_price=line.unpriced,
+            )
+            for line in lines[: asked.limit]
+        ),
+        more=max(0, len(lines) - asked.limit),
+        cost_a_month=sum(line.cost for line in lines),
+        bytes_without_price=sum(line.unpriced for line in lines),
+    )
+    if as_json:
+        print_answer(console, answer)
+    else:
+        _print(console, answer, asked.prices)
+
+
+def known_prices(paths: Iterable[Path]) -> StoragePrices:
+    """Returns the prices of AWS's price lists, or raises CommandError."""
+    try:
+        return read_prices(paths)
     except (OSError, ValueError) as error:
         raise CommandError(str(error)) from None
 
 
-def _objects(lake: Lake, name: str, configuration: str) -> DataFrame:
-    table = lake.table(table_named(lake, name))
-    if (
-        not table.spec.has_inventories
-        or table.birth is None
-        or not table.delta.table_state(table.birth.location).exists
-    ):
-        raise CommandError(f"{name} has no inventories yet, or is no table with `mode: inventory`")
-    rows = lake.delta.session.read.format("delta").load(table.birth.location)
-    if configuration:
-        return rows.where(F.col("configuration") == configuration)
-    subjects = rows.select("bucket", "configuration").distinct()
-    twice = subjects.groupBy("bucket").agg(F.sort_array(F.collect_list("configuration")).alias("names"))
-    if found := twice.where(F.size("names") > 1).orderBy("bucket").limit(1).collect():
-        raise CommandError(
-            f"the bucket {found[0]['bucket']} has inventories of {' and '.join(found[0]['names'])}, and its objects "
-            "would be counted twice: choose one with --configuration"
-        )
-    return rows
+def objects_of(lake: Lake, name: str, configuration: str) -> DataFrame:
+    """Returns the rows of a table of inventories, or raises CommandError.
+
+    Args:
+        lake: the lake.
+        name: SQL name, key or `s3://` prefix of the table.
+        configuration: only inventories of this configuration. Empty: all, if each bucket has one.
+    """
+    try:
+        return stored_objects(lake, table_named(lake, name), configuration)
+    except InventoryError as error:
+        hint = " with --configuration" if str(error).endswith("choose a configuration") else ""
+        raise CommandError(f"{error}{hint}") from None
 
 
-def _table(lines: Sequence[CostLine], dimensions: Sequence[str], currency: str) -> Table:
+def _print(console: Console, answer: CostAnswer, prices: Iterable[Path]) -> None:
     table = Table()
-    for name in dimensions:
+    for name in answer.by:
         table.add_column(name)
-    for name in ("objects", "GiB", f"{currency} a month"):
+    for name in ("objects", "GiB", f"{answer.currency} a month"):
         table.add_column(name, justify="right")
-    for line in lines:
-        table.add_row(*line.group, f"{line.objects:,}", f"{line.size / GIGABYTE:,.3f}", f"{line.cost:,.4f}")
-    return table
+    for line in answer.lines:
+        numbers = f"{line.objects:,}", f"{line.bytes / GIGABYTE:,.3f}", f"{line.cost_a_month:,.4f}"
+        table.add_row(*(line.group[name] for name in answer.by), *numbers)
+    console.print(table)
+    if answer.more:
+        console.print(f"and {answer.more} more lines: --limit shows more")
+    names = ", ".join(map(str, prices))
+    total = f"{answer.cost_a_month:,.2f} {answer.currency} a month"
+    console.print(f"total: {total}, at the prices of {names} from {answer.prices_from}")
+    if answer.bytes_without_price:
+        console.print(
+            f"WARNING: {answer.bytes_without_price / GIGABYTE:,.2f} GiB are of storage classes without a price, or of "
+            "inventories without the field StorageClass, and not in the total. The prices of DEEP_ARCHIVE are in the "
+            "list of AmazonS3GlacierDeepArchive: give both lists with --prices"
+        )

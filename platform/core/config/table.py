@@ -41,6 +41,7 @@ from tidegate.platform.core.keys.file_format import (
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.schema.column_reference import root_of
 from tidegate.platform.core.schema.names import RESCUED_COLUMN, SOURCE_COLUMNS, VARIANT_COLUMN
+from tidegate.platform.core.storage.spec import StorageReportsSpec
 
 _DONE: Mapping[Mode, str] = {
     "register": "registered",
@@ -93,6 +94,8 @@ class TableSpec(TableDefaults):
     inventories: InventoriesSpec | None = None
     """The buckets whose inventories a table with `mode: inventory` should have. `tidegate inventory enable` configures
     them. By default they are configured by hand."""
+    storage_reports: StorageReportsSpec | None = None
+    """Reports on what the objects in a table with `mode: inventory` cost; none when absent."""
     completion: SignalPattern | None = None
     """Name of the completion signals: `_SUCCESS`, `manifest.json`, `*manifest`, `manifest.checksum` or another. The
     files of a dataset enter together, when all of them and the signal are there. By default each file enters alone."""

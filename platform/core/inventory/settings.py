@@ -20,6 +20,8 @@ _NOT_OF_INVENTORIES: Mapping[str, str] = {
     "silver": "merges rows by key, and the rows of a bucket are replaced as a whole",
     "personal": "is about persons, and an inventory lists objects",
 }
+#: Fields that only such a table has.
+_OF_INVENTORIES = ("inventories", "storage_reports")
 
 
 def inventory_problem(mode: str | None, given: Mapping[str, Any]) -> str | None:
@@ -30,7 +32,8 @@ def inventory_problem(mode: str | None, given: Mapping[str, Any]) -> str | None:
         given: the fields that `lake.yaml` gives the table, with their values.
     """
     if mode != "inventory":
-        return "`inventories` needs `mode: inventory`; remove one of them" if given.get("inventories") else None
+        found = next((name for name in _OF_INVENTORIES if given.get(name)), None)
+        return f"`{found}` needs `mode: inventory`; remove one of them" if found else None
     for name, why in _NOT_OF_INVENTORIES.items():
         if given.get(name) not in (None, "keep"):
             return f"`{'schema' if name == 'policy' else name}` {why}; remove it from the table with `mode: inventory`"

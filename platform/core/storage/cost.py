@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tidegate.platform.core.inventory.prices import StoragePrices
+from tidegate.platform.core.storage.prices import StoragePrices
 
 #: What a report can be divided by.
 DIMENSIONS = ("bucket", "configuration", "prefix", "storage_class", "age", "size")
+#: Classes of age: days that are not reached yet, with the name. Then the name of all that are older.
+AGES, OLDER = ((30, "under 30 days"), (90, "under 90 days"), (365, "under a year")), "a year and more"
+#: Classes of size, as those of age. S3 bills objects below the first bound as larger in some classes.
+SIZES = ((128 << 10, "under 128 KiB"), (1 << 20, "under 1 MiB"), (128 << 20, "under 128 MiB"))
+LARGER = "128 MiB and more"
+#: A configuration without the field StorageClass, and one without Size, leave it unknown what objects cost.
+UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True)
@@ -22,6 +29,7 @@ class StoredSum:
         size: bytes.
         billed: bytes that are billed in the class.
         billed_standard: bytes that are billed in STANDARD in addition.
+        monitored: objects that INTELLIGENT_TIERING monitors.
     """
 
     group: tuple[str, ...]
@@ -30,6 +38,7 @@ class StoredSum:
     size: int
     billed: int
     billed_standard: int
+    monitored: int = 0
 
 
 @dataclass(frozen=True)
@@ -58,16 +67,41 @@ def cost_lines(sums: Iterable[StoredSum], prices: StoragePrices) -> list[CostLin
         prices: of the region.
     """
     sums = list(sums)
-    totals: dict[str, int] = {}
+    totals = {"STANDARD": 0}
     for one in sums:
         totals[one.storage_class] = totals.get(one.storage_class, 0) + one.billed
-        totals["STANDARD"] = totals.get("STANDARD", 0) + one.billed_standard
+        totals["STANDARD"] += one.billed_standard
     rates = {name: _rate(prices, name, total) for name, total in totals.items()}
     groups: dict[tuple[str, ...], list[StoredSum]] = {}
     for one in sums:
         groups.setdefault(one.group, []).append(one)
-    lines = [_line(group, some, rates) for group, some in groups.items()]
+    lines = [_line(group, some, rates, prices.monitoring or 0.0) for group, some in groups.items()]
     return sorted(lines, key=lambda line: (-line.cost, -line.size, line.group))
+
+
+def rolled_up(sums: Iterable[StoredSum], of: Sequence[str], by: Sequence[str]) -> list[StoredSum]:
+    """Return the sums by fewer dimensions.
+
+    Args:
+        sums: by the dimensions `of`.
+        of: dimensions of the groups that there are.
+        by: dimensions of the groups that are wanted, some of `of`.
+    """
+    places = [of.index(name) for name in by]
+    found: dict[tuple[tuple[str, ...], str], StoredSum] = {}
+    for one in sums:
+        group = tuple(one.group[place] for place in places)
+        known = found.get((group, one.storage_class), StoredSum(group, one.storage_class, 0, 0, 0, 0))
+        found[group, one.storage_class] = StoredSum(
+            group,
+            one.storage_class,
+            known.objects + one.objects,
+            known.size + one.size,
+            known.billed + one.billed,
+            known.billed_standard + one.billed_standard,
+            known.monitored + one.monitored,
+        )
+    return list(found.values())
 
 
 def _rate(prices: StoragePrices, name: str, total: int) -> float | None:
@@ -76,8 +110,11 @@ def _rate(prices: StoragePrices, name: str, total: int) -> float | None:
     return None if cost is None else cost / total if total else 0.0
 
 
-def _line(group: tuple[str, ...], sums: Sequence[StoredSum], rates: dict[str, float | None]) -> CostLine:
+def _line(
+    group: tuple[str, ...], sums: Sequence[StoredSum], rates: dict[str, float | None], monitoring: float
+) -> CostLine:
     standard = rates["STANDARD"] or 0.0
     cost = sum((rates[one.storage_class] or 0.0) * one.billed + standard * one.billed_standard for one in sums)
+    cost += monitoring * sum(one.monitored for one in sums)
     unpriced = sum(one.size for one in sums if rates[one.storage_class] is None)
     return CostLine(group, sum(one.objects for one in sums), sum(one.size for one in sums), cost, unpriced)

@@ -1,0 +1,98 @@
+"""The assets that report on the objects in tables of inventories."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from tidegate.assets.bronze.report import page_key
+from tidegate.assets.presentation.plot import bars
+from tidegate.assets.storage.stored import read_prices, stored_objects, sums_of_all
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.storage.cost import CostLine
+from tidegate.platform.core.storage.cost_report import OF, CostReport
+from tidegate.platform.core.storage.prices import GIGABYTE
+from tidegate.platform.core.storage.spec import StorageReportsSpec
+from tidegate.resources.lake_resource import LakeResource
+
+STORAGE = "storage"
+#: Lines of a table, and bars of a plot.
+_MAX_LINES, _MAX_BARS = 100, 12
+
+
+def table_reports(spec: TableSpec) -> list[dg.AssetKey]:
+    """Returns the keys of the reports on a table of inventories."""
+    return [cost_key(spec)]
+
+
+def cost_key(spec: TableSpec) -> dg.AssetKey:
+    """Returns the key of the report of what the objects in a table of inventories cost."""
+    return dg.AssetKey([STORAGE, f"{spec.name}_cost"])
+
+
+def build_storage(config: LakeConfig) -> list[dg.AssetsDefinition]:
+    """Build the reports of a lake."""
+    return [_cost(spec, spec.storage_reports) for spec in config.tables if spec.storage_reports]
+
+
+def _cost(spec: TableSpec, reports: StorageReportsSpec) -> dg.AssetsDefinition:
+    @dg.asset(
+        key=cost_key(spec),
+        deps=[page_key(spec)],
+        group_name=STORAGE,
+        owners=list(spec.owners),
+        kinds={"s3"},
+        description="What the objects of all inventories cost a month, by bucket, prefix, storage class, age and size, "
+        "at the prices of AWS's price list.",
+    )
+    def cost(lake: LakeResource) -> dg.MaterializeResult[Any]:
+        opened = lake.open()
+        folder = Path(lake.lake_yaml).resolve().parent
+        prices = read_prices(folder / path for path in reports.prices)
+        objects = stored_objects(opened, spec.table_key.encode(), reports.configuration or "")
+        sums, whole = sums_of_all(objects, OF, reports.depth)
+        return dg.MaterializeResult(metadata=cost_metadata(CostReport.of(sums, prices), whole=whole))
+
+    return cost
+
+
+def cost_metadata(report: CostReport, *, whole: bool) -> dict[str, Any]:
+    """Returns a report of costs as metadata.
+
+    Args:
+        report: the report.
+        whole: whether the prefixes of a bucket are lines of their own.
+    """
+    buckets = report.lines["bucket",][:_MAX_BARS]
+    title = f"{report.currency} a month by bucket, at the prices of {report.effective}"
+    return {
+        "cost_a_month": round(report.cost, 4),
+        "currency": report.currency,
+        "prices_from": report.effective,
+        "objects": report.objects,
+        "bytes": report.size,
+        "bytes_without_price": report.unpriced,
+        "plot": dg.MetadataValue.md(bars(title, [(line.group[0], line.cost, f"{line.cost:,.2f}") for line in buckets])),
+        **{
+            f"by_{by[-1]}": _table(by, lines, report.currency)
+            for by, lines in report.lines.items()
+            if lines and (whole or "prefix" not in by)
+        },
+    }
+
+
+def _table(by: Sequence[str], lines: Sequence[CostLine], currency: str) -> dg.TableMetadataValue:
+    records = [
+        dg.TableRecord(
+            {
+                **dict(zip(by, line.group, strict=True)),
+                "objects": line.objects,
+                "GiB": round(line.size / GIGABYTE, 3),
+                f"{currency} a month": round(line.cost, 4),
+            }
+        )
+        for line in lines[:_MAX_LINES]
+    ]
+    return dg.MetadataValue.table(records)

@@ -1,0 +1,68 @@
+"""What the reports read: the objects in a table of inventories, and prices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from pyspark.sql import DataFrame
+
+from tidegate.platform.core.inventory.manifest import InventoryError
+from tidegate.platform.core.storage.cost import StoredSum
+from tidegate.platform.core.storage.price_list import read_price_lists
+from tidegate.platform.core.storage.prices import StoragePrices
+from tidegate.resources.inventory.objects import inventory_objects
+from tidegate.resources.inventory.sums import TooManyGroups, stored_sums
+from tidegate.resources.lake import Lake
+
+
+def stored_objects(lake: Lake, table_key: str, configuration: str = "") -> DataFrame:
+    """Return the rows of a table of inventories.
+
+    Args:
+        lake: the lake.
+        table_key: key of the table.
+        configuration: only inventories of this configuration. Empty: all, if each bucket has one.
+
+    Raises:
+        InventoryError: it is no such table, has nothing yet, or has a bucket twice.
+    """
+    table = lake.table(table_key)
+    if (
+        not table.spec.has_inventories
+        or table.birth is None
+        or not table.delta.table_state(table.birth.location).exists
+    ):
+        raise InventoryError(f"{table.spec.name} has no inventories yet, or is no table with `mode: inventory`")
+    return inventory_objects(lake.delta.session, table.birth.location, configuration)
+
+
+def sums_of_all(objects: DataFrame, by: Sequence[str], depth: int) -> tuple[list[StoredSum], bool]:
+    """Return the sums of all objects, and whether the prefixes of a bucket are groups of their own.
+
+    Args:
+        objects: rows of the table of inventories.
+        by: dimensions of the sums.
+        depth: number of folders of a prefix. If that makes too many groups, all prefixes of a bucket are one.
+    """
+    try:
+        return stored_sums(objects, by, depth), True
+    except TooManyGroups:
+        return stored_sums(objects, by, 0), False
+
+
+def read_prices(paths: Iterable[Path]) -> StoragePrices:
+    """Read AWS's price lists.
+
+    Args:
+        paths: CSV files of one region.
+
+    Raises:
+        OSError: a file cannot be read.
+        ValueError: one is no price list. The message says what to do.
+    """
+    with ExitStack() as stack:
+        return read_price_lists(
+            {str(path): stack.enter_context(path.open(encoding="utf-8", newline="")) for path in paths}
+        )

@@ -1,0 +1,32 @@
+"""The objects of a table of inventories, each of them once."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from tidegate.platform.core.inventory.manifest import InventoryError
+
+
+def inventory_objects(session: SparkSession, location: str, configuration: str = "") -> DataFrame:
+    """Return the rows of a table of inventories.
+
+    Args:
+        session: of Spark.
+        location: URI of the table.
+        configuration: only inventories of this configuration. Empty: all, if each bucket has one.
+
+    Raises:
+        InventoryError: a bucket has inventories of two configurations, and none is chosen.
+    """
+    rows = session.read.format("delta").load(location)
+    if configuration:
+        return rows.where(F.col("configuration") == configuration)
+    subjects = rows.select("bucket", "configuration").distinct()
+    twice = subjects.groupBy("bucket").agg(F.sort_array(F.collect_list("configuration")).alias("names"))
+    if found := twice.where(F.size("names") > 1).orderBy("bucket").limit(1).collect():
+        raise InventoryError(
+            f"the bucket {found[0]['bucket']} has inventories of {' and '.join(found[0]['names'])}, and its objects "
+            "would be counted twice: choose a configuration"
+        )
+    return rows

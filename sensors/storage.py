@@ -1,0 +1,27 @@
+"""The schedules of the reports on storage: each table of inventories has its own."""
+
+import dagster as dg
+
+from tidegate.assets.storage.asset import table_reports
+from tidegate.platform.core.config.lake import LakeConfig
+
+
+def build_storage_schedules(config: LakeConfig) -> list[dg.ScheduleDefinition]:
+    """Build the schedules. They run; a person may stop them."""
+    return [
+        dg.ScheduleDefinition(
+            name=f"storage_{spec.name}_schedule",
+            job=dg.define_asset_job(
+                f"storage_{spec.name}_job",
+                selection=table_reports(spec),
+                executor_def=dg.in_process_executor,
+                description=f"Reports on the objects in the table of inventories {spec.name}.",
+            ),
+            cron_schedule=spec.storage_reports.schedule,
+            execution_timezone="UTC",
+            default_status=dg.DefaultScheduleStatus.RUNNING,
+            tags={"dagster/priority": "-2"},
+        )
+        for spec in config.tables
+        if spec.storage_reports
+    ]

@@ -1,0 +1,203 @@
+"""The reports on storage over one lake: what assets and commands say is what DuckDB says of the objects."""
+
+from __future__ import annotations
+
+import io
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+from rich.console import Console
+
+from tests.support.lakes.inventory import Line, deliver
+from tidegate.assets.storage.asset import cost_key
+from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cli.inventory.answers import CostAnswer
+from tidegate.platform.cli.inventory.cost import CostQuestion, run_cost
+from tidegate.platform.core.inventory.manifest import InventoryError
+from tidegate.platform.testing import TestLake
+from tidegate.resources.inventory.objects import inventory_objects
+from tidegate.resources.inventory.sums import stored_sums
+
+CREATED = datetime(2026, 11, 1, 1, tzinfo=UTC)
+FIELDS = ("StorageClass", "IntelligentTieringAccessTier")
+#: Made prices, of a gigabyte and month.
+RATES = {
+    "TimedStorage-ByteHrs": 2.0,
+    "TimedStorage-SIA-ByteHrs": 0.5,
+    "TimedStorage-GDA-ByteHrs": 0.125,
+    "TimedStorage-INT-FA-ByteHrs": 1.75,
+    "TimedStorage-INT-DAA-ByteHrs": 0.0625,
+}
+MONITORING = 0.001
+#: What S3 bills for one object, by AWS's rules, written again in SQL.
+BILLED = f"""
+    SELECT *, coalesce(class, 'unknown') AS kind, CASE
+        WHEN class = 'STANDARD' THEN size * 2.0
+        WHEN class = 'STANDARD_IA' THEN greatest(size, 131072) * 0.5
+        WHEN class = 'DEEP_ARCHIVE' THEN (size + 32768) * 0.125 + 8192 * 2.0
+        WHEN tier = 'FREQUENT' THEN size * 1.75
+        WHEN tier = 'DEEP_ARCHIVE_ACCESS' THEN (size + 32768) * 0.0625 + 8192 * 2.0
+        ELSE 0 END / (1 << 30)
+        + CASE WHEN tier IS NOT NULL AND size >= 131072 THEN {MONITORING} ELSE 0 END AS cost,
+        CASE WHEN class IS NULL OR class = 'OTHER' THEN size ELSE 0 END AS unpriced,
+        CASE WHEN contains(key, '/') THEN split_part(key, '/', 1) || '/' ELSE '' END AS prefix
+    FROM objects WHERE NOT marker
+"""
+
+
+@dataclass
+class Reported:
+    """A lake with the inventories of two buckets, and their objects in DuckDB."""
+
+    lake: TestLake
+    objects: duckdb.DuckDBPyConnection
+    prices: Path
+
+    def asked(self, by: str = "bucket,storage_class", limit: int = 50, **more: Any) -> CostQuestion:
+        return CostQuestion("objects", (self.prices,), by, limit=limit, **more)
+
+
+def price_list() -> str:
+    row = "A,OnDemand,2026-11-01,0,{},{},EUR,EUC1-{}\n"
+    rows = [row.format("GB-Mo", price, usage) for usage, price in RATES.items()]
+    return (
+        "SKU,TermType,EffectiveDate,StartingRange,Unit,PricePerUnit,Currency,usageType\n"
+        + "".join(rows)
+        + row.format("Objects", MONITORING, "Monitoring-Automation-INT")
+    )
+
+
+def made_lines(chance: random.Random) -> list[Line]:
+    lines = [Line("a/b/marker", None, None, marker=True)]
+    for number in range(150):
+        kind = chance.choice(["STANDARD", "STANDARD_IA", "DEEP_ARCHIVE", "INTELLIGENT_TIERING", "OTHER", None])
+        tier = chance.choice(["FREQUENT", "DEEP_ARCHIVE_ACCESS"]) if kind == "INTELLIGENT_TIERING" else None
+        more = {
+            "StorageClass": kind,
+            "IntelligentTieringAccessTier": tier,
+            "LastModifiedDate": CREATED - timedelta(days=chance.choice([0, 29, 30, 89, 90, 364, 365, 900])),
+        }
+        size = chance.choice([0, 1, 100_000, 131_071, 131_072, 5_000_000, 134_217_728])
+        folder = chance.choice(["a/b/", "a/c/", "d/", ""])
+        lines.append(Line(f"{folder}{number}", size, "e", latest=chance.random() < 0.7, more=more))
+    return lines
+
+
+@pytest.fixture
+def reported(tidegate_lake: Callable[..., TestLake], kit: Any, tmp_path: Path) -> Reported:
+    prices = tmp_path / "index.csv"
+    prices.write_text(price_list())
+    table = {"name": "objects", "prefix": "inventory/", "mode": "inventory"}
+    lake = tidegate_lake([{**table, "storage_reports": {"prices": [str(prices)]}}, {"name": "other", "prefix": "o/"}])
+    chance, rows = random.Random(7), []
+    for bucket in ("acme", "second"):
+        lines = made_lines(chance)
+        prefix = f"inventory/{bucket}/all/"
+        found = deliver(lines, prefix=prefix, source=bucket, created=CREATED.timestamp(), fields=FIELDS)
+        for key, body in found.objects.items():
+            lake.put(key, body)
+        rows += [
+            {
+                "bucket": bucket,
+                "key": line.key,
+                "size": line.size,
+                "marker": line.marker,
+                "class": line.more.get("StorageClass"),
+                "tier": line.more.get("IntelligentTieringAccessTier"),
+                "modified": line.more.get("LastModifiedDate"),
+            }
+            for line in lines
+        ]
+    lake.intake()
+    kit.run(lake, "objects", listing=False)
+    known = duckdb.connect()
+    known.register("objects", pa.Table.from_pylist(rows))
+    return Reported(lake, known, prices)
+
+
+def test_the_reports_are_what_duckdb_computes_from_the_objects(reported: Reported, kit: Any) -> None:
+    def expected(*by: str) -> dict[tuple[str, ...], tuple[int, int, float, int]]:
+        names = ", ".join(by)
+        sums = "count(*), sum(size)::bigint, sum(cost), sum(unpriced)::bigint"
+        found = reported.objects.sql(f"SELECT {names}, {sums} FROM ({BILLED}) GROUP BY ALL").fetchall()
+        return {row[: len(by)]: row[len(by) :] for row in found}
+
+    def answered(asked: CostQuestion) -> CostAnswer:
+        console = Console(file=io.StringIO(), width=200)
+        run_cost(console, reported.lake.lake, asked, as_json=True)
+        return CostAnswer.model_validate_json(console.file.getvalue(), strict=True)  # type: ignore[attr-defined]
+
+    answer = answered(reported.asked("bucket,prefix,storage_class"))
+    want = expected("bucket", "prefix", "kind")
+    found = {tuple(line.group.values()): line for line in answer.lines}
+    assert {group: (line.objects, line.bytes, line.bytes_without_price) for group, line in found.items()} == {
+        group: (objects, size, unpriced) for group, (objects, size, _, unpriced) in want.items()
+    }
+    assert {group: line.cost_a_month for group, line in found.items()} == pytest.approx(
+        {group: one[2] for group, one in want.items()}
+    )
+    assert answer.cost_a_month == pytest.approx(sum(one[2] for one in want.values()))
+
+    _cost_asset(reported, kit, expected("bucket"), answer)
+    _errors(reported)
+
+
+def _cost_asset(reported: Reported, kit: Any, by_bucket: dict[Any, Any], answer: CostAnswer) -> None:
+    """The asset shows the same as the command."""
+    metadata = kit.metadata(reported.lake.materialize(cost_key(reported.lake.spec("objects")).to_user_string()))
+    assert metadata["cost_a_month"] == pytest.approx(answer.cost_a_month, abs=1e-4)
+    assert (metadata["currency"], metadata["prices_from"]) == ("EUR", "2026-11-01")
+    assert metadata["bytes_without_price"] == answer.bytes_without_price
+    assert {record.data["bucket"]: record.data["objects"] for record in metadata["by_bucket"].records} == {
+        bucket: one[0] for (bucket,), one in by_bucket.items()
+    }
+    ages = "CASE WHEN d < 30 THEN 'under 30 days' WHEN d < 90 THEN 'under 90 days' WHEN d < 365 THEN 'under a year' "
+    days = (
+        f"SELECT *, datediff('day', modified, TIMESTAMPTZ '{CREATED.isoformat()}') AS d FROM objects WHERE NOT marker"
+    )
+    aged = reported.objects.sql(f"SELECT {ages} ELSE 'a year and more' END, count(*) FROM ({days}) GROUP BY ALL")
+    assert {record.data["age"]: record.data["objects"] for record in metadata["by_age"].records} == dict(
+        aged.fetchall()
+    )
+    sizes = "CASE WHEN size < 131072 THEN 'under 128 KiB' WHEN size < 1048576 THEN 'under 1 MiB' "
+    sizes += "WHEN size < 134217728 THEN 'under 128 MiB' ELSE '128 MiB and more' END"
+    sized = reported.objects.sql(f"SELECT {sizes}, count(*) FROM objects WHERE NOT marker GROUP BY ALL")
+    assert {record.data["size"]: record.data["objects"] for record in metadata["by_size"].records} == dict(
+        sized.fetchall()
+    )
+    assert metadata["plot"].startswith("![EUR a month by bucket")
+
+
+def _errors(reported: Reported) -> None:
+    lake = reported.lake.lake
+    console = Console(file=io.StringIO(), width=400)
+    run_cost(console, lake, reported.asked("storage_class", limit=2))
+    said = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "and 4 more lines: --limit shows more" in said
+    assert "GiB are of storage classes without a price" in said
+    with pytest.raises(CommandError, match="other has no inventories yet, or is no table with `mode: inventory`"):
+        run_cost(console, lake, CostQuestion("other", (reported.prices,)))
+    with pytest.raises(CommandError, match="there is no table 'absent'"):
+        run_cost(console, lake, CostQuestion("absent", (reported.prices,)))
+    empty = lake.delta.session.createDataFrame(
+        [],
+        "bucket string, key string, size bigint, is_delete_marker boolean, storage_class string, "
+        "intelligent_tiering_access_tier string, configuration string, inventory_created timestamp, "
+        "last_modified_date timestamp",
+    )
+    twice = empty.sparkSession.createDataFrame(
+        [("b", "k", 1, False, None, None, name, CREATED, CREATED) for name in ("one", "two")], empty.schema
+    )
+    assert stored_sums(empty, ["bucket"], 1) == []
+    location = f"s3a://{reported.lake.lake_bucket}/twice"
+    twice.write.format("delta").save(location)
+    with pytest.raises(InventoryError, match="the bucket b has inventories of one and two"):
+        inventory_objects(lake.delta.session, location)
+    assert inventory_objects(lake.delta.session, location, "one").count() == 1

@@ -1,0 +1,79 @@
+"""The reports on storage in Dagster: which lakes have them, when they run, and what their pages show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+import yaml
+
+from tests.unit.conftest import PAPER
+from tidegate.assets.storage.asset import cost_metadata
+from tidegate.platform.core.config.load import LakeConfigError, load_lake
+from tidegate.platform.core.storage.cost import StoredSum
+from tidegate.platform.core.storage.cost_report import CostReport
+from tidegate.platform.core.storage.prices import GIGABYTE, StoragePrices
+from tidegate.platform.definitions import build_definitions
+from tidegate.resources.aws.dagster_resource import AwsResource
+from tidegate.resources.lake_resource import LakeResource
+
+OBJECTS = {"name": "objects", "prefix": "s3://second/inventory/", "mode": "inventory"}
+REPORTS = {"prices": ["prices/s3.csv"], "schedule": "15 7 * * 1"}
+
+
+def definitions(tmp_path: Path, **table: Any) -> dg.Definitions:
+    path = tmp_path / "lake.yaml"
+    path.write_text(yaml.safe_dump({**PAPER, "tables": [*PAPER["tables"], {**OBJECTS, **table}]}))  # type: ignore[misc]
+    resource = LakeResource(lake_yaml=str(path), spark_remote="sc://127.0.0.1:1", aws=AwsResource())
+    return build_definitions(load_lake(path), resource)
+
+
+def storage_keys(found: dg.Definitions) -> set[str]:
+    keys = (key.to_user_string() for key in found.resolve_asset_graph().get_all_asset_keys())
+    return {key for key in keys if key.startswith("storage/")}
+
+
+def test_a_table_has_reports_and_their_schedule_if_lake_yaml_has_them(tmp_path: Path) -> None:
+    assert storage_keys(definitions(tmp_path)) == set()
+    found = definitions(tmp_path, storage_reports=REPORTS)
+    assert storage_keys(found) == {"storage/objects_cost"}
+    schedule = found.resolve_schedule_def("storage_objects_schedule")
+    assert (schedule.cron_schedule, schedule.execution_timezone) == ("15 7 * * 1", "UTC")
+    assert schedule.default_status == dg.DefaultScheduleStatus.RUNNING
+    job = found.resolve_job_def("storage_objects_job")
+    assert {key.to_user_string() for key in job.asset_layer.executable_asset_keys} == storage_keys(found)
+
+
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        ({"mode": "load", "format": "csv", "storage_reports": REPORTS}, "`storage_reports` needs `mode: inventory`"),
+        ({"storage_reports": {"prices": []}}, "prices"),
+        ({"storage_reports": {**REPORTS, "schedule": "daily"}}, "'daily' has 1 fields, a cron schedule has 5"),
+    ],
+)
+def test_reports_that_cannot_be_are_refused(tmp_path: Path, table: dict[str, Any], says: str) -> None:
+    with pytest.raises(LakeConfigError) as error:
+        definitions(tmp_path, **table)
+    assert says in str(error.value)
+
+
+def test_the_page_shows_the_total_the_dearest_buckets_and_no_prefixes_that_were_put_together() -> None:
+    sums = [
+        StoredSum((f"b{number}", "x/", "STANDARD", "old", "small"), "STANDARD", 1, number << 30, number << 30, 0)
+        for number in range(1, 31)
+    ]
+    report = CostReport.of(sums, StoragePrices("EUR", "2026-11-01", {"STANDARD": ((0.0, 2.0),)}))
+    found = cost_metadata(report, whole=True)
+    assert found["cost_a_month"] == pytest.approx(2.0 * sum(range(1, 31)))
+    assert found["by_bucket"].records[0].data == {
+        "bucket": "b30",
+        "objects": 1,
+        "GiB": 30.0,
+        "EUR a month": 60.0,
+    }
+    assert found["by_prefix"].records[0].data["prefix"] == "x/"
+    assert "by_prefix" not in cost_metadata(report, whole=False)
+    assert found["bytes"] == sum(range(1, 31)) * GIGABYTE

@@ -1,0 +1,55 @@
+"""What a report makes of sums."""
+
+from __future__ import annotations
+
+import pytest
+
+from tidegate.platform.core.storage.cost import StoredSum, cost_lines, rolled_up
+from tidegate.platform.core.storage.prices import FREQUENT, GIGABYTE, StoragePrices
+
+PRICES = StoragePrices(
+    "USD",
+    "2026-11-01",
+    {"STANDARD": ((0.0, 0.02), (51200.0, 0.01)), "DEEP_ARCHIVE": ((0.0, 0.001),), FREQUENT: ((0.0, 0.5),)},
+    monitoring=0.25,
+)
+
+
+def test_a_group_pays_its_share_of_the_tiers_and_what_has_no_price_is_named() -> None:
+    big, small = 51_100 * GIGABYTE, 200 * GIGABYTE
+    sums = [
+        StoredSum(("a",), "STANDARD", 10, big, big, 0),
+        StoredSum(("b",), "STANDARD", 1, small, small, 0),
+        StoredSum(("b",), "DEEP_ARCHIVE", 2, GIGABYTE, 2 * GIGABYTE, 0),
+        StoredSum(("b",), "unknown", 1, 5, 5, 0),
+    ]
+    first, second = cost_lines(sums, PRICES)
+    standard = 51_200 * 0.02 + 100 * 0.01
+    assert (first.group, first.objects, first.size, first.unpriced) == (("a",), 10, big, 0)
+    assert first.cost == pytest.approx(standard * 51_100 / 51_300)
+    assert (second.group, second.objects, second.unpriced) == (("b",), 4, 5)
+    assert second.cost == pytest.approx(standard * 200 / 51_300 + 2 * 0.001)
+    assert cost_lines([], PRICES) == []
+
+
+def test_each_object_that_is_monitored_costs_its_fee() -> None:
+    (line,) = cost_lines([StoredSum(("a",), FREQUENT, 5, GIGABYTE, GIGABYTE, 0, 4)], PRICES)
+    assert line.cost == pytest.approx(0.5 + 4 * 0.25)
+
+
+def test_sums_by_fewer_dimensions_have_the_same_cost() -> None:
+    sums = [
+        StoredSum((bucket, prefix), kind, 1, size, size + 1, 3, 2)
+        for number, bucket in enumerate("aab")
+        for prefix in ("x/", "y/")
+        for kind, size in (("STANDARD", 7 + number), (FREQUENT, 11))
+    ]
+    found = rolled_up(sums, ("bucket", "prefix"), ("bucket",))
+    assert {(one.group, one.storage_class) for one in found} == {
+        ((bucket,), kind) for bucket in "ab" for kind in ("STANDARD", FREQUENT)
+    }
+    a = next(one for one in found if one.group == ("a",) and one.storage_class == "STANDARD")
+    assert a == StoredSum(("a",), "STANDARD", 4, 30, 34, 12, 8)
+    assert sum(line.cost for line in cost_lines(found, PRICES)) == pytest.approx(
+        sum(line.cost for line in cost_lines(sums, PRICES))
+    )
