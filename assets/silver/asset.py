@@ -11,6 +11,7 @@ from tidegate.assets.presentation.freshness import silver_freshness
 from tidegate.assets.silver.audit.check import equals_bronze, equals_bronze_spec
 from tidegate.assets.silver.expect.checks import expectation_results, expectation_specs
 from tidegate.assets.silver.expect.violations import ExpectationFailed
+from tidegate.assets.silver.export.check import exported, exported_spec
 from tidegate.assets.silver.merge import MergeResult, merge_table
 from tidegate.assets.silver.report import known_sources, merge_metadata, table_metadata
 from tidegate.platform.core.config.lake import LakeConfig
@@ -79,6 +80,8 @@ def silver_report(
     sources = known_sources(merged, instance, key)
     table = table_metadata(lake.delta.session, spec, location, lake.delta.table_state(location), sources)
     checks = expectation_results(spec, key, merged.violations if merged else {})
+    if spec.exports:
+        checks.append(exported(lake, spec, key))
     if spec.silver and spec.silver.depends_on_keys_only:
         checks.append(equals_bronze(lake, spec, key))
     return {**merge_metadata(merged), **table}, checks
@@ -86,7 +89,11 @@ def silver_report(
 
 def _check_specs(spec: TableSpec, silver: SilverSpec) -> list[dg.AssetCheckSpec]:
     key = silver_key(spec)
-    return [*expectation_specs(spec, key), *([equals_bronze_spec(key)] if silver.depends_on_keys_only else [])]
+    return [
+        *expectation_specs(spec, key),
+        *([exported_spec(key)] if silver.export else []),
+        *([equals_bronze_spec(key)] if silver.depends_on_keys_only else []),
+    ]
 
 
 def _rows(silver: SilverSpec) -> str:

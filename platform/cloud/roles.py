@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tidegate.platform.cloud.address import Address, bucket_arn, folder_arn, objects_arn
 from tidegate.platform.cloud.catalog_statement import catalog_statement
+from tidegate.platform.cloud.export_statement import export_folders, export_statement
 from tidegate.platform.cloud.inventory_statements import inventory_statements
 from tidegate.platform.cloud.statement import Statement
 from tidegate.platform.cloud.wanted import CommitTable
@@ -80,6 +81,7 @@ class _Needs:
             *self._of_sources(),
             *self._of_after_load(),
             self._of_outputs(),
+            export_statement(self.config, "s3:DeleteObject"),
             self._of_the_lake(),
             catalog_statement(self.config),
         )
@@ -218,7 +220,7 @@ class _Needs:
             "WriteOutputs",
             ("s3:PutObject", "s3:PutObjectTagging", "s3:GetObject"),
             tuple(map(folder_arn, self.config.output_roots)),
-            "`output` of tables: copies of staged objects, and whether a copy is there already",
+            "`output` of tables: copies of staged objects, and whether a copy is there already; manifests of `export`",
         )
 
     def _of_the_lake(self) -> Statement:
@@ -240,7 +242,7 @@ class _Needs:
             Statement(
                 "ListBuckets",
                 ("s3:ListBucket",),
-                self._buckets(),
+                self._buckets(*export_folders(self.config)),
                 "listings of logs, and so that S3 answers 404 for an object that is missing",
             ),
             Statement(
@@ -262,6 +264,7 @@ class _Needs:
                 (self._lake(),),
                 "loaded and silver tables, ledgers, rows in quarantine",
             ),
+            export_statement(self.config, "s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"),
             Statement(
                 "CoordinateCommits",
                 (

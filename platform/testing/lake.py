@@ -166,6 +166,9 @@ class TestLake:
         if "row_queue" in table:
             return {**table, "row_queue": {**table["row_queue"], "name": f"{table['row_queue']['name']}-{lake}"}}
         placed = {**table, "prefix": _uri(self.bucket, table["prefix"])}
+        if export := table.get("silver", {}).get("export"):
+            folder = _uri(self.output_bucket, export["folder"])
+            placed["silver"] = {**table["silver"], "export": {**export, "folder": folder}}
         if output := table.get("output"):
             placed["output"] = {**output, "folder": _uri(self.output_bucket, output["folder"])}
         return placed

@@ -21,6 +21,7 @@ The layout never changes; docs/internals/architecture.md describes it::
     quarantine/routes/<route>/<digest>-<ULID>.json      those that the destination never takes
     operations/<yyyy-mm-dd>/<ULID>.json     requested operations
     forgotten/requests/<ULID>.json          digests of forgotten persons, for ever
+    exports/<name>/<table id>.json          how far the changes of a silver table are exported
     reconcile.json                          times of each table's last listing
 """
 
@@ -30,6 +31,7 @@ from tidegate.resources.aws.s3 import ObjectStore
 from tidegate.resources.lake_root.after_notes import AfterNotes
 from tidegate.resources.lake_root.batches import Batches
 from tidegate.resources.lake_root.births import Births
+from tidegate.resources.lake_root.export_marks import ExportMarks
 from tidegate.resources.lake_root.forgotten import Forgotten
 from tidegate.resources.lake_root.identity import Identity
 from tidegate.resources.lake_root.inbox import Inbox
@@ -64,6 +66,7 @@ class LakeStore(LakeRoot):
         self.forgotten = Forgotten(self)
         self.listing_times = ListingTimes(self)
         self.waiting_notes = WaitingNotes(self)
+        self.export_marks = ExportMarks(self)
 
     def batches(self, folder: str) -> Batches:
         """The batches of one generation of a table."""

@@ -52,6 +52,7 @@ _STATISTICS = "tests/unit/platform/core/schema/test_column_statistics.py::"
 _FORGOTTEN, _FORGET = "tests/spark/tables/test_suppression.py::", "tests/spark/tables/test_forget.py::"
 _MAINTAINED = "tests/unit/assets/maintenance/"
 _CATALOG = "tests/local/catalog/test_glue.py::"
+_EXPORT = "tests/spark/silver/test_export.py::test_each_change_is_exported_once_whatever_dies"
 _VOID = "tests/faults/test_stale_batches.py::test_registered_file_overwritten_before_the_batch_is_finished"
 
 MUTANTS = (
@@ -1275,5 +1276,29 @@ MUTANTS = (
         "            if owner_of(table) == lake.id\n",
         "            if owner_of(table)\n",
         (f"{_CATALOG}test_the_entry_of_a_table_that_is_gone_goes_and_those_of_others_stay",),
+    ),
+    Mutant(
+        "the manifest of an export is replaced by that of a later attempt",
+        5,
+        "assets/silver/export/export.py",
+        "        if not objects.put_if_absent(bucket, key, body) and objects.get(bucket, key) != body.encode():\n",
+        "        if objects.put(bucket, key, body):\n",
+        (_EXPORT,),
+    ),
+    Mutant(
+        "the changes of a version that was not marked are exported again",
+        5,
+        "assets/silver/export/export.py",
+        "mark = replace(mark, done=version,",
+        "mark = replace(mark, done=version - 1,",
+        (_EXPORT,),
+    ),
+    Mutant(
+        "a tombstone is exported as a row",
+        5,
+        "platform/core/silver/change_rows.py",
+        '{version}, {version}) WHERE {shown(own)}"',
+        '{version}, {version}) WHERE true"',
+        ("tests/unit/platform/core/silver/test_change_rows.py::test_a_tombstone_is_no_row",),
     ),
 )

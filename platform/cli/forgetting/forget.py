@@ -10,10 +10,11 @@ from rich.console import Console
 from rich.text import Text
 from ulid import ULID
 
+from tidegate.assets.forgetting.find import tables_of
 from tidegate.assets.forgetting.forget import ForgetRefused, ask, look_for, progress, work_off
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.forgetting.lines import found_lines, state_lines
+from tidegate.platform.cli.forgetting.lines import export_lines, found_lines, state_lines
 from tidegate.resources.suppression import SecretProblem
 
 
@@ -51,7 +52,7 @@ def run_forget(
         with using.reaching_spark(), using.settings.opened() as opened:
             if names:
                 found = look_for(opened, kind, names)
-                for line in found_lines(found, len(set(names))):
+                for line in [*found_lines(found, len(set(names))), *export_lines(tables_of(opened, kind))]:
                     say(line)
                 if not yes:
                     say("\nNothing was changed. To forget them, add --yes", "bold")

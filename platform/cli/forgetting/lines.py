@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from tidegate.assets.forgetting.find import Found, total
 from tidegate.assets.forgetting.forget import Progress
+from tidegate.platform.core.config.table import TableSpec
 
 
 def found_lines(found: Sequence[Found], subjects: int) -> list[str]:
@@ -20,6 +21,16 @@ def found_lines(found: Sequence[Found], subjects: int) -> list[str]:
             *(f"  {place}/   {count} lines or messages of {one.table}" for place, count in sorted(one.kept.items())),
         ]
     return lines
+
+
+def export_lines(tables: Sequence[TableSpec]) -> list[str]:
+    """Return a line for each table whose exports may have rows of subjects. They belong to those who read them."""
+    return [
+        f"  {spec.output_root}   exports of silver.{spec.name} are not searched, and stay. No later export has a "
+        "row of these subjects"
+        for spec in tables
+        if spec.exports
+    ]
 
 
 def state_lines(states: Sequence[Progress]) -> list[str]:

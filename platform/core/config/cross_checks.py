@@ -28,6 +28,7 @@ class TablePart:
         output_root: the folder that the objects of its output are below.
         output_typed: whether the folder of its output has the event type.
         has_inventories: whether its files are deliveries of S3 Inventory.
+        exports: whether that folder is of the export of its silver table.
     """
 
     name: str | None
@@ -39,6 +40,7 @@ class TablePart:
     output_root: str | None = None
     output_typed: bool = False
     has_inventories: bool = False
+    exports: bool = False
 
 
 Table = TableSpec | TablePart
@@ -203,7 +205,8 @@ def _output_problems(root: str | None, buckets: Collection[str], tables: Mapping
     for index, table in tables.items():
         if not (output := table.output_root):
             continue
-        where, bucket = ("tables", index, "output", "folder"), S3Address.parse(output).bucket
+        parts = ("silver", "export", "folder") if table.exports else ("output", "folder")
+        where, bucket = ("tables", index, *parts), S3Address.parse(output).bucket
         if bucket in buckets:
             yield Problem(
                 where,

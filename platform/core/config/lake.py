@@ -235,7 +235,7 @@ class LakeConfig(TableDefaults):
 
     @cached_property
     def output_roots(self) -> list[str]:
-        """The `s3://` folders that the objects of outputs are below, in order."""
+        """The `s3://` folders that the objects of outputs and exports are below, in order."""
         return sorted({folder for spec in self.tables if (folder := spec.output_root)})
 
     @cached_property

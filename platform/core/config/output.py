@@ -1,4 +1,4 @@
-"""The output of a table whose rows become objects: lines by values in them, or Parquet files."""
+"""The output of a table whose rows become objects, and the export of a silver table's changes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from tidegate.platform.core.config.fields import Bucket, Model, Text, valid
+from tidegate.platform.core.config.fields import Bucket, Folder, Model, Text, valid
 from tidegate.platform.core.config.forwarding.event_types import Pattern
 from tidegate.platform.core.keys.file_format import FormatName, Mode, OutputMode, output_mode
 from tidegate.platform.core.keys.folder_template import FolderTemplate
@@ -127,3 +127,12 @@ def output_problem(
         if name in output.model_fields_set:
             return f"`{name}` of `output` {why}, and not for `mode: {mode}`; remove it"
     return None
+
+
+class ExportSpec(Model):
+    """Where the changes of a silver table are written as files, for readers that know no Delta."""
+
+    folder: Folder
+    """`s3://` folder for the files and their manifests. Its bucket is not a source bucket."""
+    format: Literal["parquet", "csv"] = "parquet"
+    """Format of the files. In CSV, nested values are JSON, and binary values base64."""

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, fie
 from pydantic_core import PydanticKnownError
 
 from tidegate.platform.core.config.fields import Condition, Cron, Expression, Model, Name, Reference, Text, Type
+from tidegate.platform.core.config.output import ExportSpec
 from tidegate.platform.core.schema.column_reference import is_expression, root_of
 from tidegate.platform.core.schema.value_encoding import encoding
 
@@ -94,6 +95,8 @@ class SilverSpec(Model):
     """Seconds between two checks for new rows, by a sensor."""
     tombstone_days: Annotated[int, Field(ge=1)] = 30
     """Days for which a deleted key is remembered, so that a late older row does not bring it back."""
+    export: ExportSpec | None = None
+    """Where each change of the table is written as files, for readers that know no Delta."""
 
     @field_validator("keys", "order")
     @classmethod
@@ -166,6 +169,8 @@ class SilverSpec(Model):
     def _of_history(self) -> Self:
         if self.is_history and "tombstone_days" in self.model_fields_set:
             raise ValueError("tombstone_days has no effect with stored_as: scd2, which keeps every delete; remove it")
+        if self.is_history and self.export:
+            raise ValueError("export is for tables with one row of each key, and a history has several; remove it")
         for name in _TRACKED:
             if getattr(self, name) and not self.is_history:
                 raise ValueError(f"{name} is for a history: give stored_as: scd2, or remove it")

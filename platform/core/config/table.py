@@ -318,8 +318,15 @@ class TableSpec(TableDefaults):
 
     @property
     def output_root(self) -> str | None:
-        """The `s3://` folder that the objects of its output are below. None if it is a table."""
+        """The `s3://` folder that the objects of its output, or of the export of its silver table, are below."""
+        if self.silver and self.silver.export:
+            return self.silver.export.folder
         return self.output.template.root if self.output else None
+
+    @property
+    def exports(self) -> bool:
+        """Whether the changes of its silver table are exported."""
+        return self.silver is not None and self.silver.export is not None
 
     @property
     def output_typed(self) -> bool:

@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 from tidegate.assets.forgetting.find import Found
 from tidegate.assets.forgetting.forget import Progress
-from tidegate.platform.cli.forgetting.lines import found_lines, state_lines
+from tidegate.platform.cli.forgetting.lines import export_lines, found_lines, state_lines
+from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.forgetting.request import ForgetRequest
 
 NOW = datetime.now(UTC).replace(microsecond=0)
@@ -31,3 +32,13 @@ def test_a_request_shows_what_it_waits_for_and_whether_it_is_late() -> None:
     assert lines[0] == f"request 01J of eva, 2 subjects: open; must be done until {REQUEST.until:%Y-%m-%d}"
     assert lines[1].startswith("LATE: request 01K of eva, 2 subjects: waits for vacuum, its files may be deleted from")
     assert lines[2:] == ["1 of 3 requests are done"]
+
+
+def test_exports_are_named_although_nobody_searches_them() -> None:
+    silver = {"keys": ["id"], "order": "at", "every": 10}
+    tables = [
+        TableSpec.model_validate({"name": name, "prefix": f"s3://landing/{name}/", "silver": {**silver, **more}})
+        for name, more in (("plain", {}), ("orders", {"export": {"folder": "s3://out/orders/"}}))
+    ]
+    (line,) = export_lines(tables)
+    assert line.startswith("  s3://out/orders/   exports of silver.orders are not searched, and stay.")

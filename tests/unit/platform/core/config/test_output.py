@@ -7,12 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
-from tidegate.platform.cloud.roles import dagster, giving, operator
+from tests.unit.conftest import PAPER
+from tidegate.platform.cloud.roles import dagster, giving, operator, spark
 from tidegate.platform.cloud.wanted import Wanted
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.load import LakeConfigError, load_lake
+from tidegate.platform.core.config.output import ExportSpec
+from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.keys.folder_template import FolderTemplate
 from tidegate.platform.core.keys.output_key import output_key
 
@@ -209,3 +213,36 @@ def test_the_bucket_of_an_output_is_made_and_its_permissions_are_printed(tmp_pat
     ]
     assert not any(statement.allows("s3:DeleteObject", objects) for statement in dagster(config))
     assert any(statement.allows("s3:DeleteObject", objects) for statement in operator(config))
+
+
+def test_its_bucket_is_made_locally_and_both_roles_may_write_there() -> None:
+    export = ExportSpec(folder="s3://out/orders/")
+    silver = {"keys": ["id"], "order": "at", "every": 10, "export": export}
+    table = {"name": "orders", "prefix": "s3://landing/o/", "silver": silver}
+    config = LakeConfig.model_validate({**PAPER, "tables": [table]})
+    assert config.output_roots == ["s3://out/orders/"]
+    assert Wanted.of(config).outputs == ("out",)
+    for role in (dagster, spark):
+        for action in ("s3:PutObject", "s3:DeleteObject"):
+            assert any(each.allows(action, "arn:aws:s3:::out/orders/x/part-0") for each in role(config)), action
+
+
+@pytest.mark.parametrize(
+    ("folder", "problem"),
+    [
+        ("s3://landing/exports/", "landing"),
+        ("s3://lake/root/exports/", "overlaps the lake root"),
+    ],
+)
+def test_an_export_is_written_where_nobody_takes_it_for_new_files(folder: str, problem: str) -> None:
+    silver = {"keys": ["id"], "order": "at", "every": 10, "export": {"folder": folder}}
+    with pytest.raises(ValidationError, match=problem):
+        LakeConfig.model_validate(
+            {**PAPER, "tables": [{"name": "orders", "prefix": "s3://landing/o/", "silver": silver}]}
+        )
+
+
+def test_a_history_has_no_export() -> None:
+    silver = {"keys": ["id"], "order": "at", "every": 10, "stored_as": "scd2", "export": {"folder": "s3://out/o/"}}
+    with pytest.raises(ValidationError, match="export is for tables with one row of each key"):
+        SilverSpec.model_validate(silver)

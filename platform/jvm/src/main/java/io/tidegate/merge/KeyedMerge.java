@@ -112,8 +112,9 @@ public final class KeyedMerge {
    * Merges once per transaction number.
    *
    * @return what changed, or null when nothing was done because Delta's own MERGE must do it: for many rows, for a
-   *     table with other columns than the query, with features that a merge must serve (change data feed, row tracking,
-   *     partitions, default or generated values of columns), or with two rows of one key
+   *     table with other columns than the query, with features that a merge must serve (row tracking, partitions,
+   *     default or generated values of columns), or with two rows of one key. A change data feed needs nothing: readers
+   *     derive it from the files that a commit adds and the rows that its deletion vectors hide
    * @throws TidegateException BUSY, when another writer committed meanwhile
    */
   public static Changed merge(SparkSession spark, String location, Work work) {

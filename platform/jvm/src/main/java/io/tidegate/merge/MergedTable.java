@@ -26,7 +26,6 @@ final class MergedTable {
     Map<String, String> properties = CollectionConverters.asJava(snapshot.metadata().configuration());
     return snapshot.metadata().partitionColumns().isEmpty()
         && is(properties, "delta.enableDeletionVectors")
-        && !is(properties, "delta.enableChangeDataFeed")
         // By the feature, not by the property: a table that has the feature numbers its rows even while the property is
         // off.
         && !snapshot.protocol().isFeatureSupported(RowTrackingFeature$.MODULE$);

@@ -157,11 +157,9 @@ class MergeTest {
 
   @Test
   void deltaMergesWhatOurMergeDoesNotSupport() {
-    for (String property : List.of("delta.enableChangeDataFeed", "delta.enableRowTracking")) {
-      make(", '" + property + "' = 'true'");
-      merge(1, "SELECT id, 1 AS at, 'a' AS v FROM range(3)");
-      assertTrue(isDeltas(), property);
-    }
+    make(", 'delta.enableRowTracking' = 'true'");
+    merge(1, "SELECT id, 1 AS at, 'a' AS v FROM range(3)");
+    assertTrue(isDeltas(), "row tracking");
     make("");
     spark.sql("INSERT INTO delta.`" + root + "` VALUES (1, 1, 'one'), (1, 1, 'once more')");
     merge(1, "SELECT 1L AS id, 2 AS at, 'new' AS v");
@@ -170,6 +168,18 @@ class MergeTest {
     merge(2, "SELECT id, 2 AS at, 'many' AS v FROM range(2, " + (KeyedMerge.MAX_ROWS + 3) + ")");
     assertTrue(isDeltas(), "many rows");
     assertEquals(KeyedMerge.MAX_ROWS + 3, rows().size());
+  }
+
+  @Test
+  void theChangeDataFeedHasTheRowsThatOurMergeReplacedAndThoseThatItAdded() {
+    make(", 'delta.enableChangeDataFeed' = 'true'");
+    merge(1, "SELECT id, 1 AS at, 'a' AS v FROM range(3)");
+    merge(2, "SELECT id, 2 AS at, 'b' AS v FROM range(2, 4)");
+    assertFalse(isDeltas());
+    List<String> changes =
+        spark.sql("SELECT concat(_change_type, ' ', id, '@', at, v) FROM table_changes_by_path('" + root + "', 2, 2)")
+            .collectAsList().stream().map(row -> row.getString(0)).sorted().toList();
+    assertEquals(List.of("delete 2@1a", "insert 2@2b", "insert 3@2b"), changes);
   }
 
   @Test

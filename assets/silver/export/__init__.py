@@ -1,0 +1,1 @@
+"""Exports of the changes of silver tables."""

@@ -1,0 +1,47 @@
+"""The check that the changes of a silver table are exported."""
+
+from __future__ import annotations
+
+import dagster as dg
+from botocore.exceptions import BotoCoreError, ClientError
+from pyspark.errors import PySparkException
+
+from tidegate.assets.silver.export.export import Exported, export_changes
+from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.first_line import first_line
+from tidegate.resources.aws.s3 import StoreError
+from tidegate.resources.lake import Lake
+
+EXPORT_CHECK = "changes_exported"
+
+
+def exported_spec(asset: dg.AssetKey) -> dg.AssetCheckSpec:
+    """Returns the check of a silver table with `export`."""
+    return dg.AssetCheckSpec(
+        EXPORT_CHECK, asset=asset, description="The changes of every version are exported, as `export` says."
+    )
+
+
+def exported(lake: Lake, spec: TableSpec, asset: dg.AssetKey) -> dg.AssetCheckResult:
+    """Export the changes of a silver table, after its merges. A failure of the export is none of the merges."""
+    try:
+        return _result(asset, export_changes(lake, spec))
+    except (PySparkException, StoreError, ValueError, BotoCoreError, ClientError) as error:
+        lake.delta.check_session_alive()
+        return dg.AssetCheckResult(
+            passed=False,
+            check_name=EXPORT_CHECK,
+            asset_key=asset,
+            description=f"the changes are not exported, and the next run tries again: {first_line(error)}",
+        )
+
+
+def _result(asset: dg.AssetKey, done: Exported) -> dg.AssetCheckResult:
+    return dg.AssetCheckResult(
+        passed=not done.behind,
+        check_name=EXPORT_CHECK,
+        asset_key=asset,
+        severity=dg.AssetCheckSeverity.WARN,
+        description=f"{done.behind} versions are left to the next run" if done.behind else None,
+        metadata={"manifests": done.manifests, "behind": done.behind, **done.rows},
+    )

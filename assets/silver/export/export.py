@@ -1,0 +1,188 @@
+"""Writes the changes of a silver table as files, each version's changes exactly once.
+
+For each version of the table that is not exported yet::
+
+    write      files in a folder of this attempt, which nothing names
+    manifest   a manifest with the name of the version, if there is none yet: from here on the changes are exported
+    mark       the lake knows that the version is done
+
+An attempt that dies leaves files that no manifest names. Of two attempts for one version the first manifest counts, and
+the other attempt deletes its own files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from pyspark.sql import DataFrame
+from ulid import ULID
+
+from tidegate.platform.core.config.output import ExportSpec
+from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.failpoints import seam
+from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.schema.column_reference import as_sql, path_of
+from tidegate.platform.core.schema.column_types import quoted
+from tidegate.platform.core.silver.change_rows import CHANGE_TYPE, changes_query, exported_columns, snapshot_query
+from tidegate.platform.core.silver.columns import KEY, own_columns
+from tidegate.platform.core.silver.export_manifest import ExportedFile, ExportManifest, ExportMark, manifest_name
+from tidegate.resources.lake import Lake
+from tidegate.resources.spark.results import TableState
+from tidegate.resources.spark.session import command
+
+#: The seams of an export, in order. Each is right after the step that it is named for.
+SEAMS = ("export-write", "export-manifest", "export-mark")
+
+#: Versions of one run. The rest is left to the next run.
+MAX_VERSIONS = 100
+_FEED = "delta.enableChangeDataFeed"
+#: RFC 4180, and lines within values.
+_CSV = {"header": "true", "escape": '"', "multiLine": "true"}
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What a run exported.
+
+    Attributes:
+        manifests: number of manifests that it wrote.
+        rows: number of their rows by change type.
+        behind: versions that are not exported yet.
+    """
+
+    manifests: int = 0
+    rows: dict[str, int] = field(default_factory=dict)
+    behind: int = 0
+
+
+def export_changes(lake: Lake, spec: TableSpec, log: Callable[[str], None] = lambda _: None) -> Exported:
+    """Export the changes of a silver table since the last export. The first export has all of its rows.
+
+    Raises:
+        ValueError: the mark of the export is damaged.
+        StoreError: S3 did not answer.
+        PySparkException: Spark failed, or the change data feed of a version is gone.
+    """
+    export = spec.silver.export if spec.silver else None
+    location = lake.store.uri("silver", spec.name)
+    state = lake.delta.table_state(location)
+    if export is None or not state.has_columns or state.table_id is None:
+        return Exported()
+    if state.properties.get(_FEED) != "true":
+        command(lake.delta.session, f"ALTER TABLE delta.`{location}` SET TBLPROPERTIES ('{_FEED}' = 'true')")
+        state = lake.delta.table_state(location)
+    table_id = state.table_id or ""
+    mark = lake.store.export_marks.ensure(spec.name, table_id, state.version)
+    first = mark.start if mark.done is None else mark.done + 1
+    versions = range(first, state.version + 1)
+    rows: dict[str, int] = {}
+    manifests = 0
+    for version in versions[:MAX_VERSIONS]:
+        counts = _Version(lake, spec, export, state, location, mark, version).export()
+        mark = replace(mark, done=version, last=version if counts else mark.last)
+        lake.store.export_marks.write(spec.name, table_id, mark)
+        seam("export-mark")
+        if counts:
+            manifests += 1
+            rows = {kind: rows.get(kind, 0) + counts.get(kind, 0) for kind in {*rows, *counts}}
+            shown = ", ".join(f"{number} {kind}" for kind, number in sorted(counts.items()))
+            log(f"exported version {version}: {shown}")
+    return Exported(manifests, rows, len(versions[MAX_VERSIONS:]))
+
+
+@dataclass(frozen=True)
+class _Version:
+    """The export of one version."""
+
+    lake: Lake
+    spec: TableSpec
+    to: ExportSpec
+    state: TableState
+    location: str
+    mark: ExportMark
+    version: int
+
+    def export(self) -> dict[str, int]:
+        """Export the changes. Returns the number of rows by change type. Empty if the version has no changes."""
+        folder = f"changes/{self.version:020}-{ULID()}"
+        counts = self._write(folder)
+        seam("export-write")
+        if not counts:
+            self._delete(folder)
+            return {}
+        manifest = ExportManifest(
+            f"silver.{self.spec.name}",
+            self.state.table_id or "",
+            self.version,
+            self.mark.last,
+            self.is_snapshot,
+            self.to.format,
+            counts,
+            self._files(folder),
+        )
+        self._put(manifest, folder)
+        seam("export-manifest")
+        return counts
+
+    @property
+    def is_snapshot(self) -> bool:
+        """Whether the export is that of all rows."""
+        return self.mark.done is None
+
+    def _rows(self) -> DataFrame:
+        fields, own = self.state.schema.fields, own_columns(self.spec.silver)
+        columns = exported_columns(fields, own, is_text=self.to.format == "csv")
+        if self.is_snapshot:
+            query = snapshot_query(self.location, self.version, columns, own)
+        else:
+            query = changes_query(self.location, self.version, columns, self._keys(), own)
+        rows = self.lake.delta.session.sql(query)
+        suppression = self.lake.suppression(self.spec)
+        # Forgetting deletes rows, too: the delete would have the values of the forgotten person.
+        return rows if suppression is None else suppression.in_silver().without(rows, fields)
+
+    def _keys(self) -> list[str]:
+        silver, fields = self.spec.silver, self.state.schema.fields
+        if silver is None or KEY in own_columns(silver):
+            return [quoted(KEY)]
+        paths = [path_of(key, fields) for key in silver.keys]
+        return [as_sql(path) for path in paths if path]
+
+    def _write(self, folder: str) -> dict[str, int]:
+        session, where = self.lake.delta.session, self._place(folder).s3a
+        if self.to.format == "csv":
+            self._rows().write.options(**{name: value for name, value in _CSV.items() if name != "multiLine"}).csv(
+                where
+            )
+            written = session.read.options(**_CSV).csv(where)
+        else:
+            self._rows().write.parquet(where)
+            written = session.read.parquet(where)
+        return {row[0]: row[1] for row in written.groupBy(CHANGE_TYPE).count().collect()}
+
+    def _files(self, folder: str) -> tuple[ExportedFile, ...]:
+        bucket, prefix = self._place(folder)
+        found = self.lake.store.objects.under(bucket, f"{prefix}/")
+        return tuple(
+            ExportedFile(item.key, item.size, item.etag)
+            for item in found
+            if item.key.rpartition("/")[2].startswith("part-")
+        )
+
+    def _put(self, manifest: ExportManifest, folder: str) -> None:
+        """Put the manifest, unless the version has one. Then the files of this attempt are deleted."""
+        bucket, key = self._place(f"manifests/{manifest_name(self.version)}")
+        objects, body = self.lake.store.objects, manifest.to_json()
+        # A retry after a lost reply finds the manifest that it has put itself.
+        if not objects.put_if_absent(bucket, key, body) and objects.get(bucket, key) != body.encode():
+            self._delete(folder)
+
+    def _delete(self, folder: str) -> None:
+        bucket, prefix = self._place(folder)
+        objects = self.lake.store.objects
+        objects.delete(bucket, [item.key for item in objects.under(bucket, f"{prefix}/")])
+
+    def _place(self, name: str) -> S3Address:
+        bucket, folder = S3Address.parse(self.to.folder)
+        return S3Address(bucket, f"{folder.rstrip('/')}/{self.state.table_id}/{name}".lstrip("/"))

@@ -1,0 +1,88 @@
+"""The queries of a silver table's changes, from one version to the next, as rows of an export."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tidegate.platform.core.schema.column_types import Array, Field, Map, Simple, Struct, Type, inner_fields, quoted
+from tidegate.platform.core.silver.columns import shown
+
+#: Columns that an export has before those of the table, by the names of Delta's change data feed.
+CHANGE_TYPE, COMMIT_VERSION = "_change_type", "_commit_version"
+#: The values of the first, in the order of a table's life.
+INSERT, BEFORE, AFTER, DELETE = CHANGE_TYPES = ("insert", "update_preimage", "update_postimage", "delete")
+
+
+def snapshot_query(location: str, version: int, columns: Sequence[str], own: Sequence[str]) -> str:
+    """Returns the query of all rows that the view has at a version, as inserts.
+
+    Args:
+        location: `s3a://` URI of the silver table.
+        version: Delta version.
+        columns: SQL of the columns.
+        own: Tidegate's own columns in the table.
+    """
+    return _selected(f"'{INSERT}'", version, columns, f"delta.`{location}` VERSION AS OF {version} WHERE {shown(own)}")
+
+
+def changes_query(location: str, version: int, columns: Sequence[str], keys: Sequence[str], own: Sequence[str]) -> str:
+    """Returns the query of the rows of the view that the commit of a version changed.
+
+    A tombstone is no row of the view. So a row that becomes a tombstone is a delete, and a key that comes back is an
+    insert. Tidegate's merge and Delta's write an update as different pairs of rows, and here they become one form: a
+    key that has a row before and a row after is an update.
+
+    Args:
+        location: `s3a://` URI of the silver table, which has a change data feed.
+        version: Delta version.
+        columns: SQL of the columns.
+        keys: SQL of the key. A key has one row in the view.
+        own: Tidegate's own columns in the table.
+    """
+    kind = (
+        f"CASE WHEN is_after AND every_after THEN '{INSERT}' WHEN is_after THEN '{AFTER}' "
+        f"WHEN some_after THEN '{BEFORE}' ELSE '{DELETE}' END"
+    )
+    changed = (
+        f"SELECT *, {CHANGE_TYPE} IN ('{INSERT}', '{AFTER}') AS is_after "
+        f"FROM table_changes_by_path('{location}', {version}, {version}) WHERE {shown(own)}"
+    )
+    sides = (
+        "SELECT *, max(is_after) OVER key AS some_after, min(is_after) OVER key AS every_after "
+        f"FROM ({changed}) WINDOW key AS (PARTITION BY {', '.join(keys)})"
+    )
+    return _selected(kind, version, columns, f"({sides})")
+
+
+def exported_columns(fields: Sequence[Field], own: Sequence[str], *, is_text: bool) -> list[str]:
+    """Returns the SQL of each column of an export.
+
+    Args:
+        fields: the columns of the silver table.
+        own: Tidegate's own columns, which an export does not have.
+        is_text: whether the format has only text.
+    """
+    return [_exported(field, is_text=is_text) for field in fields if field.name not in own]
+
+
+def _exported(field: Field, *, is_text: bool) -> str:
+    name = quoted(field.name)
+    if _has_variant(field.type) or (is_text and isinstance(field.type, Array | Map | Struct)):
+        return f"to_json({name}) AS {name}"
+    if is_text and field.type == Simple("binary"):
+        return f"base64({name}) AS {name}"
+    return name
+
+
+def _has_variant(kind: Type) -> bool:
+    if isinstance(kind, Array):
+        return _has_variant(kind.element)
+    if isinstance(kind, Map):
+        return _has_variant(kind.value)
+    return kind == Simple("variant") or any(_has_variant(field.type) for field in inner_fields(kind))
+
+
+def _selected(kind: str, version: int, columns: Sequence[str], source: str) -> str:
+    return (
+        f"SELECT {', '.join([f'{kind} AS {CHANGE_TYPE}', f'{version}L AS {COMMIT_VERSION}', *columns])} FROM {source}"
+    )

@@ -1,0 +1,92 @@
+"""The manifest of an export: which files have the changes of one version. What no manifest names is not exported."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class ExportedFile:
+    """A file of an export, as S3 has it.
+
+    Attributes:
+        key: in the bucket of the export.
+        size: bytes.
+        etag: of the object.
+    """
+
+    key: str
+    size: int
+    etag: str
+
+
+@dataclass(frozen=True)
+class ExportManifest:
+    """The changes of one version of a silver table.
+
+    Attributes:
+        table: SQL name.
+        table_id: Delta's id of the table.
+        version: Delta version whose commit made the changes.
+        previous: the version of the manifest before. None for the first one.
+        snapshot: whether its rows are all rows that the table had, as inserts.
+        format: `parquet` or `csv`.
+        rows: number of rows by change type.
+        files: the files, in order of their keys.
+    """
+
+    table: str
+    table_id: str
+    version: int
+    previous: int | None
+    snapshot: bool
+    format: str
+    rows: Mapping[str, int]
+    files: tuple[ExportedFile, ...]
+
+    def to_json(self) -> str:
+        """Returns the body of the manifest."""
+        return json.dumps({"format_version": FORMAT, **asdict(self)}, indent=2)
+
+
+@dataclass(frozen=True)
+class ExportMark:
+    """How far the changes of a table are exported.
+
+    Attributes:
+        start: the version whose rows are the first export. It never changes.
+        done: the last version whose changes are exported, or that has none. None before the first export.
+        last: the version of the last manifest. None before the first one.
+    """
+
+    start: int
+    done: int | None = None
+    last: int | None = None
+
+    def to_json(self) -> str:
+        """Returns the body of the mark."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str | bytes, where: str) -> ExportMark:
+        """Reads a mark.
+
+        Raises:
+            ValueError: the text is no mark. The message names it.
+        """
+        try:
+            return cls(**json.loads(text))
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"{where} is no mark of an export ({error}): restore its last version, or delete it to begin the "
+                "export again with all rows"
+            ) from None
+
+
+def manifest_name(version: int) -> str:
+    """Returns the name of the manifest of a version. Names have the order of versions."""
+    return f"{version:020}.json"
