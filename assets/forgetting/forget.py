@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from ulid import ULID
 
@@ -78,7 +78,7 @@ class Progress:
         return self.done is None and now > self.request.until
 
     @property
-    def state(self) -> str:
+    def state(self) -> Literal["open", "waits for vacuum", "done"]:
         """The state in a word or two."""
         if self.done:
             return "done"

@@ -19,6 +19,7 @@ from tidegate.platform.cli.inventory.answers import CostAnswer
 from tidegate.platform.cli.plan_answers import (
     CatalogSyncAnswer,
     EnableAnswer,
+    ForgetAnswer,
     MaintainAnswer,
     RebuildAnswer,
     RedriveAnswer,
@@ -325,6 +326,7 @@ ANSWERS: Mapping[str, type[BaseModel]] = {
     "catalog sync": CatalogSyncAnswer,
     "check": FindingsAnswer,
     "doctor": FindingsAnswer,
+    "forget": ForgetAnswer,
     "infer": InferAnswer,
     "inventory cost": CostAnswer,
     "inventory enable": EnableAnswer,

@@ -303,11 +303,12 @@ def forget(
     yes: Annotated[bool, typer.Option("--yes", help="Apply the change. Without it, print the plan only.")] = False,
     lake: LakeFile = None,
     home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
+    as_json: PlanAsJson = False,
 ) -> None:
     """Forget persons: delete their rows, and keep them out for ever. Without persons, show or work off the requests."""
     from tidegate.platform.cli.forgetting.forget import run_forget
 
-    run_forget(command_console(), subjects or [], file, kind, lake, home, yes=yes)
+    run_forget(command_console(), subjects or [], file, kind, lake, home, yes=yes, as_json=as_json)
 
 
 @app.command()

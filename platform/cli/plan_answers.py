@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import Field, RootModel
@@ -192,6 +193,55 @@ class CatalogSyncAnswer(Answer):
     """Number of entries that the tables should have."""
     changes: tuple[CatalogEntryAnswer, ...]
     """The entries that would be changed, and those that cannot be."""
+
+
+class FoundOfPersons(Answer):
+    """What a table, and what belongs to it, has of persons."""
+
+    table: str
+    """SQL name of the table."""
+    bronze_rows: int
+    """Number of rows in bronze."""
+    bronze_files: int
+    """Number of data files that have them."""
+    bronze_bytes: int
+    """Size of these files."""
+    sources: int
+    """Number of objects of producers that the rows came from. They stay as they are."""
+    silver_rows: int
+    """Number of rows and tombstones in silver."""
+    kept: Mapping[str, int]
+    """Number of lines and messages in objects of the lake, by folder."""
+
+
+class ForgetRequestAnswer(Answer):
+    """A request to forget persons. It has no identity of a person."""
+
+    id: str
+    """Id of the request."""
+    by: str
+    """Who made it."""
+    subjects: int
+    """Number of persons."""
+    state: Literal["open", "waits for vacuum", "done"]
+    """What became of it."""
+    files_may_go: datetime | None
+    """When the files that had the rows may be deleted. null before the rows have left."""
+    until: datetime
+    """When it must be done."""
+    late: bool
+    """Whether it should be done, and is not."""
+
+
+class ForgetAnswer(Answer):
+    """What the lake has of persons, or the requests to forget persons."""
+
+    found: tuple[FoundOfPersons, ...] | None
+    """What each table has of the given persons. null without persons."""
+    exports: tuple[str, ...]
+    """Folders with exports of these tables. They are not searched, and stay."""
+    requests: tuple[ForgetRequestAnswer, ...] | None
+    """Every request. null with persons."""
 
 
 def refuse_to_apply(*, as_json: bool, yes: bool) -> None:

@@ -12,9 +12,17 @@ from ulid import ULID
 
 from tidegate.assets.forgetting.find import tables_of
 from tidegate.assets.forgetting.forget import ForgetRefused, ask, look_for, progress, work_off
+from tidegate.platform.cli.answers import print_answer
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.forgetting.lines import export_lines, found_lines, state_lines
+from tidegate.platform.cli.forgetting.lines import (
+    export_lines,
+    found_answer,
+    found_lines,
+    state_lines,
+    states_answer,
+)
+from tidegate.platform.cli.plan_answers import refuse_to_apply
 from tidegate.resources.suppression import SecretProblem
 
 
@@ -27,6 +35,7 @@ def run_forget(
     home: Path | None,
     *,
     yes: bool,
+    as_json: bool = False,
 ) -> None:
     """Print what the lake has of subjects, or forget them. Without subjects, show the requests, or work them off.
 
@@ -38,10 +47,13 @@ def run_forget(
         lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else `lake.yaml`.
         home: home of a running local platform; None takes a running default one, else the environment.
         yes: forget them; without it, nothing is changed.
+        as_json: print only what there is, as one JSON object.
 
     Raises:
-        CommandError: nobody can be forgotten in this way, the secret is missing, or Spark does not answer.
+        CommandError: nobody can be forgotten in this way, the secret is missing, Spark does not answer, or `as_json`
+            and `yes` are given together.
     """
+    refuse_to_apply(as_json=as_json, yes=yes)
 
     def say(line: str, style: str = "") -> None:
         console.print(Text(line, style=style))
@@ -52,7 +64,11 @@ def run_forget(
         with using.reaching_spark(), using.settings.opened() as opened:
             if names:
                 found = look_for(opened, kind, names)
-                for line in [*found_lines(found, len(set(names))), *export_lines(tables_of(opened, kind))]:
+                tables = tables_of(opened, kind)
+                if as_json:
+                    print_answer(console, found_answer(found, tables))
+                    return
+                for line in [*found_lines(found, len(set(names))), *export_lines(tables)]:
                     say(line)
                 if not yes:
                     say("\nNothing was changed. To forget them, add --yes", "bold")
@@ -63,6 +79,9 @@ def run_forget(
             states = progress(opened) if shows else work_off(opened, f"forget {ULID()}", say)
     except (ForgetRefused, SecretProblem) as refused:
         raise CommandError(str(refused)) from None
+    if as_json:
+        print_answer(console, states_answer(states))
+        return
     for line in state_lines(states):
         say(line)
 

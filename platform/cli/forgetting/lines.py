@@ -1,4 +1,4 @@
-"""The lines that `tidegate forget` prints. No line has an identity."""
+"""The lines and the JSON that `tidegate forget` prints. They have no identity."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from tidegate.assets.forgetting.find import Found, total
 from tidegate.assets.forgetting.forget import Progress
+from tidegate.platform.cli.plan_answers import ForgetAnswer, ForgetRequestAnswer, FoundOfPersons
 from tidegate.platform.core.config.table import TableSpec
 
 
@@ -47,3 +48,44 @@ def state_lines(states: Sequence[Progress]) -> list[str]:
             f"{after}; must be done until {one.request.until:%Y-%m-%d}"
         )
     return [*lines, f"{sum(one.done is not None for one in states)} of {len(states)} requests are done"]
+
+
+def found_answer(found: Sequence[Found], tables: Sequence[TableSpec]) -> ForgetAnswer:
+    """Return what the lake has of subjects, for programs.
+
+    Args:
+        found: what each table has.
+        tables: the tables with this kind of subject.
+    """
+    places = (
+        FoundOfPersons(
+            table=one.table,
+            bronze_rows=one.bronze,
+            bronze_files=one.bronze_files,
+            bronze_bytes=one.bronze_bytes,
+            sources=one.sources,
+            silver_rows=one.silver,
+            kept=one.kept,
+        )
+        for one in found
+    )
+    exports = tuple(spec.output_root for spec in tables if spec.exports and spec.output_root)
+    return ForgetAnswer(found=tuple(places), exports=exports, requests=None)
+
+
+def states_answer(states: Sequence[Progress]) -> ForgetAnswer:
+    """Return the state of each request, for programs."""
+    now = datetime.now(UTC)
+    requests = (
+        ForgetRequestAnswer(
+            id=one.request.id,
+            by=one.request.by,
+            subjects=len(one.request.digests),
+            state=one.state,
+            files_may_go=one.due,
+            until=one.request.until,
+            late=one.late(now),
+        )
+        for one in states
+    )
+    return ForgetAnswer(found=None, exports=(), requests=tuple(requests))

@@ -71,9 +71,11 @@ def test_a_plan_for_programs_is_never_applied() -> None:
         refuse_to_apply(as_json=True, yes=True)
 
 
-@pytest.mark.parametrize("words", ["reset orders", "rebuild orders", "maintain", "redrive", "inventory enable"])
+@pytest.mark.parametrize(
+    "words", ["reset orders", "rebuild orders", "maintain", "redrive", "forget", "inventory enable"]
+)
 def test_no_command_makes_a_change_and_prints_its_plan(words: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("commands.reset", "commands.rebuild", "commands.redrive", "maintenance.maintain"):
+    for name in ("commands.reset", "commands.rebuild", "commands.redrive", "maintenance.maintain", "forgetting.forget"):
         monkeypatch.setattr(f"tidegate.platform.cli.{name}.client", lambda *_: pytest.fail("the lake was opened"))
     monkeypatch.setattr("tidegate.platform.cli.environment.client", lambda *_: MagicMock())
     with pytest.raises(CommandError, match="--json prints a plan, and --yes makes the change"):

@@ -7,7 +7,14 @@ from datetime import UTC, datetime, timedelta
 
 from tidegate.assets.forgetting.find import Found
 from tidegate.assets.forgetting.forget import Progress
-from tidegate.platform.cli.forgetting.lines import export_lines, found_lines, state_lines
+from tidegate.platform.cli.forgetting.lines import (
+    export_lines,
+    found_answer,
+    found_lines,
+    state_lines,
+    states_answer,
+)
+from tidegate.platform.cli.plan_answers import ForgetAnswer
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.forgetting.request import ForgetRequest
 
@@ -34,11 +41,43 @@ def test_a_request_shows_what_it_waits_for_and_whether_it_is_late() -> None:
     assert lines[2:] == ["1 of 3 requests are done"]
 
 
+SILVER = {"keys": ["id"], "order": "at", "every": 10}
+TABLES = [
+    TableSpec.model_validate({"name": name, "prefix": f"s3://landing/{name}/", "silver": {**SILVER, **more}})
+    for name, more in (("plain", {}), ("orders", {"export": {"folder": "s3://out/orders/"}}))
+]
+
+
 def test_exports_are_named_although_nobody_searches_them() -> None:
-    silver = {"keys": ["id"], "order": "at", "every": 10}
-    tables = [
-        TableSpec.model_validate({"name": name, "prefix": f"s3://landing/{name}/", "silver": {**silver, **more}})
-        for name, more in (("plain", {}), ("orders", {"export": {"folder": "s3://out/orders/"}}))
-    ]
-    (line,) = export_lines(tables)
+    (line,) = export_lines(TABLES)
     assert line.startswith("  s3://out/orders/   exports of silver.orders are not searched, and stay.")
+
+
+def test_programs_get_the_numbers_and_no_identity() -> None:
+    answer = found_answer([Found("orders", 3, 2, 500, 1, {"quarantine/rows": 1}, 2)], TABLES)
+    assert answer.model_dump(mode="json") == {
+        "found": [
+            {
+                "table": "orders",
+                "bronze_rows": 3,
+                "bronze_files": 2,
+                "bronze_bytes": 500,
+                "sources": 2,
+                "silver_rows": 1,
+                "kept": {"quarantine/rows": 1},
+            }
+        ],
+        "exports": ["s3://out/orders/"],
+        "requests": None,
+    }
+    late = replace(REQUEST, id="01K", until=NOW - timedelta(days=1))
+    due = NOW + timedelta(days=7)
+    states = states_answer([Progress(REQUEST), Progress(late, NOW, due), Progress(late, NOW, due, NOW)])
+    assert [(one.id, one.state, one.late, one.files_may_go) for one in states.requests or ()] == [
+        ("01J", "open", False, None),
+        ("01K", "waits for vacuum", True, due),
+        ("01K", "done", False, due),
+    ]
+    text = states.model_dump_json()
+    assert ForgetAnswer.model_validate_json(text, strict=True) == states
+    assert "d1" not in text
