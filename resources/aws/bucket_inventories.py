@@ -11,8 +11,8 @@ from botocore.exceptions import ClientError
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-#: Codes of S3's answer if a bucket has no such configuration, or no policy.
-_NONE = ("NoSuchConfiguration", "NoSuchBucketPolicy")
+#: Codes of S3's answer if a bucket has no such configuration, or no policy. Moto's is the second.
+_NONE = ("NoSuchConfiguration", "NoSuchInventoryConfig", "NoSuchBucketPolicy")
 
 
 class BucketInventories:
