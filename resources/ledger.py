@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import reduce
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -28,6 +27,7 @@ from tidegate.platform.core.bronze.ledger import (
 )
 from tidegate.platform.core.completion.waiting_datasets import WaitingDatasets
 from tidegate.platform.core.times import from_micros, parse_time, to_micros
+from tidegate.resources.spark.any_of import any_of
 from tidegate.resources.spark.delta import Delta
 from tidegate.resources.spark.results import CommitResult, TableState
 from tidegate.resources.spark.session import command
@@ -216,7 +216,7 @@ class Ledger:
         wanted = sorted(folders)
         for start in range(0, len(wanted), _LISTED_FOLDERS):
             some = wanted[start : start + _LISTED_FOLDERS]
-            below = reduce(Column.__or__, (F.col("key").startswith(folder) for folder in some))
+            below = any_of([F.col("key").startswith(folder) for folder in some])
             folder = F.coalesce(*(F.when(F.col("key").startswith(folder), F.lit(folder)) for folder in some))
             found = rows.where(below).groupBy(folder.alias("folder")).agg(F.max("key").alias("key"))
             newest |= {row["folder"]: row["key"] for row in found.collect()}

@@ -111,7 +111,7 @@ def _snowpipe(load: Load, figures: Mapping[str, float], object_bytes: float) -> 
             "SQS": 0.0,
             "S3 requests": load.a_day * figures["s3_read"],
         },
-        "the rows are in Snowflake and not in Delta; queries, and files of the seven days before, are extra",
+        "the rows are in Snowflake and not in Delta, and queries are extra",
     )
 
 

@@ -165,13 +165,15 @@ def _bursts(export: Scenario, black_friday: Sequence[Scenario]) -> str:
         worst = max(lag for _, lag in lags)
         burst = scenario.load.bursts[0]
         after = [at for at, lag in lags if at > burst.ends and lag > 2 * lags[5][1]]
+        minutes = f"{(max(after) - burst.ends) / 60:.0f}" if after else "0"
+        ended = bool(after) and max(after) > scenario.load.seconds - 120
         rows.append(
             (
                 scenario.name,
                 f"{max(depth for _, depth in scenario.outcome.depth):,}",
                 f"{max(scenario.outcome.hints):,}",
                 f"{worst:,.0f}",
-                f"{(max(after) - burst.ends) / 60:.0f}" if after else "0",
+                f"more than {minutes}" if ended else minutes,
                 f"{scenario.outcome.flight:,}",
             )
         )
@@ -208,6 +210,7 @@ def _reality(measured: Sequence[Mapping[str, Any]]) -> str:
     for run in measured:
         options, real, model = run["options"], run["measured"], run["predicted"]
         name = f"{options['tables']} tables, {options['seconds'] // 60} minutes, {options['a_minute']} objects a minute"
+        name += f"; before it, {run['busy_before']:.1f} of 2 cores were busy"
         pairs = [("files", real["files"], model["files"]), ("runs", real["runs"], model["runs"])]
         pairs.append(("batches", real["batches"], model["batches"]))
         pairs += zip(("median, s", "95th of 100, s", "longest, s"), real["freshness"], model["freshness"], strict=True)

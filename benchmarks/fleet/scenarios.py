@@ -107,7 +107,7 @@ def limits(scenario: Scenario, figures: Figures) -> dict[str, float]:
         f"`intake.events`: {rules.events:,} messages a tick": a_tick / rules.events,
         f"receives of a tick: {rules.receives:g} s of one process": a_tick / (costs.receive_rate * rules.receives),
         f"`max_concurrent_runs`: {rules.at_work}": outcome.at_work / outcome.seconds / rules.at_work,
-        f"runs that wait or work: {rules.max_runs}": max(outcome.queued) / rules.max_runs,
+        f"runs that wait or work: {rules.max_runs}": float(np.mean(outcome.queued)) / rules.max_runs,
         "one run of a table: its files one after another": hottest * costs.file_seconds,
         f"messages in flight: {figures['sqs_in_flight']:,.0f}": outcome.flight / figures["sqs_in_flight"],
     }
