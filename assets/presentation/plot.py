@@ -31,6 +31,34 @@ def bars(title: str, values: Sequence[tuple[str, float, str]]) -> str:
     return image(title, _WIDTH, _ROW * (len(values) + 1) + 8, "".join(rows))
 
 
+def curve(title: str, past: Sequence[float], future: Sequence[float]) -> str:
+    """Returns a plot of values over time, as Markdown: a line, and a dashed line for the forecast.
+
+    Args:
+        title: of the plot.
+        past: at least one value. No value is negative.
+        future: values after the last one of the past.
+    """
+    height, left, top = 240, 60, 30
+    most = max((*past, *future)) or 1.0
+    step = (_WIDTH - left - 10) / max(1, len(past) + len(future) - 1)
+
+    def points(values: Sequence[float], first: int) -> str:
+        places = (
+            (left + step * (first + number), top + (height - top - 10) * (1 - value / most))
+            for number, value in enumerate(values)
+        )
+        return " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+
+    line = f'<polyline fill="none" stroke="{_COLOUR}" stroke-width="2"'
+    drawing = f'<text x="{left - 6}" y="{top + 4}" text-anchor="end">{most:,.4g}</text>'
+    drawing += f'<text x="{left - 6}" y="{height - 8}" text-anchor="end">0</text>{line} points="{points(past, 0)}"/>'
+    if future:
+        ahead = points([past[-1], *future], len(past) - 1)
+        drawing += f'{line} stroke-dasharray="4 4" points="{ahead}"/>'
+    return image(title, _WIDTH, height, drawing)
+
+
 def image(title: str, width: int, height: int, drawing: str) -> str:
     """Returns an image as Markdown.
 

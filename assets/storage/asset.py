@@ -1,14 +1,15 @@
 """The assets that report on the objects in tables of inventories."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
 from tidegate.assets.bronze.report import page_key
 from tidegate.assets.presentation.plot import bars
-from tidegate.assets.storage.stored import read_prices, stored_objects, sums_of_all
+from tidegate.assets.storage.advice import STORAGE, advice_key, build_advice
+from tidegate.assets.storage.growth import build_growth, growth_key
+from tidegate.assets.storage.stored import folder_of, read_prices, stored_objects, sums_of_all
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.storage.cost import CostLine
@@ -17,14 +18,13 @@ from tidegate.platform.core.storage.prices import GIGABYTE
 from tidegate.platform.core.storage.spec import StorageReportsSpec
 from tidegate.resources.lake_resource import LakeResource
 
-STORAGE = "storage"
 #: Lines of a table, and bars of a plot.
 _MAX_LINES, _MAX_BARS = 100, 12
 
 
 def table_reports(spec: TableSpec) -> list[dg.AssetKey]:
     """Returns the keys of the reports on a table of inventories."""
-    return [cost_key(spec)]
+    return [cost_key(spec), growth_key(spec), advice_key(spec)]
 
 
 def cost_key(spec: TableSpec) -> dg.AssetKey:
@@ -34,7 +34,12 @@ def cost_key(spec: TableSpec) -> dg.AssetKey:
 
 def build_storage(config: LakeConfig) -> list[dg.AssetsDefinition]:
     """Build the reports of a lake."""
-    return [_cost(spec, spec.storage_reports) for spec in config.tables if spec.storage_reports]
+    return [
+        build(spec, spec.storage_reports)
+        for spec in config.tables
+        if spec.storage_reports
+        for build in (_cost, build_growth, build_advice)
+    ]
 
 
 def _cost(spec: TableSpec, reports: StorageReportsSpec) -> dg.AssetsDefinition:
@@ -49,8 +54,7 @@ def _cost(spec: TableSpec, reports: StorageReportsSpec) -> dg.AssetsDefinition:
     )
     def cost(lake: LakeResource) -> dg.MaterializeResult[Any]:
         opened = lake.open()
-        folder = Path(lake.lake_yaml).resolve().parent
-        prices = read_prices(folder / path for path in reports.prices)
+        prices = read_prices(folder_of(lake.lake_yaml) / path for path in reports.prices)
         objects = stored_objects(opened, spec.table_key.encode(), reports.configuration or "")
         sums, whole = sums_of_all(objects, OF, reports.depth)
         return dg.MaterializeResult(metadata=cost_metadata(CostReport.of(sums, prices), whole=whole))

@@ -10,8 +10,10 @@ from pyspark.sql import DataFrame
 
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.storage.cost import StoredSum
+from tidegate.platform.core.storage.growth import Growth, growth
 from tidegate.platform.core.storage.price_list import read_price_lists
 from tidegate.platform.core.storage.prices import StoragePrices
+from tidegate.resources.inventory.history import stored_history
 from tidegate.resources.inventory.objects import inventory_objects
 from tidegate.resources.inventory.sums import TooManyGroups, stored_sums
 from tidegate.resources.lake import Lake
@@ -38,6 +40,23 @@ def stored_objects(lake: Lake, table_key: str, configuration: str = "") -> DataF
     return inventory_objects(lake.delta.session, table.birth.location, configuration)
 
 
+def growth_of(lake: Lake, table_key: str, months: int, configuration: str = "") -> list[Growth]:
+    """Return how the objects in a table of inventories grow.
+
+    Args:
+        lake: the lake.
+        table_key: key of the table.
+        months: of 30 days, to forecast.
+        configuration: only inventories of this configuration. Empty: all, if each bucket has one.
+
+    Raises:
+        InventoryError: it is no such table, has nothing yet, or has a bucket twice.
+    """
+    stored_objects(lake, table_key, configuration)
+    birth = lake.table(table_key).birth
+    return growth(stored_history(lake.delta.session, birth.location, configuration), months) if birth else []
+
+
 def sums_of_all(objects: DataFrame, by: Sequence[str], depth: int) -> tuple[list[StoredSum], bool]:
     """Return the sums of all objects, and whether the prefixes of a bucket are groups of their own.
 
@@ -50,6 +69,11 @@ def sums_of_all(objects: DataFrame, by: Sequence[str], depth: int) -> tuple[list
         return stored_sums(objects, by, depth), True
     except TooManyGroups:
         return stored_sums(objects, by, 0), False
+
+
+def folder_of(lake_yaml: str) -> Path:
+    """Return the folder to which the paths of price lists in `lake.yaml` are relative."""
+    return Path(lake_yaml).resolve().parent
 
 
 def read_prices(paths: Iterable[Path]) -> StoragePrices:

@@ -15,7 +15,7 @@ from pydantic.json_schema import models_json_schema
 from rich.console import Console
 
 from tidegate.platform.cli.answer import Answer
-from tidegate.platform.cli.inventory.answers import CostAnswer
+from tidegate.platform.cli.inventory.answers import AdviceAnswer, CostAnswer, ForecastAnswer
 from tidegate.platform.cli.plan_answers import (
     CatalogSyncAnswer,
     EnableAnswer,
@@ -328,8 +328,10 @@ ANSWERS: Mapping[str, type[BaseModel]] = {
     "doctor": FindingsAnswer,
     "forget": ForgetAnswer,
     "infer": InferAnswer,
+    "inventory advice": AdviceAnswer,
     "inventory cost": CostAnswer,
     "inventory enable": EnableAnswer,
+    "inventory forecast": ForecastAnswer,
     "maintain": MaintainAnswer,
     "rebuild": RebuildAnswer,
     "redrive": RedriveAnswer,

@@ -1240,6 +1240,14 @@ MUTANTS = (
         (f"{_MAINTAINED}test_tables.py::test_a_table_with_a_batch_that_is_not_recorded_is_left_alone",),
     ),
     Mutant(
+        "advice forgets that small objects are billed as larger ones",
+        10,
+        "platform/core/storage/advice.py",
+        "            return self.objects * MIN_BILLED, 0\n",
+        "            return self.bytes, 0\n",
+        ("tests/unit/platform/core/storage/test_advice.py::test_an_account_that_follows_all_advice_never_pays_more",),
+    ),
+    Mutant(
         "storage of tables has the price of objects",
         10,
         "platform/core/storage/price_list.py",

@@ -39,3 +39,90 @@ class CostAnswer(Answer):
     """Cost of a month of all groups."""
     bytes_without_price: int
     """Size of all objects of classes without a price. Their cost is not known."""
+
+
+class AdvisedTransition(Answer):
+    """A transition that makes objects cost less."""
+
+    bucket: str
+    """Bucket of the objects."""
+    prefix: str
+    """Their first folders."""
+    storage_class: str
+    """Their storage class."""
+    age: str
+    """Class of their age."""
+    size: str
+    """Class of their size."""
+    to: str
+    """The storage class in which they would cost less."""
+    objects: int
+    """Number of versions of objects."""
+    bytes: int
+    """Their size."""
+    cost_once: float
+    """What the transition costs."""
+    saving_a_month: float
+    """What a month costs less, when the objects are where they stay."""
+    break_even_months: int
+    """Months after which the transition has cost no more than none."""
+    minimum_months: int
+    """Months that S3 bills at least."""
+    net_saving: float
+    """What is saved in all months, after the cost of the transition."""
+    readable_a_month: float | None
+    """Part of the bytes that may be read each month until nothing is saved. null if reading costs no more; 0 if objects
+    have to be restored first."""
+
+
+class AdviceAnswer(Answer):
+    """The transitions that save more than they cost."""
+
+    currency: str
+    """Currency of the amounts."""
+    prices_from: str
+    """Date from which the prices are valid, the newest of the price lists."""
+    months: int
+    """Months for which the objects stay."""
+    transitions: tuple[AdvisedTransition, ...]
+    """The transitions, the largest saving first."""
+    more: int
+    """Number of transitions that `--limit` left out."""
+    net_saving: float
+    """What all transitions save in all months."""
+
+
+class ForecastBucket(Answer):
+    """The growth of a bucket, or of all buckets together."""
+
+    bucket: str
+    """Name of the bucket, or `all buckets`."""
+    first_day: str
+    """First day of the history."""
+    days: int
+    """Days of the history."""
+    bytes: int
+    """Bytes on its last day."""
+    objects: int
+    """Objects on its last day."""
+    method: str
+    """`last value`, `drift` or `trend`. Empty if there is too little history."""
+    error: float | None
+    """Mean error of the method in forecasts of the past, as a part of the bytes that came."""
+    naive_error: float | None
+    """That of the last value."""
+    remark: str
+    """Why there is no forecast, or none that is better than the last value. May be empty."""
+    bytes_ahead: tuple[int, ...]
+    """Bytes after each month of 30 days."""
+    objects_ahead: tuple[int, ...]
+    """Objects after each month of 30 days."""
+
+
+class ForecastAnswer(Answer):
+    """How the objects of all inventories grow."""
+
+    buckets: tuple[ForecastBucket, ...]
+    """All buckets together, then the one with the most bytes."""
+    more: int
+    """Number of buckets that `--limit` left out."""

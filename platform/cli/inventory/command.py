@@ -62,3 +62,49 @@ def cost(
     with using.reaching_spark(), using.settings.opened() as opened:
         asked = CostQuestion(table, tuple(prices), by, depth, configuration, limit)
         run_cost(command_console(), opened, asked, as_json=as_json)
+
+
+@inventories.command()
+def advice(
+    table: Annotated[str, typer.Argument(help="The table of inventories.")],
+    prices: Annotated[
+        list[Path], typer.Option(help="AWS's price list of S3 for your region: its index.csv. Repeatable.")
+    ],
+    months: Annotated[int, typer.Option(min=1, max=36, help="Months for which the objects stay.")] = 12,
+    to: Annotated[
+        str, typer.Option(help="Storage classes, separated by commas; also ONEZONE_IA, GLACIER, DEEP_ARCHIVE.")
+    ] = "STANDARD_IA,GLACIER_IR,INTELLIGENT_TIERING",
+    depth: Annotated[int, typer.Option(min=1, help="Folders of a prefix.")] = 1,
+    configuration: Annotated[str, typer.Option(help="Only inventories of this configuration; default: all.")] = "",
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of lines.")] = 50,
+    home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
+    lake: LakeFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print which objects would cost less in another storage class, and when the transition has paid."""
+    from tidegate.platform.cli.environment import client
+    from tidegate.platform.cli.inventory.advice import AdviceQuestion, run_advice
+
+    using = client(home, lake)
+    with using.reaching_spark(), using.settings.opened() as opened:
+        asked = AdviceQuestion(table, tuple(prices), months, to, depth, configuration, limit)
+        run_advice(command_console(), opened, asked, as_json=as_json)
+
+
+@inventories.command()
+def forecast(
+    table: Annotated[str, typer.Argument(help="The table of inventories.")],
+    months: Annotated[int, typer.Option(min=1, max=24, help="Months of 30 days to forecast.")] = 3,
+    configuration: Annotated[str, typer.Option(help="Only inventories of this configuration; default: all.")] = "",
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of lines.")] = 50,
+    home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
+    lake: LakeFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print how the objects of each bucket grow, what they will be, and how wrong such forecasts were."""
+    from tidegate.platform.cli.environment import client
+    from tidegate.platform.cli.inventory.forecast import run_forecast
+
+    using = client(home, lake)
+    with using.reaching_spark(), using.settings.opened() as opened:
+        run_forecast(command_console(), opened, table, months, configuration, limit, as_json=as_json)

@@ -8,10 +8,11 @@ from pydantic import Field
 
 from tidegate.platform.core.config.fields import Cron, Model, Text
 from tidegate.platform.core.inventory.spec import ConfigurationId
+from tidegate.platform.core.storage.advice import AT_ONCE, Target
 
 
 class StorageReportsSpec(Model):
-    """The assets that say what the objects of the inventories cost."""
+    """The assets that say what the objects of the inventories cost, how they grow, and what would cost less."""
 
     prices: Annotated[tuple[Text, ...], Field(min_length=1)]
     """CSV files of AWS's price lists of the region: paths, relative to the folder of lake.yaml."""
@@ -19,5 +20,11 @@ class StorageReportsSpec(Model):
     """When the reports are made again, as a cron schedule in UTC."""
     depth: Annotated[int, Field(ge=1, le=10)] = 1
     """Number of folders of a prefix in the reports."""
+    months: Annotated[int, Field(ge=1, le=36)] = 12
+    """Months for which advice must be worth its cost."""
+    classes: Annotated[tuple[Target, ...], Field(min_length=1)] = AT_ONCE
+    """Storage classes that advice is for. By default those from which objects can be read at once."""
+    forecast_months: Annotated[int, Field(ge=1, le=24)] = 3
+    """Months that are forecast."""
     configuration: ConfigurationId | None = None
     """Only inventories of this configuration count. By default all, if each bucket has one."""

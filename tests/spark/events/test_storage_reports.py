@@ -16,10 +16,15 @@ import pytest
 from rich.console import Console
 
 from tests.support.lakes.inventory import Line, deliver
+from tidegate.assets.storage.advice import advice_key
 from tidegate.assets.storage.asset import cost_key
+from tidegate.assets.storage.growth import growth_key
+from tidegate.assets.storage.stored import growth_of
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.inventory.answers import CostAnswer
+from tidegate.platform.cli.inventory.advice import AdviceQuestion, run_advice
+from tidegate.platform.cli.inventory.answers import AdviceAnswer, CostAnswer
 from tidegate.platform.cli.inventory.cost import CostQuestion, run_cost
+from tidegate.platform.cli.inventory.forecast import run_forecast
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.testing import TestLake
 from tidegate.resources.inventory.objects import inventory_objects
@@ -71,6 +76,7 @@ def price_list() -> str:
         "SKU,TermType,EffectiveDate,StartingRange,Unit,PricePerUnit,Currency,usageType\n"
         + "".join(rows)
         + row.format("Objects", MONITORING, "Monitoring-Automation-INT")
+        + row.format("Requests", 0.00001, "Requests-Tier4")
     )
 
 
@@ -146,7 +152,53 @@ def test_the_reports_are_what_duckdb_computes_from_the_objects(reported: Reporte
     assert answer.cost_a_month == pytest.approx(sum(one[2] for one in want.values()))
 
     _cost_asset(reported, kit, expected("bucket"), answer)
+    _advice(reported, kit)
     _errors(reported)
+    _growth(reported, kit)
+
+
+def _advice(reported: Reported, kit: Any) -> None:
+    """The objects of an advice are those that DuckDB finds, and the asset shows what the command prints."""
+    console = Console(file=io.StringIO(), width=200)
+    run_advice(console, reported.lake.lake, AdviceQuestion("objects", (reported.prices,)), as_json=True)
+    answer = AdviceAnswer.model_validate_json(console.file.getvalue(), strict=True)  # type: ignore[attr-defined]
+    assert answer.transitions
+    for one in answer.transitions:
+        low, high = {
+            "under 30 days": (0, 29),
+            "under 90 days": (30, 89),
+            "under a year": (90, 364),
+            "a year and more": (365, 9999),
+        }[one.age]
+        found = reported.objects.sql(
+            f"SELECT count(*), sum(size)::bigint FROM ({BILLED}) WHERE bucket = '{one.bucket}' AND "
+            f"prefix = '{one.prefix}' AND class = '{one.storage_class}' AND "
+            f"(size < 131072) = {one.size == 'under 128 KiB'} AND "
+            f"datediff('day', modified, TIMESTAMPTZ '{CREATED.isoformat()}') BETWEEN {low} AND {high}"
+        ).fetchone()
+        assert (one.objects, one.bytes) == found
+    metadata = kit.metadata(reported.lake.materialize(advice_key(reported.lake.spec("objects")).to_user_string()))
+    assert metadata["net_saving"] == pytest.approx(answer.net_saving, abs=1e-4)
+
+
+def _growth(reported: Reported, kit: Any) -> None:
+    """Each inventory that was in the table counts once, on its day, although the next one has replaced it."""
+    lake, before = reported.lake, reported.objects.sql("SELECT sum(size)::bigint FROM objects").fetchall()[0][0]
+    acme = reported.objects.sql("SELECT sum(size)::bigint FROM objects WHERE bucket = 'acme'").fetchall()[0][0]
+    created = (CREATED + timedelta(days=2)).timestamp()
+    found = deliver([Line("more", 7, "e")], prefix="inventory/acme/all/", source="acme", created=created)
+    for key, body in found.objects.items():
+        lake.put(key, body)
+    lake.intake()
+    kit.run(lake, "objects", listing=False)
+    total, *buckets = growth_of(lake.lake, lake.key("objects"), 1)
+    assert (total.first, list(total.history)) == (CREATED.date(), [before, before, before - acme + 7])
+    assert {one.bucket: list(one.history) for one in buckets} == {"acme": [acme, acme, 7], "second": [before - acme]}
+    console = Console(file=io.StringIO(), width=200)
+    run_forecast(console, lake.lake, "objects", 1, "", 50)
+    assert "3 days of history are too few: 14 are needed" in console.file.getvalue()  # type: ignore[attr-defined]
+    metadata = kit.metadata(lake.materialize(growth_key(lake.spec("objects")).to_user_string()))
+    assert (metadata["buckets"], metadata["bytes"]) == (2, before - acme + 7)
 
 
 def _cost_asset(reported: Reported, kit: Any, by_bucket: dict[Any, Any], answer: CostAnswer) -> None:

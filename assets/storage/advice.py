@@ -1,0 +1,88 @@
+"""The asset that says which objects would cost less in another storage class."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import dagster as dg
+
+from tidegate.assets.bronze.report import page_key
+from tidegate.assets.presentation.plot import bars
+from tidegate.assets.storage.stored import folder_of, read_prices, stored_objects, sums_of_all
+from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.storage.advice import OF, Advice, advice_for
+from tidegate.platform.core.storage.spec import StorageReportsSpec
+from tidegate.resources.lake_resource import LakeResource
+
+STORAGE = "storage"
+#: Lines of the table, and bars of the plot.
+_MAX_LINES, _MAX_BARS = 100, 12
+
+
+def advice_key(spec: TableSpec) -> dg.AssetKey:
+    """Returns the key of the advice on the objects in a table of inventories."""
+    return dg.AssetKey([STORAGE, f"{spec.name}_advice"])
+
+
+def build_advice(spec: TableSpec, reports: StorageReportsSpec) -> dg.AssetsDefinition:
+    """Build the advice on the objects in a table of inventories."""
+
+    @dg.asset(
+        key=advice_key(spec),
+        deps=[page_key(spec)],
+        group_name=STORAGE,
+        owners=list(spec.owners),
+        kinds={"s3"},
+        description="Which objects would cost less in another storage class, with the requests of the transition, "
+        "minimum sizes and durations, and monitoring.",
+    )
+    def advice(lake: LakeResource) -> dg.MaterializeResult[Any]:
+        prices = read_prices(folder_of(lake.lake_yaml) / path for path in reports.prices)
+        objects = stored_objects(lake.open(), spec.table_key.encode(), reports.configuration or "")
+        sums, _ = sums_of_all(objects, OF, reports.depth)
+        found = advice_for(sums, prices, reports.months, reports.classes)
+        return dg.MaterializeResult(metadata=advice_metadata(found, prices.currency, reports.months))
+
+    return advice
+
+
+def advice_metadata(found: Sequence[Advice], currency: str, months: int) -> dict[str, Any]:
+    """Returns advice as metadata.
+
+    Args:
+        found: the advice, the largest saving first.
+        currency: of its amounts.
+        months: for which it holds.
+    """
+    title = f"{currency} saved in {months} months, after the cost of the transition"
+    bar = [(f"{one.bucket}/{one.prefix} → {one.to}", one.net, f"{one.net:,.2f}") for one in found[:_MAX_BARS]]
+    records = [
+        dg.TableRecord(
+            {
+                "bucket": one.bucket,
+                "prefix": one.prefix,
+                "from": one.storage_class,
+                "age": one.age,
+                "size": one.size,
+                "to": one.to,
+                "objects": one.objects,
+                "once": round(one.once, 4),
+                "saved a month": round(one.saving, 4),
+                "break-even": one.break_even,
+                "readable a month": "any" if one.readable is None else f"{min(one.readable, 99):.0%}",
+            }
+        )
+        for one in found[:_MAX_LINES]
+    ]
+    return {
+        "advice": len(found),
+        "net_saving": round(sum(one.net for one in found), 4),
+        "saving_a_month": round(sum(one.saving for one in found), 4),
+        "cost_once": round(sum(one.once for one in found), 4),
+        "months": months,
+        "currency": currency,
+        **(
+            {"transitions": dg.MetadataValue.table(records), "plot": dg.MetadataValue.md(bars(title, bar))}
+            if records
+            else {}
+        ),
+    }

@@ -1,0 +1,82 @@
+"""The asset that says how the objects of each bucket grow, and what they will be."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import dagster as dg
+
+from tidegate.assets.bronze.report import page_key
+from tidegate.assets.presentation.plot import curve
+from tidegate.assets.storage.advice import STORAGE
+from tidegate.assets.storage.stored import growth_of
+from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.storage.growth import Growth
+from tidegate.platform.core.storage.prices import GIGABYTE
+from tidegate.platform.core.storage.spec import StorageReportsSpec
+from tidegate.resources.lake_resource import LakeResource
+
+_MAX_LINES = 100
+
+
+def growth_key(spec: TableSpec) -> dg.AssetKey:
+    """Returns the key of the growth of the objects in a table of inventories."""
+    return dg.AssetKey([STORAGE, f"{spec.name}_growth"])
+
+
+def build_growth(spec: TableSpec, reports: StorageReportsSpec) -> dg.AssetsDefinition:
+    """Build the growth of the objects in a table of inventories."""
+
+    @dg.asset(
+        key=growth_key(spec),
+        deps=[page_key(spec)],
+        group_name=STORAGE,
+        owners=list(spec.owners),
+        kinds={"s3"},
+        description="How the objects of each bucket grew in the versions of the table, a forecast, and the error that "
+        "such forecasts had.",
+    )
+    def growth(lake: LakeResource) -> dg.MaterializeResult[Any]:
+        months, configuration = reports.forecast_months, reports.configuration or ""
+        found = growth_of(lake.open(), spec.table_key.encode(), months, configuration)
+        return dg.MaterializeResult(metadata=growth_metadata(found, months))
+
+    return growth
+
+
+def growth_metadata(found: Sequence[Growth], months: int) -> dict[str, Any]:
+    """Returns growth as metadata.
+
+    Args:
+        found: all buckets together, and each bucket.
+        months: number of months of the forecast.
+    """
+    if not found:
+        return {"buckets": 0}
+    total = found[0]
+    records = [
+        dg.TableRecord(
+            {
+                "bucket": one.bucket,
+                "days": len(one.history),
+                "objects": one.objects,
+                "GiB": round(one.history[-1] / GIGABYTE, 3),
+                f"GiB in {months} months": round(one.bytes.values[-1] / GIGABYTE, 3) if one.bytes.values else None,
+                "error": None if one.bytes.error is None else round(one.bytes.error, 4),
+                "error of the last value": None if one.bytes.naive_error is None else round(one.bytes.naive_error, 4),
+                "method": one.bytes.why_not or one.bytes.method,
+            }
+        )
+        for one in found[:_MAX_LINES]
+    ]
+    title = f"GiB of all buckets, and the forecast of {months} months"
+    past = [value / GIGABYTE for value in total.history]
+    return {
+        "buckets": len(found) - 1,
+        "bytes": int(total.history[-1]),
+        "objects": total.objects,
+        "remark": total.bytes.why_not or f"forecast by {total.bytes.method}",
+        "by_bucket": dg.MetadataValue.table(records),
+        "plot": dg.MetadataValue.md(curve(title, past, [value / GIGABYTE for value in total.bytes.values])),
+        **({"forecast_error": round(total.bytes.error, 4)} if total.bytes.error is not None else {}),
+        **({"bytes_forecast": int(total.bytes.values[-1])} if total.bytes.values else {}),
+    }

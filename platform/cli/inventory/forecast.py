@@ -1,0 +1,82 @@
+"""`tidegate inventory forecast` prints how the objects of each bucket grow, and what they will be."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+
+from tidegate.assets.storage.stored import growth_of
+from tidegate.platform.cli.answers import print_answer
+from tidegate.platform.cli.commands.table_named import table_named
+from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cli.inventory.answers import ForecastAnswer, ForecastBucket
+from tidegate.platform.core.inventory.manifest import InventoryError
+from tidegate.platform.core.storage.forecast import MONTH, Forecast
+from tidegate.platform.core.storage.growth import Growth
+from tidegate.platform.core.storage.prices import GIGABYTE
+from tidegate.resources.lake import Lake
+
+
+def run_forecast(
+    console: Console, lake: Lake, name: str, months: int, configuration: str, limit: int, *, as_json: bool = False
+) -> None:
+    """Print the growth of all buckets together and of each bucket, the one with the most bytes first.
+
+    Args:
+        console: takes the output.
+        lake: the lake.
+        name: SQL name, key or `s3://` prefix of the table of inventories.
+        months: of 30 days, to forecast.
+        configuration: only inventories of this configuration. Empty: all, if each bucket has one.
+        limit: maximum number of lines.
+        as_json: print only one JSON object.
+
+    Raises:
+        CommandError: it is no such table, or has a bucket twice.
+    """
+    try:
+        lines = growth_of(lake, table_named(lake, name), months, configuration)
+    except InventoryError as error:
+        raise CommandError(str(error)) from None
+    answer = ForecastAnswer(buckets=tuple(map(_bucket, lines[:limit])), more=max(0, len(lines) - limit))
+    if as_json:
+        print_answer(console, answer)
+    else:
+        _print(console, answer)
+
+
+def _bucket(line: Growth) -> ForecastBucket:
+    found = line.bytes
+    return ForecastBucket(
+        bucket=line.bucket,
+        first_day=line.first.isoformat(),
+        days=len(line.history),
+        bytes=int(line.history[-1]),
+        objects=line.objects,
+        method=found.method,
+        error=found.error,
+        naive_error=found.naive_error,
+        remark=found.why_not,
+        bytes_ahead=_by_month(found),
+        objects_ahead=_by_month(line.objects_ahead),
+    )
+
+
+def _by_month(found: Forecast) -> tuple[int, ...]:
+    return tuple(round(value) for value in found.values[MONTH - 1 :: MONTH])
+
+
+def _print(console: Console, answer: ForecastAnswer) -> None:
+    table = Table()
+    table.add_column("bucket")
+    for name in ("days", "GiB", "after each month", "error", "of last value"):
+        table.add_column(name, justify="right")
+    table.add_column("")
+    for one in answer.buckets:
+        ahead = ", ".join(f"{size / GIGABYTE:,.3f}" for size in one.bytes_ahead)
+        errors = ("" if error is None else f"{error:.1%}" for error in (one.error, one.naive_error))
+        remark = one.remark or f"by {one.method}"
+        table.add_row(one.bucket, str(one.days), f"{one.bytes / GIGABYTE:,.3f}", ahead, *errors, remark)
+    console.print(table)
+    if answer.more:
+        console.print(f"and {answer.more} more lines: --limit shows more")

@@ -1,0 +1,117 @@
+"""A forecast of what grows: the way of forecasting that would have been best, with its error, or the last value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from itertools import pairwise, product
+
+#: Days of history without which there is no forecast, and days of a month.
+MIN_HISTORY, MONTH = 14, 30
+#: How often the past is forecast to measure the error.
+_TRIALS = 4
+#: A method is better than the last value with an error below this part of that one's. Less may be chance.
+_CLEARLY = 0.8
+_WEIGHTS = (0.1, 0.3, 0.5, 0.7, 0.9)
+#: A trend becomes flatter by this factor each day.
+_DAMPING = 0.98
+
+_Method = Callable[[Sequence[float], int], list[float]]
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a series will be.
+
+    Attributes:
+        values: of the days after the last one of the history. Empty if there is too little history.
+        method: `last value`, `drift` or `trend`.
+        error: mean error of the method in forecasts of the past, as a part of the values that came.
+        naive_error: that of the last value.
+        why_not: why there is no forecast, or none that is better than the last value. Empty if there is one.
+    """
+
+    values: tuple[float, ...]
+    method: str
+    error: float | None
+    naive_error: float | None
+    why_not: str
+
+
+def daily(points: Mapping[date, float]) -> list[float]:
+    """Return the value of each day from the first to the last. A day without a value has that of the day before."""
+    days = sorted(points)
+    found: list[float] = []
+    for day, following in pairwise([*days, days[-1] + timedelta(days=1)] if days else []):
+        found += [points[day]] * (following - day).days
+    return found
+
+
+def forecast(history: Sequence[float], days: int) -> Forecast:
+    """Return a forecast.
+
+    The ways are tried on the past: each forecasts as many of the last days as it may, several times. Where none had a
+    smaller error than the last value, the last value is the forecast.
+
+    Args:
+        history: a value for each day.
+        days: number of days to forecast.
+    """
+    if len(history) < MIN_HISTORY:
+        return Forecast((), "", None, None, f"{len(history)} days of history are too few: {MIN_HISTORY} are needed")
+    errors = {name: _error(method, history, days) for name, method in _METHODS.items()}
+    naive = errors["last value"]
+    best = min(errors, key=lambda name: errors[name])
+    best = best if errors[best] < naive * _CLEARLY else "last value"
+    values = tuple(max(0.0, value) for value in _METHODS[best](history, days))
+    why = "no forecast was better than the last value" if best == "last value" else ""
+    return Forecast(values, best, errors[best], naive, why)
+
+
+def _error(method: _Method, history: Sequence[float], days: int) -> float:
+    """Return the mean error of forecasts from points in the past, each of as many days as a third of the history."""
+    ahead = max(1, min(days, len(history) // 3))
+    missed = came = 0.0
+    for trial in range(_TRIALS):
+        end = len(history) - ahead - trial * max(1, ahead // _TRIALS)
+        if end < MIN_HISTORY // 2:
+            break
+        actual = history[end : end + ahead]
+        missed += sum(abs(value - guess) for value, guess in zip(actual, method(history[:end], ahead), strict=True))
+        came += sum(actual)
+    return missed / came if came else 0.0
+
+
+def _last(history: Sequence[float], days: int) -> list[float]:
+    return [history[-1]] * days
+
+
+def _drift(history: Sequence[float], days: int) -> list[float]:
+    """The average change of a day continues."""
+    step = (history[-1] - history[0]) / (len(history) - 1)
+    return [history[-1] + step * day for day in range(1, days + 1)]
+
+
+def _trend(history: Sequence[float], days: int) -> list[float]:
+    """Exponential smoothing with a damped trend (Gardner and McKenzie), with the weights that fit the history best."""
+    _, level, trend = min(_smoothed(history, *weights) for weights in product(_WEIGHTS, _WEIGHTS))
+    found, factor = [], 0.0
+    for day in range(1, days + 1):
+        factor += _DAMPING**day
+        found.append(level + factor * trend)
+    return found
+
+
+def _smoothed(history: Sequence[float], alpha: float, beta: float) -> tuple[float, float, float]:
+    """Return the sum of squared errors one day ahead, and the last level and trend."""
+    level, trend, squares = history[0], history[1] - history[0], 0.0
+    for value in history[1:]:
+        expected = level + _DAMPING * trend
+        squares += (value - expected) ** 2
+        before, level = level, expected + alpha * (value - expected)
+        trend = beta * (level - before) + (1 - beta) * _DAMPING * trend
+    return squares, level, trend
+
+
+_METHODS: Mapping[str, _Method] = {"last value": _last, "drift": _drift, "trend": _trend}

@@ -1,0 +1,180 @@
+"""Advice on storage classes: it never costs more than doing nothing, and it knows what makes small objects dear."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidegate.platform.core.storage.advice import TARGETS, Advice, advice_for
+from tidegate.platform.core.storage.cost import StoredSum
+from tidegate.platform.core.storage.prices import FREQUENT, GIGABYTE, INFREQUENT, INSTANT, StoragePrices
+
+LARGE, SMALL, OLD, YOUNG = "under 1 MiB", "under 128 KiB", "under a year", "under 30 days"
+#: Prices like those of us-east-1. The tests need only their relations.
+PRICES = StoragePrices(
+    "USD",
+    "2026-11-01",
+    {
+        "STANDARD": ((0.0, 0.023), (51200.0, 0.022), (512000.0, 0.021)),
+        "STANDARD_IA": ((0.0, 0.0125),),
+        "ONEZONE_IA": ((0.0, 0.01),),
+        "GLACIER_IR": ((0.0, 0.004),),
+        "GLACIER": ((0.0, 0.0036),),
+        "DEEP_ARCHIVE": ((0.0, 0.00099),),
+        FREQUENT: ((0.0, 0.023), (51200.0, 0.022), (512000.0, 0.021)),
+        INFREQUENT: ((0.0, 0.0125),),
+        INSTANT: ((0.0, 0.004),),
+    },
+    transitions={
+        "STANDARD_IA": 0.00001,
+        "ONEZONE_IA": 0.00001,
+        "INTELLIGENT_TIERING": 0.00001,
+        "GLACIER_IR": 0.00002,
+        "GLACIER": 0.00003,
+        "DEEP_ARCHIVE": 0.00005,
+    },
+    retrievals={"STANDARD_IA": 0.01, "GLACIER_IR": 0.03},
+    reads={"STANDARD": 0.0000004, "STANDARD_IA": 0.000001, "GLACIER_IR": 0.00001},
+    monitoring=0.0000025,
+)
+
+
+def stored(
+    objects: int, each: int, kind: str = "STANDARD", age: str = OLD, size: str = "", bucket: str = "b"
+) -> StoredSum:
+    group = (bucket, "p/", kind, age, size or (SMALL if each < 131_072 else LARGE))
+    return StoredSum(group, kind, objects, objects * each, 0, 0)
+
+
+def only(sums: list[StoredSum], months: int = 12, targets: tuple[str, ...] = ("GLACIER_IR",)) -> Advice | None:
+    found = advice_for(sums, PRICES, months, targets)
+    assert len(found) <= 1
+    return found[0] if found else None
+
+
+def test_the_numbers_of_one_advice_are_those_of_a_calculation_by_hand() -> None:
+    found = only([stored(1000, 1 << 20, size=LARGE)])
+    assert found is not None
+    gigabytes = 1000 / 1024
+    assert found.once == pytest.approx(1000 * 0.00002)
+    assert found.saving == pytest.approx(gigabytes * (0.021 - 0.004))
+    assert found.net == pytest.approx(12 * found.saving - found.once)
+    assert (found.break_even, found.stay, found.to, found.size) == (2, 3, "GLACIER_IR", "128 KiB and more")
+    assert found.readable == pytest.approx(found.saving / (gigabytes * 0.03 + 1000 * 0.0000096))
+
+
+def test_sixty_million_small_objects_stay_where_they_are() -> None:
+    """Moving 60 million objects of 4 KiB costs thousands, and each would be billed as 128 KiB."""
+    sums = [stored(60_000_000, 4096)]
+    assert advice_for(sums, PRICES, 36, TARGETS) == []
+    assert only([stored(60_000_000 // 256, 1 << 20, size=LARGE)]) is not None
+
+
+@pytest.mark.parametrize(
+    ("sums", "months", "target"),
+    [
+        ([stored(9, 1 << 30, age=YOUNG)], 12, "STANDARD_IA"),  # lifecycle rules move no object before 30 days
+        ([stored(9, 1 << 30)], 2, "GLACIER_IR"),  # 90 days are billed
+        ([stored(9, 1 << 30)], 5, "DEEP_ARCHIVE"),  # 180 days are billed
+        ([stored(9, 1 << 30, kind="GLACIER")], 12, "STANDARD_IA"),  # no rule moves an object up
+        ([stored(9, 1 << 30, kind="unknown")], 12, "GLACIER_IR"),
+        ([stored(9, 1 << 30, size="unknown")], 12, "GLACIER_IR"),
+        ([stored(9, 1000)], 36, "INTELLIGENT_TIERING"),  # not monitored, and so FREQUENT for ever
+    ],
+)
+def test_what_cannot_be_or_saves_nothing_is_no_advice(sums: list[StoredSum], months: int, target: str) -> None:
+    assert only(sums, months, (target,)) is None
+
+
+def test_leaving_a_class_early_is_paid_because_nobody_knows_since_when_objects_are_in_it() -> None:
+    found = only([stored(100, 1 << 30, kind="STANDARD_IA")])
+    assert found is not None
+    assert found.once == pytest.approx(100 * 0.00002 + 100 * 0.0125)
+
+
+def test_tiering_costs_the_frequent_tier_first_and_the_fee_always() -> None:
+    found = only([stored(1000, 10 << 20, size=LARGE)], 12, ("INTELLIGENT_TIERING",))
+    assert found is not None
+    gigabytes, fee = 10_000 / 1024, 1000 * 0.0000025
+    months = [0.023 * gigabytes + fee] + [0.0125 * gigabytes + fee] * 2 + [0.004 * gigabytes + fee] * 9
+    assert found.net == pytest.approx(12 * 0.021 * gigabytes - sum(months) - 1000 * 0.00001)
+    assert found.readable is None
+
+
+def test_a_class_without_a_price_is_no_advice() -> None:
+    bare = StoragePrices("USD", "x", {"STANDARD": ((0.0, 1.0),), "GLACIER_IR": ((0.0, 0.1),)})
+    assert advice_for([stored(9, 1 << 30)], bare, 12) == []
+
+
+_PRICE = st.floats(0.0001, 0.1)
+_CLASSES = ("STANDARD", "STANDARD_IA", "ONEZONE_IA", "GLACIER_IR", "GLACIER", "DEEP_ARCHIVE")
+
+
+@st.composite
+def price_lists(draw: st.DrawFn) -> StoragePrices:
+    tiers = {
+        name: ((0.0, draw(_PRICE)), (draw(st.floats(0.001, 5)), draw(_PRICE)))
+        for name in (*_CLASSES, FREQUENT, INFREQUENT, INSTANT)
+    }
+    transitions = {name: draw(st.floats(0, 0.001)) for name in TARGETS}
+    return StoragePrices("USD", "x", tiers, transitions, monitoring=draw(st.floats(0, 0.0001)))
+
+
+_OBJECTS = st.lists(
+    st.tuples(
+        st.sampled_from(_CLASSES),
+        st.sampled_from([OLD, YOUNG]),
+        st.sampled_from([0, 1, 4096, 131_071, 131_072, 1 << 20, 1 << 28]),
+        st.sampled_from("ab"),
+        st.integers(1, 1000),
+    ),
+    max_size=12,
+)
+
+
+@given(price_lists(), _OBJECTS, st.integers(1, 24))
+def test_an_account_that_follows_all_advice_never_pays_more(
+    prices: StoragePrices, objects: list[tuple[str, str, int, str, int]], months: int
+) -> None:
+    """The bill of each month is computed for the whole account, with its tiers, by AWS's rules for one object."""
+    sums = [stored(count, each, kind, age, bucket=bucket) for kind, age, each, bucket, count in objects]
+    found = advice_for(sums, prices, months, TARGETS)
+    moves = {(one.bucket, one.storage_class, one.age, one.size == SMALL): one.to for one in found}
+
+    def bill(month: int, *, followed: bool) -> float:
+        used: dict[str, float] = defaultdict(float)
+        more = 0.0
+        for kind, age, each, bucket, count in objects:
+            to = moves.get((bucket, kind, age, each < 131_072), kind) if followed else kind
+            if to != kind and month == 0:
+                early = {"STANDARD_IA": 1, "ONEZONE_IA": 1, "GLACIER_IR": 3, "GLACIER": 3, "DEEP_ARCHIVE": 6}.get(
+                    kind, 0
+                )
+                dearest = {name: max(price for _, price in tiers) for name, tiers in prices.tiers.items()}
+                small = kind in ("STANDARD_IA", "ONEZONE_IA", "GLACIER_IR")
+                archived = kind in ("GLACIER", "DEEP_ARCHIVE")
+                rest = (max(each, 131_072) if small else each + 32_768 * archived) * dearest[kind]
+                rest += 8_192 * archived * dearest["STANDARD"]
+                more += count * (prices.transitions[to] + early * rest / GIGABYTE)
+            if to == "INTELLIGENT_TIERING":
+                monitored = each >= 131_072
+                tier = FREQUENT if month == 0 or not monitored else INFREQUENT if month < 3 else INSTANT
+                used[tier] += count * each
+                more += count * (prices.monitoring or 0) * monitored
+            elif to in ("GLACIER", "DEEP_ARCHIVE"):
+                used[to] += count * (each + 32_768)
+                used["STANDARD"] += count * 8_192
+            else:
+                used[to] += count * (each if to == "STANDARD" else max(each, 131_072))
+        return more + sum(prices.monthly(name, size) or 0.0 for name, size in used.items())
+
+    kept = moved = 0.0
+    for month in range(months):
+        kept += bill(month, followed=False)
+        moved += bill(month, followed=True)
+        if found and month + 1 >= max(one.break_even for one in found):
+            assert moved <= kept * (1 + 1e-9) + 1e-12
+    assert moved <= kept * (1 + 1e-9) + 1e-12
