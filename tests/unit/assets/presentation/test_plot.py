@@ -6,7 +6,7 @@ import base64
 import re
 from xml.etree import ElementTree
 
-from tidegate.assets.presentation.plot import bars
+from tidegate.assets.presentation.plot import bars, curve
 
 
 def drawing(markdown: str) -> ElementTree.Element:
@@ -27,3 +27,16 @@ def test_bars_are_as_long_as_their_values_and_labels_are_text() -> None:
 
 def test_a_plot_of_nothing_is_a_title() -> None:
     assert len(list(drawing(bars("nothing", [])))) == 2
+
+
+def test_a_curve_has_its_highest_value_at_the_top_and_the_forecast_begins_where_the_past_ends() -> None:
+    svg = drawing(curve("bytes", [0.0, 5.0, 10.0], [20.0]))
+    past, future = [
+        [tuple(map(float, point.split(","))) for point in line.attrib["points"].split()]
+        for line in svg.iter("{http://www.w3.org/2000/svg}polyline")
+    ]
+    assert (len(past), len(future)) == (3, 2)
+    assert future[0] == past[-1]
+    assert future[-1][1] == 30.0
+    assert past[0][1] == 230.0
+    assert len(list(drawing(curve("one", [0.0], [])).iter("{http://www.w3.org/2000/svg}polyline"))) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,11 @@ import yaml
 
 from tests.unit.conftest import PAPER
 from tidegate.assets.storage.asset import cost_metadata
+from tidegate.assets.storage.growth import growth_metadata
 from tidegate.platform.core.config.load import LakeConfigError, load_lake
 from tidegate.platform.core.storage.cost import StoredSum
 from tidegate.platform.core.storage.cost_report import CostReport
+from tidegate.platform.core.storage.growth import StoredDay, growth
 from tidegate.platform.core.storage.prices import GIGABYTE, StoragePrices
 from tidegate.platform.definitions import build_definitions
 from tidegate.resources.aws.dagster_resource import AwsResource
@@ -77,3 +80,15 @@ def test_the_page_shows_the_total_the_dearest_buckets_and_no_prefixes_that_were_
     assert found["by_prefix"].records[0].data["prefix"] == "x/"
     assert "by_prefix" not in cost_metadata(report, whole=False)
     assert found["bytes"] == sum(range(1, 31)) * GIGABYTE
+
+
+def test_the_page_of_growth_shows_the_forecast_and_its_error_only_if_there_is_one() -> None:
+    days = [StoredDay("b", "all", date(2026, 1, 1) + timedelta(days=n), n, n << 30) for n in range(30)]
+    found = growth_metadata(growth(days, 1), 1)
+    assert (found["buckets"], found["bytes"], found["remark"]) == (1, 29 << 30, "forecast by drift")
+    assert found["bytes_forecast"] == pytest.approx(59 << 30)
+    assert found["by_bucket"].records[1].data["GiB in 1 months"] == 59.0
+    short = growth_metadata(growth(days[:3], 1), 1)
+    assert short["remark"].startswith("3 days of history are too few")
+    assert not {"bytes_forecast", "forecast_error"} & short.keys()
+    assert growth_metadata([], 1) == {"buckets": 0}

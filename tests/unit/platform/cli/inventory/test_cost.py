@@ -1,0 +1,30 @@
+"""What the reports on storage refuse before they ask Spark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cli.inventory.advice import AdviceQuestion
+from tidegate.platform.cli.inventory.cost import CostQuestion, known_prices
+
+
+def test_a_dimension_or_a_class_that_is_none_is_refused_with_those_that_are() -> None:
+    with pytest.raises(CommandError, match="'owner' is no dimension of a report: give some of bucket, configuration"):
+        _ = CostQuestion("objects", (), "bucket,owner").dimensions
+    with pytest.raises(CommandError, match="',' is no dimension of a report"):
+        _ = CostQuestion("objects", (), ",").dimensions
+    with pytest.raises(CommandError, match="'STANDARD' is no class that advice can be for: give some of STANDARD_IA"):
+        _ = AdviceQuestion("objects", (), to="GLACIER,STANDARD").targets
+    assert list(AdviceQuestion("objects", (), to="GLACIER, GLACIER_IR").targets) == ["GLACIER", "GLACIER_IR"]
+
+
+def test_a_price_list_that_is_none_is_refused_with_its_name(tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match=r"No such file or directory: '.*absent\.csv'"):
+        known_prices([tmp_path / "absent.csv"])
+    other = tmp_path / "other.csv"
+    other.write_text("a,b\n1,2\n")
+    with pytest.raises(CommandError, match=r"other\.csv is no price list of AWS: it has no column SKU\. Download"):
+        known_prices([other])
