@@ -66,10 +66,14 @@ def test_each_change_is_exported_once_whatever_dies(
     assert reader.rows(first, "_change_type", "id") == [("insert", 1), ("insert", 2)]
 
     land("2", {"id": 1, "at": 2, "op": "U"}, {"id": 2, "at": 2, "op": "D"}, {"id": 3, "at": 2, "op": "I"})
+    written = []
     for seam in SEAMS:
         with dying_in(module, seam):
             export_changes(lake.lake, spec)
+        written.append(reader.manifests())
     export_changes(lake.lake, spec)
+    assert [len(manifests) for manifests in written] == [1, 2, 2]
+    assert reader.manifests() == written[1], "a manifest is never replaced"
     assert export_changes(lake.lake, spec).manifests == 0
     (second,) = reader.manifests()[1:]
     assert reader.rows(second, "_change_type", "id", "at") == [
