@@ -30,6 +30,7 @@ MEASUREMENTS: dict[str, tuple[str, ...]] = {
     "events.intake": (),
     "events.tick": (),
     "merge": (),
+    "forget": (),
     "ledger": (),
     "large_table": (),
     "commit_requests": (),

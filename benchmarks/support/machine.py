@@ -86,11 +86,11 @@ class Machine:
             endpoint or self.aws.endpoint, REGION, key=aws["AWS_ACCESS_KEY_ID"], secret=aws["AWS_SECRET_ACCESS_KEY"]
         )
 
-    def lake(self, name: str, tables: list[dict[str, Any]]) -> TestLake:
-        """A lake of its own."""
+    def lake(self, name: str, tables: list[dict[str, Any]], **more: Any) -> TestLake:
+        """A lake of its own. `more` are further sections of its lake.yaml."""
         folder = self.home / name
         folder.mkdir()
-        return TestLake(self, folder, name, tables, {"discovery": False})  # type: ignore[arg-type]
+        return TestLake(self, folder, name, tables, {"discovery": False, **more})  # type: ignore[arg-type]
 
     def megabytes(self) -> dict[str, int]:
         """Returns the memory of this process and of the Spark server, and of the server's live objects, in MB."""
