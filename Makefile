@@ -23,7 +23,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PARALLEL := --numprocesses=auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-events dev test smoke mutants soak bench check lint types layers unit format class-archive jars schema policies commands lock clean
+.PHONY: help demo demo-events demo-storage dev test smoke mutants soak bench check lint types layers unit format class-archive jars schema policies commands lock clean
 
 help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  \033[1m%-13s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,6 +33,9 @@ demo: $(BIN)/.runtime $(DIST)/.built ## Run real files end to end on this machin
 
 demo-events: $(BIN)/.runtime $(DIST)/.built ## Run 200 event types into tables, topics and queues (ARGS="--keep" keeps it running with the UI)
 	$(BIN)/tidegate demo events $(ARGS)
+
+demo-storage: $(BIN)/.runtime $(DIST)/.built ## Run the inventories of 200 buckets into one table (ARGS="--keep" keeps it running with the UI)
+	$(BIN)/tidegate demo storage $(ARGS)
 
 dev: $(BIN)/.runtime $(DIST)/.built ## Run the local platform with Dagster's UI for your own lake.yaml
 	$(BIN)/tidegate dev $(ARGS)

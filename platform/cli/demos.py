@@ -1,4 +1,4 @@
-"""The command `tidegate demo` and its part `events`."""
+"""The command `tidegate demo` and its parts `events` and `storage`."""
 
 from __future__ import annotations
 
@@ -76,6 +76,30 @@ def events(
             report_path=report,
             keep=keep,
             ports=Ports(aws_port, spark_port, ui_port),
+        )
+    except NotSettled as error:
+        raise CommandError(str(error)) from None
+    if not done.ok:
+        raise typer.Exit(1)
+
+
+@demos.command()
+def storage(
+    home: Home = Path(".tidegate/demo-storage"),
+    report: Report = None,
+    keep: Keep = False,
+    aws_port: AwsPort = 4566,
+    spark_port: SparkPort = 15002,
+    ui_port: UiPort = 3000,
+) -> None:
+    """Run the inventories of 200 buckets over 30 days into one table. Exit code 1 unless every figure is right."""
+    from tidegate.platform.demo.deployment import Ports
+    from tidegate.platform.demo.settle import NotSettled
+    from tidegate.platform.demo.storage.run import run_storage_demo
+
+    try:
+        done = run_storage_demo(
+            home, command_console(), report_path=report, keep=keep, ports=Ports(aws_port, spark_port, ui_port)
         )
     except NotSettled as error:
         raise CommandError(str(error)) from None

@@ -1,0 +1,103 @@
+"""A company's buckets: which objects they have on each day, and when S3 delivers an inventory of them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+_TEAMS = ("checkout", "search", "catalog", "payments", "logistics", "marketing", "data", "platform")
+_FOLDERS = ("events/", "exports/", "backups/", "logs/")
+_KIB, _MIB = 1 << 10, 1 << 20
+#: Storage classes, and how many of a hundred new objects are in each.
+_CLASSES = {"STANDARD": 70, "STANDARD_IA": 18, "DEEP_ARCHIVE": 12}
+#: Every tenth bucket has a daily inventory, the others a weekly one.
+_DAILY_EVERY = 10
+
+
+@dataclass(frozen=True)
+class StoredObject:
+    """An object.
+
+    Attributes:
+        key: its key.
+        size: its bytes.
+        storage_class: its storage class.
+        created: the day on which it was put, counted from 0; negative for objects that are older than the demo.
+        deleted: the first day on which it is gone, None if it stays.
+    """
+
+    key: str
+    size: int
+    storage_class: str
+    created: int
+    deleted: int | None
+
+    def exists(self, day: int) -> bool:
+        """Whether it is in the bucket on a day."""
+        return self.created <= day and (self.deleted is None or day < self.deleted)
+
+
+@dataclass(frozen=True)
+class CompanyBucket:
+    """A bucket.
+
+    Attributes:
+        name: its name.
+        daily: whether its inventory is daily, and not weekly.
+        stops: the day after which no inventory of it comes, None if all come.
+        first: when S3 began the inventories of day 0.
+        objects: every object that it ever has.
+    """
+
+    name: str
+    daily: bool
+    stops: int | None
+    first: datetime
+    objects: tuple[StoredObject, ...]
+
+    @property
+    def configuration(self) -> str:
+        """The name of its inventory configuration."""
+        return "daily" if self.daily else "weekly"
+
+    def delivers(self, day: int) -> bool:
+        """Whether an inventory of a day comes."""
+        return (self.daily or day % 7 == 0) and (self.stops is None or day <= self.stops)
+
+    def at(self, day: int) -> datetime:
+        """Returns when S3 begins the inventory of a day."""
+        return self.first + timedelta(days=day)
+
+    def on(self, day: int) -> list[StoredObject]:
+        """Returns the objects of a day."""
+        return [one for one in self.objects if one.exists(day)]
+
+
+def company(buckets: int, days: int) -> list[CompanyBucket]:
+    """Returns the buckets of a company. The same numbers give the same buckets. The last day is today.
+
+    Three buckets with a daily inventory stop: somebody changed their configuration.
+    """
+    found, now = [], datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
+    first = now - timedelta(days=days - 1, hours=1)
+    for number in range(buckets):
+        chance = random.Random(number)
+        daily = number % _DAILY_EVERY == 0
+        stops = days - 10 if daily and number // _DAILY_EVERY in (2, 5, 9) else None
+        name = f"{_TEAMS[number % len(_TEAMS)]}-{number:03d}"
+        found.append(CompanyBucket(name, daily, stops, first, tuple(_objects(chance, days))))
+    return found
+
+
+def _objects(chance: random.Random, days: int) -> Iterator[StoredObject]:
+    old, a_day = chance.randint(10, 60), chance.choice([0, 1, 1, 2, 5])
+    births = [*(chance.randint(-400, -1) for _ in range(old)), *(day for day in range(days) for _ in range(a_day))]
+    for number, created in enumerate(births):
+        (storage_class,) = chance.choices(list(_CLASSES), list(_CLASSES.values()))
+        size = chance.choice([0, chance.randint(1, 40 * _KIB), 128 * _KIB, chance.randint(_MIB, 4_000 * _MIB)])
+        deleted = max(created + 1, chance.randint(0, days - 1)) if chance.random() < 0.15 else None
+        yield StoredObject(
+            f"{chance.choice(_FOLDERS)}{number:05d}, größe {size}.bin", size, storage_class, created, deleted
+        )
