@@ -1245,7 +1245,10 @@ MUTANTS = (
         "platform/core/storage/advice.py",
         "            return self.objects * MIN_BILLED, 0\n",
         "            return self.bytes, 0\n",
-        ("tests/unit/platform/core/storage/test_advice.py::test_an_account_that_follows_all_advice_never_pays_more",),
+        (
+            "tests/unit/platform/core/storage/test_advice.py::"
+            "test_small_objects_are_billed_as_larger_ones_even_if_transitions_are_free",
+        ),
     ),
     Mutant(
         "storage of tables has the price of objects",

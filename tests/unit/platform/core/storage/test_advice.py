@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -104,6 +105,13 @@ def test_tiering_costs_the_frequent_tier_first_and_the_fee_always() -> None:
     assert found.readable is None
 
 
+def test_small_objects_are_billed_as_larger_ones_even_if_transitions_are_free() -> None:
+    free = replace(PRICES, transitions=dict.fromkeys(TARGETS, 0.0))
+    assert advice_for([stored(1000, 4096)], free, 36, TARGETS) == []
+    (found,) = advice_for([stored(1000, 100_000)], free, 36, ("GLACIER_IR",))
+    assert found.saving == pytest.approx(1000 * (100_000 * 0.021 - 131_072 * 0.004) / GIGABYTE)
+
+
 def test_a_class_without_a_price_is_no_advice() -> None:
     bare = StoragePrices("USD", "x", {"STANDARD": ((0.0, 1.0),), "GLACIER_IR": ((0.0, 0.1),)})
     assert advice_for([stored(9, 1 << 30)], bare, 12) == []
@@ -119,8 +127,10 @@ def price_lists(draw: st.DrawFn) -> StoragePrices:
         name: ((0.0, draw(_PRICE)), (draw(st.floats(0.001, 5)), draw(_PRICE)))
         for name in (*_CLASSES, FREQUENT, INFREQUENT, INSTANT)
     }
-    transitions = {name: draw(st.floats(0, 0.001)) for name in TARGETS}
-    return StoragePrices("USD", "x", tiers, transitions, monitoring=draw(st.floats(0, 0.0001)))
+    # Small amounts, so that small objects are worth a transition in some examples.
+    fee = st.sampled_from([0.0, 1e-12, 1e-9, 1e-5])
+    transitions = {name: draw(fee) for name in TARGETS}
+    return StoragePrices("USD", "x", tiers, transitions, monitoring=draw(fee))
 
 
 _OBJECTS = st.lists(
