@@ -15,7 +15,7 @@ from pydantic.json_schema import models_json_schema
 from rich.console import Console
 
 from tidegate.platform.cli.answer import Answer
-from tidegate.platform.cli.inventory.answers import AdviceAnswer, CostAnswer, ForecastAnswer
+from tidegate.platform.cli.inventory.answers import AdviceAnswer, CostAnswer, ForecastAnswer, ManifestAnswer
 from tidegate.platform.cli.plan_answers import (
     CatalogSyncAnswer,
     EnableAnswer,
@@ -332,6 +332,7 @@ ANSWERS: Mapping[str, type[BaseModel]] = {
     "inventory cost": CostAnswer,
     "inventory enable": EnableAnswer,
     "inventory forecast": ForecastAnswer,
+    "inventory manifest": ManifestAnswer,
     "maintain": MaintainAnswer,
     "rebuild": RebuildAnswer,
     "redrive": RedriveAnswer,

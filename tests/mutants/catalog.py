@@ -997,6 +997,14 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "a manifest of S3 Batch Operations has keys that S3 decodes to others",
+        10,
+        "platform/core/storage/batch_manifest.py",
+        'line = f"{bucket},{quote(key)}"',
+        "line = f\"{bucket},{quote(key, safe='/+')}\"",
+        ("tests/unit/platform/core/storage/test_batch_manifest.py",),
+    ),
+    Mutant(
         "`tidegate sql` prints the decimals of a VARIANT with 28 digits",
         10,
         "platform/cli/commands/sql.py",

@@ -71,30 +71,38 @@ def run_sql(console: Console, query: str, home: Path | None, limit: int, *, as_j
         LakeConfigError: the lake.yaml is wrong.
     """
     using = client(home)
-    with using.reaching_spark(), using.settings.opened() as lake, _readable():
-        session = lake.delta.session
-        query, unnamed, every = _named(lake, query)
-        try:
-            try:
-                found = _run(lake, query, limit)
-            except PySparkException as error:
-                if every or not _is_unknown_table(error):
-                    raise
-                unnamed = (
-                    lake.name_tables()
-                )  # only Spark understands the name in the query, or the error must list the tables
-                found = _run(lake, query, limit)
-        except PySparkException as error:
-            if _is_unknown_table(error):
-                message, tables = first_line(error), _tables(session)
-                configured = {spec.name: spec.output.folder if spec.output else None for spec in lake.config.tables}
-                hints = [near(message, tables), *unbegun(message, tables, configured), *unnamed[:_MAX_NAMED]]
-                raise CommandError(f"{message} Tables there are: {'; '.join(map(str, hints))}") from None
-            raise
+    with using.reaching_spark(), using.settings.opened() as lake, readable():
+        found = _run(query_frame(lake, query), limit)
         if as_json:
             print_answer(console, sql_answer(found))
         else:
             show_result(console, found)
+
+
+def query_frame(lake: Lake, query: str) -> DataFrame:
+    """Returns the analyzed frame of a query on the lake's tables.
+
+    Raises:
+        CommandError: a table of the query does not exist.
+        PySparkException: Spark refuses the query.
+    """
+    query, unnamed, every = _named(lake, query)
+    try:
+        try:
+            return _analyzed(lake, query)
+        except PySparkException as error:
+            if every or not _is_unknown_table(error):
+                raise
+            # Only Spark understands the name in the query, or the error must list the tables.
+            unnamed = lake.name_tables()
+            return _analyzed(lake, query)
+    except PySparkException as error:
+        if _is_unknown_table(error):
+            message, tables = first_line(error), _tables(lake.delta.session)
+            configured = {spec.name: spec.output.folder if spec.output else None for spec in lake.config.tables}
+            hints = [near(message, tables), *unbegun(message, tables, configured), *unnamed[:_MAX_NAMED]]
+            raise CommandError(f"{message} Tables there are: {'; '.join(map(str, hints))}") from None
+        raise
 
 
 def sql_answer(found: Result) -> SqlAnswer:
@@ -131,9 +139,14 @@ def _named(lake: Lake, query: str) -> tuple[str, list[Unnamed], bool]:
     return query, unnamed, False
 
 
-def _run(lake: Lake, query: str, limit: int) -> Result:
+def _analyzed(lake: Lake, query: str) -> DataFrame:
     silver = {spec.name: spec.silver for spec in lake.config.tables}
     frame = lake.delta.session.sql(reach_silver(query, lambda name: own_columns(silver.get(name))))
+    _ = frame.schema  # Spark Connect analyzes a query when something asks for its columns.
+    return frame
+
+
+def _run(frame: DataFrame, limit: int) -> Result:
     rows = _variants_as_json(frame.limit(limit + 1)).collect()
     return Result(frame.schema, rows[:limit], frame.count() - limit if len(rows) > limit else 0)
 
@@ -228,7 +241,8 @@ def _is_unknown_table(error: PySparkException) -> bool:
 
 
 @contextmanager
-def _readable() -> Iterator[None]:
+def readable() -> Iterator[None]:
+    """Raise errors of Spark and of AWS as CommandError in this context."""
     try:
         yield
     except PySparkException as error:

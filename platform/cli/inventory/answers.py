@@ -119,6 +119,32 @@ class ForecastBucket(Answer):
     """Objects after each month of 30 days."""
 
 
+class WrittenManifest(Answer):
+    """A manifest of S3 Batch Operations."""
+
+    bucket: str
+    """The bucket of its objects."""
+    uri: str
+    """Where it is."""
+    etag: str
+    """Its ETag, which a job must name."""
+    objects: int
+    """Number of its lines."""
+
+
+class ManifestAnswer(Answer):
+    """The manifests of the objects that a query finds."""
+
+    format: str
+    """Name of the format in a job."""
+    fields: tuple[str, ...]
+    """The fields of each line."""
+    manifests: tuple[WrittenManifest, ...]
+    """One for each bucket."""
+    calls: tuple[str, ...]
+    """A shell command for each manifest that makes a job of it."""
+
+
 class ForecastAnswer(Answer):
     """How the objects of all inventories grow."""
 

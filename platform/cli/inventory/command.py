@@ -108,3 +108,25 @@ def forecast(
     using = client(home, lake)
     with using.reaching_spark(), using.settings.opened() as opened:
         run_forecast(command_console(), opened, table, months, configuration, limit, as_json=as_json)
+
+
+@inventories.command()
+def manifest(
+    query: Annotated[str, typer.Argument(help='For example "SELECT bucket, key FROM bronze.objects WHERE size = 0".')],
+    to: Annotated[str, typer.Option(help="s3:// folder of the manifests: one for each bucket.")],
+    account: Annotated[str, typer.Option(help="AWS account of the jobs; default: that of the credentials.")] = "",
+    home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
+    lake: LakeFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the objects that a query finds as manifests of S3 Batch Operations, and print the call that makes a job."""
+    from tidegate.platform.cli.commands.sql import readable
+    from tidegate.platform.cli.environment import client
+    from tidegate.platform.cli.inventory.manifest import run_manifest
+    from tidegate.resources.aws.s3 import ObjectStore
+
+    using = client(home, lake)
+    aws = using.settings.aws
+    with using.reaching_spark(), using.settings.opened() as opened, readable():
+        store = ObjectStore(aws.client("s3"))
+        run_manifest(command_console(), opened, store, query, to, account or aws.account(), as_json=as_json)
