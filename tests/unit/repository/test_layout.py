@@ -92,6 +92,15 @@ def test_files_name_no_machine_and_no_registry(pattern: re.Pattern[str]) -> None
         assert not found, f"{path.relative_to(ROOT)}: {found and found.group()}"
 
 
+def test_a_link_leads_to_a_file_of_this_repository() -> None:
+    """A link to a folder of one machine is nothing in any other clone."""
+    listed = subprocess.run(["git", "ls-files", "--stage"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    links = [ROOT / line.split("\t", 1)[1] for line in listed.splitlines() if line.startswith("120000")]
+    files = set(tracked())
+    assert links
+    assert [str(link) for link in links if link.resolve() not in files] == []
+
+
 def test_requirements_are_pinned_and_hashed() -> None:
     for path in sorted((ROOT / "requirements").glob("*.txt")):
         lines = path.read_text().replace("\\\n", " ").splitlines()
