@@ -6,19 +6,26 @@ Any other run sends no request. What such a run could not do, the asset `catalog
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
+from pyspark.errors import PySparkException
 
 from tidegate.platform.core.catalog.entry import OWNER, TABLE, CatalogEntry, owner_of, table_entry, view_entry
+from tidegate.platform.core.catalog.settings import CatalogSpec
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.silver.columns import own_columns
 from tidegate.resources.aws.glue import Glue
-from tidegate.resources.lake import WITH_TOMBSTONES, Lake
+from tidegate.resources.aws.s3 import StoreError
+from tidegate.resources.lake import WITH_TOMBSTONES, Lake, Table
+from tidegate.resources.spark.session import SparkUnreachable
+
+#: What one table can have that the others do not: a birth record or a log that cannot be read.
+_OF_A_TABLE = (ValueError, StoreError, PySparkException)
 
 
 @dataclass(frozen=True)
@@ -26,7 +33,7 @@ class CatalogChange:
     """What becomes of an entry, or why it cannot be as it should be.
 
     Attributes:
-        entry: `database.name`.
+        entry: `database.name`, or the key of a table that cannot be read.
         what: one line for people.
         failed: whether it needs a person, because the entry is not as it should be.
     """
@@ -65,53 +72,110 @@ def sync_table(lake: Lake, table_key: str, log: Callable[[str], None]) -> None:
     if lake.catalog is None:
         return
     try:
-        for entry in entries_of(lake, table_key):
-            change = _settle(lake.catalog, entry, lake.catalog.table(entry.database, entry.name), dry_run=False)
+        for entry in entries_of(lake, lake.table(table_key)):
+
+            def keeps(holder: str, entry: CatalogEntry = entry) -> bool:
+                return any(_same(entry, other) for other in entries_of(lake, lake.table(holder)))
+
+            found = lake.catalog.table(entry.database, entry.name)
+            change = _settle(lake.catalog, entry, found, keeps, dry_run=False)
             if change is not None:
                 log(f"{'WARNING: ' if change.failed else ''}catalog: {change}")
-    except (BotoCoreError, ClientError, ValueError) as error:
+    except (BotoCoreError, ClientError, SparkUnreachable, *_OF_A_TABLE) as error:
         log(f"WARNING: the catalog does not follow yet: {first_line(error)}. `tidegate catalog sync` repeats it")
 
 
 def sync_catalog(lake: Lake, *, dry_run: bool) -> CatalogSync:
-    """Bring all entries in step, and delete entries of this lake whose table does not exist any more.
+    """Bring all entries in step, and delete entries of this lake that no table should have any more.
+
+    A table that cannot be read is a change that failed, and its entries stay as they are.
 
     Raises:
         ValueError: lake.yaml has no `catalog`.
         ClientError: a database cannot be read.
+        StoreError: S3 did not answer.
+        SparkUnreachable: no Spark server answers.
+        PySparkException: the Spark server was restarted in the meantime.
     """
     spec, catalog = lake.config.catalog, lake.catalog
     if spec is None or catalog is None:
         raise ValueError("lake.yaml has no `catalog`: give it the databases of Glue that should have the tables")
-    wanted = [entry for table_key in sorted(lake.store.births.tables()) for entry in entries_of(lake, table_key)]
-    changes: list[CatalogChange] = []
+    lake_id = lake.id
+    wanted, tables, changes = _wanted(lake)
+    unread = {change.entry for change in changes}
     for database in filter(None, (spec.bronze, spec.silver)):
         found = catalog.tables(database) or {}
         here = [entry for entry in wanted if entry.database == database]
 
         def settled(entry: CatalogEntry, found: Any = found) -> CatalogChange | None:
-            return _settle(catalog, entry, found.get(entry.name), dry_run=dry_run)
+            def keeps(holder: str) -> bool:
+                return holder in unread or any(_same(entry, other) for other in wanted if other.table_key == holder)
+
+            return _settle(catalog, entry, found.get(entry.name), keeps, dry_run=dry_run)
 
         # One after another: Glue limits the rate of writes, and an unchanged entry needs no request.
         changes += [change for entry in here if (change := settled(entry))]
-        gone = [table for name, table in found.items() if name not in {entry.name for entry in here}]
+        names = {entry.name for entry in here}
         changes += [
             _attempt(
-                f"{database}.{table['Name']}", "deleted, because its table is gone", deleting(catalog, table, dry_run)
+                f"{database}.{name}",
+                f"deleted, because {_why_deleted(lake, spec, table, tables)}",
+                deleting(catalog, table, dry_run),
             )
-            for table in gone
-            if owner_of(table) == lake.id
+            for name, table in found.items()
+            if owner_of(table) == lake_id and name not in names and table["Parameters"].get(TABLE) not in unread
         ]
     return CatalogSync(len(wanted), changes)
 
 
-def entries_of(lake: Lake, table_key: str) -> Iterator[CatalogEntry]:
+def _wanted(lake: Lake) -> tuple[list[CatalogEntry], dict[str, Table], list[CatalogChange]]:
+    """Returns the entries of all tables, the tables by key, and a failure for each table that cannot be read."""
+    wanted: list[CatalogEntry] = []
+    tables: dict[str, Table] = {}
+    failures: list[CatalogChange] = []
+    for table_key in sorted(lake.store.births.tables()):
+        try:
+            table = lake.table(table_key)
+            wanted += list(entries_of(lake, table))
+            tables[table_key] = table
+        except _OF_A_TABLE as error:
+            if isinstance(error, PySparkException):
+                lake.delta.check_session_alive()  # Without it each table would fail, with the same reason.
+            reason = f"cannot be read, so its entries stay as they are: {first_line(error)}"
+            failures.append(CatalogChange(table_key, reason, failed=True))
+    return wanted, tables, failures
+
+
+def _why_deleted(lake: Lake, spec: CatalogSpec, found: Mapping[str, Any], tables: Mapping[str, Table]) -> str:
+    """Returns why no table should have an entry of this lake.
+
+    Args:
+        lake: the lake.
+        spec: the databases.
+        found: the entry, as Glue has it.
+        tables: all tables of the lake by key.
+    """
+    table = tables.get(found["Parameters"].get(TABLE, ""))
+    if table is None or table.birth is None or table.birth.output:
+        return "its table is gone"
+    if not spec.has(table.birth.name):
+        return "`catalog.tables` in lake.yaml leaves its table out"
+    name = table.birth.name
+    if found["DatabaseName"] == spec.silver:
+        configured = lake.config.table_for(table.key)
+        if configured is None or configured.silver is None:
+            return "its table has no `silver` in lake.yaml"
+        name = configured.name
+    names = (name.lower(), f"{name}{WITH_TOMBSTONES}".lower())
+    return "its table is gone" if found["Name"] in names else f"its table has the name {name} now"
+
+
+def entries_of(lake: Lake, table: Table) -> Iterator[CatalogEntry]:
     """Yields the entries that a table should have, those of its silver table too. None before its birth."""
     spec = lake.config.catalog
-    table = lake.table(table_key)
     if spec is None or table.birth is None or table.birth.output or not spec.has(table.birth.name):
         return
-    owner = (lake.id, table_key)
+    owner = (lake.id, table.table_key)
     if spec.bronze:
         state = lake.delta.table_state(table.birth.location)
         if state.has_columns:
@@ -130,7 +194,13 @@ def _silver(lake: Lake, database: str, spec: TableSpec, owner: tuple[str, str]) 
         yield view_entry(database, spec.name, table.name, state.schema, own_columns(spec.silver), owner)
 
 
-def _settle(catalog: Glue, entry: CatalogEntry, found: Any, *, dry_run: bool) -> CatalogChange | None:
+def _same(entry: CatalogEntry, other: CatalogEntry) -> bool:
+    return (entry.database, entry.name) == (other.database, other.name)
+
+
+def _settle(
+    catalog: Glue, entry: CatalogEntry, found: Any, keeps: Callable[[str], bool], *, dry_run: bool
+) -> CatalogChange | None:
     """Create or update one entry, if it is not as it should be. Somebody else's entry stays as it is."""
     named = f"{entry.database}.{entry.name}"
     left_out = f", without {', '.join(entry.left_out)}: Hive has no type for it" if entry.left_out else ""
@@ -138,7 +208,7 @@ def _settle(catalog: Glue, entry: CatalogEntry, found: Any, *, dry_run: bool) ->
         return _attempt(
             named, f"created{left_out}", None if dry_run else lambda: catalog.create(entry.database, entry.input)
         )
-    if not entry.is_ours(found):
+    if not entry.is_ours(found, keeps):
         return CatalogChange(named, _not_ours(entry, found), failed=True)
     differing = entry.differs(found)
     if not differing:

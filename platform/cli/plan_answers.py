@@ -179,7 +179,7 @@ class CatalogEntryAnswer(Answer):
     """An entry of the Glue Data Catalog that is not as the table says."""
 
     entry: str
-    """Database and name."""
+    """Database and name, or the key of a table that cannot be read."""
     what: str
     """What would be done, or why nothing can be."""
     failed: bool

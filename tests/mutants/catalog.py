@@ -51,7 +51,7 @@ _UNUSABLE = "tests/local/s3/test_inventories.py::"
 _STATISTICS = "tests/unit/platform/core/schema/test_column_statistics.py::"
 _FORGOTTEN, _FORGET = "tests/spark/tables/test_suppression.py::", "tests/spark/tables/test_forget.py::"
 _MAINTAINED = "tests/unit/assets/maintenance/"
-_CATALOG = "tests/local/catalog/test_glue.py::"
+_CATALOG, _SYNCED = "tests/local/catalog/test_glue.py::", "tests/unit/assets/catalog/test_sync.py::"
 _EXPORT = "tests/spark/silver/test_export.py::test_each_change_is_exported_once_whatever_dies"
 _VOID = "tests/faults/test_stale_batches.py::test_registered_file_overwritten_before_the_batch_is_finished"
 
@@ -1284,7 +1284,7 @@ MUTANTS = (
         "an entry of the catalog that somebody else made is overwritten",
         8,
         "assets/catalog/sync.py",
-        "    if not entry.is_ours(found):\n",
+        "    if not entry.is_ours(found, keeps):\n",
         "    if not found:\n",
         (f"{_CATALOG}test_somebody_else_s_entry_of_our_name_is_never_touched",),
     ),
@@ -1292,9 +1292,25 @@ MUTANTS = (
         "an entry of the catalog that another lake made is deleted",
         8,
         "assets/catalog/sync.py",
-        "            if owner_of(table) == lake.id\n",
-        "            if owner_of(table)\n",
+        "            if owner_of(table) == lake_id and name not in names",
+        "            if owner_of(table) and name not in names",
         (f"{_CATALOG}test_the_entry_of_a_table_that_is_gone_goes_and_those_of_others_stay",),
+    ),
+    Mutant(
+        "the entries of a table that cannot be read are deleted",
+        8,
+        "assets/catalog/sync.py",
+        ' and table["Parameters"].get(TABLE) not in unread\n',
+        "\n",
+        (f"{_SYNCED}test_a_damaged_table_is_reported_and_the_others_are_brought_in_step",),
+    ),
+    Mutant(
+        "a table takes the entry that another table of the lake should have",
+        8,
+        "platform/core/catalog/entry.py",
+        " and (holder in (None, ours[TABLE]) or not keeps(holder))\n",
+        "\n",
+        (f"{_SYNCED}test_a_table_keeps_its_entry_from_another_of_its_name",),
     ),
     Mutant(
         "the manifest of an export is replaced by that of a later attempt",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,14 +57,22 @@ class CatalogEntry:
         """The name in Glue."""
         return str(self.input["Name"])
 
-    def is_ours(self, found: Mapping[str, Any]) -> bool:
+    @property
+    def table_key(self) -> str:
+        """The key of the table that should have this entry."""
+        return str(self.input["Parameters"][TABLE])
+
+    def is_ours(self, found: Mapping[str, Any], keeps: Callable[[str], bool]) -> bool:
         """Whether an entry of Glue is this entry, made by this lake.
 
         Args:
             found: the answer of `GetTable`.
+            keeps: whether another table of this lake, given by its key, should have the entry. If not, the entry
+                becomes this one: a silver table whose prefix changes has another table key from then on.
         """
         theirs, ours = found.get("Parameters") or {}, self.input["Parameters"]
-        return all(theirs.get(name) == ours[name] for name in (OWNER, TABLE))
+        holder = theirs.get(TABLE)
+        return theirs.get(OWNER) == ours[OWNER] and (holder in (None, ours[TABLE]) or not keeps(holder))
 
     def differs(self, found: Mapping[str, Any]) -> list[str]:
         """Returns the names of the parts of Glue's entry that are not as they should be.

@@ -65,7 +65,7 @@ class Shore:
         def table(table_key: str) -> Any:
             name = self.births[table_key]
             birth = Birth("g", f"s3a://lake/bronze/{name}", name, False)
-            return SimpleNamespace(key=TableKey.decode(table_key), birth=birth)
+            return SimpleNamespace(key=TableKey.decode(table_key), table_key=table_key, birth=birth)
 
         return SimpleNamespace(
             id=self.id,
@@ -176,6 +176,21 @@ def test_two_tables_of_one_name_do_not_take_each_other_s_entry(shore: Shore) -> 
     shore.born(PLAIN, "orders", "id bigint")
     (failed,) = sync_catalog(shore.lake, dry_run=False).failed
     assert failed.what == f"is the entry of the table {ORDERS}: give one of the two tables another `name` in lake.yaml"
+
+
+def test_the_entries_of_a_table_with_another_prefix_are_ours(shore: Shore, silver: Callable[..., None]) -> None:
+    """In lake.yaml the table `orders` has one prefix, and it had another before."""
+    shore.born(ORDERS, "orders", "id bigint")
+    silver("id bigint")
+    sync_catalog(shore.lake, dry_run=False)
+    before = shore.entry(shore.clean, "orders")
+    given = {name: before[name] for name in ("Name", "TableType", "PartitionKeys", "StorageDescriptor")}
+    given["Parameters"] = {**before["Parameters"], "tidegate.table": "landing.before", "team": "sales"}
+    texts = {name: before[name] for name in ("ViewOriginalText", "ViewExpandedText")}
+    shore.client.update_table(DatabaseName=shore.clean, TableInput={**given, **texts})
+    done = sync_catalog(shore.lake, dry_run=False)
+    assert [str(change) for change in done.changes] == [f"{shore.clean}.orders: updated: parameters"]
+    assert shore.entry(shore.clean, "orders")["Parameters"] == {**before["Parameters"], "team": "sales"}
 
 
 def test_a_change_that_another_process_made_meanwhile_is_not_overwritten(shore: Shore) -> None:

@@ -67,12 +67,27 @@ def test_a_table_is_as_athena_and_trino_recognize_delta() -> None:
 
 def test_only_our_own_entry_is_ours() -> None:
     found = as_found(table())
-    assert table().is_ours(found)
+
+    def everything(holder: str) -> bool:
+        return True
+
+    assert table().is_ours(found, everything)
     assert owner_of(found) == "lake-id"
-    assert not table(owner=("other", OWNER[1])).is_ours(found)
-    assert not table(owner=(OWNER[0], "landing.others")).is_ours(found)
-    assert not table().is_ours({"Name": "orders"})
+    assert not table(owner=("other", OWNER[1])).is_ours(found, everything)
+    assert not table(owner=(OWNER[0], "landing.others")).is_ours(found, everything)
+    assert not table().is_ours({"Name": "orders"}, everything)
     assert owner_of({"Name": "orders"}) is None
+
+
+def test_an_entry_of_our_lake_that_its_table_gave_up_is_ours() -> None:
+    found = as_found(table())
+    moved = table(owner=(OWNER[0], "landing.moved"))
+    assert moved.is_ours(found, lambda holder: holder != OWNER[1])
+    assert not moved.is_ours(found, lambda holder: holder == OWNER[1])
+    assert not table(owner=("other", "landing.moved")).is_ours(found, lambda holder: False)
+    merged = moved.merged(found)
+    assert moved.differs(found) == ["parameters"]
+    assert merged["Parameters"]["tidegate.table"] == "landing.moved"
 
 
 def test_what_differs_is_named_and_what_others_added_does_not_count() -> None:
