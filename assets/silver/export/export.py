@@ -12,7 +12,6 @@ the other attempt deletes its own files.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from pyspark.sql import DataFrame
@@ -56,7 +55,7 @@ class Exported:
     behind: int = 0
 
 
-def export_changes(lake: Lake, spec: TableSpec, log: Callable[[str], None] = lambda _: None) -> Exported:
+def export_changes(lake: Lake, spec: TableSpec) -> Exported:
     """Export the changes of a silver table since the last export. The first export has all of its rows.
 
     Raises:
@@ -86,8 +85,6 @@ def export_changes(lake: Lake, spec: TableSpec, log: Callable[[str], None] = lam
         if counts:
             manifests += 1
             rows = {kind: rows.get(kind, 0) + counts.get(kind, 0) for kind in {*rows, *counts}}
-            shown = ", ".join(f"{number} {kind}" for kind, number in sorted(counts.items()))
-            log(f"exported version {version}: {shown}")
     return Exported(manifests, rows, len(versions[MAX_VERSIONS:]))
 
 

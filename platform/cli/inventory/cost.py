@@ -117,8 +117,13 @@ def objects_of(lake: Lake, name: str, configuration: str) -> DataFrame:
     try:
         return stored_objects(lake, table_named(lake, name), configuration)
     except InventoryError as error:
-        hint = " with --configuration" if str(error).endswith("choose a configuration") else ""
-        raise CommandError(f"{error}{hint}") from None
+        raise explained(error) from None
+
+
+def explained(error: InventoryError) -> CommandError:
+    """Returns the error of a command, with the option that helps."""
+    hint = " with --configuration" if str(error).endswith("choose a configuration") else ""
+    return CommandError(f"{error}{hint}")
 
 
 def _print(console: Console, answer: CostAnswer, prices: Iterable[Path]) -> None:

@@ -8,8 +8,8 @@ from rich.table import Table
 from tidegate.assets.storage.stored import growth_of
 from tidegate.platform.cli.answers import print_answer
 from tidegate.platform.cli.commands.table_named import table_named
-from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.inventory.answers import ForecastAnswer, ForecastBucket
+from tidegate.platform.cli.inventory.cost import explained
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.storage.forecast import MONTH, Forecast
 from tidegate.platform.core.storage.growth import Growth
@@ -37,7 +37,7 @@ def run_forecast(
     try:
         lines = growth_of(lake, table_named(lake, name), months, configuration)
     except InventoryError as error:
-        raise CommandError(str(error)) from None
+        raise explained(error) from None
     answer = ForecastAnswer(buckets=tuple(map(_bucket, lines[:limit])), more=max(0, len(lines) - limit))
     if as_json:
         print_answer(console, answer)
