@@ -58,6 +58,8 @@ def _build(spec: TableSpec) -> dg.AssetsDefinition:
             merged = merge_table(handles, spec, context.log.info)
         except ExpectationFailed as failed:
             yield from expectation_results(spec, key, failed.counts)
+            if spec.exports:
+                yield exported(handles, spec, key)  # of the merges before the one that failed
             raise
         metadata, checks = silver_report(handles, spec, merged, context.instance)
         yield dg.MaterializeResult(metadata=metadata, check_results=checks)

@@ -9,7 +9,6 @@ from pyspark.errors import PySparkException
 from tidegate.assets.silver.export.export import Exported, export_changes
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.first_line import first_line
-from tidegate.resources.aws.s3 import StoreError
 from tidegate.resources.lake import Lake
 
 EXPORT_CHECK = "changes_exported"
@@ -26,7 +25,7 @@ def exported(lake: Lake, spec: TableSpec, asset: dg.AssetKey) -> dg.AssetCheckRe
     """Export the changes of a silver table, after its merges. A failure of the export is none of the merges."""
     try:
         return _result(asset, export_changes(lake, spec))
-    except (PySparkException, StoreError, ValueError, BotoCoreError, ClientError) as error:
+    except (PySparkException, RuntimeError, ValueError, BotoCoreError, ClientError) as error:
         lake.delta.check_session_alive()
         return dg.AssetCheckResult(
             passed=False,

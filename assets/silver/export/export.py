@@ -12,6 +12,7 @@ the other attempt deletes its own files.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field, replace
 
 from pyspark.sql import DataFrame
@@ -23,12 +24,19 @@ from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.column_reference import as_sql, path_of
 from tidegate.platform.core.schema.column_types import quoted
-from tidegate.platform.core.silver.change_rows import CHANGE_TYPE, changes_query, exported_columns, snapshot_query
+from tidegate.platform.core.schema.exact_json import EXACT_TIMES
+from tidegate.platform.core.silver.change_rows import (
+    CHANGE_TYPE,
+    COMMIT_VERSION,
+    changes_query,
+    exported_columns,
+    snapshot_query,
+)
 from tidegate.platform.core.silver.columns import KEY, own_columns
 from tidegate.platform.core.silver.export_manifest import ExportedFile, ExportManifest, ExportMark, manifest_name
 from tidegate.resources.lake import Lake
 from tidegate.resources.spark.results import TableState
-from tidegate.resources.spark.session import command
+from tidegate.resources.spark.session import command, configured
 
 #: The seams of an export, in order. Each is right after the step that it is named for.
 SEAMS = ("export-write", "export-manifest", "export-mark")
@@ -36,8 +44,18 @@ SEAMS = ("export-write", "export-manifest", "export-mark")
 #: Versions of one run. The rest is left to the next run.
 MAX_VERSIONS = 100
 _FEED = "delta.enableChangeDataFeed"
-#: RFC 4180, and lines within values.
-_CSV = {"header": "true", "escape": '"', "multiLine": "true"}
+#: RFC 4180, with the spaces of each value and all digits of a time.
+_CSV = {
+    "header": "true",
+    "escape": '"',
+    "ignoreLeadingWhiteSpace": "false",
+    "ignoreTrailingWhiteSpace": "false",
+    **EXACT_TIMES,
+}
+#: Delta's feed refuses a version of before a column became wider. Columns of silver only grow.
+_WIDENED_LATER = {
+    "spark.databricks.delta.changeDataFeed.unsafeBatchReadOnIncompatibleSchemaChanges.enabled": "true",
+}
 
 
 @dataclass(frozen=True)
@@ -102,8 +120,11 @@ class _Version:
 
     def export(self) -> dict[str, int]:
         """Export the changes. Returns the number of rows by change type. Empty if the version has no changes."""
+        if (known := self._known()) is not None:
+            return known
         folder = f"changes/{self.version:020}-{ULID()}"
-        counts = self._write(folder)
+        with configured(self.lake.delta.session, _WIDENED_LATER):
+            counts = self._write(folder)
         seam("export-write")
         if not counts:
             self._delete(folder)
@@ -127,17 +148,27 @@ class _Version:
         """Whether the export is that of all rows."""
         return self.mark.done is None
 
+    def _known(self) -> dict[str, int] | None:
+        """Return the counts of the manifest that an earlier attempt has put, before it died. None if there is none."""
+        found = self.lake.store.objects.get(*self._place(f"manifests/{manifest_name(self.version)}"))
+        return None if found is None else dict(json.loads(found)["rows"])
+
     def _rows(self) -> DataFrame:
-        fields, own = self.state.schema.fields, own_columns(self.spec.silver)
-        columns = exported_columns(fields, own, is_text=self.to.format == "csv")
+        own = own_columns(self.spec.silver)
         if self.is_snapshot:
-            query = snapshot_query(self.location, self.version, columns, own)
+            query = snapshot_query(self.location, self.version, own)
         else:
-            query = changes_query(self.location, self.version, columns, self._keys(), own)
+            query = changes_query(self.location, self.version, self._keys(), own)
         rows = self.lake.delta.session.sql(query)
+        # The table may have got columns since.
+        present = frozenset(rows.columns)
+        fields = [field for field in self.state.schema.fields if field.name in present]
         suppression = self.lake.suppression(self.spec)
-        # Forgetting deletes rows, too: the delete would have the values of the forgotten person.
-        return rows if suppression is None else suppression.in_silver().without(rows, fields)
+        if suppression is not None:
+            # Forgetting deletes rows, too: the delete would have the values of the forgotten person.
+            rows = suppression.in_silver().without(rows, fields)
+        columns = exported_columns(fields, own, is_text=self.to.format == "csv")
+        return rows.selectExpr(CHANGE_TYPE, COMMIT_VERSION, *columns)
 
     def _keys(self) -> list[str]:
         silver, fields = self.spec.silver, self.state.schema.fields
@@ -149,10 +180,8 @@ class _Version:
     def _write(self, folder: str) -> dict[str, int]:
         session, where = self.lake.delta.session, self._place(folder).s3a
         if self.to.format == "csv":
-            self._rows().write.options(**{name: value for name, value in _CSV.items() if name != "multiLine"}).csv(
-                where
-            )
-            written = session.read.options(**_CSV).csv(where)
+            self._rows().write.options(**_CSV).csv(where)
+            written = session.read.options(**_CSV, multiLine="true").csv(where)
         else:
             self._rows().write.parquet(where)
             written = session.read.parquet(where)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tidegate.platform.core.schema.sql_literal import literal
 
-# A fraction is optional where a text is read: older versions wrote three digits, or none.
-_FORMATS = ", ".join(
-    literal(text)
-    for text in (
-        "timestampFormat",
-        "yyyy-MM-dd'T'HH:mm:ss[.SSSSSS]XXX",
-        "timestampNTZFormat",
-        "yyyy-MM-dd'T'HH:mm:ss[.SSSSSS]",
-    )
-)
+#: Options of JSON and CSV. A fraction is optional where a text is read: older versions wrote three digits, or none.
+EXACT_TIMES: Mapping[str, str] = {
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss[.SSSSSS]XXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss[.SSSSSS]",
+}
+_FORMATS = ", ".join(literal(text) for option in EXACT_TIMES.items() for text in option)
 
 
 def exact_json(value: str) -> str:

@@ -5,27 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tidegate.platform.core.schema.column_types import Array, Field, Map, Simple, Struct, Type, inner_fields, quoted
+from tidegate.platform.core.schema.exact_json import exact_json
 from tidegate.platform.core.silver.columns import shown
 
 #: Columns that an export has before those of the table, by the names of Delta's change data feed.
 CHANGE_TYPE, COMMIT_VERSION = "_change_type", "_commit_version"
 #: The values of the first, in the order of a table's life.
-INSERT, BEFORE, AFTER, DELETE = CHANGE_TYPES = ("insert", "update_preimage", "update_postimage", "delete")
+INSERT, BEFORE, AFTER, DELETE = ("insert", "update_preimage", "update_postimage", "delete")
+#: Columns on the way: whether a row is one after the commit, and whether one or each row of its key is.
+_IS, _SOME, _EVERY = "_tidegate_after", "_tidegate_some_after", "_tidegate_every_after"
 
 
-def snapshot_query(location: str, version: int, columns: Sequence[str], own: Sequence[str]) -> str:
-    """Returns the query of all rows that the view has at a version, as inserts.
+def snapshot_query(location: str, version: int, own: Sequence[str]) -> str:
+    """Returns the query of all rows that the view has at a version, as inserts, with the columns of that version.
 
     Args:
         location: `s3a://` URI of the silver table.
         version: Delta version.
-        columns: SQL of the columns.
         own: Tidegate's own columns in the table.
     """
-    return _selected(f"'{INSERT}'", version, columns, f"delta.`{location}` VERSION AS OF {version} WHERE {shown(own)}")
+    return _selected(f"'{INSERT}'", "", version, f"delta.`{location}` VERSION AS OF {version} WHERE {shown(own)}")
 
 
-def changes_query(location: str, version: int, columns: Sequence[str], keys: Sequence[str], own: Sequence[str]) -> str:
+def changes_query(location: str, version: int, keys: Sequence[str], own: Sequence[str]) -> str:
     """Returns the query of the rows of the view that the commit of a version changed.
 
     A tombstone is no row of the view. So a row that becomes a tombstone is a delete, and a key that comes back is an
@@ -35,23 +37,23 @@ def changes_query(location: str, version: int, columns: Sequence[str], keys: Seq
     Args:
         location: `s3a://` URI of the silver table, which has a change data feed.
         version: Delta version.
-        columns: SQL of the columns.
         keys: SQL of the key. A key has one row in the view.
         own: Tidegate's own columns in the table.
     """
     kind = (
-        f"CASE WHEN is_after AND every_after THEN '{INSERT}' WHEN is_after THEN '{AFTER}' "
-        f"WHEN some_after THEN '{BEFORE}' ELSE '{DELETE}' END"
+        f"CASE WHEN {_IS} AND {_EVERY} THEN '{INSERT}' WHEN {_IS} THEN '{AFTER}' "
+        f"WHEN {_SOME} THEN '{BEFORE}' ELSE '{DELETE}' END"
     )
     changed = (
-        f"SELECT *, {CHANGE_TYPE} IN ('{INSERT}', '{AFTER}') AS is_after "
+        f"SELECT *, {CHANGE_TYPE} IN ('{INSERT}', '{AFTER}') AS {_IS} "
         f"FROM table_changes_by_path('{location}', {version}, {version}) WHERE {shown(own)}"
     )
     sides = (
-        "SELECT *, max(is_after) OVER key AS some_after, min(is_after) OVER key AS every_after "
+        f"SELECT *, max({_IS}) OVER key AS {_SOME}, min({_IS}) OVER key AS {_EVERY} "
         f"FROM ({changed}) WINDOW key AS (PARTITION BY {', '.join(keys)})"
     )
-    return _selected(kind, version, columns, f"({sides})")
+    excluded = f" EXCEPT ({', '.join((CHANGE_TYPE, COMMIT_VERSION, '_commit_timestamp', _IS, _SOME, _EVERY))})"
+    return _selected(kind, excluded, version, f"({sides})")
 
 
 def exported_columns(fields: Sequence[Field], own: Sequence[str], *, is_text: bool) -> list[str]:
@@ -68,7 +70,7 @@ def exported_columns(fields: Sequence[Field], own: Sequence[str], *, is_text: bo
 def _exported(field: Field, *, is_text: bool) -> str:
     name = quoted(field.name)
     if _has_variant(field.type) or (is_text and isinstance(field.type, Array | Map | Struct)):
-        return f"to_json({name}) AS {name}"
+        return f"{exact_json(name)} AS {name}"
     if is_text and field.type == Simple("binary"):
         return f"base64({name}) AS {name}"
     return name
@@ -82,7 +84,5 @@ def _has_variant(kind: Type) -> bool:
     return kind == Simple("variant") or any(_has_variant(field.type) for field in inner_fields(kind))
 
 
-def _selected(kind: str, version: int, columns: Sequence[str], source: str) -> str:
-    return (
-        f"SELECT {', '.join([f'{kind} AS {CHANGE_TYPE}', f'{version}L AS {COMMIT_VERSION}', *columns])} FROM {source}"
-    )
+def _selected(kind: str, excluded: str, version: int, source: str) -> str:
+    return f"SELECT {kind} AS {CHANGE_TYPE}, {version}L AS {COMMIT_VERSION}, *{excluded} FROM {source}"

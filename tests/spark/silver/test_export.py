@@ -23,7 +23,15 @@ SILVER = {
     "every": 10,
     "export": {"folder": "exports/orders/"},
 }
-TABLE = {"name": "orders", "prefix": "orders/", "format": "json", "silver": SILVER}
+TABLE = {
+    "name": "orders",
+    "prefix": "orders/",
+    "format": "json",
+    "columns": {"seen": "timestamp"},
+    "silver": SILVER,
+}
+#: What CSV could change: spaces, microseconds, and JSON in a cell.
+ODD = {"tags": ["x", 'y,"'], "note": " two  ", "seen": "2026-01-02T03:04:05.123456Z"}
 
 
 class Reader:
@@ -38,6 +46,11 @@ class Reader:
         keys = [item["Key"] for item in s3.list_objects_v2(Bucket=bucket).get("Contents", [])]
         found = sorted(key for key in keys if "/manifests/" in key)
         return [json.loads(s3.get_object(Bucket=bucket, Key=key)["Body"].read()) for key in found]
+
+    def files(self) -> set[str]:
+        """The keys of all data files, those that no manifest names included."""
+        listed = self.lake.clients.s3.list_objects_v2(Bucket=self.lake.output_bucket)["Contents"]
+        return {item["Key"] for item in listed if "/part-" in item["Key"]}
 
     def rows(self, manifest: dict[str, Any], *columns: str) -> list[tuple[Any, ...]]:
         """The rows of the files that a manifest names."""
@@ -55,40 +68,49 @@ def test_each_change_is_exported_once_whatever_dies(
     reader, spec = Reader(lake), lake.spec("orders")
 
     def land(name: str, *rows: dict[str, Any]) -> None:
-        lake.put(f"orders/{name}.json", kit.lines(*({"tags": ["x", 'y,"']} | row for row in rows)))
+        whole = (ODD | {"who": {"name": f"n{row['id']}"}} | row for row in rows)
+        lake.put(f"orders/{name}.json", kit.lines(*whole))
         kit.run(lake, "orders")
         kit.merge(lake, "orders")
 
     land("1", {"id": 1, "at": 1, "op": "I"}, {"id": 2, "at": 1, "op": "I"}, {"id": 3, "at": 1, "op": "D"})
+    with dying_in(module, "export-write"):
+        export_changes(lake.lake, spec)
+    land("later", {"id": 4, "at": 1, "op": "I", "extra": "a column that the first export does not have"})
     export_changes(lake.lake, spec)
-    (first,) = reader.manifests()
+    first, later = reader.manifests()
     assert (first["snapshot"], first["previous"], first["rows"]) == (True, None, {"insert": 2})
     assert reader.rows(first, "_change_type", "id") == [("insert", 1), ("insert", 2)]
+    assert reader.rows(later, "_change_type", "id", "_commit_version") == [("insert", 4, later["version"])]
 
     land("2", {"id": 1, "at": 2, "op": "U"}, {"id": 2, "at": 2, "op": "D"}, {"id": 3, "at": 2, "op": "I"})
+    marks, table_id = lake.lake.store.export_marks, first["table_id"]
+    before = marks.ensure("orders", table_id, 0)
     written = []
     for seam in SEAMS:
         with dying_in(module, seam):
             export_changes(lake.lake, spec)
-        written.append(reader.manifests())
-    export_changes(lake.lake, spec)
-    assert [len(manifests) for manifests in written] == [1, 2, 2]
-    assert reader.manifests() == written[1], "a manifest is never replaced"
+        written.append((reader.manifests(), reader.files()))
+    assert [len(manifests) for manifests, _ in written] == [2, 3, 3]
+    assert written[1] == written[2], "what a manifest names is not written again"
     assert export_changes(lake.lake, spec).manifests == 0
-    (second,) = reader.manifests()[1:]
+    marks.write("orders", table_id, before)
+    with monkeypatch.context() as patched:
+        patched.setattr(module._Version, "_known", lambda _: None)  # as another attempt at the same time sees it
+        export_changes(lake.lake, spec)
+    assert (reader.manifests(), reader.files()) == written[2], "a manifest is never replaced"
+    second = reader.manifests()[2]
     assert reader.rows(second, "_change_type", "id", "at") == [
         ("delete", 2, 1),
         ("insert", 3, 2),
         ("update_postimage", 1, 2),
         ("update_preimage", 1, 1),
     ]
-    assert (second["snapshot"], second["previous"]) == (False, first["version"])
-    s3, bucket = lake.clients.s3, lake.output_bucket
-    kept = {item["Key"] for item in s3.list_objects_v2(Bucket=bucket)["Contents"] if "/part-" in item["Key"]}
-    named = {file["key"] for manifest in (first, second) for file in manifest["files"]}
-    assert named < kept, "attempts that died left files, which no manifest names"
+    assert (second["snapshot"], second["previous"]) == (False, later["version"])
+    named = {file["key"] for manifest in (first, later, second) for file in manifest["files"]}
+    assert named < reader.files(), "attempts that died left files, which no manifest names"
 
-    folder = f"s3://{bucket}/exports/csv/"
+    folder = f"s3://{lake.output_bucket}/exports/csv/"
     silver = spec.silver
     assert silver is not None
     assert silver.export is not None
@@ -96,8 +118,10 @@ def test_each_change_is_exported_once_whatever_dies(
     for item in lake.lake.store.objects.under(lake.lake_bucket, lake.lake.store.key("exports", "")):
         lake.clients.s3.delete_object(Bucket=lake.lake_bucket, Key=item.key)
     key = SubjectKey("sixteen-characters", "person")
-    forgotten = Suppression("orders", key, frozenset({key.digest("3")}), ("id",))
+    forgotten = Suppression("orders", key, frozenset({key.digest("n3")}), ("who.name",))
     monkeypatch.setattr(lake.lake, "suppression", lambda _: forgotten)
     export_changes(lake.lake, spec.model_copy(update={"silver": text}))
     (again,) = (manifest for manifest in reader.manifests() if manifest["format"] == "csv")
-    assert reader.rows(again, "id", "tags") == [("1", '["x","y,\\""]')], "a forgotten person is in no export"
+    texts = ('["x","y,\\""]', " two  ", "2026-01-02T03:04:05.123456Z")
+    found = reader.rows(again, "id", "tags", "note", "seen")
+    assert found == [("1", *texts), ("4", *texts)], "a forgotten person is in no export"

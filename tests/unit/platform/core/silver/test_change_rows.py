@@ -5,6 +5,7 @@ from __future__ import annotations
 import duckdb
 
 from tidegate.platform.core.schema.column_types import Field
+from tidegate.platform.core.schema.exact_json import exact_json
 from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.silver.change_rows import changes_query, exported_columns, snapshot_query
 from tidegate.platform.core.silver.columns import SILVER_COLUMNS
@@ -20,14 +21,15 @@ NULL_KEY = [("delete", None, "a", False), ("insert", None, "b", False)]
 
 
 def changed(*rows: tuple[str, int | None, str, bool]) -> list[tuple[str, int | None, str]]:
-    query = changes_query("t", 7, ["id", "v"], ["id"], SILVER_COLUMNS)
+    query = changes_query("t", 7, ["id"], SILVER_COLUMNS)
     values = ", ".join(f"('{kind}', {'NULL' if id is None else id}, '{v}', {gone})" for kind, id, v, gone in rows)
-    feed = f"(SELECT * FROM (VALUES {values}) AS f(_change_type, id, v, _deleted))"
-    query = query.replace("table_changes_by_path('t', 7, 7)", feed).replace("7L", "7")
+    commit = "7 AS _commit_version, 0 AS _commit_timestamp"
+    feed = f"(SELECT *, {commit} FROM (VALUES {values}) AS f(_change_type, id, v, _deleted))"
+    query = query.replace("table_changes_by_path('t', 7, 7)", feed).replace("7L", "7").replace("EXCEPT", "EXCLUDE")
     with duckdb.connect() as db:
         found = db.sql(query).fetchall()
     assert {row[1] for row in found} <= {7}
-    return sorted((kind, id, v) for kind, _, id, v in found)
+    return sorted((kind, id, v) for kind, _, id, v, _ in found)
 
 
 def test_an_update_is_one_pair_by_either_merge() -> None:
@@ -51,8 +53,8 @@ def test_a_key_may_be_null() -> None:
 
 
 def test_the_first_export_has_all_rows_of_the_view() -> None:
-    assert snapshot_query("s3a://b/t", 3, ["id"], SILVER_COLUMNS) == (
-        "SELECT 'insert' AS _change_type, 3L AS _commit_version, id FROM delta.`s3a://b/t` VERSION AS OF 3 "
+    assert snapshot_query("s3a://b/t", 3, SILVER_COLUMNS) == (
+        "SELECT 'insert' AS _change_type, 3L AS _commit_version, * FROM delta.`s3a://b/t` VERSION AS OF 3 "
         "WHERE NOT _deleted"
     )
 
@@ -60,7 +62,7 @@ def test_the_first_export_has_all_rows_of_the_view() -> None:
 def test_text_has_json_for_what_has_parts_and_no_format_has_a_variant() -> None:
     names = {"a b": "int", "l": "array<int>", "x": "binary", "v": "variant", "d": "struct<v:variant>"}
     fields = [Field(name, any_type(sql)) for name, sql in (names | {"_deleted": "boolean"}).items()]
-    json = ["to_json(`v`) AS `v`", "to_json(`d`) AS `d`"]
+    json = [f"{exact_json('`v`')} AS `v`", f"{exact_json('`d`')} AS `d`"]
     assert exported_columns(fields, SILVER_COLUMNS, is_text=False) == ["`a b`", "`l`", "`x`", *json]
-    text = ["`a b`", "to_json(`l`) AS `l`", "base64(`x`) AS `x`", *json]
+    text = ["`a b`", f"{exact_json('`l`')} AS `l`", "base64(`x`) AS `x`", *json]
     assert exported_columns(fields, SILVER_COLUMNS, is_text=True) == text
