@@ -18,6 +18,7 @@ from tidegate.platform.cli.answers import print_answer
 from tidegate.platform.cli.commands.sql import query_frame
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.inventory.answers import ManifestAnswer, WrittenManifest
+from tidegate.platform.cloud.address import bucket_arn
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.column_types import quoted
 from tidegate.platform.core.storage.batch_manifest import (
@@ -89,10 +90,10 @@ def _written(
 
 def _call(manifest: WrittenManifest, fields: ManifestFields, account: str) -> str:
     """Returns the shell command that makes a job, with places for what only its user knows."""
-    arn = f"arn:aws:s3:::{manifest.uri.removeprefix('s3://')}"
+    bucket, key = S3Address.parse(manifest.uri)
     spec = {
         "Spec": {"Format": FORMAT, "Fields": list(fields.names)},
-        "Location": {"ObjectArn": arn, "ETag": manifest.etag},
+        "Location": {"ObjectArn": f"{bucket_arn(bucket)}/{key}", "ETag": manifest.etag},
     }
     parts = ["aws", "s3control", "create-job", "--account-id", account, "--manifest", json.dumps(spec)]
     report = {"Enabled": False}

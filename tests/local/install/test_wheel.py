@@ -157,8 +157,9 @@ def test_the_wheel_has_every_file_of_its_packages(wheel: Path) -> None:
     folders = ("assets", "platform", "resources", "sensors")
     there = {f"tidegate/{path.relative_to(ROOT)}" for each in folders for path in (ROOT / each).rglob("*.py")}
     there = {name for name in there if not name.startswith("tidegate/platform/jvm/")}
-    data = {"platform/py.typed", "platform/dagster.yaml", "platform/dagster-guest.yaml", "platform/demo/lake.yaml"}
-    assert packed == there | {f"tidegate/{name}" for name in data}
+    data = {"py.typed", "dagster.yaml", "dagster-guest.yaml"}
+    data |= {"demo/lake.yaml", "demo/events/lake.yaml", "demo/storage/lake.yaml"}
+    assert packed == there | {f"tidegate/platform/{name}" for name in data}
 
 
 def test_its_code_location_loads_and_every_module_without_an_extra(run: Run, tmp_path: Path) -> None:

@@ -243,7 +243,7 @@ def test_every_limit_names_the_invariant_that_it_serves() -> None:
     text = (ROOT / "docs" / "internals" / "architecture.md").read_text().split("### Invariants")[1].split("\n### ")[0]
     titles = re.findall(r"^(\d+)\. \*\*(.+?)\*\*", text, re.M)
     invariants = [f"invariant {n}, {title.rstrip('.').lower()}: " for n, title in titles]
-    assert len(invariants) == 11
+    assert len(invariants) == 12
     found = limits()
     assert set(found) == {
         "max_concurrent_runs", "tag_concurrency_limits[0]", "default_limit", "enabled", "start_timeout_seconds",
