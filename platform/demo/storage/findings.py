@@ -66,7 +66,8 @@ def compare_ledger(report: StorageReport, lake: Lake, ledger: str, wanted: Mappi
 def compare_cost(report: StorageReport, home: Path, prices: Path, buckets: Sequence[CompanyBucket]) -> None:
     """Compare the total of `tidegate inventory cost` with prices that are applied to one object after another."""
     command = [sys.executable, "-m", "tidegate.platform.cli.main", "inventory", "cost", "objects"]
-    command += ["--prices", str(prices), "--by", "bucket,storage_class", "--home", str(home)]
+    # Absolute, because the command runs in the home: a lake.yaml of the user's folder must not be found.
+    command += ["--prices", str(prices.resolve()), "--by", "bucket,storage_class", "--home", str(home.resolve())]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd=home)
     total = re.search(r"total: ([\d,.]+) USD", done.stdout)
     wanted = sum(expected(buckets, report.days - 1).dollars.values())
