@@ -8,6 +8,7 @@ import dagster as dg
 from tidegate.assets.bronze.report import page_key
 from tidegate.assets.presentation.plot import bars
 from tidegate.assets.storage.advice import STORAGE, advice_key, build_advice
+from tidegate.assets.storage.audit import audit_key, build_audit
 from tidegate.assets.storage.growth import build_growth, growth_key
 from tidegate.assets.storage.stored import folder_of, read_prices, stored_objects, sums_of_all
 from tidegate.platform.core.config.lake import LakeConfig
@@ -24,7 +25,7 @@ _MAX_LINES, _MAX_BARS = 100, 12
 
 def table_reports(spec: TableSpec) -> list[dg.AssetKey]:
     """Returns the keys of the reports on a table of inventories."""
-    return [cost_key(spec), growth_key(spec), advice_key(spec)]
+    return [cost_key(spec), growth_key(spec), advice_key(spec), audit_key(spec)]
 
 
 def cost_key(spec: TableSpec) -> dg.AssetKey:
@@ -38,7 +39,7 @@ def build_storage(config: LakeConfig) -> list[dg.AssetsDefinition]:
         build(spec, spec.storage_reports)
         for spec in config.tables
         if spec.storage_reports
-        for build in (_cost, build_growth, build_advice)
+        for build in (_cost, build_growth, build_advice, build_audit)
     ]
 
 

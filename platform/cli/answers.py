@@ -15,7 +15,13 @@ from pydantic.json_schema import models_json_schema
 from rich.console import Console
 
 from tidegate.platform.cli.answer import Answer
-from tidegate.platform.cli.inventory.answers import AdviceAnswer, CostAnswer, ForecastAnswer, ManifestAnswer
+from tidegate.platform.cli.inventory.answers import (
+    AdviceAnswer,
+    AuditAnswer,
+    CostAnswer,
+    ForecastAnswer,
+    ManifestAnswer,
+)
 from tidegate.platform.cli.plan_answers import (
     CatalogSyncAnswer,
     EnableAnswer,
@@ -329,6 +335,7 @@ ANSWERS: Mapping[str, type[BaseModel]] = {
     "forget": ForgetAnswer,
     "infer": InferAnswer,
     "inventory advice": AdviceAnswer,
+    "inventory audit": AuditAnswer,
     "inventory cost": CostAnswer,
     "inventory enable": EnableAnswer,
     "inventory forecast": ForecastAnswer,

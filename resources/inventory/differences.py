@@ -12,12 +12,9 @@ from pyspark.sql import functions as F
 from tidegate.platform.core.bronze.ledger import IN_TABLE, PRESENT, LastState, Status
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.inventory.manifest import Inventory, InventoryError
+from tidegate.platform.core.keys.object_key import HIDDEN_FILE, HIDDEN_FOLDER
 from tidegate.resources.inventory.rows import inventory_rows
 from tidegate.resources.spark.delta import Delta
-
-#: Work files of Spark, Delta and Tidegate: files in hidden folders, and hidden files. A registered prefix may have
-#: as many of them as sources. No source matches, except for completion signals; the caller applies the exact rule.
-_HIDDEN_FOLDER, _HIDDEN_FILE = "(^|/)[_.][^/=]*/", "(^|/)[_.][^/=]*$"
 
 
 @dataclass(frozen=True)
@@ -111,9 +108,11 @@ def _rows(delta: Delta, inventory: Inventory, prefix: str, hidden_files: bool) -
     """Key, size and etag of the table's objects that are present versions."""
     raw = inventory_rows(delta, inventory)
     present = F.coalesce("is_latest", F.lit(True)) & ~F.coalesce("is_delete_marker", F.lit(False))
+    # A registered prefix may have as many hidden files as sources. Hidden files may be completion signals, and the
+    # caller applies the exact rule.
     rows = raw.where(present).select("key", "size", F.col("e_tag").alias("etag"))
-    rows = rows.where(F.col("key").startswith(prefix) & ~F.col("key").rlike(_HIDDEN_FOLDER))
-    return rows if hidden_files else rows.where(~F.col("key").rlike(_HIDDEN_FILE))
+    rows = rows.where(F.col("key").startswith(prefix) & ~F.col("key").rlike(HIDDEN_FOLDER))
+    return rows if hidden_files else rows.where(~F.col("key").rlike(HIDDEN_FILE))
 
 
 def _kind(left: bool) -> Column:

@@ -1259,6 +1259,17 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "an audit counts as fine what an inventory does not list",
+        10,
+        "platform/core/storage/audits.py",
+        "if objects or kind not in unknown}",
+        "if objects or unknown is not None}",
+        (
+            "tests/unit/platform/core/storage/test_audits.py::"
+            "test_nothing_was_found_only_if_every_inventory_lists_what_the_audit_needs",
+        ),
+    ),
+    Mutant(
         "storage of tables has the price of objects",
         10,
         "platform/core/storage/price_list.py",

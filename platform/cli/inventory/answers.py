@@ -92,6 +92,59 @@ class AdviceAnswer(Answer):
     """What all transitions save in all months."""
 
 
+class FoundPlace(Answer):
+    """A bucket or folder with objects that an audit found."""
+
+    place: str
+    """Name of the bucket, or bucket and folder."""
+    objects: int
+    """Number of versions of objects."""
+    bytes: int
+    """Their size, as far as it is listed."""
+
+
+class FoundObjects(Answer):
+    """The objects that an audit found."""
+
+    audit: str
+    """`unencrypted`, `replication_failed`, `replication_pending`, `noncurrent`, `lone_delete_markers`, `orphaned` or
+    `outside`."""
+    of: str
+    """SQL name of the table with `orphaned`, and the bucket with `outside`. Else empty."""
+    objects: int
+    """Number of versions of objects."""
+    bytes: int
+    """Their size, as far as it is listed."""
+    places: tuple[FoundPlace, ...]
+    """The buckets or folders with the most of them."""
+    examples: tuple[str, ...]
+    """Up to three `s3://` addresses."""
+    sql: str
+    """A query that shows all of them, for `tidegate sql` and `tidegate inventory manifest`."""
+
+
+class UnlistedField(Answer):
+    """A field that some inventories do not list."""
+
+    field: str
+    """AWS's name of the field."""
+    buckets: tuple[str, ...]
+    """The buckets of these inventories."""
+    audits: tuple[str, ...]
+    """The audits that find nothing there; of `Size`, those whose bytes are not known."""
+
+
+class AuditAnswer(Answer):
+    """What the audits of all inventories found."""
+
+    findings: tuple[FoundObjects, ...]
+    """The findings, those with the most objects first."""
+    more: int
+    """Number of findings that `--limit` left out."""
+    not_listed: tuple[UnlistedField, ...]
+    """The fields that are missing for more."""
+
+
 class ForecastBucket(Answer):
     """The growth of a bucket, or of all buckets together."""
 

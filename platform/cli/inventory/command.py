@@ -92,6 +92,25 @@ def advice(
 
 
 @inventories.command()
+def audit(
+    table: Annotated[str, typer.Argument(help="The table of inventories.")],
+    configuration: Annotated[str, typer.Option(help="Only inventories of this configuration; default: all.")] = "",
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of findings.")] = 50,
+    home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
+    lake: LakeFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print which objects are not encrypted, not replicated, noncurrent, or unknown to the lake's tables."""
+    from tidegate.platform.cli.commands.sql import readable
+    from tidegate.platform.cli.environment import client
+    from tidegate.platform.cli.inventory.audit import run_audit
+
+    using = client(home, lake)
+    with using.reaching_spark(), using.settings.opened() as opened, readable():
+        run_audit(command_console(), opened, table, configuration, limit, as_json=as_json)
+
+
+@inventories.command()
 def forecast(
     table: Annotated[str, typer.Argument(help="The table of inventories.")],
     months: Annotated[int, typer.Option(min=1, max=24, help="Months of 30 days to forecast.")] = 3,

@@ -9,6 +9,9 @@ from urllib.parse import unquote, unquote_plus
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 """The value that Hive and Spark write for a null partition column."""
 
+HIDDEN_FOLDER, HIDDEN_FILE = "(^|/)[_.][^/=]*/", "(^|/)[_.][^/=]*$"
+"""Patterns of the keys in hidden folders, and of hidden files, for Spark's RLIKE. `is_hidden` is the exact rule."""
+
 #: Folders of a registered table that commits write: Delta's log, and our copies of its files.
 _OF_COMMITS = frozenset({"_delta_log", "_tidegate"})
 _MAX_BYTES = 1024  # S3's limit for a key

@@ -12,7 +12,7 @@ from tidegate.platform.core.storage.advice import AT_ONCE, Target
 
 
 class StorageReportsSpec(Model):
-    """The assets that say what the objects of the inventories cost, how they grow, and what would cost less."""
+    """The reports on what the objects of inventories cost, how they grow, what would cost less, and what is wrong."""
 
     prices: Annotated[tuple[Text, ...], Field(min_length=1)]
     """CSV files of AWS's price lists of the region: paths, relative to the folder of lake.yaml."""

@@ -18,11 +18,14 @@ from rich.console import Console
 from tests.support.lakes.inventory import Line, deliver
 from tidegate.assets.storage.advice import advice_key
 from tidegate.assets.storage.asset import cost_key
+from tidegate.assets.storage.audit import audit_key
 from tidegate.assets.storage.growth import growth_key
 from tidegate.assets.storage.stored import growth_of
+from tidegate.platform.cli.commands.sql import query_frame
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.inventory.advice import AdviceQuestion, run_advice
-from tidegate.platform.cli.inventory.answers import AdviceAnswer, CostAnswer
+from tidegate.platform.cli.inventory.answers import AdviceAnswer, AuditAnswer, CostAnswer
+from tidegate.platform.cli.inventory.audit import run_audit
 from tidegate.platform.cli.inventory.cost import CostQuestion, run_cost
 from tidegate.platform.cli.inventory.forecast import run_forecast
 from tidegate.platform.core.inventory.manifest import InventoryError
@@ -32,6 +35,7 @@ from tidegate.resources.inventory.sums import stored_sums
 
 CREATED = datetime(2026, 11, 1, 1, tzinfo=UTC)
 FIELDS = ("StorageClass", "IntelligentTieringAccessTier")
+AUDITED_FIELDS = ("EncryptionStatus", "ReplicationStatus", "LastModifiedDate")
 #: Made prices, of a gigabyte and month.
 RATES = {
     "TimedStorage-ByteHrs": 2.0,
@@ -64,6 +68,7 @@ class Reported:
     lake: TestLake
     objects: duckdb.DuckDBPyConnection
     prices: Path
+    lines: dict[str, list[Line]]
 
     def asked(self, by: str = "bucket,storage_class", limit: int = 50, **more: Any) -> CostQuestion:
         return CostQuestion("objects", (self.prices,), by, limit=limit, **more)
@@ -101,10 +106,12 @@ def reported(tidegate_lake: Callable[..., TestLake], kit: Any, tmp_path: Path) -
     prices = tmp_path / "index.csv"
     prices.write_text(price_list())
     table = {"name": "objects", "prefix": "inventory/", "mode": "inventory"}
-    lake = tidegate_lake([{**table, "storage_reports": {"prices": [str(prices)]}}, {"name": "other", "prefix": "o/"}])
+    others = [{"name": "other", "prefix": "o/"}, {"name": "unborn", "prefix": "n/"}]
+    lake = tidegate_lake([{**table, "storage_reports": {"prices": [str(prices)]}}, *others])
     chance, rows = random.Random(7), []
+    every: dict[str, list[Line]] = {}
     for bucket in ("acme", "second"):
-        lines = made_lines(chance)
+        lines = every[bucket] = made_lines(chance)
         prefix = f"inventory/{bucket}/all/"
         found = deliver(lines, prefix=prefix, source=bucket, created=CREATED.timestamp(), fields=FIELDS)
         for key, body in found.objects.items():
@@ -125,7 +132,7 @@ def reported(tidegate_lake: Callable[..., TestLake], kit: Any, tmp_path: Path) -
     kit.run(lake, "objects", listing=False)
     known = duckdb.connect()
     known.register("objects", pa.Table.from_pylist(rows))
-    return Reported(lake, known, prices)
+    return Reported(lake, known, prices, every)
 
 
 def test_the_reports_are_what_duckdb_computes_from_the_objects(reported: Reported, kit: Any) -> None:
@@ -155,6 +162,7 @@ def test_the_reports_are_what_duckdb_computes_from_the_objects(reported: Reporte
     _advice(reported, kit)
     _errors(reported)
     _growth(reported, kit)
+    _audit(reported, kit)
 
 
 def _advice(reported: Reported, kit: Any) -> None:
@@ -199,6 +207,101 @@ def _growth(reported: Reported, kit: Any) -> None:
     assert "3 days of history are too few: 14 are needed" in console.file.getvalue()  # type: ignore[attr-defined]
     metadata = kit.metadata(lake.materialize(growth_key(lake.spec("objects")).to_user_string()))
     assert (metadata["buckets"], metadata["bytes"]) == (2, before - acme + 7)
+
+
+def audited_lines(created: datetime) -> list[Line]:
+    """Lines of the bucket that the lake's tables are in."""
+    chance, lines = random.Random(9), [Line("z/gone", None, None, marker=True), Line("o/known.json", 5, "e")]
+    keys = ["inventory/acme/all/data/1", "o/", "o/_tmp/1", "o/.hidden", "o/a=_/1.json", "top"]
+    keys += [f"{chance.choice(['o/', 'n/', 'n/x/', 'tmp/', 'old/a/'])}{number}.json" for number in range(60)]
+    for key in keys:
+        more = {
+            "EncryptionStatus": chance.choice(["NOT-SSE", "SSE-S3", "SSE-KMS"]),
+            "ReplicationStatus": chance.choice(["FAILED", "PENDING", "COMPLETED", None]),
+            "LastModifiedDate": created - timedelta(hours=chance.choice([1, 23, 24, 25, 500])),
+        }
+        latest = chance.random() < 0.8
+        lines.append(Line(key, chance.choice([0, 10, 1000]), "e", latest=latest, more=more))
+        if not latest:
+            lines.append(Line(key, None, None, marker=True))
+    return lines
+
+
+def _audit(reported: Reported, kit: Any) -> None:
+    """The findings are what DuckDB finds in the rows; a bucket whose inventory lacks a field is named."""
+    lake, created = reported.lake, CREATED + timedelta(days=3)
+    lines = {"acme": [Line("more", 7, "e")], "second": reported.lines["second"], lake.bucket: audited_lines(created)}
+    found = deliver(
+        lines[lake.bucket],
+        prefix=f"inventory/{lake.bucket}/all/",
+        source=lake.bucket,
+        created=created.timestamp(),
+        fields=("EncryptionStatus", "ReplicationStatus"),
+    )
+    for key, body in {"o/known.json": b'{"a": 1}\n', **found.objects}.items():
+        lake.put(key, body)
+    lake.intake()
+    for table in ("objects", "other"):
+        kit.run(lake, table, listing=False)
+    names = "encryption", "replication", "modified"
+    rows = [
+        {
+            "bucket": bucket,
+            "key": line.key,
+            "size": line.size,
+            "latest": line.latest,
+            "marker": line.marker,
+            **{name: line.more.get(field) for name, field in zip(names, AUDITED_FIELDS, strict=True)},
+        }
+        for bucket, some in lines.items()
+        for line in some
+    ]
+    known = duckdb.connect()
+    known.register("seen", pa.Table.from_pylist(rows))
+
+    def expected(condition: str, place: str = "bucket") -> dict[str, tuple[int, int]]:
+        query = f"SELECT {place}, count(*), coalesce(sum(size), 0)::bigint FROM seen s WHERE {condition} GROUP BY ALL"
+        return {one: (objects, size) for one, objects, size in known.sql(query).fetchall()}
+
+    old = f"coalesce(modified, TIMESTAMPTZ '2026-01-02') < TIMESTAMPTZ '{(created - timedelta(days=1)).isoformat()}'"
+    here = f"bucket = '{lake.bucket}' AND latest AND NOT marker AND key NOT LIKE '%/'"
+    visible = f"{here} AND {old} AND NOT contains(key, '/_tmp') AND NOT contains(key, '/.')"
+    folder = "bucket || '/' || CASE WHEN contains(key, '/') THEN split_part(key, '/', 1) || '/' ELSE '' END"
+    outside = "latest AND NOT marker AND bucket = '{}'"
+    want = {
+        ("unencrypted", ""): expected("NOT marker AND encryption = 'NOT-SSE'"),
+        ("replication_failed", ""): expected("replication = 'FAILED'"),
+        ("replication_pending", ""): expected(f"replication = 'PENDING' AND {old}"),
+        ("noncurrent", ""): expected("NOT marker AND NOT latest"),
+        ("lone_delete_markers", ""): expected(
+            "marker AND (SELECT bool_and(marker) FROM seen o WHERE o.bucket = s.bucket AND o.key = s.key)"
+        ),
+        ("orphaned", "other"): expected(f"{visible} AND key LIKE 'o/%' AND key <> 'o/known.json'", "bucket || '/o/'"),
+        ("orphaned", "unborn"): expected(f"{visible} AND key LIKE 'n/%'", "bucket || '/n/'"),
+        ("outside", "acme"): expected(outside.format("acme"), folder),
+        ("outside", "second"): expected(outside.format("second"), folder),
+        ("outside", lake.bucket): expected(f"{here} AND NOT regexp_matches(key, '^(inventory|o|n)/')", folder),
+    }
+    assert all(want.values())
+    console = Console(file=io.StringIO(), width=200)
+    run_audit(console, lake.lake, "objects", "", 50, as_json=True)
+    answer = AuditAnswer.model_validate_json(console.file.getvalue(), strict=True)  # type: ignore[attr-defined]
+    places = {(one.audit, one.of): {at.place: (at.objects, at.bytes) for at in one.places} for one in answer.findings}
+    assert places == want
+    for one in answer.findings:
+        assert (one.objects, one.bytes) == tuple(map(sum, zip(*want[one.audit, one.of].values(), strict=True)))
+        shown = query_frame(lake.lake, one.sql).collect()
+        assert len(shown) == one.objects
+        assert set(one.examples) <= {f"s3://{row['bucket']}/{row['key']}" for row in shown}
+    assert {one.field: one.buckets for one in answer.not_listed} == {
+        "EncryptionStatus": ("acme", "second"),
+        "ReplicationStatus": ("acme", "second"),
+    }
+    metadata = kit.metadata(lake.materialize(audit_key(lake.spec("objects")).to_user_string()))
+    assert (metadata["findings"], metadata["noncurrent"]) == (
+        len(want),
+        sum(objects for objects, _ in want["noncurrent", ""].values()),
+    )
 
 
 def _cost_asset(reported: Reported, kit: Any, by_bucket: dict[Any, Any], answer: CostAnswer) -> None:

@@ -41,7 +41,7 @@ def storage_keys(found: dg.Definitions) -> set[str]:
 def test_a_table_has_reports_and_their_schedule_if_lake_yaml_has_them(tmp_path: Path) -> None:
     assert storage_keys(definitions(tmp_path)) == set()
     found = definitions(tmp_path, storage_reports=REPORTS)
-    assert storage_keys(found) == {f"storage/objects_{name}" for name in ("cost", "growth", "advice")}
+    assert storage_keys(found) == {f"storage/objects_{name}" for name in ("cost", "growth", "advice", "audit")}
     schedule = found.resolve_schedule_def("storage_objects_schedule")
     assert (schedule.cron_schedule, schedule.execution_timezone) == ("15 7 * * 1", "UTC")
     assert schedule.default_status == dg.DefaultScheduleStatus.RUNNING

@@ -1,0 +1,67 @@
+"""The asset that audits the objects in a table of inventories."""
+
+from typing import Any
+
+import dagster as dg
+
+from tidegate.assets.bronze.report import page_key
+from tidegate.assets.storage.advice import STORAGE
+from tidegate.assets.storage.audited import audit_of
+from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.storage.audits import KINDS, AuditReport
+from tidegate.platform.core.storage.prices import GIGABYTE
+from tidegate.platform.core.storage.spec import StorageReportsSpec
+from tidegate.resources.lake_resource import LakeResource
+
+_MAX_LINES = 100
+
+
+def audit_key(spec: TableSpec) -> dg.AssetKey:
+    """Returns the key of the audits of the objects in a table of inventories."""
+    return dg.AssetKey([STORAGE, f"{spec.name}_audit"])
+
+
+def build_audit(spec: TableSpec, reports: StorageReportsSpec) -> dg.AssetsDefinition:
+    """Build the audits of the objects in a table of inventories."""
+
+    @dg.asset(
+        key=audit_key(spec),
+        deps=[page_key(spec)],
+        group_name=STORAGE,
+        owners=list(spec.owners),
+        kinds={"s3"},
+        description="Which objects are not encrypted, not replicated, noncurrent, or unknown to the lake's tables.",
+    )
+    def audit(lake: LakeResource) -> dg.MaterializeResult[Any]:
+        found = audit_of(lake.open(), spec.table_key.encode(), reports.configuration or "")
+        return dg.MaterializeResult(metadata=audit_metadata(found))
+
+    return audit
+
+
+def audit_metadata(report: AuditReport) -> dict[str, Any]:
+    """Returns what audits found as metadata.
+
+    Args:
+        report: the findings, those with the most objects first.
+    """
+    records = [
+        dg.TableRecord(
+            {
+                "found": KINDS[one.audit.kind],
+                "of": one.audit.of,
+                "objects": one.objects,
+                "GiB": round(one.bytes / GIGABYTE, 3),
+                "most in": ", ".join(f"{place.place} ({place.objects:,})" for place in one.places),
+                "examples": " ".join(one.examples),
+                "sql": one.sql,
+            }
+        )
+        for one in report.findings[:_MAX_LINES]
+    ]
+    return {
+        "findings": len(report.findings),
+        **report.objects,
+        **({"not_listed": "\n".join(map(str, report.unlisted))} if report.unlisted else {}),
+        **({"audits": dg.MetadataValue.table(records)} if records else {}),
+    }

@@ -1,0 +1,59 @@
+"""What the audits of a table of inventories compare with: the lake's tables, and the folders that it writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tidegate.assets.storage.stored import stored_objects
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.inventory.manifest import InventoryError
+from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.core.storage.audits import AuditedTable, AuditReport, audits
+from tidegate.resources.inventory.audits import audit_report
+from tidegate.resources.lake import Lake, Table
+from tidegate.resources.threads import parallel
+
+
+def audit_of(lake: Lake, table_key: str, configuration: str = "") -> AuditReport:
+    """Return what the audits of a table of inventories find.
+
+    Args:
+        lake: the lake.
+        table_key: key of the table.
+        configuration: only inventories of this configuration. Empty: all, if each bucket has one.
+
+    Raises:
+        InventoryError: it is no such table, has nothing yet, or has a bucket twice; or a table has no SQL name.
+    """
+    objects = stored_objects(lake, table_key, configuration)
+    buckets = {row["bucket"] for row in objects.select("bucket").distinct().collect()}
+    own = lake.table(table_key)
+    name = own.birth.name if own.birth else own.spec.name
+    tables = [_audited(table) for table in _tables(lake, buckets)]
+    asked = {name, *(table.name for table in tables if table.has_ledger)}
+    if unnamed := lake.name_asked({one.lower() for one in asked}):
+        raise InventoryError(str(unnamed[0]))
+    every = audits(name, buckets, tables, written_folders(lake.config), configuration)
+    return audit_report(lake.delta.session, objects, every)
+
+
+def written_folders(config: LakeConfig) -> list[TableKey]:
+    """Return the prefixes below which Tidegate, or S3 for it, writes objects."""
+    folders = [*config.after_load_folders, *config.output_roots, *config.inventory_folders]
+    deliveries = [spec.table_key for spec in config.tables if spec.has_inventories]
+    return [TableKey(config.lake.bucket, config.lake.prefix), *map(TableKey.from_uri, folders), *deliveries]
+
+
+def _tables(lake: Lake, buckets: set[str]) -> Iterator[Table]:
+    """Yield the tables of producers' files in some buckets. The rows of queues are below the lake root."""
+    known = {*(spec.table_key.encode() for spec in lake.config.tables), *lake.store.births.tables()}
+    root = lake.config.lake
+    for table in parallel(lake.table, sorted(one for one in known if TableKey.decode(one).bucket in buckets)):
+        of_rows = table.key.bucket == root.bucket and table.key.prefix.startswith(root.prefix)
+        if not table.spec.has_inventories and not of_rows:
+            yield table
+
+
+def _audited(table: Table) -> AuditedTable:
+    has_ledger = table.birth is not None and table.ledger.clock().version >= 0
+    return AuditedTable(table.key, table.birth.name if table.birth else table.spec.name, has_ledger)

@@ -1,0 +1,98 @@
+"""`tidegate inventory audit` prints which objects of all inventories are not as they should be."""
+
+from __future__ import annotations
+
+from rich.console import Console
+
+from tidegate.assets.storage.audited import audit_of
+from tidegate.platform.cli.answers import print_answer
+from tidegate.platform.cli.commands.table_named import table_named
+from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cli.inventory.answers import AuditAnswer, FoundObjects, FoundPlace, UnlistedField
+from tidegate.platform.core.inventory.manifest import InventoryError
+from tidegate.platform.core.storage.audits import KINDS, AuditFinding, AuditReport
+from tidegate.platform.core.storage.prices import GIGABYTE
+from tidegate.resources.lake import Lake
+
+
+def run_audit(
+    console: Console, lake: Lake, name: str, configuration: str, limit: int, *, as_json: bool = False
+) -> None:
+    """Print what the audits of a table of inventories find, the most objects first.
+
+    Args:
+        console: takes the output.
+        lake: the lake.
+        name: SQL name, key or `s3://` prefix of the table of inventories.
+        configuration: only inventories of this configuration. Empty: all, if each bucket has one.
+        limit: maximum number of findings.
+        as_json: print only one JSON object.
+
+    Raises:
+        CommandError: it is no such table, or has a bucket twice.
+    """
+    try:
+        report = audit_of(lake, table_named(lake, name), configuration)
+    except InventoryError as error:
+        hint = " with --configuration" if str(error).endswith("choose a configuration") else ""
+        raise CommandError(f"{error}{hint}") from None
+    if as_json:
+        print_answer(console, audit_answer(report, limit))
+    else:
+        print_audit(console, report, limit)
+
+
+def audit_answer(report: AuditReport, limit: int) -> AuditAnswer:
+    """Returns findings for programs.
+
+    Args:
+        report: all findings.
+        limit: maximum number of findings.
+    """
+    return AuditAnswer(
+        findings=tuple(map(_found, report.findings[:limit])),
+        more=max(0, len(report.findings) - limit),
+        not_listed=tuple(
+            UnlistedField(field=one.field, buckets=tuple(one.buckets), audits=tuple(one.kinds))
+            for one in report.unlisted
+        ),
+    )
+
+
+def print_audit(console: Console, report: AuditReport, limit: int) -> None:
+    """Print findings for people.
+
+    Args:
+        console: takes the output.
+        report: all findings.
+        limit: maximum number of findings.
+    """
+    for one in report.findings[:limit]:
+        of = f" ({one.audit.of})" if one.audit.of else ""
+        size = "" if one.audit.kind == "lone_delete_markers" else f", {one.bytes / GIGABYTE:,.3f} GiB"
+        lines = [
+            f"{one.audit.kind}{of}: {one.objects:,} {KINDS[one.audit.kind]}{size}",
+            f"  most in: {', '.join(f'{place.place} ({place.objects:,})' for place in one.places)}",
+            f"  such as: {' '.join(one.examples)}",
+            f"  {one.sql}",
+        ]
+        for line in lines:
+            console.out(line, highlight=False)
+    if (more := len(report.findings) - limit) > 0:
+        console.print(f"and {more} more findings: --limit shows more")
+    if nothing := [kind for kind, objects in report.objects.items() if not objects]:
+        console.print(f"nothing found: {', '.join(nothing)}")
+    for field in report.unlisted:
+        console.print(f"WARNING: {field}")
+
+
+def _found(one: AuditFinding) -> FoundObjects:
+    return FoundObjects(
+        audit=one.audit.kind,
+        of=one.audit.of,
+        objects=one.objects,
+        bytes=one.bytes,
+        places=tuple(FoundPlace(place=at.place, objects=at.objects, bytes=at.bytes) for at in one.places),
+        examples=tuple(one.examples),
+        sql=one.sql,
+    )

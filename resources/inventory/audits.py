@@ -1,0 +1,77 @@
+"""Runs audits of the objects in a table of inventories, in Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+
+from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.storage.audits import (
+    FIELDS,
+    Audit,
+    AuditFinding,
+    AuditPlace,
+    AuditReport,
+    Unlisted,
+    unlisted,
+)
+
+#: Audits of one query, and the places of a finding that are returned.
+_A_QUERY, _MAX_PLACES = 50, 5
+
+_FOUND = """
+WITH found AS (
+    {all}
+), places AS (
+    SELECT audit, place, count(*) AS objects, coalesce(sum(size), 0) AS bytes, count(version_id) AS versioned,
+        min(struct(bucket, key)) AS first, max(struct(bucket, key)) AS last
+    FROM found GROUP BY audit, place
+), ranked AS (
+    SELECT *, row_number() OVER (PARTITION BY audit ORDER BY objects DESC, bytes DESC, place) AS rank,
+        sum(objects) OVER (PARTITION BY audit) AS all_objects, sum(bytes) OVER (PARTITION BY audit) AS all_bytes,
+        sum(versioned) OVER (PARTITION BY audit) AS all_versioned
+    FROM places
+)
+SELECT * FROM ranked WHERE rank <= {max_places} ORDER BY audit, rank
+"""
+
+
+def audit_report(session: SparkSession, objects: DataFrame, audits: Sequence[Audit]) -> AuditReport:
+    """Return what audits find.
+
+    Args:
+        session: of Spark, in which the tables of the audits have their names.
+        objects: rows of the table of inventories.
+        audits: the audits.
+    """
+    found: list[AuditFinding] = []
+    for start in range(0, len(audits), _A_QUERY):
+        some = audits[start : start + _A_QUERY]
+        every = "\n    UNION ALL ".join(
+            f"SELECT {number} AS audit, {audit.place} AS place, stored.bucket, stored.key, stored.size, "
+            f"stored.version_id {audit.rows}"
+            for number, audit in enumerate(some)
+        )
+        rows = session.sql(_FOUND.format(all=every, max_places=_MAX_PLACES)).collect()
+        found += [_finding(some[number], places) for number, places in groupby(rows, lambda row: row["audit"])]
+    found.sort(key=lambda one: (-one.objects, -one.bytes, one.audit.kind, one.audit.of))
+    return AuditReport(found, _unlisted(objects))
+
+
+def _finding(audit: Audit, rows: Iterable[Row]) -> AuditFinding:
+    places = list(rows)
+    worst = [
+        AuditPlace(row["place"], row["objects"], row["bytes"], S3Address(*row["first"]).s3, S3Address(*row["last"]).s3)
+        for row in places
+    ]
+    first = places[0]
+    return AuditFinding(audit, first["all_objects"], first["all_bytes"], first["all_versioned"], worst)
+
+
+def _unlisted(objects: DataFrame) -> list[Unlisted]:
+    stored = objects.where(~F.coalesce("is_delete_marker", F.lit(False)))
+    counted = stored.groupBy("bucket").agg(*(F.count(name).alias(name) for name in FIELDS))
+    return unlisted(row.asDict() for row in counted.collect())

@@ -1,0 +1,102 @@
+"""Audits of the objects in a table of inventories: their SQL, and what they say of fields that are not listed."""
+
+from __future__ import annotations
+
+import sqlglot
+
+from tidegate.platform.cli.commands.asked_tables import asked_tables
+from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.core.storage.audits import (
+    FIELDS,
+    KINDS,
+    Audit,
+    AuditedTable,
+    AuditFinding,
+    AuditPlace,
+    AuditReport,
+    audits,
+    unlisted,
+)
+
+ORDERS = AuditedTable(TableKey("acme", "it's/"), "orders")
+NEW = AuditedTable(TableKey("acme", "new/"), "new", has_ledger=False)
+ELSEWHERE = AuditedTable(TableKey("elsewhere", "x/"), "elsewhere")
+AUDIT = Audit("noncurrent", "", "FROM bronze.objects AS stored WHERE true")
+
+
+def made(configuration: str = "") -> list[Audit]:
+    folders = [TableKey("lake", ""), TableKey("acme", "done/")]
+    return audits("objects", ["acme", "lake", "other"], [ORDERS, NEW, ELSEWHERE], folders, configuration)
+
+
+def found(versioned: int, *places: AuditPlace) -> AuditFinding:
+    return AuditFinding(AUDIT, sum(one.objects for one in places), 7, versioned, places)
+
+
+def test_each_kind_has_an_audit_and_tables_and_buckets_have_their_own() -> None:
+    subjects = [(one.kind, one.of) for one in made()]
+    assert {kind for kind, _ in subjects} == set(KINDS)
+    # A bucket that is one prefix has no object outside; a table in a bucket without an inventory has no orphan.
+    assert subjects[5:] == [("orphaned", "orders"), ("orphaned", "new"), ("outside", "acme"), ("outside", "other")]
+
+
+def test_each_query_is_one_that_the_sql_command_can_name_the_tables_of() -> None:
+    for audit in made("daily"):
+        for versions in (True, False):
+            query = audit.sql(versions=versions)
+            parsed = sqlglot.parse_one(query, read="databricks")
+            assert isinstance(parsed, sqlglot.exp.Select)
+            columns = parsed.named_selects
+            assert columns == ["bucket", "key", *(["version_id"] if versions else []), "size"]
+            assert "stored.configuration = 'daily'" in query
+            ledger = {("ledger", "orders")} if audit.of == "orders" else set()
+            assert asked_tables(query) == {("bronze", "objects"), *ledger}
+            # A shell leaves them alone in double quotes.
+            assert not set('$`!"') & set(query)
+
+
+def test_objects_outside_are_below_no_tables_prefix_and_no_folder_that_is_written() -> None:
+    (outside,) = (one.rows for one in made() if (one.kind, one.of) == ("outside", "acme"))
+    for prefix in (r"it\'s/", "new/", "done/"):
+        assert f"NOT startswith(stored.key, '{prefix}')" in outside
+    assert "x/" not in outside
+
+
+def test_a_field_is_not_listed_where_no_object_has_a_value() -> None:
+    full = dict.fromkeys(FIELDS, 3)
+    rows = [
+        {"bucket": "c", **full, "encryption_status": 0},
+        {"bucket": "a", **full, "encryption_status": 0, "replication_status": 0},
+        {"bucket": "b", **full, "encryption_status": 1, "size": 0},
+    ]
+    encryption, replication, size = unlisted(rows)
+    assert (encryption.field, encryption.buckets, encryption.kinds) == ("EncryptionStatus", ["a", "c"], ["unencrypted"])
+    assert str(encryption) == (
+        "the inventories of 2 buckets do not list EncryptionStatus, which these audits need: unencrypted"
+    )
+    assert str(replication) == (
+        "the inventory of a does not list ReplicationStatus, or nothing there is replicated, which these audits need: "
+        "replication_failed, replication_pending"
+    )
+    assert "lone_delete_markers" not in size.kinds
+    assert unlisted([{"bucket": "a", **full}]) == []
+
+
+def test_nothing_was_found_only_if_every_inventory_lists_what_the_audit_needs() -> None:
+    known = AuditReport([found(2, AuditPlace("acme", 2, 7, "s3://acme/a", "s3://acme/b"))], [])
+    assert known.objects == {**dict.fromkeys(KINDS, 0), "noncurrent": 2}
+    full = dict.fromkeys(FIELDS, 3)
+    rows = [{"bucket": "a", **full, "encryption_status": 0, "is_latest": 0, "size": 0}, {"bucket": "b", **full}]
+    unknown = AuditReport(known.findings, unlisted(rows)).objects
+    assert "unencrypted" not in unknown
+    # Objects that were found are counted; without sizes, the number of objects is known all the same.
+    assert (unknown["noncurrent"], unknown["outside"]) == (2, 0)
+
+
+def test_examples_are_of_different_places_and_a_query_has_version_ids_only_if_every_object_has_one() -> None:
+    one = AuditPlace("acme", 3, 7, "s3://acme/a", "s3://acme/c")
+    assert found(3, one).examples == ["s3://acme/a", "s3://acme/c"]
+    other = AuditPlace("other", 1, 0, "s3://other/a", "s3://other/a")
+    assert found(3, one, other).examples == ["s3://acme/a", "s3://other/a", "s3://acme/c"]
+    assert "version_id" in found(3, one).sql
+    assert "version_id" not in found(2, one).sql
