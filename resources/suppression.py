@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
-from operator import or_
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -20,6 +18,7 @@ from tidegate.platform.core.schema.column_reference import as_sql, path_of, type
 from tidegate.platform.core.schema.column_types import Field, Simple
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.secret_text import secret_text
+from tidegate.resources.spark.any_of import any_of
 
 #: Types whose values have one text. A number with a fraction, for example, has several.
 _TYPES = ("string", "byte", "short", "integer", "long")
@@ -103,7 +102,7 @@ class Suppression:
         names = [f"_tidegate_subject{place}" for place in range(len(paths))]
         keyed = rows.crossJoin(F.broadcast(pads))
         keyed = keyed.withColumns(dict(zip(names, map(_digest, paths), strict=True)))
-        same = reduce(or_, (keyed[name] == digests["_tidegate_digest"] for name in names))
+        same = any_of([keyed[name] == digests["_tidegate_digest"] for name in names])
         return keyed.join(F.broadcast(digests), same, how).drop("_tidegate_inner", "_tidegate_outer", *names)
 
 

@@ -5,34 +5,30 @@ from typing import Any
 
 import dagster as dg
 
-from tidegate.assets.bronze.report import page_key
 from tidegate.assets.presentation.plot import bars
+from tidegate.assets.storage.report_asset import report_asset, report_key
 from tidegate.assets.storage.stored import folder_of, read_prices, stored_objects, sums_of_all
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.storage.advice import OF, Advice, advice_for
 from tidegate.platform.core.storage.spec import StorageReportsSpec
 from tidegate.resources.lake_resource import LakeResource
 
-STORAGE = "storage"
 #: Lines of the table, and bars of the plot.
 _MAX_LINES, _MAX_BARS = 100, 12
 
 
 def advice_key(spec: TableSpec) -> dg.AssetKey:
     """Returns the key of the advice on the objects in a table of inventories."""
-    return dg.AssetKey([STORAGE, f"{spec.name}_advice"])
+    return report_key(spec, "advice")
 
 
 def build_advice(spec: TableSpec, reports: StorageReportsSpec) -> dg.AssetsDefinition:
     """Build the advice on the objects in a table of inventories."""
 
-    @dg.asset(
-        key=advice_key(spec),
-        deps=[page_key(spec)],
-        group_name=STORAGE,
-        owners=list(spec.owners),
-        kinds={"s3"},
-        description="Which objects would cost less in another storage class, with the requests of the transition, "
+    @report_asset(
+        spec,
+        advice_key(spec),
+        "Which objects would cost less in another storage class, with the requests of the transition, "
         "minimum sizes and durations, and monitoring.",
     )
     def advice(lake: LakeResource) -> dg.MaterializeResult[Any]:

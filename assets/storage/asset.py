@@ -5,11 +5,11 @@ from typing import Any
 
 import dagster as dg
 
-from tidegate.assets.bronze.report import page_key
 from tidegate.assets.presentation.plot import bars
-from tidegate.assets.storage.advice import STORAGE, advice_key, build_advice
+from tidegate.assets.storage.advice import advice_key, build_advice
 from tidegate.assets.storage.audit import audit_key, build_audit
 from tidegate.assets.storage.growth import build_growth, growth_key
+from tidegate.assets.storage.report_asset import report_asset, report_key
 from tidegate.assets.storage.stored import folder_of, read_prices, stored_objects, sums_of_all
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
@@ -30,7 +30,7 @@ def table_reports(spec: TableSpec) -> list[dg.AssetKey]:
 
 def cost_key(spec: TableSpec) -> dg.AssetKey:
     """Returns the key of the report of what the objects in a table of inventories cost."""
-    return dg.AssetKey([STORAGE, f"{spec.name}_cost"])
+    return report_key(spec, "cost")
 
 
 def build_storage(config: LakeConfig) -> list[dg.AssetsDefinition]:
@@ -44,13 +44,10 @@ def build_storage(config: LakeConfig) -> list[dg.AssetsDefinition]:
 
 
 def _cost(spec: TableSpec, reports: StorageReportsSpec) -> dg.AssetsDefinition:
-    @dg.asset(
-        key=cost_key(spec),
-        deps=[page_key(spec)],
-        group_name=STORAGE,
-        owners=list(spec.owners),
-        kinds={"s3"},
-        description="What the objects of all inventories cost a month, by bucket, prefix, storage class, age and size, "
+    @report_asset(
+        spec,
+        cost_key(spec),
+        "What the objects of all inventories cost a month, by bucket, prefix, storage class, age and size, "
         "at the prices of AWS's price list.",
     )
     def cost(lake: LakeResource) -> dg.MaterializeResult[Any]:

@@ -4,9 +4,8 @@ from typing import Any
 
 import dagster as dg
 
-from tidegate.assets.bronze.report import page_key
-from tidegate.assets.storage.advice import STORAGE
 from tidegate.assets.storage.audited import audit_of
+from tidegate.assets.storage.report_asset import report_asset, report_key
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.storage.audits import KINDS, AuditReport
 from tidegate.platform.core.storage.prices import GIGABYTE
@@ -18,19 +17,16 @@ _MAX_LINES = 100
 
 def audit_key(spec: TableSpec) -> dg.AssetKey:
     """Returns the key of the audits of the objects in a table of inventories."""
-    return dg.AssetKey([STORAGE, f"{spec.name}_audit"])
+    return report_key(spec, "audit")
 
 
 def build_audit(spec: TableSpec, reports: StorageReportsSpec) -> dg.AssetsDefinition:
     """Build the audits of the objects in a table of inventories."""
 
-    @dg.asset(
-        key=audit_key(spec),
-        deps=[page_key(spec)],
-        group_name=STORAGE,
-        owners=list(spec.owners),
-        kinds={"s3"},
-        description="Which objects are not encrypted, not replicated, noncurrent, or unknown to the lake's tables.",
+    @report_asset(
+        spec,
+        audit_key(spec),
+        "Which objects are not encrypted, not replicated, noncurrent, or unknown to the lake's tables.",
     )
     def audit(lake: LakeResource) -> dg.MaterializeResult[Any]:
         found = audit_of(lake.open(), spec.table_key.encode(), reports.configuration or "")

@@ -5,9 +5,8 @@ from typing import Any
 
 import dagster as dg
 
-from tidegate.assets.bronze.report import page_key
 from tidegate.assets.presentation.plot import curve
-from tidegate.assets.storage.advice import STORAGE
+from tidegate.assets.storage.report_asset import report_asset, report_key
 from tidegate.assets.storage.stored import growth_of
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.storage.growth import Growth
@@ -20,19 +19,16 @@ _MAX_LINES = 100
 
 def growth_key(spec: TableSpec) -> dg.AssetKey:
     """Returns the key of the growth of the objects in a table of inventories."""
-    return dg.AssetKey([STORAGE, f"{spec.name}_growth"])
+    return report_key(spec, "growth")
 
 
 def build_growth(spec: TableSpec, reports: StorageReportsSpec) -> dg.AssetsDefinition:
     """Build the growth of the objects in a table of inventories."""
 
-    @dg.asset(
-        key=growth_key(spec),
-        deps=[page_key(spec)],
-        group_name=STORAGE,
-        owners=list(spec.owners),
-        kinds={"s3"},
-        description="How the objects of each bucket grew in the versions of the table, a forecast, and the error that "
+    @report_asset(
+        spec,
+        growth_key(spec),
+        "How the objects of each bucket grew in the versions of the table, a forecast, and the error that "
         "such forecasts had.",
     )
     def growth(lake: LakeResource) -> dg.MaterializeResult[Any]:

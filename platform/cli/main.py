@@ -19,7 +19,7 @@ from tidegate.platform.cli.demos import demos
 from tidegate.platform.cli.environment import environment_settings
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.inventory.command import inventories
-from tidegate.platform.cli.options import AsJson, AwsPort, Home, LakeFile, PlanAsJson, SparkPort, UiPort
+from tidegate.platform.cli.options import AsJson, AwsPort, Home, LakeFile, PlanAsJson, RunningHome, SparkPort, UiPort
 from tidegate.platform.cli.terminal import command_console
 from tidegate.platform.core.config.load import LakeConfigError
 from tidegate.platform.core.first_line import first_line, visible
@@ -104,7 +104,7 @@ def dagster_yaml(
 @app.command()
 def sql(
     query: Annotated[str, typer.Argument(help='For example "SELECT * FROM bronze.flights VERSION AS OF 0".')],
-    home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
+    home: RunningHome = None,
     limit: Annotated[int, typer.Option(help="Maximum number of rows to print.")] = 100,
     as_json: AsJson = False,
 ) -> None:
@@ -118,7 +118,7 @@ def sql(
 def check(
     address: Annotated[str | None, typer.Argument(help="s3://bucket/key: print which table takes it, and why.")] = None,
     lake: LakeFile = None,
-    home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
+    home: RunningHome = None,
     as_json: AsJson = False,
 ) -> None:
     """Check that the configuration is valid, that everything can be reached, and which permissions are missing."""
@@ -131,7 +131,7 @@ def check(
 @app.command()
 def status(
     lake: LakeFile = None,
-    home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
+    home: RunningHome = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what waits, what is behind and what fails. Exit code 1 if something needs a person."""
@@ -144,7 +144,7 @@ def status(
 @app.command()
 def tail(
     lake: LakeFile = None,
-    home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
+    home: RunningHome = None,
     seconds: Annotated[
         float | None, typer.Option("--for", min=0, help="Seconds after which to end; default: at Ctrl-C.")
     ] = None,
@@ -161,7 +161,7 @@ def webhook(
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for every network.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on, 0 for a free one.")] = 8080,
     lake: LakeFile = None,
-    home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
+    home: RunningHome = None,
 ) -> None:
     """Take webhooks into the row queues of your lake.yaml until Ctrl-C or SIGTERM."""
     from tidegate.platform.cli.commands.webhook import run_webhook
@@ -206,7 +206,7 @@ def subscribe(
 def trace(
     address: Annotated[str, typer.Argument(help="s3://bucket/key of one object.")],
     lake: LakeFile = None,
-    home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
+    home: RunningHome = None,
     as_json: AsJson = False,
 ) -> None:
     """Show where one object is: its event, batch, run and table version, or where it waits and why."""
@@ -220,7 +220,7 @@ def why(
     table: Annotated[str, typer.Argument(help="A silver table, for example silver.orders.")],
     key: Annotated[list[str], typer.Argument(help="order_id=42 for each part of the table's key.")],
     lake: LakeFile = None,
-    home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
+    home: RunningHome = None,
     as_json: AsJson = False,
 ) -> None:
     """Show every bronze row of a silver key and what became of it. Exit code 1 if silver differs from bronze."""
@@ -233,7 +233,7 @@ def why(
 @app.command()
 def infer(
     address: Annotated[str, typer.Argument(help="s3://bucket/prefix, or a folder of this machine.")],
-    home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
+    home: RunningHome = None,
     as_json: AsJson = False,
 ) -> None:
     """Print a first lake.yaml, inferred from existing files. Exit code 1 if some files could not be loaded."""
@@ -246,7 +246,7 @@ def infer(
 @app.command()
 def doctor(
     lake: LakeFile = None,
-    home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
+    home: RunningHome = None,
     repair: Annotated[
         bool, typer.Option(help="First settle what dead writers left, and delete old staged commits.")
     ] = False,
@@ -267,7 +267,7 @@ def reset(
         bool, typer.Option("--accept-loss", help="Reset even if S3 no longer has the objects of some rows.")
     ] = False,
     lake: LakeFile = None,
-    home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
+    home: RunningHome = None,
     as_json: PlanAsJson = False,
 ) -> None:
     """Start a table over from the files under its prefix, after a wrong first load or a batch that can never commit."""
@@ -284,7 +284,7 @@ def rebuild(
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Apply the change. Without it, print the plan only.")] = False,
     lake: LakeFile = None,
-    home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
+    home: RunningHome = None,
     as_json: PlanAsJson = False,
 ) -> None:
     """Read a loaded table's files, or compute silver.<name>, again by today's lake.yaml. Readers never see it empty."""
@@ -302,7 +302,7 @@ def forget(
     kind: Annotated[str, typer.Option(help="Kind of the persons: `personal.kind` of lake.yaml.")] = "person",
     yes: Annotated[bool, typer.Option("--yes", help="Apply the change. Without it, print the plan only.")] = False,
     lake: LakeFile = None,
-    home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
+    home: RunningHome = None,
     as_json: PlanAsJson = False,
 ) -> None:
     """Forget persons: delete their rows, and keep them out for ever. Without persons, show or work off the requests."""
@@ -319,7 +319,7 @@ def maintain(
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Apply the change. Without it, print the plan only.")] = False,
     lake: LakeFile = None,
-    home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
+    home: RunningHome = None,
     as_json: PlanAsJson = False,
 ) -> None:
     """Merge small files, write checkpoints, and delete what no version of a table needs."""
@@ -354,7 +354,7 @@ def redrive(
     rate: Annotated[int, typer.Option(min=1, help="Objects or messages per second.")] = 500,
     yes: Annotated[bool, typer.Option("--yes", help="Apply the change. Without it, print the plan only.")] = False,
     lake: LakeFile = None,
-    home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
+    home: RunningHome = None,
     as_json: PlanAsJson = False,
 ) -> None:
     """Retry quarantined objects or messages, or dead letters, after you have fixed the cause."""

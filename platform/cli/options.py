@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 Home = Annotated[Path, typer.Option(help="Folder for all local state.")]
+RunningHome = Annotated[Path | None, typer.Option(help="Home of a running local platform.")]
 AwsPort = Annotated[int, typer.Option(help="Port of the local AWS, 0 for a free one.")]
 SparkPort = Annotated[int, typer.Option(help="Port of the Spark Connect server, 0 for a free one.")]
 UiPort = Annotated[int, typer.Option(help="Port of the Dagster UI, 0 for a free one.")]

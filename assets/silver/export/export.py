@@ -150,7 +150,7 @@ class _Version:
 
     def _known(self) -> dict[str, int] | None:
         """Return the counts of the manifest that an earlier attempt has put, before it died. None if there is none."""
-        found = self.lake.store.objects.get(*self._place(f"manifests/{manifest_name(self.version)}"))
+        found = self.lake.store.objects.get(*self._manifest)
         return None if found is None else dict(json.loads(found)["rows"])
 
     def _rows(self) -> DataFrame:
@@ -198,7 +198,7 @@ class _Version:
 
     def _put(self, manifest: ExportManifest, folder: str) -> None:
         """Put the manifest, unless the version has one. Then the files of this attempt are deleted."""
-        bucket, key = self._place(f"manifests/{manifest_name(self.version)}")
+        bucket, key = self._manifest
         objects, body = self.lake.store.objects, manifest.to_json()
         # A retry after a lost reply finds the manifest that it has put itself.
         if not objects.put_if_absent(bucket, key, body) and objects.get(bucket, key) != body.encode():
@@ -208,6 +208,10 @@ class _Version:
         bucket, prefix = self._place(folder)
         objects = self.lake.store.objects
         objects.delete(bucket, [item.key for item in objects.under(bucket, f"{prefix}/")])
+
+    @property
+    def _manifest(self) -> S3Address:
+        return self._place(f"manifests/{manifest_name(self.version)}")
 
     def _place(self, name: str) -> S3Address:
         bucket, folder = S3Address.parse(self.to.folder)

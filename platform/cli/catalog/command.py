@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tidegate.platform.cli.options import AsJson, LakeFile, PlanAsJson
+from tidegate.platform.cli.options import AsJson, LakeFile, PlanAsJson, RunningHome
 from tidegate.platform.cli.terminal import command_console
 
 catalogs = typer.Typer(no_args_is_help=True, help="The tables in the AWS Glue Data Catalog.")
@@ -21,7 +20,7 @@ def catalog() -> None:
 @catalogs.command()
 def sync(
     yes: Annotated[bool, typer.Option("--yes", help="Write. Without it, only the differences are printed.")] = False,
-    home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
+    home: RunningHome = None,
     lake: LakeFile = None,
     as_json: PlanAsJson = False,
 ) -> None:
@@ -36,7 +35,7 @@ def sync(
 
 @catalogs.command()
 def readers(
-    home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
+    home: RunningHome = None,
     lake: LakeFile = None,
     as_json: AsJson = False,
 ) -> None:

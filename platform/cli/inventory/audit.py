@@ -7,8 +7,8 @@ from rich.console import Console
 from tidegate.assets.storage.audited import audit_of
 from tidegate.platform.cli.answers import print_answer
 from tidegate.platform.cli.commands.table_named import table_named
-from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.inventory.answers import AuditAnswer, FoundObjects, FoundPlace, UnlistedField
+from tidegate.platform.cli.inventory.cost import explained
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.storage.audits import KINDS, AuditFinding, AuditReport
 from tidegate.platform.core.storage.prices import GIGABYTE
@@ -34,8 +34,7 @@ def run_audit(
     try:
         report = audit_of(lake, table_named(lake, name), configuration)
     except InventoryError as error:
-        hint = " with --configuration" if str(error).endswith("choose a configuration") else ""
-        raise CommandError(f"{error}{hint}") from None
+        raise explained(error) from None
     if as_json:
         print_answer(console, audit_answer(report, limit))
     else:

@@ -7,8 +7,13 @@ from typing import Annotated
 
 import typer
 
-from tidegate.platform.cli.options import AsJson, LakeFile, PlanAsJson
+from tidegate.platform.cli.options import AsJson, LakeFile, PlanAsJson, RunningHome
 from tidegate.platform.cli.terminal import command_console
+
+_Table = Annotated[str, typer.Argument(help="The table of inventories.")]
+_Prices = Annotated[list[Path], typer.Option(help="AWS's price list of S3 for your region: its index.csv. Repeatable.")]
+_Configuration = Annotated[str, typer.Option(help="Only inventories of this configuration; default: all.")]
+_Lines = Annotated[int, typer.Option(min=1, help="Maximum number of lines.")]
 
 inventories = typer.Typer(no_args_is_help=True, help="Inventory configurations of S3 for the table of inventories.")
 
@@ -40,17 +45,15 @@ def enable(
 
 @inventories.command()
 def cost(
-    table: Annotated[str, typer.Argument(help="The table of inventories.")],
-    prices: Annotated[
-        list[Path], typer.Option(help="AWS's price list of S3 for your region: its index.csv. Repeatable.")
-    ],
+    table: _Table,
+    prices: _Prices,
     by: Annotated[
         str, typer.Option(help="bucket, configuration, prefix, storage_class, age, size; separated by commas.")
     ] = "bucket,storage_class",
     depth: Annotated[int, typer.Option(min=1, help="Folders of `prefix`.")] = 1,
-    configuration: Annotated[str, typer.Option(help="Only inventories of this configuration; default: all.")] = "",
-    limit: Annotated[int, typer.Option(min=1, help="Maximum number of lines.")] = 50,
-    home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
+    configuration: _Configuration = "",
+    limit: _Lines = 50,
+    home: RunningHome = None,
     lake: LakeFile = None,
     as_json: AsJson = False,
 ) -> None:
@@ -66,18 +69,16 @@ def cost(
 
 @inventories.command()
 def advice(
-    table: Annotated[str, typer.Argument(help="The table of inventories.")],
-    prices: Annotated[
-        list[Path], typer.Option(help="AWS's price list of S3 for your region: its index.csv. Repeatable.")
-    ],
+    table: _Table,
+    prices: _Prices,
     months: Annotated[int, typer.Option(min=1, max=36, help="Months for which the objects stay.")] = 12,
     to: Annotated[
         str, typer.Option(help="Storage classes, separated by commas; also ONEZONE_IA, GLACIER, DEEP_ARCHIVE.")
     ] = "STANDARD_IA,GLACIER_IR,INTELLIGENT_TIERING",
     depth: Annotated[int, typer.Option(min=1, help="Folders of a prefix.")] = 1,
-    configuration: Annotated[str, typer.Option(help="Only inventories of this configuration; default: all.")] = "",
-    limit: Annotated[int, typer.Option(min=1, help="Maximum number of lines.")] = 50,
-    home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
+    configuration: _Configuration = "",
+    limit: _Lines = 50,
+    home: RunningHome = None,
     lake: LakeFile = None,
     as_json: AsJson = False,
 ) -> None:
@@ -93,10 +94,10 @@ def advice(
 
 @inventories.command()
 def audit(
-    table: Annotated[str, typer.Argument(help="The table of inventories.")],
-    configuration: Annotated[str, typer.Option(help="Only inventories of this configuration; default: all.")] = "",
+    table: _Table,
+    configuration: _Configuration = "",
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of findings.")] = 50,
-    home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
+    home: RunningHome = None,
     lake: LakeFile = None,
     as_json: AsJson = False,
 ) -> None:
@@ -112,11 +113,11 @@ def audit(
 
 @inventories.command()
 def forecast(
-    table: Annotated[str, typer.Argument(help="The table of inventories.")],
+    table: _Table,
     months: Annotated[int, typer.Option(min=1, max=24, help="Months of 30 days to forecast.")] = 3,
-    configuration: Annotated[str, typer.Option(help="Only inventories of this configuration; default: all.")] = "",
-    limit: Annotated[int, typer.Option(min=1, help="Maximum number of lines.")] = 50,
-    home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
+    configuration: _Configuration = "",
+    limit: _Lines = 50,
+    home: RunningHome = None,
     lake: LakeFile = None,
     as_json: AsJson = False,
 ) -> None:
@@ -134,7 +135,7 @@ def manifest(
     query: Annotated[str, typer.Argument(help='For example "SELECT bucket, key FROM bronze.objects WHERE size = 0".')],
     to: Annotated[str, typer.Option(help="s3:// folder of the manifests: one for each bucket.")],
     account: Annotated[str, typer.Option(help="AWS account of the jobs; default: that of the credentials.")] = "",
-    home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
+    home: RunningHome = None,
     lake: LakeFile = None,
     as_json: AsJson = False,
 ) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import reduce
-from operator import or_
 from typing import Any
 from urllib.parse import unquote
 
@@ -29,6 +27,7 @@ from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.column_types import quoted
 from tidegate.resources.aws.s3 import StoreError
 from tidegate.resources.lake import Table
+from tidegate.resources.spark.any_of import any_of
 from tidegate.resources.threads import parallel
 
 _ID, _SENT_AT = ROW_COLUMNS
@@ -95,7 +94,7 @@ class _Once:
             F.col(_SENT_AT).between(F.timestamp_millis(F.lit(first)), F.timestamp_millis(F.lit(last)))
             for first, last in spans(self._sent)
         ]
-        return reduce(or_, times)
+        return any_of(times)
 
     def _is_repeated(self, known: DataFrame | None) -> bool:
         adds = self._prepared.adds
