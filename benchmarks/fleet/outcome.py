@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from array import array
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +24,7 @@ class Outcome:
         runs: runs that started.
         at_work: seconds of all runs, from start to end.
         batches: batches that were committed.
-        spans: of each batch its table, its beginning and its end.
+        spans: of each batch its table, its beginning and its end, one after the other.
         manifests: manifests that the intake wrote.
         ticks: ticks of the intake.
         depth: of each tick its time, and the messages that waited before it.
@@ -38,7 +40,7 @@ class Outcome:
     runs: int = 0
     at_work: float = 0.0
     batches: int = 0
-    spans: list[tuple[int, float, float]] = field(default_factory=list)
+    spans: array[float] = field(default_factory=partial(array, "d"))
     manifests: int = 0
     ticks: int = 0
     depth: list[tuple[float, int]] = field(default_factory=list)
@@ -46,22 +48,31 @@ class Outcome:
     hints: list[int] = field(default_factory=list)
     flight: int = 0
     queued: list[int] = field(default_factory=list)
-    _lags: dict[int, list[tuple[float, int]]] = field(default_factory=dict)
-    _visible: list[tuple[float, float, int]] = field(default_factory=list)
+    # A cohort in four numbers instead of tuples: a fleet of a day has tens of millions of cohorts.
+    _tables: array[int] = field(default_factory=partial(array, "i"))
+    _arrived: array[float] = field(default_factory=partial(array, "d"))
+    _lags: array[float] = field(default_factory=partial(array, "d"))
+    _counts: array[int] = field(default_factory=partial(array, "i"))
 
     def commit(self, table: int, begun: float, now: float, cohorts: Iterable[Cohort]) -> None:
         """Record a batch."""
         self.batches += 1
-        self.spans.append((table, begun, now))
-        lags = self._lags.setdefault(table, [])
+        self.spans.extend((table, begun, now))
         for arrived, count in cohorts:
-            lags.append((now - arrived, count))
-            self._visible.append((arrived, now - arrived, count))
+            self._tables.append(table)
+            self._arrived.append(arrived)
+            self._lags.append(now - arrived)
+            self._counts.append(count)
+
+    @property
+    def cohorts(self) -> Iterator[tuple[float, float, int]]:
+        """Of each committed cohort when it arrived, its seconds to visible, and its objects."""
+        return zip(self._arrived, self._lags, self._counts, strict=True)
 
     @property
     def committed(self) -> int:
         """How many objects were committed."""
-        return sum(count for lags in self._lags.values() for _, count in lags)
+        return sum(self._counts)
 
     @property
     def runs_a_minute(self) -> float:
@@ -70,33 +81,33 @@ class Outcome:
 
     def freshness(self, tables: Iterable[int] | None = None) -> tuple[float, float, float]:
         """Returns seconds from arrival to visible: median, 95th of 100, and the longest, of all objects of tables."""
-        chosen = self._lags if tables is None else [table for table in tables if table in self._lags]
-        lags = [lag for table in chosen for lag in self._lags[table]]
-        return quantiles(lags) if lags else (0.0, 0.0, 0.0)
+        lags, counts = np.asarray(self._lags), np.asarray(self._counts)
+        if tables is not None:
+            chosen = np.isin(self._tables, list(tables))
+            lags, counts = lags[chosen], counts[chosen]
+        return quantiles(lags, counts) if len(lags) else (0.0, 0.0, 0.0)
 
     def by_table(self) -> dict[int, tuple[float, float, float]]:
         """Returns the freshness of each table that got objects."""
-        return {table: quantiles(lags) for table, lags in self._lags.items()}
+        return dict(self._grouped(np.asarray(self._tables, np.int64)))
 
     def over_time(self, step: float) -> list[tuple[float, float]]:
         """Returns by time of arrival the 95th of 100 of the seconds to visible."""
-        times = np.array([arrived for arrived, _, _ in self._visible])
-        bins: npt.NDArray[np.int64] = (times // step).astype(np.int64)
-        order = np.argsort(bins, kind="stable")
-        edges = np.flatnonzero(np.diff(bins[order])) + 1
-        return [
-            (
-                float((bins[group[0]] + 0.5) * step),
-                quantiles([self._visible[n][1:] for n in group.tolist()])[1],
-            )
-            for group in np.split(order, edges)
-            if len(group)
-        ]
+        groups = self._grouped((np.asarray(self._arrived) // step).astype(np.int64))
+        return [(float((group + 0.5) * step), lags[1]) for group, lags in groups]
+
+    def _grouped(self, groups: npt.NDArray[np.int64]) -> Iterator[tuple[int, tuple[float, float, float]]]:
+        """Yields each group of cohorts and its freshness, by number."""
+        lags, counts = np.asarray(self._lags), np.asarray(self._counts)
+        order = np.argsort(groups, kind="stable")
+        edges = np.flatnonzero(np.diff(groups[order])) + 1
+        for places in np.split(order, edges):
+            if len(places):
+                yield int(groups[places[0]]), quantiles(lags[places], counts[places])
 
 
-def quantiles(lags: Sequence[tuple[float, int]]) -> tuple[float, float, float]:
+def quantiles(values: npt.NDArray[np.float64], counts: npt.NDArray[np.int64]) -> tuple[float, float, float]:
     """Returns median, 95th of 100 and maximum of values with their counts."""
-    values, counts = np.array([lag for lag, _ in lags]), np.array([count for _, count in lags])
     order = np.argsort(values)
     values, reached = values[order], np.cumsum(counts[order])
     places = np.searchsorted(reached, np.array([0.5, 0.95]) * reached[-1])

@@ -69,12 +69,12 @@ def main() -> None:
         committed = [
             (key, arrived, at) for key, (arrived, at) in _committed(bench, load.tables).items() if arrived >= begun
         ]
-        lags = [(at - arrived, 1) for _, arrived, at in committed]
+        lags = np.array([at - arrived for _, arrived, at in committed])
         measured = {
             "files": len(lags),
             "runs": bench.runs() - runs,
             "batches": len({(key.partition("/")[0], at) for key, _, at in committed}),
-            "freshness": [round(seconds, 1) for seconds in quantiles(lags)],
+            "freshness": [round(seconds, 1) for seconds in quantiles(lags, np.ones(len(lags), np.int64))],
             "cpu_seconds": round(sum(value for name, value in net.items() if name != "aws"), 1),
         }
     aws = net["aws"] / sum(net.values())

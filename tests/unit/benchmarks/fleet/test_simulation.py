@@ -42,15 +42,15 @@ def test_every_object_is_committed_exactly_once(outcome: Outcome) -> None:
 
 def test_no_table_has_two_batches_at_a_time(outcome: Outcome) -> None:
     by_table: dict[int, list[tuple[float, float]]] = {}
-    for table, begun, ended in outcome.spans:
-        by_table.setdefault(table, []).append((begun, ended))
+    for table, begun, ended in zip(*[iter(outcome.spans)] * 3, strict=True):
+        by_table.setdefault(int(table), []).append((begun, ended))
     assert len(by_table) > 100
     for spans in by_table.values():
         assert all(first[1] <= second[0] for first, second in pairwise(sorted(spans)))
 
 
 def test_no_object_is_visible_before_it_arrived_and_was_read(outcome: Outcome) -> None:
-    assert min(lag for lags in outcome._lags.values() for lag, _ in lags) > COSTS.run_seconds + COSTS.batch_seconds
+    assert min(lag for _, lag, _ in outcome.cohorts) > COSTS.run_seconds + COSTS.batch_seconds
 
 
 def test_no_more_messages_are_in_flight_than_two_chunks(outcome: Outcome) -> None:
@@ -73,10 +73,10 @@ def test_hints_that_wait_are_as_many_as_littles_law_says(every: float) -> None:
     """The mean number in a system is the rate of arrivals times the mean time in it."""
     load = Load(tables=20, a_day=864_000, seconds=3_000)
     outcome = simulated(load, Rules(window=30, every=every), cores=8)
-    steady = [(arrived, lag, count) for arrived, lag, count in outcome._visible if 500 < arrived < 2_500]
+    steady = [(arrived, lag, count) for arrived, lag, count in outcome.cohorts if 500 < arrived < 2_500]
     mean_lag = sum(lag * count for _, lag, count in steady) / sum(count for _, _, count in steady)
     inside = [
-        sum(count for arrived, lag, count in outcome._visible if arrived <= at < arrived + lag)
+        sum(count for arrived, lag, count in outcome.cohorts if arrived <= at < arrived + lag)
         for at in np.arange(600, 2_400, 7.0)
     ]
     assert np.mean(inside) == pytest.approx(10.0 * mean_lag, rel=0.1)
