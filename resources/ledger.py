@@ -187,7 +187,7 @@ class Ledger:
         """All objects that entered bronze, as of a ledger version. An overwritten object has an entry for each etag."""
         if version < 0:
             return []
-        found = self._committed(version)
+        found = self.committed_rows(version)
         # The last batch, which may have replaced the rows of the first.
         last = (
             F.max_by("rows", "n").alias("rows"),
@@ -202,6 +202,11 @@ class Ledger:
             for row in rows
         ]
 
+    def committed_rows(self, version: int) -> DataFrame:
+        """The query of the records of the objects that entered bronze, as of a ledger version that exists."""
+        rows: DataFrame = self._at(version).where((F.col("kind") == "row") & (F.col("status") == str(Status.COMMITTED)))
+        return rows
+
     def newest_below(self, version: int, folders: Collection[str]) -> dict[str, str]:
         """Return the last key, in order, of the objects that entered bronze from below each folder.
 
@@ -211,7 +216,7 @@ class Ledger:
         """
         if version < 0 or not folders:
             return {}
-        rows = self._committed(version)
+        rows = self.committed_rows(version)
         newest: dict[str, str] = {}
         wanted = sorted(folders)
         for start in range(0, len(wanted), _LISTED_FOLDERS):
@@ -233,7 +238,7 @@ class Ledger:
             return []
         folder = F.regexp_replace("key", "[^/]*/[^/]*$", "")
         last = F.slice(F.sort_array(F.collect_set("key"), asc=False), 1, count).alias("keys")
-        found = self._committed(version).groupBy(folder.alias("folder")).agg(last)
+        found = self.committed_rows(version).groupBy(folder.alias("folder")).agg(last)
         return [key for row in found.collect() for key in row["keys"]]
 
     def waiting(self, version: int, signals: str, max_signals: int) -> WaitingDatasets:
@@ -344,10 +349,6 @@ class Ledger:
             if self._lacking:
                 raise
         self._lacking = []
-
-    def _committed(self, version: int) -> Any:
-        """Rows of the objects that entered bronze."""
-        return self._at(version).where((F.col("kind") == "row") & (F.col("status") == str(Status.COMMITTED)))
 
     def _at(self, version: int) -> Any:
         rows = self._delta.session.read.format("delta").option("versionAsOf", version).load(self.location)

@@ -6,21 +6,17 @@ known. A run that dies is repeated, and finds the files that are left.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 from tidegate.assets.maintenance.deletion import delete_objects
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.maintenance.freed import NOTHING, Freed
+from tidegate.platform.core.maintenance.kept_versions import files_kept
 from tidegate.resources.aws.s3 import Listed
 from tidegate.resources.lake import Lake
 from tidegate.resources.spark.delta import Delta
 
-_PROPERTY = "delta.deletedFileRetentionDuration"
-#: Delta's default.
-_RETENTION = timedelta(days=7)
-_UNITS = {"week": 7 * 86400, "day": 86400, "hour": 3600, "minute": 60, "second": 1}
 #: Files of one call. The rest is found by the next call.
 MAX_FILES = 100_000
 
@@ -39,8 +35,7 @@ def retention(delta: Delta, location: str) -> timedelta:
     Raises:
         ValueError: the retention is no number of weeks, days, hours, minutes or seconds.
     """
-    text = delta.table_state(location).properties.get(_PROPERTY)
-    return _duration(text) if text else _RETENTION
+    return files_kept(delta.table_state(location).properties)
 
 
 def vacuum(lake: Lake, location: str, keep: timedelta, *, dry_run: bool = False) -> Freed:
@@ -112,12 +107,3 @@ def own_folder(lake: Lake, location: str) -> tuple[str, str]:
     if bucket != lake.store.bucket or not f"{key}/".startswith(lake.store.key("")):
         raise NotOurs(f"{location} is not below the lake root, so Tidegate deletes and rewrites none of its files")
     return bucket, f"{key}/"
-
-
-def _duration(text: str) -> timedelta:
-    parts = re.findall(r"(\d+)\s+(week|day|hour|minute|second)s?", text.lower())
-    if not parts:
-        raise ValueError(
-            f"{_PROPERTY} is {text!r}: use weeks, days, hours, minutes or seconds, such as `interval 7 days`"
-        )
-    return timedelta(seconds=sum(int(number) * _UNITS[unit] for number, unit in parts))

@@ -1,15 +1,13 @@
 """The asset that says how the objects of each bucket grow, and what they will be."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import dagster as dg
 
 from tidegate.assets.presentation.plot import curve
+from tidegate.assets.storage.grown import KnownGrowth, growth_of
 from tidegate.assets.storage.report_asset import report_asset, report_key
-from tidegate.assets.storage.stored import growth_of
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.storage.growth import Growth
 from tidegate.platform.core.storage.prices import GIGABYTE
 from tidegate.platform.core.storage.spec import StorageReportsSpec
 from tidegate.resources.lake_resource import LakeResource
@@ -33,22 +31,22 @@ def build_growth(spec: TableSpec, reports: StorageReportsSpec) -> dg.AssetsDefin
     )
     def growth(lake: LakeResource) -> dg.MaterializeResult[Any]:
         months, configuration = reports.forecast_months, reports.configuration or ""
-        found = growth_of(lake.open(), spec.table_key.encode(), months, configuration)
+        found = growth_of(lake.open(), spec.table_key.encode(), months, configuration, keep=True)
         return dg.MaterializeResult(metadata=growth_metadata(found, months))
 
     return growth
 
 
-def growth_metadata(found: Sequence[Growth], months: int) -> dict[str, Any]:
+def growth_metadata(found: KnownGrowth, months: int) -> dict[str, Any]:
     """Returns growth as metadata.
 
     Args:
-        found: all buckets together, and each bucket.
+        found: the growth.
         months: number of months of the forecast.
     """
-    if not found:
+    if not found.lines:
         return {"buckets": 0}
-    total = found[0]
+    total = found.lines[0]
     records = [
         dg.TableRecord(
             {
@@ -62,17 +60,18 @@ def growth_metadata(found: Sequence[Growth], months: int) -> dict[str, Any]:
                 "method": one.bytes.why_not or one.bytes.method,
             }
         )
-        for one in found[:_MAX_LINES]
+        for one in found.lines[:_MAX_LINES]
     ]
     title = f"GiB of all buckets, and the forecast of {months} months"
     past = [value / GIGABYTE for value in total.history]
     return {
-        "buckets": len(found) - 1,
+        "buckets": len(found.lines) - 1,
         "bytes": int(total.history[-1]),
         "objects": total.objects,
         "remark": total.bytes.why_not or f"forecast by {total.bytes.method}",
         "by_bucket": dg.MetadataValue.table(records),
         "plot": dg.MetadataValue.md(curve(title, past, [value / GIGABYTE for value in total.bytes.values])),
+        **({"known_from": found.lost} if found.lost else {}),
         **({"forecast_error": round(total.bytes.error, 4)} if total.bytes.error is not None else {}),
         **({"bytes_forecast": int(total.bytes.values[-1])} if total.bytes.values else {}),
     }

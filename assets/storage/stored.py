@@ -10,10 +10,8 @@ from pyspark.sql import DataFrame
 
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.storage.cost import StoredSum
-from tidegate.platform.core.storage.growth import Growth, growth
 from tidegate.platform.core.storage.price_list import read_price_lists
 from tidegate.platform.core.storage.prices import StoragePrices
-from tidegate.resources.inventory.history import stored_history
 from tidegate.resources.inventory.objects import inventory_objects
 from tidegate.resources.inventory.sums import TooManyGroups, stored_sums
 from tidegate.resources.lake import Lake
@@ -31,30 +29,10 @@ def stored_objects(lake: Lake, table_key: str, configuration: str = "") -> DataF
         InventoryError: it is no such table, has nothing yet, or has a bucket twice.
     """
     table = lake.table(table_key)
-    if (
-        not table.spec.has_inventories
-        or table.birth is None
-        or not table.delta.table_state(table.birth.location).exists
-    ):
+    birth = table.birth
+    if not table.spec.has_inventories or birth is None or not table.delta.table_state(birth.location).exists:
         raise InventoryError(f"{table.spec.name} has no inventories yet, or is no table with `mode: inventory`")
-    return inventory_objects(lake.delta.session, table.birth.location, configuration)
-
-
-def growth_of(lake: Lake, table_key: str, months: int, configuration: str = "") -> list[Growth]:
-    """Return how the objects in a table of inventories grow.
-
-    Args:
-        lake: the lake.
-        table_key: key of the table.
-        months: of 30 days, to forecast.
-        configuration: only inventories of this configuration. Empty: all, if each bucket has one.
-
-    Raises:
-        InventoryError: it is no such table, has nothing yet, or has a bucket twice.
-    """
-    stored_objects(lake, table_key, configuration)
-    birth = lake.table(table_key).birth
-    return growth(stored_history(lake.delta.session, birth.location, configuration), months) if birth else []
+    return inventory_objects(lake.delta.session, birth.location, configuration)
 
 
 def sums_of_all(objects: DataFrame, by: Sequence[str], depth: int) -> tuple[list[StoredSum], bool]:

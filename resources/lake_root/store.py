@@ -22,6 +22,7 @@ The layout never changes; docs/internals/architecture.md describes it::
     operations/<yyyy-mm-dd>/<ULID>.json     requested operations
     forgotten/requests/<ULID>.json          digests of forgotten persons, for ever
     exports/<name>/<table id>.json          how far the changes of a silver table are exported
+    history/<table key>/<generation>-<n, 20 digits>.json    what earlier inventories had, from batch n on
     reconcile.json                          times of each table's last listing
 """
 

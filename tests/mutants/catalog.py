@@ -1248,6 +1248,25 @@ MUTANTS = (
         (f"{_MAINTAINED}test_tables.py::test_a_table_with_a_batch_that_is_not_recorded_is_left_alone",),
     ),
     Mutant(
+        "an inventory is read at a version that has the next one of its bucket",
+        10,
+        "platform/core/storage/history.py",
+        "            part.reads[-1] = VersionRead(end - 1, part.reads[-1].first, n)\n",
+        "            part.reads[-1] = VersionRead(end, part.reads[-1].first, n)\n",
+        (
+            "tests/unit/platform/core/storage/test_history.py::"
+            "test_each_inventory_is_read_once_at_a_version_that_has_it",
+        ),
+    ),
+    Mutant(
+        "what follows a lost part of the history of inventories counts, and the part is never computed again",
+        10,
+        "assets/storage/kept_history.py",
+        "if (part := found[key]) and key == self._key(chain[-1].last if chain else 0):",
+        "if part := found[key]:",
+        ("tests/unit/assets/storage/test_kept_history.py::test_after_a_lost_part_the_rest_is_computed_again",),
+    ),
+    Mutant(
         "advice forgets that small objects are billed as larger ones",
         10,
         "platform/core/storage/advice.py",

@@ -205,3 +205,5 @@ class ForecastAnswer(Answer):
     """All buckets together, then the one with the most bytes."""
     more: int
     """Number of buckets that `--limit` left out."""
+    known_from: str | None
+    """First day of the histories, if the files of older versions of the table may be deleted. Else null."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
-from tidegate.assets.storage.stored import growth_of
+from tidegate.assets.storage.grown import growth_of
 from tidegate.platform.cli.answers import print_answer
 from tidegate.platform.cli.commands.table_named import table_named
+from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.inventory.answers import ForecastAnswer, ForecastBucket
 from tidegate.platform.cli.inventory.cost import explained
 from tidegate.platform.core.inventory.manifest import InventoryError
@@ -35,14 +36,22 @@ def run_forecast(
         CommandError: it is no such table, or has a bucket twice.
     """
     try:
-        lines = growth_of(lake, table_named(lake, name), months, configuration)
+        found = growth_of(lake, table_named(lake, name), months, configuration)
     except InventoryError as error:
         raise explained(error) from None
-    answer = ForecastAnswer(buckets=tuple(map(_bucket, lines[:limit])), more=max(0, len(lines) - limit))
+    except ValueError as error:
+        raise CommandError(str(error)) from None
+    answer = ForecastAnswer(
+        buckets=tuple(map(_bucket, found.lines[:limit])),
+        more=max(0, len(found.lines) - limit),
+        known_from=found.known_from.isoformat() if found.known_from else None,
+    )
     if as_json:
         print_answer(console, answer)
     else:
         _print(console, answer)
+        if found.lost:
+            console.print(f"WARNING: {found.lost}")
 
 
 def _bucket(line: Growth) -> ForecastBucket:

@@ -43,35 +43,41 @@ class Growth:
     objects_ahead: Forecast
 
 
-def growth(days: Iterable[StoredDay], months: int) -> list[Growth]:
+def growth(days: Iterable[StoredDay], months: int, known_from: date | None = None) -> list[Growth]:
     """Return the growth of all buckets together and of each bucket, the one with the most bytes first.
+
+    Each history ends on the day of the last inventory of all. What has no inventory on a day has as much as before.
 
     Args:
         days: what each inventory had. Of several of one day, the last in order counts.
         months: of 30 days, to forecast.
+        known_from: first day of the histories. Of the days before, inventories may be missing.
     """
     sizes: dict[str, dict[tuple[str, date], StoredDay]] = defaultdict(dict)
     for one in days:
         sizes[one.bucket][one.configuration, one.day] = one
-    series = {bucket: _sums(some.values()) for bucket, some in sizes.items()}
-    if not series:
+    if not sizes:
         return []
-    total = _sums(one for some in sizes.values() for one in some.values())
-    lines = [_line(bucket, points, months) for bucket, points in series.items()]
+    end = max(day for some in sizes.values() for _, day in some)
+    every = (one for some in sizes.values() for one in some.values())
+    total = _line(ALL, _sums(every, known_from, end), months)
+    lines = [_line(bucket, _sums(some.values(), known_from, end), months) for bucket, some in sizes.items()]
     lines.sort(key=lambda line: (-line.history[-1], line.bucket))
-    return [_line(ALL, total, months), *lines]
+    return [total, *lines]
 
 
-def _sums(days: Iterable[StoredDay]) -> Mapping[date, tuple[int, int]]:
+def _sums(days: Iterable[StoredDay], known_from: date | None, end: date) -> Mapping[date, tuple[int, int]]:
     """Return bytes and objects of each day. What has no inventory on a day has as much as on the day before."""
     found: dict[tuple[str, str], dict[date, tuple[int, int]]] = defaultdict(dict)
     for one in days:
         found[one.bucket, one.configuration][one.day] = one.size, one.objects
     known: dict[tuple[str, str], tuple[int, int]] = {}
     sums = {}
-    for day in sorted({day for points in found.values() for day in points}):
+    first = known_from or date.min
+    for day in sorted({end, *(day for points in found.values() for day in points)}):
         known |= {subject: points[day] for subject, points in found.items() if day in points}
-        sums[day] = sum(size for size, _ in known.values()), sum(objects for _, objects in known.values())
+        # All that was known by the first day is its value.
+        sums[max(day, first)] = sum(size for size, _ in known.values()), sum(count for _, count in known.values())
     return sums
 
 

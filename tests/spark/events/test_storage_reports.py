@@ -19,8 +19,8 @@ from tests.support.lakes.inventory import Line, deliver
 from tidegate.assets.storage.advice import advice_key
 from tidegate.assets.storage.asset import cost_key
 from tidegate.assets.storage.audit import audit_key
+from tidegate.assets.storage.grown import growth_of
 from tidegate.assets.storage.growth import growth_key
-from tidegate.assets.storage.stored import growth_of
 from tidegate.platform.cli.commands.sql import query_frame
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.inventory.advice import AdviceQuestion, run_advice
@@ -29,6 +29,7 @@ from tidegate.platform.cli.inventory.audit import run_audit
 from tidegate.platform.cli.inventory.cost import CostQuestion, run_cost
 from tidegate.platform.cli.inventory.forecast import run_forecast
 from tidegate.platform.core.inventory.manifest import InventoryError
+from tidegate.platform.core.storage.growth import Growth
 from tidegate.platform.testing import TestLake
 from tidegate.resources.inventory.objects import inventory_objects
 from tidegate.resources.inventory.sums import stored_sums
@@ -193,20 +194,59 @@ def _growth(reported: Reported, kit: Any) -> None:
     """Each inventory that was in the table counts once, on its day, although the next one has replaced it."""
     lake, before = reported.lake, reported.objects.sql("SELECT sum(size)::bigint FROM objects").fetchall()[0][0]
     acme = reported.objects.sql("SELECT sum(size)::bigint FROM objects WHERE bucket = 'acme'").fetchall()[0][0]
-    created = (CREATED + timedelta(days=2)).timestamp()
-    found = deliver([Line("more", 7, "e")], prefix="inventory/acme/all/", source="acme", created=created)
-    for key, body in found.objects.items():
-        lake.put(key, body)
-    lake.intake()
-    kit.run(lake, "objects", listing=False)
-    total, *buckets = growth_of(lake.lake, lake.key("objects"), 1)
-    assert (total.first, list(total.history)) == (CREATED.date(), [before, before, before - acme + 7])
-    assert {one.bucket: list(one.history) for one in buckets} == {"acme": [acme, acme, 7], "second": [before - acme]}
+    second, key = before - acme, lake.key("objects")
+    marker, some = Line("gone", None, None, marker=True), Line("more", 7, "e")
+    _next_day(reported, kit, 2, {"acme": [some], "third": [some, some], "fourth": [some]})
+    asset = growth_key(lake.spec("objects")).to_user_string()
+    metadata = kit.metadata(lake.materialize(asset))
+    assert (metadata["buckets"], metadata["bytes"]) == (4, second + 28)
+    _next_day(reported, kit, 3, {"third": [marker], "fourth": []})
+    found = growth_of(lake.lake, key, 1)
+    total, *buckets = found.lines
+    assert (total.first, found.known_from) == (CREATED.date(), None)
+    assert list(total.history) == [before, before, second + 28, second + 7]
+    assert {one.bucket: list(one.history) for one in buckets} == {
+        "acme": [acme, acme, 7, 7],
+        "second": [second] * 4,
+        "third": [14, 0],
+        "fourth": [7, 0],
+    }
     console = Console(file=io.StringIO(), width=200)
     run_forecast(console, lake.lake, "objects", 1, "", 50)
-    assert "3 days of history are too few: 14 are needed" in console.file.getvalue()  # type: ignore[attr-defined]
-    metadata = kit.metadata(lake.materialize(growth_key(lake.spec("objects")).to_user_string()))
-    assert (metadata["buckets"], metadata["bytes"]) == (2, before - acme + 7)
+    assert "4 days of history are too few: 14 are needed" in console.file.getvalue()  # type: ignore[attr-defined]
+    _lost_versions(reported, kit, asset, total)
+
+
+def _next_day(reported: Reported, kit: Any, day: int, lines: dict[str, list[Line]]) -> None:
+    created = (CREATED + timedelta(days=day)).timestamp()
+    for bucket, some in lines.items():
+        found = deliver(some, prefix=f"inventory/{bucket}/all/", source=bucket, created=created)
+        for key, body in found.objects.items():
+            reported.lake.put(key, body)
+    reported.lake.intake()
+    kit.run(reported.lake, "objects", listing=False)
+
+
+def _lost_versions(reported: Reported, kit: Any, asset: str, whole: Growth) -> None:
+    """With a short retention, days are known that the asset kept. Without these, the first days are lost."""
+    lake, key = reported.lake, reported.lake.key("objects")
+    location = lake.lake.table(key).birth.location
+    lake.lake.delta.session.sql(
+        f"ALTER TABLE delta.`{location}` SET TBLPROPERTIES ('delta.deletedFileRetentionDuration' = 'interval 1 hours')"
+    ).collect()
+    # What was replaced since the asset kept its history is in no version that is sure to be there.
+    found = growth_of(lake.lake, key, 1)
+    assert (found.lines[0].history, found.known_from) == (whole.history, None)
+    metadata = kit.metadata(lake.materialize(asset))
+    assert (metadata["bytes"], "known_from" in metadata) == (whole.history[-1], False)
+    store = lake.lake.store
+    folder = store.key("history", key, "")
+    kept = [item.key for item in store.objects.under(store.bucket, folder)]
+    assert len(kept) == 2
+    store.objects.delete(store.bucket, kept)
+    found = growth_of(lake.lake, key, 1)
+    assert (found.known_from, list(found.lines[0].history)) == (CREATED.date() + timedelta(days=3), [whole.history[-1]])
+    assert list(store.objects.under(store.bucket, folder)) == []
 
 
 def audited_lines(created: datetime) -> list[Line]:
@@ -230,7 +270,12 @@ def audited_lines(created: datetime) -> list[Line]:
 def _audit(reported: Reported, kit: Any) -> None:
     """The findings are what DuckDB finds in the rows; a bucket whose inventory lacks a field is named."""
     lake, created = reported.lake, CREATED + timedelta(days=3)
-    lines = {"acme": [Line("more", 7, "e")], "second": reported.lines["second"], lake.bucket: audited_lines(created)}
+    lines = {
+        "acme": [Line("more", 7, "e")],
+        "second": reported.lines["second"],
+        "third": [Line("gone", None, None, marker=True)],
+        lake.bucket: audited_lines(created),
+    }
     found = deliver(
         lines[lake.bucket],
         prefix=f"inventory/{lake.bucket}/all/",

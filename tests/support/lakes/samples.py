@@ -141,6 +141,10 @@ OTHERS: dict[str, dict[str, _Class]] = {
     "forgotten": {
         "request": lambda body: body["digests"] and body["check"],
     },
+    "history": {
+        "whole": lambda body: body["known_from"] is None and body["days"],
+        "lost_days": lambda body: body["known_from"],
+    },
 }
 
 

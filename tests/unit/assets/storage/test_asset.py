@@ -12,6 +12,7 @@ import yaml
 
 from tests.unit.conftest import PAPER
 from tidegate.assets.storage.asset import cost_metadata
+from tidegate.assets.storage.grown import KnownGrowth
 from tidegate.assets.storage.growth import growth_metadata
 from tidegate.platform.core.config.load import LakeConfigError, load_lake
 from tidegate.platform.core.storage.cost import StoredSum
@@ -84,11 +85,13 @@ def test_the_page_shows_the_total_the_dearest_buckets_and_no_prefixes_that_were_
 
 def test_the_page_of_growth_shows_the_forecast_and_its_error_only_if_there_is_one() -> None:
     days = [StoredDay("b", "all", date(2026, 1, 1) + timedelta(days=n), n, n << 30) for n in range(30)]
-    found = growth_metadata(growth(days, 1), 1)
+    found = growth_metadata(KnownGrowth(growth(days, 1), None), 1)
     assert (found["buckets"], found["bytes"], found["remark"]) == (1, 29 << 30, "forecast by drift")
     assert found["bytes_forecast"] == pytest.approx(59 << 30)
     assert found["by_bucket"].records[1].data["GiB in 1 months"] == 59.0
-    short = growth_metadata(growth(days[:3], 1), 1)
+    assert "known_from" not in found
+    short = growth_metadata(KnownGrowth(growth(days[:3], 1), date(2026, 1, 1)), 1)
+    assert short["known_from"].startswith("the history is known from 2026-01-01 on")
     assert short["remark"].startswith("3 days of history are too few")
     assert not {"bytes_forecast", "forecast_error"} & short.keys()
-    assert growth_metadata([], 1) == {"buckets": 0}
+    assert growth_metadata(KnownGrowth([], None), 1) == {"buckets": 0}

@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.lakes import samples
 from tests.support.lakes.objects import Objects
+from tidegate.assets.storage.kept_history import KeptHistory
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.ledger import (
@@ -155,6 +156,14 @@ def test_requests_to_forget(store: LakeStore, name: str) -> None:
     store.objects.put("lake", store.key("forgotten", "requests", "1.json"), text)  # type: ignore[attr-defined]
     (request,) = store.forgotten.requests()
     assert request.to_json() == text
+
+
+@pytest.mark.parametrize("name", samples.OTHERS["history"])
+def test_the_history_of_inventories_is_written_as_it_was_read(name: str, store: LakeStore) -> None:
+    text = samples.read("history", name)
+    history = KeptHistory(store, "landing.orders", "g")
+    store.objects.put("lake", f"root/history/landing.orders/g-{1:020d}.json", text)
+    assert history.read().to_json() == text
 
 
 @pytest.mark.parametrize("name", samples.OTHERS["after"])

@@ -34,3 +34,28 @@ def test_each_bucket_is_forecast_by_itself() -> None:
     assert (len(a.bytes.values), a.bytes.values[-1]) == (60, pytest.approx(100 * 89))
     assert total.bytes.values[-1] == pytest.approx(100 * 89 + 500)
     assert growth([], 1) == []
+
+
+def test_a_bucket_that_was_emptied_has_no_bytes_from_that_day_on() -> None:
+    total, other, emptied = growth([day("a", 0, 100), day("b", 0, 40), day("a", 1, 0), day("b", 2, 50)], 1)
+    assert [list(line.history) for line in (total, other, emptied)] == [[140, 40, 50], [40, 40, 50], [100, 0, 0]]
+    assert emptied.objects == 0
+
+
+def test_all_histories_end_on_the_same_day_and_so_do_the_forecasts() -> None:
+    days = [day("a", number, 100) for number in range(40)] + [day("b", number, 10) for number in range(20)]
+    total, a, b = growth(days, 1)
+    assert (len(total.history), len(a.history), len(b.history)) == (40, 40, 40)
+    assert total.bytes.values[-1] == a.bytes.values[-1] + b.bytes.values[-1] == 110
+
+
+def test_a_history_begins_on_the_first_day_that_is_known_with_what_was_there() -> None:
+    days = [day("a", 0, 100), day("b", 3, 40), day("a", 5, 130), day("c", 7, 1)]
+    total, a, b, c = growth(days, 1, FIRST + timedelta(days=4))
+    assert (total.first, a.first, b.first) == (FIRST + timedelta(days=4),) * 3
+    assert [list(line.history) for line in (total, a, b, c)] == [
+        [140, 170, 170, 171],
+        [100, 130, 130, 130],
+        [40, 40, 40, 40],
+        [1],
+    ]

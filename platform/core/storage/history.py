@@ -1,0 +1,178 @@
+"""The history of a table of inventories: which inventories entered it, and which of its versions have them.
+
+An inventory is in all versions from the one of its batch to the one before the next inventory of its bucket and
+configuration. A version therefore has the inventories of many batches, and each inventory is read from one version::
+
+    batch     1  2  3  4  5     the inventories of batches 1 to 3 are read at the version of batch 3,
+    bucket    a  b  c  a  b     those of 4 and 5 at the version of batch 5
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from itertools import groupby
+from typing import Any
+
+from tidegate.platform.core.inventory.delivery import Subject
+from tidegate.platform.core.storage.growth import StoredDay
+
+FORMAT = 1
+#: Versions of one part: one query reads them, and a run that dies loses no more.
+MAX_READS = 50
+
+
+@dataclass(frozen=True)
+class EnteredInventory:
+    """An inventory whose rows replaced those of its subject.
+
+    Attributes:
+        day: on which S3 began to look at the bucket.
+        n: its batch.
+        version: Delta version of the batch.
+        recorded: time of its record in the ledger.
+        rows: number of its rows, with delete markers.
+    """
+
+    subject: Subject
+    day: date
+    n: int
+    version: int
+    recorded: datetime
+    rows: int
+
+
+@dataclass(frozen=True)
+class VersionRead:
+    """A version of the table, and the batches whose rows are read from it.
+
+    Attributes:
+        version: the Delta version.
+        first: number of the first of the batches.
+        last: number of the last one.
+    """
+
+    version: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class StoredHistory:
+    """What the inventories had.
+
+    Attributes:
+        last: number of the last batch whose inventories it has.
+        days: what each inventory had, the oldest batch first.
+        known_from: first day on which it has every inventory. None if it has all of every day.
+    """
+
+    last: int = 0
+    days: list[StoredDay] = field(default_factory=list)
+    known_from: date | None = None
+
+    def to_json(self) -> str:
+        """Returns the object that keeps the history."""
+        since = self.known_from.isoformat() if self.known_from else None
+        days = [[one.bucket, one.configuration, one.day.isoformat(), one.objects, one.size] for one in self.days]
+        return json.dumps({"format": FORMAT, "last": self.last, "known_from": since, "days": days})
+
+    @classmethod
+    def from_json(cls, body: str | bytes, address: str) -> StoredHistory:
+        """Read a kept history.
+
+        Raises:
+            ValueError: the object is none.
+        """
+        try:
+            found: dict[str, Any] = json.loads(body)
+            since = found["known_from"]
+            days = [
+                StoredDay(bucket, configuration, date.fromisoformat(day), objects, size)
+                for bucket, configuration, day, objects, size in found["days"]
+            ]
+            return cls(found["last"], days, date.fromisoformat(since) if since else None)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{address} is no history of inventories, and may be deleted: {error}") from error
+
+    @classmethod
+    def joined(cls, parts: Iterable[StoredHistory]) -> StoredHistory:
+        """Return the history of several parts, in order."""
+        some = list(parts)
+        return cls(
+            max((one.last for one in some), default=0),
+            [day for one in some for day in one.days],
+            max((one.known_from for one in some if one.known_from), default=None),
+        )
+
+
+@dataclass
+class HistoryPart:
+    """Inventories of consecutive batches, and the versions that have them.
+
+    Attributes:
+        last: number of the last batch.
+        inventories: in the order of their batches.
+        reads: versions to read.
+        known_from: see `StoredHistory`.
+    """
+
+    last: int = 0
+    inventories: list[EnteredInventory] = field(default_factory=list)
+    reads: list[VersionRead] = field(default_factory=list)
+    known_from: date | None = None
+
+    def stored(self, found: Mapping[tuple[Subject, int], tuple[int, int]]) -> StoredHistory:
+        """Return what its inventories had.
+
+        Args:
+            found: objects and bytes by subject and batch. What is missing had none: it was empty.
+        """
+        days = [StoredDay(*one.subject, one.day, *found.get((one.subject, one.n), (0, 0))) for one in self.inventories]
+        return StoredHistory(self.last, days, self.known_from)
+
+
+def history_parts(entered: Sequence[EnteredInventory], kept_since: datetime, present: int) -> list[HistoryPart]:
+    """Return which versions to read for inventories, in parts that can be kept one after the other.
+
+    Args:
+        entered: all inventories after those of a kept history, in the order of their batches.
+        kept_since: the files of rows that were replaced before may be deleted. Such inventories are left out.
+        present: Delta version that has the newest inventory of each subject.
+    """
+    following = _following(entered)
+    parts = [HistoryPart()]
+    end = 0  # the first version that lacks an inventory of the last read
+    for n, batch in groupby(entered, lambda one: one.n):
+        part, some = parts[-1], list(batch)
+        lost = {one for one in some if (later := following.get(one)) and later.recorded < kept_since}
+        left = [one for one in some if one not in lost]
+        if any(one.rows for one in left):
+            if some[0].version >= end:
+                # A part ends with a whole batch: what follows it begins with the next number.
+                if len(part.reads) == MAX_READS:
+                    part = HistoryPart()
+                    parts.append(part)
+                part.reads.append(VersionRead(present, n, n))
+                end = present + 1
+            end = min(end, *(following[one].version for one in left if one.rows and one in following), end)
+            part.reads[-1] = VersionRead(end - 1, part.reads[-1].first, n)
+        part.last = n
+        part.inventories += left
+        # From the day of the next inventory on, a lost one is not needed.
+        days = [following[one].day for one in lost]
+        part.known_from = max([*days, *([part.known_from] if part.known_from else [])], default=None)
+    return parts if entered else []
+
+
+def _following(entered: Sequence[EnteredInventory]) -> dict[EnteredInventory, EnteredInventory]:
+    """Return the inventory that replaced each of them, unless it is still in the table."""
+    found: dict[EnteredInventory, EnteredInventory] = {}
+    last: dict[Subject, EnteredInventory] = {}
+    for one in entered:
+        if before := last.get(one.subject):
+            found[before] = one
+        last[one.subject] = one
+    return found

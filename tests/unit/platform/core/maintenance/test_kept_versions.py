@@ -1,0 +1,31 @@
+"""For how long old versions can be read, by the properties of a table."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from tidegate.platform.core.maintenance.kept_versions import files_kept, versions_kept
+
+FILES, LOG = "delta.deletedFileRetentionDuration", "delta.logRetentionDuration"
+
+
+@pytest.mark.parametrize(
+    ("properties", "files", "versions"),
+    [
+        ({}, timedelta(days=7), timedelta(days=7)),
+        ({FILES: "interval 3650 days"}, timedelta(days=3650), timedelta(days=30)),
+        ({FILES: "interval 3650 days", LOG: "interval 2 weeks 1 hour"}, timedelta(3650), timedelta(days=14, hours=1)),
+        ({FILES: "INTERVAL 90 MINUTES", LOG: "interval 1 day"}, timedelta(minutes=90), timedelta(minutes=90)),
+    ],
+)
+def test_a_version_is_kept_as_long_as_its_files_and_its_log(
+    properties: dict[str, str], files: timedelta, versions: timedelta
+) -> None:
+    assert (files_kept(properties), versions_kept(properties)) == (files, versions)
+
+
+def test_a_retention_that_cannot_be_read_is_named() -> None:
+    with pytest.raises(ValueError, match=f"{LOG} is 'ten years': use weeks, days, hours"):
+        versions_kept({LOG: "ten years"})

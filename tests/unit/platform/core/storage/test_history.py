@@ -1,0 +1,107 @@
+"""Which versions of a table of inventories are read for its history, and what is kept of them."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidegate.platform.core.inventory.delivery import Subject
+from tidegate.platform.core.storage.growth import StoredDay
+from tidegate.platform.core.storage.history import (
+    MAX_READS,
+    EnteredInventory,
+    HistoryPart,
+    StoredHistory,
+    VersionRead,
+    history_parts,
+)
+
+FIRST, NEVER = datetime(2026, 1, 1, tzinfo=UTC), datetime(2000, 1, 1, tzinfo=UTC)
+
+
+def entered(bucket: str, n: int, rows: int = 1, version: int | None = None) -> EnteredInventory:
+    time = FIRST + timedelta(days=n)
+    return EnteredInventory(Subject(bucket, "all"), time.date(), n, n if version is None else version, time, rows)
+
+
+def test_one_version_is_read_for_all_batches_whose_inventories_it_has() -> None:
+    some = [entered(bucket, n, version=2 * n) for n, bucket in enumerate("abcab", 1)]
+    (part,) = history_parts(some, NEVER, 30)
+    assert part.reads == [VersionRead(7, 1, 3), VersionRead(30, 4, 5)]
+    assert (part.last, part.inventories, part.known_from) == (5, some, None)
+    assert history_parts([], NEVER, 30) == []
+
+
+def test_a_day_of_many_buckets_is_one_version_however_many_batches_it_has() -> None:
+    """The first hundred days of 40 buckets are 4,000 batches."""
+    some = [entered(f"b{n % 40}", n) for n in range(1, 4_001)]
+    parts = history_parts(some, NEVER, 4_000)
+    assert [len(part.reads) for part in parts] == [MAX_READS, 100 - MAX_READS]
+    assert [one for part in parts for one in part.inventories] == some
+
+
+def test_an_empty_inventory_is_a_day_of_zero_that_needs_no_version() -> None:
+    some = [entered("a", 1, rows=5), entered("a", 2, rows=0), entered("b", 3, rows=0)]
+    (part,) = history_parts(some, NEVER, 9)
+    assert part.reads == [VersionRead(1, 1, 1)]
+    found = part.stored({(Subject("a", "all"), 1): (4, 70)})
+    assert [(one.bucket, one.day.day, one.objects, one.size) for one in found.days] == [
+        ("a", 2, 4, 70),
+        ("a", 3, 0, 0),
+        ("b", 4, 0, 0),
+    ]
+
+
+def test_delete_markers_alone_are_a_day_of_zero() -> None:
+    (part,) = history_parts([entered("a", 1, rows=5)], NEVER, 1)
+    assert part.stored({(Subject("a", "all"), 1): (0, 0)}).days == [StoredDay("a", "all", date(2026, 1, 2), 0, 0)]
+
+
+def test_what_was_replaced_before_the_retention_is_left_out_and_the_first_whole_day_is_known() -> None:
+    """Bucket w has an inventory each week: that of the first day is replaced on day 8, as that of day 7 of a is."""
+    some = [entered("w", 1), *(entered("a", n) for n in range(2, 8)), entered("w", 8), entered("a", 9)]
+    (part,) = history_parts(some, FIRST + timedelta(days=7, hours=1), 9)
+    assert part.inventories == [entered("w", 1), entered("a", 7), entered("w", 8), entered("a", 9)]
+    assert part.known_from == date(2026, 1, 8)
+    (part,) = history_parts(some, FIRST + timedelta(days=8, hours=1), 9)
+    assert part.inventories == [entered("a", 7), entered("w", 8), entered("a", 9)]
+    assert part.known_from == date(2026, 1, 9)
+    assert part.reads == [VersionRead(8, 7, 8), VersionRead(9, 9, 9)]
+
+
+@given(
+    st.lists(st.sets(st.integers(0, 5), min_size=1, max_size=4), max_size=60),
+    st.integers(0, 3),
+    st.data(),
+)
+def test_each_inventory_is_read_once_at_a_version_that_has_it(
+    batches: list[set[int]], gap: int, data: st.DataObject
+) -> None:
+    some, version = [], 0
+    for n, buckets in enumerate(batches, 1):
+        version += 1 + data.draw(st.integers(0, gap))
+        some += [entered(f"b{bucket}", n, data.draw(st.integers(0, 2)), version) for bucket in sorted(buckets)]
+    parts = history_parts(some, NEVER, version + 3)
+    assert [one for part in parts for one in part.inventories] == some
+    assert [part.last for part in parts] == sorted({part.last for part in parts})
+    for index, one in enumerate(some):
+        replaced = next((later.version for later in some[index + 1 :] if later.subject == one.subject), version + 99)
+        reads = [read for part in parts for read in part.reads if read.first <= one.n <= read.last]
+        assert len(reads) == 1 or not one.rows
+        assert not one.rows or one.version <= reads[0].version < replaced
+        (part,) = (part for part in parts if one in part.inventories)
+        assert not one.rows or reads[0] in part.reads
+
+
+def test_a_kept_history_is_read_as_it_was_written() -> None:
+    part = HistoryPart(7, [entered("a", 6), entered("b", 7)], known_from=date(2026, 1, 3))
+    kept = part.stored({(Subject("b", "all"), 7): (3, 1 << 50)})
+    assert StoredHistory.from_json(kept.to_json(), "s3://x") == kept
+    for body in ("", "[]", "{}", '{"known_from": null, "days": [[1]], "last": 1}'):
+        with pytest.raises(ValueError, match="s3://x is no history of inventories"):
+            StoredHistory.from_json(body, "s3://x")
+    assert StoredHistory.joined([]) == StoredHistory(0, [], None)
+    assert StoredHistory.joined([kept, StoredHistory(9, [], date(2026, 1, 5))]).known_from == date(2026, 1, 5)
