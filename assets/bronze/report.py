@@ -29,7 +29,7 @@ QUARANTINE_CHECK = "nothing_quarantined"
 SCHEMA_CHECK = "schema_unchanged"
 AFTER_LOAD_CHECK = "after_load"
 DATASETS_CHECK = "datasets_complete"
-#: Metadata of `QUARANTINE_CHECK` if this run quarantined nothing and the check repeats the result of an earlier run.
+#: Metadata of a check if this run has nothing to check and repeats the result of an earlier run.
 SAID_BEFORE = "said_before"
 #: Metadata of `QUARANTINE_CHECK`: number of objects without a state in the ledger.
 WITHOUT_STATE = "objects_without_state"

@@ -81,7 +81,7 @@ def run_table(table: Table, options: RunOptions, listener: RunListener | None = 
     """
     listener = listener or RunListener()
     done: list[BatchResult] = []
-    first = True
+    first, present = True, table
     if options.listing:
         for line in table.lake.drift(table):
             listener.log(f"WARNING: {line}")
@@ -90,7 +90,8 @@ def run_table(table: Table, options: RunOptions, listener: RunListener | None = 
         # for the next run, which S3's events of the removals start.
         if not first and all(is_taken(waiting.id) for waiting in table.inbox.waiting()):
             break
-        result = _next_batch(table.reopened(), options, listener, first=first)
+        present = table.reopened()
+        result = _next_batch(present, options, listener, first=first)
         if result is None:
             break
         done.append(result)
@@ -98,7 +99,9 @@ def run_table(table: Table, options: RunOptions, listener: RunListener | None = 
         if result.batch.deferred and not result.batch.rows and not first:
             break  # Every hint was deferred, because S3 does not answer. Another attempt now would be in vain.
     if done:
-        _compact(table.reopened(), done[0].batch, done[-1].batch, listener.log)
+        # After its first batch a table is not compacted, so its birth is known. A request that fails here would end the
+        # run without the report of its batches.
+        _compact(present, done[0].batch, done[-1].batch, listener.log)
     if any(result.batch.create or result.batch.evolve for result in done):
         sync_table(table.lake, table.table_key, listener.log)
     return done

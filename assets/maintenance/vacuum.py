@@ -6,6 +6,7 @@ known. A run that dies is repeated, and finds the files that are left.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
@@ -17,6 +18,7 @@ from tidegate.resources.aws.s3 import Listed
 from tidegate.resources.lake import Lake
 from tidegate.resources.spark.delta import Delta
 
+_HOUR = timedelta(hours=1)
 #: Files of one call. The rest is found by the next call.
 MAX_FILES = 100_000
 
@@ -28,6 +30,8 @@ class NotOurs(RuntimeError):
 def retention(delta: Delta, location: str) -> timedelta:
     """Return for how long the files of a table are kept after they were removed, by its properties.
 
+    VACUUM counts whole hours, so the retention is rounded up to whole hours.
+
     Args:
         delta: the handle on Delta tables.
         location: `s3a://` URI of the table.
@@ -35,7 +39,8 @@ def retention(delta: Delta, location: str) -> timedelta:
     Raises:
         ValueError: the retention is no number of weeks, days, hours, minutes or seconds.
     """
-    return files_kept(delta.table_state(location).properties)
+    kept = files_kept(delta.table_state(location).properties)
+    return _HOUR * math.ceil(kept / _HOUR)
 
 
 def vacuum(lake: Lake, location: str, keep: timedelta, *, dry_run: bool = False) -> Freed:

@@ -9,7 +9,7 @@ from tidegate.assets.bronze.report import page_key
 from tidegate.assets.presentation.copied_sql import copied, silver_queries
 from tidegate.assets.presentation.freshness import silver_freshness
 from tidegate.assets.silver.audit.check import equals_bronze, equals_bronze_spec
-from tidegate.assets.silver.expect.checks import expectation_results, expectation_specs
+from tidegate.assets.silver.expect.checks import expectation_results, expectation_specs, results_of_merge
 from tidegate.assets.silver.expect.violations import ExpectationFailed
 from tidegate.assets.silver.export.check import exported, exported_spec
 from tidegate.assets.silver.merge import MergeResult, merge_table
@@ -76,12 +76,12 @@ def silver_report(
         lake: the lake.
         spec: a table with `silver`.
         merged: what the run merged.
-        instance: has the materialization before.
+        instance: has the materialization and the results of checks before.
     """
     key, location = silver_key(spec), lake.store.uri("silver", spec.name)
     sources = known_sources(merged, instance, key)
     table = table_metadata(lake.delta.session, spec, location, lake.delta.table_state(location), sources)
-    checks = expectation_results(spec, key, merged.violations if merged else {})
+    checks = results_of_merge(spec, key, merged, instance)
     if spec.exports:
         checks.append(exported(lake, spec, key))
     if spec.silver and spec.silver.depends_on_keys_only:

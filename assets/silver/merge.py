@@ -34,6 +34,9 @@ from tidegate.resources.spark.results import Merging
 #: The seams of a merge, in order. Each is right after the step that it is named for.
 SEAMS = ("silver-create", "silver-gather", "silver-truncate", "silver-merge")
 
+#: How often a rebuild from a batch merges what waits. Bronze may record batches during each of these merges.
+MAX_CATCH_UPS = 5
+
 _Result = TypeVar("_Result")
 _Number = TypeVar("_Number", int, float)
 
@@ -115,7 +118,8 @@ def rebuild_table(
         spec: the table.
         log: called with each line of progress.
         since: only keys with a row of this batch or later, in bronze or in silver, are computed again. Batches that
-            wait are merged before, in commits of their own. None: all keys, with the batches that wait.
+            wait are merged before, in commits of their own. If bronze records batches during each of `MAX_CATCH_UPS`
+            merges, the last of them are left to the next merge. None: all keys, with the batches that wait.
 
     Raises:
         ValueError: the table has no `silver` in `lake.yaml`, or bronze has no rows yet.
@@ -123,9 +127,7 @@ def rebuild_table(
     """
 
     def step() -> MergeResult:
-        if since is not None:
-            merge_table(lake, spec, log)
-        work = merge_state(lake, spec)
+        work = merge_state(lake, spec) if since is None else _caught_up(lake, spec, log)
         if work is None or not work.bronze.has_columns:
             raise ValueError(
                 f"bronze.{spec.name} has no rows yet, so there is nothing to rebuild silver.{spec.name} from"
@@ -137,6 +139,23 @@ def rebuild_table(
         return _merge(lake, replace(work, rebuilds=True, since=since, app_id=app_id), log)
 
     return _retried(step, log)
+
+
+def _caught_up(lake: Lake, spec: TableSpec, log: Callable[[str], None]) -> PendingMerge | None:
+    """Merge what waits. Returns the state up to the mark, or None if bronze has no table yet.
+
+    A batch above the mark may have replaced rows in bronze, which a merge of chosen keys would not take into silver.
+    """
+    work: PendingMerge | None = None
+    for _ in range(MAX_CATCH_UPS):
+        merge_table(lake, spec, log)
+        work = merge_state(lake, spec)
+        if work is None or work.mark == work.n:
+            return work
+    if work is None or work.mark is None:
+        raise RuntimeError(f"bronze.{spec.name} was reset while silver.{spec.name} was rebuilt: rebuild it again")
+    log(f"bronze.{spec.name} records batches faster than they are merged: {work.mark + 1}..{work.n} are left")
+    return replace(work, n=work.mark)
 
 
 def _retried(step: Callable[[], _Result], log: Callable[[str], None]) -> _Result:

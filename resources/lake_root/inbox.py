@@ -61,6 +61,7 @@ class Backlog:
         size: bytes of the waiting objects whose size is known.
         oldest: epoch seconds of the oldest waiting event; infinite if only hints of a rebuild wait.
         whole: whether the backlog was listed completely.
+        unsized: number of waiting hints in manifests that name no size, such as those of a redrive.
     """
 
     folder: str
@@ -70,6 +71,7 @@ class Backlog:
     size: int = 0
     oldest: float = 0.0
     whole: bool = True
+    unsized: int = 0
 
 
 class Inbox:
@@ -135,6 +137,7 @@ class Inbox:
             sum(waiting.size for waiting in found),
             min((waiting.oldest for waiting in found), default=0.0),
             len(items) < _MAX_OF_ONE,
+            sum(waiting.hints for waiting in found if waiting.size == 0),
         )
 
     def _sort(self, item: Listed, found: list[WaitingManifest], strays: list[str]) -> None:

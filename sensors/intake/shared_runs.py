@@ -67,5 +67,7 @@ def assign_runs(due: Sequence[Backlog], alone: Collection[str] = ()) -> RunAssig
 
 
 def _is_cold(backlog: Backlog, alone: Collection[str]) -> bool:
-    small = backlog.hints <= COLD_SMALL_HINTS and backlog.size <= COLD_BYTES
+    # Files of unknown size may be large.
+    is_known = backlog.unsized <= COLD_HINTS
+    small = is_known and backlog.hints <= COLD_SMALL_HINTS and backlog.size <= COLD_BYTES
     return (small or backlog.hints <= COLD_HINTS) and backlog.folder not in alone

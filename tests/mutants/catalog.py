@@ -44,6 +44,7 @@ _A_FEED = (
     "test_partial_rows_and_truncates_give_the_expected_rows_whenever_merges_run"
 )
 _MERGE, _MERGE_SQL, _PENDING = (f"assets/silver/{name}.py" for name in ("merge", "merge_sql", "pending"))
+_REBUILT = "tests/unit/assets/silver/test_merge.py"
 _OUTPUT = "tests/spark/files/test_repartition.py::"
 _DATASETS = "tests/unit/assets/bronze/completion/test_datasets.py::"
 _CENTRAL = "tests/spark/events/test_central_inventory.py::"
@@ -233,6 +234,22 @@ MUTANTS = (
         ("tests/unit/sensors/intake/test_tick.py::test_a_tour_ends_where_another_run_would_be_needed",),
     ),
     Mutant(
+        "files of unknown size count as small",
+        1,
+        "sensors/intake/shared_runs.py",
+        "is_known = backlog.unsized <= COLD_HINTS",
+        "is_known = True",
+        ("tests/unit/sensors/intake/test_tick.py::test_files_of_unknown_size_do_not_count_as_small",),
+    ),
+    Mutant(
+        "a request to forget is done before VACUUM's whole hours are over",
+        12,
+        "assets/maintenance/vacuum.py",
+        "return _HOUR * math.ceil(kept / _HOUR)",
+        "return kept",
+        (_MAINTAINED + "test_vacuum.py::test_the_retention_of_a_table_is_that_of_its_properties_in_whole_hours",),
+    ),
+    Mutant(
         "a table of an active shared run gets a second run",
         3,
         "sensors/run_history.py",
@@ -411,6 +428,22 @@ MUTANTS = (
         ("tests/unit/platform/core/silver/test_merge_mode.py::test_each_mode_does_to_each_row_what_its_clauses_say",),
     ),
     Mutant(
+        "a rebuild of silver from a batch moves the mark over a batch that was not merged",
+        5,
+        _MERGE,
+        "return replace(work, n=work.mark)",
+        "return work",
+        (_REBUILT,),
+    ),
+    Mutant(
+        "a rebuild of silver from a batch merges only what waited when it began",
+        5,
+        _MERGE,
+        "for _ in range(MAX_CATCH_UPS):",
+        "for _ in range(1):",
+        (_REBUILT,),
+    ),
+    Mutant(
         "a rebuild of silver from a batch computes its keys from the rows since then",
         5,
         "assets/silver/newest_rows.py",
@@ -420,6 +453,14 @@ MUTANTS = (
             "tests/spark/silver/test_silver_rebuild.py::"
             "test_a_rebuild_from_a_batch_computes_the_keys_since_then_and_no_others",
         ),
+    ),
+    Mutant(
+        "a run that merges no rows says that each expectation holds",
+        2,
+        "assets/silver/expect/checks.py",
+        'if merged and merged.volume["rows"]:',
+        "if merged or not merged:",
+        ("tests/unit/assets/silver/expect/test_checks.py",),
     ),
     Mutant(
         "rows that violate an expectation of expect_or_drop enter silver",

@@ -3,7 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 import dagster as dg
+from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
 
+from tidegate.assets.bronze.report import SAID_BEFORE
+from tidegate.assets.silver.merge import MergeResult
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.silver.expectations import Expectation, OnViolation, expectations
 
@@ -49,6 +52,40 @@ def expectation_results(spec: TableSpec, asset: dg.AssetKey, counts: Mapping[str
         )
         for each in _of(spec)
     ]
+
+
+def results_of_merge(
+    spec: TableSpec, asset: dg.AssetKey, merged: MergeResult | None, instance: dg.DagsterInstance
+) -> list[dg.AssetCheckResult]:
+    """Returns the results of the checks after the merges of a run.
+
+    A run that merged no rows says nothing new, so it repeats the results of the run before.
+
+    Args:
+        spec: the table.
+        asset: its silver asset.
+        merged: the merges of the run. None if there were none.
+        instance: has the results of the run before.
+    """
+    counts = merged.violations if merged else {}
+    results = expectation_results(spec, asset, counts)
+    if merged and merged.volume["rows"]:
+        return results
+    return [_as_before(instance, result) for result in results]
+
+
+def _as_before(instance: dg.DagsterInstance, result: dg.AssetCheckResult) -> dg.AssetCheckResult:
+    key = dg.AssetCheckKey(result.asset_key, result.check_name)  # type: ignore[arg-type]
+    ended = {AssetCheckExecutionRecordStatus.SUCCEEDED, AssetCheckExecutionRecordStatus.FAILED}
+    for record in instance.event_log_storage.get_asset_check_execution_history(key, limit=1, status=ended):
+        if before := record.evaluation:
+            return result._replace(
+                passed=before.passed,
+                severity=before.severity,
+                description=before.description,
+                metadata={**before.metadata, SAID_BEFORE: dg.MetadataValue.bool(True)},
+            )
+    return result
 
 
 def _query(spec: TableSpec, expectation: Expectation) -> str:

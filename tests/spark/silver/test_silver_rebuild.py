@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
+from unittest.mock import patch
 
 import dagster as dg
 import pytest
+import yaml
 from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
 from pyspark.sql import functions as F
 
 from tests.spark.conftest import Shell
 from tests.support.lakes.seams import dying_in
 from tidegate.assets.operations import silver_rebuild
+from tidegate.assets.operations.rebuild import rebuild_table
 from tidegate.assets.operations.silver_rebuild import rebuild_silver
 from tidegate.assets.silver import merge as silver_merge
 from tidegate.assets.silver.pending import merge_state
 from tidegate.platform.cli.commands.rebuild import run_rebuild
 from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]
@@ -135,13 +140,28 @@ def _damage(lake: TestLake, location: str) -> None:
     wrong.unionByName(more).write.format("delta").mode("overwrite").save(location)
 
 
+def _csv(*rows: tuple[Any, ...]) -> str:
+    lines = (",".join("" if value is None else str(value) for value in row) for row in (tuple(COLUMNS), *rows))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _read_again(lake: TestLake, kit: Any, table: str, **csv: Any) -> None:
+    """Read all files of a table again, with other options of CSV."""
+    body = yaml.safe_load(lake.path.read_text())
+    next(each for each in body["tables"] if each["name"] == table)["csv"] = csv
+    lake.path.write_text(yaml.safe_dump(body))
+    lake.config = lake.lake.config = load_lake(lake.path)
+    rebuild_table(lake.lake, lake.key(table), by="test")
+    kit.run(lake, table, listing=False)
+
+
 def test_a_rebuild_from_a_batch_computes_the_keys_since_then_and_no_others(
     tidegate_lake: MakeLake, kit: Any, shell: Shell
 ) -> None:
     """The newest rows of a loaded table, by command, and the history of a registered table, by job."""
     lake = tidegate_lake(
         [
-            {"name": "newest", "prefix": "newest/", "format": "json", "columns": COLUMNS, "silver": CHANGES},
+            {"name": "newest", "prefix": "newest/", "format": "csv", "columns": COLUMNS, "silver": CHANGES},
             {"name": "history", "prefix": "history/", "silver": {**CHANGES, "stored_as": "scd2"}},
         ]
     )
@@ -154,10 +174,10 @@ def test_a_rebuild_from_a_batch_computes_the_keys_since_then_and_no_others(
     right = {}
     for table in ("newest", "history"):
         for number, batch in enumerate(BATCHES):
-            changes = [dict(zip(COLUMNS, row, strict=True)) for row in batch]
             if table == "newest":
-                lake.put(f"newest/{number}.json", kit.lines(*changes))
+                lake.put(f"newest/{number}.csv", _csv(*batch))
             else:
+                changes = [dict(zip(COLUMNS, row, strict=True)) for row in batch]
                 lake.put(f"history/{number}.parquet", kit.parquet(changes))
             kit.run(lake, table)
         kit.merge(lake, table)
@@ -165,7 +185,7 @@ def test_a_rebuild_from_a_batch_computes_the_keys_since_then_and_no_others(
         _damage(lake, lake.lake.store.uri("silver", table))
 
     # A batch that waits is merged before, and a rebuild that dies before its commit has changed nothing else.
-    lake.put("newest/3.json", kit.lines({"id": 4, "at": 2, "v": "next", "op": "u"}))
+    lake.put("newest/3.csv", _csv((4, 2, "next", "u")))
     kit.run(lake, "newest")
     right["newest"] = [row for row in right["newest"] if row["id"] != 4]
     with dying_in(silver_merge, "silver-merge"):
@@ -182,12 +202,23 @@ def test_a_rebuild_from_a_batch_computes_the_keys_since_then_and_no_others(
     right["newest"] = [row for row in right["newest"] if row["id"] != 4] + [row for row in merged if row["id"] == 4]
     assert rows("newest") == sorted(right["newest"], key=repr)
 
+    # While a batch that waits is merged, the files are read again, and have no row of the key 1 any more.
+    lake.put("newest/4.csv", _csv((7, 1, "g", "u")))
+    kit.run(lake, "newest")
+    left = [partial(_read_again, lake, kit, "newest", comment="1")]
+    with patch.object(silver_merge, "seam", lambda name: left.pop()() if name == "silver-merge" and left else None):
+        rebuild_silver(lake.lake, "silver.newest", by="test", since=4)
+    found = {row["id"] for row in rows("newest")}
+    assert 7 in found
+    assert 1 not in found
+    assert kit.merge(lake, "newest") is None
+
     job = lake.definitions.resolve_job_def("rebuild")
     config = {"table": "silver.history", "from_batch": 2, "dry_run": False}
     assert job.execute_in_process(run_config={"ops": {"rebuild_op": {"config": config}}}).success
     assert rows("history") == sorted(right["history"], key=repr)
     for name, batch, problem in (
-        ("silver.newest", 4, r"bronze\.newest has no batch 4: rebuild from one of its batches 1 to 3"),
+        ("silver.newest", 6, r"bronze\.newest has no batch 6: rebuild from one of its batches 1 to 5"),
         ("newest", 1, r"newest is not a silver table, and only silver is rebuilt from a batch"),
     ):
         with pytest.raises(CommandError, match=problem):

@@ -86,13 +86,22 @@ def test_a_run_that_dies_between_two_portions_is_repeated(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(
-    ("text", "days"),
-    [(None, 7.0), ("interval 3 days", 3.0), ("interval 1 week", 7.0), ("INTERVAL 36 HOURS", 1.5)],
+    ("text", "hours"),
+    [
+        (None, 168),
+        ("interval 3 days", 72),
+        ("interval 1 week", 168),
+        ("INTERVAL 36 HOURS", 36),
+        # VACUUM counts whole hours.
+        ("interval 1 day 1 second", 25),
+        ("interval 90 minutes", 2),
+        ("interval 0 hours", 0),
+    ],
 )
-def test_the_retention_of_a_table_is_that_of_its_properties(text: str | None, days: float) -> None:
+def test_the_retention_of_a_table_is_that_of_its_properties_in_whole_hours(text: str | None, hours: int) -> None:
     properties = {"delta.deletedFileRetentionDuration": text} if text else {}
     delta: Any = SimpleNamespace(table_state=lambda _: SimpleNamespace(properties=properties))
-    assert retention(delta, ORDERS) == timedelta(days=days)
+    assert retention(delta, ORDERS) == timedelta(hours=hours)
 
 
 def test_a_retention_that_cannot_be_read_is_refused() -> None:

@@ -728,6 +728,20 @@ def test_a_table_with_more_than_a_few_hints_shares_a_run_only_if_its_files_are_s
     assert (assignment.own, assignment.shared) == (["large"], [["few", "small"]])
 
 
+def test_files_of_unknown_size_do_not_count_as_small() -> None:
+    """A redrive names no sizes. One event with a size does not make its files small."""
+    store = LakeStore(InMemory(), "s3://lake/root")  # type: ignore[arg-type]
+    unsized, small = ([Hint(f"{size}-{n}", size=size) for n in range(COLD_HINTS + 1)] for size in (None, 1))
+    store.inbox.put([Manifest.new(f"landing.{table}", "redrive", unsized) for table in ("alone", "redriven")])
+    store.inbox.put([Manifest.new(f"landing.{table}", "intake", small) for table in ("redriven", "small", "usual")])
+    store.inbox.put([Manifest.new("landing.usual", "redrive", unsized[:COLD_HINTS])])
+    assignment = assign_runs(list(store.inbox.tour()))
+    assert (assignment.own, assignment.shared) == (
+        ["landing.alone", "landing.redriven"],
+        [["landing.small", "landing.usual"]],
+    )
+
+
 @given(st.lists(st.integers(1, 2 * COLD_SMALL_HINTS), max_size=3 * MAX_SHARED_TABLES), st.sets(st.integers(0, 20)))
 def test_each_table_has_one_run_and_shared_ones_are_bounded(hints: list[int], failed: set[int]) -> None:
     own, shared = asked({str(n): number for n, number in enumerate(hints)}, {str(n) for n in failed})

@@ -1,0 +1,50 @@
+"""What follows the last batch of a run does not end the run without a report of its batches."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tidegate.assets.bronze import run
+from tidegate.assets.bronze.run import run_table
+from tidegate.assets.maintenance.compaction import EVERY
+from tidegate.assets.runs.options import RunOptions
+
+
+class Table:
+    """A table whose birth cannot be read after its batch is recorded."""
+
+    table_key = "landing.t"
+    delta = None
+
+    def __init__(self) -> None:
+        self.recorded = False
+        self.birth = SimpleNamespace(registered=False, name="t")
+        self.inbox = SimpleNamespace(waiting=list)
+
+    def reopened(self) -> Table:
+        if self.recorded:
+            raise OSError("S3 does not answer")
+        return self
+
+
+def test_a_run_reports_its_batches_although_s3_fails_before_their_files_are_merged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compacted: list[str] = []
+    table: Any = Table()
+    batch = SimpleNamespace(
+        n=EVERY, commits=True, location="s3a://b/t", deferred=(), rows=(1,), create=None, evolve=None
+    )
+    done: Any = SimpleNamespace(batch=batch, found=False)
+
+    def next_batch(present: Table, *_: Any, **__: Any) -> Any:
+        present.recorded = True
+        return done
+
+    monkeypatch.setattr(run, "_next_batch", next_batch)
+    monkeypatch.setattr(run, "compact", lambda _, location, name, log: compacted.append(f"{name} {location}"))
+    assert run_table(table, RunOptions("test", listing=False)) == [done]
+    assert compacted == ["bronze.t s3a://b/t"]

@@ -1,0 +1,53 @@
+"""The check of an expectation: its result stays until rows are merged again."""
+
+from __future__ import annotations
+
+import dagster as dg
+import pytest
+
+from tests.unit.conftest import Paper
+from tidegate.assets.presentation.check_events import as_event
+from tidegate.assets.silver.asset import silver_key
+from tidegate.assets.silver.expect.checks import results_of_merge
+from tidegate.assets.silver.merge import MergeResult
+from tidegate.platform.core.config.silver import SilverSpec
+from tidegate.platform.core.config.table import TableSpec
+
+KEY = dg.AssetKey(["silver_orders"])
+
+
+@pytest.fixture
+def spec(paper: Paper) -> TableSpec:
+    orders = paper.config.tables[0]
+    assert silver_key(orders) == KEY
+    expects = {"expect": {"has_text": "v IS NOT NULL"}, "expect_or_fail": {"known": "id < 100"}}
+    silver = SilverSpec.model_validate({"keys": ["id"], "order": "at", "every": 10, **expects})
+    return orders.model_copy(update={"silver": silver})
+
+
+def merged(rows: int, **violations: int) -> MergeResult:
+    volume: dict[str, int | float] = {"files": 1, "rows": rows, "bytes": 9}
+    return MergeResult(1, 1, 1, volume, None, rows, 0, 0, violations=violations)
+
+
+def test_a_run_that_merges_no_rows_repeats_the_results_of_the_run_before(
+    spec: TableSpec, instance: dg.DagsterInstance
+) -> None:
+    def shown(result: MergeResult | None) -> list[tuple[bool, str, int, bool]]:
+        """Returns what a run shows of `has_text`, and whether the checks repeat the run before."""
+        found = results_of_merge(spec, KEY, result, instance)
+        for each in found:
+            instance.report_runless_asset_event(as_event(each))
+        return [
+            (each.passed, each.severity.value, each.metadata["rows"].value, "said_before" in each.metadata)
+            for each in found
+        ]
+
+    assert shown(None) == [(True, "WARN", 0, False), (True, "ERROR", 0, False)], "nothing was merged yet"
+    assert shown(merged(5, has_text=2)) == [(False, "WARN", 2, False), (True, "ERROR", 0, False)]
+    failed = [(False, "WARN", 2, True), (True, "ERROR", 0, True)]
+    assert shown(None) == failed
+    assert shown(None) == failed
+    assert shown(merged(0)) == failed, "a batch that only removed files"
+    assert shown(merged(1)) == [(True, "WARN", 0, False), (True, "ERROR", 0, False)]
+    assert shown(None) == [(True, "WARN", 0, True), (True, "ERROR", 0, True)]
