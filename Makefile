@@ -19,7 +19,7 @@ ARGS ?=
 LINKS := build/links
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-# One process per core (tests/support/plugins/parallel.py).
+# One process per core and one more (tests/support/plugins/parallel.py).
 PARALLEL := --numprocesses=auto
 
 .DEFAULT_GOAL := help

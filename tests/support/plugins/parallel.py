@@ -5,6 +5,7 @@ xdist's own marker for this, `xdist_group`, has no effect with this pytest (pyte
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
@@ -28,6 +29,12 @@ class _Together(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
     def _split_scope(self, nodeid: str) -> str:
         path = nodeid.partition("::")[0]
         return next((server for start, server in _SERVERS.items() if path.startswith(start)), path)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Return one process more than there are cores: for a quarter of their time, tests wait for others."""
+    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1) + 1
 
 
 @pytest.hookimpl(optionalhook=True)
