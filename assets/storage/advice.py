@@ -59,6 +59,7 @@ def advice_metadata(found: Sequence[Advice], currency: str, months: int) -> dict
                 "from": one.storage_class,
                 "age": one.age,
                 "size": one.size,
+                "versions": one.version,
                 "to": one.to,
                 "objects": one.objects,
                 "once": round(one.once, 4),

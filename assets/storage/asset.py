@@ -13,10 +13,12 @@ from tidegate.assets.storage.report_asset import report_asset, report_key
 from tidegate.assets.storage.stored import folder_of, read_prices, stored_objects, sums_of_all
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.inventory.late import stale_inventories
 from tidegate.platform.core.storage.cost import CostLine
 from tidegate.platform.core.storage.cost_report import OF, CostReport
 from tidegate.platform.core.storage.prices import GIGABYTE
 from tidegate.platform.core.storage.spec import StorageReportsSpec
+from tidegate.resources.inventory.objects import newest_created
 from tidegate.resources.lake_resource import LakeResource
 
 #: Lines of a table, and bars of a plot.
@@ -55,7 +57,9 @@ def _cost(spec: TableSpec, reports: StorageReportsSpec) -> dg.AssetsDefinition:
         prices = read_prices(folder_of(lake.lake_yaml) / path for path in reports.prices)
         objects = stored_objects(opened, spec.table_key.encode(), reports.configuration or "")
         sums, whole = sums_of_all(objects, OF, reports.depth)
-        return dg.MaterializeResult(metadata=cost_metadata(CostReport.of(sums, prices), whole=whole))
+        stale = "\n".join(map(str, stale_inventories(newest_created(objects))))
+        metadata = cost_metadata(CostReport.of(sums, prices), whole=whole)
+        return dg.MaterializeResult(metadata={**metadata, **({"stale": stale} if stale else {})})
 
     return cost
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from tidegate.platform.core.inventory.delivery import Subject
 from tidegate.platform.core.inventory.manifest import InventoryError
+from tidegate.platform.core.times import from_micros
 
 
 def inventory_objects(session: SparkSession, location: str, configuration: str = "") -> DataFrame:
@@ -30,3 +34,14 @@ def inventory_objects(session: SparkSession, location: str, configuration: str =
             "would be counted twice: choose a configuration"
         )
     return rows
+
+
+def newest_created(objects: DataFrame) -> dict[Subject, datetime]:
+    """Return when S3 began the inventory that a table has of each bucket with objects.
+
+    Args:
+        objects: rows of the table of inventories.
+    """
+    newest = F.unix_micros(F.max("inventory_created")).alias("newest")
+    rows = objects.groupBy("bucket", "configuration").agg(newest).collect()
+    return {Subject(bucket, configuration): from_micros(created) for bucket, configuration, created in rows}

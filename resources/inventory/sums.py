@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from tidegate.platform.core.inventory.manifest import InventoryError
-from tidegate.platform.core.storage.cost import AGES, LARGER, OLDER, SIZES, UNKNOWN, StoredSum
+from tidegate.platform.core.storage.cost import AGES, CURRENT, LARGER, NONCURRENT, OLDER, SIZES, UNKNOWN, StoredSum
 from tidegate.platform.core.storage.prices import (
     ARCHIVE_CLASSES,
     ARCHIVE_OVERHEAD,
@@ -75,6 +75,7 @@ def _dimensions(depth: int) -> Mapping[str, Column]:
         "storage_class": F.col("storage_class"),
         "age": _class(days, AGES, OLDER),
         "size": _class(F.col("size"), SIZES, LARGER),
+        "version": F.when(F.coalesce("is_latest", F.lit(True)), CURRENT).otherwise(NONCURRENT),
     }
 
 

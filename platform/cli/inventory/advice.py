@@ -14,7 +14,8 @@ from tidegate.platform.cli.answers import print_answer
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.inventory.answers import AdviceAnswer, AdvisedTransition
 from tidegate.platform.cli.inventory.cost import known_prices, objects_of
-from tidegate.platform.core.storage.advice import AT_ONCE, OF, TARGETS, advice_for
+from tidegate.platform.core.storage.advice import AT_ONCE, OF, advice_for
+from tidegate.platform.core.storage.transitions import TARGETS
 from tidegate.resources.lake import Lake
 
 
@@ -80,6 +81,8 @@ def run_advice(console: Console, lake: Lake, asked: AdviceQuestion, *, as_json: 
                 storage_class=one.storage_class,
                 age=one.age,
                 size=one.size,
+                version=one.version,
+                rule=one.rule,
                 to=one.to,
                 objects=one.objects,
                 bytes=one.bytes,
@@ -106,7 +109,7 @@ def _print(console: Console, answer: AdviceAnswer) -> None:
         console.print(f"no transition saves more than it costs within {answer.months} months")
         return
     table = Table()
-    for name in ("bucket", "prefix", "from", "age", "size", "to"):
+    for name in ("bucket", "prefix", "from", "age", "size", "versions", "to"):
         table.add_column(name)
     for name in ("objects", "once", "saved a month", "break-even", "readable"):
         table.add_column(name, justify="right")
@@ -118,7 +121,8 @@ def _print(console: Console, answer: AdviceAnswer) -> None:
             f"{one.saving_a_month:,.4f}",
             f"{one.break_even_months} months",
         )
-        table.add_row(one.bucket, one.prefix, one.storage_class, one.age, one.size, one.to, *numbers, readable)
+        names = one.bucket, one.prefix, one.storage_class, one.age, one.size, one.version, one.to
+        table.add_row(*names, *numbers, readable)
     console.print(table)
     if answer.more:
         console.print(f"and {answer.more} more lines: --limit shows more")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 
 from tidegate.platform.cli.answer import Answer
 
@@ -22,6 +23,17 @@ class CostGroup(Answer):
     """Size of objects of classes without a price."""
 
 
+class StaleBucket(Answer):
+    """A bucket whose newest inventory is much older than those of other buckets."""
+
+    bucket: str
+    """Name of the bucket."""
+    configuration: str
+    """Name of the inventory configuration."""
+    inventory: datetime
+    """When S3 began the inventory."""
+
+
 class CostAnswer(Answer):
     """What the objects of all inventories cost a month."""
 
@@ -39,6 +51,8 @@ class CostAnswer(Answer):
     """Cost of a month of all groups."""
     bytes_without_price: int
     """Size of all objects of classes without a price. Their cost is not known."""
+    stale: tuple[StaleBucket, ...]
+    """Buckets that may be deleted. Their objects are in the cost, as their last inventory has them."""
 
 
 class AdvisedTransition(Answer):
@@ -54,6 +68,10 @@ class AdvisedTransition(Answer):
     """Class of their age."""
     size: str
     """Class of their size."""
+    version: str
+    """`current` or `noncurrent` versions."""
+    rule: str
+    """The action of a lifecycle rule that makes it: `Transition`, or `NoncurrentVersionTransition`."""
     to: str
     """The storage class in which they would cost less."""
     objects: int

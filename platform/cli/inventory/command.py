@@ -48,7 +48,7 @@ def cost(
     table: _Table,
     prices: _Prices,
     by: Annotated[
-        str, typer.Option(help="bucket, configuration, prefix, storage_class, age, size; separated by commas.")
+        str, typer.Option(help="bucket, configuration, prefix, storage_class, age, size, version; separated by commas.")
     ] = "bucket,storage_class",
     depth: Annotated[int, typer.Option(min=1, help="Folders of `prefix`.")] = 1,
     configuration: _Configuration = "",

@@ -14,10 +14,12 @@ from tidegate.assets.storage.stored import read_prices, stored_objects
 from tidegate.platform.cli.answers import print_answer
 from tidegate.platform.cli.commands.table_named import table_named
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.inventory.answers import CostAnswer, CostGroup
+from tidegate.platform.cli.inventory.answers import CostAnswer, CostGroup, StaleBucket
+from tidegate.platform.core.inventory.late import stale_inventories
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.storage.cost import DIMENSIONS, cost_lines
 from tidegate.platform.core.storage.prices import GIGABYTE, StoragePrices
+from tidegate.resources.inventory.objects import newest_created
 from tidegate.resources.inventory.sums import stored_sums
 from tidegate.resources.lake import Lake
 
@@ -70,6 +72,7 @@ def run_cost(console: Console, lake: Lake, asked: CostQuestion, *, as_json: bool
     """
     dimensions, prices = asked.dimensions, known_prices(asked.prices)
     objects = objects_of(lake, asked.table, asked.configuration)
+    stale = stale_inventories(newest_created(objects))
     try:
         lines = cost_lines(stored_sums(objects, dimensions, asked.depth), prices)
     except InventoryError as error:
@@ -91,11 +94,17 @@ def run_cost(console: Console, lake: Lake, asked: CostQuestion, *, as_json: bool
         more=max(0, len(lines) - asked.limit),
         cost_a_month=sum(line.cost for line in lines),
         bytes_without_price=sum(line.unpriced for line in lines),
+        stale=tuple(
+            StaleBucket(bucket=one.subject.bucket, configuration=one.subject.configuration, inventory=one.created)
+            for one in stale
+        ),
     )
     if as_json:
         print_answer(console, answer)
     else:
         _print(console, answer, asked.prices)
+        for one in stale:
+            console.print(f"WARNING: {one}")
 
 
 def known_prices(paths: Iterable[Path]) -> StoragePrices:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -51,3 +51,38 @@ def late_inventories(deliveries: Iterable[Delivery], now: datetime | None = None
         if age > (DAILY_LATE if daily else WEEKLY_LATE):
             late.append(LateInventory(subject, newest.began_at, age, daily))
     return sorted(late, key=lambda one: (one.began, one.subject))
+
+
+@dataclass(frozen=True)
+class StaleInventory:
+    """A bucket with an inventory that is much older than those of other buckets.
+
+    Attributes:
+        created: when S3 began the newest one.
+        days: that it is older than the newest inventory of all.
+    """
+
+    subject: Subject
+    created: datetime
+    days: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.subject}: its newest inventory is of {self.created:%Y-%m-%d}, {self.days} days older than that of "
+            "other buckets. If the bucket was deleted, its objects cost nothing any more"
+        )
+
+
+def stale_inventories(newest: Mapping[Subject, datetime]) -> list[StaleInventory]:
+    """Return the subjects whose newest inventory is too old for a weekly schedule, the oldest first.
+
+    Args:
+        newest: when S3 began the newest inventory of each subject.
+    """
+    last = max(newest.values(), default=None)
+    found = [
+        StaleInventory(subject, created, (last - created).days)
+        for subject, created in newest.items()
+        if last and last - created > WEEKLY_LATE
+    ]
+    return sorted(found, key=lambda one: (one.created, one.subject))

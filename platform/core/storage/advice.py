@@ -1,16 +1,16 @@
 """Which objects would cost less in another storage class: with everything that a transition makes one pay.
 
-Advice is what S3's lifecycle rules can do, so it is by bucket, prefix, storage class, age and size. It is careful: what
-leaves a class is worth the lowest price of its tiers, and what enters one costs the highest.
+Advice is what S3's lifecycle rules can do, so it is by bucket, prefix, storage class, age and size, and noncurrent
+versions have a rule of their own. It is careful: what leaves a class is worth the lowest price of its tiers, and what
+enters one costs the highest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
 
-from tidegate.platform.core.storage.cost import AGES, SIZES, UNKNOWN, StoredSum
+from tidegate.platform.core.storage.cost import AGES, NONCURRENT, SIZES, UNKNOWN, StoredSum
 from tidegate.platform.core.storage.prices import (
     ARCHIVE_CLASSES,
     ARCHIVE_OVERHEAD,
@@ -25,17 +25,12 @@ from tidegate.platform.core.storage.prices import (
     TIERING,
     StoragePrices,
 )
+from tidegate.platform.core.storage.transitions import AFTER_30_DAYS, TRANSITIONS, Target
 
 #: Dimensions of the sums that advice is made of.
-OF = ("bucket", "prefix", "storage_class", "age", "size")
-#: All classes that advice can be for, and those from which an object can be read at once.
-Target = Literal["STANDARD_IA", "GLACIER_IR", "INTELLIGENT_TIERING", "ONEZONE_IA", "GLACIER", "DEEP_ARCHIVE"]
-TARGETS: tuple[Target, ...] = get_args(Target)
+OF = ("bucket", "prefix", "storage_class", "age", "size", "version")
+#: Classes from which an object can be read at once.
 AT_ONCE: tuple[Target, ...] = ("STANDARD_IA", "GLACIER_IR", "INTELLIGENT_TIERING")
-#: S3's lifecycle rules move objects only down this order, and none into the classes of equal places.
-_ORDER = ("STANDARD", "STANDARD_IA", TIERING, "ONEZONE_IA", "GLACIER_IR", "GLACIER", "DEEP_ARCHIVE")
-#: Lifecycle rules move only objects into these that are at least 30 days old.
-_AFTER_30_DAYS = ("STANDARD_IA", "ONEZONE_IA")
 _SMALL, _YOUNG = SIZES[0][1], AGES[0][1]
 _DAYS_A_MONTH = 30
 
@@ -47,11 +42,12 @@ class Advice:
     Attributes:
         age: class of their age.
         size: `under 128 KiB`, or `128 KiB and more`.
+        version: `current` or `noncurrent`.
         once: what the transition costs: its requests, and in the worst case the minimum duration of the class that the
             objects leave.
         saving: of a month, when the objects are where they stay.
         break_even: months after which the transition has cost no more than none.
-        stay: months for which the objects must stay, because S3 bills that many.
+        stay: months for which the objects must stay, because S3 bills that many. With the month that a rule may wait.
         net: what is saved in the months that were asked for, less `once`.
         readable: part of the bytes that may be read each month until nothing is saved. None if reading costs no more,
             0 if objects have to be restored before they can be read.
@@ -62,6 +58,7 @@ class Advice:
     storage_class: str
     age: str
     size: str
+    version: str
     to: str
     objects: int
     bytes: int
@@ -71,6 +68,16 @@ class Advice:
     stay: int
     net: float
     readable: float | None
+
+    @property
+    def group(self) -> tuple[str, ...]:
+        """The values of the dimensions `OF`."""
+        return self.bucket, self.prefix, self.storage_class, self.age, self.size, self.version
+
+    @property
+    def rule(self) -> str:
+        """The action of a lifecycle rule that makes the transition."""
+        return "NoncurrentVersionTransition" if self.version == NONCURRENT else "Transition"
 
 
 def advice_for(
@@ -84,21 +91,21 @@ def advice_for(
         months: for which the objects stay and are not read. Advice saves more than it costs within them.
         targets: of `TARGETS`.
     """
-    groups: dict[tuple[str, ...], tuple[int, int]] = {}
+    groups: dict[tuple[str, str, str, str, str, str], tuple[int, int]] = {}
     for one in sums:
-        bucket, prefix, kind, age, size = one.group
+        bucket, prefix, kind, age, size, version = one.group
         # What is not known is not moved; and tiers of INTELLIGENT_TIERING move by themselves.
-        if UNKNOWN in (kind, age, size) or kind not in _ORDER or kind == TIERING:
+        if UNKNOWN in (kind, age, size) or kind not in TRANSITIONS or kind == TIERING:
             continue
-        group = bucket, prefix, kind, age, size if size == _SMALL else "128 KiB and more"
+        group = bucket, prefix, kind, age, size if size == _SMALL else "128 KiB and more", version
         objects, total = groups.get(group, (0, 0))
         groups[group] = objects + one.objects, total + one.size
     found: list[Advice] = []
-    for (bucket, prefix, kind, age, size), (objects, total) in groups.items():
-        cell = _Cell(bucket, prefix, kind, age, size, objects, total)
+    for alike, (objects, total) in groups.items():
+        cell = _Cell(*alike, objects, total)
         choices = [advice for to in targets if (advice := _choice(cell, to, prices, months)) is not None]
         found += [max(choices, key=lambda advice: advice.net)] if choices else []
-    return sorted(found, key=lambda one: (-one.net, one.bucket, one.prefix, one.storage_class, one.age, one.size))
+    return sorted(found, key=lambda one: (-one.net, one.group))
 
 
 @dataclass(frozen=True)
@@ -110,6 +117,7 @@ class _Cell:
     storage_class: str
     age: str
     size: str
+    version: str
     objects: int
     bytes: int
 
@@ -166,14 +174,17 @@ def _choice(cell: _Cell, to: str, prices: StoragePrices, months: int) -> Advice 
     """Return the advice to move the objects into a class. None if that saves nothing, or is not possible."""
     stay = -(-MIN_DAYS.get(to, 0) // _DAYS_A_MONTH)
     request = prices.transitions.get(to)
-    if request is None or months < max(stay, 1) or _ORDER.index(to) <= _ORDER.index(cell.storage_class):
+    # An inventory does not say since when a version is noncurrent, so the 30 days may begin now.
+    wait = 1 if to in AFTER_30_DAYS and cell.version == NONCURRENT else 0
+    if request is None or months < max(stay, 1) + wait or to not in TRANSITIONS[cell.storage_class]:
         return None
-    if to in _AFTER_30_DAYS and cell.age == _YOUNG:
+    if to in AFTER_30_DAYS and cell.age == _YOUNG:
         return None
     before = cell.months(cell.storage_class, prices, months, careful=False)
     after = cell.months(to, prices, months, careful=True)
     if before is None or after is None:
         return None
+    after = [*before[:wait], *after][:months]
     # An inventory does not say since when an object is in its class.
     early = (cell.months(cell.storage_class, prices, 1, careful=True) or [0.0])[0]
     once = request * cell.objects + early * MIN_DAYS.get(cell.storage_class, 0) / _DAYS_A_MONTH
@@ -190,13 +201,14 @@ def _choice(cell: _Cell, to: str, prices: StoragePrices, months: int) -> Advice 
         storage_class=cell.storage_class,
         age=cell.age,
         size=cell.size,
+        version=cell.version,
         to=to,
         objects=cell.objects,
         bytes=cell.bytes,
         once=once,
         saving=saving,
         break_even=break_even + 1,
-        stay=stay,
+        stay=stay + wait,
         net=net,
         readable=_readable(cell, to, prices, saving),
     )

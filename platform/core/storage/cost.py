@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from tidegate.platform.core.storage.prices import StoragePrices
 
 #: What a report can be divided by.
-DIMENSIONS = ("bucket", "configuration", "prefix", "storage_class", "age", "size")
+DIMENSIONS = ("bucket", "configuration", "prefix", "storage_class", "age", "size", "version")
 #: Classes of age: days that are not reached yet, with the name. Then the name of all that are older.
 AGES, OLDER = ((30, "under 30 days"), (90, "under 90 days"), (365, "under a year")), "a year and more"
 #: Classes of size, as those of age. S3 bills objects below the first bound as larger in some classes.
 SIZES = ((128 << 10, "under 128 KiB"), (1 << 20, "under 1 MiB"), (128 << 20, "under 128 MiB"))
 LARGER = "128 MiB and more"
+#: The values of the dimension `version`.
+CURRENT, NONCURRENT = "current", "noncurrent"
 #: A configuration without the field StorageClass, and one without Size, leave it unknown what objects cost.
 UNKNOWN = "unknown"
 

@@ -8,7 +8,8 @@ from pydantic import Field
 
 from tidegate.platform.core.config.fields import Cron, Model, Text
 from tidegate.platform.core.inventory.spec import ConfigurationId
-from tidegate.platform.core.storage.advice import AT_ONCE, Target
+from tidegate.platform.core.storage.advice import AT_ONCE
+from tidegate.platform.core.storage.transitions import Target
 
 
 class StorageReportsSpec(Model):

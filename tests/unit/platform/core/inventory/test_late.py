@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from tidegate.platform.core.inventory.delivery import Delivery, Subject
-from tidegate.platform.core.inventory.late import late_inventories
+from tidegate.platform.core.inventory.late import late_inventories, stale_inventories
 
 NOW = datetime(2026, 11, 25, 12, tzinfo=UTC)
 
@@ -34,3 +34,16 @@ def test_a_bucket_is_late_after_three_days_or_after_nine_if_its_inventory_is_wee
         "daily-late by configuration all: a daily inventory, the newest is of 2026-11-22 00:00 UTC, 3 days old"
     )
     assert late_inventories([], NOW) == []
+
+
+def test_a_bucket_is_stale_if_others_are_newer_than_a_weekly_schedule_allows() -> None:
+    newest = {
+        Subject(bucket, "all"): NOW - timedelta(days=days)
+        for bucket, days in {"newest": 3, "weekly": 12, "stale": 12.1, "deleted": 400}.items()
+    }
+    found = stale_inventories(newest)
+    assert [(one.subject.bucket, one.days) for one in found] == [("deleted", 397), ("stale", 9)]
+    assert str(found[0]).startswith(
+        "deleted by configuration all: its newest inventory is of 2025-10-21, 397 days older"
+    )
+    assert stale_inventories({}) == []

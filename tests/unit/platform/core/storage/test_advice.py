@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.platform.core.storage.advice import TARGETS, Advice, advice_for
+from tidegate.platform.core.storage.advice import Advice, advice_for
 from tidegate.platform.core.storage.cost import StoredSum
 from tidegate.platform.core.storage.prices import FREQUENT, GIGABYTE, INFREQUENT, INSTANT, StoragePrices
+from tidegate.platform.core.storage.transitions import TARGETS
 
 LARGE, SMALL, OLD, YOUNG = "under 1 MiB", "under 128 KiB", "under a year", "under 30 days"
 #: Prices like those of us-east-1. The tests need only their relations.
@@ -44,9 +45,15 @@ PRICES = StoragePrices(
 
 
 def stored(
-    objects: int, each: int, kind: str = "STANDARD", age: str = OLD, size: str = "", bucket: str = "b"
+    objects: int,
+    each: int,
+    kind: str = "STANDARD",
+    age: str = OLD,
+    size: str = "",
+    bucket: str = "b",
+    version: str = "current",
 ) -> StoredSum:
-    group = (bucket, "p/", kind, age, size or (SMALL if each < 131_072 else LARGE))
+    group = (bucket, "p/", kind, age, size or (SMALL if each < 131_072 else LARGE), version)
     return StoredSum(group, kind, objects, objects * each, 0, 0)
 
 
@@ -81,6 +88,8 @@ def test_sixty_million_small_objects_stay_where_they_are() -> None:
         ([stored(9, 1 << 30)], 2, "GLACIER_IR"),  # 90 days are billed
         ([stored(9, 1 << 30)], 5, "DEEP_ARCHIVE"),  # 180 days are billed
         ([stored(9, 1 << 30, kind="GLACIER")], 12, "STANDARD_IA"),  # no rule moves an object up
+        ([stored(9, 1 << 30, kind="ONEZONE_IA")], 12, "GLACIER_IR"),  # S3 refuses the rule
+        ([stored(9, 1 << 30, version="noncurrent")], 1, "STANDARD_IA"),  # noncurrent since today, perhaps
         ([stored(9, 1 << 30, kind="unknown")], 12, "GLACIER_IR"),
         ([stored(9, 1 << 30, size="unknown")], 12, "GLACIER_IR"),
         ([stored(9, 1000)], 36, "INTELLIGENT_TIERING"),  # not monitored, and so FREQUENT for ever
@@ -117,6 +126,17 @@ def test_a_class_without_a_price_is_no_advice() -> None:
     assert advice_for([stored(9, 1 << 30)], bare, 12) == []
 
 
+def test_noncurrent_versions_have_a_rule_of_their_own_that_may_begin_a_month_later() -> None:
+    sums = [stored(100, 1 << 30), stored(100, 1 << 30, version="noncurrent")]
+    noncurrent, current = sorted(advice_for(sums, PRICES, 12, ("STANDARD_IA",)), key=lambda one: one.net)
+    assert (current.rule, noncurrent.rule) == ("Transition", "NoncurrentVersionTransition")
+    assert (current.version, noncurrent.version) == ("current", "noncurrent")
+    assert current.net - noncurrent.net == pytest.approx(current.saving) == pytest.approx(100 * (0.021 - 0.0125))
+    assert (current.stay, noncurrent.stay) == (1, 2)
+    same = advice_for(sums, PRICES, 12, ("GLACIER_IR",))
+    assert same[0].net == same[1].net
+
+
 _PRICE = st.floats(0.0001, 0.1)
 _CLASSES = ("STANDARD", "STANDARD_IA", "ONEZONE_IA", "GLACIER_IR", "GLACIER", "DEEP_ARCHIVE")
 
@@ -140,6 +160,7 @@ _OBJECTS = st.lists(
         st.sampled_from([0, 1, 4096, 131_071, 131_072, 1 << 20, 1 << 28]),
         st.sampled_from("ab"),
         st.integers(1, 1000),
+        st.sampled_from(["current", "noncurrent"]),
     ),
     max_size=12,
 )
@@ -147,19 +168,21 @@ _OBJECTS = st.lists(
 
 @given(price_lists(), _OBJECTS, st.integers(1, 24))
 def test_an_account_that_follows_all_advice_never_pays_more(
-    prices: StoragePrices, objects: list[tuple[str, str, int, str, int]], months: int
+    prices: StoragePrices, objects: list[tuple[str, str, int, str, int, str]], months: int
 ) -> None:
     """The bill of each month is computed for the whole account, with its tiers, by AWS's rules for one object."""
-    sums = [stored(count, each, kind, age, bucket=bucket) for kind, age, each, bucket, count in objects]
+    sums = [stored(count, each, kind, age, "", bucket, version) for kind, age, each, bucket, count, version in objects]
     found = advice_for(sums, prices, months, TARGETS)
-    moves = {(one.bucket, one.storage_class, one.age, one.size == SMALL): one.to for one in found}
+    moves = {(one.bucket, one.storage_class, one.age, one.size == SMALL, one.version): one.to for one in found}
 
     def bill(month: int, *, followed: bool) -> float:
         used: dict[str, float] = defaultdict(float)
         more = 0.0
-        for kind, age, each, bucket, count in objects:
-            to = moves.get((bucket, kind, age, each < 131_072), kind) if followed else kind
-            if to != kind and month == 0:
+        for kind, age, each, bucket, count, version in objects:
+            to = moves.get((bucket, kind, age, each < 131_072, version), kind) if followed else kind
+            begins = 1 if version == "noncurrent" and to in ("STANDARD_IA", "ONEZONE_IA") else 0
+            to = kind if month < begins else to
+            if to != kind and month == begins:
                 early = {"STANDARD_IA": 1, "ONEZONE_IA": 1, "GLACIER_IR": 3, "GLACIER": 3, "DEEP_ARCHIVE": 6}.get(
                     kind, 0
                 )
