@@ -1308,6 +1308,14 @@ MUTANTS = (
         ("tests/unit/assets/storage/test_kept_history.py::test_after_a_lost_part_the_rest_is_computed_again",),
     ),
     Mutant(
+        "advice moves objects from ONEZONE_IA to GLACIER_IR, which S3 refuses",
+        10,
+        "platform/core/storage/transitions.py",
+        '    "ONEZONE_IA": frozenset({"GLACIER", "DEEP_ARCHIVE"}),\n',
+        '    "ONEZONE_IA": frozenset({"GLACIER_IR", "GLACIER", "DEEP_ARCHIVE"}),\n',
+        ("tests/unit/platform/core/storage/test_transitions.py::test_the_whole_table_is_that_of_the_documentation",),
+    ),
+    Mutant(
         "advice forgets that small objects are billed as larger ones",
         10,
         "platform/core/storage/advice.py",

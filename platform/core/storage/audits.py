@@ -126,8 +126,8 @@ class AuditFinding:
 
     @property
     def sql(self) -> str:
-        """The query that shows all objects. A manifest of its rows has the versions of all objects or of none."""
-        return self.audit.sql(versions=self.versioned == self.objects)
+        """The query that shows all objects, with version IDs if some of them have one."""
+        return self.audit.sql(versions=self.versioned > 0)
 
 
 @dataclass(frozen=True)

@@ -123,6 +123,7 @@ def reported(tidegate_lake: Callable[..., TestLake], kit: Any, tmp_path: Path) -
                 "key": line.key,
                 "size": line.size,
                 "marker": line.marker,
+                "latest": line.latest,
                 "class": line.more.get("StorageClass"),
                 "tier": line.more.get("IntelligentTieringAccessTier"),
                 "modified": line.more.get("LastModifiedDate"),
@@ -171,7 +172,7 @@ def _advice(reported: Reported, kit: Any) -> None:
     console = Console(file=io.StringIO(), width=200)
     run_advice(console, reported.lake.lake, AdviceQuestion("objects", (reported.prices,)), as_json=True)
     answer = AdviceAnswer.model_validate_json(console.file.getvalue(), strict=True)  # type: ignore[attr-defined]
-    assert answer.transitions
+    assert {one.version for one in answer.transitions} == {"current", "noncurrent"}
     for one in answer.transitions:
         low, high = {
             "under 30 days": (0, 29),
@@ -182,7 +183,7 @@ def _advice(reported: Reported, kit: Any) -> None:
         found = reported.objects.sql(
             f"SELECT count(*), sum(size)::bigint FROM ({BILLED}) WHERE bucket = '{one.bucket}' AND "
             f"prefix = '{one.prefix}' AND class = '{one.storage_class}' AND "
-            f"(size < 131072) = {one.size == 'under 128 KiB'} AND "
+            f"(size < 131072) = {one.size == 'under 128 KiB'} AND latest = {one.version == 'current'} AND "
             f"datediff('day', modified, TIMESTAMPTZ '{CREATED.isoformat()}') BETWEEN {low} AND {high}"
         ).fetchone()
         assert (one.objects, one.bytes) == found
