@@ -20,6 +20,7 @@ from tidegate.platform.core.inventory.manifest import (
 )
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.s3_object import S3Object
+from tidegate.platform.core.storage.batch_manifest import INVENTORY, BatchManifest, BatchManifestError
 from tidegate.resources.aws.s3 import ObjectForbidden, ObjectStore, StoreError
 from tidegate.resources.threads import parallel
 
@@ -113,6 +114,40 @@ def proven(objects: ObjectStore, folder: S3Address, checksum: bytes, body: bytes
         )
     inventory = Inventory.from_manifest(body, uri, source)
     return Proven(inventory, dict(parallel(lambda file: _require(objects, inventory, file), inventory.files)))
+
+
+def delivered_manifest(objects: ObjectStore, folder: S3Address, source: str, count: int) -> BatchManifest:
+    """Return the manifest of a delivery for S3 Batch Operations, after it is proven.
+
+    Args:
+        objects: S3.
+        folder: of the delivery, with the "/" at its end.
+        source: the bucket that the inventory is of.
+        count: number of its lines.
+
+    Raises:
+        BatchManifestError: Batch Operations cannot take the inventory.
+        InventoryError: an object is missing, or is not what S3 wrote.
+        StoreError: S3 did not answer.
+    """
+    address = S3Address(folder.bucket, f"{folder.key}manifest.json")
+    checksum = _get(objects, folder.bucket, f"{folder.key}manifest.checksum")
+    found = objects.head(*address)
+    if checksum is None or not isinstance(found, S3Found):
+        raise InventoryIncomplete(
+            f"its manifest {address} or the checksum next to it is gone: choose objects with --sql, or wait for the "
+            "next delivery",
+            address.key,
+        )
+    with objects.reading(S3Object(address, found.etag)) as body:
+        inventory = proven(objects, folder, checksum, body.read(), source).inventory
+    if inventory.format != "csv":
+        raise BatchManifestError(
+            f"its inventory is {inventory.format.upper()}, and S3 Batch Operations takes only CSV inventories: choose "
+            "objects with --sql, or let the inventory configuration have the format CSV"
+        )
+    has_versions = any(name.lower() == "versionid" for name in inventory.columns)
+    return BatchManifest(source, address, found.etag, count, INVENTORY, has_versions)
 
 
 def _folders(objects: ObjectStore, bucket: str, prefix: str) -> list[str]:

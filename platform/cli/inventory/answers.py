@@ -200,20 +200,31 @@ class WrittenManifest(Answer):
     etag: str
     """Its ETag, which a job must name."""
     objects: int
-    """Number of its lines."""
-
-
-class ManifestAnswer(Answer):
-    """The manifests of the objects that a query finds."""
-
+    """Number of objects or versions that it lists."""
     format: str
     """Name of the format in a job."""
     fields: tuple[str, ...]
-    """The fields of each line."""
+    """The fields of each line of a list. Empty for an inventory, whose manifest names them."""
+    call: str
+    """A shell command that makes a job of it."""
+
+
+class UnusableInventory(Answer):
+    """An inventory that a job cannot take."""
+
+    bucket: str
+    """The bucket that it is of."""
+    reason: str
+    """Why, and what to do."""
+
+
+class ManifestAnswer(Answer):
+    """Manifests of S3 Batch Operations."""
+
     manifests: tuple[WrittenManifest, ...]
     """One for each bucket."""
-    calls: tuple[str, ...]
-    """A shell command for each manifest that makes a job of it."""
+    refused: tuple[UnusableInventory, ...]
+    """Inventories that a job cannot take."""
 
 
 class ForecastAnswer(Answer):

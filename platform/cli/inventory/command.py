@@ -132,21 +132,28 @@ def forecast(
 
 @inventories.command()
 def manifest(
-    query: Annotated[str, typer.Argument(help='For example "SELECT bucket, key FROM bronze.objects WHERE size = 0".')],
-    to: Annotated[str, typer.Option(help="s3:// folder of the manifests: one for each bucket.")],
+    table: Annotated[str, typer.Argument(help="A table of inventories: all objects that they list.")] = "",
+    sql: Annotated[
+        str, typer.Option(help='The objects of a query: "SELECT bucket, key FROM bronze.objects WHERE size = 0".')
+    ] = "",
+    to: Annotated[str, typer.Option(help="With --sql, the s3:// folder of the manifests: one for each bucket.")] = "",
+    bucket: Annotated[str, typer.Option(help="Of the table, only the inventory of this bucket.")] = "",
+    configuration: _Configuration = "",
     account: Annotated[str, typer.Option(help="AWS account of the jobs; default: that of the credentials.")] = "",
     home: RunningHome = None,
     lake: LakeFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write the objects that a query finds as manifests of S3 Batch Operations, and print the call that makes a job."""
+    """Give S3 Batch Operations manifests of a query's objects or of whole inventories, with calls that make jobs."""
     from tidegate.platform.cli.commands.sql import readable
     from tidegate.platform.cli.environment import client
-    from tidegate.platform.cli.inventory.manifest import run_manifest
+    from tidegate.platform.cli.inventory.manifest import ManifestQuestion, run_manifest
     from tidegate.resources.aws.s3 import ObjectStore
 
+    asked = ManifestQuestion(table, bucket, configuration, sql, to)
+    asked.check()
     using = client(home, lake)
     aws = using.settings.aws
     with using.reaching_spark(), using.settings.opened() as opened, readable():
         store = ObjectStore(aws.client("s3"))
-        run_manifest(command_console(), opened, store, query, to, account or aws.account(), as_json=as_json)
+        run_manifest(command_console(), opened, store, asked, account or aws.account(), as_json=as_json)

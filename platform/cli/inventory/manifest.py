@@ -1,11 +1,10 @@
-"""`tidegate inventory manifest` writes the objects that a query finds as manifests of S3 Batch Operations."""
+"""`tidegate inventory manifest` gives S3 Batch Operations its manifests: objects of a query, or whole inventories."""
 
 from __future__ import annotations
 
-import json
-import shlex
-from collections.abc import Iterator
-from itertools import groupby
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, groupby
 from operator import attrgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,99 +16,153 @@ from rich.console import Console
 from tidegate.platform.cli.answers import print_answer
 from tidegate.platform.cli.commands.sql import query_frame
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.inventory.answers import ManifestAnswer, WrittenManifest
+from tidegate.platform.cli.inventory.answers import ManifestAnswer, UnusableInventory, WrittenManifest
+from tidegate.platform.cli.inventory.cost import objects_of
 from tidegate.platform.cloud.address import bucket_arn
+from tidegate.platform.core.inventory.manifest import InventoryError
+from tidegate.platform.core.keys.object_key import folder_of
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.column_types import quoted
 from tidegate.platform.core.storage.batch_manifest import (
-    FORMAT,
+    LIST,
+    BatchManifest,
     BatchManifestError,
     ListedObject,
-    ManifestFields,
+    manifest_columns,
     manifest_lines,
 )
 from tidegate.resources.aws.s3 import ObjectStore, StoreError
+from tidegate.resources.inventory.deliveries import delivered_manifest
 from tidegate.resources.lake import Lake
+from tidegate.resources.threads import parallel
+
+
+@dataclass(frozen=True)
+class ManifestQuestion:
+    """The objects that manifests should list: those of a query, or all that inventories list.
+
+    Attributes:
+        table: SQL name, key or `s3://` prefix of a table of inventories. Empty: `sql` is given.
+        bucket: only the inventory of this bucket. Empty: of each bucket.
+        configuration: only inventories of this configuration. Empty: all, if each bucket has one.
+        sql: Spark SQL on the lake's tables with columns `bucket`, `key` and, to name versions, `version_id`.
+        to: `s3://` address below which each list is `<bucket>.csv`. Older ones of these names are replaced.
+    """
+
+    table: str = ""
+    bucket: str = ""
+    configuration: str = ""
+    sql: str = ""
+    to: str = ""
+
+    def check(self) -> None:
+        """Raise CommandError if it is neither of both questions, or a part of the other."""
+        if bool(self.table) == bool(self.sql):
+            raise CommandError("give either a table of inventories, or a query with --sql")
+        if self.sql and not self.to:
+            raise CommandError("say with --to below which s3:// folder the manifests should be written")
+        if self.sql and (self.bucket or self.configuration):
+            raise CommandError("--bucket and --configuration are of a table: let the WHERE of --sql choose instead")
+        if self.table and self.to:
+            raise CommandError("S3 has written the manifests of inventories already: --to is only for --sql")
 
 
 def run_manifest(
-    console: Console, lake: Lake, store: ObjectStore, query: str, folder: str, account: str, *, as_json: bool = False
+    console: Console, lake: Lake, store: ObjectStore, asked: ManifestQuestion, account: str, *, as_json: bool = False
 ) -> None:
-    """Write a manifest for each bucket, and print the call that makes a job of it.
+    """Print the manifest of each bucket, and the call that makes a job of it. The lists of a query are written.
 
     Args:
         console: takes the output.
         lake: the lake.
-        store: writes the manifests.
-        query: Spark SQL on the lake's tables with columns `bucket`, `key` and, to name versions, `version_id`.
-        folder: `s3://` address below which each manifest is `<bucket>.csv`. Older ones of these names are replaced.
+        store: reads and writes manifests.
+        asked: which objects the manifests should list.
         account: AWS account of the jobs.
         as_json: print only one JSON object.
 
     Raises:
-        CommandError: the query has other columns, or gives rows that no manifest can have; the folder is no address, or
-            cannot be written.
+        CommandError: the question is none; the query gives rows that no manifest can have; or the folder is no address,
+            or cannot be written.
     """
+    asked.check()
+    refused: list[UnusableInventory] = []
     try:
-        address = S3Address.parse(folder)
-        frame = query_frame(lake, query)
-        fields = ManifestFields.of(frame.columns)
-        written = tuple(_written(store, frame, fields, address))
+        if asked.sql:
+            found = list(_lists(store, query_frame(lake, asked.sql), S3Address.parse(asked.to)))
+        else:
+            found = _inventories(store, objects_of(lake, asked.table, asked.configuration), asked.bucket, refused)
     except (BatchManifestError, StoreError, ValueError) as error:
         raise CommandError(str(error)) from None
-    answer = ManifestAnswer(
-        format=FORMAT,
-        fields=fields.names,
-        manifests=written,
-        calls=tuple(_call(one, fields, account) for one in written),
-    )
+    manifests = tuple(_written(one, account) for one in found)
     if as_json:
-        print_answer(console, answer)
+        print_answer(console, ManifestAnswer(manifests=manifests, refused=tuple(refused)))
     else:
-        _print(console, answer)
+        _print(console, manifests, refused)
 
 
-def _written(
-    store: ObjectStore, frame: DataFrame, fields: ManifestFields, folder: S3Address
-) -> Iterator[WrittenManifest]:
+def _lists(store: ObjectStore, frame: DataFrame, folder: S3Address) -> Iterator[BatchManifest]:
+    """Write the objects of a query, a list for each bucket."""
     # A manifest has the objects of one bucket. One bucket after the other takes one open file, however many there are.
-    columns = [F.col(quoted(column)).cast("string") for column in fields.columns]
+    columns = [F.col(quoted(column)).cast("string") for column in manifest_columns(frame.columns)]
     rows = frame.select(*columns).orderBy(*columns[:2]).toLocalIterator()
-    with_versions = "VersionId" in fields.names
     with TemporaryDirectory(prefix="tidegate-manifest-") as temporary:
         file = Path(temporary, "manifest.csv")
         for bucket, listed in groupby((ListedObject(*row) for row in rows), attrgetter("bucket")):
+            some = iter(listed)
+            first = next(some)
+            has_versions = first.version is not None
+            lines = manifest_lines(chain([first], some), with_versions=has_versions)
             with file.open("w", encoding="ascii", newline="") as target:
-                objects = sum(target.write(line) and 1 for line in manifest_lines(listed, with_versions=with_versions))
+                objects = sum(target.write(line) and 1 for line in lines)
             key = f"{folder.key.rstrip('/')}/{bucket}.csv".lstrip("/")
-            found = store.upload(folder.bucket, key, file)
-            yield WrittenManifest(
-                bucket=bucket or "", uri=S3Address(folder.bucket, key).s3, etag=found.etag, objects=objects
-            )
+            address = S3Address(folder.bucket, key)
+            etag = store.upload(*address, file).etag
+            yield BatchManifest(bucket or "", address, etag, objects, LIST, has_versions)
 
 
-def _call(manifest: WrittenManifest, fields: ManifestFields, account: str) -> str:
-    """Returns the shell command that makes a job, with places for what only its user knows."""
-    bucket, key = S3Address.parse(manifest.uri)
-    spec = {
-        "Spec": {"Format": FORMAT, "Fields": list(fields.names)},
-        "Location": {"ObjectArn": f"{bucket_arn(bucket)}/{key}", "ETag": manifest.etag},
-    }
-    parts = ["aws", "s3control", "create-job", "--account-id", account, "--manifest", json.dumps(spec)]
-    report = {"Enabled": False}
-    return (
-        f"{shlex.join(parts)} --operation file://operation.json --role-arn ROLE_ARN --priority 10 "
-        f"--report {shlex.quote(json.dumps(report))} --confirmation-required"
+def _inventories(
+    store: ObjectStore, objects: DataFrame, bucket: str, refused: list[UnusableInventory]
+) -> list[BatchManifest]:
+    """Return the manifests of the inventories that a table has, as S3 delivered them."""
+    chosen = objects.where(F.col("bucket") == bucket) if bucket else objects
+    rows = chosen.groupBy("bucket", "_source_path").agg(F.count(F.lit(1)).alias("rows")).orderBy("bucket").collect()
+    if not rows:
+        raise CommandError(f"the table has no inventory of {bucket}, or an empty one" if bucket else "it has no rows")
+
+    def manifest(name: str, path: str, count: int) -> BatchManifest | UnusableInventory:
+        checksum = S3Address.parse(path)
+        try:
+            return delivered_manifest(store, S3Address(checksum.bucket, folder_of(checksum.key)), name, count)
+        except (BatchManifestError, InventoryError) as error:
+            return UnusableInventory(bucket=name, reason=str(error))
+
+    found = list(parallel(lambda row: manifest(*row), rows))
+    refused += [one for one in found if isinstance(one, UnusableInventory)]
+    return [one for one in found if isinstance(one, BatchManifest)]
+
+
+def _written(one: BatchManifest, account: str) -> WrittenManifest:
+    return WrittenManifest(
+        bucket=one.bucket,
+        uri=one.address.s3,
+        etag=one.etag,
+        objects=one.objects,
+        format=one.format,
+        fields=one.fields,
+        call=one.call(account, f"{bucket_arn(one.address.bucket)}/{one.address.key}"),
     )
 
 
-def _print(console: Console, answer: ManifestAnswer) -> None:
-    if not answer.manifests:
-        console.print("the query finds no object: no manifest was written")
+def _print(console: Console, manifests: Sequence[WrittenManifest], refused: Sequence[UnusableInventory]) -> None:
+    say: Callable[[str], None] = lambda line: console.out(line, highlight=False)  # noqa: E731
+    for one in manifests:
+        say(f'{one.uri}: {one.objects:,} objects of {one.bucket}, ETag "{one.etag}"')
+        say(f"  {one.call}")
+    for other in refused:
+        say(f"WARNING: {other.bucket}: {other.reason}")
+    if not manifests:
+        console.print("no object was found: there is no manifest" if not refused else "there is no manifest")
         return
-    for manifest, call in zip(answer.manifests, answer.calls, strict=True):
-        console.out(f'{manifest.uri}: {manifest.objects:,} objects of {manifest.bucket}, ETag "{manifest.etag}"')
-        console.out(f"  {call}", highlight=False)
     console.print(
         'operation.json has what the job does, for example {"S3DeleteObjectTagging": {}}. ROLE_ARN is a role that S3 '
         "Batch Operations may assume. A job waits until you confirm it."

@@ -1,18 +1,23 @@
-"""The lines of a manifest of S3 Batch Operations: `S3BatchOperations_CSV_20180820`.
+"""Manifests of S3 Batch Operations: the lines of a list of objects, and what a job must know of a manifest.
 
-The format is that of AWS's page "Creating an Amazon S3 Batch Operations job": no header, the bucket, the URL-encoded
-key, and the version ID of all objects or of none. The objects of a manifest are in one bucket.
+AWS's page "Creating an Amazon S3 Batch Operations job" has two formats. A list of objects is CSV: no header, the
+bucket, the URL-encoded key, and the version ID of all objects or of none. The objects of a list are in one bucket. The
+other format is the `manifest.json` of an inventory whose files are CSV: a job works on all that the inventory lists.
 """
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import quote
 
-#: The name of the format in a job.
-FORMAT = "S3BatchOperations_CSV_20180820"
+from tidegate.platform.core.keys.s3_address import S3Address
+
+#: The names of the formats in a job: a list of objects, and an inventory.
+LIST, INVENTORY = "S3BatchOperations_CSV_20180820", "S3InventoryReport_CSV_20161130"
 #: The columns of a query that become fields.
 BUCKET, KEY, VERSION = "bucket", "key", "version_id"
 
@@ -36,36 +41,68 @@ class ListedObject(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ManifestFields:
-    """The fields of a manifest.
+class BatchManifest:
+    """A manifest in S3.
 
     Attributes:
-        columns: names of the columns of the query, in the order of `names`.
-        names: the fields, as a job names them.
+        bucket: the bucket of its objects.
+        address: where it is.
+        etag: its ETag. A job refuses a manifest with another one.
+        objects: number of its objects or versions.
+        format: `LIST` or `INVENTORY`.
+        has_versions: whether it names versions. A job works on the current versions of the others.
     """
 
-    columns: tuple[str, ...]
-    names: tuple[str, ...]
+    bucket: str
+    address: S3Address
+    etag: str
+    objects: int
+    format: str
+    has_versions: bool
 
-    @classmethod
-    def of(cls, columns: Iterable[str]) -> ManifestFields:
-        """Return the fields that the columns of a query give. Upper and lower case are the same.
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields of a list. The files of an inventory have theirs in its manifest."""
+        return ("Bucket", "Key", *(["VersionId"] if self.has_versions else [])) if self.format == LIST else ()
 
-        Raises:
-            BatchManifestError: a column is missing, or two have one name.
+    def call(self, account: str, arn: str) -> str:
+        """Return the shell command that makes a job, with places for what only its user knows.
+
+        Args:
+            account: AWS account of the job.
+            arn: ARN of the manifest.
         """
-        found: dict[str, str] = {}
-        given = list(columns)
-        for column in given:
-            if found.setdefault(column.lower(), column) is not column and column.lower() in (BUCKET, KEY, VERSION):
-                raise BatchManifestError(f"two columns of the query have the name {column}: select one of them")
-        if missing := [name for name in (BUCKET, KEY) if name not in found]:
-            raise BatchManifestError(
-                f"the query has no column {' and no column '.join(missing)}, only {', '.join(given)}: "
-                "give a column its name with AS"
-            )
-        fields = {BUCKET: "Bucket", KEY: "Key"} | ({VERSION: "VersionId"} if VERSION in found else {})
-        return cls(tuple(found[name] for name in fields), tuple(fields.values()))
+        fields = {"Fields": list(self.fields)} if self.fields else {}
+        spec = {
+            "Spec": {"Format": self.format, **fields},
+            "Location": {"ObjectArn": arn, "ETag": self.etag},
+        }
+        parts = ["aws", "s3control", "create-job", "--account-id", account, "--manifest", json.dumps(spec)]
+        return (
+            f"{shlex.join(parts)} --operation file://operation.json --role-arn ROLE_ARN --priority 10 "
+            f"--report {shlex.quote(json.dumps({'Enabled': False}))} --confirmation-required"
+        )
+
+
+def manifest_columns(columns: Iterable[str]) -> list[str]:
+    """Return the names of the columns of a query that give bucket, key and, if it has it, version ID, in this order.
+
+    Upper and lower case are the same.
+
+    Raises:
+        BatchManifestError: a column is missing, or two have one name.
+    """
+    found: dict[str, str] = {}
+    given = list(columns)
+    for column in given:
+        if found.setdefault(column.lower(), column) is not column and column.lower() in (BUCKET, KEY, VERSION):
+            raise BatchManifestError(f"two columns of the query have the name {column}: select one of them")
+    if missing := [name for name in (BUCKET, KEY) if name not in found]:
+        raise BatchManifestError(
+            f"the query has no column {' and no column '.join(missing)}, only {', '.join(given)}: "
+            "give a column its name with AS"
+        )
+    return [found[name] for name in (BUCKET, KEY, VERSION) if name in found]
 
 
 def manifest_lines(objects: Iterable[ListedObject], *, with_versions: bool) -> Iterator[str]:
@@ -76,17 +113,16 @@ def manifest_lines(objects: Iterable[ListedObject], *, with_versions: bool) -> I
         with_versions: whether the manifest has the field VersionId.
 
     Raises:
-        BatchManifestError: a bucket or a key is NULL, or a version ID is NULL in a manifest with versions.
+        BatchManifestError: a bucket or a key is NULL, or some objects have a version ID and some have none.
     """
     for number, (bucket, key, version) in enumerate(objects, 1):
         if not bucket or not key:
             raise BatchManifestError(f"the bucket or the key of row {number} is NULL or empty: exclude it with WHERE")
         line = f"{bucket},{quote(key)}"
-        if with_versions:
-            if not version:
-                raise BatchManifestError(
-                    f"{bucket}/{key} has no version ID, and a manifest has the version of all objects or of none: "
-                    "exclude it with WHERE, or do not select version_id"
-                )
-            line = f"{line},{quote(version)}"
-        yield f"{line}\n"
+        if bool(version) != with_versions:
+            raise BatchManifestError(
+                f"{bucket}/{key} has {'a' if version else 'no'} version ID, unlike other objects of its bucket, and a "
+                "manifest has the version of all objects or of none: split the query by version_id IS NULL, or do not "
+                "select version_id"
+            )
+        yield f"{line},{quote(version)}\n" if version else f"{line}\n"

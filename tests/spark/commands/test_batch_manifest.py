@@ -1,4 +1,4 @@
-"""`tidegate inventory manifest`: the objects of a query as S3 Batch Operations reads them."""
+"""`tidegate inventory manifest`: objects of a query, and whole inventories, as S3 Batch Operations reads them."""
 
 from __future__ import annotations
 
@@ -6,46 +6,106 @@ import io
 import json
 import shlex
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote_plus
 
 import pytest
 from rich.console import Console
 
+from tests.support.lakes.inventory import Line, deliver
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.inventory.manifest import run_manifest
+from tidegate.platform.cli.inventory.answers import ManifestAnswer, WrittenManifest
+from tidegate.platform.cli.inventory.manifest import ManifestQuestion, run_manifest
+from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.testing import TestLake
 from tidegate.resources.aws.s3 import ObjectStore
 
-ROWS = "('beta', 'x/1', 'v2'), ('acme', 'a b+c', 'v1'), ('acme', 'ü,\"', 'v3') AS t(bucket, Key, version_id)"
+ROWS = "('beta', 'x/1', NULL), ('acme', 'a b+c', 'v1'), ('acme', 'ü,\"', 'v3') AS t(bucket, Key, version_id)"
 
 
-def test_each_bucket_has_a_manifest_and_a_call_with_its_etag(tidegate_lake: Callable[..., TestLake]) -> None:
-    lake = tidegate_lake([])
-    s3, folder = lake.clients.s3, f"s3://{lake.lake_bucket}/jobs/"
+@dataclass(frozen=True)
+class Manifests:
+    """The command, over one lake."""
 
-    def run(query: str) -> Any:
+    lake: TestLake
+
+    def answer(self, **asked: str) -> ManifestAnswer:
         console = Console(file=io.StringIO(), width=200)
-        run_manifest(console, lake.lake, ObjectStore(s3), query, folder, "123456789012", as_json=True)
-        return json.loads(console.file.getvalue())  # type: ignore[attr-defined]
+        store = ObjectStore(self.lake.clients.s3)
+        run_manifest(console, self.lake.lake, store, ManifestQuestion(**asked), "123456789012", as_json=True)
+        return ManifestAnswer.model_validate_json(console.file.getvalue(), strict=True)  # type: ignore[attr-defined]
 
-    answer = run(f"SELECT version_id, Key, bucket FROM VALUES {ROWS}")
+    def checked_call(self, one: WrittenManifest) -> dict[str, Any]:
+        """Returns the manifest in the call, whose ETag is that of the object."""
+        words = shlex.split(one.call)
+        spec: dict[str, Any] = json.loads(words[words.index("--manifest") + 1])
+        bucket, key = S3Address.parse(one.uri)
+        etag = self.lake.clients.s3.head_object(Bucket=bucket, Key=key)["ETag"].strip('"')
+        assert spec["Location"] == {"ObjectArn": f"arn:aws:s3:::{bucket}/{key}", "ETag": etag}
+        assert one.etag == etag
+        return dict(spec["Spec"])
+
+
+def test_lists_and_inventories_are_manifests_with_calls_that_name_their_etags(
+    tidegate_lake: Callable[..., TestLake], kit: Any
+) -> None:
+    lake = tidegate_lake([{"name": "objects", "prefix": "inventory/", "mode": "inventory"}])
+    manifests = Manifests(lake)
+    _lists(manifests)
+    _inventories(manifests, kit)
+
+
+def _lists(manifests: Manifests) -> None:
+    lake, folder = manifests.lake, f"s3://{manifests.lake.lake_bucket}/jobs/"
+    answer = manifests.answer(sql=f"SELECT version_id, Key, bucket FROM VALUES {ROWS}", to=folder)
     found = {}
-    for one, call in zip(answer["manifests"], answer["calls"], strict=True):
-        read = s3.get_object(Bucket=lake.lake_bucket, Key=one["uri"].removeprefix(f"s3://{lake.lake_bucket}/"))
+    for one in answer.manifests:
+        spec = manifests.checked_call(one)
+        assert one.uri == f"{folder}{one.bucket}.csv"
+        read = lake.clients.s3.get_object(Bucket=lake.lake_bucket, Key=S3Address.parse(one.uri).key)
         lines = read["Body"].read().decode("ascii").splitlines()
-        found[one["bucket"]] = [tuple(map(unquote_plus, line.split(","))) for line in lines]
-        words = shlex.split(call)
-        spec = json.loads(words[words.index("--manifest") + 1])
-        assert spec["Location"] == {"ObjectArn": f"arn:aws:s3:::{lake.lake_bucket}/jobs/{one['bucket']}.csv"} | {
-            "ETag": read["ETag"].strip('"')
-        }
-        assert spec["Spec"]["Fields"] == ["Bucket", "Key", "VersionId"]
-        assert one["objects"] == len(lines)
+        found[one.bucket] = [tuple(map(unquote_plus, line.split(","))) for line in lines]
+        assert spec == {"Format": "S3BatchOperations_CSV_20180820", "Fields": list(one.fields)}
+        assert one.objects == len(lines)
+    # Each bucket has the field VersionId if its objects have versions.
     assert found == {
         "acme": [("acme", "a b+c", "v1"), ("acme", 'ü,"', "v3")],
-        "beta": [("beta", "x/1", "v2")],
+        "beta": [("beta", "x/1")],
     }
-    assert run(f"SELECT * FROM VALUES {ROWS} WHERE false")["manifests"] == []
+    assert {one.bucket: len(one.fields) for one in answer.manifests} == {"acme": 3, "beta": 2}
+    assert manifests.answer(sql=f"SELECT * FROM VALUES {ROWS} WHERE false", to=folder).manifests == ()
     with pytest.raises(CommandError, match="the query has no column key, only bucket, version_id"):
-        run(f"SELECT bucket, version_id FROM VALUES {ROWS}")
+        manifests.answer(sql=f"SELECT bucket, version_id FROM VALUES {ROWS}", to=folder)
+
+
+def _inventories(manifests: Manifests, kit: Any) -> None:
+    """A CSV inventory is a manifest as S3 delivered it. Other formats, and what is gone, are refused."""
+    lake, lines = manifests.lake, [Line("a", 1, "e"), Line("b", 2, "e", latest=False)]
+    deliveries = {}
+    for bucket in ("acme", "beta", "gone", "orc"):
+        made = deliver(
+            lines,
+            prefix=f"inventory/{bucket}/all/",
+            source=bucket,
+            created=1.8e9,
+            format="ORC" if bucket == "orc" else "CSV",
+            versions=bucket != "beta",
+        )
+        deliveries[bucket] = made
+        for key, body in made.objects.items():
+            lake.put(key, body)
+    lake.intake()
+    kit.run(lake, "objects", listing=False)
+    lake.clients.s3.delete_object(Bucket=lake.bucket, Key=deliveries["gone"].data[0])
+    answer = manifests.answer(table="objects")
+    assert [(one.bucket, one.objects, one.fields) for one in answer.manifests] == [("acme", 2, ()), ("beta", 1, ())]
+    for one in answer.manifests:
+        assert one.uri == f"s3://{lake.bucket}/{deliveries[one.bucket].manifest}"
+        assert manifests.checked_call(one) == {"Format": "S3InventoryReport_CSV_20161130"}
+    reasons = {one.bucket: one.reason for one in answer.refused}
+    assert reasons["orc"].startswith("its inventory is ORC, and S3 Batch Operations takes only CSV inventories")
+    assert "is gone, which" in reasons["gone"]
+    assert [one.bucket for one in manifests.answer(table="objects", bucket="beta").manifests] == ["beta"]
+    with pytest.raises(CommandError, match="the table has no inventory of other"):
+        manifests.answer(table="objects", bucket="other")

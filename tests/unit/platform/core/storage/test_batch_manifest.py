@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from urllib.parse import unquote_plus
 
+import botocore.session
 import pytest
+from botocore.validate import ParamValidator
 
+from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.storage.batch_manifest import (
+    INVENTORY,
+    LIST,
+    BatchManifest,
     BatchManifestError,
     ListedObject,
-    ManifestFields,
+    manifest_columns,
     manifest_lines,
 )
 
@@ -27,9 +35,11 @@ def test_keys_are_encoded_so_that_each_decoding_gives_them_again() -> None:
 def test_versions_are_those_of_all_objects_or_of_none() -> None:
     objects = [ListedObject("acme", "a", "v1"), ListedObject("acme", "b", None)]
     assert list(manifest_lines(objects[:1], with_versions=True)) == ["acme,a,v1\n"]
-    assert list(manifest_lines(objects, with_versions=False)) == ["acme,a\n", "acme,b\n"]
-    with pytest.raises(BatchManifestError, match="acme/b has no version ID, and a manifest has the version of all"):
+    assert list(manifest_lines(objects[1:], with_versions=False)) == ["acme,b\n"]
+    with pytest.raises(BatchManifestError, match="acme/b has no version ID, unlike other objects of its bucket"):
         list(manifest_lines(objects, with_versions=True))
+    with pytest.raises(BatchManifestError, match=r"acme/a has a version ID, .*: split the query by version_id IS NULL"):
+        list(manifest_lines(objects[::-1], with_versions=False))
 
 
 @pytest.mark.parametrize("listed", [ListedObject(None, "a"), ListedObject("acme", None), ListedObject("acme", "")])
@@ -39,11 +49,36 @@ def test_a_row_without_bucket_or_key_is_refused(listed: ListedObject) -> None:
 
 
 def test_the_columns_of_a_query_are_the_fields_of_a_job() -> None:
-    fields = ManifestFields.of(["size", "Key", "VERSION_ID", "bucket"])
-    assert fields.columns == ("bucket", "Key", "VERSION_ID")
-    assert fields.names == ("Bucket", "Key", "VersionId")
-    assert ManifestFields.of(["bucket", "key", "size", "size"]).names == ("Bucket", "Key")
+    assert manifest_columns(["size", "Key", "VERSION_ID", "bucket"]) == ["bucket", "Key", "VERSION_ID"]
+    assert manifest_columns(["bucket", "key", "size", "size"]) == ["bucket", "key"]
     with pytest.raises(BatchManifestError, match="no column bucket, only name, key: give a column its name with AS"):
-        ManifestFields.of(["name", "key"])
+        manifest_columns(["name", "key"])
     with pytest.raises(BatchManifestError, match="two columns of the query have the name Key"):
-        ManifestFields.of(["bucket", "key", "Key"])
+        manifest_columns(["bucket", "key", "Key"])
+
+
+@pytest.mark.parametrize(
+    ("format", "versions", "fields"),
+    [(LIST, False, ["Bucket", "Key"]), (LIST, True, ["Bucket", "Key", "VersionId"]), (INVENTORY, True, None)],
+)
+def test_the_call_is_one_that_the_api_of_s3_control_takes(
+    format: str, versions: bool, fields: list[str] | None
+) -> None:
+    """Fields are of a list only. The API's own description, as the client has it, is the measure."""
+    manifest = BatchManifest("acme", S3Address("jobs", "a.csv"), "e7", 3, format, versions)
+    words = shlex.split(manifest.call("123456789012", "arn:aws:s3:::jobs/a.csv"))
+    given = json.loads(words[words.index("--manifest") + 1])
+    assert given["Spec"] == {"Format": format} | ({"Fields": fields} if fields else {})
+    assert given["Location"] == {"ObjectArn": "arn:aws:s3:::jobs/a.csv", "ETag": "e7"}
+    shape = botocore.session.get_session().get_service_model("s3control").operation_model("CreateJob").input_shape
+    asked = {
+        "AccountId": words[words.index("--account-id") + 1],
+        "Manifest": given,
+        "Operation": {"S3DeleteObjectTagging": {}},
+        "Report": json.loads(words[words.index("--report") + 1]),
+        "Priority": int(words[words.index("--priority") + 1]),
+        "RoleArn": "arn:aws:iam::123456789012:role/x",
+        "ClientRequestToken": "t",
+    }
+    assert not ParamValidator().validate(asked, shape).has_errors()
+    assert {LIST, INVENTORY} == set(shape.members["Manifest"].members["Spec"].members["Format"].enum)
