@@ -6,11 +6,13 @@ first: a merge that takes too long, each time, does not keep a table from it.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from tidegate.assets.maintenance.compaction import compact
+from tidegate.assets.maintenance.file_source import file_source
 from tidegate.assets.maintenance.vacuum import own_folder, retention, vacuum
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.keys.s3_address import S3Address
@@ -40,6 +42,7 @@ class Maintained:
         checkpoint: whether its log got a checkpoint.
         log: commits and checkpoints that Delta deleted with it. A dry run does not know them.
         data: files that were deleted because no version needs them.
+        source: where these were looked for, in words. Empty if it had no choice.
     """
 
     name: str
@@ -47,6 +50,7 @@ class Maintained:
     checkpoint: bool = False
     log: Freed = NOTHING
     data: Freed = NOTHING
+    source: str = ""
 
     @property
     def freed(self) -> Freed:
@@ -62,7 +66,8 @@ class Maintained:
             f"a checkpoint {would}written" if self.checkpoint else "",
             f"{self.log} of its log deleted" if self.log.files else "",
         ]
-        return f"{self.name}: {', '.join(filter(None, steps)) or 'nothing to do'}"
+        source = f" ({self.source})" if self.source else ""
+        return f"{self.name}: {', '.join(filter(None, steps)) or 'nothing to do'}{source}"
 
 
 class TableBusy(RuntimeError):
@@ -138,11 +143,14 @@ class _Upkeep:
             merges: merge small files, too.
         """
         own_folder(self.lake, location)
-        delta = self.lake.delta
-        if not delta.table_state(location).exists:
+        state = self.lake.delta.table_state(location)
+        if not state.exists:
             return None
-        data = vacuum(self.lake, location, keep_for(self.lake, location), dry_run=self.dry_run)
-        done = Maintained(name, data=data, merged=self._merge(name, location) if merges else 0)
+        source = file_source(self.lake, location, state.files, time.time())
+        keep = keep_for(self.lake, location)
+        data = vacuum(self.lake, location, keep, dry_run=self.dry_run, inventory=source.inventory)
+        merged = self._merge(name, location) if merges else 0
+        done = Maintained(name, data=data, merged=merged, source=source.note)
         seam("maintain-compact")
         done = self._checkpoint(done, location)
         self.log(done.line(dry_run=self.dry_run))

@@ -7,20 +7,28 @@ known. A run that dies is repeated, and finds the files that are left.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
+from itertools import islice
+
+from pyspark.sql import DataFrame
 
 from tidegate.assets.maintenance.deletion import delete_objects
+from tidegate.platform.core.bronze.object_state import S3Found, S3Gone
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.maintenance.freed import NOTHING, Freed
 from tidegate.platform.core.maintenance.kept_versions import files_kept
-from tidegate.resources.aws.s3 import Listed
+from tidegate.resources.aws.s3 import Listed, StoreError
 from tidegate.resources.lake import Lake
 from tidegate.resources.spark.delta import Delta
+from tidegate.resources.threads import parallel
 
 _HOUR = timedelta(hours=1)
 #: Files of one call. The rest is found by the next call.
 MAX_FILES = 100_000
+#: Keys that S3 is asked for before the deletion of those that are old.
+_AT_ONCE = 1000
 
 
 class NotOurs(RuntimeError):
@@ -43,7 +51,9 @@ def retention(delta: Delta, location: str) -> timedelta:
     return _HOUR * math.ceil(kept / _HOUR)
 
 
-def vacuum(lake: Lake, location: str, keep: timedelta, *, dry_run: bool = False) -> Freed:
+def vacuum(
+    lake: Lake, location: str, keep: timedelta, *, dry_run: bool = False, inventory: DataFrame | None = None
+) -> Freed:
     """Delete the files of one of the lake's own tables that no version of the last `keep` needs.
 
     Also files that no commit names, which a run left that died. Returns what was deleted; in a dry run, what would be.
@@ -53,12 +63,13 @@ def vacuum(lake: Lake, location: str, keep: timedelta, *, dry_run: bool = False)
         location: `s3a://` URI of the table.
         keep: not less than `retention`. A file that is younger stays, whatever it is.
         dry_run: delete nothing.
+        inventory: the files of the table's folder, as VACUUM reads an inventory. None: the folder is listed.
 
     Raises:
         NotOurs: the table is not below the lake root.
         StoreError: S3 did not answer.
     """
-    return _vacuumed(lake, location, keep, dry_run=dry_run)[0]
+    return _vacuumed(lake, location, keep, dry_run=dry_run, inventory=inventory)[0]
 
 
 def vacuum_all(lake: Lake, location: str, keep: timedelta) -> Freed:
@@ -82,24 +93,42 @@ def vacuum_all(lake: Lake, location: str, keep: timedelta) -> Freed:
     return freed
 
 
-def _vacuumed(lake: Lake, location: str, keep: timedelta, *, dry_run: bool) -> tuple[Freed, bool]:
+def _vacuumed(
+    lake: Lake, location: str, keep: timedelta, *, dry_run: bool, inventory: DataFrame | None = None
+) -> tuple[Freed, bool]:
     """Delete what VACUUM finds. Returns what was deleted, and whether VACUUM may find more."""
-    own_folder(lake, location)
-    paths = lake.delta.upkeep.unneeded(location, keep, MAX_FILES)
-    freed = delete_objects(lake, _found(lake, location, keep, paths), "maintain-delete", dry_run=dry_run)
+    bucket, folder = own_folder(lake, location)
+    paths = lake.delta.upkeep.unneeded(location, keep, MAX_FILES, inventory)
+    keys = {path.key for path in map(S3Address.parse_s3a, paths) if _is_data(path, bucket, folder)}
+    present = _listed(lake, folder, keys) if inventory is None else _asked(lake, keys)
+    latest = (datetime.now(UTC) - keep).timestamp()
+    # VACUUM compares the times of a listing or an inventory. A file that came since then is not what it found.
+    old = (item for item in present if item.modified <= latest)
+    freed = delete_objects(lake, old, "maintain-delete", dry_run=dry_run)
     return freed, len(paths) >= MAX_FILES and freed.files > 0
 
 
-def _found(lake: Lake, location: str, keep: timedelta, paths: Sequence[str]) -> Iterator[Listed]:
-    """Yield the objects of the table's folder that VACUUM found, by key."""
-    bucket, folder = own_folder(lake, location)
-    latest = (datetime.now(UTC) - keep).timestamp()
-    keys = {S3Address.parse_s3a(path).key for path in paths}
-    log = f"{folder}_delta_log/"
-    for item in lake.store.objects.under(bucket, folder) if keys else ():
-        # VACUUM compares the same times. A file that came since it was asked is not what it found.
-        if item.key in keys and item.modified <= latest and not item.key.startswith(log):
+def _is_data(path: S3Address, bucket: str, folder: str) -> bool:
+    """Whether a path is below the table's folder and not in its log."""
+    return path.bucket == bucket and path.key.startswith(folder) and not path.key.startswith(f"{folder}_delta_log/")
+
+
+def _listed(lake: Lake, folder: str, keys: set[str]) -> Iterator[Listed]:
+    """Yield the objects of some keys from a listing of the table's folder."""
+    for item in lake.store.objects.under(lake.store.bucket, folder) if keys else ():
+        if item.key in keys:
             yield item
+
+
+def _asked(lake: Lake, keys: set[str]) -> Iterator[Listed]:
+    """Yield the objects of some keys as they are now: an inventory is days old, and a key may have a newer object."""
+    remaining = iter(sorted(keys))
+    while some := list(islice(remaining, _AT_ONCE)):
+        for key, found in zip(some, parallel(partial(lake.store.objects.head, lake.store.bucket), some), strict=True):
+            if isinstance(found, S3Found):
+                yield Listed(key, found.etag, found.size, found.modification_time / 1000)
+            elif not isinstance(found, S3Gone):
+                raise StoreError(f"{S3Address(lake.store.bucket, key)}: {found.detail}")
 
 
 def own_folder(lake: Lake, location: str) -> tuple[str, str]:

@@ -133,6 +133,9 @@ class MaintainedTable(Answer):
     """Number of objects that would be deleted, as far as a plan knows them."""
     bytes: int
     """Size of these objects."""
+    source: str
+    """Where files that no version needs were looked for, if `maintain.inventory` is given and the table is large: the
+    inventory, or why the folder was listed."""
 
 
 class Unmaintained(Answer):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from ulid import ULID
 
 from tidegate.resources.spark.procedures import Procedures
@@ -80,17 +80,24 @@ class Upkeep:
         row = self._procedures.call_one("checkpoint_table", table=location, write=write)
         return CheckpointState(row["version"], row["checkpoint"])
 
-    def unneeded(self, location: str, keep: timedelta, max_files: int) -> list[str]:
+    def unneeded(self, location: str, keep: timedelta, max_files: int, inventory: DataFrame | None = None) -> list[str]:
         """Return files of a table's folder that no version of the last `keep` needs, as VACUUM finds them.
 
         Args:
             location: `s3a://` URI of a table that exists.
             keep: not less than the retention in the table's properties, which VACUUM refuses.
             max_files: number of files that are returned at most.
+            inventory: the files of the folder, as VACUUM reads an inventory. None: the folder is listed.
         """
+        view, session = "", self._session()
+        if inventory is not None:
+            view = f"inventory_{ULID()}".lower()
+            inventory.createOrReplaceTempView(view)
         hours = math.ceil(keep / timedelta(hours=1))
-        with configured(self._session(), _LISTING):
-            rows = self._procedures.call("unneeded_files", table=location, hours=hours, most=max_files)
+        with configured(session, _LISTING):
+            rows = self._procedures.call("unneeded_files", table=location, hours=hours, most=max_files, inventory=view)
+        if view:
+            session.catalog.dropTempView(view)
         return [str(row["path"]) for row in rows]
 
     def mergeable(self, location: str) -> Mergeable:

@@ -1252,9 +1252,36 @@ MUTANTS = (
         "a file that is younger than the retention is deleted",
         8,
         "assets/maintenance/vacuum.py",
-        "        if item.key in keys and item.modified <= latest and not item.key.startswith(log):\n",
-        "        if item.key in keys and not item.key.startswith(log):\n",
+        "    old = (item for item in present if item.modified <= latest)\n",
+        "    old = (item for item in present)\n",
         (f"{_MAINTAINED}test_vacuum.py::test_a_file_that_is_younger_than_the_retention_stays_and_so_does_the_log",),
+    ),
+    Mutant(
+        "a file that was written again after the inventory is deleted",
+        8,
+        "assets/maintenance/vacuum.py",
+        "                yield Listed(key, found.etag, found.size, found.modification_time / 1000)\n",
+        "                yield Listed(key, found.etag, found.size, 0.0)\n",
+        (f"{_MAINTAINED}test_vacuum.py::test_what_an_inventory_has_is_deleted_only_if_it_is_old_now",),
+    ),
+    Mutant(
+        "a file of another table or of a producer is deleted because an inventory has it",
+        8,
+        "assets/maintenance/vacuum.py",
+        "    return path.bucket == bucket and path.key.startswith(folder) and not path.key.startswith(",
+        "    return not path.key.startswith(",
+        (f"{_MAINTAINED}test_vacuum.py::test_nothing_outside_the_table_s_folder_is_deleted_whatever_an_inventory_has",),
+    ),
+    Mutant(
+        "an inventory of a part of a table's folder replaces its listing",
+        8,
+        "platform/core/inventory/folder_inventory.py",
+        "        return self.log_files > 0 and self.files > 0\n",
+        "        return self.files > 0\n",
+        (
+            "tests/unit/platform/core/inventory/test_folder_inventory.py::"
+            "test_the_newest_inventory_of_the_whole_folder_is_used",
+        ),
     ),
     Mutant(
         "a dry run of maintenance deletes",

@@ -73,4 +73,5 @@ def _answer(found: Maintained) -> MaintainedTable:
         checkpoint=found.checkpoint,
         files=found.freed.files,
         bytes=found.freed.size,
+        source=found.source,
     )

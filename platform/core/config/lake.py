@@ -155,6 +155,12 @@ class LakeConfig(TableDefaults):
         names = {table.name for table in self.tables}
         if missing := [name for name in (self.catalog and self.catalog.tables) or () if name not in names]:
             raise ValueError(f"catalog.tables: there is no table {missing[0]}; correct the name, or leave `tables` out")
+        inventories = {table.name for table in self.tables if table.has_inventories}
+        if self.maintenance.inventory not in {None, *inventories}:
+            raise ValueError(
+                f"maintain.inventory: there is no table {self.maintenance.inventory} with `mode: inventory`; correct "
+                "the name, or remove the line"
+            )
         for table in self.tables:
             merges_what_waits = table.silver is not None and table.silver.every is not None
             if table.arrives_every and table.reconcile_interval and not merges_what_waits:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tidegate.platform.core.config.fields import Model
+from tidegate.platform.core.config.fields import Model, Name
 
 
 class MaintainSpec(Model):
@@ -20,3 +20,6 @@ class MaintainSpec(Model):
     quarantine: Annotated[int, Field(ge=7, le=3650)] | None = None
     """Days for which quarantined messages and the texts of quarantined rows are kept. For ever, unless it is given: a
     message may be the only copy of its row."""
+    inventory: Name | None = None
+    """Name of the table with `mode: inventory` that has inventories of the lake's own bucket. Files that no version of
+    a large table needs are then found in the newest of them, instead of in a listing."""

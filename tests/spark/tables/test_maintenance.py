@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import dagster as dg
 import pytest
 
+from tests.support.lakes.inventory import Line, deliver
 from tests.support.lakes.seams import dying_in
 from tidegate.assets.bronze.asset import TABLES
-from tidegate.assets.maintenance import deletion, tables, vacuum
+from tidegate.assets.maintenance import deletion, file_source, tables, vacuum
 from tidegate.assets.maintenance.asset import MAINTAINED_BRONZE
 from tidegate.assets.maintenance.tables import maintain_bronze, maintain_silver
+from tidegate.platform.core.inventory.folder_inventory import FolderInventory
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.testing import TestLake
+from tidegate.resources.inventory.folder import folder_inventories, folder_objects
 
 MakeLake = Callable[..., TestLake]
 ORDERS = {
@@ -133,3 +137,89 @@ def test_the_files_of_a_registered_table_are_the_producer_s(
     assert any(name.endswith(".checkpoint.parquet") for name in names)
     with pytest.raises(vacuum.NotOurs, match="is not below the lake root"):
         vacuum.vacuum(lake.lake, location, timedelta())
+
+
+def test_an_inventory_finds_what_a_listing_finds_and_what_is_newer_stays(
+    tidegate_lake: MakeLake, kit: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inventories = {"name": "objects", "prefix": "inventory/", "mode": "inventory"}
+    lake = tidegate_lake([{**ORDERS, "prefix": "o/"}, inventories], maintain={"inventory": "objects"})
+    made, session = lake.lake.store.uri("silver", "orders"), lake.lake.delta.session
+    _write_again_and_again(session, made)
+    before = sorted(map(tuple, session.sql(f"SELECT id, k FROM delta.`{made}`").collect()))
+    folder = f"{S3Address.parse_s3a(made).key}/"
+
+    def put(*names: str) -> None:
+        for name in names:
+            lake.clients.s3.put_object(Bucket=lake.lake_bucket, Key=f"{folder}{name}", Body=b"x" * 1000)
+
+    put("orphan", "k=a%3Ab/orphan", "k=c d/ü.parquet", "x/y/single", "k=1/_SUCCESS", "_hidden/a", "x/_tmp/a", "k=1/.a")
+    put("noncurrent", "young", "x//y")
+    listed = list(lake.lake.store.objects.under(lake.lake_bucket, folder))
+    hour = timedelta(hours=1)
+    lines = [
+        Line(
+            item.key,
+            item.size,
+            item.etag,
+            latest=not item.key.endswith("/noncurrent"),
+            more={"LastModifiedDate": datetime.fromtimestamp(item.modified, UTC) + hour * item.key.endswith("/young")},
+        )
+        for item in listed
+    ]
+
+    created = int(time.time()) - 3600
+    for configuration, age, without in (("all", 0, []), ("older", 60, ["LastModifiedDate"])):
+        prefix = f"inventory/{lake.lake_bucket}/{configuration}/"
+        how: dict[str, Any] = {"source": lake.lake_bucket, "created": created - age, "without": without}
+        for key, body in deliver(lines, prefix=prefix, **how).objects.items():
+            lake.put(key, body)
+    lake.intake()
+    kit.run(lake, "objects", listing=False)
+    put("late")
+    monkeypatch.setattr(tables, "keep_for", lambda *_: timedelta())
+    monkeypatch.setattr(file_source, "MIN_FILES", 1)
+    there = objects(lake, lake.lake_bucket, folder)
+    unneeded = lake.lake.delta.upkeep.unneeded
+    found = folder_objects(session, kit.location(lake, "objects"), lake.lake_bucket, folder)
+    in_log = sum("/_delta_log/" in line.key for line in lines)
+    files = len(lines) - in_log - 1
+    assert sorted(folder_inventories(found), key=lambda one: one.configuration) == [
+        FolderInventory("all", created, in_log, files, described=files),
+        FolderInventory("older", created - 60, in_log, files, described=0),
+    ]
+    source = file_source.file_source(lake.lake, made, 1, time.time())
+    by_listing, by_inventory = (
+        {S3Address.parse_s3a(path).key.removeprefix(folder) for path in unneeded(made, timedelta(), 1000, using)}
+        for using in (None, source.inventory)
+    )
+    assert any(name.startswith("_change_data/") for name in by_inventory)
+    assert any(name.startswith("deletion_vector_") for name in by_inventory)
+    assert any(name.startswith("k=1/part-") for name in by_inventory), "a file of which every row was deleted"
+    assert {"orphan", "k=a%3Ab/orphan", "k=c d/ü.parquet", "x/y/single"} <= by_inventory
+    # A listing shows folders, too, and VACUUM takes some of them for empty.
+    assert by_inventory == {name for name in by_listing if folder + name in there} - {"late", "young", "noncurrent"}
+
+    plan = vacuum.vacuum(lake.lake, made, timedelta(), dry_run=True, inventory=source.inventory)
+    assert objects(lake, lake.lake_bucket, folder) == there
+    (done,) = maintain_silver(lake.lake, "orders", dry_run=False)
+    assert plan.files == done.data.files == len(by_inventory)
+    assert "from the inventory of " in done.line(dry_run=False)
+    gone = there.keys() - objects(lake, lake.lake_bucket, folder).keys()
+    assert gone == {folder + name for name in by_inventory}
+    assert sorted(map(tuple, session.sql(f"SELECT id, k FROM delta.`{made}`").collect())) == before
+
+
+def _write_again_and_again(session: Any, location: str) -> None:
+    """Make a table with files that no version needs: of rows, of changes and of deletion vectors."""
+    properties = {
+        "delta.deletedFileRetentionDuration": "interval 0 hours",
+        "delta.enableDeletionVectors": "true",
+        "delta.enableChangeDataFeed": "true",
+    }
+    given = ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
+    table = f"delta.`{location}`"
+    session.sql(f"CREATE TABLE {table} (id INT, k STRING) USING delta PARTITIONED BY (k) TBLPROPERTIES ({given})")
+    session.sql(f"INSERT INTO {table} VALUES (1, 'a:b'), (2, 'a:b'), (3, 'c d'), (4, 'ü'), (5, '1')")
+    session.sql(f"UPDATE {table} SET id = id + 10 WHERE id IN (1, 3)")
+    session.sql(f"DELETE FROM {table} WHERE id IN (2, 5)")

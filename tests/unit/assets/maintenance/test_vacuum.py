@@ -13,8 +13,9 @@ from tests.support.lakes.seams import dying_in
 from tidegate.assets.maintenance import deletion
 from tidegate.assets.maintenance import vacuum as vacuum_module
 from tidegate.assets.maintenance.vacuum import NotOurs, retention, vacuum, vacuum_all
+from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone
 from tidegate.platform.core.maintenance.freed import Freed
-from tidegate.resources.aws.s3 import Listed
+from tidegate.resources.aws.s3 import Listed, StoreError
 from tidegate.resources.lake_root.root import LakeRoot
 
 ORDERS = "s3a://lake/root/bronze/landing.orders"
@@ -25,12 +26,18 @@ class Objects:
     """Stands for S3: objects of one bucket with their age in days."""
 
     def __init__(self, ages: dict[str, float]) -> None:
-        self.ages = ages
+        self.ages, self.asked = ages, list[str]()
 
     def under(self, bucket: str, prefix: str) -> list[Listed]:
         now = time.time()
         found = sorted(key for key in self.ages if key.startswith(prefix))
         return [Listed(key, "etag", 10, now - self.ages[key] * 86_400) for key in found]
+
+    def head(self, bucket: str, key: str) -> Probe:
+        self.asked.append(key)
+        if key not in self.ages:
+            return S3Gone()
+        return S3Found("etag", 10, int((time.time() - self.ages[key] * 86_400) * 1000))
 
     def delete(self, bucket: str, keys: list[str]) -> None:
         for key in keys:
@@ -62,6 +69,38 @@ def test_a_file_that_is_younger_than_the_retention_stays_and_so_does_the_log() -
     lake = lake_of(ages, [f"{ORDERS}/young", f"{ORDERS}/old", f"{ORDERS}/_delta_log/0.json"])
     assert vacuum(lake, ORDERS, WEEK) == Freed(1, 10)
     assert sorted(ages) == [key("_delta_log/0.json"), key("young")]
+
+
+def test_what_an_inventory_has_is_deleted_only_if_it_is_old_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vacuum_module, "_AT_ONCE", 2)
+    # Since the inventory one key was written again, and one was deleted.
+    ages = {key("a"): 9.0, key("again"): 0.1, key("live"): 9.0, key("k=a%3Ab/c"): 9.0}
+    lake = lake_of({**ages, key("gone"): 9.0}, [f"{ORDERS}/{name}" for name in ("again", "gone", "k=a%3Ab/c", "a")])
+    lake.store.objects.ages = ages
+    inventory: Any = object()
+    assert vacuum(lake, ORDERS, WEEK, dry_run=True, inventory=inventory) == Freed(2, 20)
+    assert len(ages) == 4
+    lake.store.objects.under = None  # nothing is listed
+    assert vacuum(lake, ORDERS, WEEK, inventory=inventory) == Freed(2, 20)
+    assert sorted(ages) == [key("again"), key("live")]
+
+
+def test_nothing_outside_the_table_s_folder_is_deleted_whatever_an_inventory_has() -> None:
+    other = "root/bronze/landing.orders2/a"
+    ages = {other: 9.0, "orders/a": 9.0, key("a"): 9.0, key("_delta_log/0.json"): 9.0}
+    lake = lake_of(ages, [])
+    outside = [f"s3a://lake/{other}", "s3a://lake/orders/a", f"s3a://landing/{key('a')}", f"{ORDERS}/_delta_log/0.json"]
+    lake.delta.upkeep.unneeded = lambda *_: outside
+    for inventory in (None, object()):
+        assert vacuum(lake, ORDERS, WEEK, inventory=inventory) == Freed()  # type: ignore[arg-type]
+    assert (len(ages), lake.store.objects.asked) == (4, [])
+
+
+def test_an_object_that_s3_does_not_show_is_an_error() -> None:
+    lake = lake_of({key("a"): 9.0}, [f"{ORDERS}/a"])
+    lake.store.objects.head = lambda *_: S3Forbidden("Access Denied")
+    with pytest.raises(StoreError, match=r"s3://lake/root/bronze/landing\.orders/a: Access Denied"):
+        vacuum(lake, ORDERS, WEEK, inventory=object())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -117,7 +156,7 @@ def test_vacuum_is_asked_again_only_if_it_may_have_left_files(monkeypatch: pytes
         ages = {key(str(number)): 9.0 for number in range(files)}
         calls = []
 
-        def unneeded(location: str, keep: timedelta, most: int, ages: Any = ages, calls: Any = calls) -> list[str]:
+        def unneeded(location: str, keep: timedelta, most: int, _: None, ages: Any = ages, calls: Any = calls) -> Any:
             calls.append(most)
             return [f"s3a://lake/{name}" for name in ages][:most]
 

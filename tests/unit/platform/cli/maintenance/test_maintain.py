@@ -106,7 +106,7 @@ def test_one_table_s_trouble_keeps_no_other_from_its_maintenance(shop: Shop) -> 
 def test_the_plan_is_printed_for_programs(shop: Shop) -> None:
     answer = MaintainAnswer.model_validate_json(shop.run("bronze.orders", yes=False, as_json=True), strict=True)
     assert shop.calls == [("landing.orders", True), ("orders", True)]
-    assert answer.tables[1] == MaintainedTable(table="orders", merged=0, checkpoint=False, files=2, bytes=10)
+    assert answer.tables[1] == MaintainedTable(table="orders", merged=0, checkpoint=False, files=2, bytes=10, source="")
     shop.errors = {"landing.found": TableBusy("batch 8 is decided"), "orders": ValueError("its retention is odd")}
     with pytest.raises(CommandError, match="1 tables could not be maintained"):
         shop.run(None, yes=False, as_json=True)

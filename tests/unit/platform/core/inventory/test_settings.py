@@ -71,3 +71,10 @@ def test_a_table_may_be_reconciled_with_an_inventory_that_the_table_of_inventori
     assert isinstance(decided, Routed)
     with pytest.raises(LakeConfigError, match="which would take the inventory's files"):
         load(tmp_path, orders, mode="load", format="json")
+
+
+def test_maintenance_may_look_for_files_in_a_table_of_inventories_only() -> None:
+    lake = {**PAPER, "tables": [{"name": "objects", "prefix": PREFIX, "mode": "inventory"}]}
+    assert LakeConfig(**lake, maintain={"inventory": "objects"}).maintenance.inventory == "objects"
+    with pytest.raises(ValueError, match="there is no table other with `mode: inventory`; correct the name"):
+        LakeConfig(**lake, maintain={"inventory": "other"})

@@ -1,0 +1,70 @@
+"""The objects below a table's folder, as inventories have them: in place of a listing."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from tidegate.platform.core.inventory.folder_inventory import FolderInventory
+from tidegate.platform.core.keys.s3_address import S3Address
+
+_LOG = "_delta_log/"
+#: Names that Delta's listing leaves out, in each folder. VACUUM itself looks only at the first segment of a path of an
+#: inventory. It deletes old files of `_change_data` and `_delta_index`.
+_HIDDEN = r"(^|/)(?!_change_data|_delta_index)([_.][^/=]*|metadata)(/|$)"
+#: Names that Hadoop's paths keep as they are. Delta gives its files no others.
+_PLAIN = r"^[^/:]+(/[^/:]+)*$"
+
+
+def folder_objects(session: SparkSession, location: str, bucket: str, folder: str) -> DataFrame:
+    """Return the current versions below a folder, as the newest inventory of each configuration has them.
+
+    The columns `path`, `length`, `isDir` and `modificationTime` are those that VACUUM wants of an inventory. The others
+    are `name`, below the folder, `configuration` and `created`, in epoch seconds.
+
+    Args:
+        session: of Spark.
+        location: URI of the table of inventories.
+        bucket: of the folder.
+        folder: key prefix with its trailing "/".
+    """
+    rows = session.read.format("delta").load(location)
+    present = F.coalesce("is_latest", F.lit(True)) & ~F.coalesce("is_delete_marker", F.lit(False))
+    return rows.where((F.col("bucket") == bucket) & F.col("key").startswith(folder) & present).select(
+        F.expr(f"substring(key, {len(folder) + 1})").alias("name"),
+        "configuration",
+        F.unix_seconds("inventory_created").alias("created"),
+        F.concat(F.lit(S3Address(bucket).s3a), F.col("key")).alias("path"),
+        F.col("size").alias("length"),
+        # Always false, because names that end so are left out. VACUUM refuses a column that cannot be null.
+        F.col("key").endswith("/").alias("isDir"),
+        F.unix_millis("last_modified_date").alias("modificationTime"),
+    )
+
+
+def folder_inventories(objects: DataFrame) -> list[FolderInventory]:
+    """Return what each inventory has of a folder.
+
+    Args:
+        objects: of `folder_objects`.
+    """
+    in_log, described = F.col("name").startswith(_LOG), F.col("length") + F.col("modificationTime")
+    counted = objects.groupBy("configuration", "created").agg(
+        F.count_if(in_log).alias("log_files"),
+        F.count_if(~in_log).alias("files"),
+        F.count_if(~in_log & described.isNotNull()).alias("described"),
+    )
+    return [FolderInventory(**row.asDict()) for row in counted.collect()]
+
+
+def vacuum_inventory(objects: DataFrame, inventory: FolderInventory) -> DataFrame:
+    """Return the files of an inventory that a listing by Delta would find.
+
+    Args:
+        objects: of `folder_objects`.
+        inventory: the one that is used.
+    """
+    names = F.col("name")
+    found = objects.where((F.col("configuration") == inventory.configuration) & (F.col("created") == inventory.created))
+    found = found.where(names.rlike(_PLAIN) & ~names.rlike(_HIDDEN))
+    return found.select("path", "length", "isDir", "modificationTime")
