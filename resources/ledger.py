@@ -16,6 +16,7 @@ from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.ledger import (
     COLUMNS,
     Cause,
+    Effort,
     Header,
     LastState,
     LedgerRow,
@@ -156,7 +157,7 @@ class Ledger:
     def _queried(self, version: int, n: int, keys: Collection[str]) -> list[Row]:
         """The rows that `memory` needs, by a query. The decisions on a key are in order."""
         is_header = (F.col("kind") == "header") & (F.col("n") == n)
-        rows = self._at(version)
+        rows = self.rows(version)
         if len(keys) > _LISTED_KEYS:
             wanted = self._delta.session.createDataFrame(pa.table({"wanted": pa.array([None, *keys], pa.string())}))
             rows = rows.join(F.broadcast(wanted), F.col("key").eqNullSafe(F.col("wanted")), "left_semi")
@@ -180,7 +181,7 @@ class Ledger:
             ddl = ", ".join(f"{name} {kind}" for name, kind in columns.items())
             return self._delta.session.createDataFrame([], ddl)
         last = F.max_by(F.struct(*_STATE, "recorded_at"), F.struct("n", "position")).alias("last")
-        found: DataFrame = self._at(version).where(tells_a_state()).groupBy("key").agg(last)
+        found: DataFrame = self.rows(version).where(tells_a_state()).groupBy("key").agg(last)
         return found.select("key", "last.*")
 
     def committed(self, version: int) -> list[Reading]:
@@ -204,7 +205,8 @@ class Ledger:
 
     def committed_rows(self, version: int) -> DataFrame:
         """The query of the records of the objects that entered bronze, as of a ledger version that exists."""
-        rows: DataFrame = self._at(version).where((F.col("kind") == "row") & (F.col("status") == str(Status.COMMITTED)))
+        entered = (F.col("kind") == "row") & (F.col("status") == str(Status.COMMITTED))
+        rows: DataFrame = self.rows(version).where(entered)
         return rows
 
     def newest_below(self, version: int, folders: Collection[str]) -> dict[str, str]:
@@ -271,7 +273,7 @@ class Ledger:
         decided = (F.col("kind") == "row") & (F.col("status") != str(Status.DUPLICATE))
         decision = F.struct(*_STATE, F.col("recorded_at").cast("double").alias("at"))
         last = F.max_by(decision, F.struct("n", "position")).alias("last")
-        found = self._at(version).where(decided).groupBy("key").agg(last)
+        found = self.rows(version).where(decided).groupBy("key").agg(last)
         wholly = F.col("last.status") == str(Status.QUARANTINED)
         partly = (F.col("last.status") == str(Status.COMMITTED)) & (F.col("last.bad_rows") > 0)
         rows = found.where(wholly | partly).select("key", "last.*", partly.alias("partly")).orderBy("key").collect()
@@ -282,7 +284,7 @@ class Ledger:
         if version < 0 or not keys:
             return []
         of_keys = (F.col("kind") == "row") & F.col("key").isin(list(keys))
-        decisions = self._at(version).where(of_keys).orderBy("n", "position")
+        decisions = self.rows(version).where(of_keys).orderBy("n", "position")
         plain = {"recorded_at": F.unix_micros("recorded_at"), "event_time": F.col("event_time").cast("string")}
         rows = [row.asDict() for row in decisions.withColumns(plain).collect()]
         return [
@@ -293,14 +295,17 @@ class Ledger:
             for row in rows
         ]
 
-    def append(self, batch: Batch, landed: CommitResult, run_id: str) -> None:
+    def append(self, batch: Batch, landed: CommitResult, run_id: str, effort: Effort) -> None:
         """Record a commit: the header row, and the batch's rows unless it is void.
 
         Each batch number is recorded once. A later call for it has no effect.
+
+        Args:
+            effort: what the batch took so far.
         """
         stamp = Stamp("header", batch.n, run_id, landed.version, to_micros(datetime.now(UTC)))
         header = Header(batch.n, landed.digest, landed.outcome, batch.generation, landed.version)
-        rows: list[dict[str, Any]] = [{**vars(stamp), **vars(header), "reason": bounded(landed.reason)}]
+        rows: list[dict[str, Any]] = [{**vars(stamp), **vars(header), **vars(effort), "reason": bounded(landed.reason)}]
         if landed.outcome == "committed":
             rows += [
                 {**vars(replace(stamp, kind="row", position=position)), **_plain(row)}
@@ -350,7 +355,8 @@ class Ledger:
                 raise
         self._lacking = []
 
-    def _at(self, version: int) -> Any:
+    def rows(self, version: int) -> Any:
+        """The rows of a ledger version, with the columns of later versions, which are null."""
         rows = self._delta.session.read.format("delta").option("versionAsOf", version).load(self.location)
         lacking = COLUMNS.keys() - set(rows.columns)
         return rows.withColumns({name: F.lit(None).cast(COLUMNS[name]) for name in lacking}) if lacking else rows

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 
 from tidegate.assets.bronze.after_load import after_batch
 from tidegate.assets.bronze.completion.waiting import note_waiting
 from tidegate.assets.bronze.publish import clear_staged
 from tidegate.platform.core.bronze.batch import Batch
+from tidegate.platform.core.bronze.ledger import Effort
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.failpoints import seam
 from tidegate.resources.lake import Table
@@ -16,8 +18,18 @@ from tidegate.resources.ledger import Clock
 from tidegate.resources.spark.results import CommitResult
 
 
-def record(table: Table, batch: Batch, landed: CommitResult, run_id: str, log: Callable[[str], None]) -> None:
+def record(
+    table: Table, batch: Batch, landed: CommitResult, run_id: str, log: Callable[[str], None], *, begun: float
+) -> None:
     """Append a batch and its outcome to the ledger, then finish it.
+
+    Args:
+        table: the table of the batch.
+        batch: the batch.
+        landed: what its commit did.
+        run_id: Dagster's id of the run.
+        log: called with each line.
+        begun: when the run began to work on the batch, by `time.monotonic`.
 
     Raises:
         RuntimeError: another lake committed to the table with this lake's identity.
@@ -28,7 +40,7 @@ def record(table: Table, batch: Batch, landed: CommitResult, run_id: str, log: C
             f"{batch.digest}: another lake writes with this lake's identity. Stop both lakes and "
             "compare their lake.yaml"
         )
-    table.ledger.append(batch, landed, run_id)
+    table.ledger.append(batch, landed, run_id, Effort(round((time.monotonic() - begun) * 1000)))
     seam("record-ledger")
     finish(table, batch, log, void=landed.outcome == "void")
 

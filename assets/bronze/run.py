@@ -12,6 +12,7 @@ What is durable after each step::
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -113,10 +114,11 @@ def continue_decided(table: Table, clock: Clock, options: RunOptions, log: Calla
     if batch is None:
         return None
     log(f"batch {batch.n} was decided by run {batch.run_id or 'unknown'} and not recorded: continuing with it")
-    return land(table, batch, options, log, found=True)
+    return land(table, batch, options, log, found=True, begun=time.monotonic())
 
 
 def _next_batch(table: Table, options: RunOptions, listener: RunListener, *, first: bool) -> BatchResult | None:
+    begun = time.monotonic()
     clock, log = table.ledger.clock(), listener.log
     waiting: Sequence[WaitingManifest] | None = table.inbox.waiting()
     if half_recorded := unfinished(table, clock, waiting or ()):
@@ -144,12 +146,14 @@ def _next_batch(table: Table, options: RunOptions, listener: RunListener, *, fir
     seam("prepare")
     batch = decide(table, draft, prepared, options.run_id)
     seam("decide")
-    result = land(table, batch, options, log, found=False)
+    result = land(table, batch, options, log, found=False, begun=begun)
     _doubt(table, draft, prepared, batch, log)
     return result
 
 
-def land(table: Table, batch: Batch, options: RunOptions, log: Callable[[str], None], *, found: bool) -> BatchResult:
+def land(
+    table: Table, batch: Batch, options: RunOptions, log: Callable[[str], None], *, found: bool, begun: float
+) -> BatchResult:
     """Commit a batch that was decided, and record it.
 
     Args:
@@ -158,6 +162,7 @@ def land(table: Table, batch: Batch, options: RunOptions, log: Callable[[str], N
         options: of this run.
         log: called with each line.
         found: whether an earlier run decided it.
+        begun: when the run began to work on the batch, by `time.monotonic`.
     """
     landed = commit(table, batch, verify_files=found)
     seam("commit")
@@ -165,7 +170,7 @@ def land(table: Table, batch: Batch, options: RunOptions, log: Callable[[str], N
         f"batch {batch.n} {landed.outcome} as version {landed.version}"
         + (f": {landed.reason}" if landed.reason else "")
     )
-    record(table, batch, landed, options.run_id, log)
+    record(table, batch, landed, options.run_id, log, begun=begun)
     return BatchResult(batch, landed, found)
 
 

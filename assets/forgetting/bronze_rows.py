@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -105,7 +106,7 @@ def erase_from_bronze(
     """
     done, settled, options = Erased(), False, RunOptions(run_id)
     for _ in range(_MAX_BATCHES):
-        table = table.reopened()
+        begun, table = time.monotonic(), table.reopened()
         birth = table.birth
         if birth is None:
             return done
@@ -122,7 +123,7 @@ def erase_from_bronze(
         seam("forget-prepare")
         batch = decide(table, draft, prepared, run_id)
         seam("forget-decide")
-        result = land(table, batch, options, log, found=False)
+        result = land(table, batch, options, log, found=False, begun=begun)
         if batch.run_id == run_id and result.landed.outcome != "void":
             settled, done = True, done.plus(erasing)
             log(f"{erasing.rows} rows in {erasing.files} files of bronze.{birth.name} left it with batch {batch.n}")

@@ -7,12 +7,9 @@ from dataclasses import dataclass
 
 from benchmarks.fleet.arrivals import Load
 from benchmarks.fleet.outcome import Outcome
+from tidegate.platform.core.costs.usage import Usage
 
-_DAY, _HOUR = 86_400.0, 3_600.0
-#: Share of the cores that are paid for and used. The rest is for times with more load than the mean.
-UTILIZATION = 0.6
-#: Gigabytes of memory for each core.
-_GIGABYTES = 4.0
+_DAY = 86_400.0
 
 
 def dollars_a_day(
@@ -29,24 +26,12 @@ def dollars_a_day(
     day = _DAY / outcome.seconds
     objects, batches = outcome.arrived * day, outcome.batches * day
     cores = outcome.cores + (objects * forwarded * figures["forward_cpu"] + merges * figures["merge_cpu"]) / _DAY
-    writes = outcome.manifests * day + outcome.ticks * day * 2 + (batches + merges) * figures["batch_s3_writes"]
-    # A run reads each of its manifests. Their deletion is free.
-    reads = objects + outcome.manifests * day + (batches + merges) * figures["batch_s3_reads"]
-    return {
-        "compute": cores / UTILIZATION * core_hour(figures) * 24,
-        "S3 requests": writes * figures["s3_write"] + reads * figures["s3_read"],
-        "SQS": (objects * (1 + 0.2 + forwarded * 0.1)) * figures["sqs_request"],
-        "DynamoDB": (batches + merges)
-        * (
-            figures["batch_dynamodb_writes"] * figures["dynamodb_write"]
-            + figures["batch_dynamodb_reads"] * figures["dynamodb_read"]
-        ),
-    }
-
-
-def core_hour(figures: Mapping[str, float]) -> float:
-    """Returns the dollars for an hour of a core with its memory."""
-    return figures["vcpu_hour"] + _GIGABYTES * figures["gigabyte_hour"]
+    usage = (
+        Usage.of_arrivals(figures, messages=objects, manifests=outcome.manifests * day, files=objects)
+        + Usage.of_batch(figures).times(batches + merges)
+        + Usage(s3_writes=outcome.ticks * day * 2, sqs_requests=objects * forwarded * 0.1, core_seconds=cores * _DAY)
+    )
+    return usage.dollars(figures)
 
 
 @dataclass(frozen=True)
@@ -118,7 +103,9 @@ def _snowpipe(load: Load, figures: Mapping[str, float], object_bytes: float) -> 
 def _auto_loader(load: Load, figures: Mapping[str, float], window: float) -> Peer:
     rates = load.a_day / _DAY * load.shares()
     batches = float((_DAY / window * (1 - 2.718281828 ** (-rates * window))).sum())
-    cores = (load.a_day * figures["streaming_file_cpu"] + batches * figures["batch_cpu"]) / _DAY / UTILIZATION
+    cores = (
+        (load.a_day * figures["streaming_file_cpu"] + batches * figures["batch_cpu"]) / _DAY / figures["utilization"]
+    )
     hour = figures["m5_vcpu_hour"] + figures["dbu_vcpu_hour"] * figures["dbu"]
     return Peer(
         "Auto Loader",

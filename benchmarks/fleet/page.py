@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.fleet.dollars import Peer, dollars_a_day
-from benchmarks.fleet.figures import Figures
 from benchmarks.fleet.plot import bars, lines
 from benchmarks.fleet.scenarios import FLEET, GOAL, HOT, Scenario, limits
+from tidegate.platform.core.costs.figures import Figures
 
 #: What `benchmarks.fleet.reality` printed last.
 MEASURED = Path(__file__).with_name("measured.json")

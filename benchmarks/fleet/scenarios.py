@@ -9,10 +9,10 @@ import numpy as np
 
 from benchmarks.fleet.arrivals import Burst, Load
 from benchmarks.fleet.dollars import dollars_a_day
-from benchmarks.fleet.figures import Figures
 from benchmarks.fleet.outcome import Outcome
 from benchmarks.fleet.rules import Costs, Rules
 from benchmarks.fleet.simulation import Simulation
+from tidegate.platform.core.costs.figures import Figures
 
 #: 4,200 event types, 60 million objects a day.
 FLEET = Load()

@@ -955,7 +955,8 @@ MUTANTS = (
         2,
         "assets/bronze/commit.py",
         "        publish(table, batch, found=verify_files)\n",
-        '        table.ledger.append(batch, CommitResult(-1, "committed", batch.digest, None, False), "")\n'
+        "        from tidegate.platform.core.bronze.ledger import Effort\n"
+        '        table.ledger.append(batch, CommitResult(-1, "committed", batch.digest, None, False), "", Effort())\n'
         "        publish(table, batch, found=verify_files)\n",
         (f"{_OUTPUT}test_a_run_that_dies_at_a_seam_leaves_no_row_twice_and_loses_none",),
     ),

@@ -191,7 +191,19 @@ class Header:
     bronze_version: int
 
 
-def columns_of(*rows: type[Stamp | LedgerRow | LastState | Header]) -> dict[str, str]:
+@dataclass(frozen=True)
+class Effort:
+    """What a batch took. Only its header has it.
+
+    Attributes:
+        milliseconds: from the beginning of the run's work on the batch to its record. If a run died, the one that
+            finished its batch counts its own part. None if an older version recorded the batch.
+    """
+
+    milliseconds: int | None = None
+
+
+def columns_of(*rows: type[Stamp | LedgerRow | LastState | Header | Effort]) -> dict[str, str]:
     """Return the columns of these kinds of rows, with their SQL types."""
     return {
         column.name: column.metadata.get("sql") or _SQL_TYPES[str(column.type).removesuffix(" | None")]
@@ -216,4 +228,4 @@ def _facts(row: Mapping[str, Any]) -> dict[str, Any]:
 #: The columns of a decision.
 ROW_COLUMNS = tuple(columns_of(LedgerRow))
 #: The columns of a ledger table, with their SQL types.
-COLUMNS = columns_of(Stamp, LedgerRow, Header)
+COLUMNS = columns_of(Stamp, LedgerRow, Header, Effort)

@@ -1,21 +1,23 @@
-"""A ledger of the version before `cause`, `bad_rows_folder` and `event_type` is read, and gets these columns."""
+"""A ledger of the version before `cause`, `event_type` and other columns is read, and gets these columns."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from tests.support.lakes.seams import dying_at, seams_watched
+from tidegate.assets.bronze import record
 from tidegate.platform.core.bronze.ledger import COLUMNS, LedgerRow
 from tidegate.platform.testing import TestLake
 from tidegate.resources import ledger
 
 ORDERS = {"name": "orders", "prefix": "orders/"}
 SALES = {"name": "sales", "prefix": "sales/", "mode": "load", "format": "csv", "columns": {"id": "bigint"}}
-NEW = ("cause", "bad_rows_folder", "event_type")
+NEW = ("cause", "bad_rows_folder", "event_type", "milliseconds")
 
 
 @contextmanager
@@ -32,6 +34,7 @@ def _older_version() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(LedgerRow, "to_dict", to_dict)
         patch.setattr(ledger, "_STATE", [name for name in ledger._STATE if name not in NEW])
+        patch.setattr(record, "Effort", lambda milliseconds: SimpleNamespace())
         patch.setattr(ledger, "COLUMNS", {name: kind for name, kind in COLUMNS.items() if name not in NEW})
         yield
 
@@ -78,6 +81,8 @@ def test_an_older_ledger_and_batch_are_read_and_the_next_batches_follow(
     assert "s3a://" not in newer.batch.rows[0].reason
     assert quarantined() == {("sales/a.csv", "one"), ("sales/b.csv", "two"), ("sales/c.csv", "three")}
     assert kit.bronze(lake, "sales", "id") == [(1,), (2,), (3,)]
+    timed = kit.query(lake, "SELECT n FROM ledger.sales WHERE kind = 'header' AND milliseconds > 0 ORDER BY n")
+    assert [row["n"] for row in timed] == [older.batch.n, newer.batch.n]
 
     sales = lake.lake.table(lake.key("sales")).ledger
     held = sales.quarantined(sales.clock().version)

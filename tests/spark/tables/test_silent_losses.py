@@ -286,7 +286,7 @@ def test_l9_a_batch_that_is_not_the_one_that_landed_touches_neither_ledger_nor_i
     assert again.digest == landed.batch.digest != stale.digest
 
     with pytest.raises(RuntimeError, match="carries digest"):
-        record(lake.lake.table(table_key), stale, again, "stale", print)
+        record(lake.lake.table(table_key), stale, again, "stale", print, begun=0.0)
 
     assert [manifest.id for manifest in store.inbox.waiting(table_key)] == [waiting.id]
     assert kit.ledger(lake, "items") == before

@@ -104,6 +104,7 @@ BATCHES: dict[str, _Class] = {
     "to_an_output": lambda body: body.get("objects") and "columns" not in body,
     "converted": lambda body: body.get("objects") and body["columns"]["partition_columns"],
     "rebuild": lambda body: body["manifests"][0].startswith("rebuild-") and body["adds"],
+    "timed": lambda body: body["adds"] and not body["create"] and body["rows"][0]["event_name"] == "Listed",
     "deferred": lambda body: body["deferred"],
     "every_cause_deferred": lambda body: {hint["event_name"] for hint in body["deferred"]} >= _CAUSES,
     "nothing": lambda body: not body["rows"] and not body["adds"] and not body["deferred"],

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tidegate.platform.core.bronze import older_reasons
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.hint import Event, Hint
-from tidegate.platform.core.bronze.ledger import COLUMNS, SETTLED, Cause, LedgerRow, Status, bounded, for_people
+from tidegate.platform.core.bronze.ledger import COLUMNS, SETTLED, Cause, Effort, LedgerRow, Status, bounded, for_people
 from tidegate.platform.core.bronze.plan import TakenHint, ledger_row
 from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.resources.ledger import Ledger
@@ -64,7 +64,7 @@ def test_the_columns_of_a_ledger_are_those_that_people_s_queries_and_older_ledge
     kind STRING, n BIGINT, position INT, key STRING, etag STRING, size BIGINT, version_id STRING, event_id STRING,
     event_name STRING, event_time TIMESTAMP, manifest STRING, run_id STRING, status STRING, reason STRING, rows BIGINT,
     bad_rows BIGINT, checksum STRING, cause STRING, bad_rows_folder STRING, event_type STRING, digest STRING,
-    outcome STRING, generation STRING, bronze_version BIGINT, recorded_at TIMESTAMP
+    outcome STRING, generation STRING, bronze_version BIGINT, recorded_at TIMESTAMP, milliseconds BIGINT
     """
     assert dict(part.split() for part in was.split(",")) == COLUMNS
 
@@ -96,7 +96,7 @@ def _appended(batch: Batch, outcome: str) -> list[dict[str, Any]]:
         table_state=lambda location, app_id: _state(),
     )
     landed = CommitResult(7, outcome, batch.digest, None if outcome == "committed" else "a file is gone", False)
-    Ledger(delta, "s3a://lake/ledger/t", "t").append(batch, landed, "run")  # type: ignore[arg-type]
+    Ledger(delta, "s3a://lake/ledger/t", "t").append(batch, landed, "run", Effort(250))  # type: ignore[arg-type]
     return appended
 
 
@@ -135,7 +135,7 @@ def test_the_longest_batch_goes_to_the_server_in_one_message(batch: Batch) -> No
         sent.clear()
         some = replace(batch, rows=(long_row,) * 10)
         Ledger(delta, "s3a://lake/ledger/t", "t").append(
-            some, CommitResult(7, "committed", batch.digest, None, False), "run"
+            some, CommitResult(7, "committed", batch.digest, None, False), "run", Effort(250)
         )
         assert 1_000 * len(literal(sent[0]).encode()) < 120 << 20
 

@@ -17,6 +17,7 @@ from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.ledger import (
     COLUMNS,
     Cause,
+    Effort,
     Header,
     LastState,
     LedgerRow,
@@ -87,12 +88,16 @@ def test_a_batch_is_read_whole_and_its_digest_is_right(name: str) -> None:
 
 @pytest.mark.parametrize("name", samples.LEDGERS)
 def test_a_batch_is_recorded_as_it_was(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The header has facts of the commit. The other rows come from the batch."""
+    """The header has facts of the commit. The other rows come from the batch.
+
+    Older versions did not record what a batch took.
+    """
     monkeypatch.setattr(Ledger, "_create", lambda ledger: None)  # asks Spark
     recorded = samples.body("ledgers", name)
     appended = _appended(Batch.from_json(samples.read("batches", name), "s3://lake/batches/x"), recorded[0])
     assert [{**row, "recorded_at": 0} for row in appended] == [
-        _with_facts(row) | {"recorded_at": 0} for row in recorded
+        ({"milliseconds": None} if row["kind"] == "header" else {}) | _with_facts(row) | {"recorded_at": 0}
+        for row in recorded
     ]
 
 
@@ -194,7 +199,8 @@ def _appended(batch: Batch, header: dict[str, Any]) -> list[dict[str, Any]]:
         append=lambda location, rows, app_id, number: appended.extend(rows), table_state=lambda *_: state
     )
     landed = CommitResult(header["bronze_version"], header["outcome"], header["digest"], header["reason"], False)
-    Ledger(delta, "s3a://lake/ledger/t", "t").append(batch, landed, header["run_id"])  # type: ignore[arg-type]
+    effort = Effort(header.get("milliseconds"))
+    Ledger(delta, "s3a://lake/ledger/t", "t").append(batch, landed, header["run_id"], effort)  # type: ignore[arg-type]
     return appended
 
 

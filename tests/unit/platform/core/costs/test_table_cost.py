@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.unit.platform.core.costs.test_replay import ARRIVALS, TICK, ticked
+from tidegate.platform.core.costs.figures import FIGURES
+from tidegate.platform.core.costs.replay import Timing
+from tidegate.platform.core.costs.table_cost import Recorded, Stored, TableCost, TableFacts
+
+#: A file each ten seconds for a day.
+DAY = [(slot, 3) for slot in range(2_880)]
+FACTS = TableFacts(Timing(30), registers=False, max_files=10_000, tick=TICK, fresh=330)
+
+
+def recorded(arrivals: list[tuple[int, int]], window: int, max_files: int = 10_000) -> Recorded:
+    """What a ledger has if everything went by the rules."""
+    begun = ticked(arrivals, window, max_files) if arrivals != DAY else list(range(2, 2_881, 2))
+    files = sum(events for _, events in arrivals)
+    return Recorded(
+        "2026-11",
+        batches=len(begun),
+        timed=len(begun),
+        seconds=0.5 * len(begun),
+        runs=len(begun) / 4,
+        messages=files,
+        manifests=len(arrivals),
+        files=files,
+        bytes=900 * files,
+        begun=begun,
+        arrivals=arrivals,
+    )
+
+
+def test_a_month_is_computed_from_what_the_ledger_has() -> None:
+    """Each service by hand. A day with 1,440 batches of six files."""
+    cost = TableCost(recorded(DAY, 30), FACTS, FIGURES, Stored(10 << 30, 0.5)).month()
+    core = (0.04048 + 4 * 0.004445) / 3_600 / 0.6
+    expected = {
+        "storage": 10 * 0.5 * 0.023,
+        "compute": (720 + 360 * 0.89 + 8_640 * 0.00046) * core,
+        "S3 requests": (1_440 * 14 + 2_880) * 5e-6 + (1_440 * 12 + 2_880 + 8_640) * 4e-7,
+        "SQS": 8_640 * 1.2 * 4e-7,
+        "DynamoDB": 1_440 * (4 * 6.25e-7 + 3 * 1.25e-7),
+    }
+    assert cost.dollars == pytest.approx(expected)
+    assert cost.total == pytest.approx(sum(expected.values()))
+    assert (cost.merges, cost.measured) == (0, 1.0)
+
+
+def test_a_registered_table_makes_the_requests_of_its_kind() -> None:
+    loaded, registered = (
+        TableCost(recorded(DAY, 30), replace(FACTS, registers=registers), FIGURES).month().usage
+        for registers in (False, True)
+    )
+    assert loaded.s3_writes - registered.s3_writes == 1_440 * 2
+    assert loaded.s3_reads - registered.s3_reads == 1_440 * 3
+
+
+def test_seconds_that_an_older_version_did_not_record_are_computed() -> None:
+    found = recorded(DAY, 30)
+    older = replace(found, timed=0, seconds=0.0)
+    month, half = (
+        TableCost(each, FACTS, FIGURES).month() for each in (older, replace(found, timed=720, seconds=360.0))
+    )
+    fixed = 360 * 0.89 + 8_640 * 0.00046
+    assert month.usage.core_seconds == pytest.approx(1_440 * 0.5 + 8_640 * 0.00182 + fixed)
+    assert half.usage.core_seconds == pytest.approx(720 + 4_320 * 0.00182 + fixed)
+    assert month.measured == 0.0
+    assert half.measured == pytest.approx(360 / (720 + 4_320 * 0.00182))
+
+
+def test_merges_of_silver_cost_requests_and_compute() -> None:
+    silver = replace(FACTS, timing=Timing(30, 60))
+    bare, merged = (TableCost(recorded(DAY, 30), facts, FIGURES).month() for facts in (FACTS, silver))
+    assert merged.merges == 1_440
+    assert merged.usage.s3_writes - bare.usage.s3_writes == 1_440 * 14
+    assert merged.usage.core_seconds - bare.usage.core_seconds == pytest.approx(1_440 * 1.4)
+
+
+def test_the_remedy_is_the_longest_window_that_is_fresh_enough() -> None:
+    cost = TableCost(recorded(DAY, 30), FACTS, FIGURES)
+    remedy = cost.remedy()
+    assert remedy is not None
+    assert remedy.timing == Timing(300)
+    assert remedy.batches == 262  # 2,880 slots, and each batch takes eleven
+    assert remedy.saving == pytest.approx(cost.month().total * (1 - remedy.share))
+    assert remedy.text(FACTS.timing).startswith("window 300 instead of 30: ")
+    by_hand = TableCost(recorded(DAY, 30), replace(FACTS, timing=Timing(300)), FIGURES)
+    assert by_hand.remedy() is None
+
+
+def test_the_cost_with_the_remedy_is_what_such_a_month_costs() -> None:
+    """The month that a table with these settings would have had is computed independently."""
+    arrivals = [(slot, 1) for slot in range(0, 480, 3)]
+    found = recorded(arrivals, 30)
+    remedy = TableCost(found, FACTS, FIGURES).remedy()
+    assert remedy is not None
+    then = recorded(arrivals, remedy.timing.window)
+    then = replace(then, runs=found.runs / found.batches * then.batches)
+    saved = TableCost(found, FACTS, FIGURES).month().total - TableCost(then, FACTS, FIGURES).month().total
+    assert remedy.saving == pytest.approx(saved)
+
+
+@given(ARRIVALS, st.sampled_from([0, 30, 60, 300, 900]), st.sampled_from([None, 60, 600]), st.integers(1, 30))
+def test_no_remedy_costs_more_or_is_less_fresh_than_it_may_be(
+    arrivals: list[tuple[int, int]], window: int, every: int | None, max_files: int
+) -> None:
+    now = Timing(window, every)
+    facts = replace(FACTS, timing=now, max_files=max_files, fresh=300)
+    cost = TableCost(recorded(arrivals, window, max_files), facts, FIGURES)
+    remedy = cost.remedy()
+    if remedy is not None:
+        assert remedy.timing.delay <= max(300, now.delay)
+        assert remedy.saving > 0.05 * cost.month().total
+        assert remedy.batches * 14 + remedy.merges * 14 < (cost.month().batches + cost.month().merges) * 14
+
+
+def test_batches_that_no_event_brought_stay() -> None:
+    """A listing makes batches for which no window waits."""
+    found = recorded(DAY, 30)
+    listed = replace(found, batches=found.batches + 500, timed=found.batches + 500)
+    remedy = TableCost(listed, FACTS, FIGURES).remedy()
+    assert remedy is not None
+    assert remedy.batches == 762
+
+
+def test_runs_that_were_late_save_no_batches_twice() -> None:
+    """If runs are late, the table has fewer batches than its window allows, and a longer window changes nothing."""
+    found = recorded(DAY, 30)
+    late = replace(found, batches=200, timed=200, seconds=100.0, runs=50.0, begun=found.begun[:200])
+    assert TableCost(late, FACTS, FIGURES).remedy() is None
+
+
+def test_a_month_without_batches_costs_its_storage() -> None:
+    cost = TableCost(Recorded("2026-11"), FACTS, FIGURES, Stored(1 << 30, 1.0))
+    assert cost.month().total == pytest.approx(0.023)
+    assert cost.remedy() is None
