@@ -7,13 +7,17 @@ from typing import Any
 import dagster as dg
 
 from tidegate.assets.silver.asset import silver_key
+from tidegate.assets.silver.export.export import is_behind
 from tidegate.assets.silver.pending import BronzeGone, pending_merge
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.resources.lake import Table
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.resources.spark.session import SparkUnreachable
-from tidegate.sensors.run_history import backoff_seconds_left, is_active
+from tidegate.sensors.run_history import backoff_seconds_left, ended, is_active
+
+#: Seconds after a run until the next run that only exports. An export that fails does not fail its run.
+EXPORT_PACE = 900
 
 
 def job_name(spec: TableSpec) -> str:
@@ -47,6 +51,8 @@ class Verdict:
 def silver_request(instance: dg.DagsterInstance, lake: LakeResource, spec: TableSpec, held: str = "") -> Verdict:
     """Decide whether a merge is due: bronze's ledger has batches that silver lacks, and no merge is active.
 
+    A table with `export` is due also if only its export is behind, at most every `EXPORT_PACE` seconds.
+
     The decision is level-triggered by the tables themselves. No update is lost while a merge runs. A failed merge is
     requested again, by a sensor after a growing backoff and by a schedule at its next time. Nothing else depends on
     Dagster's storage.
@@ -70,11 +76,21 @@ def silver_request(instance: dg.DagsterInstance, lake: LakeResource, spec: Table
                 return Verdict(everything, held)
             recorded = table.ledger.clock().n
             work = pending_merge(handles, spec)
+            if work is None and is_behind(handles, spec):
+                return Verdict(_export_request(instance, spec))
     except (SparkUnreachable, BronzeGone) as error:
         return Verdict(dg.SkipReason(str(error)))
     if work is None:
         return Verdict(everything, f"{table.birth.generation}:{recorded}" if table.birth and recorded else "")
     return Verdict(dg.RunRequest(tags={"tidegate/silver": f"{work.mark or 0}..{work.n}"}))
+
+
+def _export_request(instance: dg.DagsterInstance, spec: TableSpec) -> dg.RunRequest | dg.SkipReason:
+    last = instance.get_run_records(dg.RunsFilter(job_name=job_name(spec)), limit=1)
+    left = ended(last[0]) + EXPORT_PACE - time.time() if last else 0.0
+    if left > 0:
+        return dg.SkipReason(f"silver.{spec.name} has changes to export; the next run is requested in {left:.0f} s")
+    return dg.RunRequest(tags={"tidegate/silver": "export"})
 
 
 def _unchanged(table: Table, held: str) -> bool:

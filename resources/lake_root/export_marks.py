@@ -12,8 +12,8 @@ class ExportMarks:
     def __init__(self, root: LakeRoot) -> None:
         self._root = root
 
-    def ensure(self, name: str, table_id: str, start: int) -> ExportMark:
-        """Return the mark of a table. If there is none, begin at a version, unless another run has begun meanwhile.
+    def get(self, name: str, table_id: str) -> ExportMark | None:
+        """Return the mark of a table. None if it has none.
 
         Raises:
             ValueError: the object is no mark.
@@ -21,10 +21,20 @@ class ExportMarks:
         """
         key = self._key(name, table_id)
         body = self._root.objects.get(self._root.bucket, key)
-        if body is None:
-            self._root.objects.put_if_absent(self._root.bucket, key, ExportMark(start).to_json())
-            body = self._root.objects.get(self._root.bucket, key)
-        return ExportMark.from_json(body or "", self._root.address(key))
+        return None if body is None else ExportMark.from_json(body, self._root.address(key))
+
+    def ensure(self, name: str, table_id: str, start: int, folder: str) -> ExportMark:
+        """Return the mark of a table. If there is none, begin at a version, unless another run has begun meanwhile.
+
+        Raises:
+            ValueError: the object is no mark.
+            StoreError: S3 did not answer.
+        """
+        if mark := self.get(name, table_id):
+            return mark
+        begun = ExportMark(start, folder=folder)
+        self._root.objects.put_if_absent(self._root.bucket, self._key(name, table_id), begun.to_json())
+        return self.get(name, table_id) or begun
 
     def write(self, name: str, table_id: str, mark: ExportMark) -> None:
         """Write the mark of a table."""

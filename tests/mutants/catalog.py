@@ -450,8 +450,8 @@ MUTANTS = (
         "LEFT SEMI JOIN ({chosen}) k ON {same}",
         "LEFT SEMI JOIN ({chosen}) k ON {same} AND r.{batch} >= {since}",
         (
-            "tests/spark/silver/test_silver_rebuild.py::"
-            "test_a_rebuild_from_a_batch_computes_the_keys_since_then_and_no_others",
+            "tests/spark/silver/test_rebuild_from_batch.py::"
+            "test_a_rebuild_from_a_batch_gives_what_is_built_from_nothing",
         ),
     ),
     Mutant(
@@ -1418,6 +1418,30 @@ MUTANTS = (
         " and (holder in (None, ours[TABLE]) or not keeps(holder))\n",
         "\n",
         (f"{_SYNCED}test_a_table_keeps_its_entry_from_another_of_its_name",),
+    ),
+    Mutant(
+        "an export looks for the manifest of a run that died only in the folder of today's lake.yaml",
+        1,
+        "assets/silver/export/export.py",
+        "self.mark.folder or self.to.folder)):",
+        "self.to.folder)):",
+        ("tests/unit/assets/silver/export/test_export.py",),
+    ),
+    Mutant(
+        "an export writes to a new folder that its mark does not name",
+        1,
+        "assets/silver/export/export.py",
+        "if self.mark.folder != self.to.folder:",
+        "if False:",
+        ("tests/unit/assets/silver/export/test_export.py",),
+    ),
+    Mutant(
+        "an export that fails gets a run with every tick",
+        3,
+        "sensors/silver.py",
+        "    if left > 0:\n",
+        "    if left > 9999:\n",
+        ("tests/unit/sensors/test_silver.py::test_a_table_whose_export_alone_is_behind_gets_a_run_now_and_then",),
     ),
     Mutant(
         "the manifest of an export is replaced by that of a later attempt",

@@ -90,20 +90,38 @@ def export_changes(lake: Lake, spec: TableSpec) -> Exported:
         command(lake.delta.session, f"ALTER TABLE delta.`{location}` SET TBLPROPERTIES ('{_FEED}' = 'true')")
         state = lake.delta.table_state(location)
     table_id = state.table_id or ""
-    mark = lake.store.export_marks.ensure(spec.name, table_id, state.version)
+    mark = lake.store.export_marks.ensure(spec.name, table_id, state.version, export.folder)
     first = mark.start if mark.done is None else mark.done + 1
     versions = range(first, state.version + 1)
     rows: dict[str, int] = {}
     manifests = 0
     for version in versions[:MAX_VERSIONS]:
         counts = _Version(lake, spec, export, state, location, mark, version).export()
-        mark = replace(mark, done=version, last=version if counts else mark.last)
+        mark = replace(mark, done=version, last=version if counts else mark.last, folder=export.folder)
         lake.store.export_marks.write(spec.name, table_id, mark)
         seam("export-mark")
         if counts:
             manifests += 1
             rows = {kind: rows.get(kind, 0) + counts.get(kind, 0) for kind in {*rows, *counts}}
     return Exported(manifests, rows, len(versions[MAX_VERSIONS:]))
+
+
+def is_behind(lake: Lake, spec: TableSpec) -> bool:
+    """Whether a silver table with `export` has versions whose changes are not exported.
+
+    Raises:
+        StoreError: S3 did not answer.
+    """
+    if not spec.exports:
+        return False
+    state = lake.delta.table_state(lake.store.uri("silver", spec.name))
+    if not state.has_columns or state.table_id is None:
+        return False
+    try:
+        mark = lake.store.export_marks.get(spec.name, state.table_id)
+    except ValueError:
+        return True  # The check of the next run says what is wrong with the mark.
+    return mark is None or mark.done is None or mark.done < state.version
 
 
 @dataclass(frozen=True)
@@ -122,6 +140,11 @@ class _Version:
         """Export the changes. Returns the number of rows by change type. Empty if the version has no changes."""
         if (known := self._known()) is not None:
             return known
+        if self.mark.folder != self.to.folder:
+            # From here on, no other folder gets a manifest of this version.
+            self.lake.store.export_marks.write(
+                self.spec.name, self.state.table_id or "", replace(self.mark, folder=self.to.folder)
+            )
         folder = f"changes/{self.version:020}-{ULID()}"
         with configured(self.lake.delta.session, _WIDENED_LATER):
             counts = self._write(folder)
@@ -149,9 +172,15 @@ class _Version:
         return self.mark.done is None
 
     def _known(self) -> dict[str, int] | None:
-        """Return the counts of the manifest that an earlier attempt has put, before it died. None if there is none."""
-        found = self.lake.store.objects.get(*self._manifest)
-        return None if found is None else dict(json.loads(found)["rows"])
+        """Return the counts of the manifest that an earlier attempt has put, before it died. None if there is none.
+
+        The attempt may have put it into the folder that `lake.yaml` named then.
+        """
+        for folder in dict.fromkeys((self.to.folder, self.mark.folder or self.to.folder)):
+            found = self.lake.store.objects.get(*self._place(self._manifest, folder))
+            if found is not None:
+                return dict(json.loads(found)["rows"])
+        return None
 
     def _rows(self) -> DataFrame:
         own = own_columns(self.spec.silver)
@@ -198,7 +227,7 @@ class _Version:
 
     def _put(self, manifest: ExportManifest, folder: str) -> None:
         """Put the manifest, unless the version has one. Then the files of this attempt are deleted."""
-        bucket, key = self._manifest
+        bucket, key = self._place(self._manifest)
         objects, body = self.lake.store.objects, manifest.to_json()
         # A retry after a lost reply finds the manifest that it has put itself.
         if not objects.put_if_absent(bucket, key, body) and objects.get(bucket, key) != body.encode():
@@ -210,9 +239,9 @@ class _Version:
         objects.delete(bucket, [item.key for item in objects.under(bucket, f"{prefix}/")])
 
     @property
-    def _manifest(self) -> S3Address:
-        return self._place(f"manifests/{manifest_name(self.version)}")
+    def _manifest(self) -> str:
+        return f"manifests/{manifest_name(self.version)}"
 
-    def _place(self, name: str) -> S3Address:
-        bucket, folder = S3Address.parse(self.to.folder)
+    def _place(self, name: str, within: str | None = None) -> S3Address:
+        bucket, folder = S3Address.parse(within or self.to.folder)
         return S3Address(bucket, f"{folder.rstrip('/')}/{self.state.table_id}/{name}".lstrip("/"))

@@ -61,11 +61,14 @@ class ExportMark:
         start: the version whose rows are the first export. It never changes.
         done: the last version whose changes are exported, or that has none. None before the first export.
         last: the version of the last manifest. None before the first one.
+        folder: the `export.folder` in which an attempt may have put the manifest of the next version. None in marks of
+            before it was noted.
     """
 
     start: int
     done: int | None = None
     last: int | None = None
+    folder: str | None = None
 
     def to_json(self) -> str:
         """Returns the body of the mark."""

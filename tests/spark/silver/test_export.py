@@ -85,7 +85,7 @@ def test_each_change_is_exported_once_whatever_dies(
 
     land("2", {"id": 1, "at": 2, "op": "U"}, {"id": 2, "at": 2, "op": "D"}, {"id": 3, "at": 2, "op": "I"})
     marks, table_id = lake.lake.store.export_marks, first["table_id"]
-    before = marks.ensure("orders", table_id, 0)
+    before = marks.ensure("orders", table_id, 0, "")
     written = []
     for seam in SEAMS:
         with dying_in(module, seam):

@@ -1,4 +1,4 @@
-"""Bronze runs and silver merges that die or stop between two steps, in a thread of the test's own process.
+"""Bronze runs, silver merges and exports that die or stop between two steps, in a thread of the test's own process.
 
 A seam is between two steps, where a run has nothing open. So an exception there has the effect of a process death:
 `Watched.dies_at` compares every object of the lake before and after. Other tests use real SIGKILLs and SIGSTOPs
@@ -18,6 +18,7 @@ import pytest
 from tests.support.servers.client import DEADLINE
 from tidegate.assets.bronze import publish, record, run
 from tidegate.assets.silver import merge
+from tidegate.assets.silver.export import export
 
 _here = threading.local()
 
@@ -36,7 +37,7 @@ def seams_watched() -> Iterator[None]:
         action(name)
 
     with ExitStack() as patches:
-        for module in (run, publish, record, merge):
+        for module in (run, publish, record, merge, export):
             patches.enter_context(patch.object(module, "seam", seam))
         yield
 

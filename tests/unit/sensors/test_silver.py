@@ -102,6 +102,29 @@ def test_the_same_answer_as_long_as_the_tables_say_the_same(
     assert skipped.skip_message == "silver.orders holds everything that bronze has recorded"
 
 
+def test_a_table_whose_export_alone_is_behind_gets_a_run_now_and_then(
+    paper: Paper, instance: dg.DagsterInstance, found: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    behind = True
+    monkeypatch.setattr(silver, "is_behind", lambda *_: behind)
+    request = ask(paper, instance)
+    assert isinstance(request, dg.RunRequest)
+    assert request.tags == {"tidegate/silver": "export"}
+    merging(instance, "silver_orders_job", "SUCCESS")
+    verdict = silver.silver_request(instance, paper.resource, paper.config.tables[0])
+    assert isinstance(verdict.answer, dg.SkipReason), "an export that fails does not fail its run"
+    assert re.fullmatch(
+        r"silver\.orders has changes to export; the next run is requested in (8\d\d|900) s",
+        str(verdict.answer.skip_message),
+    )
+    assert verdict.held == "", "the next tick asks again"
+    later = time.time() + silver.EXPORT_PACE
+    monkeypatch.setattr(silver.time, "time", lambda: later)  # type: ignore[attr-defined]
+    assert isinstance(ask(paper, instance), dg.RunRequest)
+    behind = False
+    assert isinstance(ask(paper, instance), dg.SkipReason)
+
+
 def test_a_first_merge_starts_from_nothing(paper: Paper, instance: dg.DagsterInstance, found: dict[str, Any]) -> None:
     found["work"] = SimpleNamespace(mark=None, n=5)
     request = ask(paper, instance)

@@ -9,6 +9,7 @@ from typing import Any
 
 import dagster as dg
 import pytest
+from dagster._core.definitions.metadata.metadata_set import TableMetadataSet
 
 from tests.unit.conftest import Paper
 from tidegate.assets.bronze import asset
@@ -107,6 +108,14 @@ def test_an_overwritten_key_fails_its_check_whatever_its_reason_says() -> None:
     overwritten = replace(BAD, cause=Cause.OVERWRITTEN)
     assert "write_once_keys" in failed(TableReport([done(overwritten, GOOD)], NOW))
     assert "write_once_keys" not in failed(TableReport([done(replace(BAD, reason="overwritten: so"), GOOD)], NOW))
+
+
+def test_dagster_reads_the_name_columns_and_rows_of_a_table() -> None:
+    for key in ("dagster/row_count", "dagster/partition_row_count"):
+        read = TableMetadataSet.extract(TableReport([], NOW).metadata(key))
+        assert read.table_name == "bronze.orders"
+        assert [column.name for column in read.column_schema.columns] == ["id"]
+        assert {f"dagster/{name}": getattr(read, name) for name in ("row_count", "partition_row_count")}[key] == 2
 
 
 def test_what_a_void_batch_says_is_not_shown() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dagster as dg
+from dagster._core.definitions.metadata.metadata_set import TableMetadataSet
 
 from tests.unit.conftest import Paper
 from tidegate.assets.silver.asset import silver_key
@@ -32,3 +33,10 @@ def test_a_run_without_a_merge_repeats_the_lineage_of_the_last_merge(
         None,
     ]
     assert "dagster/column_lineage" not in columns_metadata(spec, schema, {})
+
+
+def test_dagster_reads_the_columns_and_their_lineage(paper: Paper) -> None:
+    schema = TableSchema((Field("id", simple_type("bigint")),))
+    metadata = columns_metadata(paper.config.tables[0], schema, {"id": ["id"]})
+    read = TableMetadataSet.extract(metadata)
+    assert {"dagster/column_schema": read.column_schema, "dagster/column_lineage": read.column_lineage} == metadata

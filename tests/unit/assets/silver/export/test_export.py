@@ -1,0 +1,115 @@
+"""Where an export writes, and whether it is behind, without Spark."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.support.lakes.objects import Objects as InMemory
+from tests.support.lakes.seams import dying_in
+from tests.unit.conftest import Paper
+from tidegate.assets.silver.export import export as module
+from tidegate.assets.silver.export.export import export_changes, is_behind
+from tidegate.platform.core.config.silver import SilverSpec
+from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.schema.column_types import Field
+from tidegate.platform.core.schema.sql_types import simple_type
+from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.core.silver.export_manifest import ExportMark
+from tidegate.resources.lake_root.store import LakeStore
+from tidegate.resources.spark.results import TableState
+
+SCHEMA = TableSchema((Field("id", simple_type("bigint")),))
+
+
+class Exports:
+    """The exports of the table `orders`, whose versions all have one change."""
+
+    def __init__(self, spec: TableSpec) -> None:
+        self.objects, self.version, self._spec = InMemory(), 1, spec
+        self.store = LakeStore(self.objects, "s3://lake/root")  # type: ignore[arg-type]
+        delta = SimpleNamespace(table_state=lambda _: self._state, session=None)
+        self.lake: Any = SimpleNamespace(store=self.store, delta=delta)
+
+    @property
+    def _state(self) -> TableState:
+        return TableState(self.version, None, "id", {"delta.enableChangeDataFeed": "true"}, SCHEMA, 1)
+
+    def spec(self, folder: str) -> TableSpec:
+        """Returns the table with an export to a folder."""
+        options = {"keys": ["id"], "order": "at", "every": 10, "export": {"folder": f"s3://exports/{folder}/"}}
+        return self._spec.model_copy(update={"silver": SilverSpec.model_validate(options)})
+
+    def to(self, folder: str) -> int:
+        """Export to a folder. Returns the number of manifests."""
+        return export_changes(self.lake, self.spec(folder)).manifests
+
+    def dying_at(self, seam: str, folder: str) -> None:
+        """An export to a folder that dies at a seam."""
+        with dying_in(module, seam):
+            self.to(folder)
+
+    @property
+    def manifests(self) -> list[tuple[str, int]]:
+        """Folder and version of each manifest."""
+        found = self.objects.under("exports", "")
+        return [
+            (item.key.split("/")[0], json.loads(self.objects.get("exports", item.key) or "")["version"])
+            for item in found
+            if "/manifests/" in item.key
+        ]
+
+
+@pytest.fixture
+def exports(paper: Paper, monkeypatch: pytest.MonkeyPatch) -> Exports:
+    @contextmanager
+    def configured(*_: Any) -> Iterator[None]:
+        yield
+
+    monkeypatch.setattr(module, "configured", configured)
+    monkeypatch.setattr(module._Version, "_write", lambda *_: {"insert": 1})
+    return Exports(paper.config.tables[0])
+
+
+def test_a_version_that_a_run_exported_before_it_died_is_not_exported_to_another_folder(exports: Exports) -> None:
+    exports.dying_at("export-manifest", "one")
+    assert exports.to("two") == 1
+    assert exports.manifests == [("one", 1)]
+    exports.version = 2
+    assert exports.to("two") == 1
+    assert exports.manifests == [("one", 1), ("two", 2)]
+
+
+def test_the_folder_may_change_again_after_each_death(exports: Exports) -> None:
+    exports.to("one")
+    exports.version = 2
+    exports.dying_at("export-write", "two")
+    exports.dying_at("export-manifest", "three")
+    exports.to("four")
+    assert exports.manifests == [("one", 1), ("three", 2)]
+
+
+def test_a_mark_without_a_folder_is_continued(exports: Exports) -> None:
+    exports.objects.put("lake", "root/exports/orders/id.json", '{"start": 1, "done": 1, "last": 1}')
+    exports.version = 2
+    assert exports.to("two") == 1
+    assert exports.store.export_marks.get("orders", "id") == ExportMark(1, 2, 2, "s3://exports/two/")
+
+
+def test_an_export_is_behind_until_its_mark_is_that_of_the_last_version(exports: Exports, paper: Paper) -> None:
+    spec = exports.spec("one")
+    assert is_behind(exports.lake, spec)
+    exports.dying_at("export-manifest", "one")
+    assert is_behind(exports.lake, spec)
+    exports.to("one")
+    assert not is_behind(exports.lake, spec)
+    exports.version = 2
+    assert is_behind(exports.lake, spec)
+    assert not is_behind(exports.lake, paper.config.tables[0]), "it has no `export`"
+    exports.objects.put("lake", "root/exports/orders/id.json", "damaged")
+    assert is_behind(exports.lake, spec), "a run says what is wrong"
