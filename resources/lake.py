@@ -189,6 +189,13 @@ class Lake:
         """
         return suppression(self.config, self.store, self.environ, spec)
 
+    def has_lost_name(self, table: Table) -> bool:
+        """Whether a table is not in lake.yaml any more, and a table of another prefix was born with its SQL name."""
+        if table.birth is None or not (taker := self.config.taker_of_name(table.birth.name, table.key)):
+            return False
+        born = self.store.births.read(taker.table_key.encode())
+        return born is not None and born.name == table.birth.name
+
     def drift(self, table: Table) -> list[str]:
         """A sentence for each difference of lake.yaml from the table's birth, with the remedy."""
         if table.birth is None:
@@ -237,7 +244,10 @@ class Lake:
         Args:
             name: without schema.
         """
-        born = sorted(self.store.births.tables())
+        # Tables of lake.yaml first: a table of an earlier prefix was born with the same name.
+        born = sorted(
+            self.store.births.tables(), key=lambda key: (not self.config.table_for(TableKey.decode(key)), key)
+        )
         likely = [table_key for table_key in born if self._spec(TableKey.decode(table_key)).name == name]
         for some in (likely, [table_key for table_key in born if table_key not in likely]):
             births = parallel(partial(_caught, self.store.births.read), some)
@@ -311,7 +321,7 @@ class Lake:
     def _names_of(self, table_key: str) -> list[TableName]:
         table = self.table(table_key)
         birth = table.birth
-        if birth is None:
+        if birth is None or self.has_lost_name(table):
             return []
         names = [TableName("ledger", birth.name, table.ledger.location)]
         if not birth.output:

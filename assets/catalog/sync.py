@@ -176,7 +176,7 @@ def entries_of(lake: Lake, table: Table) -> Iterator[CatalogEntry]:
     if spec is None or table.birth is None or table.birth.output or not spec.has(table.birth.name):
         return
     owner = (lake.id, table.table_key)
-    if spec.bronze:
+    if spec.bronze and not lake.has_lost_name(table):
         state = lake.delta.table_state(table.birth.location)
         if state.has_columns:
             yield table_entry(spec.bronze, table.birth.name, _s3(table.birth.location), state.schema, owner)

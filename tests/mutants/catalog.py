@@ -1388,6 +1388,17 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "the table of an earlier prefix keeps the SQL name of its table",
+        10,
+        "resources/lake.py",
+        "        return born is not None and born.name == table.birth.name\n",
+        "        return False\n",
+        (
+            "tests/unit/resources/test_lake_views.py::"
+            "test_a_name_is_that_of_the_table_to_which_lake_yaml_gives_it_once_it_is_born",
+        ),
+    ),
+    Mutant(
         "an entry of the catalog that somebody else made is overwritten",
         8,
         "assets/catalog/sync.py",

@@ -216,6 +216,10 @@ class LakeConfig(TableDefaults):
         """The configured table of that key, None for a discovered one."""
         return self._tables_by_key.get(key)
 
+    def taker_of_name(self, name: str, key: TableKey) -> TableSpec | None:
+        """The configured table that has the SQL name of a table which is not configured. None if there is none."""
+        return None if key in self._tables_by_key else self._tables_by_name.get(name)
+
     def settings(self, key: TableKey) -> TableDefaults:
         """The settings of a table: those configured for it, or the lake's defaults."""
         return self.table_for(key) or self
@@ -228,6 +232,10 @@ class LakeConfig(TableDefaults):
     @cached_property
     def _tables_by_key(self) -> dict[TableKey, TableSpec]:
         return {spec.table_key: spec for spec in self.tables}
+
+    @cached_property
+    def _tables_by_name(self) -> dict[str, TableSpec]:
+        return {spec.name: spec for spec in self.tables}
 
     @cached_property
     def typing(self) -> EventTypes:

@@ -81,6 +81,7 @@ class Namer:
     def __init__(self) -> None:
         self.calls = 0
         self.names: list[str] = []
+        self.locations: list[str] = []
 
     def check_session_alive(self) -> None:
         pass
@@ -96,6 +97,7 @@ class Namer:
     def name_tables(self, names: Sequence[TableName]) -> list[Naming]:
         self.calls += 1
         self.names += [f"{name.schema}.{name.name}" for name in names]
+        self.locations += [name.location for name in names]
         return [
             Naming(False, "its log is broken\n\tat a.b.C")
             if (name.schema, name.name) == ("bronze", "torn")
@@ -107,7 +109,8 @@ class Namer:
 def lake_of(tables: list[str], delta: Any) -> Lake:
     config = SimpleNamespace(
         # The table `old` was born before lake.yaml gave it another name.
-        table_for=lambda key: SimpleNamespace(name=key.prefix.rstrip("/").replace("old", "new"), silver=None)
+        table_for=lambda key: SimpleNamespace(name=key.prefix.rstrip("/").replace("old", "new"), silver=None),
+        taker_of_name=lambda name, key: None,
     )
     keys = [TableKey("shop", f"{name}/").encode() for name in tables]
     store = SimpleNamespace(
@@ -152,6 +155,32 @@ def test_a_query_costs_its_own_tables_and_no_other() -> None:
     assert sorted(births.asked) == ["Upper", "t7", "t9"]
     assert set(namer.names) == {f"{schema}.{name}" for schema in ("bronze", "ledger") for name in ("t7", "t9", "Upper")}
     assert namer.calls == 1
+
+
+@pytest.mark.parametrize("born", [True, False])
+def test_a_name_is_that_of_the_table_to_which_lake_yaml_gives_it_once_it_is_born(
+    monkeypatch: pytest.MonkeyPatch, born: bool
+) -> None:
+    monkeypatch.setattr(lake_module, "name_lake_tables", lambda delta, root, ledgers: None)
+    for old, new in (("a/orders", "z/orders"), ("z/orders", "a/orders")):
+        namer = Namer()
+        lake: Any = lake_of([old, new] if born else [old], namer)
+        taker = TableKey("shop", f"{new}/")
+        lake.config.taker_of_name = lambda name, key, taker=taker: (
+            None if key == taker else SimpleNamespace(table_key=taker)
+        )
+        lake.config.table_for = lambda key, taker=taker: (
+            SimpleNamespace(name="orders", silver=None) if key == taker else None
+        )
+        lake._spec = lambda key: SimpleNamespace(name="orders")
+        read = lake.store.births.read
+        lake.store.births.read = lambda key, read=read, lake=lake: (
+            read(key) if key in lake.store.births.tables() else None
+        )
+        key = TableKey("shop", f"{new if born else old}/").encode()
+        assert lake.name_tables() == []
+        assert namer.locations == ["s3a://b/orders", f"s3a://lake/ledger/{key}"]
+        assert lake.called("orders") == key
 
 
 def test_a_table_is_found_by_the_name_that_it_was_born_with() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,6 +19,7 @@ from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.aws.s3 import StoreError
+from tidegate.resources.lake import Lake
 from tidegate.resources.spark.results import TableState
 from tidegate.resources.spark.session import SparkUnreachable
 
@@ -66,23 +68,31 @@ class Pier:
 
     @property
     def lake(self) -> Any:
-        return SimpleNamespace(
+        lake = SimpleNamespace(
             id="this-lake",
             config=LakeConfig.model_validate({**self.paper, "catalog": self.catalog}),
             catalog=self.glue,
             table=self._table,
             store=SimpleNamespace(
-                births=SimpleNamespace(tables=lambda: list(self.names)),
+                births=SimpleNamespace(tables=lambda: list(self.names), read=self._birth),
                 uri=lambda *path: f"s3a://lake/{'/'.join(path)}",
             ),
             delta=SimpleNamespace(table_state=self._state, check_session_alive=self._alive),
+        )
+        lake.has_lost_name = partial(Lake.has_lost_name, lake)
+        return lake
+
+    def _birth(self, table_key: str) -> Birth | None:
+        return (
+            Birth("g", f"s3a://lake/bronze/{table_key}", self.names[table_key], False)
+            if table_key in self.names
+            else None
         )
 
     def _table(self, table_key: str) -> Any:
         if table_key in self.damaged:
             raise self.damaged[table_key]
-        birth = Birth("g", f"s3a://lake/bronze/{table_key}", self.names[table_key], False)
-        return SimpleNamespace(key=TableKey.decode(table_key), table_key=table_key, birth=birth)
+        return SimpleNamespace(key=TableKey.decode(table_key), table_key=table_key, birth=self._birth(table_key))
 
     def _state(self, location: str) -> TableState:
         schema = TableSchema((Field("id", simple_type("bigint")),))
@@ -137,6 +147,23 @@ def test_the_run_of_the_new_prefix_moves_the_entries_of_silver(pier: Pier) -> No
     sync_table(pier.lake, MOVED, said.append)
     assert said[-1] == "catalog: clean.orders: updated: parameters"
     assert [pier.glue.holder(entry) for entry in SILVER[2:]] == [MOVED, MOVED]
+
+
+@pytest.mark.parametrize("as_run", [True, False])
+def test_the_entry_of_bronze_follows_the_name_to_the_table_of_the_new_prefix(pier: Pier, as_run: bool) -> None:
+    pier.configured("orders", prefix="s3://landing/moved/")
+    pier.synced()
+    assert pier.glue.holder("raw.orders") == ORDERS, "nothing has arrived below the new prefix"
+    pier.names[MOVED] = "orders"
+    said: list[str] = []
+    if as_run:
+        sync_table(pier.lake, MOVED, said.append)
+    else:
+        said = pier.synced()
+    (followed,) = [line for line in said if "raw.orders" in line]
+    assert followed.endswith("raw.orders: updated: parameters, location, SerDe")
+    assert pier.glue.holder("raw.orders") == MOVED
+    assert pier.synced() == []
 
 
 @pytest.mark.parametrize("as_run", [True, False])
