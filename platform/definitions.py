@@ -10,6 +10,7 @@ from tidegate.assets.bronze.report import page_key
 from tidegate.assets.bronze.shared_job import build_shared_job
 from tidegate.assets.bronze.table_pages import build_page_checks, table_pages
 from tidegate.assets.catalog.asset import build_catalog
+from tidegate.assets.costs.asset import LAKE_COSTS, build_costs
 from tidegate.assets.forgetting.asset import build_forgotten
 from tidegate.assets.health.asset import build_health_checks, build_lake_health
 from tidegate.assets.maintenance.asset import build_maintenance
@@ -26,6 +27,7 @@ from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.config.yaml_document import Location
 from tidegate.resources.lake_resource import LakeResource, lake_path
 from tidegate.sensors.catalog import build_catalog_schedules
+from tidegate.sensors.costs import build_costs_schedules
 from tidegate.sensors.dead_letters import build_dead_letters_sensor
 from tidegate.sensors.forget_history import build_history_schedule
 from tidegate.sensors.forget_persons import build_forget_schedules
@@ -58,7 +60,7 @@ def build_definitions(config: LakeConfig, lake: LakeResource, *, is_guest: bool 
         *build_forgotten(config),
         *build_catalog(config),
         *build_maintenance(config),
-        *build_storage(config),
+        *_reports(config),
     ]
     jobs = [
         BRONZE_JOB,
@@ -100,14 +102,25 @@ def build_definitions(config: LakeConfig, lake: LakeResource, *, is_guest: bool 
     )
 
 
+def _reports(config: LakeConfig) -> list[dg.AssetsDefinition]:
+    """Returns the assets that report what objects and tables cost."""
+    return [*build_storage(config), *build_costs(config)]
+
+
 def _schedules_with_jobs(config: LakeConfig) -> list[dg.ScheduleDefinition]:
     """Returns the schedules that bring their own jobs."""
-    return [*build_forget_schedules(config), *build_catalog_schedules(config), *build_storage_schedules(config)]
+    return [
+        *build_forget_schedules(config),
+        *build_catalog_schedules(config),
+        *build_storage_schedules(config),
+        *build_costs_schedules(config),
+    ]
 
 
 def _places(config: LakeConfig) -> dict[dg.AssetKey, Location]:
     """Returns the place of each asset in `lake.yaml`."""
     places: dict[dg.AssetKey, Location] = {BRONZE: ("tables",)}
+    places |= {LAKE_COSTS: ("costs",)} if config.costs else {}
     places |= {queue_key(spec.name): ("queues", index) for index, spec in enumerate(config.queues)}
     places |= {route_key(route.name): ("routes", index) for index, route in enumerate(config.routes)}
     for index, spec in enumerate(config.tables):

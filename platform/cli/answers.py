@@ -15,6 +15,7 @@ from pydantic.json_schema import models_json_schema
 from rich.console import Console
 
 from tidegate.platform.cli.answer import Answer
+from tidegate.platform.cli.costs.answers import CostsAnswer
 from tidegate.platform.cli.inventory.answers import (
     AdviceAnswer,
     AuditAnswer,
@@ -331,6 +332,7 @@ ANSWERS: Mapping[str, type[BaseModel]] = {
     "catalog readers": ReadersAnswer,
     "catalog sync": CatalogSyncAnswer,
     "check": FindingsAnswer,
+    "cost": CostsAnswer,
     "doctor": FindingsAnswer,
     "forget": ForgetAnswer,
     "infer": InferAnswer,

@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 
 from tidegate.platform.cli.catalog.command import catalogs
 from tidegate.platform.cli.check.findings import explain_aws
+from tidegate.platform.cli.costs.command import cost
 from tidegate.platform.cli.demos import demos
 from tidegate.platform.cli.environment import environment_settings
 from tidegate.platform.cli.errors import CommandError
@@ -46,9 +47,9 @@ app = typer.Typer(
 _EXPECTED = (CommandError, LocalStackError, LakeConfigError, SparkUnreachable, StoreError)
 
 
-app.add_typer(demos, name="demo")
-app.add_typer(inventories, name="inventory")
-app.add_typer(catalogs, name="catalog")
+for _commands, _name in ((demos, "demo"), (inventories, "inventory"), (catalogs, "catalog")):
+    app.add_typer(_commands, name=_name)
+app.command()(cost)
 
 
 @app.command()

@@ -54,6 +54,7 @@ _FORGOTTEN, _FORGET = "tests/spark/tables/test_suppression.py::", "tests/spark/t
 _MAINTAINED = "tests/unit/assets/maintenance/"
 _CATALOG, _SYNCED = "tests/local/catalog/test_glue.py::", "tests/unit/assets/catalog/test_sync.py::"
 _EXPORT = "tests/spark/silver/test_export.py::test_each_change_is_exported_once_whatever_dies"
+_COSTS = "tests/unit/platform/core/costs/test_table_cost.py::"
 _VOID = "tests/faults/test_stale_batches.py::test_registered_file_overwritten_before_the_batch_is_finished"
 
 MUTANTS = (
@@ -1469,6 +1470,49 @@ MUTANTS = (
         "mark = replace(mark, done=version,",
         "mark = replace(mark, done=version - 1,",
         (_EXPORT,),
+    ),
+    Mutant(
+        "a remedy makes rows less fresh than they may be",
+        6,
+        "platform/core/costs/table_cost.py",
+        " if timing.delay <= limit]\n",
+        "]\n",
+        (f"{_COSTS}test_the_remedy_is_the_longest_window_that_is_fresh_enough",),
+    ),
+    Mutant(
+        "merges that a remedy makes more count as merges that it saves",
+        6,
+        "platform/core/costs/table_cost.py",
+        '        cores += (cost.merges - merges) * figures["merge_cpu"]\n',
+        '        cores += abs(cost.merges - merges) * figures["merge_cpu"]\n',
+        (f"{_COSTS}test_the_cost_with_the_remedy_is_what_such_a_month_costs",),
+    ),
+    Mutant(
+        "runs that were late are saved twice",
+        6,
+        "platform/core/costs/table_cost.py",
+        "        batches = len(after) + max(0, cost.batches - len(before))\n",
+        "        batches = len(after) + cost.batches - len(before)\n",
+        (f"{_COSTS}test_runs_that_were_late_save_no_batches_twice",),
+    ),
+    Mutant(
+        "a run that tables share is paid for in full by each of them",
+        6,
+        "resources/costs/recorded_months.py",
+        'sum(1 / tables_of_run[run] for run in row["runs"])',
+        'len(row["runs"])',
+        (
+            "tests/unit/resources/costs/test_recorded_months.py::"
+            "test_a_run_of_several_tables_is_paid_for_by_all_of_them",
+        ),
+    ),
+    Mutant(
+        "a listing costs as much as a GET",
+        6,
+        "platform/core/costs/usage.py",
+        'self.s3_writes * figures["s3_write"]',
+        'self.s3_writes * figures["s3_read"]',
+        ("tests/unit/platform/core/costs/test_usage.py::test_requests_are_billed_by_their_class",),
     ),
     Mutant(
         "a tombstone is exported as a row",

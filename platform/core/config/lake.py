@@ -28,6 +28,7 @@ from tidegate.platform.core.config.personal import ForgetSpec
 from tidegate.platform.core.config.queues import QueueSpec as QueueSpec
 from tidegate.platform.core.config.table import TableSpec as TableSpec
 from tidegate.platform.core.config.webhook import WebhookSpec
+from tidegate.platform.core.costs.spec import CostsSpec
 from tidegate.platform.core.events.row_object import rows_prefix
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
@@ -116,6 +117,8 @@ class LakeConfig(TableDefaults):
     """How persons are forgotten. Needed if a table has `personal.subject`."""
     maintain: MaintainSpec | None = None
     """For how long the lake keeps what it does not need itself. If it is given, tables are maintained by a schedule."""
+    costs: CostsSpec | None = None
+    """How the cost of the tables is computed. If it is given, the asset `lake_costs` reports it each day."""
     catalog: CatalogSpec | None = None
     """The databases of the AWS Glue Data Catalog that have the tables, for Athena, Trino and others."""
 

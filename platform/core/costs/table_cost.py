@@ -192,11 +192,11 @@ class TableCost:
         """
         now, cost = self.facts.timing, self.month()
         limit = max(now.delay, self.facts.fresh)
+        choices = [timing for timing in self._choices() if timing.delay <= limit]
+        batches = {window: self._batches(window) for window in {timing.window for timing in choices}}
         best: Remedy | None = None
-        for timing in self._choices():
-            if timing.delay > limit or timing == now:
-                continue
-            found = self._with(timing, cost)
+        for timing in choices:
+            found = self._with(timing, cost, batches)
             if best is None or found.saving > best.saving + 1e-12:
                 best = found
         return best if best and best.saving > _MIN_SAVING * cost.total else None
@@ -208,9 +208,9 @@ class TableCost:
         found = [Timing(window, every) for window in sorted({now.window, *WINDOWS}) for every in checks]
         return sorted(found, key=lambda timing: timing.delay)
 
-    def _with(self, timing: Timing, cost: MonthCost) -> Remedy:
+    def _with(self, timing: Timing, cost: MonthCost, replayed: Mapping[int, Sequence[int]]) -> Remedy:
         now = self.facts.timing
-        before, after = self._batches(now), self._batches(timing)
+        before, after = replayed[now.window], replayed[timing.window]
         # What listings, full batches, and runs that were late have made more or less of them stays as it was.
         batches = len(after) + max(0, cost.batches - len(before))
         merges = self._merges(after, timing) + max(0, cost.merges - self._merges(before, now))
@@ -230,8 +230,8 @@ class TableCost:
         run = found.runs / found.batches if found.batches else 0.0
         return min(mean, figures["batch_seconds"]) * figures["cores_of_batch"] + run * figures["run_cpu"]
 
-    def _batches(self, timing: Timing) -> list[int]:
-        return batches_of(self.recorded.arrivals, timing.window, self.facts.tick, self.facts.max_files)
+    def _batches(self, window: int) -> list[int]:
+        return batches_of(self.recorded.arrivals, window, self.facts.tick, self.facts.max_files)
 
     def _merges(self, batches: Sequence[int], timing: Timing) -> int:
         return 0 if timing.every is None else merges_of(batches, timing.every, self.facts.tick)

@@ -1,0 +1,118 @@
+"""The asset `lake_costs`: what each table costs, and which settings would cost less."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import dagster as dg
+
+from tidegate.assets.bronze.report import page_key
+from tidegate.assets.costs.measure import cost_figures, table_costs
+from tidegate.assets.presentation.plot import bars
+from tidegate.assets.sources.asset import table_owners
+from tidegate.assets.storage.stored import folder_of
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.costs.figures import Figures
+from tidegate.platform.core.costs.report import TableReport
+from tidegate.platform.core.costs.spec import CostsSpec
+from tidegate.resources.lake_resource import LakeResource
+
+LAKE_COSTS = dg.AssetKey(["lake_costs"])
+#: Lines of a table, bars of a plot, and pages that get an event, because Dagster stores each of these events.
+_MAX_LINES, _MAX_BARS, _MAX_PAGES = 200, 12, 200
+_SERVICES = ("storage", "compute", "S3 requests", "SQS", "DynamoDB")
+
+
+def build_costs(config: LakeConfig) -> list[dg.AssetsDefinition]:
+    """Build the asset of a lake with `costs`."""
+    spec = config.costs
+    if spec is None:
+        return []
+    pages = {spec.table_key.encode(): page_key(spec) for spec in config.tables}
+
+    @dg.asset(
+        key=LAKE_COSTS,
+        group_name="health",
+        owners=table_owners(config),
+        kinds={"s3", "spark"},
+        description="What each table costs by month and service, from its ledger and its log, and the settings with "
+        "which it would cost least. The page of each table has its own lines.",
+    )
+    def lake_costs(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[Any]:
+        now = datetime.now(UTC)
+        figures = cost_figures(spec, folder_of(lake.lake_yaml), now)
+        tables = table_costs(lake.open(), figures, now, spec.months, spec.fresh)
+        for table in [table for table in tables if table.table_key in pages][:_MAX_PAGES]:
+            context.log_event(dg.AssetObservation(pages[table.table_key], metadata=page_metadata(table)))
+        return dg.MaterializeResult(metadata=costs_metadata(tables, figures, spec))
+
+    return [lake_costs]
+
+
+def page_metadata(table: TableReport) -> dict[str, Any]:
+    """Returns what the page of a table shows of its cost."""
+    now = table.months[0]
+    return {
+        "cost_of_month": round(now.total, 4),
+        "cost_by_month": _months([table]),
+        "cost_remedy": table.advice or "none: no other window or `every` saves a twentieth and keeps rows fresh",
+    }
+
+
+def costs_metadata(tables: Sequence[TableReport], figures: Figures, spec: CostsSpec) -> dict[str, Any]:
+    """Returns the report of all tables as metadata.
+
+    Args:
+        tables: the most expensive first.
+        figures: the units of cost.
+        spec: settings of the lake.
+    """
+    totals = [(table.table, table.months[0].total) for table in tables[:_MAX_BARS]]
+    remedies = [
+        dg.TableRecord({"table": table.table, "remedy": table.advice, "saving": round(table.remedy.saving, 4)})
+        for table in tables[:_MAX_LINES]
+        if table.remedy
+    ]
+    return {
+        "cost_of_month": round(sum(table.months[0].total for table in tables), 4),
+        "tables": len(tables),
+        "plot": dg.MetadataValue.md(
+            bars("dollars of this month by table", [(name, total, f"{total:,.4f}") for name, total in totals])
+        ),
+        "by_table_and_month": _months(tables),
+        **({"remedies": dg.MetadataValue.table(remedies)} if remedies else {}),
+        "fresh_seconds": spec.fresh,
+        "figures": dg.MetadataValue.table(
+            [
+                dg.TableRecord(
+                    {
+                        "figure": name,
+                        "value": f"{figure.value:.10g}",
+                        "unit": figure.unit,
+                        "source": figure.source,
+                        "date": figure.date.isoformat(),
+                    }
+                )
+                for name, figure in ((name, figures.of(name)) for name in figures)
+            ]
+        ),
+    }
+
+
+def _months(tables: Sequence[TableReport]) -> dg.TableMetadataValue:
+    records = [
+        dg.TableRecord(
+            {
+                "table": table.table,
+                "month": cost.month,
+                "dollars": round(cost.total, 4),
+                **{service: round(cost.dollars.get(service, 0.0), 4) for service in _SERVICES},
+                "batches": cost.batches,
+                "files": cost.files,
+                "measured": round(cost.measured, 2),
+            }
+        )
+        for table in tables
+        for cost in table.months
+    ]
+    return dg.MetadataValue.table(records[:_MAX_LINES])

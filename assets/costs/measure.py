@@ -1,0 +1,119 @@
+"""Computes what the tables of a lake cost, from their ledgers and logs."""
+
+from __future__ import annotations
+
+import calendar
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tidegate.assets.storage.stored import read_prices
+from tidegate.platform.core.costs.figures import FIGURES, Figures
+from tidegate.platform.core.costs.replay import Timing
+from tidegate.platform.core.costs.report import TableReport, most_expensive_first
+from tidegate.platform.core.costs.spec import CostsSpec
+from tidegate.platform.core.costs.table_cost import Recorded, Stored, TableCost, TableFacts
+from tidegate.resources.costs.recorded_months import recorded_months
+from tidegate.resources.costs.stored_bytes import stored_bytes
+from tidegate.resources.lake import Lake, Table
+
+#: Dagster's daemon starts no tick sooner after the one before.
+_MIN_TICK = 5
+
+
+def cost_figures(spec: CostsSpec, folder: Path, now: datetime) -> Figures:
+    """Return the units of cost that a lake is computed with.
+
+    Args:
+        spec: of the lake.
+        folder: to which the paths of price lists are relative.
+        now: the time.
+
+    Raises:
+        OSError: a price list cannot be read.
+        ValueError: it is none. The message says what to do.
+    """
+    paths = [folder / path for path in spec.prices]
+    figures = FIGURES.with_prices(read_prices(paths), ", ".join(spec.prices)) if paths else FIGURES
+    return figures.with_values(spec.figures, now.date())
+
+
+def table_costs(
+    lake: Lake, figures: Mapping[str, float], now: datetime, months: int, fresh: int, only: str = ""
+) -> list[TableReport]:
+    """Return what tables cost, the most expensive first.
+
+    Args:
+        lake: the lake.
+        figures: units of cost.
+        now: the time.
+        months: number of months, this one among them.
+        fresh: seconds by which settings may delay a row.
+        only: key of the only table that is asked for. The ledgers of the others are read too: they show which runs
+            several tables shared.
+    """
+    born = [table for table in map(lake.table, sorted(lake.store.births.tables())) if table.birth]
+    tables = {table.table_key: table for table in born if table.ledger.clock().n}
+    found = recorded_months({key: table.ledger for key, table in tables.items()}, first_of(now, months), _tick(lake))
+    asked = {key: table for key, table in tables.items() if only in ("", key)}
+    return most_expensive_first([_report(table, found[key], figures, now, fresh) for key, table in asked.items()])
+
+
+def first_of(now: datetime, months: int) -> datetime:
+    """Return the beginning of the first of some months (UTC), of which this one is the last."""
+    number = now.astimezone(UTC).year * 12 + now.astimezone(UTC).month - months
+    return datetime(number // 12, number % 12 + 1, 1, tzinfo=UTC)
+
+
+def _report(
+    table: Table, recorded: list[Recorded], figures: Mapping[str, float], now: datetime, fresh: int
+) -> TableReport:
+    month = now.astimezone(UTC).strftime("%Y-%m")
+    if not recorded or recorded[0].month != month:
+        recorded = [Recorded(month), *recorded]
+    facts = _facts(table, fresh)
+    costs = [TableCost(each, facts, figures) for each in recorded]
+    costs[0] = TableCost(recorded[0], facts, figures, Stored(_size(table), _elapsed(now)))
+    # Nothing has come this month: the remedy is that of the last month with batches.
+    judged = next((cost for cost in costs if cost.recorded.arrivals), costs[0])
+    return TableReport(
+        table=table.birth.name if table.birth else table.spec.name,
+        table_key=table.table_key,
+        timing=facts.timing,
+        months=[cost.month() for cost in costs],
+        remedy=judged.remedy(),
+    )
+
+
+def _facts(table: Table, fresh: int) -> TableFacts:
+    spec = table.spec
+    silver = spec.silver if table.lake.config.table_for(table.key) else None
+    return TableFacts(
+        timing=Timing(spec.window, silver.every if silver else None),
+        registers=bool(table.birth and table.birth.registered),
+        max_files=spec.max_files,
+        tick=_tick(table.lake),
+        fresh=min(fresh, spec.lag_limit, *([spec.arrives_every] if spec.arrives_every else [])),
+    )
+
+
+def _tick(lake: Lake) -> float:
+    """Return the seconds between two ticks of the intake."""
+    return float(max(_MIN_TICK, lake.config.intake.every))
+
+
+def _size(table: Table) -> int:
+    """Return the bytes of the live files of the table, its ledger and its silver table."""
+    places = [table.ledger.location]
+    if table.birth and not table.birth.output:
+        places.append(table.birth.location)
+    if table.spec.silver:
+        places.append(table.lake.store.uri("silver", table.spec.name))
+    return stored_bytes(table.delta, places)
+
+
+def _elapsed(now: datetime) -> float:
+    """Return the share of the month that has passed."""
+    utc = now.astimezone(UTC)
+    days = calendar.monthrange(utc.year, utc.month)[1]
+    return (utc - datetime(utc.year, utc.month, 1, tzinfo=UTC)).total_seconds() / (days * 86_400)

@@ -1,0 +1,142 @@
+"""`tidegate cost` prints what the tables of the lake cost, and which settings would cost less."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from tidegate.assets.costs.measure import cost_figures, table_costs
+from tidegate.assets.storage.stored import folder_of
+from tidegate.platform.cli.answers import print_answer
+from tidegate.platform.cli.commands.table_named import table_named
+from tidegate.platform.cli.costs.answers import (
+    CheapestSettings,
+    CostOfMonth,
+    CostOfTable,
+    CostsAnswer,
+    UnitOfCost,
+)
+from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.core.costs.figures import Figures
+from tidegate.platform.core.costs.report import TableReport
+from tidegate.platform.core.costs.spec import CostsSpec
+from tidegate.platform.core.costs.table_cost import MonthCost
+from tidegate.platform.core.costs.usage import Usage
+from tidegate.resources.lake import Lake
+
+#: Services in the order of the columns, with their titles.
+_COLUMNS = ("storage", "compute", "S3 requests", "SQS", "DynamoDB")
+
+
+@dataclass(frozen=True)
+class CostsQuestion:
+    """What should be printed.
+
+    Attributes:
+        table: SQL name, key or `s3://` prefix of the table. Empty: all tables.
+        months: number of months, this one among them. None: as `lake.yaml` says.
+        fresh: seconds by which settings may delay a row. None: as `lake.yaml` says.
+        limit: maximum number of tables.
+    """
+
+    table: str = ""
+    months: int | None = None
+    fresh: int | None = None
+    limit: int = 50
+
+
+def run_cost(console: Console, lake: Lake, lake_yaml: Path, asked: CostsQuestion, *, as_json: bool = False) -> None:
+    """Print the cost by table and month, the most expensive table first, and the remedies.
+
+    Args:
+        console: takes the output.
+        lake: the lake.
+        lake_yaml: path of `lake.yaml`.
+        asked: what should be printed.
+        as_json: print only one JSON object.
+
+    Raises:
+        CommandError: the table or a price list is not one.
+    """
+    spec, now = lake.config.costs or CostsSpec(), datetime.now(UTC)
+    try:
+        figures = cost_figures(spec, folder_of(str(lake_yaml)), now)
+    except (OSError, ValueError) as error:
+        raise CommandError(str(error)) from None
+    only = table_named(lake, asked.table) if asked.table else ""
+    months = spec.months if asked.months is None else asked.months
+    fresh = spec.fresh if asked.fresh is None else asked.fresh
+    tables = table_costs(lake, figures, now, months, fresh, only)
+    if only and not tables:
+        raise CommandError(f"{asked.table} has no batch yet, so there is nothing that it cost")
+    if as_json:
+        print_answer(console, _answer(tables[: asked.limit], figures))
+    else:
+        _print(console, tables, asked.limit)
+
+
+def _answer(tables: Sequence[TableReport], figures: Figures) -> CostsAnswer:
+    return CostsAnswer(
+        tables=tuple(
+            CostOfTable(table=table.table, months=tuple(map(_month, table.months)), remedy=_remedy(table))
+            for table in tables
+        ),
+        figures={
+            name: UnitOfCost(value=figure.value, unit=figure.unit, source=figure.source, date=figure.date.isoformat())
+            for name, figure in ((name, figures.of(name)) for name in figures)
+        },
+    )
+
+
+def _month(cost: MonthCost) -> CostOfMonth:
+    usage = {field.name: getattr(cost.usage, field.name) for field in fields(Usage)}
+    return CostOfMonth(
+        month=cost.month,
+        dollars=cost.dollars,
+        total=cost.total,
+        batches=cost.batches,
+        merges=cost.merges,
+        files=cost.files,
+        bytes=cost.bytes,
+        measured=cost.measured,
+        **usage,
+    )
+
+
+def _remedy(table: TableReport) -> CheapestSettings | None:
+    remedy = table.remedy
+    if remedy is None:
+        return None
+    return CheapestSettings(
+        window=remedy.timing.window,
+        every=remedy.timing.every,
+        saving=remedy.saving,
+        share=remedy.share,
+        text=table.advice,
+    )
+
+
+def _print(console: Console, tables: Sequence[TableReport], limit: int) -> None:
+    shown = Table("table", "month")
+    for name in ("dollars", *_COLUMNS, "batches", "measured"):
+        shown.add_column(name, justify="right")
+    for table in tables[:limit]:
+        for cost in table.months:
+            parts = ("–" if name not in cost.dollars else f"{cost.dollars[name]:,.4f}" for name in _COLUMNS)
+            counts = f"{cost.batches:,}", f"{cost.measured:.0%}"
+            shown.add_row(table.table, cost.month, f"{cost.total:,.4f}", *parts, *counts)
+    console.print(shown)
+    if len(tables) > limit:
+        console.print(f"and {len(tables) - limit} more tables: --limit shows more")
+    for table in tables[:limit]:
+        if table.remedy:
+            console.print(f"{table.table}: {table.advice}")
+    console.print(
+        "The ledger measures the seconds of batches, as far as `measured` says. Requests are computed from its counts, "
+        "and storage is that of the live files now. --json has the units of cost with their sources"
+    )

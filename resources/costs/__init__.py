@@ -1,0 +1,1 @@
+"""Reads what tables have recorded of their work, and the bytes that they have."""

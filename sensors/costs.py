@@ -1,0 +1,27 @@
+"""The schedule of the asset `lake_costs`."""
+
+import dagster as dg
+
+from tidegate.assets.costs.asset import LAKE_COSTS
+from tidegate.platform.core.config.lake import LakeConfig
+
+
+def build_costs_schedules(config: LakeConfig) -> list[dg.ScheduleDefinition]:
+    """Build the schedule of a lake with `costs`. It runs; a person may stop it."""
+    if config.costs is None:
+        return []
+    return [
+        dg.ScheduleDefinition(
+            name="lake_costs_schedule",
+            job=dg.define_asset_job(
+                "lake_costs_job",
+                selection=[LAKE_COSTS],
+                executor_def=dg.in_process_executor,
+                description="Computes what the tables of the lake cost.",
+            ),
+            cron_schedule=config.costs.schedule,
+            execution_timezone="UTC",
+            default_status=dg.DefaultScheduleStatus.RUNNING,
+            tags={"dagster/priority": "-2"},
+        )
+    ]

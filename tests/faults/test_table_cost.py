@@ -1,0 +1,110 @@
+"""The cost of a table is compared with the requests that S3 got, and with what the ledger says, row by row."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+from tests.support.lakes.harness import FaultLake, FaultServers
+from tidegate.assets.bronze.run import run_table
+from tidegate.assets.costs.measure import table_costs
+from tidegate.assets.runs.options import RunOptions
+from tidegate.platform.core.costs.figures import FIGURES
+from tidegate.platform.core.costs.report import TableReport
+from tidegate.resources.costs.recorded_months import recorded_months
+
+#: By how much the requests that are computed may differ from those that S3 got.
+_TOLERANCE = 0.3
+_BATCHES = 6
+
+
+def test_the_requests_of_a_table_are_those_that_were_counted(
+    proxied: Callable[..., FaultLake], servers: FaultServers
+) -> None:
+    lake = proxied("load", "reg")
+    counted = {table.table_key: _counted(lake, servers, name) for name, table in lake.tables.items()}
+    now = datetime.now(UTC)
+    reports = {report.table_key: report for report in table_costs(lake.lake, FIGURES, now, 2, 300)}
+    for key, (before, requests) in counted.items():
+        assert before is not None
+        later, earlier = _usage(reports[key]), _usage(before)
+        # The test itself wrote the manifests, past the proxy.
+        computed = {
+            "writes": later.s3_writes - earlier.s3_writes - _BATCHES,
+            "reads": later.s3_reads - earlier.s3_reads,
+        }
+        for kind, value in computed.items():
+            assert abs(value - requests[kind]) <= _TOLERANCE * requests[kind], (key, kind, computed, requests)
+        assert reports[key].months[0].measured == 1.0
+        assert reports[key].months[0].dollars["storage"] > 0
+    _are_those_of_the_rows(lake)
+
+
+def _counted(lake: FaultLake, servers: FaultServers, name: str) -> tuple[TableReport | None, Counter[str]]:
+    """Run batches of one file. Returns what the table cost before them, and the requests that S3 got."""
+    table, disturbed = lake.tables[name], lake.disturbed()
+
+    def batch(n: int) -> None:
+        table.put(f"file{n}")
+        lake.take_in()
+        (done,) = run_table(disturbed.table(table.table_key), RunOptions(run_id=f"{name}-{n}"))
+        assert done.batch.counts() == {"committed": 1}
+
+    for n in range(4):
+        batch(n)
+    before = {report.table_key: report for report in table_costs(lake.lake, FIGURES, datetime.now(UTC), 2, 300)}
+    seen = servers.proxy.count(".*", ".*")
+    for n in range(4, 4 + _BATCHES):
+        batch(n)
+    return before.get(table.table_key), _by_class(seen.requests)
+
+
+def _by_class(requests: Iterable[str]) -> Counter[str]:
+    """Count requests to S3 as it bills them."""
+    found: Counter[str] = Counter()
+    for request in list(requests):
+        method, _, path = request.partition(" ")
+        if re.fullmatch(r"/+[A-Z]\w+", path):  # an operation of DynamoDB or SQS
+            continue
+        if method in ("PUT", "POST") or "list-type=2" in path:
+            found["writes"] += 1
+        elif method in ("GET", "HEAD"):
+            found["reads"] += 1
+    return found
+
+
+def _usage(report: TableReport) -> Any:
+    return report.months[0].usage
+
+
+def _are_those_of_the_rows(lake: FaultLake) -> None:
+    """Compute everything again in plain Python, from all rows of the ledgers."""
+    tick = 30.0
+    ledgers = {table.table_key: lake.lake.table(table.table_key).ledger for table in lake.tables.values()}
+    found = recorded_months(ledgers, datetime(2020, 1, 1, tzinfo=UTC), tick)
+    for key, ledger in ledgers.items():
+        rows = [row.asDict() for row in lake.lake.delta.session.read.format("delta").load(ledger.location).collect()]
+        headers, decided = ([row for row in rows if row["kind"] == kind] for kind in ("header", "row"))
+        months = found[key]
+        assert sum(month.batches for month in months) == len(headers)
+        assert sum(month.timed for month in months) == len([row for row in headers if row["milliseconds"] > 0])
+        total = sum(row["milliseconds"] for row in headers) / 1000
+        assert abs(sum(month.seconds for month in months) - total) < 1e-6
+        assert sum(month.runs for month in months) == len({row["run_id"] for row in headers})
+        assert sum(month.messages for month in months) == len([row for row in decided if row["event_id"]])
+        assert sum(month.manifests for month in months) == len({row["manifest"] for row in decided})
+        read = [row for row in decided if row["status"] in ("committed", "quarantined") and row["etag"]]
+        assert sum(month.files for month in months) == len(read)
+        assert sum(month.bytes for month in months) == sum(row["size"] for row in read)
+        begun = sorted(_slot(row["recorded_at"], tick) for row in headers)
+        assert sorted(slot for month in months for slot in month.begun) == begun
+        slots = Counter(_slot(row["event_time"], tick) for row in decided if row["event_time"])
+        if len(months) == 1:
+            assert list(months[0].arrivals) == sorted(slots.items())
+
+
+def _slot(time: datetime, tick: float) -> int:
+    return int(time.replace(tzinfo=time.tzinfo or UTC).timestamp() // tick)

@@ -1,0 +1,126 @@
+"""What a table's cost depends on in `lake.yaml`, and the time of a report."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.unit.conftest import PAPER
+from tidegate.assets.costs import measure
+from tidegate.assets.costs.measure import cost_figures, first_of, table_costs
+from tidegate.platform.core.config.load import load_lake
+from tidegate.platform.core.costs.figures import FIGURES
+from tidegate.platform.core.costs.replay import Timing
+from tidegate.platform.core.costs.report import TableReport
+from tidegate.platform.core.costs.spec import CostsSpec
+from tidegate.platform.core.costs.table_cost import Recorded
+from tidegate.platform.core.keys.table_key import TableKey
+
+NOW = datetime(2026, 11, 16, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("now", "months", "expected"),
+    [
+        (NOW, 1, (2026, 11)),
+        (NOW, 3, (2026, 9)),
+        (NOW, 11, (2026, 1)),
+        (NOW, 12, (2025, 12)),
+        (NOW, 36, (2023, 12)),
+        (datetime(2026, 12, 1, 0, 30, tzinfo=timezone(timedelta(hours=1))), 1, (2026, 11)),
+    ],
+)
+def test_months_begin_in_utc(now: datetime, months: int, expected: tuple[int, int]) -> None:
+    assert first_of(now, months) == datetime(*expected, 1, tzinfo=UTC)
+
+
+def test_figures_of_lake_yaml_count_more_than_price_lists(tmp_path: Path) -> None:
+    header = "SKU,usageType,StartingRange,PricePerUnit,Unit,Currency,EffectiveDate,TermType,Region Code,operation\n"
+    lines = "1,TimedStorage-ByteHrs,0,0.03,GB-Mo,USD,2026-11-01,OnDemand,r,\n"
+    lines += "2,Requests-Tier1,0,0.000006,Requests,USD,2026-11-01,OnDemand,r,\n"
+    (tmp_path / "s3.csv").write_text(header + lines)
+    spec = CostsSpec(prices=("s3.csv",), figures={"s3_write": 1.0})
+    found = cost_figures(spec, tmp_path, NOW)
+    assert (found["s3_gigabyte_month"], found["s3_write"], found["s3_read"]) == (0.03, 1.0, FIGURES["s3_read"])
+    assert cost_figures(CostsSpec(), tmp_path, NOW) == FIGURES
+
+
+def test_an_unknown_figure_is_refused_with_those_that_are() -> None:
+    with pytest.raises(ValueError, match="'vcpu' is no unit of cost; give some of run_cpu, batch_cpu"):
+        CostsSpec(figures={"vcpu": 1.0})
+
+
+class PaperLake:
+    """Tables of the lake on paper, each with a ledger."""
+
+    def __init__(self, path: Path, **items: Any) -> None:
+        first, second, *others = PAPER["tables"]
+        path.write_text(yaml.safe_dump({**PAPER, "window": 30, "tables": [first, {**second, **items}, *others]}))
+        self.config = load_lake(path)
+        self.specs = {spec.table_key.encode(): spec for spec in self.config.tables}
+        births = SimpleNamespace(tables=lambda: set(self.specs))
+        self.store = SimpleNamespace(births=births, uri=lambda *parts: "/".join(parts))
+
+    def table(self, key: str) -> Any:
+        spec = self.specs[key]
+        ledger = SimpleNamespace(clock=lambda: SimpleNamespace(n=0 if spec.name == "plain" else 7), location=f"l-{key}")
+        birth = SimpleNamespace(name=spec.name, registered=spec.name == "orders", output=None, location=f"b-{key}")
+        return SimpleNamespace(
+            lake=self, table_key=key, key=TableKey.decode(key), spec=spec, birth=birth, ledger=ledger, delta=None
+        )
+
+
+@pytest.fixture
+def reports(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    def made(recorded: Recorded, fresh: int = 300, only: str = "", **items: Any) -> dict[str, TableReport]:
+        monkeypatch.setattr(
+            measure, "recorded_months", lambda ledgers, since, tick: {key: [recorded] for key in ledgers}
+        )
+        monkeypatch.setattr(measure, "stored_bytes", lambda delta, places: len(list(places)) << 30)
+        lake: Any = PaperLake(tmp_path / "lake.yaml", **items)
+        return {report.table: report for report in table_costs(lake, FIGURES, NOW, 2, fresh, only)}
+
+    return made
+
+
+BUSY = Recorded("2026-11", batches=1_440, begun=range(0, 2_880, 2), arrivals=[(slot, 3) for slot in range(2_880)])
+
+
+def test_storage_is_that_of_all_tables_for_the_part_of_the_month(reports: Any) -> None:
+    """Half of November has passed. Bronze, ledger and silver have a gigabyte each."""
+    found = reports(BUSY)
+    assert set(found) == {"orders", "items"}
+    assert found["items"].months[0].dollars["storage"] == pytest.approx(3 * 0.5 * 0.023)
+    assert set(reports(BUSY, only="landing.items")) == {"items"}
+
+
+def test_a_month_without_a_batch_has_its_storage_and_the_remedy_is_that_of_the_month_before(reports: Any) -> None:
+    items = reports(Recorded("2026-10", batches=1_440, begun=BUSY.begun, arrivals=BUSY.arrivals))["items"]
+    assert [month.month for month in items.months] == ["2026-11", "2026-10"]
+    assert items.months[0].total == items.months[0].dollars["storage"]
+    assert "storage" not in items.months[1].dollars
+    assert items.remedy is not None
+
+
+@pytest.mark.parametrize(
+    ("fresh", "settings", "delay"),
+    [(300, {}, 300), (120, {}, 120), (300, {"arrives_every": 120}, 120), (300, {"max_lag": 60}, 90)],
+)
+def test_no_remedy_delays_rows_for_longer_than_lake_yaml_allows(
+    reports: Any, fresh: int, settings: dict[str, Any], delay: int
+) -> None:
+    items = reports(BUSY, fresh, **settings)["items"]
+    assert items.timing == Timing(30, 10)
+    assert items.remedy is not None
+    assert delay - 60 < items.remedy.timing.delay <= delay
+
+
+def test_a_table_that_a_schedule_merges_has_no_merges(reports: Any) -> None:
+    found = reports(BUSY)
+    assert (found["orders"].months[0].merges, found["orders"].timing) == (0, Timing(30))
+    assert found["items"].months[0].merges == 1_440
