@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import dagster as dg
 import pytest
 
 from tests.unit.conftest import Paper
 from tidegate.assets.presentation.check_events import as_event
-from tidegate.assets.silver.asset import silver_key
+from tidegate.assets.silver import asset
+from tidegate.assets.silver.asset import build_silver_assets, silver_key
 from tidegate.assets.silver.expect.checks import results_of_merge
 from tidegate.assets.silver.merge import MergeResult
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.resources.lake_resource import LakeResource
 
 KEY = dg.AssetKey(["silver_orders"])
 
@@ -51,3 +55,23 @@ def test_a_run_that_merges_no_rows_repeats_the_results_of_the_run_before(
     assert shown(merged(0)) == failed, "a batch that only removed files"
     assert shown(merged(1)) == [(True, "WARN", 0, False), (True, "ERROR", 0, False)]
     assert shown(None) == [(True, "WARN", 0, True), (True, "ERROR", 0, True)]
+
+
+def test_a_failed_expectation_is_seen_in_dagster_until_rows_are_merged_that_fulfil_it(
+    paper: Paper, spec: TableSpec, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = SimpleNamespace(
+        store=SimpleNamespace(uri=lambda *_: "s3a://lake/silver/orders"),
+        delta=SimpleNamespace(session=None, table_state=lambda _: None),
+    )
+    equal = dg.AssetCheckResult(passed=True, asset_key=KEY, check_name="silver_equals_bronze")
+    monkeypatch.setattr(LakeResource, "open", lambda _: lake)
+    monkeypatch.setattr(asset, "table_metadata", lambda *_: {})
+    monkeypatch.setattr(asset, "equals_bronze", lambda *_: equal)
+    (silver,) = build_silver_assets(paper.config.model_copy(update={"tables": [spec]}))
+    seen = []
+    for result in (merged(5, known=1), None, merged(3)):
+        monkeypatch.setattr(asset, "merge_table", lambda *_, result=result: result)
+        done = dg.materialize([silver], instance=instance, resources={"lake": paper.resource})
+        seen += [each.passed for each in done.get_asset_check_evaluations() if each.check_name == "expect_known"]
+    assert seen == [False, False, True]
