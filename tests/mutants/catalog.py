@@ -445,15 +445,20 @@ MUTANTS = (
         (_REBUILT,),
     ),
     Mutant(
+        "a rebuild of silver from a batch leaves out keys of which only silver has a row since then",
+        5,
+        "assets/silver/newest_rows.py",
+        'chosen += f"UNION SELECT {keys} FROM {table} WHERE {CHANGED_BATCH} >= {since}"',
+        'chosen += f"UNION SELECT {keys} FROM {table} WHERE {CHANGED_BATCH} >= {since} AND false"',
+        ("tests/unit/assets/silver/test_newest_rows.py",),
+    ),
+    Mutant(
         "a rebuild of silver from a batch computes its keys from the rows since then",
         5,
         "assets/silver/newest_rows.py",
         "LEFT SEMI JOIN ({chosen}) k ON {same}",
         "LEFT SEMI JOIN ({chosen}) k ON {same} AND r.{batch} >= {since}",
-        (
-            "tests/spark/silver/test_rebuild_from_batch.py::"
-            "test_a_rebuild_from_a_batch_gives_what_is_built_from_nothing",
-        ),
+        ("tests/unit/assets/silver/test_newest_rows.py",),
     ),
     Mutant(
         "a run that merges no rows says that each expectation holds",
