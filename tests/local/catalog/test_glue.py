@@ -77,6 +77,7 @@ class Shore:
                 uri=lambda *path: f"s3a://lake/{'/'.join(path)}",
             ),
             delta=SimpleNamespace(table_state=lambda location: self.states.get(location, state())),
+            has_lost_name=lambda table: False,
         )
 
     def born(self, table_key: str, name: str, *columns: str) -> None:
@@ -142,6 +143,21 @@ def test_everything_in_step_costs_one_read_for_each_database(shore: Shore) -> No
     shore.calls.clear()
     done = sync_catalog(shore.lake, dry_run=False)
     assert (done.entries, done.changes, shore.calls) == (2, [], ["GetTables", "GetTables"])
+
+
+def test_a_change_of_one_table_costs_as_much_in_a_lake_of_a_thousand(shore: Shore, silver: Callable[..., None]) -> None:
+    for number in range(999):
+        shore.born(f"landing.t{number}", f"t{number}", "id bigint")
+    shore.born(ORDERS, "orders", "id bigint")
+    silver("id bigint")
+    sync_catalog(shore.lake, dry_run=False)
+    shore.born(ORDERS, "orders", "id bigint", "paid boolean")
+    assert shore.synced(ORDERS) == ["GetTable", "UpdateTable", "GetTable", "GetTable"]
+    shore.born(ORDERS, "orders", "id bigint", "paid boolean", "at date")
+    shore.calls.clear()
+    assert sync_catalog(shore.lake, dry_run=False).entries == 1002
+    # The answers of AWS have a hundred entries each, so these reads are 11 and 1.
+    assert shore.calls == ["GetTables", "UpdateTable", "GetTables"]
 
 
 def test_the_entry_of_a_table_that_is_gone_goes_and_those_of_others_stay(shore: Shore) -> None:
