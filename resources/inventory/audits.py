@@ -16,6 +16,7 @@ from tidegate.platform.core.storage.audits import (
     AuditPlace,
     AuditReport,
     Unlisted,
+    audit_queries,
     unlisted,
 )
 
@@ -48,15 +49,11 @@ def audit_report(session: SparkSession, objects: DataFrame, audits: Sequence[Aud
         audits: the audits.
     """
     found: list[AuditFinding] = []
-    for start in range(0, len(audits), _A_QUERY):
-        some = audits[start : start + _A_QUERY]
-        every = "\n    UNION ALL ".join(
-            f"SELECT {number} AS audit, {audit.place} AS place, stored.bucket, stored.key, stored.size, "
-            f"stored.version_id {audit.rows}"
-            for number, audit in enumerate(some)
-        )
+    by_key, queries = {audit.key: audit for audit in audits}, list(audit_queries(audits))
+    for start in range(0, len(queries), _A_QUERY):
+        every = "\n    UNION ALL ".join(queries[start : start + _A_QUERY])
         rows = session.sql(_FOUND.format(all=every, max_places=_MAX_PLACES)).collect()
-        found += [_finding(some[number], places) for number, places in groupby(rows, lambda row: row["audit"])]
+        found += [_finding(by_key[key], places) for key, places in groupby(rows, lambda row: row["audit"])]
     found.sort(key=lambda one: (-one.objects, -one.bytes, one.audit.kind, one.audit.of))
     return AuditReport(found, _unlisted(objects))
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from tidegate.platform.core.inventory.columns import FIELDS, column_name, column_type
 from tidegate.platform.core.inventory.manifest import Inventory
-from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.column_types import quoted
 from tidegate.resources.spark.delta import Delta
 
@@ -17,17 +18,38 @@ def inventory_rows(delta: Delta, inventory: Inventory) -> DataFrame:
 
     A field that its configuration leaves out is NULL. A value that is not of its column's type fails the query.
     """
-    fields = {column_name(name): name for name in inventory.columns}
-    fields.pop("bucket", None)
     if not inventory.files:  # of an empty bucket, or prefix
-        empty = ", ".join(f"{quoted(name)} {column_type(name)}" for name in {**FIELDS, **fields})
+        columns = (*FIELDS, *(name for name in _fields(inventory) if name not in FIELDS))
+        empty = ", ".join(f"{quoted(name)} {column_type(name)}" for name in columns)
         return delta.session.createDataFrame([], empty)
-    reader = delta.session.read.format(inventory.format)
-    if inventory.format == "csv":
+    return _raw(delta, [inventory]).select(*_columns(inventory))
+
+
+def rows_of_alike(delta: Delta, inventories: Sequence[Inventory], file: str) -> DataFrame:
+    """Return the lines of inventories of one format and of the same columns, as `inventory_rows` does. One has a file.
+
+    Spark reads all of them at once, so many small inventories cost little more than one.
+
+    Args:
+        delta: of the lake.
+        inventories: those of files whose keys need no escapes in Spark's addresses.
+        file: name of the column that gets the `s3a://` address of the line's file.
+    """
+    return _raw(delta, inventories).select(F.col("_metadata.file_path").alias(file), *_columns(inventories[0]))
+
+
+def _raw(delta: Delta, inventories: Sequence[Inventory]) -> DataFrame:
+    first, *_ = inventories
+    reader = delta.session.read.format(first.format)
+    if first.format == "csv":
         # The format of RFC 4180, without a header.
         reader = reader.options(header="false", quote='"', escape='"')
-    schema = ", ".join(f"{quoted(name)} {kind}" for name, kind in inventory.columns.items())
-    raw = reader.schema(schema).load([S3Address(inventory.bucket, file.key).s3a for file in inventory.files])
+    schema = ", ".join(f"{quoted(name)} {kind}" for name, kind in first.columns.items())
+    return reader.schema(schema).load([address for one in inventories for address in one.addresses])
+
+
+def _columns(inventory: Inventory) -> list[Column]:
+    fields = _fields(inventory)
 
     def column(name: str) -> Column:
         if name not in fields:
@@ -38,4 +60,11 @@ def inventory_rows(delta: Delta, inventory: Inventory) -> DataFrame:
             value = F.url_decode(value) if name == "key" else value
         return value.cast(column_type(name))
 
-    return raw.select(*(column(name).alias(name) for name in {**FIELDS, **fields}))
+    return [column(name).alias(name) for name in {**FIELDS, **fields}]
+
+
+def _fields(inventory: Inventory) -> dict[str, str]:
+    """Return the names of fields by their columns, without `bucket`."""
+    fields = {column_name(name): name for name in inventory.columns}
+    fields.pop("bucket", None)
+    return fields

@@ -1146,6 +1146,14 @@ MUTANTS = (
         (f"{_CENTRAL}test_a_file_that_changes_while_it_is_read_keeps_its_inventory_out",),
     ),
     Mutant(
+        "rows of inventories that are read at once get the bucket of another one",
+        2,
+        "assets/bronze/prepare/inventories/stage.py",
+        "(address, *_values(table, entry).values())",
+        "(address, *_values(table, entries[0]).values())",
+        (f"{_CENTRAL}test_each_format_is_read_and_each_subject_has_its_own_newest_rows",),
+    ),
+    Mutant(
         "the rows of an inventory stay when the next one enters",
         2,
         "assets/bronze/prepare/inventories/prepare.py",

@@ -82,6 +82,11 @@ class Inventory:
     columns: Mapping[str, str]
     files: tuple[InventoryFile, ...]
 
+    @property
+    def addresses(self) -> list[str]:
+        """The `s3a://` addresses of its files."""
+        return [S3Address(self.bucket, file.key).s3a for file in self.files]
+
     @classmethod
     def from_manifest(cls, body: bytes, uri: str, source: str | None = None) -> Inventory:
         """Read a manifest.json.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tidegate.platform.core.keys.object_key import HIDDEN_FILE, HIDDEN_FOLDER
@@ -69,12 +69,19 @@ class Audit:
         of: the table or bucket that it is of. Empty: all buckets.
         rows: the query from FROM on. A row has the alias `stored`.
         place: SQL of what its findings are grouped by.
+        of_buckets: `rows` without the bucket, if the audits of other buckets differ in nothing else. Empty: they do.
     """
 
     kind: str
     of: str
     rows: str
     place: str = "stored.bucket"
+    of_buckets: str = ""
+
+    @property
+    def key(self) -> str:
+        """What no other audit of a table of inventories has."""
+        return f"{self.kind} {self.of}"
 
     def sql(self, *, versions: bool) -> str:
         """Return the query that shows each object.
@@ -244,8 +251,31 @@ def _orphaned(table: AuditedTable, rows: str) -> Audit:
 
 
 def _outside(bucket: str, prefixes: Sequence[str], rows: str) -> Audit:
-    conditions = [f"stored.bucket = {literal(bucket)}", _PRESENT, _NO_FOLDER]
-    conditions += [f"NOT startswith(stored.key, {literal(prefix)})" for prefix in prefixes]
+    conditions = [_PRESENT, _NO_FOLDER, *(f"NOT startswith(stored.key, {literal(prefix)})" for prefix in prefixes)]
+    of_any = f"{rows}{' AND '.join(conditions)}"
     folder = "if(contains(stored.key, '/'), concat(substring_index(stored.key, '/', 1), '/'), '')"
     place = f"concat(stored.bucket, '/', {folder})"
-    return Audit("outside", bucket, f"{rows}{' AND '.join(conditions)}", place)
+    of_one = f"{rows}stored.bucket = {literal(bucket)} AND {' AND '.join(conditions)}"
+    return Audit("outside", bucket, of_one, place, "" if prefixes else of_any)
+
+
+def audit_queries(audits: Iterable[Audit]) -> Iterator[str]:
+    """Yield queries that find the objects of all audits: with the key of the audit, and the place.
+
+    Audits that differ in the bucket only are one query, because thousands of buckets would be as many scans.
+    """
+    alike: dict[str, list[Audit]] = {}
+    for audit in audits:
+        if audit.of_buckets:
+            alike.setdefault(audit.of_buckets, []).append(audit)
+        else:
+            yield _query(literal(audit.key), audit.place, audit.rows)
+    for rows, some in alike.items():
+        buckets = ", ".join(literal(audit.of) for audit in some)
+        key = f"concat({literal(f'{some[0].kind} ')}, stored.bucket)"
+        yield _query(key, some[0].place, f"{rows} AND stored.bucket IN ({buckets})")
+
+
+def _query(key: str, place: str, rows: str) -> str:
+    columns = "stored.bucket, stored.key, stored.size, stored.version_id"
+    return f"SELECT {key} AS audit, {place} AS place, {columns} {rows}"

@@ -70,11 +70,21 @@ def test_each_format_is_read_and_each_subject_has_its_own_newest_rows(inventorie
         inventories.deliver(
             lines, 0, source, "versions", format=format, fields=["StorageClass", "LifecycleExpirationDate"]
         )
+        # Of the same format and columns: both are read at once.
+        inventories.deliver(
+            lines[2:4],
+            0,
+            f"second-{source}",
+            "other",
+            format=format,
+            fields=["StorageClass", "LifecycleExpirationDate"],
+        )
         inventories.deliver(lines[:1], 0, source, "weekly", format=format, versions=False, without=["ETag"])
         expected += [(source, "versions", key, size) for size, key in enumerate(odd)]
+        expected += [(f"second-{source}", "other", key, size) for size, key in enumerate(odd) if size in (2, 3)]
         expected += [(source, "versions", odd[0], 7), (source, "versions", "gone", None), (source, "weekly", odd[0], 0)]
     (done,) = inventories.run()
-    assert done.batch.counts() == {"committed": 6}
+    assert done.batch.counts() == {"committed": 9}
     assert inventories.rows() == sorted(expected, key=repr)
     kept = inventories.kit.state(inventories.lake, "objects").properties[STATISTICS]
     assert kept.split(",")[-4:] == ["`inventory_created`", "`key`", "`size`", "`last_modified_date`"]
@@ -92,7 +102,10 @@ def test_each_format_is_read_and_each_subject_has_its_own_newest_rows(inventorie
         ],
         key=repr,
     )
-    assert {row.rows for row in done.batch.rows} == {6, 1}
+    assert {row.rows for row in done.batch.rows} == {6, 2, 1}
+    sources = inventories.rows("DISTINCT bucket, configuration, _source_path")
+    assert len(sources) == 9
+    assert all(f"/{bucket}/{configuration}/" in path for bucket, configuration, path in sources)
 
     # A newer inventory, with a field that the table does not know, and an empty one.
     moment = datetime(2026, 5, 6, tzinfo=UTC)
@@ -102,7 +115,7 @@ def test_each_format_is_read_and_each_subject_has_its_own_newest_rows(inventorie
         inventories.deliver(lines, 1, f"acme-{format.lower()}", "versions", format=format, fields=[later])
     inventories.deliver([], 1, "acme-csv", "weekly", files=0)
     (done,) = inventories.run()
-    kept = [row for row in expected if row[1] == "weekly" and row[0] != "acme-csv"]
+    kept = [row for row in expected if row[1] != "versions" and (row[0], row[1]) != ("acme-csv", "weekly")]
     new = [(f"acme-{format.lower()}", "versions", "new", 9) for format in FORMATS]
     assert inventories.rows() == sorted(kept + new, key=repr)
     texts = inventories.rows("bucket, left(intelligent_tiering_reference_date, 10)")

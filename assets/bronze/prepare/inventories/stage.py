@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from ulid import ULID
 
+from tidegate.assets.bronze.prepare.inventories.alike import alike
 from tidegate.assets.bronze.prepare.inventories.entry import Entry
 from tidegate.assets.bronze.prepare.load.source_columns import event_micros
 from tidegate.assets.bronze.prepare.load.spark_errors import Fault, explained, fault_of
@@ -19,9 +21,18 @@ from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.inventory.columns import CREATED, PARTITIONS
 from tidegate.platform.core.inventory.delivery import Subject
 from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.resources.inventory.rows import inventory_rows
+from tidegate.resources.inventory.rows import inventory_rows, rows_of_alike
 from tidegate.resources.lake import Table
 
+#: The column with the file of a row, where deliveries are read at once, and what is known of each file.
+_FILE = "_tidegate_file"
+_OF_DELIVERY = (
+    "_source_path string",
+    "_source_etag string",
+    "_source_event_time bigint",
+    f"{CREATED} bigint",
+    *(f"{name} string" for name in PARTITIONS),
+)
 #: Conditions of values that are not what AWS documents for their field.
 _OF_VALUES = ("CAST_INVALID_INPUT", "CANNOT_DECODE_URL", "CAST_OVERFLOW")
 
@@ -69,11 +80,8 @@ def _written(
 ) -> dict[Subject, list[Add]]:
     """Write the rows. Returns the data files of each subject that has rows."""
     session, view = table.delta.session, f"inventories_{ULID()}".lower()
-    first, *others = (_rows(table, work, entry) for entry in entries)
-    rows = first
-    for other in others:
-        rows = rows.unionByName(other, allowMissingColumns=True)
-    rows.createOrReplaceTempView(view)
+    parts = (_rows(table, work, some) for some in alike(entries))
+    reduce(lambda rows, more: rows.unionByName(more, allowMissingColumns=True), parts).createOrReplaceTempView(view)
     found: dict[Subject, list[Add]] = {}
     for add in table.delta.stage(work.birth.location, f"SELECT * FROM {view}", prepared.schema):
         values = [add.partition_values[name] or "" for name in PARTITIONS]
@@ -82,18 +90,39 @@ def _written(
     return found
 
 
-def _rows(table: Table, work: BatchDraft, entry: Entry) -> DataFrame:
-    subject, time = entry.delivery.subject, event_micros(entry.candidate)
-    values = {
-        "_source_path": F.lit(S3Address(table.key.bucket, entry.candidate.key).s3),
-        "_source_etag": F.lit(entry.candidate.found.etag),
-        "_source_event_time": F.timestamp_micros(F.lit(time).cast("bigint")),
-        "_ingested_at": F.current_timestamp(),
-        "_batch": F.lit(work.n).cast("bigint"),
-        CREATED: F.timestamp_millis(F.lit(round(entry.inventory.created * 1000)).cast("bigint")),
-        **dict(zip(PARTITIONS, map(F.lit, subject), strict=True)),
+def _rows(table: Table, work: BatchDraft, entries: Sequence[Entry]) -> DataFrame:
+    """Return the rows of deliveries that are alike."""
+    if len(entries) == 1:
+        values = {name: F.lit(value) for name, value in _values(table, entries[0]).items()}
+        rows = inventory_rows(table.delta, entries[0].inventory).withColumns(values)
+    else:
+        rows = rows_of_alike(table.delta, [entry.inventory for entry in entries], _FILE)
+        known = [
+            (address, *_values(table, entry).values()) for entry in entries for address in entry.inventory.addresses
+        ]
+        files = table.delta.session.createDataFrame(known, f"{_FILE} string, {', '.join(_OF_DELIVERY)}")
+        rows = rows.join(F.broadcast(files), _FILE, "left")
+        nobody = F.raise_error(F.concat(F.lit("a row of no delivery, of the file "), _FILE)).cast("string")
+        rows = rows.withColumn("bucket", F.coalesce("bucket", nobody)).drop(_FILE)
+    return rows.withColumns(
+        {
+            "_source_event_time": F.timestamp_micros(F.col("_source_event_time").cast("bigint")),
+            CREATED: F.timestamp_millis(F.col(CREATED).cast("bigint")),
+            "_ingested_at": F.current_timestamp(),
+            "_batch": F.lit(work.n).cast("bigint"),
+        }
+    )
+
+
+def _values(table: Table, entry: Entry) -> dict[str, str | int | None]:
+    """Return what all rows of a delivery have, by the columns of `_OF_DELIVERY`, in their order."""
+    return {
+        "_source_path": S3Address(table.key.bucket, entry.candidate.key).s3,
+        "_source_etag": entry.candidate.found.etag,
+        "_source_event_time": event_micros(entry.candidate),
+        CREATED: round(entry.inventory.created * 1000),
+        **dict(zip(PARTITIONS, entry.delivery.subject, strict=True)),
     }
-    return inventory_rows(table.delta, entry.inventory).withColumns(values)
 
 
 def _changed(table: Table, entries: Sequence[Entry]) -> list[Entry]:

@@ -14,6 +14,7 @@ from tidegate.platform.core.storage.audits import (
     AuditFinding,
     AuditPlace,
     AuditReport,
+    audit_queries,
     audits,
     unlisted,
 )
@@ -60,6 +61,19 @@ def test_objects_outside_are_below_no_tables_prefix_and_no_folder_that_is_writte
     for prefix in (r"it\'s/", "new/", "done/"):
         assert f"NOT startswith(stored.key, '{prefix}')" in outside
     assert "x/" not in outside
+
+
+def test_buckets_without_a_prefix_are_one_query_and_each_other_audit_has_its_own() -> None:
+    found = made("daily") + audits("objects", ["alone", "it's"], [], [])
+    queries = list(audit_queries(found))
+    shared = [query for query in queries if "concat(" in query.partition(" AS audit")[0]]
+    assert [query.rpartition("IN ")[2] for query in shared] == ["('other')", r"('alone', 'it\'s')"]
+    assert len(queries) == len(found) - 1
+    assert len({audit.key for audit in made()}) == len(made())
+    for query in queries:
+        parsed = sqlglot.parse_one(query, read="databricks")
+        assert isinstance(parsed, sqlglot.exp.Select)
+        assert parsed.named_selects[:2] == ["audit", "place"]
 
 
 def test_a_field_is_not_listed_where_no_object_has_a_value() -> None:
