@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Protocol
 
 import typer
 
@@ -32,23 +33,9 @@ def demo(
         return
     from tidegate.platform.demo.deployment import Ports
     from tidegate.platform.demo.run import run_demo
-    from tidegate.platform.demo.settle import NotSettled
-    from tidegate.platform.demo.source import SourceMissingError
 
-    try:
-        done = run_demo(
-            home,
-            command_console(),
-            report_path=report,
-            keep=keep,
-            fresh=fresh,
-            short=short,
-            ports=Ports(aws_port, spark_port, ui_port),
-        )
-    except (NotSettled, SourceMissingError) as error:
-        raise CommandError(str(error)) from None
-    if not done.ok:
-        raise typer.Exit(1)
+    ports, console = Ports(aws_port, spark_port, ui_port), command_console()
+    _end(lambda: run_demo(home, console, report_path=report, keep=keep, fresh=fresh, short=short, ports=ports))
 
 
 @demos.command()
@@ -65,22 +52,11 @@ def events(
     """Run 200 event types into tables, topics and queues of this machine. Exit code 1 unless every count is right."""
     from tidegate.platform.demo.deployment import Ports
     from tidegate.platform.demo.events.run import run_events_demo
-    from tidegate.platform.demo.settle import NotSettled
 
-    try:
-        done = run_events_demo(
-            home,
-            command_console(),
-            types=types,
-            objects=objects,
-            report_path=report,
-            keep=keep,
-            ports=Ports(aws_port, spark_port, ui_port),
-        )
-    except NotSettled as error:
-        raise CommandError(str(error)) from None
-    if not done.ok:
-        raise typer.Exit(1)
+    ports, console = Ports(aws_port, spark_port, ui_port), command_console()
+    _end(
+        lambda: run_events_demo(home, console, types=types, objects=objects, report_path=report, keep=keep, ports=ports)
+    )
 
 
 @demos.command()
@@ -94,14 +70,29 @@ def storage(
 ) -> None:
     """Run the inventories of 200 buckets over 30 days into one table. Exit code 1 unless every figure is right."""
     from tidegate.platform.demo.deployment import Ports
-    from tidegate.platform.demo.settle import NotSettled
     from tidegate.platform.demo.storage.run import run_storage_demo
 
+    ports, console = Ports(aws_port, spark_port, ui_port), command_console()
+    _end(lambda: run_storage_demo(home, console, report_path=report, keep=keep, ports=ports))
+
+
+class _Outcome(Protocol):
+    @property
+    def ok(self) -> bool: ...
+
+
+def _end(run: Callable[[], _Outcome]) -> None:
+    """Run a demo, and end with exit code 1 unless everything is right.
+
+    Raises:
+        CommandError: the demo's data is missing, or events were still on their way at the deadline.
+    """
+    from tidegate.platform.demo.settle import NotSettled
+    from tidegate.platform.demo.source import SourceMissingError
+
     try:
-        done = run_storage_demo(
-            home, command_console(), report_path=report, keep=keep, ports=Ports(aws_port, spark_port, ui_port)
-        )
-    except NotSettled as error:
+        done = run()
+    except (NotSettled, SourceMissingError) as error:
         raise CommandError(str(error)) from None
     if not done.ok:
         raise typer.Exit(1)

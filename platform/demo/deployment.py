@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Protocol
 
 from rich.console import Console
 
@@ -33,6 +35,28 @@ class Ports:
 DEFAULT_PORTS = Ports()
 
 
+class DemoReport(Protocol):
+    """The outcome of a demo."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the report as `--report` writes it."""
+
+
+@dataclass(frozen=True)
+class NextSteps:
+    """What to do after a demo.
+
+    Attributes:
+        command: the command of the demo.
+        places: what to open: addresses and commands by what they show.
+        again: what the next run of the demo does.
+    """
+
+    command: str
+    places: Mapping[str, str]
+    again: str
+
+
 @dataclass(frozen=True)
 class Deployment:
     """A running platform.
@@ -55,12 +79,38 @@ class Deployment:
         self.stack.check()
         self.dagster.check()
 
-    def run_until_signal(self) -> None:
-        """Wait until SIGINT or SIGTERM.
+    def end_demo(
+        self,
+        console: Console,
+        report: DemoReport,
+        report_path: Path | None,
+        *,
+        keep: bool,
+        following: NextSteps,
+    ) -> None:
+        """Write the report, print what to do next, and wait for Ctrl-C if everything is kept.
+
+        Args:
+            console: takes the output.
+            report: the outcome.
+            report_path: file for the report as JSON.
+            keep: whether everything stays until Ctrl-C.
+            following: what to do next.
 
         Raises:
             LocalStackError: a process died.
         """
+        if report_path:
+            report_path.write_text(json.dumps(report.to_json(), indent=2) + "\n")
+        console.print()
+        if not keep:
+            again = "keeps everything running, for the UI and for SQL"
+            console.print(f"Next: [bold]{following.command} --keep[/] {again}. {following.again}")
+            return
+        console.print("[bold]Open next[/]")
+        for what, where in following.places.items():
+            console.print(f"  {what:<17}", where, highlight=False, markup=False, soft_wrap=True)
+        console.print(f"Ctrl-C stops everything. {following.again}")
         self.stack.run_until_signal(self.dagster.check)
 
 
@@ -72,7 +122,7 @@ def deployment(
     ports: Ports,
     *,
     spark_conf: Mapping[str, str] | None = None,
-    before_dagster: Callable[[LocalStack], None] | None = None,
+    before_sensors: Callable[[LocalStack], None] | None = None,
 ) -> Iterator[Deployment]:
     """Run the platform while the block runs.
 
@@ -82,7 +132,8 @@ def deployment(
         lake: the `lake.yaml`.
         ports: ports of the servers.
         spark_conf: additional settings of the Spark server.
-        before_dagster: called when AWS and Spark are ready, before the first sensor ticks.
+        before_sensors: called when AWS and Spark are ready, before the first sensor ticks. Dagster loads the code in
+            the meantime.
 
     Raises:
         LocalStackError: the home is in use, or something could not be started.
@@ -99,10 +150,11 @@ def deployment(
                     spark_conf=spark_conf,
                 )
             )
-        if before_dagster:
-            before_dagster(stack)
         dagster = DagsterProcesses(home, client_environ(stack.environ), ports.ui)
         try:
+            dagster.load_code()
+            if before_sensors:
+                before_sensors(stack)
             with console.status("Starting Dagster: code server, daemon, UI"):
                 dagster.start()
             console.print(f"[bold]Dagster UI[/] {dagster.ui_url} (open it now and watch)")

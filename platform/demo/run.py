@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +10,7 @@ import dagster as dg
 from rich.console import Console
 
 from tidegate.platform.demo.accounts import Accounts, read_accounts
-from tidegate.platform.demo.deployment import DEFAULT_PORTS, Deployment, Ports, deployment
+from tidegate.platform.demo.deployment import DEFAULT_PORTS, Deployment, NextSteps, Ports, deployment
 from tidegate.platform.demo.mending import lake_file_of, mend
 from tidegate.platform.demo.producers import produce
 from tidegate.platform.demo.progress import Stages
@@ -20,7 +19,6 @@ from tidegate.platform.demo.settle import wait_settled
 from tidegate.platform.demo.source import data_folder, read_source
 from tidegate.platform.demo.stories import FLIGHT, READING, read_stories, show_stories
 from tidegate.platform.demo.uploader import Uploader
-from tidegate.platform.local.dagster_processes import DagsterProcesses
 from tidegate.platform.local.spark.conf import SMALL_DATA
 from tidegate.platform.local.stack_file import empty_home
 from tidegate.resources.lake import Lake
@@ -66,11 +64,7 @@ def run_demo(
         if stories:
             show_stories(console, stories)
         show_report(console, report, time.monotonic() - begun)
-        if report_path:
-            report_path.write_text(json.dumps(report.to_json(), indent=2) + "\n")
-        _show_next(console, platform.dagster, home, keep)
-        if keep:
-            platform.run_until_signal()
+        platform.end_demo(console, report, report_path, keep=keep, following=_next(platform, home))
     return report
 
 
@@ -133,23 +127,14 @@ def _baseline(lake: Lake, instance: dg.DagsterInstance, stages: Stages, check: C
     return accounts
 
 
-def _show_next(console: Console, dagster: DagsterProcesses, home: Path, keep: bool) -> None:
-    console.print()
-    if not keep:
-        console.print(
-            "Next: [bold]tidegate demo --keep[/] keeps everything running, for the UI and for SQL. A second run "
-            "sends everything again, and no row doubles."
-        )
-        return
-    console.print("[bold]Open next[/]")
-    console.print(f"  lineage      {dagster.ui_url}/asset-groups")
-    console.print(f"  one table    {dagster.ui_url}/assets/bronze?view=partitions")
-    console.print(
-        f'  SQL          tidegate sql --home {home} "SELECT carrier, count(*) FROM silver.flights GROUP BY 1"'
-    )
-    console.print(
-        f"  why a row    tidegate why --home {home} silver.flights {' '.join(FLIGHT)}", highlight=False, soft_wrap=True
-    )
-    console.print(f'  a history    tidegate sql --home {home} "{READING}"', highlight=False, soft_wrap=True)
-    console.print(f'  every file   tidegate sql --home {home} "SELECT key, status, reason FROM ledger.weather"')
-    console.print("Ctrl-C stops everything; the state stays. Stop the demo before you run it again.")
+def _next(platform: Deployment, home: Path) -> NextSteps:
+    sql = f"tidegate sql --home {home}"
+    places = {
+        "lineage": f"{platform.dagster.ui_url}/asset-groups",
+        "one table": f"{platform.dagster.ui_url}/assets/bronze?view=partitions",
+        "SQL": f'{sql} "SELECT carrier, count(*) FROM silver.flights GROUP BY 1"',
+        "why a row": f"tidegate why --home {home} silver.flights {' '.join(FLIGHT)}",
+        "a history": f'{sql} "{READING}"',
+        "every file": f'{sql} "SELECT key, status, reason FROM ledger.weather"',
+    }
+    return NextSteps("tidegate demo", places, "The next run sends everything again, and no row doubles.")

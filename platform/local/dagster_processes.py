@@ -86,6 +86,28 @@ class DagsterProcesses:
                     f"the {process.name} died with exit code {process.returncode}; see {process.log}, then start again"
                 )
 
+    def load_code(self) -> None:
+        """Start the code server, which loads the definitions. `start` waits for it, and starts the others.
+
+        Raises:
+            LocalStackError: the UI's port is taken, or a workspace file or package is missing.
+        """
+        if self._extra_workspace is not None and not self._extra_workspace.is_file():
+            raise LocalStackError(
+                f"there is no file {self._extra_workspace}: --workspace must name a workspace.yaml of Dagster"
+            )
+        if self.ui_port is not None:
+            require_extra("local", "dagster_webserver")
+            require_free(self.ui_port, "Dagster UI", "--ui-port")
+        self._prepare()
+        self._spawn(
+            "code server",
+            "-m", "dagster", "code-server", "start", "-m", self.module,
+            "-h", LOOPBACK, "-p", str(self.code_port),
+            "--location-name", "tidegate", "--use-python-environment-entry-point",
+            "--log-level", "warning",
+        )  # fmt: skip
+
     def start(self, deadline: float = 90.0) -> None:
         """Start all and wait until each does its work.
 
@@ -96,23 +118,11 @@ class DagsterProcesses:
             LocalStackError: the UI's port is taken, the definitions do not load, or a process did not get
                 ready; nothing is left running.
         """
-        if self._extra_workspace is not None and not self._extra_workspace.is_file():
-            raise LocalStackError(
-                f"there is no file {self._extra_workspace}: --workspace must name a workspace.yaml of Dagster"
-            )
-        if self.ui_port is not None:
-            require_extra("local", "dagster_webserver")
-            require_free(self.ui_port, "Dagster UI", "--ui-port")
         end = time.monotonic() + deadline
         try:
-            self._prepare()
-            self._spawn(
-                "code server",
-                "-m", "dagster", "code-server", "start", "-m", self.module,
-                "-h", LOOPBACK, "-p", str(self.code_port),
-                "--location-name", "tidegate", "--use-python-environment-entry-point",
-                "--log-level", "warning",
-            )  # fmt: skip
+            loading = self.processes.get("code server")
+            if loading is None or not loading.alive:
+                self.load_code()
             self._wait("code server", self._code_loaded, end)
             began = time.time()
             self._spawn("daemon", "-m", "dagster._daemon", "run", *self._workspaces())

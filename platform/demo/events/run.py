@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 import threading
@@ -16,7 +15,7 @@ import dagster as dg
 from rich.console import Console
 
 from tidegate.platform.demo.accounts import read_accounts
-from tidegate.platform.demo.deployment import DEFAULT_PORTS, Deployment, Ports, deployment
+from tidegate.platform.demo.deployment import DEFAULT_PORTS, Deployment, NextSteps, Ports, deployment
 from tidegate.platform.demo.events import events_lake_file
 from tidegate.platform.demo.events.billing import SECRET, BillingProvider
 from tidegate.platform.demo.events.catalog import event_types
@@ -108,7 +107,7 @@ def run_events_demo(
                 ports,
                 # Each batch has some hundred rows, and each service has queries of its own.
                 spark_conf=SMALL_DATA,
-                before_dagster=lambda stack: urls.update(subscribe(stack.clients())),
+                before_sensors=lambda stack: urls.update(subscribe(stack.clients())),
             )
         )
         others = running.enter_context(_others(platform, urls, home, objects))
@@ -116,11 +115,7 @@ def run_events_demo(
             report = _run(lake, instance, platform, others, found, home, console, types)
         report.seconds = time.monotonic() - begun
         show_events_report(console, report)
-        if report_path:
-            report_path.write_text(json.dumps(report.to_json(), indent=2) + "\n")
-        _show_next(console, platform, home, keep)
-        if keep:
-            platform.run_until_signal()
+        platform.end_demo(console, report, report_path, keep=keep, following=_next(platform, home))
     return report
 
 
@@ -218,14 +213,9 @@ def _send_and_wait(
     stage.done(f"{others.uploader.sent:,} sent, and all of them have arrived")
 
 
-def _show_next(console: Console, platform: Deployment, home: Path, keep: bool) -> None:
-    console.print()
-    if not keep:
-        console.print("Next: [bold]tidegate demo events --keep[/] keeps everything running, for the UI and for SQL.")
-        return
+def _next(platform: Deployment, home: Path) -> NextSteps:
     ui = platform.dagster.ui_url
-    console.print("[bold]Open next[/]")
-    for what, where in {
+    places = {
         "the whole lake": f"{ui}/assets/lake_health",
         "the broken route": f"{ui}/assets/routes/{BROKEN_ROUTE}",
         "lineage": f"{ui}/asset-groups",
@@ -233,6 +223,5 @@ def _show_next(console: Console, platform: Deployment, home: Path, keep: bool) -
         "VARIANT": f'tidegate sql --home {home} "SELECT type, data:payload FROM bronze.unagreed LIMIT 20"',
         "quarantine": f'tidegate sql --home {home} "SELECT table_name, key, reason FROM lake.quarantine"',
         "one object": f"tidegate trace --home {home} s3://tidegate-landing/exports/README.txt",
-    }.items():
-        console.print(f"  {what:<17}", where, highlight=False, soft_wrap=True)
-    console.print("Ctrl-C stops everything. The next run of the demo deletes what this one left.")
+    }
+    return NextSteps("tidegate demo events", places, "The next run deletes what this one left.")

@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from tidegate.platform.demo.storage.planted import STEADY, STILL, STOPPED, planted
+from tidegate.platform.demo.storage.stored_object import StoredObject
+
 _TEAMS = ("checkout", "search", "catalog", "payments", "logistics", "marketing", "data", "platform")
 _FOLDERS = ("events/", "exports/", "backups/", "logs/")
 _KIB, _MIB = 1 << 10, 1 << 20
@@ -14,29 +17,6 @@ _KIB, _MIB = 1 << 10, 1 << 20
 _CLASSES = {"STANDARD": 70, "STANDARD_IA": 18, "DEEP_ARCHIVE": 12}
 #: Every tenth bucket has a daily inventory, the others a weekly one.
 _DAILY_EVERY = 10
-
-
-@dataclass(frozen=True)
-class StoredObject:
-    """An object.
-
-    Attributes:
-        key: its key.
-        size: its bytes.
-        storage_class: its storage class.
-        created: the day on which it was put, counted from 0; negative for objects that are older than the demo.
-        deleted: the first day on which it is gone, None if it stays.
-    """
-
-    key: str
-    size: int
-    storage_class: str
-    created: int
-    deleted: int | None
-
-    def exists(self, day: int) -> bool:
-        """Whether it is in the bucket on a day."""
-        return self.created <= day and (self.deleted is None or day < self.deleted)
 
 
 @dataclass(frozen=True)
@@ -66,9 +46,22 @@ class CompanyBucket:
         """Whether an inventory of a day comes."""
         return (self.daily or day % 7 == 0) and (self.stops is None or day <= self.stops)
 
+    @property
+    def has_versions(self) -> bool:
+        """Whether its objects have version IDs."""
+        return any(one.version for one in self.objects)
+
+    def newest(self, day: int) -> int:
+        """Returns the day of its newest inventory on a day."""
+        return max(each for each in range(day + 1) if self.delivers(each))
+
     def at(self, day: int) -> datetime:
         """Returns when S3 begins the inventory of a day."""
         return self.first + timedelta(days=day)
+
+    def put(self, one: StoredObject) -> datetime:
+        """Returns when one of its objects was put."""
+        return self.at(one.created) - timedelta(hours=1)
 
     def on(self, day: int) -> list[StoredObject]:
         """Returns the objects of a day."""
@@ -85,10 +78,15 @@ def company(buckets: int, days: int) -> list[CompanyBucket]:
     for number in range(buckets):
         chance = random.Random(number)
         daily = number % _DAILY_EVERY == 0
-        stops = days - 10 if daily and number // _DAILY_EVERY in (2, 5, 9) else None
-        name = f"{_TEAMS[number % len(_TEAMS)]}-{number:03d}"
-        found.append(CompanyBucket(name, daily, stops, first, tuple(_objects(chance, days))))
+        stops = days - 10 if number in STOPPED else None
+        by_chance = () if number in (STEADY, STILL) else _objects(chance, days)
+        found.append(CompanyBucket(bucket_name(number), daily, stops, first, (*by_chance, *planted(number, days))))
     return found
+
+
+def bucket_name(number: int) -> str:
+    """Returns the name of a bucket."""
+    return f"{_TEAMS[number % len(_TEAMS)]}-{number:03d}"
 
 
 def _objects(chance: random.Random, days: int) -> Iterator[StoredObject]:

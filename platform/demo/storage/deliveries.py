@@ -6,27 +6,35 @@ import hashlib
 import io
 import json
 from collections.abc import Iterator
-from datetime import timedelta
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tidegate.platform.demo.storage.company import CompanyBucket
+from tidegate.platform.demo.storage.stored_object import StoredObject
 
+_TEXT, _FLAG, _NUMBER, _TIME = pa.string(), pa.bool_(), pa.int64(), pa.timestamp("ms", "UTC")
 _FIELDS: tuple[Any, ...] = (
-    ("bucket", pa.string()),
-    ("key", pa.string()),
-    ("size", pa.int64()),
-    ("last_modified_date", pa.timestamp("ms", "UTC")),
-    ("e_tag", pa.string()),
-    ("storage_class", pa.string()),
+    ("bucket", _TEXT),
+    ("key", _TEXT),
+    ("version_id", _TEXT),
+    ("is_latest", _FLAG),
+    ("is_delete_marker", _FLAG),
+    ("size", _NUMBER),
+    ("last_modified_date", _TIME),
+    ("e_tag", _TEXT),
+    ("storage_class", _TEXT),
+    ("replication_status", _TEXT),
+    ("encryption_status", _TEXT),
 )
-_SCHEMA = (
-    "message s3.inventory { required binary bucket (STRING); required binary key (STRING); optional int64 size; "
-    "optional int64 last_modified_date (TIMESTAMP(MILLIS,true)); optional binary e_tag (STRING); "
-    "optional binary storage_class (STRING); }"
-)
+_IN_MANIFEST = {
+    _TEXT: "binary {} (STRING)",
+    _FLAG: "boolean {}",
+    _NUMBER: "int64 {}",
+    _TIME: "int64 {} (TIMESTAMP(MILLIS,true))",
+}
+_REQUIRED = ("bucket", "key")
 
 
 def deliver(s3: Any, to: str, bucket: CompanyBucket, day: int, *, broken: bool = False) -> None:
@@ -43,6 +51,20 @@ def deliver(s3: Any, to: str, bucket: CompanyBucket, day: int, *, broken: bool =
         s3.put_object(Bucket=to, Key=key, Body=body)
 
 
+def file_columns() -> list[str]:
+    """Returns the columns that the file of an inventory has."""
+    return [name for name, _ in _FIELDS]
+
+
+def _file_schema() -> str:
+    """Returns the columns as the manifest of a Parquet inventory has them."""
+    columns = (
+        f"{'required' if name in _REQUIRED else 'optional'} {_IN_MANIFEST[kind].format(name)};"
+        for name, kind in _FIELDS
+    )
+    return f"message s3.inventory {{ {' '.join(columns)} }}"
+
+
 def delivery(bucket: CompanyBucket, day: int, *, broken: bool = False) -> Iterator[tuple[str, bytes]]:
     """Yields the keys and bodies of a delivery, in the order in which they are put."""
     prefix = f"inventory/{bucket.name}/{bucket.configuration}/"
@@ -56,7 +78,7 @@ def delivery(bucket: CompanyBucket, day: int, *, broken: bool = False) -> Iterat
             "version": "2016-11-30",
             "creationTimestamp": str(int(bucket.at(day).timestamp() * 1_000)),
             "fileFormat": "Parquet",
-            "fileSchema": _SCHEMA,
+            "fileSchema": _file_schema(),
             "files": [{"key": file, "size": len(body), "MD5checksum": hashlib.md5(body).hexdigest()}],
         }
     ).encode()
@@ -66,17 +88,31 @@ def delivery(bucket: CompanyBucket, day: int, *, broken: bool = False) -> Iterat
 
 
 def _file(bucket: CompanyBucket, day: int) -> bytes:
+    has_versions = bucket.has_versions
     rows = [
         {
             "bucket": bucket.name,
             "key": one.key,
-            "size": one.size,
-            "last_modified_date": bucket.at(one.created) - timedelta(hours=1),
-            "e_tag": hashlib.md5(one.key.encode()).hexdigest(),
-            "storage_class": one.storage_class,
+            # An object that is older than the versions of its bucket has the ID "null".
+            "version_id": (one.version or "null") if has_versions else None,
+            "is_latest": one.is_latest,
+            "is_delete_marker": one.is_marker,
+            "last_modified_date": bucket.put(one),
+            **({} if one.is_marker else _stored(one)),
         }
         for one in bucket.on(day)
     ]
     target = io.BytesIO()
     pq.write_table(pa.Table.from_pylist(rows, pa.schema(_FIELDS)), target)
     return target.getvalue()
+
+
+def _stored(one: StoredObject) -> dict[str, Any]:
+    """Returns what an inventory lists of a version and not of a delete marker."""
+    return {
+        "size": one.size,
+        "e_tag": hashlib.md5(one.key.encode()).hexdigest(),
+        "storage_class": one.storage_class,
+        "replication_status": one.replication,
+        "encryption_status": "SSE-S3" if one.encrypted else "NOT-SSE",
+    }

@@ -1,46 +1,54 @@
-"""Reads the table of inventories and its reports, and compares them with the oracle."""
+"""Reads the table of inventories, its reports and its catalog entry, and compares them with the oracle."""
 
 from __future__ import annotations
 
-import re
+import json
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
+from typing import Any
 
+import dagster as dg
+
+from tidegate.platform.demo.storage import oracle
 from tidegate.platform.demo.storage.company import CompanyBucket
-from tidegate.platform.demo.storage.oracle import PRICES, expected
+from tidegate.platform.demo.storage.planted import ORDERS, STEADY, STILL, loaded_orders
 from tidegate.platform.demo.storage.report import StorageReport
 from tidegate.resources.lake import Lake
 
-#: Days between two points of the growth that are compared.
-_EVERY = 5
+#: Days between two points of the past that are compared.
+_EVERY = 10
 _USAGE = {"STANDARD": "", "STANDARD_IA": "SIA-", "DEEP_ARCHIVE": "GDA-"}
+#: Days that the growth's forecast has, as `forecast_months` of lake.yaml says.
+_AHEAD = 90
+_ENGINES = 6
 
 
 def write_prices(path: Path) -> None:
     """Write the demo's price list, as AWS writes it: lines about the file, a header, and prices."""
     lines = ['"FormatVersion","v1.0"', '"Disclaimer","These prices are made for a demo."']
-    lines.append("SKU,TermType,EffectiveDate,StartingRange,Unit,PricePerUnit,Currency,usageType")
+    lines.append("SKU,TermType,EffectiveDate,StartingRange,Unit,PricePerUnit,Currency,usageType,operation")
     lines += [
-        f"{name},OnDemand,2026-10-01,0,GB-Mo,{PRICES[name]},USD,TimedStorage-{usage}ByteHrs"
+        f"{name},OnDemand,2026-10-01,0,GB-Mo,{oracle.PRICES[name]},USD,TimedStorage-{usage}ByteHrs,"
         for name, usage in _USAGE.items()
     ]
+    lines.append(f"MOVE,OnDemand,2026-10-01,0,Requests,{oracle.TRANSITION:f},USD,Requests-Tier4,S3-SIATransition")
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def compare_table(report: StorageReport, lake: Lake, table: str, buckets: Sequence[CompanyBucket]) -> None:
     """Compare the rows and bytes of each bucket with those of its newest inventory."""
-    wanted = expected(buckets, report.days - 1)
+    wanted = oracle.expected(buckets, report.days - 1)
     rows = lake.delta.session.sql(f"SELECT bucket, count(*) AS rows, sum(size) AS size FROM {table} GROUP BY bucket")
     found = {row["bucket"]: (row["rows"], row["size"]) for row in rows.collect()}
     right = sum(found.get(name) == (wanted.rows[name], wanted.size[name]) for name in wanted.rows)
-    report.compare("buckets with the rows and bytes of their newest inventory", len(wanted.rows), right)
+    report.compare("buckets as in their newest inventory", len(wanted.rows), right)
     report.compare("rows of all buckets", sum(wanted.rows.values()), sum(rows for rows, _ in found.values()))
     report.compare("bytes of all buckets", sum(wanted.size.values()), sum(size for _, size in found.values()))
 
 
-def compare_growth(
+def compare_past(
     report: StorageReport, lake: Lake, table: str, buckets: Sequence[CompanyBucket], versions: Mapping[int, int]
 ) -> None:
     """Compare the bytes of days of the past, by time travel to the version that the table had then."""
@@ -50,7 +58,8 @@ def compare_growth(
     )
     found = {row["day"]: row["size"] for row in lake.delta.session.sql(query).collect()}
     for day in days:
-        report.compare(f"bytes on day {day + 1}", sum(expected(buckets, day).size.values()), found[day])
+        wanted = sum(oracle.expected(buckets, day).size.values())
+        report.compare(f"bytes on day {day + 1}, by VERSION AS OF", wanted, found[day])
 
 
 def compare_ledger(report: StorageReport, lake: Lake, ledger: str, wanted: Mapping[str, int]) -> None:
@@ -60,21 +69,104 @@ def compare_ledger(report: StorageReport, lake: Lake, ledger: str, wanted: Mappi
     )
     found = {row["status"]: row["deliveries"] for row in rows.collect()}
     for status, number in wanted.items():
-        report.compare(f"deliveries in the ledger as {status}", number, found.get(status, 0))
+        report.compare(f"ledger: deliveries {status}", number, found.get(status, 0))
 
 
-def compare_cost(report: StorageReport, home: Path, prices: Path, buckets: Sequence[CompanyBucket]) -> None:
+def compare_pages(report: StorageReport, instance: dg.DagsterInstance, buckets: Sequence[CompanyBucket]) -> None:
+    """Compare what Dagster's pages of the table and of its reports show."""
+    day = report.days - 1
+    wanted = oracle.expected(buckets, day)
+    late = _page(instance, "bronze", "objects").get("late_inventories")
+    report.compare("late buckets", len(wanted.late), late)
+    cost = _page(instance, "storage", "objects_cost")
+    report.compare("cost: dollars a month", _money(wanted.dollars), _money(cost.get("cost_a_month")))
+    growth = _page(instance, "storage", "objects_growth")
+    objects = sum(wanted.objects.values())
+    report.compare("growth: objects of all buckets", objects, growth.get("objects"))
+    lines = {line["bucket"]: line for line in growth.get("by_bucket", ())}
+    steady, still = (lines.get(buckets[number].name, {}) for number in (STEADY, STILL))
+    ahead = oracle.steady_after(buckets[STEADY], day, _AHEAD) / oracle.GIB
+    report.compare(f"forecast: GiB of {buckets[STEADY].name} in 3 months", ahead, steady.get("GiB in 3 months"))
+    report.compare(
+        f"forecast: {buckets[STILL].name}, which does not change",
+        "the last value",
+        still.get("method", "").removeprefix("no forecast was better than "),
+    )
+    advice, moves = _page(instance, "storage", "objects_advice"), oracle.advice(buckets, day)
+    report.compare("advice: transitions that pay", len(moves), advice.get("advice"))
+    report.compare("advice: dollars saved in a year", _money(sum(moves)), _money(advice.get("net_saving")))
+    found = _page(instance, "storage", "objects_audit")
+    for kind, objects in oracle.audits(buckets, day, buckets[ORDERS], loaded_orders()).items():
+        report.compare(f"audit: objects {kind}", objects, found.get(kind))
+
+
+def compare_cost(report: StorageReport, answer: Any, buckets: Sequence[CompanyBucket]) -> None:
     """Compare the total of `tidegate inventory cost` with prices that are applied to one object after another."""
-    command = [sys.executable, "-m", "tidegate.platform.cli.main", "inventory", "cost", "objects"]
-    # Absolute, because the command runs in the home: a lake.yaml of the user's folder must not be found.
-    command += ["--prices", str(prices.resolve()), "--by", "bucket,storage_class", "--home", str(home.resolve())]
+    wanted = oracle.expected(buckets, report.days - 1).dollars
+    report.compare("tidegate inventory cost: dollars a month", _money(wanted), _money(_part(answer, "cost_a_month")))
+
+
+def compare_manifest(report: StorageReport, answer: Any, body: bytes, bucket: CompanyBucket) -> None:
+    """Compare the manifest of the objects that are not encrypted, all of which are in one bucket.
+
+    Args:
+        report: takes the figures.
+        answer: what `tidegate inventory manifest` printed.
+        body: what S3 has at the address of the manifest.
+        bucket: the bucket.
+    """
+    wanted = oracle.manifest(bucket, report.days - 1)
+    right = len(set(wanted.splitlines()) & set(body.splitlines())) if wanted == body else "other lines"
+    report.compare("manifest for S3 Batch Operations: lines", len(wanted.splitlines()), right)
+    manifests = answer["manifests"] if isinstance(answer, dict) else []
+    etags = ", ".join(one["etag"] for one in manifests) or answer
+    report.compare("manifest for S3 Batch Operations: ETag", oracle.md5(wanted), etags)
+
+
+def compare_catalog(report: StorageReport, answer: Any, entry: Mapping[str, Any] | None, columns: Set[str]) -> None:
+    """Compare the table's entry in the Glue Data Catalog, and the engines that can read the table.
+
+    Args:
+        report: takes the figures.
+        answer: what `tidegate catalog readers` printed.
+        entry: the entry, as Glue has it. None if it has none.
+        columns: what the files of the inventories have.
+    """
+    listed = (*entry["StorageDescriptor"]["Columns"], *entry["PartitionKeys"]) if entry else ()
+    found = {column["Name"] for column in listed}
+    report.compare("Glue Data Catalog: columns of inventories", len(columns), len(columns & found))
+    tables = answer["tables"] if isinstance(answer, dict) else ()
+    engines = [each for one in tables if one["table"] == "bronze.objects" for each in one["readers"] if each["reads"]]
+    report.compare(
+        "engines that read the table",
+        _ENGINES,
+        len(engines) if tables else answer,
+    )
+
+
+def answer_of(home: Path, *words: str) -> Any:
+    """Returns the JSON object that a command of Tidegate prints, or the line with which it fails."""
+    command = [sys.executable, "-m", "tidegate.platform.cli.main", *words, "--home", str(home.resolve()), "--json"]
+    # In the home, because a lake.yaml of the user's folder must not be found.
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd=home)
-    total = re.search(r"total: ([\d,.]+) USD", done.stdout)
-    wanted = sum(expected(buckets, report.days - 1).dollars.values())
-    found = total[1] if total else (done.stderr.strip().splitlines() or ["no output"])[-1]
-    report.compare("dollars a month, by `tidegate inventory cost`", f"{wanted:,.2f}", found)
+    if done.returncode:
+        return (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+    return json.loads(done.stdout)
 
 
-def compare_late(report: StorageReport, shown: int | None, buckets: Sequence[CompanyBucket]) -> None:
-    """Compare the number of late buckets on the page of the table."""
-    report.compare("late buckets on the page of the table", len(expected(buckets, report.days - 1).late), shown)
+def _part(answer: Any, name: str) -> Any:
+    return answer.get(name) if isinstance(answer, dict) else answer
+
+
+def _page(instance: dg.DagsterInstance, *key: str) -> dict[str, Any]:
+    """Returns what the newest materialization of an asset shows. Empty if there is none."""
+    event = instance.get_latest_materialization_event(dg.AssetKey(key))
+    shown = event.asset_materialization.metadata if event and event.asset_materialization else {}
+    return {
+        name: [record.data for record in value.records] if isinstance(value, dg.TableMetadataValue) else value.value
+        for name, value in shown.items()
+    }
+
+
+def _money(value: Any) -> str:
+    return f"{value:,.2f}" if isinstance(value, int | float) else str(value)

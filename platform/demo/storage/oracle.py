@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import hashlib
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
+from urllib.parse import quote
 
-from tidegate.platform.demo.storage.company import CompanyBucket, StoredObject
+from tidegate.platform.demo.storage.company import CompanyBucket
+from tidegate.platform.demo.storage.planted import STEADY_BYTES
+from tidegate.platform.demo.storage.stored_object import StoredObject
 
-_GIB, _KIB = 1 << 30, 1 << 10
+GIB, _KIB = 1 << 30, 1 << 10
 #: Dollars for a gigabyte and month. They are made for the demo; the prices of S3 are in its price list.
 PRICES = {"STANDARD": 0.023, "STANDARD_IA": 0.0125, "DEEP_ARCHIVE": 0.00099}
+#: Dollars for the request that moves an object to STANDARD_IA.
+TRANSITION = 0.00001
+#: Months for which advice must be worth its cost.
+MONTHS = 12
 
 
 @dataclass(frozen=True)
@@ -17,30 +27,29 @@ class Expected:
     """What the table must contain after a day.
 
     Attributes:
-        rows: objects by bucket.
+        rows: rows by bucket, with delete markers.
+        objects: versions of objects by bucket.
         size: bytes by bucket.
-        classes: bytes by storage class.
-        dollars: dollars a month by storage class.
+        dollars: dollars a month.
         late: buckets whose newest inventory is older than it should be.
     """
 
     rows: Mapping[str, int]
+    objects: Mapping[str, int]
     size: Mapping[str, int]
-    classes: Mapping[str, float]
-    dollars: Mapping[str, float]
+    dollars: float
     late: frozenset[str]
 
 
 def expected(buckets: Sequence[CompanyBucket], day: int) -> Expected:
     """Compute what the table must contain after the inventories of a day."""
-    newest = {bucket.name: _newest(bucket, day) for bucket in buckets}
+    newest = {bucket.name: bucket.newest(day) for bucket in buckets}
     found = {bucket.name: bucket.on(newest[bucket.name]) for bucket in buckets}
-    every = [one for objects in found.values() for one in objects]
     return Expected(
-        rows={name: len(objects) for name, objects in found.items()},
-        size={name: sum(one.size for one in objects) for name, objects in found.items()},
-        classes=_sums((one.storage_class, one.size) for one in every),
-        dollars=_sums((one.storage_class, dollars(one)) for one in every),
+        rows={name: len(rows) for name, rows in found.items()},
+        objects={name: sum(not one.is_marker for one in rows) for name, rows in found.items()},
+        size={name: sum(one.size for one in rows) for name, rows in found.items()},
+        dollars=sum(dollars(one) for rows in found.values() for one in rows if not one.is_marker),
         late=frozenset(bucket.name for bucket in buckets if bucket.daily and day - newest[bucket.name] >= 3),
     )
 
@@ -48,18 +57,72 @@ def expected(buckets: Sequence[CompanyBucket], day: int) -> Expected:
 def dollars(one: StoredObject) -> float:
     """Returns what an object costs a month. S3 bills small and archived objects as larger than they are."""
     if one.storage_class == "STANDARD_IA":
-        return max(one.size, 128 * _KIB) / _GIB * PRICES["STANDARD_IA"]
+        return max(one.size, 128 * _KIB) / GIB * PRICES["STANDARD_IA"]
     if one.storage_class == "DEEP_ARCHIVE":
-        return (one.size + 32 * _KIB) / _GIB * PRICES["DEEP_ARCHIVE"] + 8 * _KIB / _GIB * PRICES["STANDARD"]
-    return one.size / _GIB * PRICES["STANDARD"]
+        return (one.size + 32 * _KIB) / GIB * PRICES["DEEP_ARCHIVE"] + 8 * _KIB / GIB * PRICES["STANDARD"]
+    return one.size / GIB * PRICES["STANDARD"]
 
 
-def _newest(bucket: CompanyBucket, day: int) -> int:
-    return max(each for each in range(day + 1) if bucket.delivers(each))
+def advice(buckets: Sequence[CompanyBucket], day: int) -> list[float]:
+    """Returns what each transition to STANDARD_IA saves that saves more than it costs, the largest saving first.
+
+    A lifecycle rule can name a folder, an age and a least size. So objects that are alike in these move together.
+    """
+    alike: dict[object, list[StoredObject]] = defaultdict(list)
+    for bucket in buckets:
+        newest = bucket.newest(day)
+        for one in bucket.on(newest):
+            age = (bucket.at(newest).date() - bucket.put(one).date()).days
+            if one.storage_class == "STANDARD" and one.is_latest and age >= 30:
+                old = (age >= 90) + (age >= 365)
+                alike[bucket.name, one.key.split("/")[0], old, one.size < 128 * _KIB].append(one)
+    saved = (sum(_saving(one) for one in objects) for objects in alike.values())
+    return sorted((saving for saving in saved if saving > 0), reverse=True)
 
 
-def _sums(pairs: Iterable[tuple[str, float]]) -> dict[str, float]:
-    found: dict[str, float] = {}
-    for name, value in pairs:
-        found[name] = found.get(name, 0) + value
-    return found
+def _saving(one: StoredObject) -> float:
+    moved = StoredObject(one.key, one.size, "STANDARD_IA", one.created, one.deleted)
+    return MONTHS * (dollars(one) - dollars(moved)) - TRANSITION
+
+
+def audits(buckets: Sequence[CompanyBucket], day: int, orders: CompanyBucket, loaded: Sequence[str]) -> dict[str, int]:
+    """Returns how many objects each audit must find.
+
+    Args:
+        buckets: all buckets.
+        day: the day.
+        orders: the bucket with the table of orders.
+        loaded: keys of the objects that this table knows.
+    """
+    found: dict[str, int] = defaultdict(int)
+    for bucket in buckets:
+        newest = bucket.newest(day)
+        rows = bucket.on(newest)
+        with_version = {one.key for one in rows if not one.is_marker}
+        for one in rows:
+            old = bucket.put(one) < bucket.at(newest) - timedelta(days=1)
+            in_orders = bucket.name == orders.name and one.key.startswith("orders/")
+            found["unencrypted"] += not one.encrypted
+            found["replication_failed"] += one.replication == "FAILED"
+            found["replication_pending"] += one.replication == "PENDING" and old
+            found["noncurrent"] += not one.is_latest
+            found["lone_delete_markers"] += one.is_marker and one.key not in with_version
+            found["orphaned"] += in_orders and old and one.key not in loaded
+            found["outside"] += one.is_latest and not one.is_marker and not in_orders
+    return dict(found)
+
+
+def manifest(bucket: CompanyBucket, day: int) -> bytes:
+    """Returns the manifest of S3 Batch Operations with the objects of a bucket that are not encrypted."""
+    keys = sorted(one.key for one in bucket.on(day) if not one.encrypted)
+    return "".join(f"{bucket.name},{quote(key)}\n" for key in keys).encode()
+
+
+def md5(body: bytes) -> str:
+    """Returns the MD5 of a body, which is the ETag of an object that S3 stored in one part."""
+    return hashlib.md5(body).hexdigest()
+
+
+def steady_after(bucket: CompanyBucket, day: int, ahead: int) -> int:
+    """Returns the bytes that the steady bucket has so many days after a day, if it continues as before."""
+    return sum(one.size for one in bucket.on(day)) + ahead * STEADY_BYTES

@@ -64,7 +64,7 @@ def show_storage_report(console: Console, report: StorageReport) -> None:
     """Print the report."""
     table = Table(title="What the inventories say", header_style="bold")
     for name in ("figure", "expected", "found", "right"):
-        table.add_column(name, justify="right" if name in ("expected", "found") else "left")
+        table.add_column(name, justify="right" if name in ("expected", "found") else "left", overflow="fold")
     for figure in report.figures:
         right = "[green]yes[/]" if figure.right else "[bold red]no[/]"
         table.add_row(escape(figure.what), escape(figure.expected), escape(figure.found), right)
@@ -74,6 +74,9 @@ def show_storage_report(console: Console, report: StorageReport) -> None:
             f"[bold green]Every figure is what the oracle computed: {report.buckets} buckets, {report.days} days, in "
             f"{report.seconds:.0f} s[/]"
         )
+    else:
+        wrong = [figure.what for figure in report.figures if not figure.right]
+        console.print(f"[bold red]{len(wrong)} of {len(report.figures)} figures differ: {escape(', '.join(wrong))}[/]")
 
 
 def _text(value: object) -> str:

@@ -4,8 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tidegate.platform.demo.storage.company import CompanyBucket, StoredObject
-from tidegate.platform.demo.storage.oracle import dollars, expected
+from tidegate.platform.demo.storage.company import CompanyBucket
+from tidegate.platform.demo.storage.oracle import MONTHS, TRANSITION, advice, audits, dollars, expected, manifest
+from tidegate.platform.demo.storage.stored_object import StoredObject
 
 GIB = 1 << 30
 FIRST = datetime(2026, 10, 1, tzinfo=UTC)
@@ -25,11 +26,52 @@ def test_an_object_costs_what_s3_bills(size: int, storage_class: str, wanted: fl
     assert dollars(StoredObject("k", size, storage_class, 0, None)) == pytest.approx(wanted)
 
 
+def bucket(*objects: StoredObject, name: str = "a", daily: bool = True, stops: int | None = None) -> CompanyBucket:
+    return CompanyBucket(name, daily, stops, FIRST, objects)
+
+
 def test_a_bucket_has_what_its_newest_inventory_lists() -> None:
-    objects = (StoredObject("old", 1, "STANDARD", -5, 8), StoredObject("new", 10, "STANDARD", 6, None))
-    weekly, stopped = (
-        CompanyBucket(name, name == "b", stops, FIRST, objects) for name, stops in (("a", None), ("b", 5))
+    objects = (
+        StoredObject("old", 1, "STANDARD", -5, 8),
+        StoredObject("new", 10, "STANDARD", 6, None),
+        StoredObject("gone", 0, "", -5, None, is_marker=True),
     )
-    found = expected([weekly, stopped], 9)
-    assert (found.rows, found.size) == ({"a": 2, "b": 1}, {"a": 11, "b": 1}), "the days 7 and 5"
+    found = expected([bucket(*objects, daily=False), bucket(*objects, name="b", stops=5)], 9)
+    assert (found.rows, found.objects) == ({"a": 3, "b": 2}, {"a": 2, "b": 1}), "of the days 7 and 5"
+    assert found.size == {"a": 11, "b": 1}
     assert found.late == {"b"}
+
+
+def test_advice_is_for_old_and_large_objects_only() -> None:
+    large = StoredObject("x/1", 10 * GIB, "STANDARD", -40, None)
+    small = [StoredObject(f"x/{part}", 1_000, "STANDARD", -40, None) for part in range(9)]
+    young, there = (StoredObject("x/2", GIB, kind, day, None) for kind, day in (("STANDARD", 0), ("STANDARD_IA", -40)))
+    (saved,) = advice([bucket(large, *small, young, there)], 9)
+    assert saved == pytest.approx(10 * (0.023 - 0.0125) * MONTHS - TRANSITION)
+
+
+def test_audits_find_what_is_wrong() -> None:
+    objects = [
+        StoredObject("orders/known", 1, "STANDARD", 1, None),
+        StoredObject("orders/lost", 1, "STANDARD", 1, None),
+        StoredObject("orders/young", 1, "STANDARD", 9, None),
+        StoredObject("logs/plain", 1, "STANDARD", 1, None, encrypted=False),
+        StoredObject("logs/failed", 1, "STANDARD", 1, None, replication="FAILED"),
+        StoredObject("logs/slow", 1, "STANDARD", 1, None, replication="PENDING"),
+        StoredObject("logs/new", 1, "STANDARD", 9, None, replication="PENDING"),
+        StoredObject("logs/twice", 1, "STANDARD", 1, None, is_latest=False),
+        StoredObject("logs/twice", 0, "", 1, None, is_marker=True),
+        StoredObject("logs/gone", 0, "", 1, None, is_marker=True),
+    ]
+    all_of_it = bucket(*objects)
+    assert audits([all_of_it], 9, all_of_it, ["orders/known"]) == {
+        "unencrypted": 1,
+        "replication_failed": 1,
+        "replication_pending": 1,
+        "noncurrent": 1,
+        "lone_delete_markers": 1,
+        "orphaned": 1,
+        "outside": 4,
+    }
+    odd = StoredObject("a b/50%,ü", 1, "STANDARD", 1, None, encrypted=False)
+    assert manifest(bucket(odd), 9) == b"a,a%20b/50%25%2C%C3%BC\n"

@@ -19,3 +19,4 @@ def test_a_figure_that_differs_is_shown_and_the_report_is_not_ok() -> None:
     assert "1,000" in said
     assert "12.31 │ no" in said
     assert "Every figure" not in said
+    assert "1 of 2 figures differ: dollars" in said
