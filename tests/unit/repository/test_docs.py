@@ -179,6 +179,7 @@ def test_the_index_of_decisions_has_each_with_its_title_status_and_amendments() 
     rows = row.findall(index)
     files = sorted((DOCS / "decisions").glob("0*.md"))
     assert sorted(file for _, _, file, *_ in rows) == [file.name for file in files]
+    assert len({number for number, *_ in rows}) == len(rows), "two decisions have one number"
     amends = {int(number): numbers(cell) for number, *_, cell, _ in rows}
     amended = {int(number): numbers(cell) for number, *_, cell in rows}
     for number, title, name, date, status, *_ in rows:
