@@ -11,6 +11,7 @@ from tidegate.assets.storage.audit import audit_key, build_audit
 from tidegate.assets.storage.growth import build_growth, growth_key
 from tidegate.assets.storage.report_asset import report_asset, report_key
 from tidegate.assets.storage.stored import folder_of, read_prices, stored_objects, sums_of_all
+from tidegate.assets.storage.uploads import build_uploads, uploads_key
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.inventory.late import stale_inventories
@@ -27,7 +28,7 @@ _MAX_LINES, _MAX_BARS = 100, 12
 
 def table_reports(spec: TableSpec) -> list[dg.AssetKey]:
     """Returns the keys of the reports on a table of inventories."""
-    return [cost_key(spec), growth_key(spec), advice_key(spec), audit_key(spec)]
+    return [cost_key(spec), growth_key(spec), advice_key(spec), audit_key(spec), uploads_key(spec)]
 
 
 def cost_key(spec: TableSpec) -> dg.AssetKey:
@@ -41,7 +42,7 @@ def build_storage(config: LakeConfig) -> list[dg.AssetsDefinition]:
         build(spec, spec.storage_reports)
         for spec in config.tables
         if spec.storage_reports
-        for build in (_cost, build_growth, build_advice, build_audit)
+        for build in (_cost, build_growth, build_advice, build_audit, build_uploads)
     ]
 
 

@@ -22,6 +22,7 @@ from tidegate.platform.cli.inventory.answers import (
     CostAnswer,
     ForecastAnswer,
     ManifestAnswer,
+    UploadsAnswer,
 )
 from tidegate.platform.cli.plan_answers import (
     CatalogSyncAnswer,
@@ -342,6 +343,7 @@ ANSWERS: Mapping[str, type[BaseModel]] = {
     "inventory enable": EnableAnswer,
     "inventory forecast": ForecastAnswer,
     "inventory manifest": ManifestAnswer,
+    "inventory uploads": UploadsAnswer,
     "maintain": MaintainAnswer,
     "rebuild": RebuildAnswer,
     "redrive": RedriveAnswer,

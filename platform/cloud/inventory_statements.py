@@ -1,10 +1,10 @@
-"""What `check` and `inventory enable` need for the inventory configurations of a table of inventories."""
+"""What commands and reports need for a table of inventories: configurations of buckets, and incomplete uploads."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tidegate.platform.cloud.address import bucket_arn
+from tidegate.platform.cloud.address import bucket_arn, objects_arn
 from tidegate.platform.cloud.statement import Statement
 from tidegate.platform.core.config.table import TableSpec
 
@@ -29,6 +29,32 @@ def inventory_statements(tables: Iterable[TableSpec]) -> tuple[Statement, ...]:
             ("s3:GetBucketPolicy", "s3:PutBucketPolicy"),
             _arns(spec.table_key.bucket for spec in tables),
             _USED,
+        ),
+    )
+
+
+def upload_statements(tables: Iterable[TableSpec], *, reports_only: bool = False) -> tuple[Statement, ...]:
+    """Return what finds incomplete multipart uploads in the buckets of tables of inventories.
+
+    Args:
+        tables: of the lake. Without `inventories`, the buckets of a table are not known before they deliver.
+        reports_only: only for tables with the report on uploads, not for all that the command takes.
+    """
+    used = "the report on incomplete uploads" if reports_only else "`inventory uploads`"
+    some = [spec for spec in tables if (spec.storage_reports if reports_only else spec.has_inventories)]
+    names = [bucket for spec in some for bucket in (spec.inventories.buckets if spec.inventories else ("*",))]
+    return (
+        Statement(
+            "IncompleteUploads",
+            ("s3:ListBucketMultipartUploads", "s3:GetLifecycleConfiguration"),
+            _arns(names),
+            used,
+        ),
+        Statement(
+            "PartsOfUploads",
+            ("s3:ListMultipartUploadParts",),
+            tuple(dict.fromkeys(map(objects_arn, names))),
+            used,
         ),
     )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tidegate.platform.cloud.address import Address, bucket_arn, folder_arn, objects_arn
 from tidegate.platform.cloud.catalog_statement import catalog_statement
 from tidegate.platform.cloud.export_statement import export_folders, export_statement
-from tidegate.platform.cloud.inventory_statements import inventory_statements
+from tidegate.platform.cloud.inventory_statements import inventory_statements, upload_statements
 from tidegate.platform.cloud.statement import Statement
 from tidegate.platform.cloud.wanted import CommitTable
 from tidegate.platform.core.config.after_load import moves_to, takes_away
@@ -191,6 +191,7 @@ class _Needs:
                 self._registered(COPIES_FOLDER),
                 "a copy of each Parquet file that Spark would misread, such as one of pandas",
             ),
+            *upload_statements(self.config.tables, reports_only=True),
         )
 
     def _of_after_load(self) -> Statements:
@@ -288,6 +289,7 @@ class _Needs:
     def operator(self) -> Statements:
         return _without_empty(
             *inventory_statements(self.config.tables),
+            *upload_statements(self.config.tables),
             Statement(
                 "Notifications",
                 ("s3:GetBucketNotification",),

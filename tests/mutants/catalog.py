@@ -1358,6 +1358,17 @@ MUTANTS = (
         ("tests/unit/platform/core/storage/test_transitions.py::test_the_whole_table_is_that_of_the_documentation",),
     ),
     Mutant(
+        "the command that removes incomplete uploads deletes the other lifecycle rules of the bucket",
+        10,
+        "platform/core/storage/uploads.py",
+        '        body = json.dumps({"Rules": [*kept, rule]}, default=_iso)\n',
+        '        body = json.dumps({"Rules": [rule, *kept[:0]]}, default=_iso)\n',
+        (
+            "tests/unit/platform/core/storage/test_uploads.py::"
+            "test_the_command_adds_a_rule_and_keeps_everything_else_as_s3_takes_it",
+        ),
+    ),
+    Mutant(
         "advice forgets that small objects are billed as larger ones",
         10,
         "platform/core/storage/advice.py",

@@ -227,6 +227,58 @@ class ManifestAnswer(Answer):
     """Inventories that a job cannot take."""
 
 
+class BucketOfUploads(Answer):
+    """The incomplete multipart uploads of a bucket."""
+
+    bucket: str
+    """Name of the bucket."""
+    uploads: int
+    """Number of uploads that are as old as was asked for."""
+    parts: int
+    """Number of their parts."""
+    bytes: int
+    """Size of their parts."""
+    uploads_without_size: int
+    """Number of these uploads whose parts were not listed, because there are too many uploads."""
+    younger: int
+    """Number of younger uploads, which may be in progress."""
+    oldest: datetime
+    """When the oldest upload began."""
+    example: str
+    """Key of the oldest upload."""
+    cost_a_month: float | None
+    """What the parts cost a month. null without price lists."""
+    command: str | None
+    """A shell command that gives the bucket a lifecycle rule which removes such uploads, and keeps its other rules.
+    null if it has such a rule."""
+
+
+class RefusedBucket(Answer):
+    """A bucket that S3 did not list."""
+
+    bucket: str
+    """Name of the bucket."""
+    reason: str
+    """What S3 answered."""
+
+
+class UploadsAnswer(Answer):
+    """The incomplete multipart uploads of all buckets of a table of inventories."""
+
+    days: int
+    """Age from which on an upload is shown."""
+    buckets: tuple[BucketOfUploads, ...]
+    """Buckets with such uploads, the one with the most bytes first."""
+    more: int
+    """Number of buckets that `--limit` left out."""
+    currency: str | None
+    """Currency of the costs. null without price lists."""
+    without_rule: tuple[str, ...]
+    """Buckets without a lifecycle rule that removes incomplete uploads."""
+    refused: tuple[RefusedBucket, ...]
+    """Buckets whose uploads are not known."""
+
+
 class ForecastAnswer(Answer):
     """How the objects of all inventories grow."""
 

@@ -21,6 +21,7 @@ from tidegate.assets.storage.asset import cost_key
 from tidegate.assets.storage.audit import audit_key
 from tidegate.assets.storage.grown import growth_of
 from tidegate.assets.storage.growth import growth_key
+from tidegate.assets.storage.uploads import uploads_key
 from tidegate.platform.cli.commands.sql import query_frame
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.inventory.advice import AdviceQuestion, run_advice
@@ -348,6 +349,11 @@ def _audit(reported: Reported, kit: Any) -> None:
         len(want),
         sum(objects for objects, _ in want["noncurrent", ""].values()),
     )
+    # Of five buckets with inventories, one is there. Its uploads are as young as this test.
+    lake.clients.s3.create_multipart_upload(Bucket=lake.bucket, Key="begun")
+    metadata = kit.metadata(lake.materialize(uploads_key(lake.spec("objects")).to_user_string()))
+    assert (metadata["uploads"], metadata["buckets_without_rule"]) == (0, 1)
+    assert [line.split(":")[0] for line in metadata["not_listed"].splitlines()] == ["acme", "fourth", "second", "third"]
 
 
 def _cost_asset(reported: Reported, kit: Any, by_bucket: dict[Any, Any], answer: CostAnswer) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,13 @@ from tests.unit.conftest import PAPER
 from tidegate.assets.storage.asset import cost_metadata
 from tidegate.assets.storage.grown import KnownGrowth
 from tidegate.assets.storage.growth import growth_metadata
+from tidegate.assets.storage.uploads import uploads_metadata
 from tidegate.platform.core.config.load import LakeConfigError, load_lake
 from tidegate.platform.core.storage.cost import StoredSum
 from tidegate.platform.core.storage.cost_report import CostReport
 from tidegate.platform.core.storage.growth import StoredDay, growth
 from tidegate.platform.core.storage.prices import GIGABYTE, StoragePrices
+from tidegate.platform.core.storage.uploads import BucketUploads, Lifecycle, Upload, UploadsReport
 from tidegate.platform.definitions import build_definitions
 from tidegate.resources.aws.dagster_resource import AwsResource
 from tidegate.resources.lake_resource import LakeResource
@@ -42,7 +44,9 @@ def storage_keys(found: dg.Definitions) -> set[str]:
 def test_a_table_has_reports_and_their_schedule_if_lake_yaml_has_them(tmp_path: Path) -> None:
     assert storage_keys(definitions(tmp_path)) == set()
     found = definitions(tmp_path, storage_reports=REPORTS)
-    assert storage_keys(found) == {f"storage/objects_{name}" for name in ("cost", "growth", "advice", "audit")}
+    assert storage_keys(found) == {
+        f"storage/objects_{name}" for name in ("cost", "growth", "advice", "audit", "uploads")
+    }
     schedule = found.resolve_schedule_def("storage_objects_schedule")
     assert (schedule.cron_schedule, schedule.execution_timezone) == ("15 7 * * 1", "UTC")
     assert schedule.default_status == dg.DefaultScheduleStatus.RUNNING
@@ -95,3 +99,17 @@ def test_the_page_of_growth_shows_the_forecast_and_its_error_only_if_there_is_on
     assert short["remark"].startswith("3 days of history are too few")
     assert not {"bytes_forecast", "forecast_error"} & short.keys()
     assert growth_metadata(KnownGrowth([], None), 1) == {"buckets": 0}
+
+
+def test_the_page_of_uploads_has_what_they_cost_and_the_rule_that_is_missing() -> None:
+    prices = StoragePrices("EUR", "x", {"STANDARD": ((0.0, 2.0),)})
+    began = datetime(2026, 1, 2, tzinfo=UTC)
+    some = [Upload(f"k{n}", "u", began, "STANDARD", 1, n << 30) for n in (1, 2)]
+    buckets = [BucketUploads("b", some, 0, Lifecycle()), BucketUploads("c", [], 3, Lifecycle())]
+    found = uploads_metadata(UploadsReport.of(buckets, {"gone": "404"}, 7), prices)
+    assert (found["uploads"], found["bytes"], found["cost_a_month"]) == (2, 3 << 30, 6.0)
+    assert (found["buckets_without_rule"], found["not_listed"]) == (2, "gone: 404")
+    (record,) = found["by_bucket"].records
+    assert (record.data["GiB"], record.data["oldest"]) == (3.0, "2026-01-02")
+    assert "put-bucket-lifecycle-configuration" in record.data["rule"]
+    assert "by_bucket" not in uploads_metadata(UploadsReport.of([], {}, 7), prices)

@@ -153,6 +153,23 @@ def test_a_person_may_configure_the_buckets_that_inventories_names_and_their_des
         assert not allowed(operator(lake(table("orders"))), action, allows)
 
 
+def test_incomplete_uploads_are_listed_by_the_command_and_by_tables_with_reports() -> None:
+    listed = table("listed", mode="inventory", inventories={"buckets": ["acme-*"]})
+    reported = {**listed, "storage_reports": {"prices": ["s3.csv"]}}
+    for action, on in [
+        ("s3:ListBucketMultipartUploads", "arn:aws:s3:::{}"),
+        ("s3:GetLifecycleConfiguration", "arn:aws:s3:::{}"),
+        ("s3:ListMultipartUploadParts", "arn:aws:s3:::{}/k/ey"),
+    ]:
+        assert allowed(operator(lake(listed)), action, on.format("acme-a"))
+        assert not allowed(operator(lake(listed)), action, on.format("other"))
+        assert not allowed(dagster(lake(listed)), action, on.format("acme-a"))
+        assert allowed(dagster(lake(reported)), action, on.format("acme-a"))
+        # Which buckets deliver is not known without `inventories`.
+        assert allowed(operator(lake(table("listed", mode="inventory"))), action, on.format("other"))
+        assert not allowed(operator(lake(table("orders"))), action, on.format("acme-a"))
+
+
 def test_the_webhook_server_may_send_to_the_queues_of_its_senders_alone() -> None:
     url = "https://sqs.eu-central-1.amazonaws.com/111122223333/orders-rows"
     tables = [

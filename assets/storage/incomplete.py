@@ -1,0 +1,59 @@
+"""What the audit of incomplete multipart uploads looks at: the buckets of a table of inventories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from tidegate.platform.core.first_line import first_line
+from tidegate.platform.core.inventory.delivery import Delivery
+from tidegate.platform.core.inventory.manifest import InventoryError
+from tidegate.platform.core.storage.uploads import MAX_SIZED, BucketUploads, UploadsReport, divided
+from tidegate.resources.aws.multipart_uploads import MultipartUploads
+from tidegate.resources.lake import Lake
+from tidegate.resources.threads import parallel
+
+
+def inventoried_buckets(lake: Lake, table_key: str) -> list[str]:
+    """Return the buckets of which a table has had inventories, by name. An empty bucket may have uploads, too.
+
+    Args:
+        lake: the lake.
+        table_key: key of the table.
+
+    Raises:
+        InventoryError: it is no such table, or has nothing yet.
+    """
+    table = lake.table(table_key)
+    keys = table.ledger.last_of_folders(table.ledger.clock().version, 1) if table.spec.has_inventories else []
+    if buckets := {found.subject.bucket for key in keys if (found := Delivery.of(key, table.key.prefix))}:
+        return sorted(buckets)
+    raise InventoryError(f"{table.spec.name} has no inventories yet, or is no table with `mode: inventory`")
+
+
+def uploads_report(
+    uploads: MultipartUploads, buckets: Iterable[str], days: int, now: datetime | None = None
+) -> UploadsReport:
+    """Return the incomplete uploads of some buckets. What S3 refuses hides no other bucket.
+
+    Args:
+        uploads: lists them.
+        buckets: names of the buckets.
+        days: age from which on an upload counts as old.
+        now: the present time.
+    """
+    now = now or datetime.now(UTC)
+
+    def look(bucket: str) -> BucketUploads | tuple[str, str]:
+        try:
+            old, young = divided(uploads.incomplete(bucket), days, now)
+            sized = [found for one in old[:MAX_SIZED] if (found := uploads.with_parts(bucket, one))]
+            return BucketUploads(bucket, [*sized, *old[MAX_SIZED:]], young, uploads.lifecycle(bucket))
+        except (BotoCoreError, ClientError) as error:
+            return bucket, first_line(error)
+
+    looked = list(parallel(look, buckets))
+    refused = dict(one for one in looked if isinstance(one, tuple))
+    return UploadsReport.of((one for one in looked if isinstance(one, BucketUploads)), refused, days)

@@ -1,0 +1,74 @@
+"""The asset that finds incomplete multipart uploads in the buckets of a table of inventories."""
+
+from typing import Any
+
+import dagster as dg
+
+from tidegate.assets.storage.incomplete import inventoried_buckets, uploads_report
+from tidegate.assets.storage.report_asset import report_asset, report_key
+from tidegate.assets.storage.stored import folder_of, read_prices
+from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.storage.prices import GIGABYTE, StoragePrices
+from tidegate.platform.core.storage.spec import StorageReportsSpec
+from tidegate.platform.core.storage.uploads import UploadsReport, uploads_cost
+from tidegate.resources.aws.multipart_uploads import MultipartUploads
+from tidegate.resources.lake_resource import LakeResource
+
+_MAX_LINES = 100
+#: Age from which on an upload is a finding. No upload takes a week.
+DAYS = 7
+
+
+def uploads_key(spec: TableSpec) -> dg.AssetKey:
+    """Returns the key of the incomplete uploads in the buckets of a table of inventories."""
+    return report_key(spec, "uploads")
+
+
+def build_uploads(spec: TableSpec, reports: StorageReportsSpec) -> dg.AssetsDefinition:
+    """Build the audit of incomplete uploads in the buckets of a table of inventories."""
+
+    @report_asset(
+        spec,
+        uploads_key(spec),
+        "Incomplete multipart uploads, which are billed and in no inventory, what they cost, and the lifecycle rule "
+        "that removes them.",
+    )
+    def uploads(lake: LakeResource) -> dg.MaterializeResult[Any]:
+        prices = read_prices(folder_of(lake.lake_yaml) / path for path in reports.prices)
+        buckets = inventoried_buckets(lake.open(), spec.table_key.encode())
+        found = uploads_report(MultipartUploads(lake.settings.aws.client("s3")), buckets, DAYS)
+        return dg.MaterializeResult(metadata=uploads_metadata(found, prices))
+
+    return uploads
+
+
+def uploads_metadata(report: UploadsReport, prices: StoragePrices) -> dict[str, Any]:
+    """Returns incomplete uploads as metadata.
+
+    Args:
+        report: the uploads.
+        prices: of the region.
+    """
+    records = [
+        dg.TableRecord(
+            {
+                "bucket": one.bucket,
+                "uploads": len(one.old),
+                "GiB": round(one.size / GIGABYTE, 3),
+                f"{prices.currency} a month": round(uploads_cost(one.old, prices)[0], 4),
+                "oldest": f"{one.old[0].initiated:%Y-%m-%d}",
+                "rule": "" if one.lifecycle.aborts else one.lifecycle.command(one.bucket, report.days),
+            }
+        )
+        for one in report.found[:_MAX_LINES]
+    ]
+    refused = "\n".join(f"{bucket}: {reason}" for bucket, reason in report.refused.items())
+    return {
+        "uploads": sum(len(one.old) for one in report.found),
+        "bytes": sum(one.size for one in report.found),
+        "cost_a_month": round(sum(uploads_cost(one.old, prices)[0] for one in report.found), 4),
+        "currency": prices.currency,
+        "buckets_without_rule": len(report.without_rule),
+        **({"not_listed": refused} if refused else {}),
+        **({"by_bucket": dg.MetadataValue.table(records)} if records else {}),
+    }

@@ -1,0 +1,96 @@
+"""`tidegate inventory uploads` prints the incomplete multipart uploads of the buckets of a table of inventories."""
+
+from __future__ import annotations
+
+from rich.console import Console
+
+from tidegate.assets.storage.incomplete import inventoried_buckets, uploads_report
+from tidegate.platform.cli.answers import print_answer
+from tidegate.platform.cli.commands.table_named import table_named
+from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cli.inventory.answers import BucketOfUploads, RefusedBucket, UploadsAnswer
+from tidegate.platform.core.inventory.manifest import InventoryError
+from tidegate.platform.core.storage.prices import GIGABYTE, StoragePrices
+from tidegate.platform.core.storage.uploads import BucketUploads, UploadsReport, uploads_cost
+from tidegate.resources.aws.multipart_uploads import MultipartUploads
+from tidegate.resources.lake import Lake
+
+
+def report_of(lake: Lake, name: str, uploads: MultipartUploads, days: int) -> UploadsReport:
+    """Returns the incomplete uploads of the buckets of a table, or raises CommandError.
+
+    Args:
+        lake: the lake.
+        name: SQL name, key or `s3://` prefix of the table of inventories.
+        uploads: lists them.
+        days: age from which on an upload counts as old.
+    """
+    try:
+        return uploads_report(uploads, inventoried_buckets(lake, table_named(lake, name)), days)
+    except InventoryError as error:
+        raise CommandError(str(error)) from None
+
+
+def print_uploads(
+    console: Console, report: UploadsReport, prices: StoragePrices | None, limit: int, *, as_json: bool = False
+) -> None:
+    """Print incomplete uploads, the bucket with the most bytes first.
+
+    Args:
+        console: takes the output.
+        report: the uploads.
+        prices: of the region. None: costs are not shown.
+        limit: maximum number of buckets.
+        as_json: print only one JSON object.
+    """
+    answer = UploadsAnswer(
+        days=report.days,
+        buckets=tuple(_bucket(one, prices, report.days) for one in report.found[:limit]),
+        more=max(0, len(report.found) - limit),
+        currency=prices.currency if prices else None,
+        without_rule=tuple(report.without_rule),
+        refused=tuple(RefusedBucket(bucket=name, reason=reason) for name, reason in report.refused.items()),
+    )
+    if as_json:
+        print_answer(console, answer)
+    else:
+        _print(console, answer)
+
+
+def _bucket(one: BucketUploads, prices: StoragePrices | None, days: int) -> BucketOfUploads:
+    return BucketOfUploads(
+        bucket=one.bucket,
+        uploads=len(one.old),
+        parts=one.parts,
+        bytes=one.size,
+        uploads_without_size=one.unsized,
+        younger=one.young,
+        oldest=one.old[0].initiated,
+        example=one.old[0].key,
+        cost_a_month=uploads_cost(one.old, prices)[0] if prices else None,
+        command=None if one.lifecycle.aborts else one.lifecycle.command(one.bucket, days),
+    )
+
+
+def _print(console: Console, answer: UploadsAnswer) -> None:
+    for one in answer.buckets:
+        cost = "" if one.cost_a_month is None else f", {one.cost_a_month:,.4f} {answer.currency} a month"
+        least = "at least " if one.uploads_without_size else ""
+        console.out(
+            f"{one.bucket}: {one.uploads:,} uploads of {answer.days} days and more, {one.parts:,} parts, {least}"
+            f"{one.bytes / GIGABYTE:,.3f} GiB{cost}; the oldest began on {one.oldest:%Y-%m-%d}: {one.example}",
+            highlight=False,
+        )
+        if one.command:
+            console.out(f"  no rule removes them: {one.command}", highlight=False)
+    if answer.more:
+        console.print(f"and {answer.more} more buckets: --limit shows more")
+    if not answer.buckets:
+        console.print(f"no incomplete upload is {answer.days} days old or older")
+    if answer.without_rule:
+        console.print(
+            f"{len(answer.without_rule):,} buckets have no lifecycle rule that removes incomplete uploads, such as "
+            f"{answer.without_rule[0]}"
+        )
+    for refused in answer.refused:
+        console.out(f"WARNING: {refused.bucket}: {refused.reason}", highlight=False)

@@ -1,0 +1,167 @@
+"""Incomplete multipart uploads: parts that are stored and billed, and that no inventory has."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from tidegate.platform.core.storage.prices import ARCHIVE_CLASSES, FREQUENT, GIGABYTE, TIERING, StoragePrices
+
+#: Uploads of a bucket whose parts are listed, the oldest ones. Each costs a request.
+MAX_SIZED = 1_000
+#: Name of the rule that removes incomplete uploads.
+RULE = "tidegate-abort-incomplete-uploads"
+
+
+@dataclass(frozen=True)
+class Upload:
+    """An upload that is neither completed nor aborted.
+
+    Attributes:
+        key: of the object that it would become.
+        initiated: when it began.
+        storage_class: of that object.
+        parts: number of its parts. None if they were not listed.
+        size: bytes of its parts. None if they were not listed.
+    """
+
+    key: str
+    upload_id: str
+    initiated: datetime
+    storage_class: str
+    parts: int | None = None
+    size: int | None = None
+
+
+@dataclass(frozen=True)
+class Lifecycle:
+    """The lifecycle configuration of a bucket.
+
+    Attributes:
+        rules: as S3 has them.
+        minimum_size: `TransitionDefaultMinimumObjectSize`, which a new configuration must repeat. Empty: S3 has none.
+    """
+
+    rules: Sequence[Mapping[str, Any]] = ()
+    minimum_size: str = ""
+
+    @property
+    def aborts(self) -> bool:
+        """Whether a rule removes incomplete uploads of the whole bucket."""
+        return any(_aborts_all(rule) for rule in self.rules)
+
+    def command(self, bucket: str, days: int) -> str:
+        """Return the shell command that adds a rule which removes incomplete uploads.
+
+        S3 replaces the whole configuration, so the command repeats all rules that there are.
+
+        Args:
+            bucket: name of the bucket.
+            days: after which an upload is removed.
+        """
+        rule = {
+            "ID": RULE,
+            "Status": "Enabled",
+            "Filter": {},
+            "AbortIncompleteMultipartUpload": {"DaysAfterInitiation": days},
+        }
+        kept = [dict(one) for one in self.rules if one.get("ID") != RULE]
+        body = json.dumps({"Rules": [*kept, rule]}, default=_iso)
+        parts = ["aws", "s3api", "put-bucket-lifecycle-configuration", "--bucket", bucket]
+        size = ["--transition-default-minimum-object-size", self.minimum_size] if self.minimum_size else []
+        return shlex.join([*parts, "--lifecycle-configuration", body, *size])
+
+
+@dataclass(frozen=True)
+class BucketUploads:
+    """The incomplete uploads of a bucket.
+
+    Attributes:
+        old: uploads that are as old as was asked for, the oldest first. Parts of the first `MAX_SIZED` are known.
+        young: number of the younger ones, which may be in progress.
+        lifecycle: of the bucket.
+    """
+
+    bucket: str
+    old: Sequence[Upload]
+    young: int
+    lifecycle: Lifecycle
+
+    @property
+    def parts(self) -> int:
+        """Number of the parts that are known."""
+        return sum(one.parts or 0 for one in self.old)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the parts that are known."""
+        return sum(one.size or 0 for one in self.old)
+
+    @property
+    def unsized(self) -> int:
+        """Number of old uploads whose parts were not listed."""
+        return sum(one.size is None for one in self.old)
+
+
+@dataclass(frozen=True)
+class UploadsReport:
+    """The incomplete uploads of many buckets.
+
+    Attributes:
+        found: buckets with old uploads, the one with the most bytes first.
+        without_rule: buckets without a rule that removes incomplete uploads, whether or not they have some.
+        refused: what S3 refused, by bucket.
+        days: age from which on an upload counts as old.
+    """
+
+    found: Sequence[BucketUploads]
+    without_rule: Sequence[str]
+    refused: Mapping[str, str] = field(default_factory=dict)
+    days: int = 7
+
+    @classmethod
+    def of(cls, buckets: Iterable[BucketUploads], refused: Mapping[str, str], days: int) -> UploadsReport:
+        """Make the report."""
+        every = list(buckets)
+        found = sorted((one for one in every if one.old), key=lambda one: (-one.size, -len(one.old), one.bucket))
+        return cls(found, sorted(one.bucket for one in every if not one.lifecycle.aborts), dict(refused), days)
+
+
+def divided(uploads: Iterable[Upload], days: int, now: datetime) -> tuple[list[Upload], int]:
+    """Return the uploads that are as old as some days, the oldest first, and the number of the younger ones."""
+    every = list(uploads)
+    old = [one for one in every if now - one.initiated >= timedelta(days=days)]
+    return sorted(old, key=lambda one: (one.initiated, one.key, one.upload_id)), len(every) - len(old)
+
+
+def uploads_cost(uploads: Iterable[Upload], prices: StoragePrices) -> tuple[float, int]:
+    """Return what the parts of uploads cost a month, and the bytes of classes without a price.
+
+    A part is billed in the class of the upload, and parts of archive classes in STANDARD until the upload is complete.
+    The price is that of the first tier: how much else the account has is not known here.
+    """
+    cost, unpriced = 0.0, 0
+    for one in uploads:
+        kind = "STANDARD" if one.storage_class in ARCHIVE_CLASSES else one.storage_class
+        tiers = prices.tiers.get(FREQUENT if kind == TIERING else kind)
+        if tiers:
+            cost += (one.size or 0) / GIGABYTE * tiers[0][1]
+        else:
+            unpriced += one.size or 0
+    return cost, unpriced
+
+
+def _aborts_all(rule: Mapping[str, Any]) -> bool:
+    of = rule.get("Filter") or {"Prefix": rule.get("Prefix") or ""}
+    whole = set(of) <= {"Prefix"} and not of.get("Prefix")
+    return rule.get("Status") == "Enabled" and "AbortIncompleteMultipartUpload" in rule and whole
+
+
+def _iso(value: object) -> str:
+    if isinstance(value, date):
+        return value.isoformat()
+    raise TypeError(f"{value!r} is not JSON")
