@@ -49,7 +49,7 @@ def audit_report(session: SparkSession, objects: DataFrame, audits: Sequence[Aud
         audits: the audits.
     """
     found: list[AuditFinding] = []
-    by_key, queries = {audit.key: audit for audit in audits}, list(audit_queries(audits))
+    by_key, queries = {audit.key: audit for audit in audits}, audit_queries(audits)
     for start in range(0, len(queries), _A_QUERY):
         every = "\n    UNION ALL ".join(queries[start : start + _A_QUERY])
         rows = session.sql(_FOUND.format(all=every, max_places=_MAX_PLACES)).collect()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tidegate.platform.core.keys.object_key import HIDDEN_FILE, HIDDEN_FOLDER
@@ -69,13 +69,16 @@ class Audit:
         of: the table or bucket that it is of. Empty: all buckets.
         rows: the query from FROM on. A row has the alias `stored`.
         place: SQL of what its findings are grouped by.
-        of_buckets: `rows` without the bucket, if the audits of other buckets differ in nothing else. Empty: they do.
+        on_row: the condition with which `rows` end, if it is about one row. Empty: it compares with other rows, or is
+            for few of the rows, which statistics find.
+        of_buckets: `on_row` without the bucket, if the audits of other buckets differ in nothing else. Empty: they do.
     """
 
     kind: str
     of: str
     rows: str
     place: str = "stored.bucket"
+    on_row: str = ""
     of_buckets: str = ""
 
     @property
@@ -201,9 +204,9 @@ def audits(
         "replication_failed": "stored.replication_status = 'FAILED'",
         "replication_pending": f"stored.replication_status = 'PENDING' AND {_OLDER}",
         "noncurrent": f"{_STORED} AND NOT stored.is_latest",
-        "lone_delete_markers": _lone_marker(objects),
     }
-    found = [Audit(kind, "", f"{rows}{condition}") for kind, condition in conditions.items()]
+    found = [Audit(kind, "", f"{rows}{condition}", on_row=condition) for kind, condition in conditions.items()]
+    found.append(Audit("lone_delete_markers", "", f"{rows}{_lone_marker(objects)}"))
     known = [*(table.key for table in tables), *folders]
     inventoried = sorted(set(buckets))
     audited = sorted((table for table in tables if table.key.bucket in inventoried), key=lambda table: table.key)
@@ -252,30 +255,47 @@ def _orphaned(table: AuditedTable, rows: str) -> Audit:
 
 def _outside(bucket: str, prefixes: Sequence[str], rows: str) -> Audit:
     conditions = [_PRESENT, _NO_FOLDER, *(f"NOT startswith(stored.key, {literal(prefix)})" for prefix in prefixes)]
-    of_any = f"{rows}{' AND '.join(conditions)}"
     folder = "if(contains(stored.key, '/'), concat(substring_index(stored.key, '/', 1), '/'), '')"
     place = f"concat(stored.bucket, '/', {folder})"
-    of_one = f"{rows}stored.bucket = {literal(bucket)} AND {' AND '.join(conditions)}"
-    return Audit("outside", bucket, of_one, place, "" if prefixes else of_any)
+    of_buckets = " AND ".join(conditions)
+    of_one = f"stored.bucket = {literal(bucket)} AND {of_buckets}"
+    if prefixes:
+        return Audit("outside", bucket, f"{rows}{of_one}", place)
+    return Audit("outside", bucket, f"{rows}{of_one}", place, on_row=of_one, of_buckets=of_buckets)
 
 
-def audit_queries(audits: Iterable[Audit]) -> Iterator[str]:
-    """Yield queries that find the objects of all audits: with the key of the audit, and the place.
+def audit_queries(audits: Iterable[Audit]) -> list[str]:
+    """Return queries that find the objects of all audits: with the key of the audit, and the place.
 
-    Audits that differ in the bucket only are one query, because thousands of buckets would be as many scans.
+    Conditions on one row are one query, and conditions that differ in the bucket are one condition: each query reads
+    the whole table, and there are thousands of buckets.
     """
-    alike: dict[str, list[Audit]] = {}
+    queries: list[str] = []
+    on_rows: dict[str, list[str]] = {}
+    of_buckets: dict[tuple[str, str, str, str], list[str]] = {}
     for audit in audits:
+        source = audit.rows.removesuffix(audit.on_row)
         if audit.of_buckets:
-            alike.setdefault(audit.of_buckets, []).append(audit)
+            of_buckets.setdefault((source, audit.of_buckets, audit.kind, audit.place), []).append(audit.of)
+        elif audit.on_row:
+            on_rows.setdefault(source, []).append(_found(audit.on_row, literal(audit.key), audit.place))
         else:
-            yield _query(literal(audit.key), audit.place, audit.rows)
-    for rows, some in alike.items():
-        buckets = ", ".join(literal(audit.of) for audit in some)
-        key = f"concat({literal(f'{some[0].kind} ')}, stored.bucket)"
-        yield _query(key, some[0].place, f"{rows} AND stored.bucket IN ({buckets})")
+            columns = "stored.bucket, stored.key, stored.size, stored.version_id"
+            queries.append(f"SELECT {literal(audit.key)} AS audit, {audit.place} AS place, {columns} {audit.rows}")
+    for (source, condition, kind, place), buckets in of_buckets.items():
+        among = f"stored.bucket IN ({', '.join(map(literal, buckets))})"
+        key = f"concat({literal(f'{kind} ')}, stored.bucket)"
+        on_rows.setdefault(source, []).append(_found(f"{among} AND {condition}", key, place))
+    return [*queries, *(_of_rows(source, found) for source, found in on_rows.items())]
 
 
-def _query(key: str, place: str, rows: str) -> str:
-    columns = "stored.bucket, stored.key, stored.size, stored.version_id"
-    return f"SELECT {key} AS audit, {place} AS place, {columns} {rows}"
+def _found(condition: str, key: str, place: str) -> str:
+    """Return an expression: the key of the audit, and the place, where the condition holds. Else NULL."""
+    return f"CASE WHEN {condition} THEN named_struct('audit', {key}, 'place', {place}) END"
+
+
+def _of_rows(source: str, found: Sequence[str]) -> str:
+    columns = "bucket, key, size, version_id"
+    each = f"explode(array_compact(array({', '.join(found)}))) AS finding"
+    rows = f"SELECT {', '.join(f'stored.{name}' for name in columns.split(', '))}, {each} {source}true"
+    return f"SELECT finding.audit AS audit, finding.place AS place, {columns} FROM ({rows})"

@@ -13,7 +13,7 @@ import dagster as dg
 
 from tidegate.platform.demo.storage import oracle
 from tidegate.platform.demo.storage.company import CompanyBucket
-from tidegate.platform.demo.storage.planted import ORDERS, STEADY, STILL, loaded_orders
+from tidegate.platform.demo.storage.planted import ORDERS, STEADY, STILL, loaded_orders, order_body
 from tidegate.platform.demo.storage.report import StorageReport
 from tidegate.resources.lake import Lake
 
@@ -43,7 +43,7 @@ def compare_table(report: StorageReport, lake: Lake, table: str, buckets: Sequen
     rows = lake.delta.session.sql(f"SELECT bucket, count(*) AS rows, sum(size) AS size FROM {table} GROUP BY bucket")
     found = {row["bucket"]: (row["rows"], row["size"]) for row in rows.collect()}
     right = sum(found.get(name) == (wanted.rows[name], wanted.size[name]) for name in wanted.rows)
-    report.compare("buckets as in their newest inventory", len(wanted.rows), right)
+    report.compare("buckets as in the newest inventory", len(wanted.rows), right)
     report.compare("rows of all buckets", sum(wanted.rows.values()), sum(rows for rows, _ in found.values()))
     report.compare("bytes of all buckets", sum(wanted.size.values()), sum(size for _, size in found.values()))
 
@@ -86,9 +86,9 @@ def compare_pages(report: StorageReport, instance: dg.DagsterInstance, buckets: 
     lines = {line["bucket"]: line for line in growth.get("by_bucket", ())}
     steady, still = (lines.get(buckets[number].name, {}) for number in (STEADY, STILL))
     ahead = oracle.steady_after(buckets[STEADY], day, _AHEAD) / oracle.GIB
-    report.compare(f"forecast: GiB of {buckets[STEADY].name} in 3 months", ahead, steady.get("GiB in 3 months"))
+    report.compare(f"forecast: GiB of {buckets[STEADY].name}", ahead, steady.get("GiB in 3 months"))
     report.compare(
-        f"forecast: {buckets[STILL].name}, which does not change",
+        f"forecast: {buckets[STILL].name}, not changing",
         "the last value",
         still.get("method", "").removeprefix("no forecast was better than "),
     )
@@ -103,7 +103,17 @@ def compare_pages(report: StorageReport, instance: dg.DagsterInstance, buckets: 
 def compare_cost(report: StorageReport, answer: Any, buckets: Sequence[CompanyBucket]) -> None:
     """Compare the total of `tidegate inventory cost` with prices that are applied to one object after another."""
     wanted = oracle.expected(buckets, report.days - 1).dollars
-    report.compare("tidegate inventory cost: dollars a month", _money(wanted), _money(_part(answer, "cost_a_month")))
+    report.compare("inventory cost: dollars a month", _money(wanted), _money(_part(answer, "cost_a_month")))
+
+
+def compare_table_cost(report: StorageReport, answer: Any) -> None:
+    """Compare what `tidegate cost` counts of the table of orders, of which its dollars are computed."""
+    tables = answer["tables"] if isinstance(answer, dict) else ()
+    months = [month for one in tables if one["table"] == "orders" for month in one["months"]]
+    bodies = [len(order_body(key)) for key in loaded_orders()]
+    for what, wanted in {"files": len(bodies), "bytes": sum(bodies)}.items():
+        found = sum(month[what] for month in months) if months else answer
+        report.compare(f"tidegate cost: {what} of orders", wanted, found)
 
 
 def compare_manifest(report: StorageReport, answer: Any, body: bytes, bucket: CompanyBucket) -> None:
@@ -117,10 +127,10 @@ def compare_manifest(report: StorageReport, answer: Any, body: bytes, bucket: Co
     """
     wanted = oracle.manifest(bucket, report.days - 1)
     right = len(set(wanted.splitlines()) & set(body.splitlines())) if wanted == body else "other lines"
-    report.compare("manifest for S3 Batch Operations: lines", len(wanted.splitlines()), right)
+    report.compare("manifest for a batch job: lines", len(wanted.splitlines()), right)
     manifests = answer["manifests"] if isinstance(answer, dict) else []
     etags = ", ".join(one["etag"] for one in manifests) or answer
-    report.compare("manifest for S3 Batch Operations: ETag", oracle.md5(wanted), etags)
+    report.compare("manifest for a batch job: ETag", oracle.md5(wanted), etags)
 
 
 def compare_catalog(report: StorageReport, answer: Any, entry: Mapping[str, Any] | None, columns: Set[str]) -> None:
@@ -134,7 +144,7 @@ def compare_catalog(report: StorageReport, answer: Any, entry: Mapping[str, Any]
     """
     listed = (*entry["StorageDescriptor"]["Columns"], *entry["PartitionKeys"]) if entry else ()
     found = {column["Name"] for column in listed}
-    report.compare("Glue Data Catalog: columns of inventories", len(columns), len(columns & found))
+    report.compare("Glue Data Catalog: columns", len(columns), len(columns & found))
     tables = answer["tables"] if isinstance(answer, dict) else ()
     engines = [each for one in tables if one["table"] == "bronze.objects" for each in one["readers"] if each["reads"]]
     report.compare(

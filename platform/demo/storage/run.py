@@ -28,6 +28,7 @@ from tidegate.platform.demo.storage.findings import (
     compare_pages,
     compare_past,
     compare_table,
+    compare_table_cost,
     write_prices,
 )
 from tidegate.platform.demo.storage.past import INVENTORIES, TO, Past
@@ -142,6 +143,7 @@ def _reports(
         "cost": ("inventory", "cost", "objects", "--prices", prices, "--limit", "1"),
         "manifest": ("inventory", "manifest", "--sql", _UNENCRYPTED, "--to", to, "--account", "000000000000"),
         "readers": ("catalog", "readers"),
+        "table_cost": ("cost", "orders"),
     }
     client = DagsterGraphQLClient(LOOPBACK, port_number=platform.dagster.ui_port)
     client.submit_job_execution(_REPORTS, repository_location_name="tidegate")
@@ -165,6 +167,7 @@ def _compare(
     compare_ledger(report, lake, "ledger.objects", {"quarantined": 1, "waiting": 1})
     compare_pages(report, instance, buckets)
     compare_cost(report, answers["cost"], buckets)
+    compare_table_cost(report, answers["table_cost"])
     bucket, key = lake.config.lake.bucket, f"{_JOBS}{buckets[LEGACY].name}.csv"
     compare_manifest(report, answers["manifest"], lake.store.objects.get(bucket, key) or b"", buckets[LEGACY])
     entry = lake.catalog.table(_DATABASE, "objects") if lake.catalog else None
@@ -178,6 +181,7 @@ def _next(platform: Deployment, home: Path) -> NextSteps:
         "growth": f"{ui}/assets/storage/objects_growth",
         "cost": f"tidegate inventory cost objects --prices {home}/prices.csv --by prefix,age --home {home}",
         "advice": f"tidegate inventory advice objects --prices {home}/prices.csv --home {home} --limit 10",
+        "cost of a table": f"tidegate cost --home {home}",
         "audits": f"tidegate inventory audit objects --home {home} --limit 7",
         "by bucket": f'{sql} "SELECT bucket, sum(size) FROM bronze.objects GROUP BY 1 ORDER BY 2 DESC"',
         "a past version": f'{sql} "SELECT count(*) FROM bronze.objects VERSION AS OF 10"',

@@ -63,17 +63,20 @@ def test_objects_outside_are_below_no_tables_prefix_and_no_folder_that_is_writte
     assert "x/" not in outside
 
 
-def test_buckets_without_a_prefix_are_one_query_and_each_other_audit_has_its_own() -> None:
-    found = made("daily") + audits("objects", ["alone", "it's"], [], [])
-    queries = list(audit_queries(found))
-    shared = [query for query in queries if "concat(" in query.partition(" AS audit")[0]]
-    assert [query.rpartition("IN ")[2] for query in shared] == ["('other')", r"('alone', 'it\'s')"]
-    assert len(queries) == len(found) - 1
-    assert len({audit.key for audit in made()}) == len(made())
-    for query in queries:
+def test_conditions_on_one_row_are_one_query_however_many_buckets_there_are() -> None:
+    found = [one for one in audits("objects", ["acme", "alone", "it's"], [ORDERS, NEW], [], "daily")]
+    assert len({one.key for one in found}) == len(found)
+    *others, on_rows = audit_queries(found)
+    assert r"IN ('alone', 'it\'s')" in on_rows
+    shared = ("unencrypted", "replication_failed", "replication_pending", "noncurrent", "outside")
+    assert all(f"'{kind} '" in on_rows for kind in shared)
+    alone = [("lone_delete_markers", ""), ("orphaned", "orders"), ("orphaned", "new"), ("outside", "acme")]
+    assert [query.partition(" AS audit")[0] for query in others] == [f"SELECT '{kind} {of}'" for kind, of in alone]
+    for query in (*others, on_rows):
         parsed = sqlglot.parse_one(query, read="databricks")
         assert isinstance(parsed, sqlglot.exp.Select)
-        assert parsed.named_selects[:2] == ["audit", "place"]
+        assert parsed.named_selects == ["audit", "place", "bucket", "key", "size", "version_id"]
+        assert "stored.configuration = 'daily'" in query
 
 
 def test_a_field_is_not_listed_where_no_object_has_a_value() -> None:
