@@ -85,7 +85,7 @@ def _as_before(instance: dg.DagsterInstance, result: dg.AssetCheckResult) -> dg.
                 description=before.description,
                 metadata={**before.metadata, SAID_BEFORE: dg.MetadataValue.bool(True)},
             )
-    return result
+    return result._replace(description="no row was checked: this run merged none, and no run before has a result")
 
 
 def _query(spec: TableSpec, expectation: Expectation) -> str:

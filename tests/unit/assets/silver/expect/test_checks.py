@@ -47,7 +47,9 @@ def test_a_run_that_merges_no_rows_repeats_the_results_of_the_run_before(
             for each in found
         ]
 
-    assert shown(None) == [(True, "WARN", 0, False), (True, "ERROR", 0, False)], "nothing was merged yet"
+    (first, _) = results_of_merge(spec, KEY, None, instance)
+    assert first.description == "no row was checked: this run merged none, and no run before has a result"
+    assert shown(None) == [(True, "WARN", 0, False), (True, "ERROR", 0, False)]
     assert shown(merged(5, has_text=2)) == [(False, "WARN", 2, False), (True, "ERROR", 0, False)]
     failed = [(False, "WARN", 2, True), (True, "ERROR", 0, True)]
     assert shown(None) == failed
