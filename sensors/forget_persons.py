@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dagster as dg
 
-from tidegate.assets.forgetting.asset import FORGOTTEN
+from tidegate.assets.runs.held_tables import FORGET_JOB, FORGOTTEN
 from tidegate.platform.core.config.lake import LakeConfig
 
 
@@ -12,10 +12,10 @@ def build_forget_schedules(config: LakeConfig) -> list[dg.ScheduleDefinition]:
     """Build the schedule that materializes the asset `forgotten` each day. None without `forget` in lake.yaml."""
     if config.forget is None:
         return []
-    job = dg.define_asset_job("forget", [FORGOTTEN], description="Works off the requests to forget persons.")
+    job = dg.define_asset_job(FORGET_JOB, [FORGOTTEN], description="Works off the requests to forget persons.")
     return [
         dg.ScheduleDefinition(
-            name="forget",
+            name=FORGET_JOB,
             job=job,
             cron_schedule="30 2 * * *",
             default_status=dg.DefaultScheduleStatus.RUNNING,

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 import dagster as dg
 
 from tidegate.assets.forgetting.forget import Progress, progress, work_off
+from tidegate.assets.runs.held_tables import FORGOTTEN
 from tidegate.assets.sources.asset import table_owners
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.resources.lake_resource import LakeResource
 
-FORGOTTEN = dg.AssetKey(["forgotten"])
 FORGOTTEN_CHECK = "forgotten_in_time"
 
 

@@ -14,7 +14,7 @@ from pydantic import Field
 from tidegate.assets.bronze.asset import TABLES
 from tidegate.assets.maintenance.old_objects import maintain_objects
 from tidegate.assets.maintenance.tables import Maintained, TableBusy, maintain_bronze, maintain_silver
-from tidegate.assets.runs.held_tables import MAINTENANCE, held_tables, other_run
+from tidegate.assets.runs.held_tables import MAINTENANCE, held_tables, is_forgetting, is_rebuild, other_run
 from tidegate.assets.silver.asset import silver_key
 from tidegate.assets.sources.asset import table_owners
 from tidegate.platform.core.config.lake import LakeConfig
@@ -63,7 +63,7 @@ def _bronze(config: LakeConfig) -> dg.AssetsDefinition:
     def maintained_bronze(context: dg.AssetExecutionContext, config: MaintenanceConfig, lake: LakeResource) -> Any:
         table = context.partition_key
         work = partial(maintain_bronze, lake.open(), table)
-        yield from _run(context, config, work, lambda run: table in held_tables(run))
+        yield from _run(context, config, work, lambda run: table in held_tables(run) or is_forgetting(run))
 
     return maintained_bronze
 
@@ -83,10 +83,13 @@ def _silver(spec: TableSpec) -> dg.AssetsDefinition:
     def maintained(context: dg.AssetExecutionContext, config: MaintenanceConfig, lake: LakeResource) -> Any:
         key = silver_key(spec)
 
-        def merges(run: dg.DagsterRun) -> bool:
-            return run.job_name == f"silver_{spec.name}_job" or key in (run.asset_selection or ())
+        def writes(run: dg.DagsterRun) -> bool:
+            if run.job_name == f"silver_{spec.name}_job" or key in (run.asset_selection or ()):
+                return True
+            # These runs do not have the pool, because their config or the requests choose their tables.
+            return is_rebuild(run, f"silver.{spec.name}") or is_forgetting(run)
 
-        yield from _run(context, config, partial(maintain_silver, lake.open(), spec.name), merges)
+        yield from _run(context, config, partial(maintain_silver, lake.open(), spec.name), writes)
 
     return maintained
 

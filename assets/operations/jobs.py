@@ -19,6 +19,7 @@ from tidegate.assets.operations.redrive import (
 from tidegate.assets.operations.redrive_routes import redrive_route, undeliverable_messages
 from tidegate.assets.operations.silver_rebuild import is_silver, only_silver_since, plan_silver_rebuild, rebuild_silver
 from tidegate.assets.presentation.check_events import as_event
+from tidegate.assets.runs.held_tables import REBUILD_JOB, REBUILD_OP
 from tidegate.assets.silver.asset import silver_key, silver_report
 from tidegate.platform.core.times import parse_time
 from tidegate.resources.lake_resource import LakeResource
@@ -104,7 +105,9 @@ class RebuildConfig(dg.Config):
     dry_run: bool = Field(True, description="Only show what would be read again.")
 
 
-@dg.op(description="Puts every file of a loaded table into its inbox, or computes a silver table again.")
+@dg.op(
+    name=REBUILD_OP, description="Puts every file of a loaded table into its inbox, or computes a silver table again."
+)
 def rebuild_op(context: dg.OpExecutionContext, config: RebuildConfig, lake: LakeResource) -> None:
     """Rebuild the table that the config selects."""
     handles, log = lake.open(), context.log.info
@@ -145,7 +148,7 @@ def rebuild_op(context: dg.OpExecutionContext, config: RebuildConfig, lake: Lake
 
 
 @dg.job(
-    name="rebuild",
+    name=REBUILD_JOB,
     executor_def=dg.in_process_executor,
     description="Reads every file of a loaded table again, or computes a silver table from bronze again, by today's "
     "lake.yaml. Readers never see the table empty.",

@@ -1,4 +1,4 @@
-"""Bronze tables of a Dagster run: the table of its partition, or the tables that share the run.
+"""Tables that a Dagster run works on: that of its partition, those that share the run, or that of its config.
 
 This module imports little because Dagster's daemon imports it, too.
 """
@@ -17,6 +17,10 @@ PARTITION_TAG = "dagster/partition"
 MAINTENANCE_JOB = "maintain"
 #: First part of the keys of the assets of maintenance.
 MAINTENANCE = "maintenance"
+#: The job that computes a silver table again, and its only op. It has no partition.
+REBUILD_JOB, REBUILD_OP = "rebuild", "rebuild_op"
+#: The job that forgets persons, and its asset. A run may delete rows of every table.
+FORGET_JOB, FORGOTTEN = "forget", dg.AssetKey(["forgotten"])
 #: Tag of a shared run that ended: its failed tables, as JSON.
 FAILED_TAG = "tidegate/failed"
 #: Statuses of runs that are queued or running.
@@ -44,6 +48,27 @@ def is_maintenance(run: dg.DagsterRun) -> bool:
     """Whether a run maintains tables, by its job or by the assets that a person selected."""
     selected = run.asset_selection or ()
     return run.job_name == MAINTENANCE_JOB or any(key.path[0] == MAINTENANCE for key in selected)
+
+
+def is_forgetting(run: dg.DagsterRun) -> bool:
+    """Whether a run forgets persons, by its job or by the assets that a person selected."""
+    return run.job_name == FORGET_JOB or FORGOTTEN in (run.asset_selection or ())
+
+
+def is_rebuild(run: dg.DagsterRun, name: str) -> bool:
+    """Whether a run rebuilds a table. A dry run does not.
+
+    Args:
+        run: the run.
+        name: the table as the job's config names it, such as `silver.orders`.
+    """
+    if run.job_name != REBUILD_JOB:
+        return False
+    config: Any = run.run_config
+    with suppress(LookupError, TypeError, AttributeError):  # Dagster does not start a run with such a config
+        given = config["ops"][REBUILD_OP]["config"]
+        return given["table"] == name and not given.get("dry_run", True)
+    return False
 
 
 def other_run(instance: dg.DagsterInstance, run_id: str, is_writer: Callable[[dg.DagsterRun], bool]) -> str | None:

@@ -1323,6 +1323,14 @@ MUTANTS = (
         (f"{_MAINTAINED}test_asset.py::test_nothing_is_done_next_to_a_run_of_the_table",),
     ),
     Mutant(
+        "silver is maintained next to its rebuild",
+        3,
+        "assets/maintenance/asset.py",
+        '            return is_rebuild(run, f"silver.{spec.name}") or is_forgetting(run)\n',
+        "            return is_forgetting(run)\n",
+        (f"{_MAINTAINED}test_asset.py::test_nothing_is_done_next_to_a_writer_of_the_silver_table",),
+    ),
+    Mutant(
         "a table with a batch that is not recorded is maintained",
         2,
         "assets/maintenance/tables.py",

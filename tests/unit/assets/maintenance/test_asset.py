@@ -15,13 +15,18 @@ from tidegate.assets.bronze.asset import TABLES
 from tidegate.assets.maintenance import asset as module
 from tidegate.assets.maintenance.asset import MAINTAINED_BRONZE, maintained_silver
 from tidegate.assets.maintenance.tables import Maintained, TableBusy
-from tidegate.assets.runs.held_tables import SHARED_JOB, shared_config
+from tidegate.assets.runs.held_tables import FORGET_JOB, FORGOTTEN, REBUILD_JOB, REBUILD_OP, SHARED_JOB, shared_config
 from tidegate.assets.silver.asset import silver_key
 from tidegate.platform.core.maintenance.freed import Freed
 from tidegate.resources.lake_resource import LakeResource
 
 ORDERS = "landing.orders"
 FREED = Maintained("bronze.orders", merged=9, checkpoint=True, log=Freed(1, 5), data=Freed(2, 10))
+
+
+def rebuild(table: str, *, dry_run: bool = False) -> dict[str, Any]:
+    """Run config of the job `rebuild`."""
+    return {"ops": {REBUILD_OP: {"config": {"table": table, "dry_run": dry_run}}}}
 
 
 @pytest.fixture
@@ -88,6 +93,7 @@ def test_a_run_shows_what_it_freed_and_a_dry_run_materializes_nothing(
         ("bronze_job", {"dagster/partition": ORDERS}, None),
         ("__ASSET_JOB", {"dagster/partition": ORDERS}, None),
         (SHARED_JOB, {}, shared_config([ORDERS, "landing.items"])),
+        (FORGET_JOB, {}, None),
     ],
 )
 def test_nothing_is_done_next_to_a_run_of_the_table(
@@ -102,15 +108,38 @@ def test_nothing_is_done_next_to_a_run_of_the_table(
     assert calls == [False]
 
 
-def test_nothing_is_done_next_to_a_merge_of_the_silver_table(
-    paper: Paper, calls: list[bool], storage: dg.DagsterInstance
+@pytest.mark.parametrize(
+    ("run", "works_on"),
+    [
+        ({"job_name": "silver_orders_job"}, ["items"]),
+        ({"job_name": "__ASSET_JOB", "asset_selection": {dg.AssetKey(["silver_orders"])}}, ["items"]),
+        ({"job_name": REBUILD_JOB, "run_config": rebuild("silver.orders")}, ["items"]),
+        ({"job_name": REBUILD_JOB, "run_config": rebuild("silver.orders", dry_run=True)}, ["orders", "items"]),
+        ({"job_name": REBUILD_JOB, "run_config": {"ops": None}}, ["orders", "items"]),
+        ({"job_name": FORGET_JOB}, []),
+        ({"job_name": "__ASSET_JOB", "asset_selection": {FORGOTTEN}}, []),
+    ],
+)
+def test_nothing_is_done_next_to_a_writer_of_the_silver_table(
+    paper: Paper,
+    storage: dg.DagsterInstance,
+    monkeypatch: pytest.MonkeyPatch,
+    run: dict[str, Any],
+    works_on: list[str],
 ) -> None:
-    orders, items = (maintained_silver(spec) for spec in paper.config.tables if spec.silver)
-    create_run_for_test(storage, "silver_orders_job", status=dg.DagsterRunStatus.STARTED)
-    materialize(paper, storage, orders)
-    assert calls == []
-    materialize(paper, storage, items)
-    assert calls == [False]
+    made: list[str] = []
+
+    def maintain(lake: Any, name: str, **_: Any) -> list[Maintained]:
+        made.append(name)
+        return [FREED]
+
+    monkeypatch.setattr(module, "maintain_silver", maintain)
+    monkeypatch.setattr(LakeResource, "open", lambda self: SimpleNamespace())
+    create_run_for_test(storage, status=dg.DagsterRunStatus.STARTED, **run)
+    for spec in paper.config.tables:
+        if spec.silver:
+            materialize(paper, storage, maintained_silver(spec))
+    assert made == works_on
 
 
 def test_maintenance_of_silver_has_the_pool_of_its_merges(paper: Paper) -> None:
