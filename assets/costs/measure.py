@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import calendar
-from collections.abc import Mapping
-from datetime import UTC, datetime
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from tidegate.assets.costs.inventory_sizes import inventory_sizes
 from tidegate.assets.storage.stored import read_prices
 from tidegate.platform.core.costs.figures import FIGURES, Figures
 from tidegate.platform.core.costs.replay import Timing
 from tidegate.platform.core.costs.report import TableReport, most_expensive_first
 from tidegate.platform.core.costs.spec import CostsSpec
 from tidegate.platform.core.costs.table_cost import Recorded, Stored, TableCost, TableFacts
+from tidegate.resources.costs.file_reads import file_reads
 from tidegate.resources.costs.recorded_months import recorded_months
 from tidegate.resources.costs.stored_bytes import stored_bytes
 from tidegate.resources.lake import Lake, Table
 
 #: Dagster's daemon starts no tick sooner after the one before.
 _MIN_TICK = 5
+#: Time before a report on storage whose reads it has.
+READS_OF = timedelta(days=30)
 
 
 def cost_figures(spec: CostsSpec, folder: Path, now: datetime) -> Figures:
@@ -52,11 +57,38 @@ def table_costs(
         only: key of the only table that is asked for. The ledgers of the others are read too: they show which runs
             several tables shared.
     """
-    born = [table for table in map(lake.table, sorted(lake.store.births.tables())) if table.birth]
-    tables = {table.table_key: table for table in born if table.ledger.clock().n}
+    tables = recorded_tables(lake)
     found = recorded_months({key: table.ledger for key, table in tables.items()}, first_of(now, months), _tick(lake))
     asked = {key: table for key, table in tables.items() if only in ("", key)}
-    return most_expensive_first([_report(table, found[key], figures, now, fresh) for key, table in asked.items()])
+    listed = inventory_sizes(lake)
+    reports = (
+        _report(table, found[key], figures, now, fresh, _stored(table, listed, now)) for key, table in asked.items()
+    )
+    return most_expensive_first(list(reports))
+
+
+def recorded_tables(lake: Lake) -> dict[str, Table]:
+    """Return the tables that have a batch, by their keys."""
+    born = [table for table in map(lake.table, sorted(lake.store.births.tables())) if table.birth]
+    return {table.table_key: table for table in born if table.ledger.clock().n}
+
+
+def reads_by_group(lake: Lake, now: datetime, by: Sequence[str], depth: int) -> Counter[tuple[str, ...]] | None:
+    """Return how many files runs read in the last thirty days. None if ledgers do not know the dimensions.
+
+    Args:
+        lake: the lake.
+        now: the time.
+        by: dimensions of a report on storage.
+        depth: number of folders of a prefix.
+    """
+    if not set(by) <= {"bucket", "prefix"}:
+        return None
+    ledgers = {key: table.ledger for key, table in recorded_tables(lake).items()}
+    found: Counter[tuple[str, ...]] = Counter()
+    for (bucket, prefix), reads in file_reads(ledgers, now - READS_OF, depth if "prefix" in by else 0).items():
+        found[tuple({"bucket": bucket, "prefix": prefix}[name] for name in by)] += reads
+    return found
 
 
 def first_of(now: datetime, months: int) -> datetime:
@@ -66,14 +98,14 @@ def first_of(now: datetime, months: int) -> datetime:
 
 
 def _report(
-    table: Table, recorded: list[Recorded], figures: Mapping[str, float], now: datetime, fresh: int
+    table: Table, recorded: list[Recorded], figures: Mapping[str, float], now: datetime, fresh: int, stored: Stored
 ) -> TableReport:
     month = now.astimezone(UTC).strftime("%Y-%m")
     if not recorded or recorded[0].month != month:
         recorded = [Recorded(month), *recorded]
     facts = _facts(table, fresh)
     costs = [TableCost(each, facts, figures) for each in recorded]
-    costs[0] = TableCost(recorded[0], facts, figures, Stored(_size(table), _elapsed(now)))
+    costs[0] = TableCost(recorded[0], facts, figures, stored)
     # Nothing has come this month: the remedy is that of the last month with batches.
     judged = next((cost for cost in costs if cost.recorded.arrivals), costs[0])
     return TableReport(
@@ -102,14 +134,24 @@ def _tick(lake: Lake) -> float:
     return float(max(_MIN_TICK, lake.config.intake.every))
 
 
-def _size(table: Table) -> int:
-    """Return the bytes of the live files of the table, its ledger and its silver table."""
+def _stored(table: Table, listed: Mapping[str, int], now: datetime) -> Stored:
+    """Return the bytes of the table, its ledger and its silver table.
+
+    Args:
+        table: the table.
+        listed: bytes of folders in the inventory of the lake's bucket. The log has the bytes of the others.
+        now: the time.
+    """
     places = [table.ledger.location]
     if table.birth and not table.birth.output:
         places.append(table.birth.location)
     if table.spec.silver:
         places.append(table.lake.store.uri("silver", table.spec.name))
-    return stored_bytes(table.delta, places)
+    places = [place.rstrip("/") for place in places]
+    known = [place for place in places if place in listed]
+    others = [place for place in places if place not in listed]
+    size = sum(listed[place] for place in known) + stored_bytes(table.delta, others)
+    return Stored(size, _elapsed(now), listed=len(known) / len(places))
 
 
 def _elapsed(now: datetime) -> float:

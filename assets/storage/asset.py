@@ -1,10 +1,13 @@
 """The assets that report on the objects in tables of inventories."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import dagster as dg
 
+from tidegate.assets.costs.measure import reads_by_group
 from tidegate.assets.presentation.plot import bars
 from tidegate.assets.storage.advice import advice_key, build_advice
 from tidegate.assets.storage.audit import audit_key, build_audit
@@ -59,17 +62,20 @@ def _cost(spec: TableSpec, reports: StorageReportsSpec) -> dg.AssetsDefinition:
         objects = stored_objects(opened, spec.table_key.encode(), reports.configuration or "")
         sums, whole = sums_of_all(objects, OF, reports.depth)
         stale = "\n".join(map(str, stale_inventories(newest_created(objects))))
-        metadata = cost_metadata(CostReport.of(sums, prices), whole=whole)
+        report, now, depth = CostReport.of(sums, prices), datetime.now(UTC), reports.depth
+        reads = {by: found for by in report.lines if (found := reads_by_group(opened, now, by, depth)) is not None}
+        metadata = cost_metadata(report, reads, whole=whole)
         return dg.MaterializeResult(metadata={**metadata, **({"stale": stale} if stale else {})})
 
     return cost
 
 
-def cost_metadata(report: CostReport, *, whole: bool) -> dict[str, Any]:
+def cost_metadata(report: CostReport, reads: Mapping[tuple[str, ...], Counter[Any]], *, whole: bool) -> dict[str, Any]:
     """Returns a report of costs as metadata.
 
     Args:
         report: the report.
+        reads: objects that runs read in the last thirty days, by the dimensions that ledgers know.
         whole: whether the prefixes of a bucket are lines of their own.
     """
     buckets = report.lines["bucket",][:_MAX_BARS]
@@ -83,14 +89,16 @@ def cost_metadata(report: CostReport, *, whole: bool) -> dict[str, Any]:
         "bytes_without_price": report.unpriced,
         "plot": dg.MetadataValue.md(bars(title, [(line.group[0], line.cost, f"{line.cost:,.2f}") for line in buckets])),
         **{
-            f"by_{by[-1]}": _table(by, lines, report.currency)
+            f"by_{by[-1]}": _table(by, lines, report.currency, reads.get(by))
             for by, lines in report.lines.items()
             if lines and (whole or "prefix" not in by)
         },
     }
 
 
-def _table(by: Sequence[str], lines: Sequence[CostLine], currency: str) -> dg.TableMetadataValue:
+def _table(
+    by: Sequence[str], lines: Sequence[CostLine], currency: str, reads: Counter[Any] | None
+) -> dg.TableMetadataValue:
     records = [
         dg.TableRecord(
             {
@@ -98,6 +106,7 @@ def _table(by: Sequence[str], lines: Sequence[CostLine], currency: str) -> dg.Ta
                 "objects": line.objects,
                 "GiB": round(line.size / GIGABYTE, 3),
                 f"{currency} a month": round(line.cost, 4),
+                **({} if reads is None else {"reads of 30 days": reads[line.group]}),
             }
         )
         for line in lines[:_MAX_LINES]

@@ -42,6 +42,12 @@ class _Asked:
         return F.floor(F.unix_micros(time) / F.lit(self.tick * 1e6))
 
 
+def was_read() -> Column:
+    """Return the condition for decisions on files that a run read."""
+    read = F.col("status").isin(str(Status.COMMITTED), str(Status.QUARANTINED))
+    return (F.col("kind") == "row") & read & F.col("etag").isNotNull()
+
+
 def month_of(day: int) -> str:
     """Return the month (UTC) of a day since 1970, such as `2026-11`."""
     return datetime.fromtimestamp(day * _DAY, UTC).strftime("%Y-%m")
@@ -76,8 +82,7 @@ def recorded_months(ledgers: Mapping[str, Ledger], since: datetime, tick: float)
 
 def _days(asked: _Asked, ledger: Ledger) -> DataFrame:
     header, decided = F.col("kind") == "header", F.col("kind") == "row"
-    status = F.col("status")
-    read = decided & status.isin(str(Status.COMMITTED), str(Status.QUARANTINED)) & F.col("etag").isNotNull()
+    read = was_read()
     rows_of_queue = F.coalesce("rows", F.lit(0)) + F.coalesce("bad_rows", F.lit(0))
     events = F.col("event_id").isNotNull().cast("int")
     messages = F.when(F.col("event_name") == RowsSent.name, rows_of_queue).otherwise(events)

@@ -64,14 +64,19 @@ def stored_sums(objects: DataFrame, by: Sequence[str], depth: int) -> list[Store
     return [StoredSum(tuple(group), *values) for group, *values in found]
 
 
-def _dimensions(depth: int) -> Mapping[str, Column]:
+def first_folders(depth: int) -> Column:
+    """Return the prefix of the column `key` with so many folders. Keys without a folder have an empty prefix."""
     folders = F.split("key", "/")
     parents = F.slice(folders, 1, F.least(F.lit(depth), F.size(folders) - 1))
+    return F.when(F.size(parents) > 0, F.concat(F.array_join(parents, "/"), F.lit("/"))).otherwise("")
+
+
+def _dimensions(depth: int) -> Mapping[str, Column]:
     days = F.datediff("inventory_created", "last_modified_date")
     return {
         "bucket": F.col("bucket"),
         "configuration": F.col("configuration"),
-        "prefix": F.when(F.size(parents) > 0, F.concat(F.array_join(parents, "/"), F.lit("/"))).otherwise(""),
+        "prefix": first_folders(depth),
         "storage_class": F.col("storage_class"),
         "age": _class(days, AGES, OLDER),
         "size": _class(F.col("size"), SIZES, LARGER),

@@ -36,6 +36,8 @@ class CostOfMonth(Answer):
     """Read request units, computed from the counts of the ledger."""
     core_seconds: float
     """CPU seconds of Dagster and Spark."""
+    listed: float
+    """Share of the table's folders whose bytes an inventory lists. The log has the live bytes of the others."""
     measured: float
     """Share of the seconds of batches that the ledger has measured. The rest is computed."""
 

@@ -103,6 +103,7 @@ def _month(cost: MonthCost) -> CostOfMonth:
         merges=cost.merges,
         files=cost.files,
         bytes=cost.bytes,
+        listed=cost.listed,
         measured=cost.measured,
         **usage,
     )
@@ -138,5 +139,5 @@ def _print(console: Console, tables: Sequence[TableReport], limit: int) -> None:
             console.print(f"{table.table}: {table.advice}")
     console.print(
         "The ledger measures the seconds of batches, as far as `measured` says. Requests are computed from its counts, "
-        "and storage is that of the live files now. --json has the units of cost with their sources"
+        "and storage is that of the table's files now. --json has the units of cost with their sources"
     )

@@ -21,6 +21,9 @@ class CostGroup(Answer):
     """Cost of a month. Objects of classes without a price cost nothing in it."""
     bytes_without_price: int
     """Size of objects of classes without a price."""
+    reads: int | None = None
+    """Objects that runs of Tidegate read in the last 30 days, by the ledgers. null unless the dimensions are `bucket`,
+    `prefix` or both."""
 
 
 class StaleBucket(Answer):

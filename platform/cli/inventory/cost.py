@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from pyspark.sql import DataFrame
 from rich.console import Console
 from rich.table import Table
 
+from tidegate.assets.costs.measure import reads_by_group
 from tidegate.assets.storage.stored import read_prices, stored_objects
 from tidegate.platform.cli.answers import print_answer
 from tidegate.platform.cli.commands.table_named import table_named
@@ -77,6 +79,7 @@ def run_cost(console: Console, lake: Lake, asked: CostQuestion, *, as_json: bool
         lines = cost_lines(stored_sums(objects, dimensions, asked.depth), prices)
     except InventoryError as error:
         raise CommandError(str(error)) from None
+    reads = reads_by_group(lake, datetime.now(UTC), dimensions, asked.depth)
     answer = CostAnswer(
         by=tuple(dimensions),
         currency=prices.currency,
@@ -88,6 +91,7 @@ def run_cost(console: Console, lake: Lake, asked: CostQuestion, *, as_json: bool
                 bytes=line.size,
                 cost_a_month=line.cost,
                 bytes_without_price=line.unpriced,
+                reads=None if reads is None else reads[line.group],
             )
             for line in lines[: asked.limit]
         ),
@@ -139,11 +143,13 @@ def _print(console: Console, answer: CostAnswer, prices: Iterable[Path]) -> None
     table = Table()
     for name in answer.by:
         table.add_column(name)
-    for name in ("objects", "GiB", f"{answer.currency} a month"):
+    with_reads = any(line.reads is not None for line in answer.lines)
+    for name in ("objects", "GiB", f"{answer.currency} a month", *(["reads of 30 days"] if with_reads else [])):
         table.add_column(name, justify="right")
     for line in answer.lines:
         numbers = f"{line.objects:,}", f"{line.bytes / GIGABYTE:,.3f}", f"{line.cost_a_month:,.4f}"
-        table.add_row(*(line.group[name] for name in answer.by), *numbers)
+        reads = [] if line.reads is None else [f"{line.reads:,}"]
+        table.add_row(*(line.group[name] for name in answer.by), *numbers, *reads)
     console.print(table)
     if answer.more:
         console.print(f"and {answer.more} more lines: --limit shows more")

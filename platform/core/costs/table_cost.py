@@ -74,6 +74,7 @@ class MonthCost:
         usage: what is billed, without storage. Requests are computed from counts of the ledger.
         merges: merges of silver, computed from the batches.
         measured: share of the seconds of batches that is measured. The rest is computed from their number and files.
+        listed: share of the table's folders whose bytes are those of an inventory.
     """
 
     month: str
@@ -84,6 +85,7 @@ class MonthCost:
     files: int
     bytes: int
     measured: float
+    listed: float = 0.0
 
     @property
     def total(self) -> float:
@@ -118,7 +120,8 @@ class Remedy:
         changes = [f"window {self.timing.window} instead of {now.window}"] if self.timing.window != now.window else []
         if self.timing.every != now.every:
             changes.append(f"silver's every {self.timing.every} instead of {now.every}")
-        return f"{' and '.join(changes)}: {self.share:.0%} of the cost, {self.saving:,.2f} dollars of the month less"
+        saving = f"{self.saving:,.2f}" if self.saving >= 0.01 else f"{self.saving:.2g}"
+        return f"{' and '.join(changes)}: {self.share:.0%} of the cost, {saving} dollars of the month less"
 
 
 @dataclass(frozen=True)
@@ -128,10 +131,13 @@ class Stored:
     Attributes:
         size: bytes.
         months: for how much of a month they are billed.
+        listed: share of its folders whose bytes an inventory lists, with what no version needs any more. The log has
+            the live bytes of the others.
     """
 
     size: int
     months: float
+    listed: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -183,6 +189,7 @@ class TableCost:
             files=found.files,
             bytes=found.bytes,
             measured=found.seconds / seconds if seconds else 0.0,
+            listed=self.stored.listed if self.stored else 0.0,
         )
 
     def remedy(self) -> Remedy | None:

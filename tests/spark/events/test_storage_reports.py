@@ -23,6 +23,9 @@ from tidegate.assets.storage.grown import growth_of
 from tidegate.assets.storage.growth import growth_key
 from tidegate.assets.storage.uploads import uploads_key
 from tidegate.platform.cli.commands.sql import query_frame
+from tidegate.platform.cli.costs.answers import CostOfTable, CostsAnswer
+from tidegate.platform.cli.costs.cost import CostsQuestion
+from tidegate.platform.cli.costs.cost import run_cost as tidegate_cost
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.inventory.advice import AdviceQuestion, run_advice
 from tidegate.platform.cli.inventory.answers import AdviceAnswer, AuditAnswer, CostAnswer
@@ -166,6 +169,57 @@ def test_the_reports_are_what_duckdb_computes_from_the_objects(reported: Reporte
     _errors(reported)
     _growth(reported, kit)
     _audit(reported, kit)
+    _reads(reported, kit, answered)
+    _size_of_a_table(reported, kit)
+
+
+def _reads(reported: Reported, kit: Any, answered: Callable[[CostQuestion], CostAnswer]) -> None:
+    """Runs have read files of the bucket of the inventories. The ledger says how many, and no other group has any."""
+    read: dict[str, int] = {}
+    for name in ("objects", "other"):
+        for row in kit.ledger(reported.lake, name):
+            if row["status"] in ("committed", "quarantined") and row["etag"]:
+                folder = f"{row['key'].split('/')[0]}/"
+                read[folder] = read.get(folder, 0) + 1
+    lines = answered(reported.asked("bucket,prefix", limit=500)).lines
+    found = {tuple(line.group.values()): line.reads for line in lines if line.reads}
+    assert found
+    assert found == {(reported.lake.bucket, folder): reads for folder, reads in read.items()}
+    (of_bucket,) = (line.reads for line in answered(reported.asked("bucket")).lines if line.reads)
+    assert of_bucket == sum(read.values())
+    assert {line.reads for line in answered(reported.asked("storage_class")).lines} == {None}
+
+
+def _size_of_a_table(reported: Reported, kit: Any) -> None:
+    """An inventory of the lake's bucket gives the table's storage. Without an inventory it is its live files."""
+    lake, created = reported.lake, CREATED + timedelta(days=4)
+    config, other = lake.lake.config.lake, lake.key("other")
+
+    def cost() -> CostOfTable:
+        console = Console(file=io.StringIO(), width=200)
+        tidegate_cost(console, lake.lake, lake.path, CostsQuestion("other"), as_json=True)
+        (found,) = CostsAnswer.model_validate_json(console.file.getvalue(), strict=True).tables  # type: ignore[attr-defined]
+        return found
+
+    live = cost().months[0]
+    table = lake.lake.table(other)
+    assert table.birth is not None
+    places = [table.birth.location, table.ledger.location]
+    sizes = [kit.query(lake, f"DESCRIBE DETAIL delta.`{place}`")[0]["sizeInBytes"] for place in places]
+    lines = [
+        Line(f"{config.prefix}bronze/{other}/a.parquet", 5 << 30, "e"),
+        Line(f"{config.prefix}bronze/{other}/a.parquet", 2 << 30, "old", latest=False),
+        Line(f"{config.prefix}bronze/{other}-more/a.parquet", 9 << 30, "e"),
+        Line(f"{config.prefix}ledger/{other}/_delta_log/0.json", 1 << 30, "e"),
+    ]
+    prefix = f"inventory/{config.bucket}/all/"
+    for key, body in deliver(lines, prefix=prefix, source=config.bucket, created=created.timestamp()).objects.items():
+        lake.put(key, body)
+    lake.intake()
+    kit.run(lake, "objects", listing=False)
+    listed = cost().months[0]
+    assert (live.listed, listed.listed) == (0.0, 1.0)
+    assert listed.dollars["storage"] / (8 << 30) == pytest.approx(live.dollars["storage"] / sum(sizes), rel=0.01)
 
 
 def _advice(reported: Reported, kit: Any) -> None:

@@ -77,10 +77,13 @@ class PaperLake:
 
 @pytest.fixture
 def reports(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
-    def made(recorded: Recorded, fresh: int = 300, only: str = "", **items: Any) -> dict[str, TableReport]:
+    def made(
+        recorded: Recorded, fresh: int = 300, only: str = "", listed: Any = None, **items: Any
+    ) -> dict[str, TableReport]:
         monkeypatch.setattr(
             measure, "recorded_months", lambda ledgers, since, tick: {key: [recorded] for key in ledgers}
         )
+        monkeypatch.setattr(measure, "inventory_sizes", lambda lake: listed or {})
         monkeypatch.setattr(measure, "stored_bytes", lambda delta, places: len(list(places)) << 30)
         lake: Any = PaperLake(tmp_path / "lake.yaml", **items)
         return {report.table: report for report in table_costs(lake, FIGURES, NOW, 2, fresh, only)}
@@ -97,6 +100,14 @@ def test_storage_is_that_of_all_tables_for_the_part_of_the_month(reports: Any) -
     assert set(found) == {"orders", "items"}
     assert found["items"].months[0].dollars["storage"] == pytest.approx(3 * 0.5 * 0.023)
     assert set(reports(BUSY, only="landing.items")) == {"items"}
+
+
+def test_what_an_inventory_lists_counts_more_than_the_log(reports: Any) -> None:
+    """Files that no version needs any more are billed too."""
+    listed = {"b-landing.items": 5 << 30, "silver/items": 2 << 30}
+    (month,) = reports(BUSY, listed=listed)["items"].months
+    assert month.dollars["storage"] == pytest.approx((5 + 2 + 1) * 0.5 * 0.023)
+    assert month.listed == pytest.approx(2 / 3)
 
 
 def test_a_month_without_a_batch_has_its_storage_and_the_remedy_is_that_of_the_month_before(reports: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -74,16 +75,19 @@ def test_the_page_shows_the_total_the_dearest_buckets_and_no_prefixes_that_were_
         for number in range(1, 31)
     ]
     report = CostReport.of(sums, StoragePrices("EUR", "2026-11-01", {"STANDARD": ((0.0, 2.0),)}))
-    found = cost_metadata(report, whole=True)
+    reads = {("bucket",): Counter({("b30",): 7})}
+    found = cost_metadata(report, reads, whole=True)
     assert found["cost_a_month"] == pytest.approx(2.0 * sum(range(1, 31)))
     assert found["by_bucket"].records[0].data == {
         "bucket": "b30",
         "objects": 1,
         "GiB": 30.0,
         "EUR a month": 60.0,
+        "reads of 30 days": 7,
     }
     assert found["by_prefix"].records[0].data["prefix"] == "x/"
-    assert "by_prefix" not in cost_metadata(report, whole=False)
+    assert "reads of 30 days" not in found["by_prefix"].records[0].data
+    assert "by_prefix" not in cost_metadata(report, {}, whole=False)
     assert found["bytes"] == sum(range(1, 31)) * GIGABYTE
 
 
