@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tidegate.assets.storage.stored import stored_objects
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.inventory.manifest import InventoryError
+from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.storage.audits import AuditedTable, AuditReport, audits
 from tidegate.resources.inventory.audits import audit_report
@@ -29,12 +30,11 @@ def audit_of(lake: Lake, table_key: str, configuration: str = "") -> AuditReport
     buckets = {row["bucket"] for row in objects.select("bucket").distinct().collect()}
     own = lake.table(table_key)
     name = own.birth.name if own.birth else own.spec.name
-    tables = [_audited(table) for table in _tables(lake, buckets)]
-    asked = {name, *(table.name for table in tables if table.has_ledger)}
-    if unnamed := lake.name_asked({one.lower() for one in asked}):
+    tables = list(parallel(_audited, _tables(lake, buckets)))
+    if unnamed := lake.name_asked({name.lower()}):
         raise InventoryError(str(unnamed[0]))
     every = audits(name, buckets, tables, written_folders(lake.config), configuration)
-    return audit_report(lake.delta.session, objects, every)
+    return audit_report(lake.delta.session, objects, name, every, configuration)
 
 
 def written_folders(config: LakeConfig) -> list[TableKey]:
@@ -55,5 +55,9 @@ def _tables(lake: Lake, buckets: set[str]) -> Iterator[Table]:
 
 
 def _audited(table: Table) -> AuditedTable:
-    has_ledger = table.birth is not None and table.ledger.clock().version >= 0
-    return AuditedTable(table.key, table.birth.name if table.birth else table.spec.name, has_ledger)
+    ledger = table.ledger.location if table.birth else ""
+    bucket, key = S3Address.parse_s3a(table.ledger.location)
+    # A listing is a hundred times faster than Spark's first read of a table.
+    if ledger and table.lake.store.objects.is_empty(bucket, f"{key}/_delta_log/0"):
+        ledger = ""
+    return AuditedTable(table.key, table.birth.name if table.birth else table.spec.name, ledger)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
+from ulid import ULID
 
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.storage.audits import (
@@ -17,6 +18,7 @@ from tidegate.platform.core.storage.audits import (
     AuditReport,
     Unlisted,
     audit_queries,
+    orphans_query,
     unlisted,
 )
 
@@ -40,22 +42,53 @@ SELECT * FROM ranked WHERE rank <= {max_places} ORDER BY audit, rank
 """
 
 
-def audit_report(session: SparkSession, objects: DataFrame, audits: Sequence[Audit]) -> AuditReport:
+def audit_report(
+    session: SparkSession, objects: DataFrame, name: str, audits: Sequence[Audit], configuration: str = ""
+) -> AuditReport:
     """Return what audits find.
 
     Args:
         session: of Spark, in which the tables of the audits have their names.
         objects: rows of the table of inventories.
+        name: SQL name of the table of inventories.
         audits: the audits.
+        configuration: only inventories of this configuration. Empty: all.
     """
     found: list[AuditFinding] = []
-    by_key, queries = {audit.key: audit for audit in audits}, audit_queries(audits)
-    for start in range(0, len(queries), _A_QUERY):
-        every = "\n    UNION ALL ".join(queries[start : start + _A_QUERY])
-        rows = session.sql(_FOUND.format(all=every, max_places=_MAX_PLACES)).collect()
+    by_key = {audit.key: audit for audit in audits}
+    for query in _queries(session, name, audits, configuration):
+        rows = session.sql(_FOUND.format(all=query, max_places=_MAX_PLACES)).collect()
         found += [_finding(by_key[key], places) for key, places in groupby(rows, lambda row: row["audit"])]
     found.sort(key=lambda one: (-one.objects, -one.bytes, one.audit.kind, one.audit.of))
     return AuditReport(found, _unlisted(objects))
+
+
+def _queries(session: SparkSession, name: str, audits: Sequence[Audit], configuration: str) -> Iterator[str]:
+    orphaned = [audit for audit in audits if audit.table]
+    if orphaned:
+        known = f"known_{ULID()}".lower()
+        _known(session, [audit.table.ledger for audit in orphaned if audit.table]).createOrReplaceTempView(known)
+        yield orphans_query(name, orphaned, known, configuration)
+        session.catalog.dropTempView(known)
+    others = audit_queries(audits)
+    for start in range(0, len(others), _A_QUERY):
+        yield "\n    UNION ALL ".join(others[start : start + _A_QUERY])
+
+
+def _known(session: SparkSession, ledgers: Iterable[str]) -> DataFrame:
+    """Return the keys of the objects that ledgers know, with the URI of the ledger.
+
+    The files are read without Delta's logs, which takes Spark a second for each of thousands of tables. The rows are
+    the same: none is ever deleted from a ledger, and a file that was merged into another one has no other rows.
+    """
+    folders = sorted({ledger for ledger in ledgers if ledger})
+    if not folders:
+        return session.createDataFrame([], "ledger string, key string")
+    # A file that maintenance deletes meanwhile was replaced.
+    reader = session.read.option("ignoreMissingFiles", "true").schema("kind string, key string")
+    rows = reader.parquet(*folders)
+    folder = F.regexp_replace("_metadata.file_path", "/[^/]*$", "")
+    return rows.where(F.col("kind") == "row").select(folder.alias("ledger"), "key")
 
 
 def _finding(audit: Audit, rows: Iterable[Row]) -> AuditFinding:

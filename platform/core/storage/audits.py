@@ -44,6 +44,13 @@ _STORED = "NOT coalesce(stored.is_delete_marker, false)"
 _PRESENT = f"coalesce(stored.is_latest, true) AND {_STORED}"
 _OLDER = "stored.last_modified_date < stored.inventory_created - INTERVAL 1 DAY"
 _NO_FOLDER = "NOT endswith(stored.key, '/')"
+#: No ledger knows folders, objects that may not have been listed yet, and work files of Spark, Delta and Tidegate.
+_MAY_BE_ORPHANS = (
+    _PRESENT,
+    _OLDER,
+    _NO_FOLDER,
+    *(f"NOT stored.key RLIKE {literal(pattern)}" for pattern in (HIDDEN_FOLDER, HIDDEN_FILE)),
+)
 
 
 @dataclass(frozen=True)
@@ -52,12 +59,12 @@ class AuditedTable:
 
     Attributes:
         name: SQL name of its ledger.
-        has_ledger: whether the ledger exists. Without one, no object below the prefix is known.
+        ledger: `s3a://` URI of its ledger. Empty if there is none: then no object below the prefix is known.
     """
 
     key: TableKey
     name: str
-    has_ledger: bool = True
+    ledger: str = ""
 
 
 @dataclass(frozen=True)
@@ -72,6 +79,7 @@ class Audit:
         on_row: the condition with which `rows` end, if it is about one row. Empty: it compares with other rows, or is
             for few of the rows, which statistics find.
         of_buckets: `on_row` without the bucket, if the audits of other buckets differ in nothing else. Empty: they do.
+        table: the table whose ledger should know the objects. None: `rows` has the whole condition.
     """
 
     kind: str
@@ -80,6 +88,7 @@ class Audit:
     place: str = "stored.bucket"
     on_row: str = ""
     of_buckets: str = ""
+    table: AuditedTable | None = None
 
     @property
     def key(self) -> str:
@@ -197,8 +206,7 @@ def audits(
         configuration: only inventories of this configuration. Empty: all.
     """
     objects, tables = f"bronze.{name}", list(tables)
-    chosen = f"stored.configuration = {literal(configuration)} AND " if configuration else ""
-    rows = f"FROM {objects} AS stored WHERE {chosen}"
+    rows = _rows(name, configuration)
     conditions = {
         "unencrypted": f"{_STORED} AND stored.encryption_status = 'NOT-SSE'",
         "replication_failed": "stored.replication_status = 'FAILED'",
@@ -241,20 +249,65 @@ def _lone_marker(objects: str) -> str:
 
 def _orphaned(table: AuditedTable, rows: str) -> Audit:
     bucket, prefix = table.key.bucket, table.key.prefix
-    conditions = [f"stored.bucket = {literal(bucket)}", _PRESENT, _OLDER, _NO_FOLDER]
+    conditions = [f"stored.bucket = {literal(bucket)}", *_MAY_BE_ORPHANS]
     conditions += [f"startswith(stored.key, {literal(prefix)})"] if prefix else []
-    # No ledger knows the work files of Spark, Delta and Tidegate.
-    conditions += [f"NOT stored.key RLIKE {literal(pattern)}" for pattern in (HIDDEN_FOLDER, HIDDEN_FILE)]
-    if table.has_ledger:
+    if table.ledger:
         # A name of letters needs no quotes, which a shell would read.
         ledger = table.name if table.name.isidentifier() else quoted(table.name)
         decision = f"SELECT 1 FROM ledger.{ledger} AS known WHERE known.kind = 'row' AND known.key = stored.key"
         conditions.append(f"NOT EXISTS ({decision})")
-    return Audit("orphaned", table.name, f"{rows}{' AND '.join(conditions)}", literal(f"{bucket}/{prefix}"))
+    return Audit(
+        "orphaned", table.name, f"{rows}{' AND '.join(conditions)}", literal(f"{bucket}/{prefix}"), table=table
+    )
+
+
+def orphans_query(name: str, orphaned: Sequence[Audit], known: str, configuration: str = "") -> str:
+    """Return the query of the orphans of all tables, with columns as those of `audit_queries`.
+
+    It reads the objects once, and all ledgers together. A query for each table would read the objects of a bucket as
+    often as it has tables.
+
+    Args:
+        name: SQL name of the table of inventories.
+        orphaned: the audits, each of a table.
+        known: name of a view of the rows of the ledgers: `ledger`, and `key`.
+        configuration: only inventories of this configuration. Empty: all.
+    """
+    tables = {audit.key: audit.table for audit in orphaned if audit.table}
+    depths = sorted({table.key.prefix.count("/") for table in tables.values()})
+    buckets = ", ".join(sorted({literal(table.key.bucket) for table in tables.values()}))
+    conditions = [f"stored.bucket IN ({buckets})", *_MAY_BE_ORPHANS]
+    prefixes = ", ".join(
+        f"({literal(key)}, {literal(table.key.bucket)}, {literal(table.key.prefix)}, {literal(table.ledger)})"
+        for key, table in tables.items()
+    )
+    return (
+        "SELECT /*+ BROADCAST(prefixes) */ prefixes.audit, concat(below.bucket, '/', prefixes.prefix) AS place, "
+        "below.bucket, below.key, below.size, below.version_id "
+        f"FROM (SELECT *, explode(array({', '.join(map(_folder, depths))})) AS folder "
+        f"{_rows(name, configuration)}{' AND '.join(conditions)}) AS below "
+        f"JOIN (VALUES {prefixes}) AS prefixes(audit, bucket, prefix, ledger) "
+        "ON prefixes.bucket = below.bucket AND prefixes.prefix = below.folder "
+        f"LEFT ANTI JOIN {known} AS known ON known.ledger = prefixes.ledger AND known.key = below.key"
+    )
+
+
+def _rows(name: str, configuration: str) -> str:
+    chosen = f"stored.configuration = {literal(configuration)} AND " if configuration else ""
+    return f"FROM bronze.{name} AS stored WHERE {chosen}"
+
+
+def _folder(depth: int) -> str:
+    """Return the SQL of the first folders of a key. NULL if the key has fewer."""
+    return f"nullif(regexp_extract(stored.key, '^(?:[^/]*/){{{depth}}}', 0), '')" if depth else "''"
 
 
 def _outside(bucket: str, prefixes: Sequence[str], rows: str) -> Audit:
-    conditions = [_PRESENT, _NO_FOLDER, *(f"NOT startswith(stored.key, {literal(prefix)})" for prefix in prefixes)]
+    conditions = [_PRESENT, _NO_FOLDER]
+    # A list is looked up at once. A condition for each of thousands of prefixes would be tried for each object.
+    for depth in sorted({prefix.count("/") for prefix in prefixes}):
+        some = ", ".join(literal(prefix) for prefix in prefixes if prefix.count("/") == depth)
+        conditions.append(f"coalesce({_folder(depth)} NOT IN ({some}), true)")
     folder = "if(contains(stored.key, '/'), concat(substring_index(stored.key, '/', 1), '/'), '')"
     place = f"concat(stored.bucket, '/', {folder})"
     of_buckets = " AND ".join(conditions)
@@ -265,7 +318,7 @@ def _outside(bucket: str, prefixes: Sequence[str], rows: str) -> Audit:
 
 
 def audit_queries(audits: Iterable[Audit]) -> list[str]:
-    """Return queries that find the objects of all audits: with the key of the audit, and the place.
+    """Return queries that find the objects of all audits but orphans: with the key of the audit, and the place.
 
     Conditions on one row are one query, and conditions that differ in the bucket are one condition: each query reads
     the whole table, and there are thousands of buckets.
@@ -275,6 +328,8 @@ def audit_queries(audits: Iterable[Audit]) -> list[str]:
     of_buckets: dict[tuple[str, str, str, str], list[str]] = {}
     for audit in audits:
         source = audit.rows.removesuffix(audit.on_row)
+        if audit.table:
+            continue
         if audit.of_buckets:
             of_buckets.setdefault((source, audit.of_buckets, audit.kind, audit.place), []).append(audit.of)
         elif audit.on_row:
