@@ -51,6 +51,11 @@ class CompanyBucket:
         """Whether its objects have version IDs."""
         return any(one.version for one in self.objects)
 
+    @property
+    def aborts_uploads(self) -> bool:
+        """Whether a lifecycle rule aborts incomplete uploads."""
+        return self.daily
+
     def newest(self, day: int) -> int:
         """Returns the day of its newest inventory on a day."""
         return max(each for each in range(day + 1) if self.delivers(each))

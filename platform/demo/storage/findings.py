@@ -95,6 +95,8 @@ def compare_pages(report: StorageReport, instance: dg.DagsterInstance, buckets: 
     advice, moves = _page(instance, "storage", "objects_advice"), oracle.advice(buckets, day)
     report.compare("advice: transitions that pay", len(moves), advice.get("advice"))
     report.compare("advice: dollars saved in a year", _money(sum(moves)), _money(advice.get("net_saving")))
+    uploads, without = _page(instance, "storage", "objects_uploads"), sum(not one.aborts_uploads for one in buckets)
+    report.compare("uploads: buckets without a rule", without, uploads.get("buckets_without_rule"))
     found = _page(instance, "storage", "objects_audit")
     for kind, objects in oracle.audits(buckets, day, buckets[ORDERS], loaded_orders()).items():
         report.compare(f"audit: objects {kind}", objects, found.get(kind))

@@ -46,6 +46,7 @@ class Past:
         s3 = stack.clients().s3
         with stack.settings.opened() as lake, Stages(console).shown() as stages, self._pool:
             stage = stages.begin("The inventories of the days before", self._days)
+            list(self._pool.map(lambda bucket: _create(s3, bucket), self._buckets))
             _only_signals(s3)
             _put_orders(s3, self._buckets[ORDERS].name)
             uploads = self._upload(s3, 0)
@@ -82,6 +83,15 @@ def _take(lake: Lake) -> int:
         take_in(lake)
     done = run_table(lake.table(INVENTORIES), RunOptions(run_id="history"))
     return done[-1].landed.version
+
+
+def _create(s3: Any, bucket: CompanyBucket) -> None:
+    """Create a bucket. It stays empty: what it has is known from its inventories."""
+    s3.create_bucket(Bucket=bucket.name)
+    if bucket.aborts_uploads:
+        abort = {"DaysAfterInitiation": 7}
+        rule = {"ID": "uploads", "Status": "Enabled", "Filter": {"Prefix": ""}, "AbortIncompleteMultipartUpload": abort}
+        s3.put_bucket_lifecycle_configuration(Bucket=bucket.name, LifecycleConfiguration={"Rules": [rule]})
 
 
 def _only_signals(s3: Any) -> None:
