@@ -33,6 +33,7 @@ MEASUREMENTS: dict[str, tuple[str, ...]] = {
     "forget": (),
     "ledger": (),
     "large_table": (),
+    "vacuum": ("--files", "5000", "--left", "200"),
     "commit_requests": (),
     "events.row_queue": (),
     "events.webhook": (),
