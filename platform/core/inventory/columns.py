@@ -38,10 +38,11 @@ FIELDS: Mapping[str, str] = {
     "object_owner": "string",
     "lifecycle_expiration_date": "timestamp",
 }
-#: The fields by which people look for objects. Delta keeps statistics of no others (benchmarks.md: what they cost).
-_SOUGHT = frozenset({"key", "size", "last_modified_date"})
+#: The fields by which people look for objects. Files and log have statistics of no others (benchmarks.md: what they
+#: cost), but of `inventory_created` and of the batch the log has them.
+SOUGHT = frozenset({"key", "size", "last_modified_date"})
 #: The columns of which Delta keeps no statistics.
-WITHOUT_STATISTICS = frozenset(FIELDS) - _SOUGHT
+WITHOUT_STATISTICS = (frozenset(FIELDS) | frozenset(SOURCE_COLUMNS)) - SOUGHT - {"_batch"}
 #: The type of a field that AWS added later. Formats give it different types, and each of them has a text.
 _LATER = "string"
 _OURS = frozenset({CREATED, "configuration", *SOURCE_COLUMNS})

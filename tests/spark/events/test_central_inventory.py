@@ -7,11 +7,15 @@ from datetime import UTC, datetime
 from typing import Any
 from unittest.mock import patch
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.support.lakes.inventory import FORMATS, Delivery, Line, deliver
 from tests.support.lakes.seams import dying_at, seams_watched
 from tidegate.assets.bronze.prepare.inventories import stage as staging
+from tidegate.platform.core.inventory.columns import SOUGHT
+from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.column_statistics import STATISTICS
 from tidegate.platform.testing import TestLake
 
@@ -87,7 +91,16 @@ def test_each_format_is_read_and_each_subject_has_its_own_newest_rows(inventorie
     assert done.batch.counts() == {"committed": 9}
     assert inventories.rows() == sorted(expected, key=repr)
     kept = inventories.kit.state(inventories.lake, "objects").properties[STATISTICS]
-    assert kept.split(",")[-4:] == ["`inventory_created`", "`key`", "`size`", "`last_modified_date`"]
+    assert kept.split(",") == ["`_batch`", "`inventory_created`", "`key`", "`size`", "`last_modified_date`"]
+    # What nobody delivers is in no file, and of what nobody looks for a file has no bounds.
+    lake, location = inventories.lake, inventories.kit.location(inventories.lake, "objects")
+    path = f"{S3Address.parse_s3a(location).key}/{done.batch.adds[0].path}"
+    body = lake.clients.s3.get_object(Bucket=lake.lake_bucket, Key=path)["Body"].read()
+    group = pq.ParquetFile(pa.BufferReader(body)).metadata.row_group(0)
+    bounds = {group.column(n).path_in_schema: group.column(n).statistics for n in range(group.num_columns)}
+    assert "object_owner" not in bounds
+    assert {name for name, found in bounds.items() if found and found.has_min_max} <= SOUGHT
+    assert bounds["size"].has_min_max
     found = inventories.rows("DISTINCT is_latest, is_delete_marker, e_tag, last_modified_date, inventory_created")
     modified, created = datetime(2026, 1, 2, 3, 4, 5), datetime.fromtimestamp(FIRST, UTC).replace(tzinfo=None)
     assert found == sorted(
@@ -122,7 +135,6 @@ def test_each_format_is_read_and_each_subject_has_its_own_newest_rows(inventorie
     assert [text for bucket, text in texts if text] == ["2026-05-06"] * 3
     assert done.landed.version == inventories.kit.state(inventories.lake, "objects").version, "one commit"
     before = f"SELECT bucket, configuration, key, size FROM {{t}} VERSION AS OF {done.landed.version - 1}"
-    location = inventories.kit.location(inventories.lake, "objects")
     then = inventories.kit.query(inventories.lake, before, t=location)
     assert sorted(map(tuple, then), key=repr) == sorted(expected, key=repr)
 

@@ -18,11 +18,12 @@ from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.platform.core.bronze.batch import Add
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.object_state import S3Found
-from tidegate.platform.core.inventory.columns import CREATED, PARTITIONS
+from tidegate.platform.core.inventory.columns import CREATED, FIELDS, PARTITIONS, SOUGHT
 from tidegate.platform.core.inventory.delivery import Subject
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.resources.inventory.rows import inventory_rows, rows_of_alike
 from tidegate.resources.lake import Table
+from tidegate.resources.spark.session import configured
 
 #: The column with the file of a row, where deliveries are read at once, and what is known of each file.
 _FILE = "_tidegate_file"
@@ -33,6 +34,13 @@ _OF_DELIVERY = (
     f"{CREATED} bigint",
     *(f"{name} string" for name in PARTITIONS),
 )
+#: Spark sorts the rows of a task by partition, unless it may have as many files open. A task reads a part of one large
+#: delivery, so it has one. Of small ones it sorts the rows after those of the second. And Parquet compares each value with the bounds of its column, for readers that look for it.
+_WRITING = {
+    "spark.sql.maxConcurrentOutputFileWriters": "2",
+    "parquet.column.statistics.enabled": "false",
+    **{f"parquet.column.statistics.enabled#{name}": "true" for name in sorted(SOUGHT)},
+}
 #: Conditions of values that are not what AWS documents for their field.
 _OF_VALUES = ("CAST_INVALID_INPUT", "CANNOT_DECODE_URL", "CAST_OVERFLOW")
 
@@ -83,7 +91,9 @@ def _written(
     parts = (_rows(table, work, some) for some in alike(entries))
     reduce(lambda rows, more: rows.unionByName(more, allowMissingColumns=True), parts).createOrReplaceTempView(view)
     found: dict[Subject, list[Add]] = {}
-    for add in table.delta.stage(work.birth.location, f"SELECT * FROM {view}", prepared.schema):
+    with configured(session, _WRITING):
+        adds = table.delta.stage(work.birth.location, f"SELECT * FROM {view}", prepared.schema)
+    for add in adds:
         values = [add.partition_values[name] or "" for name in PARTITIONS]
         found.setdefault(Subject(*values), []).append(add)
     session.catalog.dropTempView(view)
@@ -104,7 +114,9 @@ def _rows(table: Table, work: BatchDraft, entries: Sequence[Entry]) -> DataFrame
         rows = rows.join(F.broadcast(files), _FILE, "left")
         nobody = F.raise_error(F.concat(F.lit("a row of no delivery, of the file "), _FILE)).cast("string")
         rows = rows.withColumn("bucket", F.coalesce("bucket", nobody)).drop(_FILE)
-    return rows.withColumns(
+    # A column that is in no file reads as NULL. NULLs of a dozen fields would take as long to write as the others.
+    left_out = FIELDS.keys() - set(entries[0].columns)
+    return rows.drop(*left_out).withColumns(
         {
             "_source_event_time": F.timestamp_micros(F.col("_source_event_time").cast("bigint")),
             CREATED: F.timestamp_millis(F.col(CREATED).cast("bigint")),

@@ -22,6 +22,7 @@ import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.FileAction;
+import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
@@ -51,7 +52,8 @@ public final class Staging {
   }
 
   /**
-   * Writes the rows. Columns are matched by name; a missing one is NULL. Returns the {@code add} action of each file.
+   * Writes the rows. Columns are matched by name. A missing one is not in the files, so it reads as NULL, and costs
+   * nothing. Returns the {@code add} action of each file.
    */
   public List<String> write(Dataset<Row> rows) {
     return write(transaction, rows).stream().map(add -> Json.treeOrNull(add.json()).path("add").toString()).toList();
@@ -59,7 +61,7 @@ public final class Staging {
 
   /** As above, with the columns that a transaction has. */
   public static List<AddFile> write(OptimisticTransaction transaction, Dataset<Row> rows) {
-    Dataset<Row> aligned = aligned(rows, transaction.metadata().schema());
+    Dataset<Row> aligned = aligned(rows, transaction.metadata());
     List<AddFile> added = new ArrayList<>();
     for (FileAction file : CollectionConverters.asJava(transaction.writeFiles(classic(aligned)))) {
       if (file instanceof AddFile add) {
@@ -74,13 +76,17 @@ public final class Staging {
   }
 
   /** Returns the query's columns in the table's order and types. Refuses a type that could lose a value. */
-  private static Dataset<Row> aligned(Dataset<Row> rows, StructType wanted) {
+  private static Dataset<Row> aligned(Dataset<Row> rows, Metadata table) {
     Map<String, StructField> given = named(rows.schema());
     Set<String> unknown = new HashSet<>(given.keySet());
+    Set<String> partitions = Set.copyOf(CollectionConverters.asJava(table.partitionColumns()));
     List<Column> columns = new ArrayList<>();
-    for (StructField field : wanted.fields()) {
+    for (StructField field : table.schema().fields()) {
       unknown.remove(lower(field.name()));
-      columns.add(column(given.get(lower(field.name())), field).as(field.name(), field.metadata()));
+      StructField own = given.get(lower(field.name()));
+      if (own != null || partitions.contains(field.name())) {
+        columns.add(column(own, field).as(field.name(), field.metadata()));
+      }
     }
     if (!unknown.isEmpty()) {
       throw new TidegateException(
