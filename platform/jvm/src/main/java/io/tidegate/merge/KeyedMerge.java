@@ -23,6 +23,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Encoders;
@@ -35,7 +36,11 @@ import org.apache.spark.sql.delta.actions.DeletionVectorDescriptor;
 import org.apache.spark.sql.delta.deletionvectors.RoaringBitmapArray;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.MapType;
+import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.storage.StorageLevel;
 import scala.Option;
@@ -158,7 +163,8 @@ public final class KeyedMerge {
   private Changed into(List<AddFile> live) {
     Dataset<Row> source = rows.persist(StorageLevel.MEMORY_AND_DISK());
     try {
-      Row counts = source.agg(count(lit(1)), counted(source, LATE), counted(source, TIED)).head();
+      Column isNull = keys("").map(Column::isNull).reduce(Column::or).orElseThrow();
+      Row counts = source.agg(count(lit(1)), counted(source, LATE), counted(source, TIED), count_if(isNull)).head();
       long all = counts.getLong(0);
       if (all > MAX_ROWS) {
         return null;
@@ -166,7 +172,8 @@ public final class KeyedMerge {
       Map<AddFile, RoaringBitmapArray> replaced = new HashMap<>();
       List<Long> kept = new ArrayList<>();
       boolean hasPlaces = !work.stored().isEmpty();
-      if (all > 0 && !(hasPlaces ? places(source, live, replaced) : compare(source, live, replaced, kept))) {
+      boolean hasNulls = counts.getLong(3) > 0;
+      if (all > 0 && !(hasPlaces ? places(source, live, replaced) : compare(source, hasNulls, live, replaced, kept))) {
         return null;
       }
       long updated = replaced.values().stream().mapToLong(RoaringBitmapArray::cardinality).sum();
@@ -198,18 +205,23 @@ public final class KeyedMerge {
   /**
    * Looks up the keys of the rows in the table.
    *
+   * @param hasNulls whether a row has a NULL in its key
    * @param replaced receives the row numbers of the table's rows that are replaced, by file
    * @param kept receives the hashes of the keys whose rows in the table stay. A key itself may change on its way to the
    *     driver: a day that Java's calendar leaves out, or text that is not UTF-8
    * @return whether the merge can be done here
    */
   private boolean compare(
-      Dataset<Row> source, List<AddFile> live, Map<AddFile, RoaringBitmapArray> replaced, List<Long> kept) {
+      Dataset<Row> source,
+      boolean hasNulls,
+      List<AddFile> live,
+      Map<AddFile, RoaringBitmapArray> replaced,
+      List<Long> kept) {
     Dataset<Row> target = withPlaces(spark, table, live);
     Column newer = coalesce(expr(work.newer()), lit(false));
     List<Row> found =
         target.as("t")
-            .join(broadcast(source).as("s"), sameKey("t", "s"))
+            .join(broadcast(source).as("s"), sameKey(source, hasNulls))
             .select(col("t." + PATH), col("t." + INDEX), newer, hash("s"))
             .collectAsList();
     Map<String, AddFile> files = byPath(live);
@@ -283,14 +295,37 @@ public final class KeyedMerge {
   }
 
   private Column hash(String side) {
-    return xxhash64(work.keys().stream().map(key -> col(side + "." + key)).toArray(Column[]::new));
+    return xxhash64(keys(side + ".").toArray(Column[]::new));
   }
 
-  private Column sameKey(String left, String right) {
+  private Stream<Column> keys(String side) {
+    return work.keys().stream().map(key -> col(side + key));
+  }
+
+  /**
+   * Returns the condition that a row of the table has the key of a row of the query. NULL is a value.
+   *
+   * <p>Without NULLs, {@code =} says the same. Spark looks a number up by itself then, and not as a row that also says
+   * whether it is NULL, which takes several times as long for each row of the table.
+   */
+  private Column sameKey(Dataset<Row> source, boolean hasNulls) {
+    // NULLs inside a value of several parts are not counted.
+    StructType keys = source.select(keys("").toArray(Column[]::new)).schema();
+    boolean isEqual = !hasNulls && Stream.of(keys.fields()).allMatch(KeyedMerge::isPlain);
     return work.keys().stream()
-        .map(key -> col(left + "." + key).eqNullSafe(col(right + "." + key)))
+        .map(
+            key -> {
+              Column mine = col("t." + key);
+              Column given = col("s." + key);
+              return isEqual ? mine.equalTo(given) : mine.eqNullSafe(given);
+            })
         .reduce(Column::and)
         .orElseThrow();
+  }
+
+  private static boolean isPlain(StructField field) {
+    DataType type = field.dataType();
+    return !(type instanceof StructType || type instanceof ArrayType || type instanceof MapType);
   }
 
   private static int tasks(Dataset<Row> cached) {
