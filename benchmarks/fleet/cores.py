@@ -25,10 +25,11 @@ class Cores:
 
     Args:
         number: how many cores there are.
+        others: how many of them other work on the machine would use. It gets its even part of too few.
     """
 
-    def __init__(self, number: float) -> None:
-        self._number, self._virtual, self._now, self._demand = number, 0.0, 0.0, 0.0
+    def __init__(self, number: float, others: float = 0.0) -> None:
+        self._number, self._others, self._virtual, self._now, self._demand = number, others, 0.0, 0.0, 0.0
         self._work: list[_Work] = []
         self._numbers = count()
         self.used = 0.0
@@ -37,7 +38,8 @@ class Cores:
     @property
     def pace(self) -> float:
         """By how much work is slowed down: seconds of work for each second."""
-        return min(1.0, self._number / self._demand) if self._demand > self._number else 1.0
+        wanted = self._demand + self._others
+        return self._number / wanted if wanted > self._number else 1.0
 
     def begin(self, now: float, seconds: float, cpu: float, then: Callable[[], None]) -> None:
         """Begin work.
@@ -70,4 +72,4 @@ class Cores:
         passed, self._now = now - self._now, max(now, self._now)
         if passed > 0:
             self._virtual += passed * self.pace
-            self.used += passed * min(self._demand, self._number)
+            self.used += passed * self._demand * self.pace

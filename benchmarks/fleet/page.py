@@ -210,7 +210,7 @@ def _reality(measured: Sequence[Mapping[str, Any]]) -> str:
     for run in measured:
         options, real, model = run["options"], run["measured"], run["predicted"]
         name = f"{options['tables']} tables, {options['seconds'] // 60} minutes, {options['a_minute']} objects a minute"
-        name += f"; before it, {run['busy_before']:.1f} of 2 cores were busy"
+        name += f"; {run['other_work']}"
         pairs = [("files", real["files"], model["files"]), ("runs", real["runs"], model["runs"])]
         pairs.append(("batches", real["batches"], model["batches"]))
         pairs += zip(("median, s", "95th of 100, s", "longest, s"), real["freshness"], model["freshness"], strict=True)

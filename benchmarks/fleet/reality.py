@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import statistics
 import sys
 import time
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ from benchmarks.fleet.rules import Costs, Rules
 from benchmarks.fleet.simulation import Simulation
 from benchmarks.run_cost import BUCKET, Bench, platform
 from benchmarks.support.arguments import arguments
+from benchmarks.support.others import others_sampled
 
 _ROWS = 10
 _COLUMNS = "{id: long, note: string}"
@@ -54,10 +56,10 @@ def main() -> None:
         bench.wait(lambda: len(_committed(bench, load.tables)) == load.tables, 600, 2.0)
         bench.rest()
         time.sleep(_SETTLES)
-        others = _busy()
         idle, runs = bench.idle(_IDLE), bench.runs()
         burnt, begun = bench.burnt(), time.time()
-        _put_all(bench, load)
+        with others_sampled() as samples:
+            _put_all(bench, load)
         put = time.time() - begun
         wanted = load.tables + sum(int(counts.sum()) for _, counts in load.slices())
         bench.wait(lambda: len(_committed(bench, load.tables)) == wanted, 900, 5.0)
@@ -84,19 +86,19 @@ def main() -> None:
                 "options": vars(options),
                 "put_in": round(put, 1),
                 "cpu_by_part": {name: round(value, 1) for name, value in net.items()},
-                "busy_before": others,
+                "other_work": f"beside it, {statistics.mean(samples):.1f} threads of others ran or waited for a core",
                 "run_requested_to_started": [round(seconds, 2) for seconds, _ in took_runs],
                 "run_seconds": [round(seconds, 2) for _, seconds in took_runs],
                 "tick_intervals": [round(later - earlier, 1) for later, earlier in pairwise(ticks)],
                 "measured": measured,
-                "predicted": predicted(load, os.cpu_count() or 1, aws, sum(idle.values())),
+                "predicted": predicted(load, os.cpu_count() or 1, aws, sum(idle.values()), statistics.mean(samples)),
             },
             indent=2,
         )
     )
 
 
-def predicted(load: Load, cores: int, aws: float, idle: float) -> dict[str, Any]:
+def predicted(load: Load, cores: int, aws: float, idle: float, others: float) -> dict[str, Any]:
     """Returns what the simulation says of a load on one machine.
 
     Args:
@@ -104,9 +106,10 @@ def predicted(load: Load, cores: int, aws: float, idle: float) -> dict[str, Any]
         cores: cores of the machine.
         aws: share of the CPU that the local AWS takes, which on AWS nobody pays for.
         idle: cores that the idle platform uses.
+        others: cores that other processes of the machine would use.
     """
     costs = Costs.of(figures())
-    outcome = Simulation(load, Rules(), costs, (cores - idle) * (1 - aws)).run()
+    outcome = Simulation(load, Rules(), costs, (cores - idle) * (1 - aws), others=others).run()
     cpu = outcome.runs * costs.run_cpu + outcome.batches * costs.batch_cpu
     return {
         "files": outcome.committed,
@@ -167,19 +170,6 @@ def _commits(bodies: Iterator[bytes]) -> Iterator[tuple[int, float]]:
         actions = [json.loads(line) for line in body.splitlines()]
         times = [action["commitInfo"]["timestamp"] / 1_000 for action in actions if "commitInfo" in action]
         yield from ((action["txn"]["version"], times[0]) for action in actions if "txn" in action)
-
-
-def _busy() -> float:
-    """Returns the mean number of busy cores of this machine in five seconds, by all processes."""
-
-    def used() -> list[int]:
-        with open("/proc/stat", encoding="ascii") as stat:
-            return [int(field) for field in stat.readline().split()[1:9]]
-
-    before = used()
-    time.sleep(5)
-    passed = [after - earlier for earlier, after in zip(before, used(), strict=True)]
-    return round((1 - (passed[3] + passed[4]) / sum(passed)) * (os.cpu_count() or 1), 2)
 
 
 if __name__ == "__main__":

@@ -43,6 +43,7 @@ class Simulation:
         cores: cores of the machines that runs use.
         windows: the window of each table; that of the rules for all by default.
         background: core seconds a second that are used all the time.
+        others: cores that work which is none of the fleet's would use all the time.
     """
 
     def __init__(
@@ -53,10 +54,11 @@ class Simulation:
         cores: float,
         windows: npt.NDArray[np.float64] | None = None,
         background: float = 0.0,
+        others: float = 0.0,
     ) -> None:
         self._load, self._rules, self._costs = load, rules, costs
         self._windows = np.full(load.tables, rules.window) if windows is None else windows
-        self._cores, self._background = Cores(max(0.05, cores - background)), background
+        self._cores, self._background = Cores(max(0.05, cores - background), others), background
         self._queue, self._inbox = Queue(), Inbox(load.tables)
         self._held = np.zeros(load.tables, bool)
         self._waiting: deque[_Run] = deque()

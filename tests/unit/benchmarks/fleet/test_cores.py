@@ -39,8 +39,13 @@ def test_work_that_comes_later_slows_down_only_what_is_left() -> None:
     assert finished(Cores(1), [(0.0, 2.0, 2.0), (1.0, 1.0, 1.0)]) == [3.0, 3.0]
 
 
+def test_other_work_gets_its_even_part_of_too_few_cores() -> None:
+    assert finished(Cores(2, others=2), [(0.0, 1.0, 2.0)]) == [2.0]
+    assert finished(Cores(2, others=1), [(0.0, 1.0, 1.0)]) == [1.0]
+
+
 def test_the_used_core_seconds_are_those_of_the_work() -> None:
-    cores, random = Cores(3), np.random.default_rng(1)
+    cores, random = Cores(3, others=2), np.random.default_rng(1)
     works = [(float(b), float(s), float(c)) for b, s, c in random.uniform(0.1, 5, (200, 3))]
     finished(cores, works)
     assert cores.used == pytest.approx(sum(cpu for _, _, cpu in works))
