@@ -35,7 +35,8 @@ _OF_DELIVERY = (
     *(f"{name} string" for name in PARTITIONS),
 )
 #: Spark sorts the rows of a task by partition, unless it may have as many files open. A task reads a part of one large
-#: delivery, so it has one. Of small ones it sorts the rows after those of the second. And Parquet compares each value with the bounds of its column, for readers that look for it.
+#: delivery, so it has one. Of small ones it sorts the rows after those of the second. And Parquet compares each value
+#: with the bounds of its column, for readers that look for it.
 _WRITING = {
     "spark.sql.maxConcurrentOutputFileWriters": "2",
     "parquet.column.statistics.enabled": "false",
