@@ -23,6 +23,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.BinaryOperator;
 import java.util.stream.Stream;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
@@ -312,13 +313,9 @@ public final class KeyedMerge {
     // NULLs inside a value of several parts are not counted.
     StructType keys = source.select(keys("").toArray(Column[]::new)).schema();
     boolean isEqual = !hasNulls && Stream.of(keys.fields()).allMatch(KeyedMerge::isPlain);
+    BinaryOperator<Column> same = isEqual ? Column::equalTo : Column::eqNullSafe;
     return work.keys().stream()
-        .map(
-            key -> {
-              Column mine = col("t." + key);
-              Column given = col("s." + key);
-              return isEqual ? mine.equalTo(given) : mine.eqNullSafe(given);
-            })
+        .map(key -> same.apply(col("t." + key), col("s." + key)))
         .reduce(Column::and)
         .orElseThrow();
   }
