@@ -212,7 +212,7 @@ class MergeWaysTest {
     return new StructType(fields.toArray(StructField[]::new));
   }
 
-  /** Rows with distinct keys, one of them NULL if that is said. The keys of two such sets overlap. */
+  /** Rows with distinct keys, and one of them NULL where wanted. The keys of two such sets overlap. */
   private List<Row> rows(StructType schema, int most, boolean hasNull) {
     List<Integer> keys = new ArrayList<>(IntStream.range(0, most).boxed().toList());
     Collections.shuffle(keys, random);
