@@ -17,6 +17,7 @@ _POSITIONS: Sequence[tuple[str, tuple[str, ...]]] = (
     ("lsn", ("{}lsn",)),
     ("pos", ("{}file", "{}pos", "{}row")),
     ("change_lsn", ("{}commit_lsn", "{}change_lsn", "{}event_serial_no")),
+    ("change_lsn", ("{}commit_lsn", "{}change_lsn")),
     ("scn", ("CAST({}scn AS DECIMAL(38, 0))",)),
 )
 

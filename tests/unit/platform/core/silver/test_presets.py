@@ -55,6 +55,7 @@ def test_rows_before_and_after_with_other_fields_become_one_row() -> None:
         ("file:string,pos:bigint,row:int", ("source.file", "source.pos", "source.row")),
         ("commit_lsn:string,change_lsn:string,event_serial_no:bigint",
          ("source.commit_lsn", "source.change_lsn", "source.event_serial_no")),
+        ("change_lsn:string,commit_lsn:string", ("source.commit_lsn", "source.change_lsn")),
         ("scn:string,commit_scn:string", ("CAST(source.scn AS DECIMAL(38, 0))",)),
     ],
 )  # fmt: skip
