@@ -47,8 +47,7 @@ def _debezium(columns: Mapping[str, str]) -> list[str] | None:
 def _fields(kind: str | None) -> dict[str, str]:
     """Returns the types of a struct's fields, by name; none if it is no struct."""
     try:
-        # A field that is null in all of the sample has no type.
-        found = any_type(re.sub(r"\bvoid\b", "string", kind or ""))
+        found = any_type(kind or "")
     except ValueError:
         return {}
     return {field.name: field.type.sql() for field in found.fields} if isinstance(found, Struct) else {}

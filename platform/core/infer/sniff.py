@@ -15,8 +15,9 @@ from typing import Any
 
 from tidegate.platform.core.config.csv_options import USUAL_NULLS
 from tidegate.platform.core.files.csv_doubts import header_doubt, text_doubts, type_of
+from tidegate.platform.core.infer.json_types import JsonTypes
 from tidegate.platform.core.keys.file_format import FORMATS, FormatName
-from tidegate.platform.core.schema.column_types import MAX_LEVELS, quoted
+from tidegate.platform.core.schema.column_types import MAX_LEVELS
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
 
 #: Bytes of a file that are read.
@@ -160,19 +161,16 @@ def _sniffed_json(text: str, sniffed: Sniffed, *, whole: bool) -> Sniffed:
     if "encoding" in sniffed.options:
         sniffed.options.clear()
         sniffed.problems.append("it is not UTF-8, which JSON must be; write it in UTF-8")
+    types = JsonTypes()
     objects = list(_objects(text.lstrip("[").lstrip(), whole and not text.startswith("["), sniffed))
     for record in objects:
         _check_names(list(record), sniffed)
         if _levels(record) > MAX_LEVELS + 1 and _TOO_DEEP not in sniffed.problems:
             sniffed.problems.append(_TOO_DEEP)
-        for name, value in record.items():
-            kind = _json_type(value)
-            known = sniffed.columns.get(name, kind)
-            wider = {known, kind} == {"bigint", "double"} and "double"
-            sniffed.columns[name] = kind if known in ("void", kind) else known if kind == "void" else wider or "string"
+        types.take(record)
     if not objects and not sniffed.problems:
         sniffed.problems.append("no JSON object is in its first bytes; a row has to be an object")
-    sniffed.columns = {name: "string" if kind == "void" else kind for name, kind in sniffed.columns.items()}
+    sniffed.columns = types.sql()
     return sniffed
 
 
@@ -269,20 +267,3 @@ def _levels(value: Any) -> int:
     """Depth of nesting of objects and arrays."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
     return 0 if inner is None else 1 + max(map(_levels, inner), default=0)
-
-
-def _json_type(value: Any) -> str:
-    match value:
-        case None:
-            return "void"
-        case bool():
-            return "boolean"
-        case int():
-            return "bigint" if -(2**63) <= value < 2**63 else "string"
-        case float():
-            return "double"
-        case list():
-            return f"array<{next((_json_type(element) for element in value if element is not None), 'string')}>"
-        case dict() if value:
-            return f"struct<{', '.join(f'{quoted(name)}: {_json_type(element)}' for name, element in value.items())}>"
-    return "string"

@@ -153,6 +153,39 @@ def test_json_of_every_shape(text: str) -> None:
     assert sniff_json(text.encode(), whole=True) == Sniffed({"a": "double", "b": "struct<`c`: array<double>>"})
 
 
+def test_a_json_column_has_the_fields_of_all_objects() -> None:
+    """A field that is null in every object is no column of the future table."""
+    lines = (
+        '{"n":1,"a":{"id":1,"name":null,"tags":[]},"none":null,"mixed":{"x":1}}',
+        '{"n":2.5,"a":{"id":2.5,"name":"Ann","tags":[1,null,"x"]},"b":{"c":null},"mixed":1}',
+        '{"n":null,"a":null,"big":9223372036854775808,"flags":[[true]],"rows":[{"p":1},{"q":0.5}],"empty":{}}',
+    )
+    assert sniff_json("\n".join(lines).encode(), whole=True).columns == {
+        "n": "double",
+        "a": "struct<`id`: double, `name`: string, `tags`: array<string>>",
+        "mixed": "string",
+        "big": "string",
+        "flags": "array<array<boolean>>",
+        "rows": "array<struct<`p`: bigint, `q`: double>>",
+    }
+
+
+def test_a_change_feed_is_known_by_files_in_which_a_side_is_null(tmp_path: Path) -> None:
+    """Creates, updates and deletes in one file, and a snapshot, where `before` is always null, in another."""
+    row, new, tombstone = '{"id":1,"name":null}', '{"id":1,"name":"Ann"}', '{"schema":null,"payload":null}'
+
+    def change(op: str, before: str, after: str) -> str:
+        return f'{{"schema":{{}},"payload":{{"op":"{op}","before":{before},"after":{after},"source":{{"lsn":7}}}}}}'
+
+    changes = [change("c", "null", row), change("u", row, new), change("d", new, "null"), tombstone]
+    for name, lines in (("a", [change("r", "null", new)]), ("b", changes)):
+        (tmp_path / "customers").mkdir(exist_ok=True)
+        (tmp_path / "customers" / f"{name}.json").write_text("\n".join(lines))
+    output = io.StringIO()
+    assert run_infer(Console(file=output, width=400), str(tmp_path), None), output.getvalue()
+    assert "silver: {from: debezium, keys: [id], every: 60}" in output.getvalue()
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [

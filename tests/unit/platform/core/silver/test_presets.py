@@ -128,7 +128,7 @@ def test_an_encoding_is_a_name_or_a_decimal() -> None:
     ("columns", "keys", "line"),
     [
         (POSTGRES, [], "silver: {from: debezium, keys: [id], every: 60}"),
-        ({"schema": "string", "payload": f"struct<op:string,before:void,after:{ROW}>"}, [],
+        ({"schema": "string", "payload": f"struct<op:string,after:{ROW}>"}, [],
          "silver: {from: debezium, keys: [id], every: 60}"),
         ({"order_id": "bigint", "__deleted": "string"}, [], 'silver: {from: debezium, keys: ["order_id"], every: 60}'),
         ({"Op": "string", "a": "bigint", "commit_ts": "string"}, [],
