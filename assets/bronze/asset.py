@@ -9,7 +9,7 @@ import dagster as dg
 from tidegate.assets.bronze.completion.waiting import noted_waiting
 from tidegate.assets.bronze.prepare.inventories.late import late_in
 from tidegate.assets.bronze.previous import PendingCleanup, PreviousReport, TableSnapshot, row_count
-from tidegate.assets.bronze.report import TableReport, check_specs, page_key
+from tidegate.assets.bronze.report import PARTITION_ROWS, TableReport, check_specs, page_key
 from tidegate.assets.bronze.run import BatchResult, run_table
 from tidegate.assets.runs.listener import RunListener
 from tidegate.assets.runs.options import RunOptions
@@ -58,7 +58,7 @@ def build_bronze(config: LakeConfig) -> dg.AssetsDefinition:
         report = work_off(context.op_execution_context, lake.open().table(context.partition_key))
         checks = report.checks(BRONZE)
         if report.materializes:
-            yield dg.MaterializeResult(metadata=report.metadata("dagster/partition_row_count"), check_results=checks)
+            yield dg.MaterializeResult(metadata=report.metadata(PARTITION_ROWS), check_results=checks)
         else:
             yield from checks
         if spec := config.table_for(TableKey.decode(context.partition_key)):

@@ -14,6 +14,7 @@ from tidegate.assets.bronze.previous import PreviousReport, TableSnapshot
 from tidegate.assets.bronze.run import BatchResult
 from tidegate.assets.presentation.check_events import as_event
 from tidegate.assets.presentation.columns import column_changes, column_schema
+from tidegate.assets.presentation.copied_sql import bronze_queries, copied
 from tidegate.assets.presentation.readers import readers_text
 from tidegate.assets.presentation.volume import volume
 from tidegate.platform.core.bronze.batch import Batch
@@ -37,6 +38,8 @@ WITHOUT_STATE = "objects_without_state"
 #: Objects that a report lists. The ledger has all of them.
 MAX_LISTED_OBJECTS = 20
 _MAX_LISTED_TYPES = 100
+#: Dagster's metadata key for the number of rows of a partition.
+PARTITION_ROWS = "dagster/partition_row_count"
 _REASON_CHARACTERS_MAX = 500
 _DESCRIPTIONS = {
     WRITE_ONCE_CHECK: "No key of a registered table was overwritten in the last batches.",
@@ -195,7 +198,7 @@ class TableReport:
         checks = [as_event(result, partition) for result in self.checks(asset)]
         if not self.materializes:
             return [*checks]
-        metadata = self.metadata("dagster/partition_row_count" if partition else "dagster/row_count")
+        metadata = self.metadata(PARTITION_ROWS if partition else "dagster/row_count")
         return [dg.AssetMaterialization(asset, partition=partition, metadata=metadata), *checks]
 
     def _after_load(self, asset: dg.AssetKey) -> list[dg.AssetCheckResult]:
@@ -254,6 +257,9 @@ class TableReport:
                 "live_files": state.files,
                 "readers": readers_text(state.features),
             }
+            if row_count == PARTITION_ROWS:
+                # A page has them in its definition. A discovered table has no page.
+                found["sql"] = copied(bronze_queries(self.now.name))
         return found
 
     def _schema_changes(self) -> list[str]:

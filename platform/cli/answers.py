@@ -112,7 +112,9 @@ class WhyRow(Answer):
 
     batch: int | None
     """Number of its batch. null if its file was rewritten, so the batch is not known."""
-    fate: Literal["won", "tombstone", "expired", "older", "tie", "truncated", "skipped", "truncates", "waits"]
+    fate: Literal[
+        "won", "tombstone", "expired", "older", "tie", "truncated", "expectation", "skipped", "truncates", "waits"
+    ]
     """What became of it."""
     why: str
     """The fate as a sentence."""

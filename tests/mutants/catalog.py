@@ -1299,6 +1299,14 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "why says of a row that an expectation dropped that it is no change",
+        10,
+        "platform/core/silver/row_fates.py",
+        "    if row.violated:\n",
+        "    if row.violated and not row.skipped:\n",
+        ("tests/unit/platform/core/silver/test_row_fates.py::test_rows_that_are_no_changes_never_win",),
+    ),
+    Mutant(
         "a dry run of maintenance deletes",
         8,
         "assets/maintenance/deletion.py",

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from pyspark.sql import Row
 
-from tidegate.assets.silver.audit.key_rows import BLOCK, FILE, SKIPPED, TRUNCATES, KeyRows, N
+from tidegate.assets.silver.audit.key_rows import BLOCK, FILE, SKIPPED, TRUNCATES, VIOLATED, KeyRows, N
 from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.keys.own_paths import COPIES
 from tidegate.platform.core.keys.s3_address import S3Address
@@ -56,7 +56,8 @@ def bronze_rows(lake: Lake, rows: KeyRows, condition: str, version: int | None =
     keys = ", ".join(part.path for part in rows.rules.keys)
     last = f"{rows.rules.newest_first}, {N} DESC NULLS LAST"
     query = (
-        f"SELECT {N}, {FILE}, {BLOCK}, {SKIPPED}, {TRUNCATES}, {DELETED}, {rows.is_truncated()} AS _truncated, "
+        f"SELECT {N}, {FILE}, {BLOCK}, {SKIPPED}, {TRUNCATES}, {VIOLATED}, {DELETED}, "
+        f"{rows.is_truncated()} AS _truncated, "
         f"dense_rank() OVER (PARTITION BY {keys} ORDER BY {rows.rules.newest_first}) AS _rank, "
         f"row_number() OVER (PARTITION BY {keys} ORDER BY {last}) AS _position, "
         f"{rows.key} AS _key, {rows.order} AS _order, {rows.compared(silver=False)} AS _values, "
@@ -81,7 +82,15 @@ def _bronze_row(rows: KeyRows, row: Row, decisions: Mapping[tuple[str, int | Non
         n = last.stamp.n
     place = (file, row[BLOCK] or 0, row["_row"])
     key_row = KeyRow(
-        row["_rank"], n, place, row["_values"], row[DELETED], row[SKIPPED], row[TRUNCATES], row["_truncated"]
+        row["_rank"],
+        n,
+        place,
+        row["_values"],
+        deletes=row[DELETED],
+        skipped=row[SKIPPED],
+        truncates=row[TRUNCATES],
+        is_truncated=row["_truncated"],
+        violated=row[VIOLATED],
     )
     return BronzeRow(key_row, row["_order"], _address(rows, file), decisions.get((file, n)))
 

@@ -114,7 +114,8 @@ def key_history(lake: Lake, spec: TableSpec, given: Sequence[str]) -> KeyHistory
         table=name,
         key=key,
         events=tuple(
-            Event(each, fate, _why(fate, kept, fates, name)) for each, fate in zip(found, fates.fates, strict=False)
+            Event(each, fate, _why(fate, each.row, kept, fates, name))
+            for each, fate in zip(found, fates.fates, strict=False)
         ),
         more=len(found) > MAX_ROWS,
         silver=own,
@@ -124,7 +125,7 @@ def key_history(lake: Lake, spec: TableSpec, given: Sequence[str]) -> KeyHistory
     )
 
 
-def _why(fate: Fate, rows: Sequence[KeyRow], fates: RowFates, name: str) -> str:
+def _why(fate: Fate, row: KeyRow, rows: Sequence[KeyRow], fates: RowFates, name: str) -> str:
     winner = None if fates.winner is None else rows[fates.winner]
     by = "the newest row" if winner is None else _batch(winner)
     return {
@@ -134,7 +135,8 @@ def _why(fate: Fate, rows: Sequence[KeyRow], fates: RowFates, name: str) -> str:
         Fate.OLDER: f"older than {by}",
         Fate.TIE: f"its order is equal to that of {by}, which came later",
         Fate.TRUNCATED: "older than the newest truncate of the table",
-        Fate.SKIPPED: "left out by skip_when or expect_or_drop",
+        Fate.EXPECTATION: f"violates the expectation {row.violated} of expect_or_drop",
+        Fate.SKIPPED: "left out by skip_when",
         Fate.TRUNCATES: "deletes every older row of the table",
         Fate.WAITS: "not merged yet",
     }[fate]

@@ -18,12 +18,15 @@ from tidegate.platform.core.schema.exact_json import exact_json
 from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.columns import DELETED, KEY, ORDER
+from tidegate.platform.core.silver.expectations import first_dropping
 from tidegate.platform.core.silver.key_values import WrongKey
 from tidegate.platform.core.silver.rules import MergeRules, rows_of
 from tidegate.resources.lake import Lake
 
 #: The columns of the query that are no columns of silver.
-N, FILE, BLOCK, SKIPPED, TRUNCATES = (f"_tidegate_{name}" for name in ("n", "path", "block", "skipped", "truncates"))
+N, FILE, BLOCK, SKIPPED, TRUNCATES, VIOLATED = (
+    f"_tidegate_{name}" for name in ("n", "path", "block", "skipped", "truncates", "violated")
+)
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,7 @@ class KeyRows:
         values = [f"{value} AS {quoted(column)}" for column, value in rules.values.items() if column != KEY]
         skipped, truncates = (f"coalesce({rule or 'false'}, false)" for rule in (rules.skipped, rules.truncated))
         own = [f"{rules.deleted} AS {DELETED}", f"{skipped} AS {SKIPPED}", f"{truncates} AS {TRUNCATES}"]
+        own.append(f"{first_dropping(rules.expectations)} AS {VIOLATED}")
         rows = f"SELECT {', '.join([*values, *own, N, FILE, BLOCK])} FROM {rows_of(rules.row, view)}"
         return f"SELECT *, {rules.values[KEY]} AS {KEY} FROM ({rows})" if KEY in rules.values else rows
 

@@ -102,7 +102,7 @@ def _lines(event: Event) -> list[Text]:
     order = ", ".join(str(part) for part in json.loads(event.found.order).values()) or "null"
     batch = "batch ?" if event.row.n is None else f"batch {event.row.n}"
     return [
-        Text(f"{batch:11}{at:21}{event.fate:11}") + Text(one_line(event.why)),
+        Text(f"{batch:11}{at:21}{event.fate:13}") + Text(one_line(event.why)),
         Text(f"{'':11}order {one_line(order)}: {one_line(event.row.values)}", style="dim"),
         Text(f"{'':11}{one_line(event.found.address)}, {one_line(event.event)}", style="dim"),
     ]

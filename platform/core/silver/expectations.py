@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from tidegate.platform.core.config.silver import SilverSpec
-from tidegate.platform.core.schema.sql_literal import in_parentheses
+from tidegate.platform.core.schema.sql_literal import in_parentheses, literal
 
 
 class OnViolation(StrEnum):
@@ -74,3 +75,11 @@ def skipped(silver: SilverSpec) -> str | None:
     if not dropped:
         return texts[0] if texts else None
     return f"({' OR '.join([*(f'coalesce({text}, false)' for text in texts), *dropped])})"
+
+
+def first_dropping(all_of_table: Sequence[Expectation]) -> str:
+    """Returns SQL of the name of the first expectation that keeps a row out of silver. NULL if none does."""
+    cases = [
+        f"WHEN {each.violated} THEN {literal(each.name)}" for each in all_of_table if each.action is OnViolation.DROP
+    ]
+    return f"CASE {' '.join(cases)} END" if cases else "CAST(NULL AS STRING)"

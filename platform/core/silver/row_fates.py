@@ -19,6 +19,8 @@ class Fate(StrEnum):
     #: Its order is equal to that of the row that won, which came later.
     TIE = "tie"
     TRUNCATED = "truncated"
+    #: It violates an expectation of `expect_or_drop`.
+    EXPECTATION = "expectation"
     #: `skip_when` holds, so the row is no change.
     SKIPPED = "skipped"
     #: The row deletes all older rows of the table.
@@ -37,9 +39,10 @@ class KeyRow:
         place: file, block and row, which order the rows of a batch.
         values: the values that silver would have, as JSON.
         deletes: it deletes the key.
-        skipped: it is no change.
+        skipped: it is no change, or violates an expectation that drops it.
         truncates: it deletes all older rows of the table.
         is_truncated: its order is older than that of the table's newest truncate.
+        violated: name of the first expectation of `expect_or_drop` that it violates. None if it violates none.
     """
 
     rank: int
@@ -50,6 +53,7 @@ class KeyRow:
     skipped: bool = False
     truncates: bool = False
     is_truncated: bool = False
+    violated: str | None = None
 
     def is_like(self, silver: SilverRow) -> bool:
         """Whether silver's row may be this one."""
@@ -115,6 +119,8 @@ def _own_fate(row: KeyRow, mark: int) -> Fate | None:
         return Fate.WAITS
     if row.truncates:
         return Fate.TRUNCATES
+    if row.violated:
+        return Fate.EXPECTATION
     if row.skipped:
         return Fate.SKIPPED
     return Fate.TRUNCATED if row.is_truncated else None

@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.lakes.seams import dying_in
 from tidegate.assets.silver import merge as silver_merge
+from tidegate.assets.silver.audit.key_history import key_history
 from tidegate.assets.silver.expect.violations import ExpectationFailed
 from tidegate.platform.testing import TestLake
 
@@ -78,6 +79,13 @@ def test_rows_that_violate_an_expectation_are_counted_dropped_or_fail_the_merge(
     with pytest.raises(ExpectationFailed, match=r"silver\.items: 1 rows violate the expectation known of `expect_or_f"):
         kit.merge(lake, "items")
     assert lake.lake.delta.table_state(lake.lake.store.uri("silver", "items")).version == before
+
+    # The history of a key names the expectation.
+    told = [(event.fate, event.why) for event in key_history(lake.lake, lake.spec("items"), ["id=1"]).events]
+    assert told[1:] == [
+        ("expectation", "violates the expectation positive of expect_or_drop"),
+        ("won", "silver.items has this row"),
+    ]
 
     # A column that bronze gets reaches silver and its view with the same merge.
     spec = lake.spec("items")

@@ -15,7 +15,7 @@ from tests.unit.conftest import Paper
 from tidegate.assets.bronze import asset
 from tidegate.assets.bronze.asset import BRONZE, TABLES, previous_report
 from tidegate.assets.bronze.previous import PendingCleanup, PreviousReport, TableSnapshot, row_count
-from tidegate.assets.bronze.report import MAX_LISTED_OBJECTS, SAID_BEFORE, TableReport, check_specs
+from tidegate.assets.bronze.report import MAX_LISTED_OBJECTS, PARTITION_ROWS, SAID_BEFORE, TableReport, check_specs
 from tidegate.assets.bronze.run import BatchResult
 from tidegate.assets.presentation.columns import column_changes, column_schema
 from tidegate.platform.core.bronze.batch import Add, Batch, Remove
@@ -116,6 +116,14 @@ def test_dagster_reads_the_name_columns_and_rows_of_a_table() -> None:
         assert read.table_name == "bronze.orders"
         assert [column.name for column in read.column_schema.columns] == ["id"]
         assert {f"dagster/{name}": getattr(read, name) for name in ("row_count", "partition_row_count")}[key] == 2
+
+
+def test_a_partition_has_the_queries_that_a_page_has_in_its_definition() -> None:
+    report = TableReport([], NOW)
+    copied = report.metadata(PARTITION_ROWS)["sql"].value
+    assert "sql" not in report.metadata("dagster/row_count")
+    assert "SELECT * FROM bronze.orders LIMIT 100" in copied
+    assert "DESCRIBE HISTORY bronze.orders" in copied
 
 
 def test_what_a_void_batch_says_is_not_shown() -> None:

@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from tidegate.platform.core.config.silver import SilverSpec
-from tidegate.platform.core.silver.expectations import OnViolation, expectations, skipped
+from tidegate.platform.core.silver.expectations import OnViolation, expectations, first_dropping, skipped
 
 
 def silver(**options: Any) -> SilverSpec:
@@ -27,6 +27,11 @@ def test_rows_that_change_nothing_are_not_asked() -> None:
 
 def test_only_rows_of_expect_or_drop_do_not_enter_silver() -> None:
     assert skipped(silver(expect={"a": "v > 0"}, expect_or_fail={"b": "v > 0"})) is None
+    assert first_dropping(expectations(silver(expect={"a": "v > 0"}))) == "CAST(NULL AS STRING)"
+    named = first_dropping(expectations(silver(expect={"a": "v > 0"}, expect_or_drop={"b": "w > 0", "c": "x"})))
+    assert " ".join(named.split()) == (
+        "CASE WHEN (NOT coalesce(( w > 0 ), false)) THEN 'b' WHEN (NOT coalesce(( x ), false)) THEN 'c' END"
+    )
     both = skipped(silver(expect_or_drop={"a": "v > 0", "b": "w > 0"}, skip_when="op = 'x'"))
     assert both is not None
     text = " ".join(both.split())

@@ -11,7 +11,7 @@ from tidegate.platform.core.silver.row_fates import Fate, KeyRow, RowFates, Silv
 MARK = 9
 
 
-def row(rank: int, n: int | None, values: str, line: int = 0, **more: bool) -> KeyRow:
+def row(rank: int, n: int | None, values: str, line: int = 0, **more: Any) -> KeyRow:
     return KeyRow(rank, n, ("s3://b/f", 0, line), values, **more)
 
 
@@ -32,14 +32,15 @@ def test_rows_that_are_no_changes_never_win() -> None:
     rows = [
         row(1, 10, "not merged"),
         row(2, 3, "skipped", skipped=True),
+        row(2, 3, "dropped", skipped=True, violated="positive"),
         row(3, 4, "truncates", truncates=True),
         row(4, 5, "before the truncate", is_truncated=True),
         row(5, 2, "has it"),
     ]
-    wanted = (Fate.WAITS, Fate.SKIPPED, Fate.TRUNCATES, Fate.TRUNCATED, Fate.WON)
+    wanted = (Fate.WAITS, Fate.SKIPPED, Fate.EXPECTATION, Fate.TRUNCATES, Fate.TRUNCATED, Fate.WON)
     assert fates(rows, live("has it")).fates == wanted
-    assert fates(rows[:4], None) == RowFates(wanted[:4], None, is_right=True)
-    assert not fates(rows[:4], live("from somebody")).is_right
+    assert fates(rows[:5], None) == RowFates(wanted[:5], None, is_right=True)
+    assert not fates(rows[:5], live("from somebody")).is_right
 
 
 @pytest.mark.parametrize(
