@@ -58,13 +58,14 @@ def table_costs(
             several tables shared.
     """
     tables = recorded_tables(lake)
-    found = recorded_months({key: table.ledger for key, table in tables.items()}, first_of(now, months), _tick(lake))
-    asked = {key: table for key, table in tables.items() if only in ("", key)}
+    ledgers = {key: table.ledger for key, table in tables.items()}
+    asked = [key for key in tables if only in ("", key)]
     listed = inventory_sizes(lake)
-    reports = (
-        _report(table, found[key], figures, now, fresh, _stored(table, listed, now)) for key, table in asked.items()
-    )
-    return most_expensive_first(list(reports))
+    reports = [
+        _report(tables[key], recorded, figures, now, fresh, _stored(tables[key], listed, now))
+        for key, recorded in recorded_months(ledgers, first_of(now, months), _tick(lake), asked)
+    ]
+    return most_expensive_first(reports)
 
 
 def recorded_tables(lake: Lake) -> dict[str, Table]:

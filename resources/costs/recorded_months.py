@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import reduce
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
@@ -22,7 +24,7 @@ _DAY = 86_400
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Rows:
     """Which rows of ledgers are read.
 
     Attributes:
@@ -38,8 +40,15 @@ class _Asked:
         rows: DataFrame = ledger.rows(ledger.clock().version).where(recorded_since)
         return rows
 
-    def slot(self, time: str) -> Column:
-        return F.floor(F.unix_micros(time) / F.lit(self.tick * 1e6))
+    def slots(self, ledger: Ledger) -> DataFrame:
+        """Return the numbers of recorded batches and of events of S3 in each slot, by the day of their record."""
+        is_batch = F.col("kind") == "header"
+        time = F.when(is_batch, F.col("recorded_at")).otherwise(F.col("event_time"))
+        slot = F.floor(F.unix_micros(time) / F.lit(self.tick * 1e6))
+        rows = self.rows(ledger).where(is_batch | ((F.col("kind") == "row") & F.col("event_time").isNotNull()))
+        return rows.groupBy(_day().alias("day"), is_batch.alias("is_batch"), slot.alias("slot")).agg(
+            F.count(F.lit(1)).alias("count")
+        )
 
 
 def was_read() -> Column:
@@ -53,34 +62,59 @@ def month_of(day: int) -> str:
     return datetime.fromtimestamp(day * _DAY, UTC).strftime("%Y-%m")
 
 
-def recorded_months(ledgers: Mapping[str, Ledger], since: datetime, tick: float) -> dict[str, list[Recorded]]:
-    """Return what the ledgers have of each month since a time, the last month first.
+def recorded_months(
+    ledgers: Mapping[str, Ledger], since: datetime, tick: float, asked: Collection[str] | None = None
+) -> Iterator[tuple[str, list[Recorded]]]:
+    """Yield what the ledger of each table has of each month since a time, the last month first.
 
-    The arrivals are those of the last month that has any batch.
+    The arrivals are those of the last month that has any batch. A busy table has a hundred thousand slots in a month,
+    so those of few tables are in memory at once.
 
     Args:
         ledgers: by the key of their table. They must exist. A run counts in parts if it recorded batches of several.
         since: beginning of the first month.
         tick: seconds of a slot.
+        asked: keys of the tables that are yielded. None: all.
     """
-    asked = _Asked(since.timestamp(), tick)
-    days = _collected(ledgers, lambda ledger: _days(asked, ledger))
-    tables_of_run = Counter(run for rows in days.values() for run in {run for row in rows for run in row["runs"]})
-    months = {key: _months(rows, tables_of_run) for key, rows in days.items()}
-    last = {key: found[0].month for key, found in months.items() if found}
-    arrivals = _collected(
-        {key: ledger for key, ledger in ledgers.items() if key in last}, lambda ledger: _arrivals(asked, ledger)
-    )
-    for key, month in last.items():
-        slots: Counter[int] = Counter()
-        for row in arrivals[key]:
-            if month_of(row["day"]) == month:
-                slots[row["slot"]] += row["events"]
-        months[key][0] = replace(months[key][0], arrivals=sorted(slots.items()))
-    return months
+    rows = _Rows(since.timestamp(), tick)
+    days = _days_of(ledgers, rows)
+    tables_of_run = Counter(run for found in days.values() for run in {run for row in found for run in row["runs"]})
+    keys = [key for key in ledgers if asked is None or key in asked]
+    for start in range(0, len(keys), _MAX_LEDGERS):
+        some = keys[start : start + _MAX_LEDGERS]
+        slots = _together({key: rows.slots(ledgers[key]) for key in some}).toArrow()
+        for key in some:
+            own = slots.filter(pc.field("table_key") == key).sort_by("slot")
+            yield key, _with_slots(_months(days[key], tables_of_run), own)
 
 
-def _days(asked: _Asked, ledger: Ledger) -> DataFrame:
+def _with_slots(months: Sequence[Recorded], slots: pa.Table) -> list[Recorded]:
+    """Return months with the slots of their batches, and the last month with its arrivals."""
+    # A batch may be recorded after the months were read.
+    begun: defaultdict[str, list[int]] = defaultdict(list)
+    last = months[0].month if months else ""
+    arrivals: Counter[int] = Counter()
+    columns = (slots[name].to_pylist() for name in ("day", "is_batch", "slot", "count"))
+    for day, is_batch, slot, count in zip(*columns, strict=True):
+        if is_batch:
+            begun[month_of(day)] += [slot] * count
+        elif month_of(day) == last:
+            arrivals[slot] += count
+    found = [replace(month, begun=begun[month.month]) for month in months]
+    return [replace(found[0], arrivals=list(arrivals.items())), *found[1:]] if found else []
+
+
+def _days_of(ledgers: Mapping[str, Ledger], asked: _Rows) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {key: [] for key in ledgers}
+    keys = list(ledgers)
+    for start in range(0, len(keys), _MAX_LEDGERS):
+        some = keys[start : start + _MAX_LEDGERS]
+        for row in _together({key: _days(asked, ledgers[key]) for key in some}).collect():
+            found[row["table_key"]].append(row)
+    return found
+
+
+def _days(asked: _Rows, ledger: Ledger) -> DataFrame:
     header, decided = F.col("kind") == "header", F.col("kind") == "row"
     read = was_read()
     rows_of_queue = F.coalesce("rows", F.lit(0)) + F.coalesce("bad_rows", F.lit(0))
@@ -93,21 +127,13 @@ def _days(asked: _Asked, ledger: Ledger) -> DataFrame:
             F.count_if(header).alias("batches"),
             F.count_if(header & F.col("milliseconds").isNotNull()).alias("timed"),
             F.coalesce(F.sum(F.when(header, F.col("milliseconds"))), F.lit(0)).alias("milliseconds"),
-            F.collect_set(F.when(header, F.col("run_id"))).alias("runs"),
+            # A number takes less memory than its text. A lake has millions of runs in a month.
+            F.collect_set(F.when(header, F.xxhash64("run_id"))).alias("runs"),
             F.coalesce(F.sum(F.when(decided, messages)), F.lit(0)).alias("messages"),
             F.count_distinct(F.when(decided, F.col("manifest"))).alias("manifests"),
             F.count_if(read).alias("files"),
             F.coalesce(F.sum(F.when(read, F.col("size"))), F.lit(0)).alias("bytes"),
-            F.collect_list(F.when(header, asked.slot("recorded_at"))).alias("begun"),
         )
-    )
-
-
-def _arrivals(asked: _Asked, ledger: Ledger) -> DataFrame:
-    """The events by the slot in which S3 sent them, and the day of their record."""
-    arrived = asked.rows(ledger).where((F.col("kind") == "row") & F.col("event_time").isNotNull())
-    return arrived.groupBy(_day().alias("day"), asked.slot("event_time").alias("slot")).agg(
-        F.count(F.lit(1)).alias("events")
     )
 
 
@@ -115,34 +141,28 @@ def _day() -> Column:
     return F.floor(F.unix_seconds("recorded_at") / F.lit(_DAY))
 
 
-def _collected(ledgers: Mapping[str, Ledger], query: Callable[[Ledger], DataFrame]) -> dict[str, list[Row]]:
-    """Return the rows of a query over each ledger, by table."""
-    found: dict[str, list[Row]] = {key: [] for key in ledgers}
-    keys = list(ledgers)
-    for start in range(0, len(keys), _MAX_LEDGERS):
-        queries = [
-            query(ledgers[key]).select(F.lit(key).alias("table_key"), "*") for key in keys[start : start + _MAX_LEDGERS]
-        ]
-        for row in reduce(DataFrame.unionAll, queries).collect():
-            found[row["table_key"]].append(row)
-    return found
+def _together(queries: Mapping[str, DataFrame]) -> DataFrame:
+    return reduce(
+        DataFrame.unionAll, [query.select(F.lit(key).alias("table_key"), "*") for key, query in queries.items()]
+    )
 
 
-def _months(days: Sequence[Row], tables_of_run: Mapping[str, int]) -> list[Recorded]:
+def _months(days: Sequence[Row], tables_of_run: Mapping[int, int]) -> list[Recorded]:
     months: dict[str, Recorded] = {}
+    runs: defaultdict[str, set[int]] = defaultdict(set)
     for row in sorted(days, key=lambda row: row["day"]):
         month = month_of(row["day"])
         was = months.get(month, Recorded(month))
+        runs[month].update(row["runs"])
         months[month] = Recorded(
             month=month,
             batches=was.batches + row["batches"],
             timed=was.timed + row["timed"],
             seconds=was.seconds + row["milliseconds"] / 1000,
-            runs=was.runs + sum(1 / tables_of_run[run] for run in row["runs"]),
+            runs=sum(1 / tables_of_run[run] for run in runs[month]),
             messages=was.messages + row["messages"],
             manifests=was.manifests + row["manifests"],
             files=was.files + row["files"],
             bytes=was.bytes + row["bytes"],
-            begun=(*was.begun, *sorted(row["begun"])),
         )
     return [months[month] for month in sorted(months, reverse=True)]

@@ -84,7 +84,7 @@ def _are_those_of_the_rows(lake: FaultLake) -> None:
     """Compute everything again in plain Python, from all rows of the ledgers."""
     tick = 30.0
     ledgers = {table.table_key: lake.lake.table(table.table_key).ledger for table in lake.tables.values()}
-    found = recorded_months(ledgers, datetime(2020, 1, 1, tzinfo=UTC), tick)
+    found = dict(recorded_months(ledgers, datetime(2020, 1, 1, tzinfo=UTC), tick))
     for key, ledger in ledgers.items():
         rows = [row.asDict() for row in lake.lake.delta.session.read.format("delta").load(ledger.location).collect()]
         headers, decided = ([row for row in rows if row["kind"] == kind] for kind in ("header", "row"))

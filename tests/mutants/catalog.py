@@ -1539,8 +1539,8 @@ MUTANTS = (
         "a run that tables share is paid for in full by each of them",
         6,
         "resources/costs/recorded_months.py",
-        'sum(1 / tables_of_run[run] for run in row["runs"])',
-        'len(row["runs"])',
+        "sum(1 / tables_of_run[run] for run in runs[month])",
+        "len(runs[month])",
         (
             "tests/unit/resources/costs/test_recorded_months.py::"
             "test_a_run_of_several_tables_is_paid_for_by_all_of_them",

@@ -81,7 +81,7 @@ def reports(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
         recorded: Recorded, fresh: int = 300, only: str = "", listed: Any = None, **items: Any
     ) -> dict[str, TableReport]:
         monkeypatch.setattr(
-            measure, "recorded_months", lambda ledgers, since, tick: {key: [recorded] for key in ledgers}
+            measure, "recorded_months", lambda ledgers, since, tick, asked: [(key, [recorded]) for key in asked]
         )
         monkeypatch.setattr(measure, "inventory_sizes", lambda lake: listed or {})
         monkeypatch.setattr(measure, "stored_bytes", lambda delta, places: len(list(places)) << 30)
