@@ -7,7 +7,6 @@ import datetime as dt
 import io
 import random
 import re
-import textwrap
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -244,15 +243,20 @@ def _at(second: int) -> str:
     return f"2026-11-25 09:30:{second:02}.000001"
 
 
-def test_the_guide_s_table_is_merged_as_it_says(tidegate_lake: MakeLake, kit: Any) -> None:
-    text = textwrap.dedent((ROOT / "docs" / "guides" / "change-feeds.md").read_text()).replace("\n   ", "\n")
-    configured, *_ = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
-    (table,) = yaml.safe_load(textwrap.dedent(configured))["tables"]
-    lake = tidegate_lake([{**table, "prefix": "customers/"}])
-    for number, lines in enumerate(re.findall(r"```json\n(.*?)```", text, re.DOTALL)):
-        lake.put(f"customers/{number}.json", lines)
-        kit.run(lake, "customers")
-        kit.merge(lake, "customers")
-    (shown,) = re.findall(r"\| id \| name \| credit \| born \|\n\|[-|]+\|\n\| (.*) \|", text)
-    (row,) = _table(lake, "customers")
-    assert " | ".join(str(row[name]) for name in ("id", "name", "credit", "born")) == shown
+def test_the_guide_s_tables_are_merged_as_it_says(tidegate_lake: MakeLake, kit: Any) -> None:
+    text = (ROOT / "docs" / "guides" / "silver.md").read_text()
+    (configured,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    tables = yaml.safe_load(configured)["tables"]
+    lake = tidegate_lake([{**table, "prefix": f"{table['name']}/"} for table in tables])
+    files = dict(re.findall(r"`([\w.]+)`:\n\n```(?:csv|json)\n(.*?)```", text, re.DOTALL))
+    for folder, names in re.findall(r"^ +python put\.py (\w+) (.*)$", text, re.MULTILINE):
+        for name in names.split():
+            lake.put(f"{folder}/{name}", files.pop(name))
+        kit.run(lake, folder)
+        kit.merge(lake, folder)
+    assert not files
+    shown = re.findall(r'tidegate sql "(.*)"\n\n\|.*\n\|[-|]+\n((?:\|.*\n)+)', text)
+    assert len(shown) == len(tables)
+    for query, rows in shown:
+        found = ["| " + " | ".join(map(str, row)) + " |" for row in lake.sql(query)]
+        assert found == rows.splitlines(), query
