@@ -54,7 +54,7 @@ def test_the_first_table_is_made_as_its_page_says(
     assert [(row["key"], row["status"]) for row in ledger] == [("prices/prices.csv", "committed")]
 
 
-def test_the_reader_s_asset_takes_dagster_s_pyspark_and_s3_resources_next_to_ours(
+def test_the_reader_s_assets_take_dagster_s_resources_and_ours(
     tidegate_lake: Callable[..., TestLake], shell: Shell
 ) -> None:
     """One code location holds both, so the keys of the resources must not collide."""
@@ -67,11 +67,21 @@ def test_the_reader_s_asset_takes_dagster_s_pyspark_and_s3_resources_next_to_our
     lake.materialize("bronze", "orders")
     lake.materialize("silver_orders")
     lake.lake.name_tables()
+    shell.use(lake)
     _, block = _blocks("python")
     names: dict[str, Any] = {}
     exec(compile(block.replace('"landing"', f'"{lake.bucket}"'), str(FIRST_TABLE), "exec"), names)
 
-    both = dg.Definitions.merge(lake.definitions, names["defs"])
+    gold: dg.Definitions = names["defs"]
+    # In a location of its own, as the page has it.
+    with dg.DagsterInstance.ephemeral() as instance:
+        job = gold.resolve_implicit_global_asset_job_def()
+        done = job.execute_in_process(instance=instance, asset_selection=[dg.AssetKey("row_counts")])
+    (made,) = done.asset_materializations_for_node("row_counts")
+    assert made.metadata["silver.orders"].value == 3
+
+    others = {name: resource for name, resource in (gold.resources or {}).items() if name != "lake"}
+    both = dg.Definitions.merge(lake.definitions, dg.Definitions(assets=gold.assets, resources=others))
     job = both.resolve_implicit_global_asset_job_def()
     with dg.DagsterInstance.ephemeral() as instance:
         done = job.execute_in_process(instance=instance, asset_selection=[dg.AssetKey("orders_by_state")])

@@ -72,14 +72,17 @@ def test_partial_rows_and_truncates_give_the_expected_rows_whenever_merges_run(
         "apply_as_truncates": "op = 't'",
         "skip_when": "op = 'x'",
         "except_columns": ["op", "at"],
-        "ignore_null_updates_columns": ["a"],
         "unavailable": SAME,
         "every": 10,
     }
     lake = tidegate_lake(
         [
-            {"name": name, "prefix": f"{name}/", "format": "json", "columns": columns, "silver": silver}
-            for name in ("steps", "once")
+            {"name": name, "prefix": f"{name}/", "format": "json", "columns": columns, "silver": {**silver, **own}}
+            # Both name the same column, so one table of the oracle has the rows of both.
+            for name, own in (
+                ("steps", {"ignore_null_updates_columns": ["a"]}),
+                ("once", {"ignore_null_updates_except_columns": ["b", "c"]}),
+            )
         ]
     )
     batches = _feed(random.Random(seed))

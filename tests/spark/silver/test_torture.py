@@ -71,12 +71,17 @@ EXPECTED: dict[tuple[str, str], list[tuple[Any, ...]]] = {
     ("duplicate", "scd2"): [("active", None, None, 10, None)],
     ("out of order", "scd1"): [("active", None, None)],
     ("out of order", "scd2"): [("pending", None, None, 10, 12), ("active", None, None, 12, None)],
-    # The last row of the file. With `on_tie: fail` the merge fails instead.
+    # The last row of the file. With `on_tie: fail` the merge fails instead, which test_silver_rules.py shows.
     ("collision", "scd1"): [("pending", None, None)],
+    ("collision", "scd2"): [("pending", None, None, 10, None)],
     ("collision", "scd1_composite"): [("suspended", None, None)],
     ("wrong clock", "scd1_arrival"): [("active", None, None)],
     ("wrong clock", "scd1_composite"): [("suspended", None, None)],
     ("sparse", "scd1"): [("active", "Istanbul", None)],
+    ("sparse", "scd2"): [
+        ("active", "Ankara", "x@example.com", 10, 11),
+        ("active", "Istanbul", None, 11, None),
+    ],
     ("sparse", "scd1_nulls"): [("active", "Istanbul", "x@example.com")],
     ("deleted", "scd1"): [],
     ("deleted", "scd2"): [("active", None, None, 17, 18), ("suspended", None, None, 18, 20)],

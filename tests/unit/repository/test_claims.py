@@ -110,6 +110,45 @@ def test_every_seam_is_in_the_map_and_killed() -> None:
         )
 
 
+def _constants(path: Path) -> set[str]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+
+
+def _seams_of_the_code() -> set[str]:
+    """The name of each seam. A name that a call has not itself is among the SEAM or SEAMS of some module."""
+    found: set[str] = set()
+    for folder in ("assets", "resources", "sensors", "platform"):
+        for path in (ROOT / folder).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                named: ast.AST | None = None
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "seam":
+                    named = node.args[0]
+                elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in ("SEAM", "SEAMS"):
+                    named = node.value
+                if named:
+                    found |= {str(part.value) for part in ast.walk(named) if isinstance(part, ast.Constant)}
+    return found
+
+
+def test_every_other_seam_has_a_test_that_dies_there() -> None:
+    section = MAP.split("### Seams of other operations", 1)[1].split("\n### ", 1)[0]
+    rows = [
+        (re.findall(r"`([\w-]+)`", seams), re.findall(r"`(test_\w+)`", tests))
+        for seams, tests in re.findall(r"^\| (`.*?`) \| (.*) \|$", section, re.MULTILINE)
+    ]
+    mapped = [seam for seams, _ in rows for seam in seams]
+    assert sorted(mapped) == sorted(_seams_of_the_code() - set(SEAMS))
+    for seams, tests in rows:
+        assert tests, seams
+        for name in tests:
+            files = [TESTS / path for path, names in FUNCTIONS.items() if name in names]
+            named = set[str]().union(*map(_constants, files))
+            # A test that goes through all seams of a module takes their names from it.
+            through = any(re.search(r"\bSEAMS?\b", path.read_text(encoding="utf-8")) for path in files)
+            assert through or named.issuperset(seams), f"{name} leaves out some of {seams}"
+
+
 def test_mutants_name_tests_that_are_there_and_code_that_occurs_once_and_can_be_imported() -> None:
     assert len(MUTANTS) >= 15
     assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)

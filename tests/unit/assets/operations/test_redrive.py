@@ -121,6 +121,12 @@ def test_objects_become_hints_at_the_rate_that_was_asked_for(lake: Any, monkeypa
         go()
     assert len(list(lake.store.operations.entries())) == 2
     assert len(lake.store.inbox.waiting(ORDERS)) == 5
+    # A run that dies after its first manifest leaves objects in quarantine. Repeated, it puts all of them again.
+    with dying_in(redrive, "redrive-manifest"):
+        go()
+    assert len(lake.store.inbox.waiting(ORDERS)) == 6
+    go()
+    assert len(lake.store.inbox.waiting(ORDERS)) == 11
 
 
 def test_messages_leave_the_quarantine_after_they_were_sent(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
