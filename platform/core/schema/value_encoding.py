@@ -55,6 +55,16 @@ _ENCODINGS: Mapping[str, Encoding] = {
 }
 
 
+def _unless_decoded(encoding: Encoding) -> Encoding:
+    """Returns the encoding for columns that may have the type itself, as files of Avro and Parquet do."""
+
+    def sql(value: str, given: Type) -> str:
+        is_decoded = given == encoding.type or (isinstance(given, Decimal) and isinstance(encoding.type, Decimal))
+        return f"CAST({value} AS {encoding.type.sql()})" if is_decoded else encoding.sql(value, given)
+
+    return Encoding(encoding.type, sql)
+
+
 def encoding(text: str) -> Encoding:
     """Returns the encoding of a name in `lake.yaml`.
 
@@ -67,9 +77,9 @@ def encoding(text: str) -> Encoding:
     """
     found = _ENCODINGS.get(text.strip().lower())
     if found is not None:
-        return found
+        return _unless_decoded(found)
     if text.strip().lower().startswith("decimal("):
         type = simple_type(text)
         if isinstance(type, Decimal):
-            return Encoding(type, _decimal(type))
+            return _unless_decoded(Encoding(type, _decimal(type)))
     raise ValueError(f"{text!r} is no encoding: use {', '.join(_ENCODINGS)}, or decimal(<precision>, <scale>)")

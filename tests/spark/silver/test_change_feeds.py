@@ -162,9 +162,21 @@ def _flattened(op: str, before: Row | None, after: Row | None, lsn: int) -> Row:
     return {**(after or before or {}), "__deleted": str(op == "d").lower(), "__op": op, "__source_lsn": lsn}
 
 
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _TEXT, _LONG = ["null", "string"], ["null", "long"]
-_CUSTOMER = [("id", "int"), ("name", _TEXT), ("credit", _TEXT), ("born", ["null", "int"]), ("seen", _LONG),
+_CREDIT = ["null", {"type": "bytes", "logicalType": "decimal", "precision": 20, "scale": 2}]
+_SEEN = ["null", {"type": "long", "logicalType": "timestamp-micros"}]
+_CUSTOMER = [("id", "int"), ("name", _TEXT), ("credit", _CREDIT), ("born", ["null", "int"]), ("seen", _SEEN),
              ("notes", _TEXT)]  # fmt: skip
+
+
+def _typed(customer: Row | None) -> Row | None:
+    """Returns the row with a decimal and a time, as a connector writes them with a registry of schemas."""
+    if customer is None:
+        return None
+    credit, seen = customer["credit"], customer["seen"]
+    number = credit and Decimal(int.from_bytes(base64.b64decode(credit), "big", signed=True)).scaleb(-2)
+    return {**customer, "credit": number, "seen": seen and _EPOCH + dt.timedelta(microseconds=seen)}
 
 
 def _avro(rows: list[Row]) -> bytes:
@@ -173,12 +185,13 @@ def _avro(rows: list[Row]) -> bytes:
     fields = [("before", ["null", value]), ("after", ["null", "Value"]), ("source", source), ("op", "string")]
     schema = {"type": "record", "name": "Envelope", "fields": [{"name": name, "type": type} for name, type in fields]}
     buffer = io.BytesIO()
-    fastavro.writer(buffer, fastavro.parse_schema(schema), rows)
+    typed = ({**row, "before": _typed(row["before"]), "after": _typed(row["after"])} for row in rows)
+    fastavro.writer(buffer, fastavro.parse_schema(schema), typed)
     return buffer.getvalue()
 
 
 def test_rows_of_debezium_become_the_table_of_the_database(tidegate_lake: MakeLake, kit: Any) -> None:
-    """Envelopes as they are and with their schema, in JSON and Avro, and flattened rows in JSON and Parquet."""
+    """Envelopes as they are and with their schema, in JSON, and with types in Avro; flat rows in JSON and Parquet."""
     names = ("plain", "payload", "flat", "avro", "registered")
     lake = tidegate_lake([{"name": name, "prefix": f"{name}/", "silver": DEBEZIUM} for name in names])
     for number, changes in enumerate(CHANGES):

@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+import yaml
 
+from tests.support.tracked import ROOT
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.infer.feeds import silver_of_feed
+from tidegate.platform.core.infer.sniff import sniff_csv, sniff_json
 from tidegate.platform.core.schema.column_types import Field, Simple, Struct, Type, quoted
 from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.schema.value_encoding import encoding
@@ -119,6 +122,9 @@ def test_the_columns_of_a_feed_are_those_of_its_rows() -> None:
 def test_an_encoding_is_a_name_or_a_decimal() -> None:
     assert encoding("Decimal(12, 2)").type.sql() == "decimal(12,2)"
     assert encoding("days").sql(quoted("d"), Simple("integer")) == "date_from_unix_date(CAST(`d` AS INT))"
+    # Avro and Parquet may have the type itself.
+    assert encoding("days").sql("d", Simple("date")) == "CAST(d AS date)"
+    assert encoding("decimal(12, 2)").sql("n", any_type("decimal(10,2)")) == "CAST(n AS decimal(12,2))"
     for wrong in ("decimal", "decimal(39, 2)", "day"):
         with pytest.raises(ValueError, match=r"is no encoding: use days|decimal|precision"):
             encoding(wrong)
@@ -140,3 +146,29 @@ def test_an_encoding_is_a_name_or_a_decimal() -> None:
 )  # fmt: skip
 def test_infer_proposes_the_preset_of_a_feed(columns: dict[str, str], keys: list[str], line: str | None) -> None:
     assert silver_of_feed(columns, keys) == line
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "order"),
+    [
+        ("debezium_mysql.json", "id", ("file", "pos", "row")),
+        ("debezium_postgresql.json", "id", ("lsn",)),
+        ("debezium_sqlserver.json", "id", ("commit_lsn", "change_lsn", "event_serial_no")),
+        ("debezium_db2.json", "id", ("commit_lsn", "change_lsn")),
+        ("dms.csv", "EMP_ID", ("committed_at",)),
+    ],
+)
+def test_records_of_the_shape_that_is_documented_are_proposed_and_ordered(
+    name: str, key: str, order: tuple[str, ...]
+) -> None:
+    """A snapshot, an insert, an update and a delete of each connector, with their schema; and changes of DMS."""
+    content = (ROOT / "tests" / "unit" / "data" / "feeds" / name).read_bytes()
+    sniffed = (sniff_csv if name.endswith(".csv") else sniff_json)(content, whole=True)
+    assert sniffed.problems == []
+    proposed = silver_of_feed(sniffed.columns, [name])
+    assert proposed is not None
+    spec = SilverSpec.model_validate(yaml.safe_load(proposed)["silver"])
+    found = resolved(spec, fields(sniffed.columns))
+    start = "" if name == "dms.csv" else "payload.source."
+    assert (found.keys, found.order) == ((key,), tuple(start + part for part in order))
+    assert found.deletes == ("`Op` = 'D'" if name == "dms.csv" else "payload.op = 'd'")
