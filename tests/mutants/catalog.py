@@ -1562,4 +1562,23 @@ MUTANTS = (
         '{version}, {version}) WHERE true"',
         ("tests/unit/platform/core/silver/test_change_rows.py::test_a_tombstone_is_no_row",),
     ),
+    Mutant(
+        "rows of Db2 are ordered by their commit alone",
+        5,
+        "platform/core/silver/presets.py",
+        '("change_lsn", ("{}commit_lsn", "{}change_lsn"))',
+        '("change_lsn", ("{}commit_lsn",))',
+        (
+            "tests/unit/platform/core/silver/test_presets.py::"
+            "test_records_of_the_shape_that_is_documented_are_proposed_and_ordered",
+        ),
+    ),
+    Mutant(
+        "a decimal of Avro is decoded as if it was bytes",
+        5,
+        "platform/core/schema/value_encoding.py",
+        "(isinstance(given, Decimal) and isinstance(encoding.type, Decimal))",
+        "given == Simple('binary')",
+        ("tests/unit/platform/core/silver/test_presets.py::test_an_encoding_is_a_name_or_a_decimal",),
+    ),
 )

@@ -12,6 +12,7 @@ from rich.text import Text
 from tidegate.assets.silver.audit.key_history import Event, KeyHistory, key_history
 from tidegate.platform.cli.answers import WhyAnswer, WhyRow, print_answer
 from tidegate.platform.cli.commands.table_named import table_named
+from tidegate.platform.cli.copied_command import copied_command
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.first_line import one_line
@@ -94,7 +95,7 @@ def _show(console: Console, found: KeyHistory) -> None:
         console.print(Text(f"{hidden} older rows and more; the queries below show all", style="dim"))
     console.print(Text(f"\n{found.key}: {one_line(found.verdict)}", style="bold"))
     for query in found.sql:
-        console.print(Text(f'\ntidegate sql "{query}"' if '"' not in query else f"\n{query}", style="dim"))
+        console.print(Text(f"\n{copied_command(query)}", style="dim"))
 
 
 def _lines(event: Event) -> list[Text]:
