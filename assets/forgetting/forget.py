@@ -85,6 +85,16 @@ class Progress:
         return "waits for vacuum" if self.erased else "open"
 
 
+@dataclass(frozen=True)
+class _Left:
+    """What one call took out of a table: rows of bronze and silver, and lines and messages of objects of the lake."""
+
+    table: str
+    bronze: int
+    silver: int
+    kept: int
+
+
 def look_for(lake: Lake, kind: str, subjects: Sequence[str]) -> list[Found]:
     """Count what a lake has of subjects. Nothing is changed, and the subjects are written nowhere.
 
@@ -159,10 +169,11 @@ def work_off(lake: Lake, run_id: str, log: Callable[[str], None] = lambda _: Non
             continue
         for one in waiting:
             _note_found(lake, one.request, log)
-        rows = _erase(lake, kind, run_id, log)
+        left = _erase(lake, kind, run_id, log)
+        rows, tables = sum(one.bronze + one.silver for one in left), [asdict(one) for one in left]
         for one in waiting:
             # Rows that were found later were in files that VACUUM does not delete before their own retention.
-            _note(lake, one.request.id, ERASED, {"run": run_id}, again=rows > 0)
+            _note(lake, one.request.id, ERASED, {"run": run_id, "tables": tables}, again=rows > 0)
         seam("forget-erased")
         _finish(lake, kind, [one.request for one in waiting], run_id, log)
     states = progress(lake)
@@ -171,23 +182,24 @@ def work_off(lake: Lake, run_id: str, log: Callable[[str], None] = lambda _: Non
     return states
 
 
-def _erase(lake: Lake, kind: str, run_id: str, log: Callable[[str], None]) -> int:
-    """Delete what the lake has of the subjects of a kind. Returns the number of rows that left tables."""
-    rows = 0
+def _erase(lake: Lake, kind: str, run_id: str, log: Callable[[str], None]) -> list[_Left]:
+    """Delete what the lake has of the subjects of a kind. Returns what left each table."""
+    gone: list[_Left] = []
     for spec in tables_of(lake, kind):
         table = lake.table(spec.table_key.encode())
         suppression = _required(lake, spec)
-        rows += erase_from_bronze(table, suppression, run_id, log).rows
+        bronze = erase_from_bronze(table, suppression, run_id, log).rows
         seam("forget-bronze")
-        rows += erase_from_silver(lake, table, suppression, run_id, log)
+        silver = erase_from_silver(lake, table, suppression, run_id, log)
         lines = erase_kept_objects(lake, table, suppression)
         log(f"{lines} lines and messages of {spec.name} left the quarantine and the row objects")
+        gone.append(_Left(spec.name, bronze, silver, lines))
         seam("forget-objects")
     left = find(lake, kind, partial(_required, lake))
     if total(left):
         places = ", ".join(f"{one.table}: {one.total}" for one in left if one.total)
         raise ForgetRefused(f"after everything was deleted, a search still finds {places}. Run it again")
-    return rows
+    return gone
 
 
 def _finish(lake: Lake, kind: str, requests: Sequence[ForgetRequest], run_id: str, log: Callable[[str], None]) -> None:

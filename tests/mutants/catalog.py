@@ -1240,11 +1240,10 @@ MUTANTS = (
         "a request is noted as erased before its rows have left",
         8,
         "assets/forgetting/forget.py",
-        "        rows = _erase(lake, kind, run_id, log)\n        for one in waiting:\n",
+        "        left = _erase(lake, kind, run_id, log)\n",
         "        for one in waiting:\n"
         '            _note(lake, one.request.id, ERASED, {"run": run_id})\n'
-        "        rows = _erase(lake, kind, run_id, log)\n"
-        "        for one in waiting:\n",
+        "        left = _erase(lake, kind, run_id, log)\n",
         (f"{_FORGET}test_a_call_that_dies_is_repeated_and_says_nothing_half",),
     ),
     Mutant(

@@ -68,16 +68,21 @@ def test_no_byte_of_a_forgotten_person_is_left(
             "silver/clicks/",
             "quarantine/rows/",
             "quarantine/messages/",
+            "quarantine/redriven/",
             "rows/clicks/",
             "_change_data/",
         ):
             assert any(place in key for key in planted), f"nothing is planted in {place}"
+        assert sum(".checkpoint" in place for place, _ in everything) >= 2, "they have the statistics of every file"
         never = ("/_delta_log/", "batches/", "ledger/", "inbox/", "dagster", "dynamodb", "forgotten/", "operations/")
         assert not [key for key in planted if any(place in key for place in never)], "it must never come there"
 
         found = {one.table: one for one in look_for(lake.lake, "person", [CANARY])}
         assert (found["orders"].bronze, found["orders"].silver, found["orders"].kept) == (3, 2, {"quarantine/rows": 1})
-        assert (found["clicks"].silver, found["clicks"].kept) == (2, {"rows": 2, "quarantine/messages": 1})
+        assert (found["clicks"].silver, found["clicks"].kept) == (
+            2,
+            {"rows": 2, "quarantine/messages": 1, "quarantine/redriven": 1},
+        )
         request = ask(lake.lake, "person", [CANARY], "eva")
         result = _materialize(lake, instance, "forgotten")
         assert result.success
@@ -88,6 +93,14 @@ def test_no_byte_of_a_forgotten_person_is_left(
         noted = lake.lake.store.forgotten.note(request.id, "found")
         assert noted is not None
         assert (noted["tables"][0]["bronze"], noted["tables"][0]["sources"]) == (3, 3)
+
+        noted = lake.lake.store.forgotten.note(request.id, "erased")
+        assert noted is not None
+        assert [(one["table"], one["bronze"], one["kept"]) for one in noted["tables"]] == [
+            ("orders", 3, 1),
+            ("clicks", found["clicks"].bronze, 4),
+        ]
+        assert all(one["silver"] > 0 for one in noted["tables"])
 
         left = [place for place, text in _texts(lake, instance) if CANARY in text]
         assert left == []
@@ -134,6 +147,7 @@ def _plant(lake: TestLake, kit: Any, instance: dg.DagsterInstance) -> None:
     for body in ({"who": CANARY, "n": 1}, {"who": "zoe", "n": 2}, {"who": CANARY, "n": "x"}):
         queue.send(json.dumps(body))
     queue.send(f'{{"who": "{CANARY}"')
+    queue.send(f'{{"who": "{CANARY}", "again"')
     queue.send('{"who": "broken too"')
 
     def came() -> bool:
@@ -141,11 +155,15 @@ def _plant(lake: TestLake, kit: Any, instance: dg.DagsterInstance) -> None:
         names = [item.key for item in store.objects.under(lake.lake_bucket, store.key("rows", "clicks", ""))]
         rows = sum(int(name.rsplit("/", 1)[-1].split("-")[1]) for name in names)
         kept = list(store.quarantine.messages())
-        return rows >= 3 and len(kept) >= 2
+        return rows >= 3 and len(kept) >= 3
 
     wait_until(came, "the messages")
     _materialize(lake, instance, "bronze", lake.key("clicks"))
     _materialize(lake, instance, "silver_clicks")
+    (again,) = (message for message in store.quarantine.messages() if "again" in message.body)
+    store.quarantine.release(again)
+    for table in (location, silver):
+        lake.lake.delta.upkeep.checkpoint(table, write=True)
     for table in (kit.location(lake, "clicks"), store.uri("silver", "clicks")):
         session.sql(f"ALTER TABLE delta.`{table}` SET TBLPROPERTIES ({now})")
 
