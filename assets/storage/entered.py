@@ -2,13 +2,57 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
 from pyspark.sql import functions as F
 
+from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.inventory.delivery import Delivery
+from tidegate.platform.core.maintenance.kept_versions import versions_kept
 from tidegate.platform.core.storage.history import EnteredInventory
 from tidegate.platform.core.times import from_micros
 from tidegate.resources.lake import Table
 from tidegate.resources.ledger import Clock
+
+#: A version is read if it is kept for so much longer: a query takes time, and the ledger has a batch after its commit.
+_MARGIN = timedelta(hours=1)
+
+
+class Entered(NamedTuple):
+    """Inventories whose rows replaced those of their bucket.
+
+    Attributes:
+        inventories: in the order of their batches.
+        kept_since: the files of rows that were replaced before may be deleted.
+        present: Delta version that has the newest inventory of each bucket.
+    """
+
+    inventories: list[EnteredInventory]
+    kept_since: datetime
+    present: int
+
+
+def entered_and_kept(table: Table, birth: Birth, after: int) -> Entered | None:
+    """Return the inventories that entered a table and which of its versions have them, or None if none entered.
+
+    Args:
+        table: of inventories.
+        birth: of the table.
+        after: number of a batch. Only inventories of later batches are returned.
+
+    Raises:
+        ValueError: the retention of the table cannot be read.
+    """
+    clock = table.ledger.clock()
+    inventories = entered_inventories(table, clock, after)
+    if not inventories:
+        return None
+    last = table.batches.read(clock.n)
+    state = table.delta.table_state(birth.location, last.app_id if last else "")
+    # A batch that the ledger does not have yet may have replaced the newest inventories.
+    present = state.version if state.txn == clock.n else inventories[-1].version
+    return Entered(inventories, datetime.now(UTC) - versions_kept(state.properties) + _MARGIN, present)
 
 
 def entered_inventories(table: Table, clock: Clock, after: int) -> list[EnteredInventory]:

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date
 
-from tidegate.assets.storage.entered import entered_inventories
+from tidegate.assets.storage.entered import entered_and_kept
 from tidegate.assets.storage.kept_history import KeptHistory
 from tidegate.assets.storage.stored import stored_objects
 from tidegate.platform.core.bronze.birth import Birth
-from tidegate.platform.core.maintenance.kept_versions import versions_kept
 from tidegate.platform.core.storage.growth import Growth, growth
 from tidegate.platform.core.storage.history import HistoryPart, StoredHistory, history_parts
 from tidegate.resources.inventory.history import objects_and_bytes
 from tidegate.resources.lake import Lake, Table
-
-#: A version is read if it is kept for so much longer: a query takes time, and the ledger has a batch after its commit.
-_MARGIN = timedelta(hours=1)
 
 
 @dataclass(frozen=True)
@@ -75,12 +71,5 @@ def _history(table: Table, *, keep: bool) -> StoredHistory:
 
 
 def _parts_after(table: Table, birth: Birth, after: int) -> list[HistoryPart]:
-    clock = table.ledger.clock()
-    entered = entered_inventories(table, clock, after)
-    if not entered:
-        return []
-    last = table.batches.read(clock.n)
-    state = table.delta.table_state(birth.location, last.app_id if last else "")
-    # A batch that the ledger does not have yet may have replaced the newest inventories.
-    present = state.version if state.txn == clock.n else entered[-1].version
-    return history_parts(entered, datetime.now(UTC) - versions_kept(state.properties) + _MARGIN, present)
+    entered = entered_and_kept(table, birth, after)
+    return history_parts(*entered) if entered else []

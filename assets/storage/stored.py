@@ -8,13 +8,14 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame
 
+from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.storage.cost import StoredSum
 from tidegate.platform.core.storage.price_list import read_price_lists
 from tidegate.platform.core.storage.prices import StoragePrices
 from tidegate.resources.inventory.objects import inventory_objects
 from tidegate.resources.inventory.sums import TooManyGroups, stored_sums
-from tidegate.resources.lake import Lake
+from tidegate.resources.lake import Lake, Table
 
 
 def stored_objects(lake: Lake, table_key: str, configuration: str = "") -> DataFrame:
@@ -28,11 +29,21 @@ def stored_objects(lake: Lake, table_key: str, configuration: str = "") -> DataF
     Raises:
         InventoryError: it is no such table, has nothing yet, or has a bucket twice.
     """
+    _, birth = with_inventories(lake, table_key)
+    return inventory_objects(lake.delta.session, birth.location, configuration)
+
+
+def with_inventories(lake: Lake, table_key: str) -> tuple[Table, Birth]:
+    """Return a table of inventories and its birth.
+
+    Raises:
+        InventoryError: it is no such table, or has nothing yet.
+    """
     table = lake.table(table_key)
     birth = table.birth
     if not table.spec.has_inventories or birth is None or not table.delta.table_state(birth.location).exists:
         raise InventoryError(f"{table.spec.name} has no inventories yet, or is no table with `mode: inventory`")
-    return inventory_objects(lake.delta.session, birth.location, configuration)
+    return table, birth
 
 
 def sums_of_all(objects: DataFrame, by: Sequence[str], depth: int) -> tuple[list[StoredSum], bool]:

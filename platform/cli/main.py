@@ -109,7 +109,7 @@ def sql(
     limit: Annotated[int, typer.Option(help="Maximum number of rows to print.")] = 100,
     as_json: AsJson = False,
 ) -> None:
-    """Query bronze.<table>, silver.<table> and ledger.<table>."""
+    """Query bronze.<table>, silver.<table>, ledger.<table> and inventory_as_of('<table>', '<day>')."""
     from tidegate.platform.cli.commands.sql import run_sql
 
     run_sql(command_console(), query, home, limit, as_json=as_json)

@@ -1,13 +1,15 @@
-"""How much the inventories of each bucket had: from the versions of the table, each of which replaced some of them."""
+"""What the inventories of each bucket had: from the versions of the table, each of which replaced some of them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tidegate.platform.core.inventory.delivery import Subject
+from tidegate.platform.core.storage.as_of import InventoriesRead
 from tidegate.platform.core.storage.history import HistoryPart, VersionRead
 
 
@@ -28,6 +30,25 @@ def objects_and_bytes(
     for bucket, configuration, n, objects, size in rows.collect():
         found[Subject(bucket, configuration), n] = objects, size
     return found
+
+
+def rows_of_inventories(session: SparkSession, location: str, reads: Sequence[InventoriesRead]) -> DataFrame:
+    """Return the rows of inventories, each read from a version that has it.
+
+    Args:
+        session: of Spark.
+        location: URI of the table of inventories.
+        reads: the versions. Without any, the result has no rows.
+    """
+    rows = [session.read.format("delta").load(location).limit(0)]  # the columns of today
+    for read in reads:
+        batches = sorted({one.n for one in read.inventories})
+        names = [f"{one.subject.bucket}/{one.subject.configuration}/{one.n}" for one in read.inventories]
+        found = session.read.format("delta").option("versionAsOf", read.version).load(location)
+        # Statistics leave out the files of other batches. A batch may have other inventories, too.
+        is_asked = F.concat_ws("/", "bucket", "configuration", F.col("_batch").cast("string")).isin(names)
+        rows.append(found.where(F.col("_batch").isin(batches) & is_asked))
+    return reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), rows)
 
 
 def _of_version(session: SparkSession, location: str, read: VersionRead) -> DataFrame:

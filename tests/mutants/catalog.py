@@ -1357,6 +1357,16 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "the inventories of a day are read at a version that lacks those which came later",
+        10,
+        "platform/core/storage/as_of.py",
+        "reads[-1].version < one.version:",
+        "reads[-1].version < 0:",
+        (
+            "tests/unit/platform/core/storage/test_as_of.py::test_each_inventory_of_a_day_is_read_once_at_a_version_that_has_it",
+        ),
+    ),
+    Mutant(
         "what follows a lost part of the history of inventories counts, and the part is never computed again",
         10,
         "assets/storage/kept_history.py",

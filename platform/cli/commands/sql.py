@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import date
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
@@ -20,14 +21,18 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from tidegate.assets.storage.as_of import inventory_as_of
 from tidegate.platform.cli.answers import SqlAnswer, SqlColumn, print_answer
 from tidegate.platform.cli.check.findings import explain_aws
 from tidegate.platform.cli.commands.asked_tables import asked_tables, without_schema
+from tidegate.platform.cli.commands.table_named import table_named
 from tidegate.platform.cli.commands.time_travel import reach_silver
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cli.inventory.asked_days import with_days
 from tidegate.platform.cli.json_values import NESTED, json_text, json_value
 from tidegate.platform.core.first_line import first_line, visible
+from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.silver.columns import own_columns
 from tidegate.resources.lake import Lake, Unnamed
 
@@ -60,7 +65,8 @@ def run_sql(console: Console, query: str, home: Path | None, limit: int, *, as_j
     Args:
         console: takes the output.
         query: Spark SQL; `bronze.<name>`, `silver.<name>`, `ledger.<name>`, `lake.intake` and
-            `lake.quarantine` are the lake's tables; time travel works.
+            `lake.quarantine` are the lake's tables; time travel works. `inventory_as_of('<table>', '<day>')` is the
+            inventories of a day.
         home: home of a running local platform; None takes a running default one, else the environment.
         limit: maximum number of rows to print.
         as_json: print only one JSON object.
@@ -83,9 +89,10 @@ def query_frame(lake: Lake, query: str) -> DataFrame:
     """Returns the analyzed frame of a query on the lake's tables.
 
     Raises:
-        CommandError: a table of the query does not exist.
+        CommandError: a table of the query does not exist, or the inventories of a day cannot be read.
         PySparkException: Spark refuses the query.
     """
+    query = with_days(query, lambda name, day: _view_of_day(lake, name, day))
     query, unnamed, every = _named(lake, query)
     try:
         try:
@@ -137,6 +144,17 @@ def _named(lake: Lake, query: str) -> tuple[str, list[Unnamed], bool]:
         lake.delta.session.sql(f"CREATE TEMPORARY VIEW {_QUARANTINE[1]} AS {lake.quarantine_query()}")
         query = without_schema(query, *_QUARANTINE)
     return query, unnamed, False
+
+
+def _view_of_day(lake: Lake, name: str, day: date) -> str:
+    """Make a temporary view of the inventories of a day. Returns its name."""
+    table_key = table_named(lake, name)
+    view = re.sub(r"\W", "_", f"inventory_as_of_{table_key}_{day}", flags=re.ASCII)
+    try:
+        inventory_as_of(lake, table_key, day).createOrReplaceTempView(view)
+    except (InventoryError, ValueError) as error:
+        raise CommandError(str(error)) from None
+    return view
 
 
 def _analyzed(lake: Lake, query: str) -> DataFrame:

@@ -142,7 +142,7 @@ def history_parts(entered: Sequence[EnteredInventory], kept_since: datetime, pre
         kept_since: the files of rows that were replaced before may be deleted. Such inventories are left out.
         present: Delta version that has the newest inventory of each subject.
     """
-    following = _following(entered)
+    following = following_inventories(entered)
     parts = [HistoryPart()]
     end = 0  # the first version that lacks an inventory of the last read
     for n, batch in groupby(entered, lambda one: one.n):
@@ -167,7 +167,7 @@ def history_parts(entered: Sequence[EnteredInventory], kept_since: datetime, pre
     return parts if entered else []
 
 
-def _following(entered: Sequence[EnteredInventory]) -> dict[EnteredInventory, EnteredInventory]:
+def following_inventories(entered: Sequence[EnteredInventory]) -> dict[EnteredInventory, EnteredInventory]:
     """Return the inventory that replaced each of them, unless it is still in the table."""
     found: dict[EnteredInventory, EnteredInventory] = {}
     last: dict[Subject, EnteredInventory] = {}

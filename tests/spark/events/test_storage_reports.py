@@ -252,7 +252,8 @@ def _growth(reported: Reported, kit: Any) -> None:
     acme = reported.objects.sql("SELECT sum(size)::bigint FROM objects WHERE bucket = 'acme'").fetchall()[0][0]
     second, key = before - acme, lake.key("objects")
     marker, some = Line("gone", None, None, marker=True), Line("more", 7, "e")
-    _next_day(reported, kit, 2, {"acme": [some], "third": [some, some], "fourth": [some]})
+    _next_day(reported, kit, 2, {"acme": [some], "third": [some, some]})
+    _next_day(reported, kit, 1, {"fourth": [some]})  # late: acme's inventory of day 2 is there
     asset = growth_key(lake.spec("objects")).to_user_string()
     metadata = kit.metadata(lake.materialize(asset))
     assert (metadata["buckets"], metadata["bytes"]) == (4, second + 28)
@@ -260,17 +261,29 @@ def _growth(reported: Reported, kit: Any) -> None:
     found = growth_of(lake.lake, key, 1)
     total, *buckets = found.lines
     assert (total.first, found.known_from) == (CREATED.date(), None)
-    assert list(total.history) == [before, before, second + 28, second + 7]
+    assert list(total.history) == [before, before + 7, second + 28, second + 7]
     assert {one.bucket: list(one.history) for one in buckets} == {
         "acme": [acme, acme, 7, 7],
         "second": [second] * 4,
         "third": [14, 0],
-        "fourth": [7, 0],
+        "fourth": [7, 7, 0],
     }
+    assert _as_of(reported, 0) == {"acme": acme, "second": second}
+    assert _as_of(reported, 1) == {"acme": acme, "second": second, "fourth": 7}
+    assert _as_of(reported, 2) == {"acme": 7, "second": second, "third": 14, "fourth": 7}
+    assert _as_of(reported, 9) == {"acme": 7, "second": second, "third": None}
+    with pytest.raises(CommandError, match="no inventory of 2026-10-31 or before is known: ask for 2026-11-01 or"):
+        _as_of(reported, -1)
     console = Console(file=io.StringIO(), width=200)
     run_forecast(console, lake.lake, "objects", 1, "", 50)
     assert "4 days of history are too few: 14 are needed" in console.file.getvalue()  # type: ignore[attr-defined]
     _lost_versions(reported, kit, asset, total)
+
+
+def _as_of(reported: Reported, day: int) -> dict[str, int]:
+    asked = CREATED.date() + timedelta(days=day)
+    query = f"SELECT bucket, sum(size) AS bytes FROM inventory_as_of('objects', '{asked}') GROUP BY bucket"
+    return {row["bucket"]: row["bytes"] for row in query_frame(reported.lake.lake, query).collect()}
 
 
 def _next_day(reported: Reported, kit: Any, day: int, lines: dict[str, list[Line]]) -> None:
@@ -290,6 +303,8 @@ def _lost_versions(reported: Reported, kit: Any, asset: str, whole: Growth) -> N
     lake.lake.delta.session.sql(
         f"ALTER TABLE delta.`{location}` SET TBLPROPERTIES ('delta.deletedFileRetentionDuration' = 'interval 1 hours')"
     ).collect()
+    with pytest.raises(CommandError, match=r"acme by configuration all of 2026-11-01 may be .*: ask for 2026-11-04 or"):
+        _as_of(reported, 1)
     # What was replaced since the asset kept its history is in no version that is sure to be there.
     found = growth_of(lake.lake, key, 1)
     assert (found.lines[0].history, found.known_from) == (whole.history, None)

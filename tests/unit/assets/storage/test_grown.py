@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.lakes.objects import Objects
-from tidegate.assets.storage import grown
+from tidegate.assets.storage import entered, grown
 from tidegate.platform.core.inventory.delivery import Subject
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.storage.growth import ALL
@@ -29,7 +29,7 @@ class Inventories:
         self.reads: list[Any] = []
         self.meanwhile: list[Any] = []
         monkeypatch.setattr(grown, "stored_objects", lambda *asked: None)
-        monkeypatch.setattr(grown, "entered_inventories", self.entered)
+        monkeypatch.setattr(entered, "entered_inventories", self.entered)
         monkeypatch.setattr(grown, "objects_and_bytes", self.read)
         state = SimpleNamespace(version=7, properties={"delta.deletedFileRetentionDuration": "interval 9 days"})
         self.delta = SimpleNamespace(
