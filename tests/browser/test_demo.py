@@ -93,6 +93,15 @@ def test_a_demo_that_was_interrupted_and_run_again_has_every_count_right(report:
     assert report["duplicates"] > 100
 
 
+@pytest.mark.usefixtures("report")
+def test_the_demo_ends_with_the_stories_of_two_keys(demo: DemoProcess) -> None:
+    """`why` of a flight that was deleted and came late, and the history of a reading that was deleted and came back."""
+    told = demo.output.split("One flight: tidegate why silver.flights", 1)[1]
+    flight, reading = told.split("One reading: silver.weather is a history", 1)
+    assert {"tombstone", "older"} <= set(flight.split())
+    assert re.findall(r" 2013-.*\b(True|False)\b", reading) == ["False", "True"]
+
+
 def test_the_lineage_is_drawn_from_bucket_to_silver(page: Page, ui: str, tmp_path: Path) -> None:
     groups = ",".join(f"global@global:{name}" for name in ("sources", "bronze", "silver"))
     page.goto(f"{ui}/asset-groups?expanded={groups}")
