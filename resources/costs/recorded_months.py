@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import reduce
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import Column, DataFrame, Row
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from tidegate.platform.core.bronze.hint import RowsSent
 from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.costs.table_cost import Recorded
+from tidegate.resources.costs.shared_runs import Runs, SharedRuns
 from tidegate.resources.ledger import Ledger
 
 #: Ledgers of one query. Spark opens each of them when it analyzes the query.
@@ -76,16 +78,29 @@ def recorded_months(
         tick: seconds of a slot.
         asked: keys of the tables that are yielded. None: all.
     """
-    rows = _Rows(since.timestamp(), tick)
-    days = _days_of(ledgers, rows)
-    tables_of_run = Counter(run for found in days.values() for run in {run for row in found for run in row["runs"]})
-    keys = [key for key in ledgers if asked is None or key in asked]
-    for start in range(0, len(keys), _MAX_LEDGERS):
-        some = keys[start : start + _MAX_LEDGERS]
-        slots = _together({key: rows.slots(ledgers[key]) for key in some}).toArrow()
+    rows, shared = _Rows(since.timestamp(), tick), SharedRuns()
+    days: dict[str, list[dict[str, Any]]] = {}
+    for some, table in in_parts(ledgers, lambda key: _days(rows, ledgers[key])):
+        found = {key: _by_day(table.filter(pc.field("table_key") == key)) for key in some}
+        shared.add([row["runs"] for row in own] for own in found.values())
+        days |= {key: own for key, own in found.items() if asked is None or key in asked}
+    for some, table in in_parts(days, lambda key: rows.slots(ledgers[key])):
         for key in some:
-            own = slots.filter(pc.field("table_key") == key).sort_by("slot")
-            yield key, _with_slots(_months(days[key], tables_of_run), own)
+            slots = table.filter(pc.field("table_key") == key).sort_by("slot")
+            yield key, _with_slots(_months(days[key], shared), slots)
+
+
+def in_parts(keys: Collection[str], query: Callable[[str], DataFrame]) -> Iterator[tuple[list[str], pa.Table]]:
+    """Yield the rows of a query of each table, with the column `table_key`, and the tables that they are of.
+
+    Args:
+        keys: of the tables.
+        query: makes the query of a table. All have the same columns.
+    """
+    every = list(keys)
+    for start in range(0, len(every), _MAX_LEDGERS):
+        some = every[start : start + _MAX_LEDGERS]
+        yield some, _together({key: query(key) for key in some}).toArrow()
 
 
 def _with_slots(months: Sequence[Recorded], slots: pa.Table) -> list[Recorded]:
@@ -104,14 +119,10 @@ def _with_slots(months: Sequence[Recorded], slots: pa.Table) -> list[Recorded]:
     return [replace(found[0], arrivals=list(arrivals.items())), *found[1:]] if found else []
 
 
-def _days_of(ledgers: Mapping[str, Ledger], asked: _Rows) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = {key: [] for key in ledgers}
-    keys = list(ledgers)
-    for start in range(0, len(keys), _MAX_LEDGERS):
-        some = keys[start : start + _MAX_LEDGERS]
-        for row in _together({key: _days(asked, ledgers[key]) for key in some}).collect():
-            found[row["table_key"]].append(row)
-    return found
+def _by_day(days: pa.Table) -> list[dict[str, Any]]:
+    """Return the days of one table. `runs` are arrays: as Python's numbers they would take several times the memory."""
+    runs = [row.values.to_numpy() for row in days["runs"]]
+    return [{**day, "runs": own} for day, own in zip(days.drop_columns("runs").to_pylist(), runs, strict=True)]
 
 
 def _days(asked: _Rows, ledger: Ledger) -> DataFrame:
@@ -127,7 +138,7 @@ def _days(asked: _Rows, ledger: Ledger) -> DataFrame:
             F.count_if(header).alias("batches"),
             F.count_if(header & F.col("milliseconds").isNotNull()).alias("timed"),
             F.coalesce(F.sum(F.when(header, F.col("milliseconds"))), F.lit(0)).alias("milliseconds"),
-            # A number takes less memory than its text. A lake has millions of runs in a month.
+            # A number takes less memory than its text.
             F.collect_set(F.when(header, F.xxhash64("run_id"))).alias("runs"),
             F.coalesce(F.sum(F.when(decided, messages)), F.lit(0)).alias("messages"),
             F.count_distinct(F.when(decided, F.col("manifest"))).alias("manifests"),
@@ -147,22 +158,21 @@ def _together(queries: Mapping[str, DataFrame]) -> DataFrame:
     )
 
 
-def _months(days: Sequence[Row], tables_of_run: Mapping[int, int]) -> list[Recorded]:
+def _months(days: Sequence[Mapping[str, Any]], shared: SharedRuns) -> list[Recorded]:
     months: dict[str, Recorded] = {}
-    runs: defaultdict[str, set[int]] = defaultdict(set)
+    runs: defaultdict[str, list[Runs]] = defaultdict(list)
     for row in sorted(days, key=lambda row: row["day"]):
         month = month_of(row["day"])
         was = months.get(month, Recorded(month))
-        runs[month].update(row["runs"])
+        runs[month].append(row["runs"])
         months[month] = Recorded(
             month=month,
             batches=was.batches + row["batches"],
             timed=was.timed + row["timed"],
             seconds=was.seconds + row["milliseconds"] / 1000,
-            runs=sum(1 / tables_of_run[run] for run in runs[month]),
             messages=was.messages + row["messages"],
             manifests=was.manifests + row["manifests"],
             files=was.files + row["files"],
             bytes=was.bytes + row["bytes"],
         )
-    return [months[month] for month in sorted(months, reverse=True)]
+    return [replace(months[month], runs=shared.part(runs[month])) for month in sorted(months, reverse=True)]

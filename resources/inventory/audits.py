@@ -76,19 +76,19 @@ def _queries(session: SparkSession, name: str, audits: Sequence[Audit], configur
 
 
 def _known(session: SparkSession, ledgers: Iterable[str]) -> DataFrame:
-    """Return the keys of the objects that ledgers know, with the URI of the ledger.
+    """Return the keys of the objects that ledgers know, with the folder of the ledger.
 
     The files are read without Delta's logs, which takes Spark a second for each of thousands of tables. The rows are
     the same: none is ever deleted from a ledger, and a file that was merged into another one has no other rows.
     """
     folders = sorted({ledger for ledger in ledgers if ledger})
     if not folders:
-        return session.createDataFrame([], "ledger string, key string")
+        return session.createDataFrame([], "folder string, key string")
     # A file that maintenance deletes meanwhile was replaced.
     reader = session.read.option("ignoreMissingFiles", "true").schema("kind string, key string")
     rows = reader.parquet(*folders)
-    folder = F.regexp_replace("_metadata.file_path", "/[^/]*$", "")
-    return rows.where(F.col("kind") == "row").select(folder.alias("ledger"), "key")
+    folder = F.element_at(F.split("_metadata.file_path", "/"), -2)
+    return rows.where(F.col("kind") == "row").select(folder.alias("folder"), "key")
 
 
 def _finding(audit: Audit, rows: Iterable[Row]) -> AuditFinding:

@@ -1540,16 +1540,16 @@ MUTANTS = (
         "runs that were late are saved twice",
         6,
         "platform/core/costs/table_cost.py",
-        "        batches = len(after) + max(0, cost.batches - len(before))\n",
-        "        batches = len(after) + cost.batches - len(before)\n",
+        "more_batches = max(0, cost.batches - len(batches[now.window]))",
+        "more_batches = cost.batches - len(batches[now.window])",
         (f"{_COSTS}test_runs_that_were_late_save_no_batches_twice",),
     ),
     Mutant(
         "a run that tables share is paid for in full by each of them",
         6,
-        "resources/costs/recorded_months.py",
-        "sum(1 / tables_of_run[run] for run in runs[month])",
-        "len(runs[month])",
+        "resources/costs/shared_runs.py",
+        "(1.0 / self._tables[np.searchsorted(self._runs, own)]).sum()",
+        "own.size",
         (
             "tests/unit/resources/costs/test_recorded_months.py::"
             "test_a_run_of_several_tables_is_paid_for_by_all_of_them",

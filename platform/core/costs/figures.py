@@ -54,7 +54,14 @@ class Figures(Mapping[str, float]):
         Args:
             prices: of the region.
             source: names of the files.
+
+        Raises:
+            ValueError: the prices are not in dollars, in which all other figures are.
         """
+        if prices.currency != "USD":
+            raise ValueError(
+                f"{source} has prices in {prices.currency}, and the other units of cost are in USD: give a list in USD"
+            )
         found = {"s3_write": prices.writes.get("STANDARD"), "s3_read": prices.reads.get("STANDARD")}
         found["s3_gigabyte_month"] = prices.tiers["STANDARD"][0][1]
         date = datetime.date.fromisoformat(prices.effective[:10])

@@ -201,9 +201,13 @@ class TableCost:
         limit = max(now.delay, self.facts.fresh)
         choices = [timing for timing in self._choices() if timing.delay <= limit]
         batches = {window: self._batches(window) for window in {timing.window for timing in choices}}
+        # What listings, full batches, and runs that were late have made more or less of them stays as it was.
+        more_batches = max(0, cost.batches - len(batches[now.window]))
+        more_merges = max(0, cost.merges - self._merges(batches[now.window], now))
         best: Remedy | None = None
         for timing in choices:
-            found = self._with(timing, cost, batches)
+            after = batches[timing.window]
+            found = self._with(timing, cost, len(after) + more_batches, self._merges(after, timing) + more_merges)
             if best is None or found.saving > best.saving + 1e-12:
                 best = found
         return best if best and best.saving > _MIN_SAVING * cost.total else None
@@ -215,12 +219,7 @@ class TableCost:
         found = [Timing(window, every) for window in sorted({now.window, *WINDOWS}) for every in checks]
         return sorted(found, key=lambda timing: timing.delay)
 
-    def _with(self, timing: Timing, cost: MonthCost, replayed: Mapping[int, Sequence[int]]) -> Remedy:
-        now = self.facts.timing
-        before, after = replayed[now.window], replayed[timing.window]
-        # What listings, full batches, and runs that were late have made more or less of them stays as it was.
-        batches = len(after) + max(0, cost.batches - len(before))
-        merges = self._merges(after, timing) + max(0, cost.merges - self._merges(before, now))
+    def _with(self, timing: Timing, cost: MonthCost, batches: int, merges: int) -> Remedy:
         figures = self.figures
         less = Usage.of_batch(figures, registers=self.facts.registers).times(cost.batches - batches)
         less += Usage.of_batch(figures).times(cost.merges - merges)

@@ -66,6 +66,14 @@ class AuditedTable:
     name: str
     ledger: str = ""
 
+    @property
+    def folder(self) -> str:
+        """Name of the ledger's folder, which no other ledger has. Empty if there is no ledger.
+
+        A table key needs no escapes in the addresses that Spark gives of files. The lake root may need some.
+        """
+        return self.ledger.rstrip("/").rpartition("/")[2]
+
 
 @dataclass(frozen=True)
 class Audit:
@@ -270,7 +278,7 @@ def orphans_query(name: str, orphaned: Sequence[Audit], known: str, configuratio
     Args:
         name: SQL name of the table of inventories.
         orphaned: the audits, each of a table.
-        known: name of a view of the rows of the ledgers: `ledger`, and `key`.
+        known: name of a view of the rows of the ledgers: `folder`, and `key`.
         configuration: only inventories of this configuration. Empty: all.
     """
     tables = {audit.key: audit.table for audit in orphaned if audit.table}
@@ -278,7 +286,7 @@ def orphans_query(name: str, orphaned: Sequence[Audit], known: str, configuratio
     buckets = ", ".join(sorted({literal(table.key.bucket) for table in tables.values()}))
     conditions = [f"stored.bucket IN ({buckets})", *_MAY_BE_ORPHANS]
     prefixes = ", ".join(
-        f"({literal(key)}, {literal(table.key.bucket)}, {literal(table.key.prefix)}, {literal(table.ledger)})"
+        f"({literal(key)}, {literal(table.key.bucket)}, {literal(table.key.prefix)}, {literal(table.folder)})"
         for key, table in tables.items()
     )
     return (
@@ -286,9 +294,9 @@ def orphans_query(name: str, orphaned: Sequence[Audit], known: str, configuratio
         "below.bucket, below.key, below.size, below.version_id "
         f"FROM (SELECT *, explode(array({', '.join(map(_folder, depths))})) AS folder "
         f"{_rows(name, configuration)}{' AND '.join(conditions)}) AS below "
-        f"JOIN (VALUES {prefixes}) AS prefixes(audit, bucket, prefix, ledger) "
+        f"JOIN (VALUES {prefixes}) AS prefixes(audit, bucket, prefix, folder) "
         "ON prefixes.bucket = below.bucket AND prefixes.prefix = below.folder "
-        f"LEFT ANTI JOIN {known} AS known ON known.ledger = prefixes.ledger AND known.key = below.key"
+        f"LEFT ANTI JOIN {known} AS known ON known.folder = prefixes.folder AND known.key = below.key"
     )
 
 

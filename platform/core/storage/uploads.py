@@ -69,7 +69,7 @@ class Lifecycle:
             "Filter": {},
             "AbortIncompleteMultipartUpload": {"DaysAfterInitiation": days},
         }
-        kept = [dict(one) for one in self.rules if one.get("ID") != RULE]
+        kept = [_with_filter(one) for one in self.rules if one.get("ID") != RULE]
         body = json.dumps({"Rules": [*kept, rule]}, default=_iso)
         parts = ["aws", "s3api", "put-bucket-lifecycle-configuration", "--bucket", bucket]
         size = ["--transition-default-minimum-object-size", self.minimum_size] if self.minimum_size else []
@@ -159,6 +159,13 @@ def _aborts_all(rule: Mapping[str, Any]) -> bool:
     of = rule.get("Filter") or {"Prefix": rule.get("Prefix") or ""}
     whole = set(of) <= {"Prefix"} and not of.get("Prefix")
     return rule.get("Status") == "Enabled" and "AbortIncompleteMultipartUpload" in rule and whole
+
+
+def _with_filter(rule: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a rule with `Filter`. S3 refuses a configuration in which others have the older `Prefix`."""
+    found = dict(rule)
+    prefix = found.pop("Prefix", None)
+    return found if prefix is None else {**found, "Filter": {"Prefix": prefix}}
 
 
 def _iso(value: object) -> str:

@@ -20,6 +20,7 @@ from tidegate.platform.core.costs.report import TableReport
 from tidegate.platform.core.costs.spec import CostsSpec
 from tidegate.platform.core.costs.table_cost import Recorded
 from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.core.storage.prices import StoragePrices
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
 
@@ -53,6 +54,21 @@ def test_figures_of_lake_yaml_count_more_than_price_lists(tmp_path: Path) -> Non
 def test_an_unknown_figure_is_refused_with_those_that_are() -> None:
     with pytest.raises(ValueError, match="'vcpu' is no unit of cost; give some of run_cpu, batch_cpu"):
         CostsSpec(figures={"vcpu": 1.0})
+
+
+@pytest.mark.parametrize("share", [0.0, 1.1])
+def test_a_utilization_that_is_no_share_is_refused(share: float) -> None:
+    """Costs of compute are divided by it."""
+    with pytest.raises(ValueError, match=f"utilization: {share:g} is no share of the cores; give more than 0"):
+        CostsSpec(figures={"utilization": share})
+    assert CostsSpec(figures={"utilization": 1.0}).figures == {"utilization": 1.0}
+
+
+def test_a_price_list_in_another_currency_is_refused() -> None:
+    """The other figures are in dollars."""
+    prices = StoragePrices("CNY", "2026-11-01", {"STANDARD": ((0.0, 0.2),)})
+    with pytest.raises(ValueError, match=r"s3\.csv has prices in CNY, and the other units of cost are in USD"):
+        FIGURES.with_prices(prices, "s3.csv")
 
 
 class PaperLake:

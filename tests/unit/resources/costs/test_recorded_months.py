@@ -1,26 +1,38 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
-from pyspark.sql import Row
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tidegate.platform.core.costs.table_cost import Recorded
+from tidegate.resources.costs import recorded_months
 from tidegate.resources.costs.recorded_months import _months, _with_slots, month_of
+from tidegate.resources.costs.shared_runs import SharedRuns
 
 #: 30 November 2026, as days since 1970.
 DAY = 20_787
 
 
-def day(day: int, runs: list[int], **values: Any) -> Row:
+def day(day: int, runs: list[int], **values: Any) -> dict[str, Any]:
     plain = {"batches": 2, "timed": 1, "milliseconds": 1500, "messages": 3, "manifests": 2, "files": 3, "bytes": 300}
-    return Row(day=day, runs=runs, **{**plain, **values})
+    return {"day": day, "runs": np.array(runs, np.int64), **plain, **values}
+
+
+def shared(*tables: list[int]) -> SharedRuns:
+    found = SharedRuns()
+    found.add([np.array(runs, np.int64)] for runs in tables)
+    return found
 
 
 def test_days_become_months_the_last_one_first() -> None:
     days = [day(DAY + 1, [3]), day(DAY, [2]), day(DAY - 1, [1, 2])]
-    december, november = _months(days, {1: 1, 2: 1, 3: 1})
+    december, november = _months(days, shared([1, 2, 3]))
     assert (december.month, november.month) == (month_of(DAY + 1), month_of(DAY)) == ("2026-12", "2026-11")
     assert (november.batches, november.timed, november.seconds, november.files) == (4, 2, 3.0, 6)
     assert (november.messages, november.manifests, november.bytes) == (6, 4, 600)
@@ -28,8 +40,49 @@ def test_days_become_months_the_last_one_first() -> None:
 
 
 def test_a_run_of_several_tables_is_paid_for_by_all_of_them() -> None:
-    (month,) = _months([day(DAY, [1, 2])], {1: 1, 2: 50})
+    (month,) = _months([day(DAY, [1, 2])], shared([1, 2], *[[2]] * 49))
     assert month.runs == pytest.approx(1.02)
+
+
+RUNS = st.lists(st.lists(st.integers(-9, 9), max_size=6), max_size=4)
+
+
+@given(st.lists(st.lists(RUNS, max_size=4), max_size=4))
+def test_the_parts_of_all_tables_are_the_runs(parts: list[list[list[list[int]]]]) -> None:
+    """Tables are counted in parts. A table has a run in several arrays."""
+    found, tables = SharedRuns(), [[np.array(runs, np.int64) for runs in table] for part in parts for table in part]
+    numbers = iter(tables)
+    for part in parts:
+        found.add([next(numbers) for _ in part])
+    assert sum(map(found.part, tables)) == pytest.approx(
+        len({run for table in tables for runs in table for run in runs})
+    )
+
+
+def test_a_lake_with_more_ledgers_than_a_query_has_counts_each_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All tables share the run 7, and each has a run of its own. Its batch is in a slot of its own."""
+    asked_for: list[int] = []
+
+    def together(queries: dict[str, dict[str, Any]]) -> Any:
+        asked_for.append(len(queries))
+        rows = [{"table_key": key, **row} for key, row in queries.items()]
+        return SimpleNamespace(toArrow=lambda: pa.Table.from_pylist(rows))
+
+    monkeypatch.setattr(recorded_months, "_together", together)
+    monkeypatch.setattr(recorded_months, "_days", lambda rows, n: {**day(DAY, []), "runs": [7, 100 + n, 7]})
+    monkeypatch.setattr(
+        recorded_months._Rows, "slots", lambda self, n: {"day": DAY, "is_batch": True, "slot": n, "count": 1}
+    )
+    ledgers: Any = {f"t{n}": n for n in range(95)}
+    found = dict(recorded_months.recorded_months(ledgers, datetime(2026, 11, 1, tzinfo=UTC), 30.0))
+    assert asked_for == [40, 40, 15] * 2
+    assert list(found) == list(ledgers)
+    assert [(month.runs, month.begun) for (month,) in found.values()] == [
+        (pytest.approx(1 + 1 / 95), [n]) for n in range(95)
+    ]
+    asked_for.clear()
+    ((key, (month,)),) = recorded_months.recorded_months(ledgers, datetime(2026, 11, 1, tzinfo=UTC), 30.0, {"t94"})
+    assert (key, month.runs, asked_for) == ("t94", pytest.approx(1 + 1 / 95), [40, 40, 15, 1])
 
 
 def test_only_the_last_month_has_arrivals() -> None:

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.platform.core.costs.test_replay import ARRIVALS, TICK, ticked
+from tidegate.platform.core.costs import table_cost
 from tidegate.platform.core.costs.figures import FIGURES
-from tidegate.platform.core.costs.replay import Timing
+from tidegate.platform.core.costs.replay import Timing, merges_of
 from tidegate.platform.core.costs.table_cost import Recorded, Stored, TableCost, TableFacts
 
 #: A file each ten seconds for a day.
@@ -147,3 +148,17 @@ def test_a_month_without_batches_costs_its_storage() -> None:
     cost = TableCost(Recorded("2026-11"), FACTS, FIGURES, Stored(1 << 30, 1.0))
     assert cost.month().total == pytest.approx(0.023)
     assert cost.remedy() is None
+
+
+def test_the_merges_of_now_are_computed_once_for_all_choices(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[tuple[int, float]] = []
+
+    def counted(batches: list[int], every: float, tick: float) -> int:
+        calls.append((len(batches), every))
+        return merges_of(batches, every, tick)
+
+    monkeypatch.setattr(table_cost, "merges_of", counted)
+    cost = TableCost(recorded(DAY, 30), replace(FACTS, timing=Timing(30, 10)), FIGURES)
+    assert cost.remedy() is not None
+    # The month, the settings of now as they would have been, and each of the settings.
+    assert len(calls) == 2 + len([timing for timing in cost._choices() if timing.delay <= FACTS.fresh])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import sqlglot
 
 from tidegate.platform.cli.commands.asked_tables import asked_tables
@@ -73,10 +74,20 @@ def test_thousands_of_tables_are_one_query_that_looks_folders_up() -> None:
     assert outside.count("regexp_extract") == 2
     assert not any("ledger." in query for query in audit_queries(every))
     query = orphans_query("objects", [one for one in every if one.table], "known_x", "daily")
-    parts = "bronze.objects", "known_x AS", "regexp_extract", "'s3a://"
+    parts = "bronze.objects", "known_x AS", "regexp_extract", "'orphaned t"
     assert [query.count(part) for part in parts] == [1, 1, 2, 4_000]
     assert "configuration = 'daily'" in query
-    assert "'orphaned t7', 'acme', '0/t7/', 's3a://lake/7'" in query
+    assert "'orphaned t7', 'acme', '0/t7/', '7'" in query
+
+
+@pytest.mark.parametrize("root", ["my lake", "ü", "a%20b"])
+def test_a_ledger_is_known_by_its_folder_because_spark_escapes_the_root(root: str) -> None:
+    """`_metadata.file_path` has an escape for each of these roots."""
+    table = AuditedTable(TableKey("acme", "x/"), "x", f"s3a://lake/{root}/ledger/acme.x~20y")
+    (audit,) = (one for one in audits("objects", ["acme"], [table], []) if one.table)
+    query = orphans_query("objects", [audit], "known")
+    assert "'x/', 'acme.x~20y')" in query
+    assert root not in query
 
 
 def test_the_query_of_orphans_can_be_parsed_with_tables_of_every_name() -> None:

@@ -64,6 +64,17 @@ def test_only_an_enabled_rule_of_the_whole_bucket_removes_all_incomplete_uploads
     assert Lifecycle([{"Status": "Enabled", "Filter": {}}, rule]).aborts is aborts
 
 
+@pytest.mark.parametrize("prefix", ["", "logs/"])
+def test_rules_with_the_older_prefix_are_repeated_with_a_filter_because_s3_refuses_both_kinds_together(
+    prefix: str,
+) -> None:
+    older = {"ID": "older", "Status": "Enabled", "Prefix": prefix, "Expiration": {"Days": 9}}
+    words = shlex.split(Lifecycle([older]).command("b", 7))
+    kept, added = json.loads(words[words.index("--lifecycle-configuration") + 1])["Rules"]
+    assert kept == {"ID": "older", "Status": "Enabled", "Filter": {"Prefix": prefix}, "Expiration": {"Days": 9}}
+    assert added["ID"] == RULE
+
+
 def test_the_command_adds_a_rule_and_keeps_everything_else_as_s3_takes_it() -> None:
     theirs = {"ID": "theirs", "Status": "Enabled", "Filter": {"Prefix": "x/"}, "Expiration": {"Date": NOW}}
     words = shlex.split(
