@@ -13,7 +13,7 @@ from tidegate.assets.sources.asset import table_owners
 from tidegate.assets.storage.stored import folder_of
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.costs.figures import Figures
-from tidegate.platform.core.costs.report import TableReport
+from tidegate.platform.core.costs.report import LakeCosts, TableReport
 from tidegate.platform.core.costs.spec import CostsSpec
 from tidegate.resources.lake_resource import LakeResource
 
@@ -41,10 +41,12 @@ def build_costs(config: LakeConfig) -> list[dg.AssetsDefinition]:
     def lake_costs(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[Any]:
         now = datetime.now(UTC)
         figures = cost_figures(spec, folder_of(lake.lake_yaml), now)
-        tables = table_costs(lake.open(), figures, now, spec.months, spec.fresh)
-        for table in [table for table in tables if table.table_key in pages][:_MAX_PAGES]:
+        costs = table_costs(lake.open(), figures, now, spec.months, spec.fresh)
+        configured = [table for table in costs.tables if table.table_key in pages]
+        for table in configured[:_MAX_PAGES]:
             context.log_event(dg.AssetObservation(pages[table.table_key], metadata=page_metadata(table)))
-        return dg.MaterializeResult(metadata=costs_metadata(tables, figures, spec))
+        more_pages = len(configured[_MAX_PAGES:])
+        return dg.MaterializeResult(metadata=costs_metadata(costs, figures, spec, more_pages))
 
     return [lake_costs]
 
@@ -59,20 +61,27 @@ def page_metadata(table: TableReport) -> dict[str, Any]:
     }
 
 
-def costs_metadata(tables: Sequence[TableReport], figures: Figures, spec: CostsSpec) -> dict[str, Any]:
+def costs_metadata(costs: LakeCosts, figures: Figures, spec: CostsSpec, more_pages: int = 0) -> dict[str, Any]:
     """Returns the report of all tables as metadata.
 
     Args:
-        tables: the most expensive first.
+        costs: of the tables.
         figures: the units of cost.
         spec: settings of the lake.
+        more_pages: number of tables whose page got no cost.
     """
+    tables = costs.tables
     totals = [(table.table, table.months[0].total) for table in tables[:_MAX_BARS]]
     remedies = [
         dg.TableRecord({"table": table.table, "remedy": table.advice, "saving": round(table.remedy.saving, 4)})
-        for table in tables[:_MAX_LINES]
+        for table in tables
         if table.remedy
     ]
+    left_out = {
+        "more": sum(len(table.months) for table in tables) - _MAX_LINES,
+        "more_remedies": len(remedies) - _MAX_LINES,
+        "more_pages": more_pages,
+    }
     return {
         "cost_of_month": round(sum(table.months[0].total for table in tables), 4),
         "tables": len(tables),
@@ -80,7 +89,9 @@ def costs_metadata(tables: Sequence[TableReport], figures: Figures, spec: CostsS
             bars("dollars of this month by table", [(name, total, f"{total:,.4f}") for name, total in totals])
         ),
         "by_table_and_month": _months(tables),
-        **({"remedies": dg.MetadataValue.table(remedies)} if remedies else {}),
+        **({"remedies": dg.MetadataValue.table(remedies[:_MAX_LINES])} if remedies else {}),
+        **{name: count for name, count in left_out.items() if count > 0},
+        **({"not_read": "\n".join(costs.warnings)} if costs.unread else {}),
         "fresh_seconds": spec.fresh,
         "figures": dg.MetadataValue.table(
             [

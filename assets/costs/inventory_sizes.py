@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
 
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from tidegate.assets.storage.stored import stored_objects
+from tidegate.platform.core.config.lake import LakeSpec
+from tidegate.platform.core.inventory.folder_inventory import FolderInventory, newest_usable
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.resources.inventory.sums import first_folders
 from tidegate.resources.lake import Lake
 
 
-def inventory_sizes(lake: Lake) -> Counter[str]:
+@dataclass(frozen=True)
+class ListedFolder:
+    """What an inventory has of a folder.
+
+    Attributes:
+        uri: `s3a://` URI without a "/" at its end.
+        inventory: its objects. All versions count.
+        bytes: of all versions.
+    """
+
+    uri: str
+    inventory: FolderInventory
+    bytes: int = field(compare=False)
+
+
+def inventory_sizes(lake: Lake, now: datetime) -> dict[str, int]:
     """Return the bytes of all versions below each folder of a table, by its `s3a://` URI without a "/" at its end.
 
     The folders are those of loaded tables, ledgers and silver tables: `bronze/<key>`, `ledger/<key>`, `silver/<name>`.
@@ -20,20 +42,61 @@ def inventory_sizes(lake: Lake) -> Counter[str]:
 
     Args:
         lake: the lake.
+        now: the time.
     """
-    root, found = lake.config.lake, Counter[str]()
+    found: list[ListedFolder] = []
     for spec in lake.config.tables:
         if not spec.has_inventories:
             continue
         chosen = spec.storage_reports.configuration if spec.storage_reports else None
-        try:
-            objects = stored_objects(lake, spec.table_key.encode(), chosen or "")
-        except InventoryError:
-            continue  # it has nothing yet, or several configurations, of which none was chosen
-        below = (F.col("bucket") == root.bucket) & F.col("key").startswith(root.prefix)
-        stored = objects.where(below & ~F.coalesce("is_delete_marker", F.lit(False)))
-        folder = first_folders(root.prefix.count("/") + 2).alias("folder")
-        for row in stored.groupBy(folder).agg(F.coalesce(F.sum("size"), F.lit(0)).alias("bytes")).collect():
-            uri = f"s3a://{root.bucket}/{row['folder'].rstrip('/')}"
-            found[uri] = max(found[uri], row["bytes"])
+        # It may have nothing yet, or several configurations, of which none was chosen.
+        with suppress(InventoryError):
+            found += _listed(stored_objects(lake, spec.table_key.encode(), chosen or ""), lake.config.lake)
+    return usable_sizes(found, now)
+
+
+def usable_sizes(folders: Iterable[ListedFolder], now: datetime) -> dict[str, int]:
+    """Return the bytes of each folder that the newest inventory lists as a whole, by its URI.
+
+    A folder is left out if its inventory is old, has no sizes, or has a prefix below the folder: the bytes would be too
+    few.
+
+    Args:
+        folders: what inventories have of them.
+        now: the time.
+    """
+    by_uri: defaultdict[str, dict[FolderInventory, int]] = defaultdict(dict)
+    for folder in folders:
+        by_uri[folder.uri][folder.inventory] = folder.bytes
+    found: dict[str, int] = {}
+    for uri, inventories in by_uri.items():
+        with suppress(InventoryError):
+            found[uri] = inventories[newest_usable(inventories, uri, now.timestamp())]
     return found
+
+
+def _listed(objects: DataFrame, root: LakeSpec) -> list[ListedFolder]:
+    below = (F.col("bucket") == root.bucket) & F.col("key").startswith(root.prefix)
+    stored = objects.where(below & ~F.coalesce("is_delete_marker", F.lit(False)))
+    folder = first_folders(root.prefix.count("/") + 2)
+    in_log = F.col("key").startswith(F.concat("folder", F.lit("_delta_log/")))
+    rows = (
+        stored.withColumn("folder", folder)
+        .groupBy("folder", "configuration", F.unix_seconds("inventory_created").alias("created"))
+        .agg(
+            F.count_if(in_log).alias("log_files"),
+            F.count_if(~in_log).alias("files"),
+            # The cost needs no times. The field Size is listed of all objects or of none.
+            F.count_if(~in_log & F.col("size").isNotNull()).alias("described"),
+            F.coalesce(F.sum("size"), F.lit(0)).alias("bytes"),
+        )
+        .collect()
+    )
+    return [_folder(root, row.asDict()) for row in rows]
+
+
+def _folder(root: LakeSpec, row: Mapping[str, object]) -> ListedFolder:
+    values = dict(row)
+    folder, size = str(values.pop("folder")), values.pop("bytes")
+    uri = f"s3a://{root.bucket}/{folder.rstrip('/')}"
+    return ListedFolder(uri, FolderInventory(**values), size)  # type: ignore[arg-type]

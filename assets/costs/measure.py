@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import calendar
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
+from pyspark.errors import PySparkException
+
 from tidegate.assets.costs.inventory_sizes import inventory_sizes
+from tidegate.assets.costs.recorded_tables import OF_A_TABLE, recorded_tables, unread_because
 from tidegate.assets.storage.stored import read_prices
 from tidegate.platform.core.costs.figures import FIGURES, Figures
 from tidegate.platform.core.costs.replay import Timing
-from tidegate.platform.core.costs.report import TableReport, most_expensive_first
+from tidegate.platform.core.costs.report import LakeCosts, TableReport, most_expensive_first
 from tidegate.platform.core.costs.spec import CostsSpec
 from tidegate.platform.core.costs.table_cost import Recorded, Stored, TableCost, TableFacts
-from tidegate.resources.costs.file_reads import file_reads
 from tidegate.resources.costs.recorded_months import recorded_months
 from tidegate.resources.costs.stored_bytes import stored_bytes
 from tidegate.resources.lake import Lake, Table
+from tidegate.resources.threads import parallel
 
 #: Dagster's daemon starts no tick sooner after the one before.
 _MIN_TICK = 5
-#: Time before a report on storage whose reads it has.
-READS_OF = timedelta(days=30)
 
 
 def cost_figures(spec: CostsSpec, folder: Path, now: datetime) -> Figures:
@@ -45,8 +45,8 @@ def cost_figures(spec: CostsSpec, folder: Path, now: datetime) -> Figures:
 
 def table_costs(
     lake: Lake, figures: Mapping[str, float], now: datetime, months: int, fresh: int, only: str = ""
-) -> list[TableReport]:
-    """Return what tables cost, the most expensive first.
+) -> LakeCosts:
+    """Return what tables cost.
 
     Args:
         lake: the lake.
@@ -56,40 +56,22 @@ def table_costs(
         fresh: seconds by which settings may delay a row.
         only: key of the only table that is asked for. The ledgers of the others are read too: they show which runs
             several tables shared.
+
+    Raises:
+        SparkUnreachable: the Spark server does not answer.
+        PySparkException: it was restarted.
     """
-    tables = recorded_tables(lake)
-    ledgers = {key: table.ledger for key, table in tables.items()}
+    recorded = recorded_tables(lake)
+    tables, unread = recorded.tables, dict(recorded.unread)
     asked = [key for key in tables if only in ("", key)]
-    listed = inventory_sizes(lake)
+    stored = _stored_of_all(tables, asked, inventory_sizes(lake, now), now, unread)
+    failed: dict[str, PySparkException] = {}
     reports = [
-        _report(tables[key], recorded, figures, now, fresh, _stored(tables[key], listed, now))
-        for key, recorded in recorded_months(ledgers, first_of(now, months), _tick(lake), asked)
+        _report(tables[key], found, figures, now, fresh, stored[key])
+        for key, found in recorded_months(recorded.ledgers, first_of(now, months), _tick(lake), failed, set(stored))
     ]
-    return most_expensive_first(reports)
-
-
-def recorded_tables(lake: Lake) -> dict[str, Table]:
-    """Return the tables that have a batch, by their keys."""
-    born = [table for table in map(lake.table, sorted(lake.store.births.tables())) if table.birth]
-    return {table.table_key: table for table in born if table.ledger.clock().n}
-
-
-def reads_by_group(lake: Lake, now: datetime, by: Sequence[str], depth: int) -> Counter[tuple[str, ...]] | None:
-    """Return how many files runs read in the last thirty days. None if ledgers do not know the dimensions.
-
-    Args:
-        lake: the lake.
-        now: the time.
-        by: dimensions of a report on storage.
-        depth: number of folders of a prefix.
-    """
-    if not set(by) <= {"bucket", "prefix"}:
-        return None
-    ledgers = {key: table.ledger for key, table in recorded_tables(lake).items()}
-    found: Counter[tuple[str, ...]] = Counter()
-    for (bucket, prefix), reads in file_reads(ledgers, now - READS_OF, depth if "prefix" in by else 0).items():
-        found[tuple({"bucket": bucket, "prefix": prefix}[name] for name in by)] += reads
-    return found
+    unread |= {key: unread_because(lake, error) for key, error in failed.items()}
+    return LakeCosts(most_expensive_first(reports), unread)
 
 
 def first_of(now: datetime, months: int) -> datetime:
@@ -133,6 +115,22 @@ def _facts(table: Table, fresh: int) -> TableFacts:
 def _tick(lake: Lake) -> float:
     """Return the seconds between two ticks of the intake."""
     return float(max(_MIN_TICK, lake.config.intake.every))
+
+
+def _stored_of_all(
+    tables: Mapping[str, Table], asked: Sequence[str], listed: Mapping[str, int], now: datetime, unread: dict[str, str]
+) -> dict[str, Stored]:
+    """Return the bytes of tables. `unread` gets those whose log cannot be read."""
+
+    def stored(key: str) -> Stored | str:
+        try:
+            return _stored(tables[key], listed, now)
+        except OF_A_TABLE as error:
+            return unread_because(tables[key].lake, error)
+
+    found = dict(zip(asked, parallel(stored, asked), strict=True))
+    unread |= {key: reason for key, reason in found.items() if isinstance(reason, str)}
+    return {key: size for key, size in found.items() if not isinstance(size, str)}
 
 
 def _stored(table: Table, listed: Mapping[str, int], now: datetime) -> Stored:

@@ -1,13 +1,13 @@
 """The assets that report on the objects in tables of inventories."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import dagster as dg
 
-from tidegate.assets.costs.measure import reads_by_group
+from tidegate.assets.costs.reads import Reads, reads_of
 from tidegate.assets.presentation.plot import bars
 from tidegate.assets.storage.advice import advice_key, build_advice
 from tidegate.assets.storage.audit import audit_key, build_audit
@@ -62,20 +62,19 @@ def _cost(spec: TableSpec, reports: StorageReportsSpec) -> dg.AssetsDefinition:
         objects = stored_objects(opened, spec.table_key.encode(), reports.configuration or "")
         sums, whole = sums_of_all(objects, OF, reports.depth)
         stale = "\n".join(map(str, stale_inventories(newest_created(objects))))
-        report, now, depth = CostReport.of(sums, prices), datetime.now(UTC), reports.depth
-        reads = {by: found for by in report.lines if (found := reads_by_group(opened, now, by, depth)) is not None}
-        metadata = cost_metadata(report, reads, whole=whole)
+        reads = reads_of(opened, datetime.now(UTC), reports.depth)
+        metadata = cost_metadata(CostReport.of(sums, prices), reads, whole=whole)
         return dg.MaterializeResult(metadata={**metadata, **({"stale": stale} if stale else {})})
 
     return cost
 
 
-def cost_metadata(report: CostReport, reads: Mapping[tuple[str, ...], Counter[Any]], *, whole: bool) -> dict[str, Any]:
+def cost_metadata(report: CostReport, reads: Reads, *, whole: bool) -> dict[str, Any]:
     """Returns a report of costs as metadata.
 
     Args:
         report: the report.
-        reads: objects that runs read in the last thirty days, by the dimensions that ledgers know.
+        reads: files that runs read in the last thirty days.
         whole: whether the prefixes of a bucket are lines of their own.
     """
     buckets = report.lines["bucket",][:_MAX_BARS]
@@ -89,10 +88,11 @@ def cost_metadata(report: CostReport, reads: Mapping[tuple[str, ...], Counter[An
         "bytes_without_price": report.unpriced,
         "plot": dg.MetadataValue.md(bars(title, [(line.group[0], line.cost, f"{line.cost:,.2f}") for line in buckets])),
         **{
-            f"by_{by[-1]}": _table(by, lines, report.currency, reads.get(by))
+            f"by_{by[-1]}": _table(by, lines, report.currency, reads.by(by))
             for by, lines in report.lines.items()
             if lines and (whole or "prefix" not in by)
         },
+        **({"reads_not_known": reads.unknown} if reads.unknown else {}),
     }
 
 

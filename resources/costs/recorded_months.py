@@ -7,10 +7,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -25,6 +26,32 @@ _MAX_LEDGERS = 40
 _DAY = 86_400
 
 
+class RecordedLedger(NamedTuple):
+    """A ledger as of one version, which exists."""
+
+    ledger: Ledger
+    version: int
+
+    def rows(self) -> DataFrame:
+        """Return its rows."""
+        found: DataFrame = self.ledger.rows(self.version)
+        return found
+
+
+class Part(NamedTuple):
+    """The rows of queries of some tables.
+
+    Attributes:
+        keys: the tables.
+        rows: with the column `table_key`. Nothing can be said of its columns if there are no keys.
+        failed: the errors of further tables.
+    """
+
+    keys: list[str]
+    rows: pa.Table
+    failed: dict[str, PySparkException]
+
+
 @dataclass(frozen=True)
 class _Rows:
     """Which rows of ledgers are read.
@@ -37,12 +64,10 @@ class _Rows:
     since: float
     tick: float
 
-    def rows(self, ledger: Ledger) -> DataFrame:
-        recorded_since = F.col("recorded_at") >= F.timestamp_seconds(F.lit(int(self.since)))
-        rows: DataFrame = ledger.rows(ledger.clock().version).where(recorded_since)
-        return rows
+    def rows(self, ledger: RecordedLedger) -> DataFrame:
+        return ledger.rows().where(F.col("recorded_at") >= F.timestamp_seconds(F.lit(int(self.since))))
 
-    def slots(self, ledger: Ledger) -> DataFrame:
+    def slots(self, ledger: RecordedLedger) -> DataFrame:
         """Return the numbers of recorded batches and of events of S3 in each slot, by the day of their record."""
         is_batch = F.col("kind") == "header"
         time = F.when(is_batch, F.col("recorded_at")).otherwise(F.col("event_time"))
@@ -65,7 +90,11 @@ def month_of(day: int) -> str:
 
 
 def recorded_months(
-    ledgers: Mapping[str, Ledger], since: datetime, tick: float, asked: Collection[str] | None = None
+    ledgers: Mapping[str, RecordedLedger],
+    since: datetime,
+    tick: float,
+    failed: dict[str, PySparkException],
+    asked: Collection[str] | None = None,
 ) -> Iterator[tuple[str, list[Recorded]]]:
     """Yield what the ledger of each table has of each month since a time, the last month first.
 
@@ -73,25 +102,28 @@ def recorded_months(
     so those of few tables are in memory at once.
 
     Args:
-        ledgers: by the key of their table. They must exist. A run counts in parts if it recorded batches of several.
+        ledgers: by the key of their table. A run counts in parts if it recorded batches of several.
         since: beginning of the first month.
         tick: seconds of a slot.
+        failed: gets the errors of ledgers that cannot be read. They are not yielded.
         asked: keys of the tables that are yielded. None: all.
     """
     rows, shared = _Rows(since.timestamp(), tick), SharedRuns()
     days: dict[str, list[dict[str, Any]]] = {}
-    for some, table in in_parts(ledgers, lambda key: _days(rows, ledgers[key])):
-        found = {key: _by_day(table.filter(pc.field("table_key") == key)) for key in some}
+    for part in in_parts(ledgers, lambda key: _days(rows, ledgers[key])):
+        failed |= part.failed
+        found = {key: _by_day(part.rows.filter(pc.field("table_key") == key)) for key in part.keys}
         shared.add([row["runs"] for row in own] for own in found.values())
         days |= {key: own for key, own in found.items() if asked is None or key in asked}
-    for some, table in in_parts(days, lambda key: rows.slots(ledgers[key])):
-        for key in some:
-            slots = table.filter(pc.field("table_key") == key).sort_by("slot")
+    for part in in_parts(days, lambda key: rows.slots(ledgers[key])):
+        failed |= part.failed
+        for key in part.keys:
+            slots = part.rows.filter(pc.field("table_key") == key).sort_by("slot")
             yield key, _with_slots(_months(days[key], shared), slots)
 
 
-def in_parts(keys: Collection[str], query: Callable[[str], DataFrame]) -> Iterator[tuple[list[str], pa.Table]]:
-    """Yield the rows of a query of each table, with the column `table_key`, and the tables that they are of.
+def in_parts(keys: Collection[str], query: Callable[[str], DataFrame]) -> Iterator[Part]:
+    """Yield the rows of a query of each table.
 
     Args:
         keys: of the tables.
@@ -99,8 +131,21 @@ def in_parts(keys: Collection[str], query: Callable[[str], DataFrame]) -> Iterat
     """
     every = list(keys)
     for start in range(0, len(every), _MAX_LEDGERS):
-        some = every[start : start + _MAX_LEDGERS]
-        yield some, _together({key: query(key) for key in some}).toArrow()
+        yield _part(every[start : start + _MAX_LEDGERS], query)
+
+
+def _part(keys: list[str], query: Callable[[str], DataFrame]) -> Part:
+    """Return the rows of some tables. A damaged ledger is found by halves, and the others are read without it."""
+    try:
+        return Part(keys, _together({key: query(key) for key in keys}).toArrow(), {})
+    except PySparkException as error:
+        if len(keys) == 1:
+            return Part([], pa.table({}), {keys[0]: error})
+    middle = len(keys) // 2
+    halves = [_part(keys[:middle], query), _part(keys[middle:], query)]
+    found = [half.rows for half in halves if half.keys]
+    rows = pa.concat_tables(found, promote_options="default") if found else pa.table({})
+    return Part([key for half in halves for key in half.keys], rows, halves[0].failed | halves[1].failed)
 
 
 def _with_slots(months: Sequence[Recorded], slots: pa.Table) -> list[Recorded]:
@@ -125,7 +170,7 @@ def _by_day(days: pa.Table) -> list[dict[str, Any]]:
     return [{**day, "runs": own} for day, own in zip(days.drop_columns("runs").to_pylist(), runs, strict=True)]
 
 
-def _days(asked: _Rows, ledger: Ledger) -> DataFrame:
+def _days(asked: _Rows, ledger: RecordedLedger) -> DataFrame:
     header, decided = F.col("kind") == "header", F.col("kind") == "row"
     read = was_read()
     rows_of_queue = F.coalesce("rows", F.lit(0)) + F.coalesce("bad_rows", F.lit(0))

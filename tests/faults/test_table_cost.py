@@ -8,13 +8,15 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
+from pyspark.errors import PySparkException
+
 from tests.support.lakes.harness import FaultLake, FaultServers
 from tidegate.assets.bronze.run import run_table
 from tidegate.assets.costs.measure import table_costs
 from tidegate.assets.runs.options import RunOptions
 from tidegate.platform.core.costs.figures import FIGURES
 from tidegate.platform.core.costs.report import TableReport
-from tidegate.resources.costs.recorded_months import recorded_months
+from tidegate.resources.costs.recorded_months import RecordedLedger, recorded_months
 
 #: By how much the requests that are computed may differ from those that S3 got.
 _TOLERANCE = 0.3
@@ -27,7 +29,7 @@ def test_the_requests_of_a_table_are_those_that_were_counted(
     lake = proxied("load", "reg")
     counted = {table.table_key: _counted(lake, servers, name) for name, table in lake.tables.items()}
     now = datetime.now(UTC)
-    reports = {report.table_key: report for report in table_costs(lake.lake, FIGURES, now, 2, 300)}
+    reports = {report.table_key: report for report in table_costs(lake.lake, FIGURES, now, 2, 300).tables}
     for key, (before, requests) in counted.items():
         assert before is not None
         later, earlier = _usage(reports[key]), _usage(before)
@@ -55,7 +57,8 @@ def _counted(lake: FaultLake, servers: FaultServers, name: str) -> tuple[TableRe
 
     for n in range(4):
         batch(n)
-    before = {report.table_key: report for report in table_costs(lake.lake, FIGURES, datetime.now(UTC), 2, 300)}
+    costs = table_costs(lake.lake, FIGURES, datetime.now(UTC), 2, 300)
+    before = {report.table_key: report for report in costs.tables}
     seen = servers.proxy.count(".*", ".*")
     for n in range(4, 4 + _BATCHES):
         batch(n)
@@ -84,7 +87,10 @@ def _are_those_of_the_rows(lake: FaultLake) -> None:
     """Compute everything again in plain Python, from all rows of the ledgers."""
     tick = 30.0
     ledgers = {table.table_key: lake.lake.table(table.table_key).ledger for table in lake.tables.values()}
-    found = dict(recorded_months(ledgers, datetime(2020, 1, 1, tzinfo=UTC), tick))
+    recorded = {key: RecordedLedger(ledger, ledger.clock().version) for key, ledger in ledgers.items()}
+    failed: dict[str, PySparkException] = {}
+    found = dict(recorded_months(recorded, datetime(2020, 1, 1, tzinfo=UTC), tick, failed))
+    assert not failed
     for key, ledger in ledgers.items():
         rows = [row.asDict() for row in lake.lake.delta.session.read.format("delta").load(ledger.location).collect()]
         headers, decided = ([row for row in rows if row["kind"] == kind] for kind in ("header", "row"))

@@ -86,5 +86,9 @@ class CostsAnswer(Answer):
 
     tables: tuple[CostOfTable, ...]
     """The most expensive first."""
+    more: int
+    """Number of tables that `--limit` left out."""
+    unread: Mapping[str, str]
+    """Why tables are left out, by key: their birth record or a log cannot be read."""
     figures: Mapping[str, UnitOfCost]
     """The units of cost, by name."""

@@ -23,7 +23,7 @@ from tidegate.platform.cli.costs.answers import (
 )
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.costs.figures import Figures
-from tidegate.platform.core.costs.report import TableReport
+from tidegate.platform.core.costs.report import LakeCosts, TableReport
 from tidegate.platform.core.costs.spec import CostsSpec
 from tidegate.platform.core.costs.table_cost import MonthCost
 from tidegate.platform.core.costs.usage import Usage
@@ -71,21 +71,27 @@ def run_cost(console: Console, lake: Lake, lake_yaml: Path, asked: CostsQuestion
     only = table_named(lake, asked.table) if asked.table else ""
     months = spec.months if asked.months is None else asked.months
     fresh = spec.fresh if asked.fresh is None else asked.fresh
-    tables = table_costs(lake, figures, now, months, fresh, only)
-    if only and not tables:
+    costs = table_costs(lake, figures, now, months, fresh, only)
+    if only in costs.unread:
+        raise CommandError(f"{asked.table} cannot be read: {costs.unread[only]}")
+    if only and not costs.tables:
         raise CommandError(f"{asked.table} has no batch yet, so there is nothing that it cost")
     if as_json:
-        print_answer(console, _answer(tables[: asked.limit], figures))
+        print_answer(console, _answer(costs, figures, asked.limit))
     else:
-        _print(console, tables, asked.limit)
+        _print(console, costs.tables, asked.limit)
+        for warning in costs.warnings:
+            console.print(f"WARNING: {warning}", markup=False)
 
 
-def _answer(tables: Sequence[TableReport], figures: Figures) -> CostsAnswer:
+def _answer(costs: LakeCosts, figures: Figures, limit: int) -> CostsAnswer:
     return CostsAnswer(
         tables=tuple(
             CostOfTable(table=table.table, months=tuple(map(_month, table.months)), remedy=_remedy(table))
-            for table in tables
+            for table in costs.tables[:limit]
         ),
+        more=max(0, len(costs.tables) - limit),
+        unread=dict(costs.unread),
         figures={
             name: UnitOfCost(value=figure.value, unit=figure.unit, source=figure.source, date=figure.date.isoformat())
             for name, figure in ((name, figures.of(name)) for name in figures)

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from rich.console import Console
 from rich.table import Table
 
-from tidegate.assets.costs.measure import reads_by_group
+from tidegate.assets.costs.reads import Reads, reads_of
 from tidegate.assets.storage.stored import read_prices, stored_objects
 from tidegate.platform.cli.answers import print_answer
 from tidegate.platform.cli.commands.table_named import table_named
@@ -79,7 +79,8 @@ def run_cost(console: Console, lake: Lake, asked: CostQuestion, *, as_json: bool
         lines = cost_lines(stored_sums(objects, dimensions, asked.depth), prices)
     except InventoryError as error:
         raise CommandError(str(error)) from None
-    reads = reads_by_group(lake, datetime.now(UTC), dimensions, asked.depth)
+    files = reads_of(lake, datetime.now(UTC), asked.depth) if Reads().by(dimensions) is not None else Reads()
+    reads = files.by(dimensions)
     answer = CostAnswer(
         by=tuple(dimensions),
         currency=prices.currency,
@@ -107,8 +108,8 @@ def run_cost(console: Console, lake: Lake, asked: CostQuestion, *, as_json: bool
         print_answer(console, answer)
     else:
         _print(console, answer, asked.prices)
-        for one in stale:
-            console.print(f"WARNING: {one}")
+        for one in [*stale, *([files.unknown] if files.unknown else [])]:
+            console.print(f"WARNING: {one}", markup=False)
 
 
 def known_prices(paths: Iterable[Path]) -> StoragePrices:

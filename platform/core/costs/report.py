@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from tidegate.platform.core.costs.replay import Timing
 from tidegate.platform.core.costs.table_cost import MonthCost, Remedy
@@ -31,6 +31,24 @@ class TableReport:
     def advice(self) -> str:
         """The remedy as a sentence; empty if there is none."""
         return self.remedy.text(self.timing) if self.remedy else ""
+
+
+@dataclass(frozen=True)
+class LakeCosts:
+    """What the tables of a lake cost.
+
+    Attributes:
+        tables: the most expensive first.
+        unread: why tables are not among them, by key: their birth record or a log cannot be read.
+    """
+
+    tables: Sequence[TableReport]
+    unread: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def warnings(self) -> list[str]:
+        """A sentence for each table that is left out."""
+        return [f"{key} is not in the costs, because it cannot be read: {why}" for key, why in self.unread.items()]
 
 
 def most_expensive_first(tables: Sequence[TableReport]) -> list[TableReport]:

@@ -192,7 +192,7 @@ def _reads(reported: Reported, kit: Any, answered: Callable[[CostQuestion], Cost
 
 def _size_of_a_table(reported: Reported, kit: Any) -> None:
     """An inventory of the lake's bucket gives the table's storage. Without an inventory it is its live files."""
-    lake, created = reported.lake, CREATED + timedelta(days=4)
+    lake, created = reported.lake, datetime.now(UTC).replace(microsecond=0)
     config, other = lake.lake.config.lake, lake.key("other")
 
     def cost() -> CostOfTable:
@@ -210,7 +210,9 @@ def _size_of_a_table(reported: Reported, kit: Any) -> None:
         Line(f"{config.prefix}bronze/{other}/a.parquet", 5 << 30, "e"),
         Line(f"{config.prefix}bronze/{other}/a.parquet", 2 << 30, "old", latest=False),
         Line(f"{config.prefix}bronze/{other}-more/a.parquet", 9 << 30, "e"),
-        Line(f"{config.prefix}ledger/{other}/_delta_log/0.json", 1 << 30, "e"),
+        Line(f"{config.prefix}bronze/{other}/_delta_log/0.json", 0, "e"),
+        Line(f"{config.prefix}ledger/{other}/_delta_log/0.json", 1 << 29, "e"),
+        Line(f"{config.prefix}ledger/{other}/b.parquet", 1 << 29, "e"),
     ]
     prefix = f"inventory/{config.bucket}/all/"
     for key, body in deliver(lines, prefix=prefix, source=config.bucket, created=created.timestamp()).objects.items():

@@ -14,7 +14,7 @@ from tidegate.assets.costs.asset import costs_metadata, page_metadata
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.costs.figures import FIGURES
 from tidegate.platform.core.costs.replay import Timing
-from tidegate.platform.core.costs.report import TableReport, most_expensive_first
+from tidegate.platform.core.costs.report import LakeCosts, TableReport, most_expensive_first
 from tidegate.platform.core.costs.spec import CostsSpec
 from tidegate.platform.core.costs.table_cost import MonthCost, Remedy
 from tidegate.platform.core.costs.usage import Usage
@@ -53,7 +53,7 @@ def test_the_page_shows_tables_by_cost_with_their_months_and_remedies() -> None:
     remedy = Remedy(Timing(300), 1.5, 0.25, 1, 0)
     tables = most_expensive_first([report("a", 1.0), report("b", 2.0, remedy), report("c", 1.0)])
     assert [table.table for table in tables] == ["b", "a", "c"]
-    found = costs_metadata(tables, FIGURES, CostsSpec())
+    found = costs_metadata(LakeCosts(tables), FIGURES, CostsSpec())
     assert found["cost_of_month"] == pytest.approx(4.0 + 3 * 0.5)
     lines = [record.data for record in found["by_table_and_month"].records]
     assert [(line["table"], line["month"], line["dollars"], line["storage"]) for line in lines[:2]] == [
@@ -64,7 +64,20 @@ def test_the_page_shows_tables_by_cost_with_their_months_and_remedies() -> None:
     text = "window 300 instead of 30: 25% of the cost, 1.50 dollars of the month less"
     assert line == {"table": "b", "remedy": text, "saving": 1.5}
     assert len(found["figures"].records) == len(FIGURES)
-    assert "remedies" not in costs_metadata([report("a", 1.0)], FIGURES, CostsSpec())
+    few = costs_metadata(LakeCosts([report("a", 1.0)]), FIGURES, CostsSpec())
+    assert not {"remedies", "more", "more_remedies", "more_pages", "not_read"} & few.keys()
+
+
+def test_the_page_says_what_it_left_out() -> None:
+    tables = [report(f"t{n}", 1.0, Remedy(Timing(300), 1.5, 0.25, 1, 0)) for n in range(205)]
+    costs = LakeCosts(tables, {"landing.bad": "s3://lake/tables/landing.bad.json is not a birth record"})
+    found = costs_metadata(costs, FIGURES, CostsSpec(), 3)
+    assert (len(found["by_table_and_month"].records), found["more"]) == (200, 210)
+    assert (len(found["remedies"].records), found["more_remedies"], found["more_pages"]) == (200, 5, 3)
+    assert found["not_read"] == (
+        "landing.bad is not in the costs, because it cannot be read: "
+        "s3://lake/tables/landing.bad.json is not a birth record"
+    )
 
 
 def test_the_page_of_a_table_shows_its_own_months_and_its_remedy() -> None:

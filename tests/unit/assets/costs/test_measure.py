@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 import yaml
+from pyspark.errors import PySparkException
 
 from tests.unit.conftest import PAPER
 from tidegate.assets.costs import measure
 from tidegate.assets.costs.measure import cost_figures, first_of, table_costs
+from tidegate.assets.costs.recorded_tables import unread_because
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.costs.figures import FIGURES
 from tidegate.platform.core.costs.replay import Timing
@@ -21,6 +23,7 @@ from tidegate.platform.core.costs.spec import CostsSpec
 from tidegate.platform.core.costs.table_cost import Recorded
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.storage.prices import StoragePrices
+from tidegate.resources.spark.session import SparkUnreachable
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
 
@@ -78,13 +81,18 @@ class PaperLake:
         first, second, *others = PAPER["tables"]
         path.write_text(yaml.safe_dump({**PAPER, "window": 30, "tables": [first, {**second, **items}, *others]}))
         self.config = load_lake(path)
+        self.damaged = ""
+        self.delta = SimpleNamespace(check_session_alive=lambda: None)
         self.specs = {spec.table_key.encode(): spec for spec in self.config.tables}
         births = SimpleNamespace(tables=lambda: set(self.specs))
         self.store = SimpleNamespace(births=births, uri=lambda *parts: "/".join(parts))
 
     def table(self, key: str) -> Any:
         spec = self.specs[key]
-        ledger = SimpleNamespace(clock=lambda: SimpleNamespace(n=0 if spec.name == "plain" else 7), location=f"l-{key}")
+        if spec.name == self.damaged:
+            raise ValueError(f"s3://lake/tables/{key}.json is not a birth record (no JSON): restore its first version")
+        clock = SimpleNamespace(n=0 if spec.name == "plain" else 7, version=9)
+        ledger = SimpleNamespace(clock=lambda: clock, location=f"l-{key}")
         birth = SimpleNamespace(name=spec.name, registered=spec.name == "orders", output=None, location=f"b-{key}")
         return SimpleNamespace(
             lake=self, table_key=key, key=TableKey.decode(key), spec=spec, birth=birth, ledger=ledger, delta=None
@@ -93,16 +101,21 @@ class PaperLake:
 
 @pytest.fixture
 def reports(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    def months(ledgers: Any, since: Any, tick: float, failed: Any, asked: Any) -> Any:
+        assert {ledger.version for ledger in ledgers.values()} == {9}
+        return [(key, [month.recorded]) for key in ledgers if key in asked]
+
+    month = SimpleNamespace(recorded=Recorded("2026-11"))
+
     def made(
         recorded: Recorded, fresh: int = 300, only: str = "", listed: Any = None, **items: Any
     ) -> dict[str, TableReport]:
-        monkeypatch.setattr(
-            measure, "recorded_months", lambda ledgers, since, tick, asked: [(key, [recorded]) for key in asked]
-        )
-        monkeypatch.setattr(measure, "inventory_sizes", lambda lake: listed or {})
+        month.recorded = recorded
+        monkeypatch.setattr(measure, "recorded_months", months)
+        monkeypatch.setattr(measure, "inventory_sizes", lambda lake, now: listed or {})
         monkeypatch.setattr(measure, "stored_bytes", lambda delta, places: len(list(places)) << 30)
         lake: Any = PaperLake(tmp_path / "lake.yaml", **items)
-        return {report.table: report for report in table_costs(lake, FIGURES, NOW, 2, fresh, only)}
+        return {report.table: report for report in table_costs(lake, FIGURES, NOW, 2, fresh, only).tables}
 
     return made
 
@@ -151,3 +164,46 @@ def test_a_table_that_a_schedule_merges_has_no_merges(reports: Any) -> None:
     found = reports(BUSY)
     assert (found["orders"].months[0].merges, found["orders"].timing) == (0, Timing(30))
     assert found["items"].months[0].merges == 1_440
+
+
+def test_a_damaged_table_is_named_and_the_others_have_their_costs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """First a birth record and the log of a table cannot be read, then a ledger."""
+
+    def months(ledgers: Any, since: Any, tick: float, failed: Any, asked: Any) -> Any:
+        failed |= {key: PySparkException("FILE_NOT_EXIST: part-0\nat org.apache") for key in asked if "orders" in key}
+        return [(key, [BUSY]) for key in asked if key not in failed]
+
+    def stored(delta: Any, places: Any) -> int:
+        if any("orders" in place for place in places):
+            raise PySparkException("DELTA_TRUNCATED: no log")
+        return 1
+
+    lake: Any = PaperLake(tmp_path / "lake.yaml")
+    lake.damaged = "items"
+    monkeypatch.setattr(measure, "recorded_months", months)
+    monkeypatch.setattr(measure, "inventory_sizes", lambda lake, now: {})
+    monkeypatch.setattr(measure, "stored_bytes", stored)
+    found = table_costs(lake, FIGURES, NOW, 2, 300)
+    assert list(found.tables) == []
+    assert {key: why.partition(":")[0] for key, why in found.unread.items()} == {
+        "landing.items": "s3",
+        "landing.orders": "DELTA_TRUNCATED",
+    }
+    lake.damaged = ""
+    monkeypatch.setattr(measure, "stored_bytes", lambda delta, places: 1)
+    found = table_costs(lake, FIGURES, NOW, 2, 300)
+    assert [report.table for report in found.tables] == ["items"]
+    assert found.unread == {"landing.orders": "FILE_NOT_EXIST: part-0"}
+
+
+def test_a_lost_server_is_no_damage_of_tables(tmp_path: Path) -> None:
+    def lost() -> None:
+        raise SparkUnreachable("no server")
+
+    lake: Any = PaperLake(tmp_path / "lake.yaml")
+    lake.delta.check_session_alive = lost
+    with pytest.raises(SparkUnreachable):
+        unread_because(lake, PySparkException("closed"))
+    assert unread_because(lake, ValueError("no birth\nrecord")) == "no birth"

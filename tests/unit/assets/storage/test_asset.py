@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from tests.unit.conftest import PAPER
+from tidegate.assets.costs.reads import Reads
 from tidegate.assets.storage.asset import cost_metadata
 from tidegate.assets.storage.grown import KnownGrowth
 from tidegate.assets.storage.growth import growth_metadata
@@ -75,7 +76,7 @@ def test_the_page_shows_the_total_the_dearest_buckets_and_no_prefixes_that_were_
         for number in range(1, 31)
     ]
     report = CostReport.of(sums, StoragePrices("EUR", "2026-11-01", {"STANDARD": ((0.0, 2.0),)}))
-    reads = {("bucket",): Counter({("b30",): 7})}
+    reads = Reads(Counter({("b30", "x/"): 3, ("b30", "y/"): 4}))
     found = cost_metadata(report, reads, whole=True)
     assert found["cost_a_month"] == pytest.approx(2.0 * sum(range(1, 31)))
     assert found["by_bucket"].records[0].data == {
@@ -86,8 +87,12 @@ def test_the_page_shows_the_total_the_dearest_buckets_and_no_prefixes_that_were_
         "reads of 30 days": 7,
     }
     assert found["by_prefix"].records[0].data["prefix"] == "x/"
-    assert "reads of 30 days" not in found["by_prefix"].records[0].data
-    assert "by_prefix" not in cost_metadata(report, {}, whole=False)
+    assert found["by_prefix"].records[0].data["reads of 30 days"] == 3
+    assert "reads of 30 days" not in found["by_age"].records[0].data
+    assert "by_prefix" not in cost_metadata(report, Reads(), whole=False)
+    unknown = cost_metadata(report, Reads(unknown="b cannot be read"), whole=True)
+    assert unknown["reads_not_known"] == "b cannot be read"
+    assert "reads of 30 days" not in unknown["by_bucket"].records[0].data
     assert found["bytes"] == sum(range(1, 31)) * GIGABYTE
 
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyspark.errors import PySparkException
 
 from tidegate.platform.core.costs.table_cost import Recorded
 from tidegate.resources.costs import recorded_months
@@ -74,15 +75,40 @@ def test_a_lake_with_more_ledgers_than_a_query_has_counts_each_of_them(monkeypat
         recorded_months._Rows, "slots", lambda self, n: {"day": DAY, "is_batch": True, "slot": n, "count": 1}
     )
     ledgers: Any = {f"t{n}": n for n in range(95)}
-    found = dict(recorded_months.recorded_months(ledgers, datetime(2026, 11, 1, tzinfo=UTC), 30.0))
+    failed: dict[str, PySparkException] = {}
+    found = dict(recorded_months.recorded_months(ledgers, datetime(2026, 11, 1, tzinfo=UTC), 30.0, failed))
     assert asked_for == [40, 40, 15] * 2
     assert list(found) == list(ledgers)
     assert [(month.runs, month.begun) for (month,) in found.values()] == [
         (pytest.approx(1 + 1 / 95), [n]) for n in range(95)
     ]
     asked_for.clear()
-    ((key, (month,)),) = recorded_months.recorded_months(ledgers, datetime(2026, 11, 1, tzinfo=UTC), 30.0, {"t94"})
+    since = datetime(2026, 11, 1, tzinfo=UTC)
+    ((key, (month,)),) = recorded_months.recorded_months(ledgers, since, 30.0, failed, {"t94"})
+    assert failed == {}
     assert (key, month.runs, asked_for) == ("t94", pytest.approx(1 + 1 / 95), [40, 40, 15, 1])
+
+
+@pytest.mark.parametrize("damaged", [{"t3"}, {"t0", "t39", "t40"}, {f"t{n}" for n in range(41)}])
+def test_a_ledger_that_cannot_be_read_takes_no_other_with_it(
+    monkeypatch: pytest.MonkeyPatch, damaged: set[str]
+) -> None:
+    def together(queries: dict[str, int]) -> Any:
+        def rows() -> pa.Table:
+            if damaged & queries.keys():
+                raise PySparkException("FILE_NOT_EXIST")
+            return pa.Table.from_pylist([{"table_key": key, "n": n} for key, n in queries.items()])
+
+        return SimpleNamespace(toArrow=rows)
+
+    monkeypatch.setattr(recorded_months, "_together", together)
+    keys = [f"t{n}" for n in range(41)]
+    query: Any = keys.index
+    parts = list(recorded_months.in_parts(keys, query))
+    assert {key for part in parts for key in part.failed} == damaged
+    rows = [row for part in parts for row in part.rows.to_pylist()]
+    assert rows == [{"table_key": key, "n": n} for n, key in enumerate(keys) if key not in damaged]
+    assert [key for part in parts for key in part.keys] == [row["table_key"] for row in rows]
 
 
 def test_only_the_last_month_has_arrivals() -> None:

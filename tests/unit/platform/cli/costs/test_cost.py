@@ -16,6 +16,7 @@ from tidegate.platform.cli.costs import cost
 from tidegate.platform.cli.costs.cost import CostsQuestion, run_cost
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.costs.replay import Timing
+from tidegate.platform.core.costs.report import LakeCosts
 from tidegate.platform.core.costs.spec import CostsSpec
 from tidegate.platform.core.costs.table_cost import Remedy
 
@@ -27,9 +28,10 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     """What the lake is asked for. It has two tables."""
     calls: list[tuple[Any, ...]] = []
 
-    def costs(lake: Any, figures: Any, now: Any, *rest: Any) -> list[Any]:
+    def costs(lake: Any, figures: Any, now: Any, *rest: Any) -> LakeCosts:
         calls.append(rest)
-        return [] if rest[-1] else [report("orders", 2.0, REMEDY), report("items", 1.0)]
+        tables = [] if rest[-1] else [report("orders", 2.0, REMEDY), report("items", 1.0)]
+        return LakeCosts(tables, {"landing.bad": "s3://lake/tables/landing.bad.json is not a birth record"})
 
     monkeypatch.setattr(cost, "table_costs", costs)
     monkeypatch.setattr(cost, "table_named", lambda lake, name: f"landing.{name}")
@@ -56,6 +58,7 @@ def test_people_see_the_months_and_the_remedies(asked: list[tuple[Any, ...]]) ->
     ]
     assert "–" in next(line for line in text.splitlines() if "2026-10" in line)
     assert "and 1 more tables" in text
+    assert "WARNING: landing.bad is not in the costs, because it cannot be read: s3://lake/tables" in text
 
 
 def test_programs_get_every_number_with_the_source_of_its_unit(asked: list[tuple[Any, ...]]) -> None:
@@ -64,6 +67,9 @@ def test_programs_get_every_number_with_the_source_of_its_unit(asked: list[tuple
     assert (found["tables"][0]["remedy"]["window"], found["tables"][1]["remedy"]) == (300, None)
     assert found["tables"][0]["months"][1]["total"] == 4.0
     assert found["figures"]["vcpu_hour"]["source"] == "lake.yaml, costs"
+    assert (found["more"], list(found["unread"])) == (0, ["landing.bad"])
+    cut = json.loads(printed(CostsQuestion(limit=1), as_json=True))
+    assert ([table["table"] for table in cut["tables"]], cut["more"]) == (["orders"], 1)
 
 
 def test_options_count_more_than_lake_yaml(asked: list[tuple[Any, ...]]) -> None:
@@ -76,5 +82,7 @@ def test_options_count_more_than_lake_yaml(asked: list[tuple[Any, ...]]) -> None
 def test_a_table_without_a_batch_and_a_price_list_that_is_none_are_errors(asked: list[tuple[Any, ...]]) -> None:
     with pytest.raises(CommandError, match="orders has no batch yet"):
         printed(CostsQuestion("orders"))
+    with pytest.raises(CommandError, match=r"bad cannot be read: .* is not a birth record"):
+        printed(CostsQuestion("bad"))
     with pytest.raises(CommandError, match=r"No such file or directory: .*absent\.csv"):
         printed(CostsQuestion(), CostsSpec(prices=("absent.csv",)))
