@@ -28,9 +28,14 @@ class Reads:
     files: Counter[tuple[str, str]] = field(default_factory=Counter)
     unknown: str = ""
 
+    @staticmethod
+    def knows(dimensions: Sequence[str]) -> bool:
+        """Whether ledgers have these dimensions of a report."""
+        return set(dimensions) <= set(_KNOWN)
+
     def by(self, dimensions: Sequence[str]) -> Counter[tuple[str, ...]] | None:
         """Return the numbers by dimensions of a report. None if they are not known, or ledgers lack a dimension."""
-        if self.unknown or not set(dimensions) <= set(_KNOWN):
+        if self.unknown or not self.knows(dimensions):
             return None
         found: Counter[tuple[str, ...]] = Counter()
         for group, reads in self.files.items():

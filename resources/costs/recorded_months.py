@@ -43,7 +43,7 @@ class Part(NamedTuple):
 
     Attributes:
         keys: the tables.
-        rows: with the column `table_key`. Nothing can be said of its columns if there are no keys.
+        rows: with the column `table_key`. It has no columns if there are no keys.
         failed: the errors of further tables.
     """
 

@@ -1556,6 +1556,38 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "a ledger that cannot be read takes its whole query with it",
+        6,
+        "resources/costs/recorded_months.py",
+        "        if len(keys) == 1:\n            return Part([], pa.table({}), {keys[0]: error})\n",
+        "        return Part([], pa.table({}), dict.fromkeys(keys, error))\n",
+        (
+            "tests/unit/resources/costs/test_recorded_months.py::"
+            "test_a_ledger_that_cannot_be_read_takes_no_other_with_it",
+        ),
+    ),
+    Mutant(
+        "the size of a folder is that of any inventory",
+        6,
+        "assets/costs/inventory_sizes.py",
+        "found[uri] = inventories[newest_usable(inventories, uri, now.timestamp())]",
+        "found[uri] = max(inventories.values())",
+        (
+            "tests/unit/assets/costs/test_inventory_sizes.py::test_only_a_new_inventory_of_the_whole_folder_with_sizes_counts",
+        ),
+    ),
+    Mutant(
+        "a ledger below a root with a space knows no object",
+        6,
+        "platform/core/storage/audits.py",
+        'return self.ledger.rstrip("/").rpartition("/")[2]',
+        "return self.ledger",
+        (
+            "tests/unit/platform/core/storage/test_audits.py::"
+            "test_a_ledger_is_known_by_its_folder_because_spark_escapes_the_root",
+        ),
+    ),
+    Mutant(
         "a listing costs as much as a GET",
         6,
         "platform/core/costs/usage.py",

@@ -52,6 +52,8 @@ class CostAnswer(Answer):
     """Number of groups that `--limit` left out."""
     cost_a_month: float
     """Cost of a month of all groups."""
+    reads_unknown: str
+    """Why the groups have no reads: a table that cannot be read. Empty if that is not so."""
     bytes_without_price: int
     """Size of all objects of classes without a price. Their cost is not known."""
     stale: tuple[StaleBucket, ...]

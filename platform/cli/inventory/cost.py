@@ -79,7 +79,7 @@ def run_cost(console: Console, lake: Lake, asked: CostQuestion, *, as_json: bool
         lines = cost_lines(stored_sums(objects, dimensions, asked.depth), prices)
     except InventoryError as error:
         raise CommandError(str(error)) from None
-    files = reads_of(lake, datetime.now(UTC), asked.depth) if Reads().by(dimensions) is not None else Reads()
+    files = reads_of(lake, datetime.now(UTC), asked.depth) if Reads.knows(dimensions) else Reads()
     reads = files.by(dimensions)
     answer = CostAnswer(
         by=tuple(dimensions),
@@ -98,6 +98,7 @@ def run_cost(console: Console, lake: Lake, asked: CostQuestion, *, as_json: bool
         ),
         more=max(0, len(lines) - asked.limit),
         cost_a_month=sum(line.cost for line in lines),
+        reads_unknown=files.unknown,
         bytes_without_price=sum(line.unpriced for line in lines),
         stale=tuple(
             StaleBucket(bucket=one.subject.bucket, configuration=one.subject.configuration, inventory=one.created)
