@@ -80,7 +80,7 @@ def test_thousands_of_tables_are_one_query_that_looks_folders_up() -> None:
     assert "'orphaned t7', 'acme', '0/t7/', '7'" in query
 
 
-@pytest.mark.parametrize("root", ["my lake", "ü", "a%20b"])
+@pytest.mark.parametrize("root", ["my lake", "a%20b"])
 def test_a_ledger_is_known_by_its_folder_because_spark_escapes_the_root(root: str) -> None:
     """`_metadata.file_path` has an escape for each of these roots."""
     table = AuditedTable(TableKey("acme", "x/"), "x", f"s3a://lake/{root}/ledger/acme.x~20y")
