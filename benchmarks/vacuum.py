@@ -118,7 +118,7 @@ def measure(home: Path, files: int, left: int) -> dict[str, Any]:
             before, begun = len(requests), time.monotonic()
             inventory = None
             if way == "inventory":
-                objects = folder_objects(session, _INVENTORIES, BUCKET, FOLDER)
+                objects = folder_objects(session, _INVENTORIES, delta.table_state(_INVENTORIES).version, BUCKET, FOLDER)
                 newest = newest_usable(folder_inventories(objects), BUCKET, time.time())
                 inventory = vacuum_inventory(objects, newest)
             freed = vacuum(lake, _TABLE, timedelta(), dry_run=True, inventory=inventory)

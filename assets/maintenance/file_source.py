@@ -54,9 +54,11 @@ def _from_inventory(lake: Lake, name: str, location: str, now: float) -> FileSou
     """Raises InventoryError if no inventory can be used."""
     key = next(spec.table_key for spec in lake.config.tables if spec.name == name)
     birth = lake.table(key.encode()).birth
-    if birth is None or not lake.delta.table_state(birth.location).exists:
+    state = lake.delta.table_state(birth.location) if birth else None
+    if birth is None or state is None or not state.exists:
         raise InventoryError(f"{name} has no inventories yet")
     bucket, folder = own_folder(lake, location)
-    objects = folder_objects(lake.delta.session, birth.location, bucket, folder)
+    # Each query reads this version: a newer inventory may come between them.
+    objects = folder_objects(lake.delta.session, birth.location, state.version, bucket, folder)
     newest = newest_usable(folder_inventories(objects), bucket, now)
     return FileSource(vacuum_inventory(objects, newest), f"from the inventory of {newest.began}")

@@ -69,7 +69,11 @@ def vacuum(
         NotOurs: the table is not below the lake root.
         StoreError: S3 did not answer.
     """
-    return _vacuumed(lake, location, keep, dry_run=dry_run, inventory=inventory)[0]
+    freed, is_full = _vacuumed(lake, location, keep, dry_run=dry_run, inventory=inventory)
+    if inventory is not None and is_full and not freed.files and not dry_run:
+        # An earlier call has deleted the files that this inventory names first.
+        return _vacuumed(lake, location, keep, dry_run=False)[0]
+    return freed
 
 
 def vacuum_all(lake: Lake, location: str, keep: timedelta) -> Freed:
@@ -88,15 +92,15 @@ def vacuum_all(lake: Lake, location: str, keep: timedelta) -> Freed:
     """
     freed, are_left = NOTHING, True
     while are_left:
-        some, are_left = _vacuumed(lake, location, keep, dry_run=False)
-        freed += some
+        some, is_full = _vacuumed(lake, location, keep, dry_run=False)
+        freed, are_left = freed + some, is_full and some.files > 0
     return freed
 
 
 def _vacuumed(
     lake: Lake, location: str, keep: timedelta, *, dry_run: bool, inventory: DataFrame | None = None
 ) -> tuple[Freed, bool]:
-    """Delete what VACUUM finds. Returns what was deleted, and whether VACUUM may find more."""
+    """Delete what VACUUM finds. Returns what was deleted, and whether VACUUM gave as many files as it may."""
     bucket, folder = own_folder(lake, location)
     paths = lake.delta.upkeep.unneeded(location, keep, MAX_FILES, inventory)
     keys = {path.key for path in map(S3Address.parse_s3a, paths) if _is_data(path, bucket, folder)}
@@ -105,7 +109,7 @@ def _vacuumed(
     # VACUUM compares the times of a listing or an inventory. A file that came since then is not what it found.
     old = (item for item in present if item.modified <= latest)
     freed = delete_objects(lake, old, "maintain-delete", dry_run=dry_run)
-    return freed, len(paths) >= MAX_FILES and freed.files > 0
+    return freed, len(paths) >= MAX_FILES
 
 
 def _is_data(path: S3Address, bucket: str, folder: str) -> bool:

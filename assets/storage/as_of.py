@@ -30,5 +30,5 @@ def inventory_as_of(lake: Lake, table_key: str, day: date) -> DataFrame:
     entered = entered_and_kept(table, birth, 0)
     if entered is None:
         raise InventoryError(f"{table.spec.name} has no inventories yet")
-    reads = inventories_as_of(entered.inventories, day, entered.kept_since, entered.present)
+    reads = inventories_as_of(entered.inventories, day, entered.kept, entered.present)
     return rows_of_inventories(table.delta.session, birth.location, reads)

@@ -9,8 +9,8 @@ from pyspark.sql import functions as F
 
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.inventory.delivery import Delivery
-from tidegate.platform.core.maintenance.kept_versions import versions_kept
-from tidegate.platform.core.storage.history import EnteredInventory
+from tidegate.platform.core.maintenance.kept_versions import files_kept, log_kept
+from tidegate.platform.core.storage.history import EnteredInventory, KeptSince
 from tidegate.platform.core.times import from_micros
 from tidegate.resources.lake import Table
 from tidegate.resources.ledger import Clock
@@ -24,12 +24,12 @@ class Entered(NamedTuple):
 
     Attributes:
         inventories: in the order of their batches.
-        kept_since: the files of rows that were replaced before may be deleted.
+        kept: which versions of the table can be read.
         present: Delta version that has the newest inventory of each bucket.
     """
 
     inventories: list[EnteredInventory]
-    kept_since: datetime
+    kept: KeptSince
     present: int
 
 
@@ -52,7 +52,9 @@ def entered_and_kept(table: Table, birth: Birth, after: int) -> Entered | None:
     state = table.delta.table_state(birth.location, last.app_id if last else "")
     # A batch that the ledger does not have yet may have replaced the newest inventories.
     present = state.version if state.txn == clock.n else inventories[-1].version
-    return Entered(inventories, datetime.now(UTC) - versions_kept(state.properties) + _MARGIN, present)
+    now = datetime.now(UTC) + _MARGIN
+    kept = KeptSince(now - files_kept(state.properties), now - log_kept(state.properties))
+    return Entered(inventories, kept, present)
 
 
 def entered_inventories(table: Table, clock: Clock, after: int) -> list[EnteredInventory]:

@@ -16,7 +16,7 @@ _HIDDEN = r"(^|/)(?!_change_data|_delta_index)([_.][^/=]*|metadata)(/|$)"
 _PLAIN = r"^[^/:]+(/[^/:]+)*$"
 
 
-def folder_objects(session: SparkSession, location: str, bucket: str, folder: str) -> DataFrame:
+def folder_objects(session: SparkSession, location: str, version: int, bucket: str, folder: str) -> DataFrame:
     """Return the current versions below a folder, as the newest inventory of each configuration has them.
 
     The columns `path`, `length`, `isDir` and `modificationTime` are those that VACUUM wants of an inventory. The others
@@ -25,10 +25,11 @@ def folder_objects(session: SparkSession, location: str, bucket: str, folder: st
     Args:
         session: of Spark.
         location: URI of the table of inventories.
+        version: Delta version of this table.
         bucket: of the folder.
         folder: key prefix with its trailing "/".
     """
-    rows = session.read.format("delta").load(location)
+    rows = session.read.format("delta").option("versionAsOf", version).load(location)
     present = F.coalesce("is_latest", F.lit(True)) & ~F.coalesce("is_delete_marker", F.lit(False))
     return rows.where((F.col("bucket") == bucket) & F.col("key").startswith(folder) & present).select(
         F.expr(f"substring(key, {len(folder) + 1})").alias("name"),

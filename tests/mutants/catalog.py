@@ -1357,6 +1357,17 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "a version of a table of inventories is read that the log does not have any more",
+        10,
+        "platform/core/storage/history.py",
+        " or before[later.n] < kept.log",
+        "",
+        (
+            "tests/unit/platform/core/storage/test_history.py::"
+            "test_a_version_that_is_older_than_the_log_is_not_read_though_its_files_are_kept",
+        ),
+    ),
+    Mutant(
         "the inventories of a day are read at a version that lacks those which came later",
         10,
         "platform/core/storage/as_of.py",

@@ -24,13 +24,13 @@ def files_kept(properties: Mapping[str, str]) -> timedelta:
     return _retention(properties, _FILES)
 
 
-def versions_kept(properties: Mapping[str, str]) -> timedelta:
-    """Return for how long a version of a table can be read after the next one: its files and its log are kept.
+def log_kept(properties: Mapping[str, str]) -> timedelta:
+    """Return for how long the commits of a table are kept in its log.
 
     Raises:
         ValueError: as `files_kept`.
     """
-    return min(files_kept(properties), _retention(properties, _LOG))
+    return _retention(properties, _LOG)
 
 
 def _retention(properties: Mapping[str, str], name: str) -> timedelta:

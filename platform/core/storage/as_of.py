@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date
 
 from tidegate.platform.core.inventory.manifest import InventoryError
-from tidegate.platform.core.storage.history import EnteredInventory, following_inventories
+from tidegate.platform.core.storage.history import (
+    EnteredInventory,
+    KeptSince,
+    following_inventories,
+    lost_inventories,
+)
 
 
 @dataclass
@@ -19,14 +24,14 @@ class InventoriesRead:
 
 
 def inventories_as_of(
-    entered: Sequence[EnteredInventory], day: date, kept_since: datetime, present: int
+    entered: Sequence[EnteredInventory], day: date, kept: KeptSince, present: int
 ) -> list[InventoriesRead]:
     """Return which versions to read for the inventories of a day. Empty inventories need none.
 
     Args:
         entered: all inventories of the table, in the order of their batches.
         day: in UTC. An inventory that S3 began on this day belongs to it.
-        kept_since: the files of rows that were replaced before may be deleted.
+        kept: which versions can be read.
         present: Delta version that has the newest inventory of each subject.
 
     Raises:
@@ -39,7 +44,7 @@ def inventories_as_of(
             f"no inventory of {day} or before is known" + (f": ask for {first} or later" if first else " yet")
         )
     following = following_inventories(entered)
-    lost = {one for one, later in following.items() if one.rows and later.recorded < kept_since}
+    lost = {one for one in lost_inventories(entered, kept) if one.rows}
     if some := [one for one in newest.values() if one in lost]:
         since = max(following[one].day for one in lost)
         raise InventoryError(

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 from tidegate.platform.core.inventory.delivery import Subject
 from tidegate.platform.core.storage.growth import StoredDay
@@ -42,6 +42,18 @@ class EnteredInventory:
     version: int
     recorded: datetime
     rows: int
+
+
+class KeptSince(NamedTuple):
+    """What a table keeps of its past.
+
+    Attributes:
+        files: files that were removed from the table before may be deleted.
+        log: commits before may be deleted from its log.
+    """
+
+    files: datetime
+    log: datetime
 
 
 @dataclass(frozen=True)
@@ -134,20 +146,19 @@ class HistoryPart:
         return StoredHistory(self.last, days, self.known_from)
 
 
-def history_parts(entered: Sequence[EnteredInventory], kept_since: datetime, present: int) -> list[HistoryPart]:
+def history_parts(entered: Sequence[EnteredInventory], kept: KeptSince, present: int) -> list[HistoryPart]:
     """Return which versions to read for inventories, in parts that can be kept one after the other.
 
     Args:
         entered: all inventories after those of a kept history, in the order of their batches.
-        kept_since: the files of rows that were replaced before may be deleted. Such inventories are left out.
+        kept: which versions can be read. Inventories that need another are left out.
         present: Delta version that has the newest inventory of each subject.
     """
-    following = following_inventories(entered)
+    following, lost = following_inventories(entered), lost_inventories(entered, kept)
     parts = [HistoryPart()]
     end = 0  # the first version that lacks an inventory of the last read
     for n, batch in groupby(entered, lambda one: one.n):
         part, some = parts[-1], list(batch)
-        lost = {one for one in some if (later := following.get(one)) and later.recorded < kept_since}
         left = [one for one in some if one not in lost]
         if any(one.rows for one in left):
             if some[0].version >= end:
@@ -162,7 +173,7 @@ def history_parts(entered: Sequence[EnteredInventory], kept_since: datetime, pre
         part.last = n
         part.inventories += left
         # From the day of the next inventory on, a lost one is not needed.
-        days = [following[one].day for one in lost]
+        days = [following[one].day for one in some if one in lost]
         part.known_from = max([*days, *([part.known_from] if part.known_from else [])], default=None)
     return parts if entered else []
 
@@ -176,3 +187,23 @@ def following_inventories(entered: Sequence[EnteredInventory]) -> dict[EnteredIn
             found[before] = one
         last[one.subject] = one
     return found
+
+
+def lost_inventories(entered: Sequence[EnteredInventory], kept: KeptSince) -> set[EnteredInventory]:
+    """Return the inventories that no version has any more that can be read.
+
+    The last version that has an inventory is that before its replacement. It needs its own commit, and the files that
+    the replacement removed.
+
+    Args:
+        entered: in the order of their batches.
+        kept: which versions can be read.
+    """
+    before: dict[int, datetime] = {}
+    last: EnteredInventory | None = None
+    for one in entered:
+        if last and one.n != last.n:
+            before[one.n] = last.recorded
+        last = one
+    following = following_inventories(entered)
+    return {one for one, later in following.items() if later.recorded < kept.files or before[later.n] < kept.log}

@@ -181,7 +181,9 @@ def test_an_inventory_finds_what_a_listing_finds_and_what_is_newer_stays(
     monkeypatch.setattr(file_source, "MIN_FILES", 1)
     there = objects(lake, lake.lake_bucket, folder)
     unneeded = lake.lake.delta.upkeep.unneeded
-    found = folder_objects(session, kit.location(lake, "objects"), lake.lake_bucket, folder)
+    inventories = kit.location(lake, "objects")
+    version = lake.lake.delta.table_state(inventories).version
+    found = folder_objects(session, inventories, version, lake.lake_bucket, folder)
     in_log = sum("/_delta_log/" in line.key for line in lines)
     files = len(lines) - in_log - 1
     assert sorted(folder_inventories(found), key=lambda one: one.configuration) == [

@@ -24,7 +24,7 @@ def lake_of(inventory: str | None = "objects", *, born: bool = True) -> Any:
         config=SimpleNamespace(maintenance=MaintainSpec(inventory=inventory), tables=[spec]),
         store=LakeRoot(None, "s3://lake/root"),  # type: ignore[arg-type]
         table=lambda key: SimpleNamespace(birth=birth),
-        delta=SimpleNamespace(session="session", table_state=lambda _: SimpleNamespace(exists=True)),
+        delta=SimpleNamespace(session="session", table_state=lambda _: SimpleNamespace(exists=True, version=7)),
     )
 
 
@@ -33,8 +33,8 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     """The folders that inventories are asked about. They list it."""
     folders: list[tuple[str, str]] = []
 
-    def objects(session: str, location: str, bucket: str, folder: str) -> str:
-        assert location == "s3a://lake/root/bronze/inventories"
+    def objects(session: str, location: str, version: int, bucket: str, folder: str) -> str:
+        assert (location, version) == ("s3a://lake/root/bronze/inventories", 7)
         folders.append((bucket, folder))
         return "objects"
 

@@ -85,6 +85,21 @@ def test_what_an_inventory_has_is_deleted_only_if_it_is_old_now(monkeypatch: pyt
     assert sorted(ages) == [key("again"), key("live")]
 
 
+def test_the_folder_is_listed_if_an_inventory_names_only_files_that_are_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vacuum_module, "MAX_FILES", 2)
+    ages = {key("c"): 9.0, key("live"): 9.0}
+    lake = lake_of(ages, [])
+    by_inventory, by_listing = [f"{ORDERS}/a", f"{ORDERS}/b"], [f"{ORDERS}/c"]
+    lake.delta.upkeep.unneeded = lambda *asked: by_listing if asked[-1] is None else by_inventory
+    inventory: Any = object()
+    assert vacuum(lake, ORDERS, WEEK, inventory=inventory, dry_run=True) == Freed()
+    assert vacuum(lake, ORDERS, WEEK, inventory=inventory) == Freed(1, 10)
+    assert list(ages) == [key("live")]
+    by_inventory.pop()
+    assert vacuum(lake, ORDERS, WEEK, inventory=inventory) == Freed()
+    assert lake.store.objects.asked == [key("a"), key("b")] * 2 + [key("a")]
+
+
 def test_nothing_outside_the_table_s_folder_is_deleted_whatever_an_inventory_has() -> None:
     other = "root/bronze/landing.orders2/a"
     ages = {other: 9.0, "orders/a": 9.0, key("a"): 9.0, key("_delta_log/0.json"): 9.0}

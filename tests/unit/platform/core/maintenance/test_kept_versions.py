@@ -6,26 +6,26 @@ from datetime import timedelta
 
 import pytest
 
-from tidegate.platform.core.maintenance.kept_versions import files_kept, versions_kept
+from tidegate.platform.core.maintenance.kept_versions import files_kept, log_kept
 
 FILES, LOG = "delta.deletedFileRetentionDuration", "delta.logRetentionDuration"
 
 
 @pytest.mark.parametrize(
-    ("properties", "files", "versions"),
+    ("properties", "files", "log"),
     [
-        ({}, timedelta(days=7), timedelta(days=7)),
+        ({}, timedelta(days=7), timedelta(days=30)),
         ({FILES: "interval 3650 days"}, timedelta(days=3650), timedelta(days=30)),
         ({FILES: "interval 3650 days", LOG: "interval 2 weeks 1 hour"}, timedelta(3650), timedelta(days=14, hours=1)),
-        ({FILES: "INTERVAL 90 MINUTES", LOG: "interval 1 day"}, timedelta(minutes=90), timedelta(minutes=90)),
+        ({FILES: "INTERVAL 90 MINUTES", LOG: "interval 1 day"}, timedelta(minutes=90), timedelta(days=1)),
     ],
 )
-def test_a_version_is_kept_as_long_as_its_files_and_its_log(
-    properties: dict[str, str], files: timedelta, versions: timedelta
+def test_files_and_log_have_retentions_of_their_own(
+    properties: dict[str, str], files: timedelta, log: timedelta
 ) -> None:
-    assert (files_kept(properties), versions_kept(properties)) == (files, versions)
+    assert (files_kept(properties), log_kept(properties)) == (files, log)
 
 
 def test_a_retention_that_cannot_be_read_is_named() -> None:
     with pytest.raises(ValueError, match=f"{LOG} is 'ten years': use weeks, days, hours"):
-        versions_kept({LOG: "ten years"})
+        log_kept({LOG: "ten years"})

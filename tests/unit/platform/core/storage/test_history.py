@@ -14,12 +14,14 @@ from tidegate.platform.core.storage.history import (
     MAX_READS,
     EnteredInventory,
     HistoryPart,
+    KeptSince,
     StoredHistory,
     VersionRead,
     history_parts,
 )
 
-FIRST, NEVER = datetime(2026, 1, 1, tzinfo=UTC), datetime(2000, 1, 1, tzinfo=UTC)
+FIRST, LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC), datetime(2000, 1, 1, tzinfo=UTC)
+NEVER = KeptSince(LONG_AGO, LONG_AGO)
 
 
 def entered(bucket: str, n: int, rows: int = 1, version: int | None = None) -> EnteredInventory:
@@ -63,13 +65,24 @@ def test_delete_markers_alone_are_a_day_of_zero() -> None:
 def test_what_was_replaced_before_the_retention_is_left_out_and_the_first_whole_day_is_known() -> None:
     """Bucket w has an inventory each week: that of the first day is replaced on day 8, as that of day 7 of a is."""
     some = [entered("w", 1), *(entered("a", n) for n in range(2, 8)), entered("w", 8), entered("a", 9)]
-    (part,) = history_parts(some, FIRST + timedelta(days=7, hours=1), 9)
+    (part,) = history_parts(some, KeptSince(FIRST + timedelta(days=7, hours=1), LONG_AGO), 9)
     assert part.inventories == [entered("w", 1), entered("a", 7), entered("w", 8), entered("a", 9)]
     assert part.known_from == date(2026, 1, 8)
-    (part,) = history_parts(some, FIRST + timedelta(days=8, hours=1), 9)
+    (part,) = history_parts(some, KeptSince(FIRST + timedelta(days=8, hours=1), LONG_AGO), 9)
     assert part.inventories == [entered("a", 7), entered("w", 8), entered("a", 9)]
     assert part.known_from == date(2026, 1, 9)
     assert part.reads == [VersionRead(8, 7, 8), VersionRead(9, 9, 9)]
+
+
+def test_a_version_that_is_older_than_the_log_is_not_read_though_its_files_are_kept() -> None:
+    """With one inventory a week, what was replaced two days ago is in a version of nine days ago."""
+    some = [entered("w", 1), entered("w", 8), entered("w", 15)]
+    week = FIRST + timedelta(days=10)
+    (part,) = history_parts(some, KeptSince(week, week), 15)
+    assert (part.inventories, part.reads) == ([some[2]], [VersionRead(15, 15, 15)])
+    assert part.known_from == some[2].day
+    (part,) = history_parts(some, KeptSince(week, FIRST), 15)
+    assert part.inventories == some[1:]
 
 
 @given(
