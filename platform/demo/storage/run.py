@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
-from dagster_graphql import DagsterGraphQLClient
 from rich.console import Console
 
 from tidegate.platform.demo.deployment import DEFAULT_PORTS, Deployment, NextSteps, Ports, deployment
@@ -145,6 +144,8 @@ def _reports(
         "readers": ("catalog", "readers"),
         "table_cost": ("cost", "orders"),
     }
+    from dagster_graphql import DagsterGraphQLClient  # of the extra `local`, without which every module loads
+
     client = DagsterGraphQLClient(LOOPBACK, port_number=platform.dagster.ui_port)
     client.submit_job_execution(_REPORTS, repository_location_name="tidegate")
     with ThreadPoolExecutor(len(commands)) as pool:
