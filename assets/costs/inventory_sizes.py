@@ -15,6 +15,7 @@ from tidegate.assets.storage.stored import stored_objects
 from tidegate.platform.core.config.lake import LakeSpec
 from tidegate.platform.core.inventory.folder_inventory import FolderInventory, newest_usable
 from tidegate.platform.core.inventory.manifest import InventoryError
+from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.resources.inventory.sums import first_folders
 from tidegate.resources.lake import Lake
 
@@ -98,5 +99,5 @@ def _listed(objects: DataFrame, root: LakeSpec) -> list[ListedFolder]:
 def _folder(root: LakeSpec, row: Mapping[str, object]) -> ListedFolder:
     values = dict(row)
     folder, size = str(values.pop("folder")), values.pop("bytes")
-    uri = f"s3a://{root.bucket}/{folder.rstrip('/')}"
+    uri = S3Address(root.bucket, folder.rstrip("/")).s3a
     return ListedFolder(uri, FolderInventory(**values), size)  # type: ignore[arg-type]
