@@ -68,8 +68,10 @@ def _queries(session: SparkSession, name: str, audits: Sequence[Audit], configur
     if orphaned:
         known = f"known_{ULID()}".lower()
         _known(session, [audit.table.ledger for audit in orphaned if audit.table]).createOrReplaceTempView(known)
-        yield orphans_query(name, orphaned, known, configuration)
-        session.catalog.dropTempView(known)
+        try:
+            yield orphans_query(name, orphaned, known, configuration)
+        finally:
+            session.catalog.dropTempView(known)
     others = audit_queries(audits)
     for start in range(0, len(others), _A_QUERY):
         yield "\n    UNION ALL ".join(others[start : start + _A_QUERY])

@@ -127,20 +127,28 @@ def delivered_manifest(objects: ObjectStore, folder: S3Address, source: str, cou
 
     Raises:
         BatchManifestError: Batch Operations cannot take the inventory.
-        InventoryError: an object is missing, or is not what S3 wrote.
+        InventoryError: an object is missing, may not be read, or is not what S3 wrote.
         StoreError: S3 did not answer.
     """
     address = S3Address(folder.bucket, f"{folder.key}manifest.json")
     checksum = _get(objects, folder.bucket, f"{folder.key}manifest.checksum")
     found = objects.head(*address)
-    if checksum is None or not isinstance(found, S3Found):
+    if isinstance(found, S3Forbidden):
+        raise _denied(*address)
+    if checksum is None or isinstance(found, S3Gone):
         raise InventoryIncomplete(
             f"its manifest {address} or the checksum next to it is gone: choose objects with --sql, or wait for the "
             "next delivery",
             address.key,
         )
-    with objects.reading(S3Object(address, found.etag)) as body:
-        inventory = proven(objects, folder, checksum, body.read(), source).inventory
+    if not isinstance(found, S3Found):
+        raise StoreError(f"{address}: {found.detail}")
+    try:
+        with objects.reading(S3Object(address, found.etag)) as body:
+            manifest = body.read()
+    except ObjectForbidden as error:
+        raise _denied(*address) from error
+    inventory = proven(objects, folder, checksum, manifest, source).inventory
     if inventory.format != "csv":
         raise BatchManifestError(
             f"its inventory is {inventory.format.upper()}, and S3 Batch Operations takes only CSV inventories: choose "

@@ -94,10 +94,14 @@ class Upkeep:
             view = f"inventory_{ULID()}".lower()
             inventory.createOrReplaceTempView(view)
         hours = math.ceil(keep / timedelta(hours=1))
-        with configured(session, _LISTING):
-            rows = self._procedures.call("unneeded_files", table=location, hours=hours, most=max_files, inventory=view)
-        if view:
-            session.catalog.dropTempView(view)
+        try:
+            with configured(session, _LISTING):
+                rows = self._procedures.call(
+                    "unneeded_files", table=location, hours=hours, most=max_files, inventory=view
+                )
+        finally:
+            if view:
+                session.catalog.dropTempView(view)
         return [str(row["path"]) for row in rows]
 
     def mergeable(self, location: str) -> Mergeable:

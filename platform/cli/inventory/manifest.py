@@ -110,7 +110,7 @@ def _lists(store: ObjectStore, frame: DataFrame, folder: S3Address) -> Iterator[
         for bucket, listed in groupby((ListedObject(*row) for row in rows), attrgetter("bucket")):
             some = iter(listed)
             first = next(some)
-            has_versions = first.version is not None
+            has_versions = bool(first.version)
             lines = manifest_lines(chain([first], some), with_versions=has_versions)
             with file.open("w", encoding="ascii", newline="") as target:
                 objects = sum(target.write(line) and 1 for line in lines)
