@@ -16,6 +16,7 @@ from tidegate.platform.core.config.lake import LakeSpec
 from tidegate.platform.core.inventory.folder_inventory import FolderInventory, newest_usable
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.resources.inventory.folder import folder_counts
 from tidegate.resources.inventory.sums import first_folders
 from tidegate.resources.lake import Lake
 
@@ -80,15 +81,13 @@ def _listed(objects: DataFrame, root: LakeSpec) -> list[ListedFolder]:
     below = (F.col("bucket") == root.bucket) & F.col("key").startswith(root.prefix)
     stored = objects.where(below & ~F.coalesce("is_delete_marker", F.lit(False)))
     folder = first_folders(root.prefix.count("/") + 2)
-    in_log = F.col("key").startswith(F.concat("folder", F.lit("_delta_log/")))
+    name = F.expr("substring(key, length(folder) + 1)")
     rows = (
         stored.withColumn("folder", folder)
         .groupBy("folder", "configuration", F.unix_seconds("inventory_created").alias("created"))
         .agg(
-            F.count_if(in_log).alias("log_files"),
-            F.count_if(~in_log).alias("files"),
             # The cost needs no times. The field Size is listed of all objects or of none.
-            F.count_if(~in_log & F.col("size").isNotNull()).alias("described"),
+            *folder_counts(name, F.col("size").isNotNull()),
             F.coalesce(F.sum("size"), F.lit(0)).alias("bytes"),
         )
         .collect()

@@ -9,7 +9,7 @@ from pyspark.errors import PySparkException
 
 from tidegate.platform.core.first_line import first_line
 from tidegate.resources.aws.s3 import StoreError
-from tidegate.resources.costs.recorded_months import RecordedLedger
+from tidegate.resources.costs.recorded_ledger import RecordedLedger
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.threads import parallel
 

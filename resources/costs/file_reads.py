@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.resources.costs.recorded_months import RecordedLedger, in_parts, was_read
+from tidegate.resources.costs.recorded_ledger import RecordedLedger, in_parts, was_read
 from tidegate.resources.inventory.sums import first_folders
 
 
@@ -27,10 +27,9 @@ def file_reads(
     """
     found: Counter[tuple[str, str]] = Counter()
     failed: dict[str, PySparkException] = {}
-    recorded = F.col("recorded_at") >= F.timestamp_seconds(F.lit(int(since.timestamp())))
 
     def counted(key: str) -> DataFrame:
-        rows = ledgers[key].rows().where(recorded & was_read())
+        rows = ledgers[key].rows(since).where(was_read())
         return rows.groupBy(first_folders(depth).alias("prefix")).agg(F.count(F.lit(1)).alias("reads"))
 
     for part in in_parts(ledgers, counted):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import reduce
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,40 +15,11 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from tidegate.platform.core.bronze.hint import RowsSent
-from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.costs.table_cost import Recorded
+from tidegate.resources.costs.recorded_ledger import RecordedLedger, in_parts, was_read
 from tidegate.resources.costs.shared_runs import Runs, SharedRuns
-from tidegate.resources.ledger import Ledger
 
-#: Ledgers of one query. Spark opens each of them when it analyzes the query.
-_MAX_LEDGERS = 40
 _DAY = 86_400
-
-
-class RecordedLedger(NamedTuple):
-    """A ledger as of one version, which exists."""
-
-    ledger: Ledger
-    version: int
-
-    def rows(self) -> DataFrame:
-        """Return its rows."""
-        found: DataFrame = self.ledger.rows(self.version)
-        return found
-
-
-class Part(NamedTuple):
-    """The rows of queries of some tables.
-
-    Attributes:
-        keys: the tables.
-        rows: with the column `table_key`. It has no columns if there are no keys.
-        failed: the errors of further tables.
-    """
-
-    keys: list[str]
-    rows: pa.Table
-    failed: dict[str, PySparkException]
 
 
 @dataclass(frozen=True)
@@ -57,31 +27,22 @@ class _Rows:
     """Which rows of ledgers are read.
 
     Attributes:
-        since: epoch seconds at which the first month begins.
+        since: beginning of the first month.
         tick: seconds of a slot.
     """
 
-    since: float
+    since: datetime
     tick: float
-
-    def rows(self, ledger: RecordedLedger) -> DataFrame:
-        return ledger.rows().where(F.col("recorded_at") >= F.timestamp_seconds(F.lit(int(self.since))))
 
     def slots(self, ledger: RecordedLedger) -> DataFrame:
         """Return the numbers of recorded batches and of events of S3 in each slot, by the day of their record."""
         is_batch = F.col("kind") == "header"
         time = F.when(is_batch, F.col("recorded_at")).otherwise(F.col("event_time"))
         slot = F.floor(F.unix_micros(time) / F.lit(self.tick * 1e6))
-        rows = self.rows(ledger).where(is_batch | ((F.col("kind") == "row") & F.col("event_time").isNotNull()))
+        rows = ledger.rows(self.since).where(is_batch | ((F.col("kind") == "row") & F.col("event_time").isNotNull()))
         return rows.groupBy(_day().alias("day"), is_batch.alias("is_batch"), slot.alias("slot")).agg(
             F.count(F.lit(1)).alias("count")
         )
-
-
-def was_read() -> Column:
-    """Return the condition for decisions on files that a run read."""
-    read = F.col("status").isin(str(Status.COMMITTED), str(Status.QUARANTINED))
-    return (F.col("kind") == "row") & read & F.col("etag").isNotNull()
 
 
 def month_of(day: int) -> str:
@@ -108,7 +69,7 @@ def recorded_months(
         failed: gets the errors of ledgers that cannot be read. They are not yielded.
         asked: keys of the tables that are yielded. None: all.
     """
-    rows, shared = _Rows(since.timestamp(), tick), SharedRuns()
+    rows, shared = _Rows(since, tick), SharedRuns()
     days: dict[str, list[dict[str, Any]]] = {}
     for part in in_parts(ledgers, lambda key: _days(rows, ledgers[key])):
         failed |= part.failed
@@ -120,32 +81,6 @@ def recorded_months(
         for key in part.keys:
             slots = part.rows.filter(pc.field("table_key") == key).sort_by("slot")
             yield key, _with_slots(_months(days[key], shared), slots)
-
-
-def in_parts(keys: Collection[str], query: Callable[[str], DataFrame]) -> Iterator[Part]:
-    """Yield the rows of a query of each table.
-
-    Args:
-        keys: of the tables.
-        query: makes the query of a table. All have the same columns.
-    """
-    every = list(keys)
-    for start in range(0, len(every), _MAX_LEDGERS):
-        yield _part(every[start : start + _MAX_LEDGERS], query)
-
-
-def _part(keys: list[str], query: Callable[[str], DataFrame]) -> Part:
-    """Return the rows of some tables. A damaged ledger is found by halves, and the others are read without it."""
-    try:
-        return Part(keys, _together({key: query(key) for key in keys}).toArrow(), {})
-    except PySparkException as error:
-        if len(keys) == 1:
-            return Part([], pa.table({}), {keys[0]: error})
-    middle = len(keys) // 2
-    halves = [_part(keys[:middle], query), _part(keys[middle:], query)]
-    found = [half.rows for half in halves if half.keys]
-    rows = pa.concat_tables(found, promote_options="default") if found else pa.table({})
-    return Part([key for half in halves for key in half.keys], rows, halves[0].failed | halves[1].failed)
 
 
 def _with_slots(months: Sequence[Recorded], slots: pa.Table) -> list[Recorded]:
@@ -177,7 +112,7 @@ def _days(asked: _Rows, ledger: RecordedLedger) -> DataFrame:
     events = F.col("event_id").isNotNull().cast("int")
     messages = F.when(F.col("event_name") == RowsSent.name, rows_of_queue).otherwise(events)
     return (
-        asked.rows(ledger)
+        ledger.rows(asked.since)
         .groupBy(_day().alias("day"))
         .agg(
             F.count_if(header).alias("batches"),
@@ -195,12 +130,6 @@ def _days(asked: _Rows, ledger: RecordedLedger) -> DataFrame:
 
 def _day() -> Column:
     return F.floor(F.unix_seconds("recorded_at") / F.lit(_DAY))
-
-
-def _together(queries: Mapping[str, DataFrame]) -> DataFrame:
-    return reduce(
-        DataFrame.unionAll, [query.select(F.lit(key).alias("table_key"), "*") for key, query in queries.items()]
-    )
 
 
 def _months(days: Sequence[Mapping[str, Any]], shared: SharedRuns) -> list[Recorded]:

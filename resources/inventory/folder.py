@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tidegate.platform.core.inventory.folder_inventory import FolderInventory
@@ -49,13 +49,24 @@ def folder_inventories(objects: DataFrame) -> list[FolderInventory]:
     Args:
         objects: of `folder_objects`.
     """
-    in_log, described = F.col("name").startswith(_LOG), F.col("length") + F.col("modificationTime")
-    counted = objects.groupBy("configuration", "created").agg(
+    described = (F.col("length") + F.col("modificationTime")).isNotNull()
+    counted = objects.groupBy("configuration", "created").agg(*folder_counts(F.col("name"), described))
+    return [FolderInventory(**row.asDict()) for row in counted.collect()]
+
+
+def folder_counts(name: Column, described: Column) -> list[Column]:
+    """Return the aggregates of the counts of a `FolderInventory`.
+
+    Args:
+        name: of an object, below the folder.
+        described: whether the inventory has what is needed of an object.
+    """
+    in_log = name.startswith(_LOG)
+    return [
         F.count_if(in_log).alias("log_files"),
         F.count_if(~in_log).alias("files"),
-        F.count_if(~in_log & described.isNotNull()).alias("described"),
-    )
-    return [FolderInventory(**row.asDict()) for row in counted.collect()]
+        F.count_if(~in_log & described).alias("described"),
+    ]
 
 
 def vacuum_inventory(objects: DataFrame, inventory: FolderInventory) -> DataFrame:

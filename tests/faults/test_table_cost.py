@@ -16,7 +16,8 @@ from tidegate.assets.costs.measure import table_costs
 from tidegate.assets.runs.options import RunOptions
 from tidegate.platform.core.costs.figures import FIGURES
 from tidegate.platform.core.costs.report import TableReport
-from tidegate.resources.costs.recorded_months import RecordedLedger, recorded_months
+from tidegate.resources.costs.recorded_ledger import RecordedLedger
+from tidegate.resources.costs.recorded_months import recorded_months
 
 #: By how much the requests that are computed may differ from those that S3 got.
 _TOLERANCE = 0.3

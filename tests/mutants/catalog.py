@@ -1569,7 +1569,7 @@ MUTANTS = (
     Mutant(
         "a ledger that cannot be read takes its whole query with it",
         6,
-        "resources/costs/recorded_months.py",
+        "resources/costs/recorded_ledger.py",
         "        if len(keys) == 1:\n            return Part([], pa.table({}), {keys[0]: error})\n",
         "        return Part([], pa.table({}), dict.fromkeys(keys, error))\n",
         (
