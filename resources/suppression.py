@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from ulid import ULID
 
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
@@ -70,13 +69,10 @@ class Suppression:
         """Return whether a text is a subject of the list."""
         return self.key.digest(text) in self.digests
 
-    def view(self, session: SparkSession) -> str:
-        """Create a temporary view of the key and the digests, which no SQL text may contain. Returns its name."""
+    def rows(self, session: SparkSession) -> DataFrame:
+        """Return the key and the digests, which no SQL text may contain."""
         digests = [bytes.fromhex(digest) for digest in sorted(self.digests)]
-        rows = pa.table({"key": [self.key.key] * len(digests), "digest": digests})
-        name = f"suppressed_{ULID()}".lower()
-        session.createDataFrame(rows).createOrReplaceTempView(name)
-        return name
+        return session.createDataFrame(pa.table({"key": [self.key.key] * len(digests), "digest": digests}))
 
     def without(self, rows: DataFrame, fields: Sequence[Field]) -> DataFrame:
         """Return the rows of no suppressed subject.

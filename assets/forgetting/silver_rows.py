@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import pyarrow as pa
-from ulid import ULID
 
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.schema.column_reference import as_sql
 from tidegate.platform.core.schema.sql_literal import properties_sql
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.spark.attempts import repeated
-from tidegate.resources.spark.session import command
+from tidegate.resources.spark.session import command, configured
+from tidegate.resources.spark.temporary_view import temporary_view
 from tidegate.resources.suppression import Suppression
 
 #: A commit of this property ends every merge that has begun before: Delta refuses a commit on older metadata.
@@ -89,25 +89,20 @@ def _deleted(lake: Lake, location: str, suppression: Suppression, paths: Sequenc
     session = lake.delta.session
     fields = lake.delta.table_state(location).schema.fields
     known = suppression.in_silver().only(session.read.format("delta").load(location), fields)
-    deleted, view = 0, f"forgotten_{ULID()}".lower()
-    session.conf.set(_WITHOUT_VECTORS, "false")
-    try:
+    deleted = 0
+    with configured(session, {_WITHOUT_VECTORS: "false"}):
         for path in paths:
             found = known.selectExpr(f"{as_sql(path)} AS subject").where("subject IS NOT NULL").distinct().toArrow()
             held = [value for value in found.column(0).to_pylist() if suppression.holds(str(value))]
             if not held:
                 continue
             # A join with a view: the condition of a DELETE would be in the log, with the identities.
-            session.createDataFrame(
-                pa.table({"subject": pa.array(held, found.column(0).type)})
-            ).createOrReplaceTempView(view)
-            on = f"t.{as_sql(path)} = s.subject"
-            sql = f"MERGE INTO delta.`{location}` t USING {view} s ON {on} WHEN MATCHED THEN DELETE"
-            (row,) = command(session, sql)
+            subjects = session.createDataFrame(pa.table({"subject": pa.array(held, found.column(0).type)}))
+            with temporary_view(session, "forgotten", subjects) as view:
+                on = f"t.{as_sql(path)} = s.subject"
+                sql = f"MERGE INTO delta.`{location}` t USING {view} s ON {on} WHEN MATCHED THEN DELETE"
+                (row,) = command(session, sql)
             deleted += int(row["num_deleted_rows"])
-    finally:
-        session.conf.unset(_WITHOUT_VECTORS)
-        session.catalog.dropTempView(view)
     return deleted
 
 

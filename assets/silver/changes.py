@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import accumulate
@@ -20,6 +20,7 @@ from tidegate.platform.core.keys.own_paths import COPIES
 from tidegate.resources.lake import Table
 from tidegate.resources.ledger import tells_a_state
 from tidegate.resources.spark.delta import Delta
+from tidegate.resources.spark.temporary_view import temporary_view
 from tidegate.resources.threads import parallel
 
 #: Limits of one merge, which always takes at least one batch. The next merge continues after its last batch. Batch
@@ -63,49 +64,55 @@ class Changes:
     statistics: tuple[str, ...] | None = None
 
 
-def gather(delta: Delta, work: PendingMerge) -> Changes:
-    """Create a view of the rows to merge: of all pending batches, or of the first of them if there are many.
+@contextmanager
+def gathered(delta: Delta, work: PendingMerge) -> Iterator[Changes]:
+    """Yield a view of the rows to merge: of all pending batches, or of the first of them if there are many.
 
     Raises:
         RuntimeError: a batch object is gone.
         ValueError: it is not known in which batches bronze's rows came, and a rebuild from a batch needs that.
     """
-    view = f"changes_{uuid.uuid4().hex}"
+    with ExitStack() as views:
+        yield _gathered(delta, work, views)
+
+
+def _gathered(delta: Delta, work: PendingMerge, views: ExitStack) -> Changes:
     birth = work.table.birth
     if birth is None:
         raise AssertionError("a table with batches has been born")
     if work.rebuilds:
         if work.since is None:
-            return _by_ledger(delta, work, birth, view, 0, _REBUILD)
+            return _by_ledger(delta, work, birth, views, 0, _REBUILD)
         since = f"a rebuild from batch {work.since} was requested"
-        return _by_ledger(delta, work, birth, view, 0, since, counted_after=work.since - 1)
+        return _by_ledger(delta, work, birth, views, 0, since, counted_after=work.since - 1)
     mark = work.mark or 0
     first = _FIRST if work.mark is None else None
     if first and (work.n > _MAX_FIRST_BATCHES or work.bronze.files > _MAX_FIRST_FILES):
-        return _by_ledger(delta, work, birth, view, 0, first)
+        return _by_ledger(delta, work, birth, views, 0, first)
     n, batches = _step(work, mark)
     if first and n < work.n:
-        return _by_ledger(delta, work, birth, view, 0, first)
+        return _by_ledger(delta, work, birth, views, 0, first)
     # A batch without hints took persons' rows out of bronze. The rows that it wrote again came with earlier batches.
     removed = first is None and any(batch.removes and batch.rows for batch in batches)
     if not birth.registered:
         if removed:
-            return _by_ledger(delta, work, birth, view, 0, _REPLACED, counted_after=mark)
-        _loaded(delta, birth, mark, n).createOrReplaceTempView(view)
+            return _by_ledger(delta, work, birth, views, 0, _REPLACED, counted_after=mark)
+        view = _view(delta, views, _loaded(delta, birth, mark, n))
         return Changes(view, n, first, len(batches), volume(batches), statistics=_statistics(batches))
     if removed and work.spec.on_removed == "full":
-        return _by_ledger(delta, work, birth, view, 0, _REMOVED)
+        return _by_ledger(delta, work, birth, views, 0, _REMOVED)
     paths = {batch.n: [add.path for add in batch.adds] for batch in batches if batch.adds}
+    view = _view(delta, views)
     missing = delta.batch_view(birth.location, paths, view)
     explained = {remove.path for batch in batches for remove in batch.removes}
     why = _missing(len([path for path in missing if path not in explained]))
     if why and n < work.n:
         # A later batch may have removed or replaced these files. The ledger knows all batches.
         if work.spec.on_removed == "full" and _removed(delta, work):
-            return _by_ledger(delta, work, birth, view, 0, _REMOVED)
-        return _by_ledger(delta, work, birth, view, mark)
+            return _by_ledger(delta, work, birth, views, 0, _REMOVED)
+        return _by_ledger(delta, work, birth, views, mark)
     if why:
-        _whole(delta, birth).createOrReplaceTempView(view)
+        view = _view(delta, views, _whole(delta, birth))
     statistics = None if why else _statistics(batches)
     return Changes(view, n, first or why, len(batches), volume(batches), statistics=statistics)
 
@@ -154,7 +161,7 @@ def _by_ledger(
     delta: Delta,
     work: PendingMerge,
     birth: Birth,
-    view: str,
+    views: ExitStack,
     after: int,
     why: str | None = None,
     counted_after: int | None = None,
@@ -165,13 +172,13 @@ def _by_ledger(
         delta: reads the tables.
         work: the merge.
         birth: the birth of the bronze table.
-        view: name of the view.
+        views: drops the view.
         after: rows of the batches after this one are merged.
         why: why the whole table is merged, if it is.
         counted_after: batches after this one are counted. None: the merged ones.
     """
     if birth.registered:
-        missing = _registered(delta, work, birth, view, after)
+        rows, missing = _registered(delta, work, birth, views, after)
         if missing and work.since is not None:
             raise ValueError(
                 f"silver.{work.table.spec.name}: {missing}, so it is not known which rows came in batch {work.since} "
@@ -179,30 +186,35 @@ def _by_ledger(
             )
         why = why or missing
     else:
-        _loaded(delta, birth, after, work.n).createOrReplaceTempView(view)
+        rows = _loaded(delta, birth, after, work.n)
+    view = _view(delta, views, rows)
     batches, brought = _volume(delta, work, after if counted_after is None else counted_after)
     return Changes(view, work.n, why, batches, brought, is_reread=why == _REPLACED)
 
 
-def _registered(delta: Delta, work: PendingMerge, birth: Birth, view: str, after: int) -> str | None:
-    """Create the view of a registered table. Returns why it has the whole table, or None if it does not."""
-    version = delta.live_view(birth.location, f"live_{view}")
-    live = delta.session.table(f"live_{view}")
+def _registered(
+    delta: Delta, work: PendingMerge, birth: Birth, views: ExitStack, after: int
+) -> tuple[DataFrame, str | None]:
+    """Return rows of a registered table, and why they are the whole table, or None if they are not."""
+    # The rows read this view when theirs is made.
+    name = views.enter_context(temporary_view(delta.session, "live"))
+    version = delta.live_view(birth.location, name)
+    live = delta.session.table(name)
     gone = _gone(delta, work, live, after)
     if gone:
-        rows = _whole(delta, birth)
-    else:
-        files = _decided(delta, work, after).where(F.col("status") == str(Status.COMMITTED))
-        # A later batch may have added a key again that was removed.
-        numbers = files.select(_places(work), "n").groupBy("_tidegate_key").agg(F.max("n").alias("_tidegate_n"))
-        paths = numbers.join(live, "_tidegate_key").select("_tidegate_path", "_tidegate_n")
-        if work.bronze.files <= _MAX_BROADCAST_FILES:
-            paths = F.broadcast(paths)
-        # The version whose files were compared with the ledger. A later version may have files of other writers.
-        rows = _scan(delta, birth, version).join(paths, "_tidegate_path")
-    rows.createOrReplaceTempView(view)
-    delta.session.catalog.dropTempView(f"live_{view}")
-    return _missing(gone)
+        return _whole(delta, birth), _missing(gone)
+    files = _decided(delta, work, after).where(F.col("status") == str(Status.COMMITTED))
+    # A later batch may have added a key again that was removed.
+    numbers = files.select(_places(work), "n").groupBy("_tidegate_key").agg(F.max("n").alias("_tidegate_n"))
+    paths = numbers.join(live, "_tidegate_key").select("_tidegate_path", "_tidegate_n")
+    if work.bronze.files <= _MAX_BROADCAST_FILES:
+        paths = F.broadcast(paths)
+    # The version whose files were compared with the ledger. A later version may have files of other writers.
+    return _scan(delta, birth, version).join(paths, "_tidegate_path"), None
+
+
+def _view(delta: Delta, views: ExitStack, rows: DataFrame | None = None) -> str:
+    return views.enter_context(temporary_view(delta.session, "changes", rows))
 
 
 def _loaded(delta: Delta, birth: Birth, after: int, upto: int) -> DataFrame:

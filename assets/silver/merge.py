@@ -11,7 +11,7 @@ from typing import TypeVar
 from tidegate.assets.catalog.sync import sync_table
 from tidegate.assets.maintenance.compaction import compact, is_due
 from tidegate.assets.presentation.volume import total
-from tidegate.assets.silver.changes import Changes, gather
+from tidegate.assets.silver.changes import Changes, gathered
 from tidegate.assets.silver.expect.violations import count_violations
 from tidegate.assets.silver.history_merge import build_history_merge
 from tidegate.assets.silver.merge_sql import build_merge, mode_of
@@ -200,17 +200,17 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
     if widened or work.mark is None:
         _name(lake, work, log)
     seam("silver-create")
-    changes = without_suppressed(lake, work, gather(lake.delta, work))
-    seam("silver-gather")
-    first = 1 if work.rebuilds else (work.mark or 0) + 1
-    log(f"merging batches {first}..{changes.n}" + (f" of {work.n}" if changes.n < work.n else ""))
-    if changes.why_full:
-        log(f"full merge: {changes.why_full}")
-    purge_tombstones(lake, work, changes.n)
-    violations = count_violations(lake.delta.session, work, changes, rules)
-    counts = row_counts(lake.delta.session, changes, rules, work.bronze.schema)
-    merging = _merging(lake, work, changes, rules, have, counts)
-    merged = lake.delta.merge(work.location, merging, changes.view, work.app_id, changes.n)
+    with gathered(lake.delta, work) as everything, without_suppressed(lake, work, everything) as changes:
+        seam("silver-gather")
+        first = 1 if work.rebuilds else (work.mark or 0) + 1
+        log(f"merging batches {first}..{changes.n}" + (f" of {work.n}" if changes.n < work.n else ""))
+        if changes.why_full:
+            log(f"full merge: {changes.why_full}")
+        purge_tombstones(lake, work, changes.n)
+        violations = count_violations(lake.delta.session, work, changes, rules)
+        counts = row_counts(lake.delta.session, changes, rules, work.bronze.schema)
+        merging = _merging(lake, work, changes, rules, have, counts)
+        merged = lake.delta.merge(work.location, merging, changes.view, work.app_id, changes.n)
     seam("silver-merge")
     if (merged.txn or 0) < changes.n:
         raise RuntimeError(

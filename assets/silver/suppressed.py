@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from tidegate.assets.silver.changes import Changes
 from tidegate.assets.silver.pending import PendingMerge
 from tidegate.resources.lake import Lake
+from tidegate.resources.spark.temporary_view import temporary_view
 
 
-def without_suppressed(lake: Lake, work: PendingMerge, changes: Changes) -> Changes:
-    """Return the changes without rows of subjects on the suppression list.
+@contextmanager
+def without_suppressed(lake: Lake, work: PendingMerge, changes: Changes) -> Iterator[Changes]:
+    """Yield the changes without rows of subjects on the suppression list.
 
     A load leaves these rows out already. Bronze may have some of an earlier load until they are deleted, or again after
     somebody restored it.
@@ -19,9 +23,9 @@ def without_suppressed(lake: Lake, work: PendingMerge, changes: Changes) -> Chan
         SecretProblem: the list cannot be applied.
     """
     if work.table.spec.personal is None or (suppression := lake.suppression(work.table.spec)) is None:
-        return changes
-    view, session = f"{changes.view}_kept", lake.delta.session
+        yield changes
+        return
+    session = lake.delta.session
     kept = suppression.without(session.table(changes.view), work.bronze.schema.fields)
-    kept.createOrReplaceTempView(view)
-    session.catalog.dropTempView(changes.view)
-    return replace(changes, view=view)
+    with temporary_view(session, "kept", kept) as view:
+        yield replace(changes, view=view)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
-from ulid import ULID
 
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.storage.audits import (
@@ -21,6 +20,7 @@ from tidegate.platform.core.storage.audits import (
     orphans_query,
     unlisted,
 )
+from tidegate.resources.spark.temporary_view import temporary_view
 
 #: Audits of one query, and the places of a finding that are returned.
 _A_QUERY, _MAX_PLACES = 50, 5
@@ -56,25 +56,21 @@ def audit_report(
     """
     found: list[AuditFinding] = []
     by_key = {audit.key: audit for audit in audits}
-    for query in _queries(session, name, audits, configuration):
+
+    def run(query: str) -> None:
         rows = session.sql(_FOUND.format(all=query, max_places=_MAX_PLACES)).collect()
-        found += [_finding(by_key[key], places) for key, places in groupby(rows, lambda row: row["audit"])]
-    found.sort(key=lambda one: (-one.objects, -one.bytes, one.audit.kind, one.audit.of))
-    return AuditReport(found, _unlisted(objects))
+        found.extend(_finding(by_key[key], places) for key, places in groupby(rows, lambda row: row["audit"]))
 
-
-def _queries(session: SparkSession, name: str, audits: Sequence[Audit], configuration: str) -> Iterator[str]:
     orphaned = [audit for audit in audits if audit.table]
     if orphaned:
-        known = f"known_{ULID()}".lower()
-        _known(session, [audit.table.ledger for audit in orphaned if audit.table]).createOrReplaceTempView(known)
-        try:
-            yield orphans_query(name, orphaned, known, configuration)
-        finally:
-            session.catalog.dropTempView(known)
+        known = _known(session, [audit.table.ledger for audit in orphaned if audit.table])
+        with temporary_view(session, "known", known) as view:
+            run(orphans_query(name, orphaned, view, configuration))
     others = audit_queries(audits)
     for start in range(0, len(others), _A_QUERY):
-        yield "\n    UNION ALL ".join(others[start : start + _A_QUERY])
+        run("\n    UNION ALL ".join(others[start : start + _A_QUERY]))
+    found.sort(key=lambda one: (-one.objects, -one.bytes, one.audit.kind, one.audit.of))
+    return AuditReport(found, _unlisted(objects))
 
 
 def _known(session: SparkSession, ledgers: Iterable[str]) -> DataFrame:

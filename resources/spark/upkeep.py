@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 
 from pyspark.sql import DataFrame, SparkSession
-from ulid import ULID
 
 from tidegate.resources.spark.procedures import Procedures
 from tidegate.resources.spark.session import configured
+from tidegate.resources.spark.temporary_view import temporary_view
 
 #: Files below this size are merged, into files of up to the second size. By default Delta merges each file below a
 #: gigabyte, and would rewrite a table of that size each time.
@@ -89,19 +90,10 @@ class Upkeep:
             max_files: number of files that are returned at most.
             inventory: the files of the folder, as VACUUM reads an inventory. None: the folder is listed.
         """
-        view, session = "", self._session()
-        if inventory is not None:
-            view = f"inventory_{ULID()}".lower()
-            inventory.createOrReplaceTempView(view)
-        hours = math.ceil(keep / timedelta(hours=1))
-        try:
-            with configured(session, _LISTING):
-                rows = self._procedures.call(
-                    "unneeded_files", table=location, hours=hours, most=max_files, inventory=view
-                )
-        finally:
-            if view:
-                session.catalog.dropTempView(view)
+        session, hours = self._session(), math.ceil(keep / timedelta(hours=1))
+        listed = nullcontext("") if inventory is None else temporary_view(session, "inventory", inventory)
+        with listed as view, configured(session, _LISTING):
+            rows = self._procedures.call("unneeded_files", table=location, hours=hours, most=max_files, inventory=view)
         return [str(row["path"]) for row in rows]
 
     def mergeable(self, location: str) -> Mergeable:
@@ -110,16 +102,16 @@ class Upkeep:
         Args:
             location: `s3a://` URI of a table that exists.
         """
-        view, session = f"mergeable_{ULID()}".lower(), self._session()
-        self._procedures.call_one("live_view", table=location, view=view)
+        session = self._session()
         is_small, is_hidden = f"_tidegate_size < {SMALL_BYTES}", f"_tidegate_hidden > {HIDDEN_SHARE}"
         folder = "regexp_extract(_tidegate_key, '^(.*)/', 1)"
-        (row,) = session.sql(
-            "SELECT coalesce(sum(files), 0) AS files, coalesce(sum(size), 0) AS size, "
-            "coalesce(sum(hidden), 0) AS hidden, coalesce(max(files), 0) AS most FROM "
-            "(SELECT count(*) AS files, sum(_tidegate_size) AS size, "
-            f"count_if({is_hidden}) AS hidden FROM {view} WHERE {is_small} OR {is_hidden} GROUP BY {folder}) "
-            "WHERE files > 1 OR hidden > 0"
-        ).collect()
-        session.catalog.dropTempView(view)
+        with temporary_view(session, "mergeable") as view:
+            self._procedures.call_one("live_view", table=location, view=view)
+            (row,) = session.sql(
+                "SELECT coalesce(sum(files), 0) AS files, coalesce(sum(size), 0) AS size, "
+                "coalesce(sum(hidden), 0) AS hidden, coalesce(max(files), 0) AS most FROM "
+                "(SELECT count(*) AS files, sum(_tidegate_size) AS size, "
+                f"count_if({is_hidden}) AS hidden FROM {view} WHERE {is_small} OR {is_hidden} GROUP BY {folder}) "
+                "WHERE files > 1 OR hidden > 0"
+            ).collect()
         return Mergeable(row["files"], row["size"], row["hidden"], row["most"])

@@ -1212,9 +1212,9 @@ MUTANTS = (
     Mutant(
         "a merge lets a restored row of a forgotten subject in",
         12,
-        _MERGE,
-        "without_suppressed(lake, work, gather(lake.delta, work))",
-        "gather(lake.delta, work)",
+        "assets/silver/suppressed.py",
+        "    if work.table.spec.personal is None or (suppression := lake.suppression(work.table.spec)) is None:\n",
+        "    suppression = lake.suppression(work.table.spec)\n    if True:\n",
         (f"{_FORGOTTEN}test_no_way_into_a_table_brings_a_forgotten_subject",),
     ),
     Mutant(

@@ -8,7 +8,6 @@ reads all rows of these few keys, in the version of bronze that silver has merge
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -22,6 +21,7 @@ from tidegate.platform.core.silver.columns import CHANGED_BATCH, DELETED
 from tidegate.platform.core.silver.file_sample import FileSample, file_sample
 from tidegate.platform.core.silver.row_fates import row_fates
 from tidegate.resources.lake import Lake
+from tidegate.resources.spark.temporary_view import temporary_view
 
 #: Bounds of a comparison, of each of the two tables.
 MAX_FILES = 64
@@ -58,33 +58,24 @@ def compare(lake: Lake, spec: TableSpec) -> Comparison | None:
     work = merge_state(lake, spec)
     if work is None or not work.mark or not work.silver.exists:
         return None
-    rows = KeyRows.of(lake, work)
-    views = [f"compared_{uuid.uuid4().hex}" for _ in range(2)]
-    try:
-        bronze, silver = (
-            _sampled(lake, location, view, work.mark)
-            for location, view in zip((rows.location, work.location), views, strict=True)
-        )
-        keys, suspects = _suspects(lake, rows, work.mark, (views[0], bronze), (views[1], silver))
-    finally:
-        for view in views:
-            lake.delta.session.catalog.dropTempView(view)
+    rows, session = KeyRows.of(lake, work), lake.delta.session
+    with temporary_view(session, "compared") as of_bronze, temporary_view(session, "compared") as of_silver:
+        bronze = _sampled(lake, rows.location, of_bronze, work.mark)
+        silver = _sampled(lake, work.location, of_silver, work.mark)
+        keys, suspects = _suspects(lake, rows, work.mark, (of_bronze, bronze), (of_silver, silver))
     return Comparison(keys, bronze, silver, _wrong(lake, rows, suspects))
 
 
 def _sampled(lake: Lake, location: str, view: str, seed: int) -> FileSample:
     """Create a view of the rows of some files of a table. Returns the files."""
-    session, live = lake.delta.session, f"live_{view}"
-    lake.delta.live_view(location, live)
-    try:
-        ranks = {"newest": "_tidegate_modified DESC, _tidegate_logged", "mixed": f"xxhash64(_tidegate_logged, {seed}L)"}
-        places = ", ".join(f"row_number() OVER (ORDER BY {order}) AS {name}" for name, order in ranks.items())
-        found = session.sql(
+    ranks = {"newest": "_tidegate_modified DESC, _tidegate_logged", "mixed": f"xxhash64(_tidegate_logged, {seed}L)"}
+    places = ", ".join(f"row_number() OVER (ORDER BY {order}) AS {name}" for name, order in ranks.items())
+    with temporary_view(lake.delta.session, "live") as live:
+        lake.delta.live_view(location, live)
+        found = lake.delta.session.sql(
             f"SELECT * FROM (SELECT _tidegate_logged, _tidegate_size, count(*) OVER () AS files, {places} FROM {live}) "
             f"WHERE newest <= {MAX_FILES} OR mixed <= {MAX_FILES}"
         ).collect()
-    finally:
-        session.catalog.dropTempView(live)
     newest, mixed = (
         [(row["_tidegate_logged"], row["_tidegate_size"]) for row in sorted(found, key=lambda row: int(row[name]))]
         for name in ranks

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
@@ -17,6 +16,7 @@ from tidegate.platform.core.silver.columns import CHANGED_AT, CHANGED_BATCH, DEL
 from tidegate.platform.core.silver.row_fates import KeyRow, SilverRow
 from tidegate.resources.lake import Lake
 from tidegate.resources.ledger import Decision
+from tidegate.resources.spark.temporary_view import temporary_view
 
 #: Rows of one key that are read, the newest first.
 MAX_ROWS = 1_000
@@ -50,23 +50,21 @@ def bronze_rows(lake: Lake, rows: KeyRows, condition: str, version: int | None =
         condition: over the columns of silver, true for the wanted keys.
         version: Delta version of bronze. None: the newest.
     """
-    session, view = lake.delta.session, f"key_{uuid.uuid4().hex}"
+    session = lake.delta.session
     past = "" if version is None else f" VERSION AS OF {version}"
-    session.sql(rows.view(f"delta.`{rows.location}`{past}")).createOrReplaceTempView(view)
     keys = ", ".join(part.path for part in rows.rules.keys)
     last = f"{rows.rules.newest_first}, {N} DESC NULLS LAST"
-    query = (
-        f"SELECT {N}, {FILE}, {BLOCK}, {SKIPPED}, {TRUNCATES}, {VIOLATED}, {DELETED}, "
+    columns = (
+        f"{N}, {FILE}, {BLOCK}, {SKIPPED}, {TRUNCATES}, {VIOLATED}, {DELETED}, "
         f"{rows.is_truncated()} AS _truncated, "
         f"dense_rank() OVER (PARTITION BY {keys} ORDER BY {rows.rules.newest_first}) AS _rank, "
         f"row_number() OVER (PARTITION BY {keys} ORDER BY {last}) AS _position, "
         f"{rows.key} AS _key, {rows.order} AS _order, {rows.compared(silver=False)} AS _values, "
-        f"monotonically_increasing_id() AS _row FROM ({rows.bronze(view)}) WHERE {condition}"
+        "monotonically_increasing_id() AS _row"
     )
-    try:
+    with temporary_view(session, "key", session.sql(rows.view(f"delta.`{rows.location}`{past}"))) as view:
+        query = f"SELECT {columns} FROM ({rows.bronze(view)}) WHERE {condition}"
         found = session.sql(f"SELECT * FROM ({query}) WHERE _position <= {MAX_ROWS + 1}").collect()
-    finally:
-        session.catalog.dropTempView(view)
     decisions = _decisions(rows, [row[FILE] for row in found])
     by_key: dict[str, list[BronzeRow]] = {}
     for row in found:

@@ -42,6 +42,11 @@ TESTS_OF_MORE = {
 }
 #: Modules that are longer, and why.
 LONG_MODULES = {"platform/demo/oracle.py": "it runs alone, in a Python without Tidegate"}
+#: Modules that make temporary views of Spark themselves, and why.
+VIEWS_BY_HAND = {
+    "platform/cli/commands/sql.py": "the user's query names its views, in a session that ends with the command",
+    "resources/spark/temporary_view.py": "it makes the views of the other modules",
+}
 LONG_CLASSES = {"CommitProtocol.java": "the steps of a commit, which are read, and explored by a test, as one protocol"}
 
 
@@ -114,6 +119,17 @@ def test_requirements_are_pinned_and_hashed() -> None:
 def test_measurements_can_be_imported(path: Path) -> None:
     """Nothing else runs them, so a name that moved would be noticed only when somebody measures."""
     importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+
+
+def test_temporary_views_are_made_in_one_place() -> None:
+    """There a view is dropped after an error too. The first writer of a view by hand forgets that."""
+    by_hand = re.compile(r"TempView\(|\bTEMP(?:ORARY)? VIEW\b")
+    found = [
+        str(path.relative_to(ROOT))
+        for path in tracked()
+        if path.suffix == ".py" and path.relative_to(ROOT).parts[0] in PACKAGES and by_hand.search(path.read_text())
+    ]
+    assert found == sorted(VIEWS_BY_HAND)
 
 
 def test_no_folder_has_more_modules_than_a_reader_takes_in() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from pyspark.sql import functions as F
-from ulid import ULID
 
 from tidegate.assets.bronze.prepare.load.data_files import found_with_entries
 from tidegate.platform.core.bronze.batch import Remove
@@ -13,6 +12,7 @@ from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.inventory.columns import PARTITIONS
 from tidegate.platform.core.inventory.delivery import Subject
 from tidegate.resources.spark.delta import Delta
+from tidegate.resources.spark.temporary_view import temporary_view
 
 
 def live_in(delta: Delta, birth: Birth, subjects: Collection[Subject]) -> list[Remove]:
@@ -23,12 +23,11 @@ def live_in(delta: Delta, birth: Birth, subjects: Collection[Subject]) -> list[R
     """
 
     def find() -> Sequence[str]:
-        view = f"live_{ULID()}".lower()
-        delta.live_view(birth.location, view)
         names = [F.col("_tidegate_partition")[name].alias(name) for name in PARTITIONS]
-        rows = delta.session.table(view).select("_tidegate_logged", *names)
-        found = rows.where(F.col("bucket").isin(sorted({subject.bucket for subject in subjects}))).collect()
-        delta.session.catalog.dropTempView(view)
+        with temporary_view(delta.session, "live") as view:
+            delta.live_view(birth.location, view)
+            rows = delta.session.table(view).select("_tidegate_logged", *names)
+            found = rows.where(F.col("bucket").isin(sorted({subject.bucket for subject in subjects}))).collect()
         return [path for path, bucket, configuration in found if Subject(bucket, configuration) in subjects]
 
     paths, entries = found_with_entries(delta, birth.location, f"bronze.{birth.name}", find, lambda path: path)

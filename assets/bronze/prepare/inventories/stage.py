@@ -8,7 +8,6 @@ from functools import reduce
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from ulid import ULID
 
 from tidegate.assets.bronze.prepare.inventories.alike import alike
 from tidegate.assets.bronze.prepare.inventories.entry import Entry
@@ -24,6 +23,7 @@ from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.resources.inventory.rows import inventory_rows, rows_of_alike
 from tidegate.resources.lake import Table
 from tidegate.resources.spark.session import configured
+from tidegate.resources.spark.temporary_view import temporary_view
 
 #: The column with the file of a row, where deliveries are read at once, and what is known of each file.
 _FILE = "_tidegate_file"
@@ -102,16 +102,15 @@ def _written(
     table: Table, work: BatchDraft, prepared: PreparedBatch, entries: Sequence[Entry]
 ) -> dict[Subject, list[Add]]:
     """Write the rows. Returns the data files of each subject that has rows."""
-    session, view = table.delta.session, f"inventories_{ULID()}".lower()
+    session = table.delta.session
     parts = (_rows(table, work, some) for some in alike(entries))
-    reduce(lambda rows, more: rows.unionByName(more, allowMissingColumns=True), parts).createOrReplaceTempView(view)
+    rows = reduce(lambda rows, more: rows.unionByName(more, allowMissingColumns=True), parts)
     found: dict[Subject, list[Add]] = {}
-    with configured(session, _WRITING):
+    with temporary_view(session, "inventories", rows) as view, configured(session, _WRITING):
         adds = table.delta.stage(work.birth.location, f"SELECT * FROM {view}", prepared.schema)
     for add in adds:
         values = [add.partition_values[name] or "" for name in PARTITIONS]
         found.setdefault(Subject(*values), []).append(add)
-    session.catalog.dropTempView(view)
     return found
 
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from pyspark.sql import DataFrame
-from ulid import ULID
 
 from tidegate.platform.core.bronze.batch import Add, Remove
 from tidegate.platform.core.schema.column_types import quoted
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.spark.delta import Delta
+from tidegate.resources.spark.temporary_view import temporary_view
 
 #: Attempts to find the files while no other writer commits.
 _MAX_ATTEMPTS = 5
@@ -61,11 +61,8 @@ def stage_rest(
         base: the columns of the table.
     """
     session = delta.session
-    view = f"held_{ULID()}".lower()
-    delta.batch_view(location, {0: [*paths]}, view)
     columns = [quoted(field.name) for field in base.fields]
-    rest(session.table(view)).select(*columns).createOrReplaceTempView(f"{view}_staying")
-    adds = delta.stage(location, f"SELECT * FROM {view}_staying", base)
-    for name in (f"{view}_staying", view):
-        session.catalog.dropTempView(name)
-    return adds
+    with temporary_view(session, "held") as held:
+        delta.batch_view(location, {0: [*paths]}, held)
+        with temporary_view(session, "staying", rest(session.table(held)).select(*columns)) as staying:
+            return delta.stage(location, f"SELECT * FROM {staying}", base)

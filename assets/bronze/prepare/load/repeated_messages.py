@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
-from ulid import ULID
 
 from tidegate.assets.bronze.prepare.load.replaced_rows import Replacing
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
@@ -28,6 +27,7 @@ from tidegate.platform.core.schema.column_types import quoted
 from tidegate.resources.aws.s3 import StoreError
 from tidegate.resources.lake import Table
 from tidegate.resources.spark.any_of import any_of
+from tidegate.resources.spark.temporary_view import temporary_view
 from tidegate.resources.threads import parallel
 
 _ID, _SENT_AT = ROW_COLUMNS
@@ -121,11 +121,10 @@ class _Once:
         kept = self._read(self._prepared.adds).withColumn("_tidegate_place", first).where("_tidegate_place = 1")
         if known is not None:
             kept = kept.join(known, _ID, "left_anti")
-        view, delta = f"once_{ULID()}".lower(), self._table.delta
+        delta = self._table.delta
         columns = ", ".join(quoted(field.name) for field in self._prepared.schema.fields)
-        kept.createOrReplaceTempView(view)
-        adds = delta.stage(self._location, f"SELECT {columns} FROM {view}", self._prepared.schema)
-        delta.session.catalog.dropTempView(view)
+        with temporary_view(delta.session, "once", kept) as view:
+            adds = delta.stage(self._location, f"SELECT {columns} FROM {view}", self._prepared.schema)
         self._prepared.adds = [add for add in adds if add.records]
         counted, bucket = self._counted(self._prepared.adds), self._table.key.bucket
         self._prepared.rows = [

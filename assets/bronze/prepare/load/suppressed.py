@@ -8,6 +8,7 @@ from typing import Any
 
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.lake import Table
+from tidegate.resources.spark.temporary_view import temporary_view
 from tidegate.resources.suppression import Suppression
 
 
@@ -27,8 +28,5 @@ def suppressed(table: Table, suppression: Suppression | None, schema: TableSchem
         yield {}
         return
     paths, session = suppression.paths(schema.columns), table.delta.session
-    view = suppression.view(session)
-    try:
+    with temporary_view(session, "suppressed", suppression.rows(session)) as view:
         yield {"suppressed": {"view": view, "paths": paths}}
-    finally:
-        session.catalog.dropTempView(view)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tidegate.assets.silver import changes as silver_changes
-from tidegate.assets.silver.changes import gather, within
+from tidegate.assets.silver.changes import gathered, within
 from tidegate.assets.silver.merge import MergeResult, _together
 from tidegate.platform.core.bronze.batch import Add, Batch
 from tidegate.platform.core.bronze.ledger import LedgerRow, Status
@@ -43,6 +43,7 @@ class Bronze:
 
     def __init__(self) -> None:
         self.read: list[list[int]] = []
+        self.session = SimpleNamespace(catalog=SimpleNamespace(dropTempView=lambda view: None))
 
     def batch_view(self, location: str, paths: dict[int, list[str]], view: str) -> list[str]:
         self.read.append(sorted(paths))
@@ -57,10 +58,10 @@ def merged(bronze: Bronze, work: Any) -> list[int]:
     """Returns the marks of the merges of a run, in their order."""
     marks = []
     while work.mark < work.n:
-        changes = gather(bronze, work)  # type: ignore[arg-type]
-        work.mark = changes.n
-        marks.append(changes.n)
-        assert changes.volume["rows"] == FILES * 10 * changes.batches
+        with gathered(bronze, work) as changes:  # type: ignore[arg-type]
+            work.mark = changes.n
+            marks.append(changes.n)
+            assert changes.volume["rows"] == FILES * 10 * changes.batches
     return marks
 
 
@@ -90,14 +91,15 @@ def test_a_rebuild_from_a_batch_is_refused_where_the_batches_of_rows_are_not_kno
     """After OPTIMIZE of a registered table, for example. All of silver can be computed without these numbers."""
     work = backlog(registered=True, mark=5, n=5)
     work.rebuilds, work.since, work.table.spec = True, 4, SimpleNamespace(name="items")
-    monkeypatch.setattr(silver_changes, "_registered", lambda *given: "2 files are no longer in bronze")
+    missing = "2 files are no longer in bronze"
+    monkeypatch.setattr(silver_changes, "_registered", lambda *given: (None, missing))
     monkeypatch.setattr(silver_changes, "_volume", lambda *given: (2, {}))
-    with pytest.raises(
-        ValueError, match=r"silver\.items: 2 files are no longer .* in batch 4 or later: rebuild the whole"
-    ):
-        gather(Bronze(), work)  # type: ignore[arg-type]
+    refused = r"silver\.items: 2 files are no longer .* in batch 4 or later: rebuild the whole"
+    with pytest.raises(ValueError, match=refused), gathered(Bronze(), work):  # type: ignore[arg-type]
+        pass
     work.since = None
-    assert gather(Bronze(), work).why_full == "a rebuild was requested"  # type: ignore[arg-type]
+    with gathered(Bronze(), work) as changes:  # type: ignore[arg-type]
+        assert changes.why_full == "a rebuild was requested"
 
 
 def test_what_one_merge_names_passes_to_spark_connect() -> None:
