@@ -8,7 +8,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tidegate.platform.cli.answers import ReaderAnswer, ReadersAnswer, TableReadersAnswer, print_answer
+from tidegate.platform.cli.answers.answer import print_answer
+from tidegate.platform.cli.answers.readers import ReaderAnswer, ReadersAnswer, TableReadersAnswer
 from tidegate.platform.core.catalog.readers import Readable, Reader, readers_of
 from tidegate.resources.lake import WITH_TOMBSTONES, Lake
 

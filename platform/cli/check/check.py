@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tidegate.assets.operations.forwarded import Forwarded, forwarded
-from tidegate.platform.cli.answers import print_answer
+from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.check.after_load import check_after_load
 from tidegate.platform.cli.check.buckets import check_bucket
 from tidegate.platform.cli.check.catalog import Check

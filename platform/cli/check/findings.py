@@ -11,7 +11,7 @@ from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, 
 from rich.console import Console
 from rich.text import Text
 
-from tidegate.platform.cli.answers import FindingAnswer, FindingsAnswer
+from tidegate.platform.cli.answers.findings import FindingAnswer, FindingsAnswer
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.core.first_line import first_line, one_line
 from tidegate.resources.aws.s3 import StoreError

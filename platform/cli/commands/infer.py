@@ -11,7 +11,8 @@ from typing import Protocol
 from rich.console import Console
 
 from tidegate.assets.bronze.prepare.formats.registry import READABLE
-from tidegate.platform.cli.answers import InferAnswer, InferredTable, print_answer
+from tidegate.platform.cli.answers.answer import print_answer
+from tidegate.platform.cli.answers.infer import InferAnswer, InferredTable
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.infer.guess import Entry, Guess, as_lake_yaml, guess_tables

@@ -8,7 +8,8 @@ from rich.console import Console
 from rich.text import Text
 
 from tidegate.assets.operations.trace import Trace, trace
-from tidegate.platform.cli.answers import StopAnswer, TraceAnswer, print_answer
+from tidegate.platform.cli.answers.answer import print_answer
+from tidegate.platform.cli.answers.object_trace import StopAnswer, TraceAnswer
 from tidegate.platform.cli.check.check import parse_address
 from tidegate.platform.cli.commands.failed_run import failed_run
 from tidegate.platform.cli.environment import client

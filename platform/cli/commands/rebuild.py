@@ -20,16 +20,11 @@ from tidegate.assets.operations.silver_rebuild import (
     plan_silver_rebuild,
     rebuild_silver,
 )
-from tidegate.platform.cli.answers import print_answer
+from tidegate.platform.cli.answers.answer import print_answer
+from tidegate.platform.cli.answers.plans import BronzeRebuildAnswer, RebuildAnswer, SilverRebuildAnswer, refuse_to_apply
 from tidegate.platform.cli.commands.table_named import table_named
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.plan_answers import (
-    BronzeRebuildAnswer,
-    RebuildAnswer,
-    SilverRebuildAnswer,
-    refuse_to_apply,
-)
 from tidegate.platform.core.config.after_load import moves_to
 from tidegate.resources.lake import Lake
 

@@ -23,11 +23,11 @@ from tidegate.assets.operations.redrive import (
     redrive_objects,
 )
 from tidegate.assets.operations.redrive_routes import redrive_route, undeliverable_messages
-from tidegate.platform.cli.answers import print_answer
+from tidegate.platform.cli.answers.answer import print_answer
+from tidegate.platform.cli.answers.plans import RedriveAnswer, RedriveEntry, refuse_to_apply
 from tidegate.platform.cli.commands.table_named import table_named
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.plan_answers import RedriveAnswer, RedriveEntry, refuse_to_apply
 from tidegate.platform.core.first_line import one_line
 from tidegate.platform.core.times import parse_time
 from tidegate.resources.lake import Lake

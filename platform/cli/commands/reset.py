@@ -9,11 +9,11 @@ from rich.console import Console
 from rich.text import Text
 
 from tidegate.assets.operations.reset import ResetPlan, ResetRefused, plan_reset, reset_table
-from tidegate.platform.cli.answers import print_answer
+from tidegate.platform.cli.answers.answer import print_answer
+from tidegate.platform.cli.answers.plans import ResetAnswer, refuse_to_apply
 from tidegate.platform.cli.commands.table_named import table_named
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.plan_answers import ResetAnswer, refuse_to_apply
 from tidegate.resources.lake import Lake
 
 

@@ -22,7 +22,8 @@ from rich.table import Table
 from rich.text import Text
 
 from tidegate.assets.storage.as_of import inventory_as_of
-from tidegate.platform.cli.answers import SqlAnswer, SqlColumn, print_answer
+from tidegate.platform.cli.answers.answer import print_answer
+from tidegate.platform.cli.answers.sql import SqlAnswer, SqlColumn
 from tidegate.platform.cli.check.findings import explain_aws
 from tidegate.platform.cli.commands.asked_tables import asked_tables, without_schema
 from tidegate.platform.cli.commands.table_named import table_named

@@ -10,7 +10,8 @@ from rich.console import Console
 from rich.text import Text
 
 from tidegate.assets.silver.audit.key_history import Event, KeyHistory, key_history
-from tidegate.platform.cli.answers import WhyAnswer, WhyRow, print_answer
+from tidegate.platform.cli.answers.answer import print_answer
+from tidegate.platform.cli.answers.why import WhyAnswer, WhyRow
 from tidegate.platform.cli.commands.table_named import table_named
 from tidegate.platform.cli.copied_command import copied_command
 from tidegate.platform.cli.environment import client

@@ -12,15 +12,9 @@ from rich.table import Table
 
 from tidegate.assets.costs.measure import cost_figures, table_costs
 from tidegate.assets.storage.stored import folder_of
-from tidegate.platform.cli.answers import print_answer
+from tidegate.platform.cli.answers.answer import print_answer
+from tidegate.platform.cli.answers.costs import CheapestSettings, CostOfMonth, CostOfTable, CostsAnswer, UnitOfCost
 from tidegate.platform.cli.commands.table_named import table_named
-from tidegate.platform.cli.costs.answers import (
-    CheapestSettings,
-    CostOfMonth,
-    CostOfTable,
-    CostsAnswer,
-    UnitOfCost,
-)
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.costs.figures import Figures
 from tidegate.platform.core.costs.report import LakeCosts, TableReport

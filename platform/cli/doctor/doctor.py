@@ -13,7 +13,7 @@ from pyspark.errors import PySparkException
 from rich.console import Console
 from rich.text import Text
 
-from tidegate.platform.cli.answers import print_answer
+from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed, Finding, Warned, checked, findings_answer, show
 from tidegate.platform.cli.commands.failed_run import check_runs

@@ -12,7 +12,8 @@ from ulid import ULID
 
 from tidegate.assets.forgetting.find import tables_of
 from tidegate.assets.forgetting.forget import ForgetRefused, ask, look_for, progress, work_off
-from tidegate.platform.cli.answers import print_answer
+from tidegate.platform.cli.answers.answer import print_answer
+from tidegate.platform.cli.answers.plans import refuse_to_apply
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.forgetting.lines import (
@@ -22,7 +23,6 @@ from tidegate.platform.cli.forgetting.lines import (
     state_lines,
     states_answer,
 )
-from tidegate.platform.cli.plan_answers import refuse_to_apply
 from tidegate.resources.suppression import SecretProblem
 
 

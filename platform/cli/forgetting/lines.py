@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from tidegate.assets.forgetting.find import Found, total
 from tidegate.assets.forgetting.forget import Progress
-from tidegate.platform.cli.plan_answers import ForgetAnswer, ForgetRequestAnswer, FoundOfPersons
+from tidegate.platform.cli.answers.plans import ForgetAnswer, ForgetRequestAnswer, FoundOfPersons
 from tidegate.platform.core.config.table import TableSpec
 
 

@@ -16,14 +16,14 @@ from tidegate.assets.health.asset import LAKE_HEALTH, health_report
 from tidegate.assets.health.measure import measure
 from tidegate.assets.health.report import MAX_SHOWN, MEASURED_CHECK, HealthReport
 from tidegate.assets.presentation.units import size_text, span
-from tidegate.platform.cli.answers import (
+from tidegate.platform.cli.answers.answer import print_answer
+from tidegate.platform.cli.answers.health import (
     StatusAnswer,
     StatusCheck,
     StatusFailure,
     StatusQueue,
     StatusRoute,
     StatusTable,
-    print_answer,
 )
 from tidegate.platform.cli.dagster_storage import dagster_instance
 from tidegate.platform.cli.environment import client

@@ -13,7 +13,8 @@ from rich.text import Text
 
 from tidegate.assets.operations.follow import Follower, News
 from tidegate.assets.presentation.units import size_text
-from tidegate.platform.cli.answers import NewsAnswer, print_answer
+from tidegate.platform.cli.answers.answer import print_answer
+from tidegate.platform.cli.answers.health import NewsAnswer
 from tidegate.platform.cli.dagster_storage import dagster_instance
 from tidegate.platform.cli.environment import client
 from tidegate.platform.core.first_line import one_line

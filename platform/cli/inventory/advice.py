@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.table import Table
 
 from tidegate.assets.storage.stored import sums_of_all
-from tidegate.platform.cli.answers import print_answer
+from tidegate.platform.cli.answers.answer import print_answer
+from tidegate.platform.cli.answers.inventory import AdviceAnswer, AdvisedTransition
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.inventory.answers import AdviceAnswer, AdvisedTransition
 from tidegate.platform.cli.inventory.cost import known_prices, objects_of
 from tidegate.platform.core.storage.advice import AT_ONCE, OF, advice_for
 from tidegate.platform.core.storage.transitions import TARGETS

@@ -5,9 +5,9 @@ from __future__ import annotations
 from rich.console import Console
 
 from tidegate.assets.storage.audited import audit_of
-from tidegate.platform.cli.answers import print_answer
+from tidegate.platform.cli.answers.answer import print_answer
+from tidegate.platform.cli.answers.inventory import AuditAnswer, FoundObjects, FoundPlace, UnlistedField
 from tidegate.platform.cli.commands.table_named import table_named
-from tidegate.platform.cli.inventory.answers import AuditAnswer, FoundObjects, FoundPlace, UnlistedField
 from tidegate.platform.cli.inventory.cost import explained
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.storage.audits import KINDS, AuditFinding, AuditReport

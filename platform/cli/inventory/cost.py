@@ -13,10 +13,10 @@ from rich.table import Table
 
 from tidegate.assets.costs.reads import Reads, reads_of
 from tidegate.assets.storage.stored import read_prices, stored_objects
-from tidegate.platform.cli.answers import print_answer
+from tidegate.platform.cli.answers.answer import print_answer
+from tidegate.platform.cli.answers.inventory import CostAnswer, CostGroup, StaleBucket
 from tidegate.platform.cli.commands.table_named import table_named
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.inventory.answers import CostAnswer, CostGroup, StaleBucket
 from tidegate.platform.core.inventory.late import stale_inventories
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.storage.cost import DIMENSIONS, cost_lines

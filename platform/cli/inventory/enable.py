@@ -12,9 +12,9 @@ from botocore.exceptions import BotoCoreError, ClientError
 from rich.console import Console
 from rich.text import Text
 
-from tidegate.platform.cli.answers import print_answer
+from tidegate.platform.cli.answers.answer import print_answer
+from tidegate.platform.cli.answers.plans import EnableAnswer, EnabledSetting, refuse_to_apply
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.plan_answers import EnableAnswer, EnabledSetting, refuse_to_apply
 from tidegate.platform.cloud.inventories import WantedInventories, differences
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec

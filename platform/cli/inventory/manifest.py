@@ -13,10 +13,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from rich.console import Console
 
-from tidegate.platform.cli.answers import print_answer
+from tidegate.platform.cli.answers.answer import print_answer
+from tidegate.platform.cli.answers.inventory import ManifestAnswer, UnusableInventory, WrittenManifest
 from tidegate.platform.cli.commands.sql import query_frame
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.inventory.answers import ManifestAnswer, UnusableInventory, WrittenManifest
 from tidegate.platform.cli.inventory.cost import objects_of
 from tidegate.platform.cloud.address import bucket_arn
 from tidegate.platform.core.inventory.manifest import InventoryError

@@ -5,10 +5,10 @@ from __future__ import annotations
 from rich.console import Console
 
 from tidegate.assets.storage.incomplete import inventoried_buckets, uploads_report
-from tidegate.platform.cli.answers import print_answer
+from tidegate.platform.cli.answers.answer import print_answer
+from tidegate.platform.cli.answers.inventory import BucketOfUploads, RefusedBucket, UploadsAnswer
 from tidegate.platform.cli.commands.table_named import table_named
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.inventory.answers import BucketOfUploads, RefusedBucket, UploadsAnswer
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.storage.prices import GIGABYTE, StoragePrices
 from tidegate.platform.core.storage.uploads import BucketUploads, UploadsReport, uploads_cost

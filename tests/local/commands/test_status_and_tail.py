@@ -17,7 +17,7 @@ from tidegate.assets.bronze.asset import BRONZE
 from tidegate.assets.bronze.previous import TableSnapshot
 from tidegate.assets.bronze.report import TableReport
 from tidegate.assets.bronze.run import BatchResult
-from tidegate.platform.cli.answers import NewsAnswer, StatusAnswer
+from tidegate.platform.cli.answers.health import NewsAnswer, StatusAnswer
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.health.status import run_status
 from tidegate.platform.cli.health.tail import run_tail

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from tidegate.assets.storage import incomplete
 from tidegate.assets.storage.incomplete import uploads_report
-from tidegate.platform.cli.inventory.answers import UploadsAnswer
+from tidegate.platform.cli.answers.inventory import UploadsAnswer
 from tidegate.platform.cli.inventory.uploads import print_uploads
 from tidegate.platform.core.storage.prices import StoragePrices
 from tidegate.platform.local.aws import REGION, LocalAws

@@ -14,8 +14,8 @@ import pytest
 from rich.console import Console
 
 from tests.support.lakes.inventory import Line, deliver
+from tidegate.platform.cli.answers.inventory import ManifestAnswer, WrittenManifest
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.inventory.answers import ManifestAnswer, WrittenManifest
 from tidegate.platform.cli.inventory.manifest import ManifestQuestion, run_manifest
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.testing import TestLake

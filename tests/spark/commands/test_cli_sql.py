@@ -15,7 +15,7 @@ import pytest
 
 from tests.spark.conftest import Shell
 from tidegate.assets.presentation.copied_sql import bronze_queries, silver_queries
-from tidegate.platform.cli.answers import SqlAnswer, SqlColumn
+from tidegate.platform.cli.answers.sql import SqlAnswer, SqlColumn
 from tidegate.platform.cli.check.foreign import check_foreign
 from tidegate.platform.cli.commands.sql import run_sql
 from tidegate.platform.cli.errors import CommandError

@@ -10,7 +10,7 @@ from tidegate.assets.bronze.run import run_table
 from tidegate.assets.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
 from tidegate.assets.operations.trace import trace
 from tidegate.assets.runs.options import RunOptions
-from tidegate.platform.cli.answers import TraceAnswer
+from tidegate.platform.cli.answers.object_trace import TraceAnswer
 from tidegate.platform.cli.commands.object_trace import run_trace
 from tidegate.platform.testing import TestLake
 

@@ -22,13 +22,13 @@ from tidegate.assets.storage.audit import audit_key
 from tidegate.assets.storage.grown import growth_of
 from tidegate.assets.storage.growth import growth_key
 from tidegate.assets.storage.uploads import uploads_key
+from tidegate.platform.cli.answers.costs import CostOfTable, CostsAnswer
+from tidegate.platform.cli.answers.inventory import AdviceAnswer, AuditAnswer, CostAnswer
 from tidegate.platform.cli.commands.sql import query_frame
-from tidegate.platform.cli.costs.answers import CostOfTable, CostsAnswer
 from tidegate.platform.cli.costs.cost import CostsQuestion
 from tidegate.platform.cli.costs.cost import run_cost as tidegate_cost
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.inventory.advice import AdviceQuestion, run_advice
-from tidegate.platform.cli.inventory.answers import AdviceAnswer, AuditAnswer, CostAnswer
 from tidegate.platform.cli.inventory.audit import run_audit
 from tidegate.platform.cli.inventory.cost import CostQuestion, run_cost
 from tidegate.platform.cli.inventory.forecast import run_forecast

@@ -7,8 +7,8 @@ from typing import Any
 
 from tidegate.assets.operations.rebuild import RebuildPlan
 from tidegate.assets.operations.silver_rebuild import SilverRebuildPlan
+from tidegate.platform.cli.answers.plans import RebuildAnswer
 from tidegate.platform.cli.commands.rebuild import plan_answer, silver_plan_answer
-from tidegate.platform.cli.plan_answers import RebuildAnswer
 from tidegate.platform.core.bronze.hint import Hint, Rebuild
 
 

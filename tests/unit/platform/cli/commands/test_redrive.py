@@ -12,11 +12,11 @@ from rich.console import Console
 
 from tests.support.lakes.objects import Objects
 from tidegate.assets.operations.redrive import Choice
+from tidegate.platform.cli.answers.plans import RedriveAnswer, RedriveEntry
 from tidegate.platform.cli.commands import redrive
 from tidegate.platform.cli.commands.redrive import Kind, run_redrive
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.main import app
-from tidegate.platform.cli.plan_answers import RedriveAnswer, RedriveEntry
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.forwarding.outgoing import OutboxName, Outgoing
 from tidegate.resources.lake_root.outbox import Lane, OutboxObject

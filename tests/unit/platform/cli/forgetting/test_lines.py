@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from tidegate.assets.forgetting.find import Found
 from tidegate.assets.forgetting.forget import Progress
+from tidegate.platform.cli.answers.plans import ForgetAnswer
 from tidegate.platform.cli.forgetting.lines import (
     export_lines,
     found_answer,
@@ -14,7 +15,6 @@ from tidegate.platform.cli.forgetting.lines import (
     state_lines,
     states_answer,
 )
-from tidegate.platform.cli.plan_answers import ForgetAnswer
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.forgetting.request import ForgetRequest
 

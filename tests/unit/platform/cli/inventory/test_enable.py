@@ -11,10 +11,10 @@ from rich.console import Console
 
 from tests.support.lakes.bucket_settings import BucketSettings
 from tests.unit.conftest import PAPER
+from tidegate.platform.cli.answers.plans import EnableAnswer
 from tidegate.platform.cli.check.inventory import check_inventories
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.inventory.enable import run_enable
-from tidegate.platform.cli.plan_answers import EnableAnswer
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.resources.aws.bucket_inventories import BucketInventories
 

@@ -12,7 +12,7 @@ import pytest
 from pyarrow import orc
 from rich.console import Console
 
-from tidegate.platform.cli.answers import InferAnswer
+from tidegate.platform.cli.answers.infer import InferAnswer
 from tidegate.platform.cli.commands.infer import run_infer
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.config.load import load_lake

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from tidegate.platform.cli.answer import Answer
+from tidegate.platform.cli.answers.answer import Answer
 
 
 class CostGroup(Answer):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tidegate.platform.cli.answer import Answer
+from tidegate.platform.cli.answers.answer import Answer
 
 
 class CostOfMonth(Answer):

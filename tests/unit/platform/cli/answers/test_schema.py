@@ -11,13 +11,15 @@ import typer.main
 from rich.console import Console
 from typer.testing import CliRunner
 
-from tidegate.platform.cli.answers import ANSWERS, NewsAnswer, print_answer, schema_text
+from tidegate.platform.cli.answers.answer import print_answer
+from tidegate.platform.cli.answers.health import NewsAnswer
+from tidegate.platform.cli.answers.plans import refuse_to_apply
+from tidegate.platform.cli.answers.schema import ANSWERS, schema_text
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.main import app
-from tidegate.platform.cli.plan_answers import refuse_to_apply
 from tidegate.platform.cli.reference import named_commands
 
-ROOT = Path(__file__).resolve().parents[4]
+ROOT = Path(__file__).resolve().parents[5]
 
 
 def test_the_published_schema_is_that_of_the_code() -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, RootModel
 
-from tidegate.platform.cli.answer import Answer
+from tidegate.platform.cli.answers.answer import Answer
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.keys.file_format import Mode
 

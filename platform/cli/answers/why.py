@@ -1,0 +1,55 @@
+"""What `tidegate why` prints with `--json`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Literal
+
+from tidegate.platform.cli.answers.answer import Answer
+
+
+class WhyRow(Answer):
+    """A row of bronze with the key, and what became of it."""
+
+    batch: int | None
+    """Number of its batch. null if its file was rewritten, so the batch is not known."""
+    fate: Literal[
+        "won", "tombstone", "expired", "older", "tie", "truncated", "expectation", "skipped", "truncates", "waits"
+    ]
+    """What became of it."""
+    why: str
+    """The fate as a sentence."""
+    order: Mapping[str, Any]
+    """The parts of its order, `o1`, `o2`, …"""
+    values: Mapping[str, Any]
+    """The values that silver has or would have."""
+    deletes: bool
+    """Whether it deletes the key."""
+    file: str
+    """Its file, as `s3://bucket/key`."""
+    event: str
+    """The event that announced the file, and the run that read it."""
+    recorded_at: datetime | None
+    """When its batch was recorded."""
+
+
+class WhyAnswer(Answer):
+    """The rows of bronze with a key, and silver's row of it."""
+
+    table: str
+    """The silver table."""
+    key: str
+    """The key, as `order_id = 42`."""
+    is_right: bool
+    """Whether silver has what bronze gives."""
+    verdict: str
+    """What silver has, and why."""
+    silver: Mapping[str, Any] | None
+    """Silver's row, with its own columns. null if it has none."""
+    rows: tuple[WhyRow, ...]
+    """The rows of bronze, the newest first."""
+    more: bool
+    """Whether bronze has more rows, which are older."""
+    sql: tuple[str, ...]
+    """Queries that show the rows in bronze and in silver."""
