@@ -101,3 +101,12 @@ def environment_settings() -> Settings:
         return Settings.from_environment()
     except ValueError as error:
         raise CommandError(str(error)) from None
+
+
+def lake_file(given: Path | None) -> Path:
+    """Return the lake.yaml of a command that reaches no lake: the given one, or that of the environment.
+
+    Raises:
+        CommandError: a variable is wrong.
+    """
+    return given or environment_settings().lake_yaml

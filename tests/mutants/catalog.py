@@ -1055,7 +1055,7 @@ MUTANTS = (
     Mutant(
         "`tidegate sql` prints the decimals of a VARIANT with 28 digits",
         10,
-        "platform/cli/commands/sql.py",
+        "platform/cli/sql/sql.py",
         "*(to_json(name) if isinstance(field.dataType, VariantType) else col(name) for name, field in columns)",
         "*(col(name) for name, field in columns)",
         ("tests/spark/files/test_variant.py::test_drifting_events_are_one_table_whose_values_are_those_of_the_source",),
@@ -1071,10 +1071,10 @@ MUTANTS = (
     Mutant(
         "of two columns with one name, `tidegate sql --json` prints the last one only",
         10,
-        "platform/cli/commands/sql.py",
+        "platform/cli/sql/sql.py",
         "if names.count(name) > 1]",
         "if names.count(name) > 2]",
-        ("tests/unit/platform/cli/commands/test_sql.py",),
+        ("tests/unit/platform/cli/sql/test_sql.py",),
     ),
     Mutant(
         "`tidegate sql --json` takes the local time of its process for UTC",

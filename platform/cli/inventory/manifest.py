@@ -15,9 +15,9 @@ from rich.console import Console
 
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.inventory import ManifestAnswer, UnusableInventory, WrittenManifest
-from tidegate.platform.cli.commands.sql import query_frame
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.inventory.cost import objects_of
+from tidegate.platform.cli.sql.sql import query_frame
 from tidegate.platform.cloud.address import bucket_arn
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.keys.object_key import folder_of

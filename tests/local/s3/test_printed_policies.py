@@ -37,8 +37,8 @@ from tidegate.platform.cli.commands.object_trace import run_trace
 from tidegate.platform.cli.commands.rebuild import run_rebuild
 from tidegate.platform.cli.commands.redrive import Kind, run_redrive
 from tidegate.platform.cli.commands.reset import run_reset
-from tidegate.platform.cli.commands.sql import run_sql
 from tidegate.platform.cli.doctor.doctor import run_doctor
+from tidegate.platform.cli.sql.sql import run_sql
 from tidegate.platform.cloud.roles import Statements, dagster, operator, spark
 from tidegate.platform.local.aws import ACCOUNT, REGION, LocalAws
 from tidegate.platform.local.provision import Clients

@@ -24,14 +24,14 @@ from tidegate.assets.storage.growth import growth_key
 from tidegate.assets.storage.uploads import uploads_key
 from tidegate.platform.cli.answers.costs import CostOfTable, CostsAnswer
 from tidegate.platform.cli.answers.inventory import AdviceAnswer, AuditAnswer, CostAnswer
-from tidegate.platform.cli.commands.sql import query_frame
-from tidegate.platform.cli.costs.cost import CostsQuestion
-from tidegate.platform.cli.costs.cost import run_cost as tidegate_cost
+from tidegate.platform.cli.commands.cost import CostsQuestion
+from tidegate.platform.cli.commands.cost import run_cost as tidegate_cost
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.inventory.advice import AdviceQuestion, run_advice
 from tidegate.platform.cli.inventory.audit import run_audit
 from tidegate.platform.cli.inventory.cost import CostQuestion, run_cost
 from tidegate.platform.cli.inventory.forecast import run_forecast
+from tidegate.platform.cli.sql.sql import query_frame
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.storage.growth import Growth
 from tidegate.platform.testing import TestLake

@@ -44,7 +44,7 @@ TESTS_OF_MORE = {
 LONG_MODULES = {"platform/demo/oracle.py": "it runs alone, in a Python without Tidegate"}
 #: Modules that make temporary views of Spark themselves, and why.
 VIEWS_BY_HAND = {
-    "platform/cli/commands/sql.py": "the user's query names its views, in a session that ends with the command",
+    "platform/cli/sql/sql.py": "the user's query names its views, in a session that ends with the command",
     "resources/spark/temporary_view.py": "it makes the views of the other modules",
 }
 LONG_CLASSES = {"CommitProtocol.java": "the steps of a commit, which are read, and explored by a test, as one protocol"}

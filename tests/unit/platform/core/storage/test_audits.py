@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import sqlglot
 
-from tidegate.platform.cli.commands.asked_tables import asked_tables
+from tidegate.platform.cli.sql.asked_tables import asked_tables
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.storage.audits import (
     FIELDS,

@@ -25,13 +25,13 @@ from tidegate.assets.storage.as_of import inventory_as_of
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.sql import SqlAnswer, SqlColumn
 from tidegate.platform.cli.check.findings import explain_aws
-from tidegate.platform.cli.commands.asked_tables import asked_tables, without_schema
 from tidegate.platform.cli.commands.table_named import table_named
-from tidegate.platform.cli.commands.time_travel import reach_silver
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.inventory.asked_days import with_days
 from tidegate.platform.cli.json_values import NESTED, json_text, json_value
+from tidegate.platform.cli.sql.asked_days import with_days
+from tidegate.platform.cli.sql.asked_tables import asked_tables, without_schema
+from tidegate.platform.cli.sql.time_travel import reach_silver
 from tidegate.platform.core.first_line import first_line, visible
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.silver.columns import own_columns

@@ -12,8 +12,8 @@ import pytest
 from rich.console import Console
 
 from tests.unit.assets.costs.test_asset import report
-from tidegate.platform.cli.costs import cost
-from tidegate.platform.cli.costs.cost import CostsQuestion, run_cost
+from tidegate.platform.cli.commands import cost
+from tidegate.platform.cli.commands.cost import CostsQuestion, run_cost
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.costs.replay import Timing
 from tidegate.platform.core.costs.report import LakeCosts

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.platform.cli.commands.asked_tables import asked_tables, without_schema
-from tidegate.platform.cli.commands.sql import near, unbegun
+from tidegate.platform.cli.sql.asked_tables import asked_tables, without_schema
+from tidegate.platform.cli.sql.sql import near, unbegun
 
 
 @pytest.mark.parametrize(

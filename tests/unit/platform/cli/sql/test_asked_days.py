@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.inventory.asked_days import with_days
+from tidegate.platform.cli.sql.asked_days import with_days
 
 
 def view(name: str, day: date) -> str:

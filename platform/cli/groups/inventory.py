@@ -102,9 +102,9 @@ def audit(
     as_json: AsJson = False,
 ) -> None:
     """Print which objects are not encrypted, not replicated, noncurrent, or unknown to the lake's tables."""
-    from tidegate.platform.cli.commands.sql import readable
     from tidegate.platform.cli.environment import client
     from tidegate.platform.cli.inventory.audit import run_audit
+    from tidegate.platform.cli.sql.sql import readable
 
     using = client(home, lake)
     with using.reaching_spark(), using.settings.opened() as opened, readable():
@@ -168,9 +168,9 @@ def manifest(
     as_json: AsJson = False,
 ) -> None:
     """Give S3 Batch Operations manifests of a query's objects or of whole inventories, with calls that make jobs."""
-    from tidegate.platform.cli.commands.sql import readable
     from tidegate.platform.cli.environment import client
     from tidegate.platform.cli.inventory.manifest import ManifestQuestion, run_manifest
+    from tidegate.platform.cli.sql.sql import readable
     from tidegate.resources.aws.s3 import ObjectStore
 
     asked = ManifestQuestion(table, bucket, configuration, sql, to)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.platform.cli.commands.time_travel import reach_silver
+from tidegate.platform.cli.sql.time_travel import reach_silver
 from tidegate.platform.core.silver.columns import own_columns
 
 

@@ -1,0 +1,101 @@
+"""Commands that write and check a configuration and what has to be around it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tidegate.platform.cli.environment import lake_file
+from tidegate.platform.cli.options import AsJson, LakeFile, RunningHome
+from tidegate.platform.cli.terminal import command_console
+
+deployment = typer.Typer()
+
+
+@deployment.command()
+def infer(
+    address: Annotated[str, typer.Argument(help="s3://bucket/prefix, or a folder of this machine.")],
+    home: RunningHome = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print a first lake.yaml, inferred from existing files. Exit code 1 if some files could not be loaded."""
+    from tidegate.platform.cli.commands.infer import run_infer
+
+    if not run_infer(command_console(), address, home, as_json=as_json):
+        raise typer.Exit(1)
+
+
+@deployment.command()
+def check(
+    address: Annotated[str | None, typer.Argument(help="s3://bucket/key: print which table takes it, and why.")] = None,
+    lake: LakeFile = None,
+    home: RunningHome = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check that the configuration is valid, that everything can be reached, and which permissions are missing."""
+    from tidegate.platform.cli.check.check import run_check
+
+    if not run_check(command_console(), lake, home, address, as_json=as_json):
+        raise typer.Exit(1)
+
+
+@deployment.command()
+def doctor(
+    lake: LakeFile = None,
+    home: RunningHome = None,
+    repair: Annotated[
+        bool, typer.Option(help="First settle what dead writers left, and delete old staged commits.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Check which log store is active and that every table's log is in order. Exit code 1 if not."""
+    from tidegate.platform.cli.doctor.doctor import run_doctor
+
+    if not run_doctor(command_console(), lake, home, repair=repair, as_json=as_json):
+        raise typer.Exit(1)
+
+
+@deployment.command()
+def policy(
+    role: Annotated[str, typer.Argument(help="dagster, spark, operator (the person who runs commands), or webhook.")],
+    lake: LakeFile = None,
+) -> None:
+    """Print the IAM policy that a role needs for your lake.yaml."""
+    from tidegate.platform.cli.commands.policies import run_policy
+
+    run_policy(role, lake_file(lake))
+
+
+@deployment.command()
+def alarms(lake: LakeFile = None) -> None:
+    """Print a CloudFormation template with the alarms of your lake.yaml, which must have `metrics: cloudwatch`."""
+    from tidegate.platform.cli.commands.alarms import run_alarms
+
+    run_alarms(lake_file(lake))
+
+
+@deployment.command()
+def subscribe(
+    route: Annotated[str, typer.Argument(help="Name of a route of your lake.yaml.")],
+    account: Annotated[str, typer.Option(help="AWS account of the team that wants the events.")],
+    queue: Annotated[str, typer.Option(help="Name of the team's queue; default: made of the destination.")] = "",
+    types: Annotated[str, typer.Option(help="Event types, separated by commas; default: those of the route.")] = "",
+    lake: LakeFile = None,
+) -> None:
+    """Print the policies and calls with which another team gets the events of a route."""
+    from tidegate.platform.cli.commands.subscribe import run_subscribe
+
+    run_subscribe(route, account, queue, types, lake_file(lake))
+
+
+@deployment.command()
+def dagster_yaml(
+    guest: Annotated[
+        bool, typer.Option("--guest", help="Print what to add to an instance that others use too. It limits no others.")
+    ] = False,
+) -> None:
+    """Print the dagster.yaml that Tidegate is tested with, for the DAGSTER_HOME of your own deployment."""
+    from tidegate.platform.local.dagster_processes import GUEST_CONFIG, INSTANCE_CONFIG
+
+    print((GUEST_CONFIG if guest else INSTANCE_CONFIG).read_text(encoding="utf-8"), end="")
