@@ -6,6 +6,9 @@ the same partitions of a Delta table of its own (`partitionOverwriteMode=dynamic
 delivery already. Both take turns for some days. `ratio` is bare Spark's seconds divided by ours, and `ratio_of_cpu` its
 CPU seconds, of all days together.
 
+Afterwards the cost report groups all rows, and one more day shows the greatest memory while it is taken in: that of the
+processes, and that of the server's live objects. `before` is the memory just before that day.
+
     python -m benchmarks.inventory [--buckets 40] [--rows 250000] [--days 2]
 """
 
@@ -30,6 +33,8 @@ from benchmarks.support.machine import Machine, Spent, announce, spending
 from tests.support.lakes.inventory import COLUMNS, Delivery, delivery_of
 from tidegate.assets.bronze.run import run_table
 from tidegate.assets.runs.options import RunOptions
+from tidegate.assets.storage.stored import stored_objects, sums_of_all
+from tidegate.platform.core.storage.cost_report import OF
 from tidegate.platform.testing import TestLake
 
 _FIELDS = ("Bucket", "Key", "Size", "LastModifiedDate", "ETag", "StorageClass")
@@ -93,6 +98,13 @@ def _bare(lake: TestLake, deliveries: list[Delivery]) -> Spent:
     return spent
 
 
+def _cost_report(lake: TestLake, rows: int) -> Spent:
+    with spending() as spent:
+        sums, _ = sums_of_all(stored_objects(lake.lake, lake.key("objects")), OF, 1)
+    assert sum(each.objects for each in sums) == rows
+    return spent
+
+
 def measure(machine: Machine, buckets: int, rows: int, days: int) -> dict[str, Any]:
     """Returns seconds, CPU seconds and the ratios."""
     lake = machine.lake("inventories", [_TABLE])
@@ -106,13 +118,18 @@ def measure(machine: Machine, buckets: int, rows: int, days: int) -> dict[str, A
         if day > 0:
             bare.append(spent[0])
             ours.append(spent[1])
+    reports = [_cost_report(lake, buckets * rows) for _ in range(2)]  # the first one compiles
+    deliveries, before = _deliver(lake, buckets, rows, days + 2), machine.megabytes()
+    with machine.peak() as peak:
+        _ours(lake, deliveries, buckets * rows)
     return {
         "buckets": buckets,
         "rows": buckets * rows,
         "load": os.getloadavg(),
         "ours": [asdict(spent) for spent in ours],
         "bare": [asdict(spent) for spent in bare],
-        "megabytes": machine.megabytes(),
+        "cost_report": asdict(reports[-1]),
+        "megabytes": {"before": before, "peak": peak},
         "ratio": round(sum(spent.seconds for spent in bare) / sum(spent.seconds for spent in ours), 2),
         "ratio_of_cpu": round(sum(spent.cpu for spent in bare) / sum(spent.cpu for spent in ours), 2),
     }

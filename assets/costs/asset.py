@@ -95,16 +95,8 @@ def costs_metadata(costs: LakeCosts, figures: Figures, spec: CostsSpec, more_pag
         "fresh_seconds": spec.fresh,
         "figures": dg.MetadataValue.table(
             [
-                dg.TableRecord(
-                    {
-                        "figure": name,
-                        "value": f"{figure.value:.10g}",
-                        "unit": figure.unit,
-                        "source": figure.source,
-                        "date": figure.date.isoformat(),
-                    }
-                )
-                for name, figure in ((name, figures.of(name)) for name in figures)
+                dg.TableRecord({"figure": name, **figure.to_json(), "value": f"{figure.value:.10g}"})
+                for name, figure in figures.sourced().items()
             ]
         ),
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -102,6 +103,23 @@ class Machine:
         )
         objects = int(live.stdout.split()[-1]) >> 20
         return {"client": resident(os.getpid()), "server": resident(server.pid), "server_objects": objects}
+
+    @contextmanager
+    def peak(self) -> Iterator[dict[str, int]]:
+        """Measure the greatest memory during the block. Each sample is a full collection, so seconds say nothing."""
+        most, ended = self.megabytes(), threading.Event()
+
+        def sample() -> None:
+            while not ended.wait(0.5):
+                most.update({name: max(value, most[name]) for name, value in self.megabytes().items()})
+
+        sampler = threading.Thread(target=sample, daemon=True)
+        sampler.start()
+        try:
+            yield most
+        finally:
+            ended.set()
+            sampler.join()
 
     def jobs(self) -> int:
         """Returns the number of Spark jobs that the server has started so far."""

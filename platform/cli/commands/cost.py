@@ -86,10 +86,7 @@ def _answer(costs: LakeCosts, figures: Figures, limit: int) -> CostsAnswer:
         ),
         more=max(0, len(costs.tables) - limit),
         unread=dict(costs.unread),
-        figures={
-            name: UnitOfCost(value=figure.value, unit=figure.unit, source=figure.source, date=figure.date.isoformat())
-            for name, figure in ((name, figures.of(name)) for name in figures)
-        },
+        figures={name: UnitOfCost(**figure.to_json()) for name, figure in figures.sourced().items()},
     )
 
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from tidegate.platform.core.storage.prices import StoragePrices
 
@@ -28,9 +29,13 @@ class Figure:
     source: str
     date: datetime.date
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the figure as the command and the asset show it."""
+        return {**asdict(self), "date": self.date.isoformat()}
+
 
 class Figures(Mapping[str, float]):
-    """Figures by name. The values are plain numbers; `of` returns a figure with its source."""
+    """Figures by name. The values are plain numbers. `of` and `sourced` return figures with their sources."""
 
     def __init__(self, figures: Mapping[str, Figure]) -> None:
         self._figures = figures
@@ -47,6 +52,10 @@ class Figures(Mapping[str, float]):
     def of(self, name: str) -> Figure:
         """Return a figure with its source."""
         return self._figures[name]
+
+    def sourced(self) -> Mapping[str, Figure]:
+        """Return all figures with their sources, by name."""
+        return self._figures
 
     def with_prices(self, prices: StoragePrices, source: str) -> Figures:
         """Return the figures with the prices of S3 Standard that a price list of AWS has.

@@ -44,7 +44,7 @@ def inventories_as_of(
             f"no inventory of {day} or before is known" + (f": ask for {first} or later" if first else " yet")
         )
     following = following_inventories(entered)
-    lost = {one for one in lost_inventories(entered, kept) if one.rows}
+    lost = lost_inventories(entered, kept)
     if some := [one for one in newest.values() if one in lost]:
         since = max(following[one].day for one in lost)
         raise InventoryError(

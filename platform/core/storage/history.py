@@ -190,7 +190,7 @@ def following_inventories(entered: Sequence[EnteredInventory]) -> dict[EnteredIn
 
 
 def lost_inventories(entered: Sequence[EnteredInventory], kept: KeptSince) -> set[EnteredInventory]:
-    """Return the inventories that no version has any more that can be read.
+    """Return the inventories whose rows are in no version any more that can be read. An empty inventory has none to lose.
 
     The last version that has an inventory is that before its replacement. It needs its own commit, and the files that
     the replacement removed.
@@ -206,4 +206,8 @@ def lost_inventories(entered: Sequence[EnteredInventory], kept: KeptSince) -> se
             before[one.n] = last.recorded
         last = one
     following = following_inventories(entered)
-    return {one for one, later in following.items() if later.recorded < kept.files or before[later.n] < kept.log}
+    return {
+        one
+        for one, later in following.items()
+        if one.rows and (later.recorded < kept.files or before[later.n] < kept.log)
+    }

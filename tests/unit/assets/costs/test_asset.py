@@ -63,7 +63,9 @@ def test_the_page_shows_tables_by_cost_with_their_months_and_remedies() -> None:
     (line,) = (record.data for record in found["remedies"].records)
     text = "window 300 instead of 30: 25% of the cost, 1.50 dollars of the month less"
     assert line == {"table": "b", "remedy": text, "saving": 1.5}
-    assert len(found["figures"].records) == len(FIGURES)
+    units = {record.data["figure"]: record.data for record in found["figures"].records}
+    assert units.keys() == set(FIGURES)
+    assert units["sqs_request"] == {"figure": "sqs_request", **FIGURES.of("sqs_request").to_json(), "value": "4e-07"}
     few = costs_metadata(LakeCosts([report("a", 1.0)]), FIGURES, CostsSpec())
     assert not {"remedies", "more", "more_remedies", "more_pages", "not_read"} & few.keys()
 

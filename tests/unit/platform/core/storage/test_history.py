@@ -57,6 +57,17 @@ def test_an_empty_inventory_is_a_day_of_zero_that_needs_no_version() -> None:
     ]
 
 
+def test_an_empty_inventory_is_known_however_long_ago_it_was_replaced() -> None:
+    """Nothing of it is in the table, so no retention can delete it."""
+    some = [entered("a", 1, rows=0), entered("b", 2, rows=3), entered("a", 8), entered("b", 9)]
+    kept = KeptSince(FIRST + timedelta(days=8, hours=1), LONG_AGO)
+    (part,) = history_parts(some, kept, 9)
+    assert (part.inventories, part.known_from) == (some, None)
+    (part,) = history_parts(some, KeptSince(FIRST + timedelta(days=9, hours=1), LONG_AGO), 9)
+    assert part.inventories == [some[0], *some[2:]]
+    assert part.known_from == some[3].day, "the inventory of b with rows is lost, that of a is not"
+
+
 def test_delete_markers_alone_are_a_day_of_zero() -> None:
     (part,) = history_parts([entered("a", 1, rows=5)], NEVER, 1)
     assert part.stored({(Subject("a", "all"), 1): (0, 0)}).days == [StoredDay("a", "all", date(2026, 1, 2), 0, 0)]
