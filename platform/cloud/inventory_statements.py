@@ -1,4 +1,4 @@
-"""What commands and reports need for a table of inventories: configurations of buckets, and incomplete uploads."""
+"""What commands and reports need for a table of inventories: configurations, dropped buckets, incomplete uploads."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ _USED = "`check`, and `inventory enable`, which also puts what differs"
 
 
 def inventory_statements(tables: Iterable[TableSpec]) -> tuple[Statement, ...]:
-    """Return the statements. They are empty if no table has `inventories`."""
-    tables = [spec for spec in tables if spec.inventories]
+    """Return the statements of tables of inventories. Only the last one is of tables without `inventories`, too."""
+    every = [spec for spec in tables if spec.has_inventories]
+    tables = [spec for spec in every if spec.inventories]
     sources = [bucket for spec in tables if spec.inventories for bucket in spec.inventories.buckets]
     patterns = any("*" in bucket for bucket in sources)
     return (
@@ -29,6 +30,12 @@ def inventory_statements(tables: Iterable[TableSpec]) -> tuple[Statement, ...]:
             ("s3:GetBucketPolicy", "s3:PutBucketPolicy"),
             _arns(spec.table_key.bucket for spec in tables),
             _USED,
+        ),
+        Statement(
+            "DroppedBuckets",
+            ("s3:PutObject",),
+            tuple(objects_arn(spec.table_key.bucket, spec.table_key.prefix) for spec in every),
+            "`inventory drop-bucket`",
         ),
     )
 

@@ -1368,6 +1368,39 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "a bucket that was dropped is late for ever",
+        3,
+        "platform/core/inventory/late.py",
+        "        if newest.is_drop:\n",
+        "        if False:\n",
+        (
+            "tests/unit/platform/core/inventory/test_late.py::"
+            "test_a_bucket_that_was_dropped_is_not_late_until_it_delivers_again",
+        ),
+    ),
+    Mutant(
+        "an inventory of the minute in which its bucket was dropped brings the bucket back",
+        10,
+        "platform/core/inventory/dropped.py",
+        "%H-%MZ}{DROPPED}/",
+        "%H-%MZ}/",
+        (
+            "tests/unit/platform/core/inventory/test_dropped.py::"
+            "test_it_counts_more_than_an_inventory_of_its_minute_and_less_than_a_later_one",
+        ),
+    ),
+    Mutant(
+        "an empty inventory counts as lost though its day is known to be zero",
+        10,
+        "platform/core/storage/history.py",
+        "        if one.rows and (later",
+        "        if (later",
+        (
+            "tests/unit/platform/core/storage/test_history.py::"
+            "test_an_empty_inventory_is_known_however_long_ago_it_was_replaced",
+        ),
+    ),
+    Mutant(
         "the inventories of a day are read at a version that lacks those which came later",
         10,
         "platform/core/storage/as_of.py",

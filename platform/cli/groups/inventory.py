@@ -180,3 +180,23 @@ def manifest(
     with using.reaching_spark(), using.settings.opened() as opened, readable():
         store = ObjectStore(aws.client("s3"))
         run_manifest(command_console(), opened, store, asked, account or aws.account(), as_json=as_json)
+
+
+@inventories.command(name="drop-bucket")
+def drop_bucket(
+    table: _Table,
+    buckets: Annotated[list[str], typer.Argument(help="Names of buckets that were deleted.")],
+    configuration: _Configuration = "",
+    yes: Annotated[bool, typer.Option("--yes", help="Write. Without it, only the plan is printed.")] = False,
+    home: RunningHome = None,
+    lake: LakeFile = None,
+) -> None:
+    """Let the rows of deleted buckets leave the table: an empty inventory follows their last one."""
+    from tidegate.platform.cli.environment import client
+    from tidegate.platform.cli.inventory.drop_bucket import run_drop
+    from tidegate.resources.aws.s3 import ObjectStore
+
+    using = client(home, lake)
+    with using.reaching_spark(), using.settings.opened() as opened:
+        store = ObjectStore(using.settings.aws.client("s3"))
+        run_drop(command_console(), opened, store, table, buckets, configuration, yes=yes)

@@ -10,7 +10,12 @@ from typing import NamedTuple
 
 #: The folder of a delivery: when S3 began to look at the bucket.
 BEGAN = r"\d{4}-\d\d-\d\dT\d\d-\d\dZ"
-_CHECKSUM = re.compile(rf"(?P<bucket>[^/]+)/(?P<configuration>[^/]+)/(?P<began>{BEGAN})/manifest\.checksum", re.ASCII)
+#: The end of the folder of an empty delivery that `tidegate inventory drop-bucket` wrote.
+DROPPED = "-dropped"
+_CHECKSUM = re.compile(
+    rf"(?P<bucket>[^/]+)/(?P<configuration>[^/]+)/(?P<began>{BEGAN}(?:{DROPPED})?)/manifest\.checksum", re.ASCII
+)
+_TIME = "%Y-%m-%dT%H-%MZ"
 
 
 class Subject(NamedTuple):
@@ -28,7 +33,7 @@ class Delivery:
     """One delivery, as its key says it.
 
     Attributes:
-        began: name of its folder. Later names sort behind earlier ones.
+        began: name of its folder. Later names sort behind earlier ones, and a drop behind an inventory of its minute.
     """
 
     subject: Subject
@@ -50,7 +55,12 @@ class Delivery:
     @property
     def began_at(self) -> datetime:
         """When S3 began to look at the bucket, to the minute."""
-        return datetime.strptime(self.began, "%Y-%m-%dT%H-%MZ").replace(tzinfo=UTC)
+        return datetime.strptime(self.began.removesuffix(DROPPED), _TIME).replace(tzinfo=UTC)
+
+    @property
+    def is_drop(self) -> bool:
+        """Whether a person dropped the subject: no inventory of it is expected any more."""
+        return self.began.endswith(DROPPED)
 
 
 def by_subject(deliveries: Iterable[Delivery]) -> dict[Subject, list[Delivery]]:

@@ -37,7 +37,8 @@ class LateInventory:
 def late_inventories(deliveries: Iterable[Delivery], now: datetime | None = None) -> list[LateInventory]:
     """Return the subjects that are late, the oldest first.
 
-    The gap between the last two deliveries shows the schedule. With one delivery, the schedule may be weekly.
+    The gap between the last two deliveries shows the schedule. With one delivery, the schedule may be weekly. A subject
+    that was dropped is never late.
 
     Args:
         deliveries: the last two of each subject, or more.
@@ -46,6 +47,8 @@ def late_inventories(deliveries: Iterable[Delivery], now: datetime | None = None
     now = now or datetime.now(UTC)
     late = []
     for subject, (newest, *before) in by_subject(deliveries).items():
+        if newest.is_drop:
+            continue
         daily = bool(before) and newest.began_at - before[0].began_at < _DAILY
         age = now - newest.began_at
         if age > (DAILY_LATE if daily else WEEKLY_LATE):
@@ -69,7 +72,7 @@ class StaleInventory:
     def __str__(self) -> str:
         return (
             f"{self.subject}: its newest inventory is of {self.created:%Y-%m-%d}, {self.days} days older than that of "
-            "other buckets. If the bucket was deleted, its objects cost nothing any more"
+            "other buckets. If the bucket was deleted, drop it (tidegate inventory drop-bucket)"
         )
 
 

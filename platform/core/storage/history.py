@@ -190,7 +190,7 @@ def following_inventories(entered: Sequence[EnteredInventory]) -> dict[EnteredIn
 
 
 def lost_inventories(entered: Sequence[EnteredInventory], kept: KeptSince) -> set[EnteredInventory]:
-    """Return the inventories whose rows are in no version any more that can be read. An empty inventory has none to lose.
+    """Return the inventories whose rows are in no version any more that can be read. An empty one has no rows to lose.
 
     The last version that has an inventory is that before its replacement. It needs its own commit, and the files that
     the replacement removed.

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from io import StringIO
 from typing import Any
 from unittest.mock import patch
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from rich.console import Console
 
 from tests.support.lakes.inventory import FORMATS, Delivery, Line, deliver
 from tests.support.lakes.seams import dying_at, seams_watched
 from tidegate.assets.bronze.prepare.inventories import stage as staging
+from tidegate.assets.bronze.prepare.inventories.late import late_in
+from tidegate.platform.cli.inventory.drop_bucket import run_drop
 from tidegate.platform.core.inventory.columns import SOUGHT
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.column_statistics import STATISTICS
@@ -172,6 +176,38 @@ def test_an_older_inventory_never_replaces_a_newer_one_and_a_second_delivery_cha
     assert done.batch.counts() == {"committed": 2}
     assert mine() == [("order", "all", "day 6", 1)]
     assert inventories.lake.lake.table(inventories.lake.key("objects")).waiting_signals.every() == []
+
+
+def test_a_dropped_bucket_leaves_the_table_keeps_its_past_and_returns_with_its_next_inventory(
+    inventories: Inventories,
+) -> None:
+    def drop() -> None:
+        lake = inventories.lake
+        run_drop(Console(file=StringIO()), lake.lake, lake.lake.store.objects, "objects", ["dropped"], yes=True)
+
+    def mine() -> list[tuple[Any, ...]]:
+        return [row for row in inventories.rows() if row[0] == "dropped"]
+
+    def late() -> set[str]:
+        return {
+            one.subject.bucket for one in late_in(inventories.lake.lake.table(inventories.lake.key("objects"))) or ()
+        }
+
+    inventories.deliver([line("a"), line("b")], -20, "dropped")
+    inventories.run()
+    assert (len(mine()), "dropped" in late()) == (2, True)
+    drop()
+    (done,) = inventories.run()
+    assert done.batch.counts() == {"committed": 1}
+    assert (mine(), "dropped" in late()) == ([], False)
+    before = f"SELECT key FROM {{t}} VERSION AS OF {done.landed.version - 1} WHERE bucket = 'dropped' ORDER BY key"
+    lake, location = inventories.lake, inventories.kit.location(inventories.lake, "objects")
+    assert [row["key"] for row in inventories.kit.query(lake, before, t=location)] == ["a", "b"]
+    drop()
+    assert inventories.run() == [], "a second command finds that it was dropped"
+    inventories.deliver([line("c")], 3_650, "dropped")
+    inventories.run()
+    assert mine() == [("dropped", "all", "c", 1)]
 
 
 def test_what_is_not_as_s3_wrote_it_is_never_loaded_and_keeps_no_other_bucket_waiting(inventories: Inventories) -> None:

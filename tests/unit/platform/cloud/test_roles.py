@@ -147,6 +147,7 @@ def test_a_person_may_configure_the_buckets_that_inventories_names_and_their_des
     for action, allows, refuses in [
         ("s3:PutInventoryConfiguration", "arn:aws:s3:::acme-a", "arn:aws:s3:::landing"),
         ("s3:PutBucketPolicy", "arn:aws:s3:::landing", "arn:aws:s3:::acme-a"),
+        ("s3:PutObject", "arn:aws:s3:::landing/listed/acme/all/x/manifest.json", "arn:aws:s3:::landing/other/x"),
     ]:
         assert allowed(operator(lake(listed)), action, allows)
         assert not allowed(operator(lake(listed)), action, refuses)

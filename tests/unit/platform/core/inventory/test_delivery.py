@@ -38,6 +38,7 @@ def test_two_configurations_of_a_bucket_are_two_subjects() -> None:
         "p/account/acme/all/2016-11-06T21-32Z/manifest.checksum",
         "q/acme/all/2016-11-06T21-32Z/manifest.checksum",
         "p/acme/all/2016-11-06T21-32Z/xmanifest.checksum",
+        "p/acme/all/2016-11-06T21-32Z-other/manifest.checksum",
     ],
 )
 def test_no_other_object_is_a_delivery(key: str) -> None:

@@ -36,6 +36,13 @@ def test_a_bucket_is_late_after_three_days_or_after_nine_if_its_inventory_is_wee
     assert late_inventories([], NOW) == []
 
 
+def test_a_bucket_that_was_dropped_is_not_late_until_it_delivers_again() -> None:
+    dropped = Delivery(Subject("gone", "all"), f"{NOW - timedelta(days=30):%Y-%m-%dT%H-%MZ}-dropped")
+    assert late_inventories([*deliveries("gone", 40, 41), dropped], NOW) == []
+    (late,) = late_inventories([*deliveries("gone", 20), dropped], NOW)
+    assert (late.subject.bucket, late.age.days) == ("gone", 20)
+
+
 def test_a_bucket_is_stale_if_others_are_newer_than_a_weekly_schedule_allows() -> None:
     newest = {
         Subject(bucket, "all"): NOW - timedelta(days=days)
