@@ -10,6 +10,7 @@ from pathlib import Path
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.config.load import LakeConfigError
 from tidegate.platform.local.stack_file import StackInfo, client_environ, find_stack, find_starting
+from tidegate.resources.lake import Lake
 from tidegate.resources.settings import Settings
 from tidegate.resources.spark.session import SparkUnreachable
 
@@ -29,6 +30,21 @@ class Client:
     settings: Settings
     home: Path | None
 
+    @contextmanager
+    def opened(self) -> Iterator[Lake]:
+        """Open the lake for the commands in the block. Its Spark session is closed afterwards.
+
+        Raises:
+            CommandError: the Spark server does not answer, or lake.yaml is wrong. The message says what to do.
+        """
+        try:
+            with self.settings.opened() as lake:
+                yield lake
+        except SparkUnreachable as error:
+            raise CommandError(self.explain(error)) from None
+        except LakeConfigError as error:
+            raise CommandError("\n".join([str(error), *self.no_platform_hints])) from None
+
     def explain(self, error: SparkUnreachable) -> str:
         """Returns what to do about a Spark server that does not answer."""
         if self.home is None or find_stack(self.home) is None:
@@ -37,20 +53,6 @@ class Client:
             f"the Spark server of the local platform on {self.home} does not answer: the platform is "
             f"restarting it. Repeat the command in a minute. The log of the server is {self.home}/logs/spark.log"
         )
-
-    @contextmanager
-    def reaching_spark(self) -> Iterator[None]:
-        """Turn an error of Spark or of lake.yaml inside the block into an error of the command.
-
-        Raises:
-            CommandError: the server does not answer, or lake.yaml is wrong. The message says what to do.
-        """
-        try:
-            yield
-        except SparkUnreachable as error:
-            raise CommandError(self.explain(error)) from None
-        except LakeConfigError as error:
-            raise CommandError("\n".join([str(error), *self.no_platform_hints])) from None
 
     @property
     def no_platform_hints(self) -> list[str]:

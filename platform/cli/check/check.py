@@ -217,7 +217,7 @@ def _findings(
     if reachable and all(finding.ok for finding in spark):
         yield from check_silver(using.settings.spark, store, config.tables)
         if config.catalog:
-            with using.settings.opened() as opened:
+            with using.opened() as opened:
                 yield from check_glue(opened, config.catalog, aws.quick("glue"))
 
 

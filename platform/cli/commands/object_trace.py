@@ -31,7 +31,7 @@ def run_trace(console: Console, address: str, lake: Path | None, home: Path | No
     """
     bucket, key = parse_address(address)
     using = client(home, lake)
-    with using.reaching_spark(), using.settings.opened() as opened:
+    with using.opened() as opened:
         found = trace(opened, bucket, key)
     failed = failed_run(using.home, found.waits_for) if found.waits_for else None
     if as_json:

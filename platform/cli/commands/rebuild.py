@@ -64,7 +64,7 @@ def run_rebuild(
     if since is not None and not is_silver(name):
         raise CommandError(only_silver_since(name))
     using = client(home, lake)
-    with using.reaching_spark(), using.settings.opened() as opened:
+    with using.opened() as opened:
         if as_json:
             print_answer(console, _planned(opened, name, since))
             return

@@ -100,7 +100,7 @@ def run_redrive(
 
     request = RedriveRequest(getpass.getuser(), choice, rate, say)
     using = client(home, lake)
-    with using.reaching_spark(), using.settings.opened() as opened:
+    with using.opened() as opened:
         redriving = _Redriving(say, opened, request, yes)
         match kind:
             case Kind.OBJECTS:

@@ -44,7 +44,7 @@ def run_reset(
     """
     refuse_to_apply(as_json=as_json, yes=yes)
     using = client(home, lake)
-    with using.reaching_spark(), using.settings.opened() as opened:
+    with using.opened() as opened:
         table_key = table_named(opened, name)
         try:
             if yes:

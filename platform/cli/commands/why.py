@@ -42,7 +42,7 @@ def run_why(
         CommandError: there is no such table or key, or Spark does not answer.
     """
     using = client(home, lake)
-    with using.reaching_spark(), using.settings.opened() as opened:
+    with using.opened() as opened:
         table = opened.table(table_named(opened, name.removeprefix("silver.").removesuffix(WITH_TOMBSTONES)))
         try:
             found = key_history(opened, table.spec, key)

@@ -56,7 +56,7 @@ def run_doctor(console: Console, lake: Path | None, home: Path | None, *, repair
     """
     using = client(home, lake)
     found = []
-    with using.reaching_spark(), using.settings.opened() as opened:
+    with using.opened() as opened:
         runs = check_runs(using.home, *_tables(opened))
         for finding in chain(_examined(opened, using.settings.aws, repair=repair), runs):
             found.append(finding)

@@ -61,7 +61,7 @@ def run_forget(
     names = [*subjects, *_listed(file)]
     using = client(home, lake)
     try:
-        with using.reaching_spark(), using.settings.opened() as opened:
+        with using.opened() as opened:
             if names:
                 found = look_for(opened, kind, names)
                 tables = tables_of(opened, kind)

@@ -29,7 +29,7 @@ def sync(
     from tidegate.platform.cli.environment import client
 
     using = client(home, lake)
-    with using.reaching_spark(), using.settings.opened() as opened:
+    with using.opened() as opened:
         run_sync(command_console(), opened, yes=yes, as_json=as_json)
 
 
@@ -44,5 +44,5 @@ def readers(
     from tidegate.platform.cli.environment import client
 
     using = client(home, lake)
-    with using.reaching_spark(), using.settings.opened() as opened:
+    with using.opened() as opened:
         run_readers(command_console(), opened, as_json=as_json)

@@ -62,7 +62,7 @@ def cost(
     from tidegate.platform.cli.inventory.cost import CostQuestion, run_cost
 
     using = client(home, lake)
-    with using.reaching_spark(), using.settings.opened() as opened:
+    with using.opened() as opened:
         asked = CostQuestion(table, tuple(prices), by, depth, configuration, limit)
         run_cost(command_console(), opened, asked, as_json=as_json)
 
@@ -87,7 +87,7 @@ def advice(
     from tidegate.platform.cli.inventory.advice import AdviceQuestion, run_advice
 
     using = client(home, lake)
-    with using.reaching_spark(), using.settings.opened() as opened:
+    with using.opened() as opened:
         asked = AdviceQuestion(table, tuple(prices), months, to, depth, configuration, limit)
         run_advice(command_console(), opened, asked, as_json=as_json)
 
@@ -107,7 +107,7 @@ def audit(
     from tidegate.platform.cli.sql.sql import readable
 
     using = client(home, lake)
-    with using.reaching_spark(), using.settings.opened() as opened, readable():
+    with using.opened() as opened, readable():
         run_audit(command_console(), opened, table, configuration, limit, as_json=as_json)
 
 
@@ -129,7 +129,7 @@ def uploads(
 
     known = known_prices(prices) if prices else None
     using = client(home, lake)
-    with using.reaching_spark(), using.settings.opened() as opened:
+    with using.opened() as opened:
         found = report_of(opened, table, MultipartUploads(using.settings.aws.client("s3")), days)
         print_uploads(command_console(), found, known, limit, as_json=as_json)
 
@@ -149,7 +149,7 @@ def forecast(
     from tidegate.platform.cli.inventory.forecast import run_forecast
 
     using = client(home, lake)
-    with using.reaching_spark(), using.settings.opened() as opened:
+    with using.opened() as opened:
         run_forecast(command_console(), opened, table, months, configuration, limit, as_json=as_json)
 
 
@@ -177,7 +177,7 @@ def manifest(
     asked.check()
     using = client(home, lake)
     aws = using.settings.aws
-    with using.reaching_spark(), using.settings.opened() as opened, readable():
+    with using.opened() as opened, readable():
         store = ObjectStore(aws.client("s3"))
         run_manifest(command_console(), opened, store, asked, account or aws.account(), as_json=as_json)
 
@@ -197,6 +197,6 @@ def drop_bucket(
     from tidegate.resources.aws.s3 import ObjectStore
 
     using = client(home, lake)
-    with using.reaching_spark(), using.settings.opened() as opened:
+    with using.opened() as opened:
         store = ObjectStore(using.settings.aws.client("s3"))
         run_drop(command_console(), opened, store, table, buckets, configuration, yes=yes)

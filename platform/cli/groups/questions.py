@@ -100,6 +100,6 @@ def cost(
     from tidegate.platform.cli.environment import client
 
     using = client(home, lake)
-    with using.reaching_spark(), using.settings.opened() as opened:
+    with using.opened() as opened:
         asked = CostsQuestion(table, months, fresh, limit)
         run_cost(command_console(), opened, using.settings.lake_yaml, asked, as_json=as_json)

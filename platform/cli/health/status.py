@@ -45,12 +45,11 @@ def run_status(console: Console, lake: Path | None, home: Path | None, *, as_jso
         Whether no check of severity ERROR fails, and everything was measured.
 
     Raises:
-        CommandError: this machine has no storage of Dagster.
-        LakeConfigError: the lake.yaml is wrong.
+        CommandError: this machine has no storage of Dagster, or lake.yaml is wrong.
         StoreError: S3 did not answer.
     """
     using = client(home, lake)
-    with using.settings.opened() as opened, dagster_instance(using.home) as instance:
+    with using.opened() as opened, dagster_instance(using.home) as instance:
         health = measure(opened, instance, time.time())
         answer = _answer(health_report(opened, instance, health))
     if as_json:

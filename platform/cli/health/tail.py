@@ -46,13 +46,12 @@ def run_tail(
         sleep: waits for a number of seconds.
 
     Raises:
-        CommandError: this machine has no storage of Dagster.
-        LakeConfigError: the lake.yaml is wrong.
+        CommandError: this machine has no storage of Dagster, or lake.yaml is wrong.
     """
     using = client(home, lake)
     # No retries: the next request comes in a second.
-    settings = replace(using.settings, aws=replace(using.settings.aws, max_attempts=0))
-    with settings.opened() as opened, dagster_instance(using.home) as instance:
+    once = replace(using.settings, aws=replace(using.settings.aws, max_attempts=0))
+    with replace(using, settings=once).opened() as opened, dagster_instance(using.home) as instance:
         follower = Follower(opened, instance)
         if not as_json:
             console.print(Text(f"Following {using.settings.lake_yaml}; Ctrl-C ends it", style="dim"))

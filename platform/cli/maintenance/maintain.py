@@ -45,7 +45,7 @@ def run_maintain(
     using = client(home, lake)
     done: list[Maintained] = []
     left_out: list[Unmaintained] = []
-    with using.reaching_spark(), using.settings.opened() as opened:
+    with using.opened() as opened:
         for what, work in selected(opened, name):
             try:
                 done += work(dry_run=not yes, log=say)

@@ -75,10 +75,9 @@ def run_sql(console: Console, query: str, home: Path | None, limit: int, *, as_j
     Raises:
         CommandError: the query cannot be run, or the lake or Spark cannot be reached. As JSON, also if two columns of
             the result have one name.
-        LakeConfigError: the lake.yaml is wrong.
     """
     using = client(home)
-    with using.reaching_spark(), using.settings.opened() as lake, readable():
+    with using.opened() as lake, readable():
         found = _run(query_frame(lake, query), limit)
         if as_json:
             print_answer(console, sql_answer(found))

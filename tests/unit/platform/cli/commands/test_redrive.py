@@ -39,7 +39,7 @@ def lake(monkeypatch: pytest.MonkeyPatch) -> Any:
     made.store.outbox.keep_undeliverable(
         OutboxObject(Lane("search"), OutboxName.of([refused])), [(refused, "too large")]
     )
-    using = SimpleNamespace(reaching_spark=nullcontext, settings=SimpleNamespace(opened=lambda: nullcontext(made)))
+    using = SimpleNamespace(opened=lambda: nullcontext(made))
     monkeypatch.setattr(redrive, "client", lambda *_: using)
     return made
 

@@ -41,7 +41,7 @@ class Shop:
         def opened() -> Iterator[Any]:
             yield lake
 
-        using = SimpleNamespace(reaching_spark=opened, settings=SimpleNamespace(opened=opened))
+        using = SimpleNamespace(opened=opened)
         monkeypatch.setattr(module, "client", lambda *_: using)
         monkeypatch.setattr(selection, "maintain_bronze", self._maintained)
         monkeypatch.setattr(selection, "maintain_silver", self._maintained)
