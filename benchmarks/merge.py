@@ -1,24 +1,33 @@
-"""Silver merges: a thousand random keys into a small table, into its history, and into a large table.
+"""Silver merges: a whole table compared with bare Spark, and few changed rows into tables of several sizes.
 
-python -m benchmarks.merge [--small N] [--large N] [--merges N]
+`whole` merges all rows of a bronze table into an empty silver table. Bare Spark reads the same files, keeps the newest
+row of each key by `row_number`, and writes a Delta table of its own. Both take turns, in one server that is warm.
+
+`changes` merges a thousand random keys into a small table, into its history and into a large table, in turns, and then
+many keys into the large table.
+
+    python -m benchmarks.merge [--part whole|changes] [--small N] [--large N] [--merges N] [--many N] [--turns N]
 """
 
 from __future__ import annotations
 
+import argparse
 import io
 import json
 import random
 import statistics
 import sys
 import tempfile
-from dataclasses import asdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyspark.sql import Window
+from pyspark.sql import functions as F
 
-from benchmarks.support.arguments import arguments
 from benchmarks.support.machine import Machine, Spent, spending
 from tidegate.assets.bronze.run import run_table
 from tidegate.assets.runs.options import RunOptions
@@ -28,74 +37,191 @@ from tidegate.platform.testing import TestLake
 #: Rows of each file.
 _FILE = 500_000
 _KEYS = 1_000
-#: The table with `stored_as: scd2`, which gets the changes of the small one.
-_HISTORY = "history"
+_SMALL, _HISTORY, _LARGE = "small", "history", "large"
 
 
-def _put(lake: TestLake, table: str, name: str, ids: list[int], at: int) -> None:
-    body = io.BytesIO()
-    columns = {
-        "id": pa.array(ids, pa.int64()),
-        "at": pa.array([at] * len(ids), pa.int64()),
-        "state": [f"state {at} of {number:012d}" for number in ids],
-    }
-    pq.write_table(pa.table(columns), body)
-    lake.put(f"{table}/{name}.parquet", body.getvalue())
+@dataclass
+class _Table:
+    """A table with silver.
+
+    Attributes:
+        machine: the servers.
+        lake: the lake that it is in.
+        name: its name and its prefix.
+        rows: number of its keys.
+        changes: number of changes that were merged.
+        jobs: Spark jobs of the last merge.
+    """
+
+    machine: Machine
+    lake: TestLake
+    name: str
+    rows: int
+    changes: int = 0
+    jobs: int = 0
+
+    def put(self, name: str, ids: Sequence[int], at: int) -> str:
+        """Put a file of rows. Returns its path for Spark."""
+        body = io.BytesIO()
+        columns: dict[str, Any] = {
+            "id": pa.array(ids, pa.int64()),
+            "at": pa.array([at] * len(ids), pa.int64()),
+            "state": [f"state {at} of {number:012d}" for number in ids],
+        }
+        pq.write_table(pa.table(columns), body)
+        key = f"{self.name}/{name}.parquet"
+        self.lake.put(key, body.getvalue())
+        return f"s3a://{self.lake.bucket}/{key}"
+
+    def fill(self) -> list[str]:
+        """Put all rows into bronze. Returns the paths of their files."""
+        ids = range(self.rows)
+        paths = [self.put(f"base-{first}", ids[first : first + _FILE], 0) for first in ids[::_FILE]]
+        self.land()
+        return paths
+
+    def land(self) -> None:
+        """Bring the files into bronze."""
+        table = self.lake.lake.table(self.lake.key(self.name))
+        (done,) = run_table(table, RunOptions(run_id="bench", listing=True))
+        assert done.landed.outcome == "committed", done
+
+    def merge(self) -> Spent:
+        """Merge what waits."""
+        before = self.machine.jobs()
+        with spending() as spent:
+            merged = merge_table(self.lake.lake, self.lake.spec(self.name))
+        assert merged is not None
+        assert not merged.deleted
+        self.jobs = self.machine.jobs() - before
+        print(f"  {self.name}: {spent}, {self.jobs} jobs", file=sys.stderr)
+        return spent
+
+    def change(self, keys: int) -> Spent:
+        """Merge new rows of random keys."""
+        self.changes += 1
+        self.put(f"change-{self.changes}", random.Random(self.changes).sample(range(self.rows), keys), self.changes)
+        self.land()
+        return self.merge()
+
+    def check(self) -> None:
+        """Check that silver has each key, and the last change."""
+        where = " WHERE is_current" if self.name == _HISTORY else ""
+        (found,) = self.lake.sql(f"SELECT count(*), max(at) FROM silver.{self.name}{where}")
+        assert tuple(found) == (self.rows, self.changes), found
 
 
-def _merged(lake: TestLake, table: str) -> Spent:
-    (done,) = run_table(lake.lake.table(lake.key(table)), RunOptions(run_id="bench", listing=True))
-    assert done.landed.outcome == "committed"
+def _lake(machine: Machine, name: str, tables: Sequence[str]) -> TestLake:
+    return machine.lake(
+        name,
+        [
+            {
+                "name": table,
+                "prefix": f"{table}/",
+                "format": "parquet",
+                "silver": {
+                    "keys": ["id"],
+                    "order": "at",
+                    "every": 60,
+                    "stored_as": "scd2" if table == _HISTORY else "scd1",
+                },
+            }
+            for table in tables
+        ],
+    )
+
+
+def _bare(lake: TestLake, paths: Sequence[str], to: str) -> Spent:
+    """Keep the newest row of each key, as a person would write it in Spark."""
     with spending() as spent:
-        merged = merge_table(lake.lake, lake.spec(table))
-    assert merged is not None
-    assert not merged.deleted
-    print(f"  {table}: {spent}", file=sys.stderr)
+        place = F.row_number().over(Window.partitionBy("id").orderBy(F.desc("at")))
+        rows = lake.lake.delta.session.read.parquet(*paths).withColumn("place", place).where("place = 1").drop("place")
+        rows.write.format("delta").save(f"s3a://{lake.lake_bucket}/bare/{to}")
+    print(f"  bare {to}: {spent}", file=sys.stderr)
     return spent
 
 
-def _measured(lake: TestLake, table: str, rows: int, merges: int) -> dict[str, Any]:
-    for first in range(0, rows, _FILE):
-        _put(lake, table, f"base-{first}", list(range(first, min(first + _FILE, rows))), 0)
-    base = _merged(lake, table)
+def measure_whole(machine: Machine, rows: int, turns: int) -> dict[str, Any]:
+    """Returns the ratio of bare Spark's cost to that of a first merge. The first turn warms the server."""
+    names = [f"whole{turn}" for turn in range(turns + 1)]
+    lake = _lake(machine, "whole", names)
     found = []
-    for at in range(1, merges + 1):
-        _put(lake, table, f"change-{at}", random.Random(at).sample(range(rows), _KEYS), at)
-        found.append(_merged(lake, table))
-    where = " WHERE is_current" if table == _HISTORY else ""
-    last = lake.sql(f"SELECT count(*), max(at) FROM silver.{table}{where}")
-    assert [tuple(row) for row in last] == [(rows, merges)], last
-    # The first merges compile what the others use.
-    warm = found[-max(1, merges // 2) :]
+    for turn, name in enumerate(names):
+        table = _Table(machine, lake, name, rows if turn else max(1, rows // 10))
+        paths = table.fill()
+        if turn % 2:
+            bare, ours = _bare(lake, paths, name), table.merge()
+        else:
+            ours, bare = table.merge(), _bare(lake, paths, name)
+        table.check()
+        found.append((bare, ours))
+    counted = found[1:]
     return {
         "rows": rows,
-        "first": asdict(base),
-        "seconds": statistics.median(spent.seconds for spent in warm),
-        "cpu_seconds": statistics.median(spent.cpu for spent in warm),
+        "ratio": _ratio([bare.seconds for bare, _ in counted], [ours.seconds for _, ours in counted]),
+        "ratio_of_cpu": _ratio([bare.cpu for bare, _ in counted], [ours.cpu for _, ours in counted]),
+        "bare": _costs(bare for bare, _ in counted),
+        "ours": _costs(ours for _, ours in counted),
+    }
+
+
+def measure_changes(machine: Machine, small: int, large: int, merges: int, many: int) -> dict[str, Any]:
+    """Returns what merges of a thousand keys cost, and of many keys into the large table."""
+    sizes = {_SMALL: small, _HISTORY: small, _LARGE: large}
+    lake = _lake(machine, "changes", list(sizes))
+    tables = [_Table(machine, lake, name, rows) for name, rows in sizes.items()]
+    found: dict[str, Any] = {}
+    spent: dict[str, list[Spent]] = {table.name: [] for table in tables}
+    for table in tables:
+        table.fill()
+        found[table.name] = {"rows": table.rows, "first": _costs([table.merge()])[0]}
+    for _ in range(merges):
+        for table in tables:
+            spent[table.name].append(table.change(min(_KEYS, table.rows)))
+    for table in tables:
+        found[table.name] |= {**_median(spent[table.name]), "jobs": table.jobs}
+        table.check()
+    found["many"] = {"keys": many, **_median([tables[-1].change(min(many, large)) for _ in range(4)])}
+    tables[-1].check()
+    for name, part, whole in (("history_by_small", _HISTORY, _SMALL), ("large_by_small", _LARGE, _SMALL)):
+        found[name] = round(found[part]["seconds"] / found[whole]["seconds"], 2)
+        found[f"cpu_{name}"] = round(found[part]["cpu_seconds"] / found[whole]["cpu_seconds"], 2)
+    return found
+
+
+def _costs(spent: Iterable[Spent]) -> list[dict[str, float]]:
+    return [{"seconds": cost.seconds, "cpu_seconds": cost.cpu} for cost in spent]
+
+
+def _ratio(bare: Sequence[float], ours: Sequence[float]) -> float:
+    return round(statistics.median(bare) / statistics.median(ours), 2)
+
+
+def _median(spent: Sequence[Spent]) -> dict[str, float]:
+    """Returns the median cost of the later half of some merges. The earlier ones compile what these use."""
+    warm = spent[len(spent) // 2 :]
+    return {
+        "seconds": statistics.median(cost.seconds for cost in warm),
+        "cpu_seconds": statistics.median(cost.cpu for cost in warm),
     }
 
 
 def main() -> None:
     """Measure and print JSON."""
-    chosen = arguments("merge", small=100_000, large=10_000_000, merges=8)
-    sizes = {"small": chosen.small, _HISTORY: chosen.small, "large": chosen.large}
-    silver = {"keys": ["id"], "order": "at", "every": 60}
-    tables = [
-        {
-            "name": name,
-            "prefix": f"{name}/",
-            "format": "parquet",
-            "silver": {**silver, "stored_as": "scd2" if name == _HISTORY else "scd1"},
-        }
-        for name in sizes
-    ]
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.merge", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--part", choices=["whole", "changes"], help="measure only this")
+    parser.add_argument("--small", type=int, default=100_000, help="rows of the small table and of its history")
+    parser.add_argument("--large", type=int, default=10_000_000, help="rows of the large table, and of a whole merge")
+    parser.add_argument("--merges", type=int, default=8, help="changes of a thousand keys for each table")
+    parser.add_argument("--many", type=int, default=50_000, help="keys of a large change")
+    parser.add_argument("--turns", type=int, default=2, help="whole merges, and as many of bare Spark")
+    chosen = parser.parse_args()
+    found: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as home, Machine(Path(home)) as machine:
-        lake = machine.lake("merge", tables)
-        found: dict[str, Any] = {name: _measured(lake, name, rows, chosen.merges) for name, rows in sizes.items()}
-    for name, measure in (("history_by_small", "seconds"), ("cpu_history_by_small", "cpu_seconds")):
-        found[name] = round(found[_HISTORY][measure] / found["small"][measure], 2)
-    found["large_by_small"] = round(found["large"]["seconds"] / found["small"]["seconds"], 2)
-    found["cpu_large_by_small"] = round(found["large"]["cpu_seconds"] / found["small"]["cpu_seconds"], 2)
+        if chosen.part != "changes":
+            found["whole"] = measure_whole(machine, chosen.large, chosen.turns)
+        if chosen.part != "whole":
+            found["changes"] = measure_changes(machine, chosen.small, chosen.large, chosen.merges, chosen.many)
     print(json.dumps(found, indent=2))
 
 
