@@ -30,6 +30,7 @@ from tidegate.assets.forgetting.old_versions import end_old_versions, longest_re
 from tidegate.assets.forgetting.silver_rows import erase_from_silver
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.failpoints import seam
+from tidegate.platform.core.forgetting.gone import Gone, gone
 from tidegate.platform.core.forgetting.request import ForgetRequest
 from tidegate.platform.core.forgetting.subject_key import SubjectKey
 from tidegate.resources.lake import Lake
@@ -83,16 +84,6 @@ class Progress:
         if self.done:
             return "done"
         return "waits for vacuum" if self.erased else "open"
-
-
-@dataclass(frozen=True)
-class _Left:
-    """What one call took out of a table: rows of bronze and silver, and lines and messages of objects of the lake."""
-
-    table: str
-    bronze: int
-    silver: int
-    kept: int
 
 
 def look_for(lake: Lake, kind: str, subjects: Sequence[str]) -> list[Found]:
@@ -169,11 +160,9 @@ def work_off(lake: Lake, run_id: str, log: Callable[[str], None] = lambda _: Non
             continue
         for one in waiting:
             _note_found(lake, one.request, log)
-        left = _erase(lake, kind, run_id, log)
-        rows, tables = sum(one.bronze + one.silver for one in left), [asdict(one) for one in left]
+        taken = _erase(lake, kind, run_id, log)
         for one in waiting:
-            # Rows that were found later were in files that VACUUM does not delete before their own retention.
-            _note(lake, one.request.id, ERASED, {"run": run_id, "tables": tables}, again=rows > 0)
+            _note_erased(lake, one.request, taken, run_id, is_alone=len(waiting) == 1)
         seam("forget-erased")
         _finish(lake, kind, [one.request for one in waiting], run_id, log)
     states = progress(lake)
@@ -182,9 +171,9 @@ def work_off(lake: Lake, run_id: str, log: Callable[[str], None] = lambda _: Non
     return states
 
 
-def _erase(lake: Lake, kind: str, run_id: str, log: Callable[[str], None]) -> list[_Left]:
+def _erase(lake: Lake, kind: str, run_id: str, log: Callable[[str], None]) -> list[Gone]:
     """Delete what the lake has of the subjects of a kind. Returns what left each table."""
-    gone: list[_Left] = []
+    taken: list[Gone] = []
     for spec in tables_of(lake, kind):
         table = lake.table(spec.table_key.encode())
         suppression = _required(lake, spec)
@@ -193,13 +182,13 @@ def _erase(lake: Lake, kind: str, run_id: str, log: Callable[[str], None]) -> li
         silver = erase_from_silver(lake, table, suppression, run_id, log)
         lines = erase_kept_objects(lake, table, suppression)
         log(f"{lines} lines and messages of {spec.name} left the quarantine and the row objects")
-        gone.append(_Left(spec.name, bronze, silver, lines))
+        taken.append(Gone(spec.name, bronze, silver, lines))
         seam("forget-objects")
     left = find(lake, kind, partial(_required, lake))
     if total(left):
         places = ", ".join(f"{one.table}: {one.total}" for one in left if one.total)
         raise ForgetRefused(f"after everything was deleted, a search still finds {places}. Run it again")
-    return gone
+    return taken
 
 
 def _finish(lake: Lake, kind: str, requests: Sequence[ForgetRequest], run_id: str, log: Callable[[str], None]) -> None:
@@ -236,6 +225,17 @@ def _note_found(lake: Lake, request: ForgetRequest, log: Callable[[str], None]) 
     _note(lake, request.id, FOUND, {"by": request.by, "tables": [asdict(one) for one in found]})
     log(f"request {request.id} of {request.by}: {total(found)} rows, lines and messages found")
     seam("forget-found")
+
+
+def _note_erased(lake: Lake, request: ForgetRequest, taken: Sequence[Gone], run_id: str, *, is_alone: bool) -> None:
+    """Record that nothing of a request's subjects is left, and what has left each table since it was found."""
+    found, earlier = (lake.store.forgotten.note(request.id, step) for step in (FOUND, ERASED))
+    # What was taken out for several requests at once is of no one of them: each has what was found for it.
+    before = earlier["tables"] if earlier else None
+    left = gone(found["tables"] if found else (), before, taken if is_alone else ())
+    # Rows that were found later were in files that VACUUM does not delete before their own retention.
+    again = sum(one.bronze + one.silver for one in taken) > 0
+    _note(lake, request.id, ERASED, {"run": run_id, "tables": [asdict(one) for one in left]}, again=again)
 
 
 def _note(lake: Lake, request: str, step: str, facts: dict[str, Any], *, again: bool = False) -> None:

@@ -81,7 +81,7 @@ def row_counts(session: SparkSession, changes: Changes, rules: MergeRules, bronz
     relation = rows_of(rules.row, changes.view)
     skipped, truncates = (f"coalesce({condition or 'false'}, false)" for condition in (rules.skipped, rules.truncated))
     is_change = f"NOT {skipped} AND NOT {truncates}"
-    unordered = " OR ".join(f"{value} IS NULL" for value in rules.order_values)
+    unordered = " OR ".join(f"{value} IS NULL" for value in rules.required_order)
     partial = " OR ".join(f"({condition})" for condition in rules.kept.values()) or "false"
     order = f"if({truncates}, {order_struct(rules.order_values)}, NULL)"
     every = f"slice(collect_set({exact_json(order)}), 1, {MAX_TRUNCATES + 1})" if rules.history else "array()"

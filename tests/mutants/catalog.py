@@ -1240,11 +1240,30 @@ MUTANTS = (
         "a request is noted as erased before its rows have left",
         8,
         "assets/forgetting/forget.py",
-        "        left = _erase(lake, kind, run_id, log)\n",
+        "        taken = _erase(lake, kind, run_id, log)\n",
         "        for one in waiting:\n"
         '            _note(lake, one.request.id, ERASED, {"run": run_id})\n'
-        "        left = _erase(lake, kind, run_id, log)\n",
+        "        taken = _erase(lake, kind, run_id, log)\n",
         (f"{_FORGET}test_a_call_that_dies_is_repeated_and_says_nothing_half",),
+    ),
+    Mutant(
+        "what a call that died took out is not in the record of a forgotten person",
+        6,
+        "platform/core/forgetting/gone.py",
+        "counts, now, max)",
+        "{}, now, max)",
+        ("tests/unit/platform/core/forgetting/test_gone.py::test_what_a_call_that_died_took_out_is_counted",),
+    ),
+    Mutant(
+        "the order of a feed changes with the first change after its snapshot",
+        5,
+        "platform/core/silver/log_positions.py",
+        "is_optional(part) and path_of(part, columns) is None",
+        "is_optional(part)",
+        (
+            "tests/unit/platform/core/silver/test_presets.py::"
+            "test_a_snapshot_without_a_position_has_the_order_that_the_first_change_has",
+        ),
     ),
     Mutant(
         "maintenance takes the files of a registered table",
@@ -1650,9 +1669,9 @@ MUTANTS = (
     Mutant(
         "rows of Db2 are ordered by their commit alone",
         5,
-        "platform/core/silver/presets.py",
-        '("change_lsn", ("{}commit_lsn", "{}change_lsn"))',
-        '("change_lsn", ("{}commit_lsn",))',
+        "platform/core/silver/log_positions.py",
+        '("{}commit_lsn", "{}change_lsn", "{}event_serial_no")',
+        '("{}commit_lsn",)',
         (
             "tests/unit/platform/core/silver/test_presets.py::"
             "test_records_of_the_shape_that_is_documented_are_proposed_and_ordered",

@@ -26,6 +26,7 @@ from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.sql import SqlAnswer, SqlColumn
 from tidegate.platform.cli.check.findings import explain_aws
 from tidegate.platform.cli.commands.table_named import table_named
+from tidegate.platform.cli.copied_command import copied_command
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.json_values import NESTED, json_text, json_value
@@ -242,7 +243,7 @@ def unbegun(message: str, tables: Collection[str], configured: Mapping[str, str 
     if found[1] == "silver" and f"bronze.{found[2]}" in tables:
         return [f"silver.{found[2]} is made by its first merge, if lake.yaml has `silver` for it"]
     query = f"SELECT key, status, reason FROM ledger.{found[2]} WHERE kind = 'row'"
-    return [f'no row is in it: `tidegate sql "{query}"` shows which files are quarantined, wait or are gone, and why']
+    return [f"no row is in it: `{copied_command(query)}` shows which files are quarantined, wait or are gone, and why"]
 
 
 def _tables(session: SparkSession) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
 
@@ -45,5 +46,6 @@ def _value(text: str) -> str | None:
 
 
 def _quoted(argument: str) -> str:
-    """Returns an argument as a shell takes it."""
-    return argument if argument.replace("_", "").replace("=…", "").replace(".", "").isalnum() else f'"{argument}"'
+    """Returns an argument as a shell takes it. The name of a column may have `$` or a backtick."""
+    is_plain = argument.replace("_", "").replace("=…", "").replace(".", "").isalnum()
+    return argument if is_plain else shlex.quote(argument)

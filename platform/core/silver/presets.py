@@ -7,19 +7,11 @@ from typing import Any
 
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.schema.column_types import Field, Struct, quoted
+from tidegate.platform.core.silver.log_positions import log_position
 from tidegate.platform.core.silver.rules import UnsuitableColumns
 
 #: What Debezium writes in place of a large value that an update did not change.
 UNAVAILABLE = "__debezium_unavailable_value"
-#: Positions in the log of a database, by the fields of `source` that only its connector writes. Times are no order:
-#: they are equal within a transaction.
-_POSITIONS: Sequence[tuple[str, tuple[str, ...]]] = (
-    ("lsn", ("{}lsn",)),
-    ("pos", ("{}file", "{}pos", "{}row")),
-    ("change_lsn", ("{}commit_lsn", "{}change_lsn", "{}event_serial_no")),
-    ("change_lsn", ("{}commit_lsn", "{}change_lsn")),
-    ("scn", ("CAST({}scn AS DECIMAL(38, 0))",)),
-)
 
 
 def resolved(silver: SilverSpec, columns: Sequence[Field]) -> SilverSpec:
@@ -67,7 +59,7 @@ def _envelope(silver: SilverSpec, start: str, fields: dict[str, Field]) -> dict[
         )
     row = _row(f"{start}before", before, f"{start}after", after)
     source = _struct(fields.get("source"))
-    positions = _position(f"{start}source.", [] if source is None else [field.name for field in source.fields])
+    positions = log_position(f"{start}source.", [] if source is None else [field.name for field in source.fields])
     known = f"{start}op IN ('c', 'u', 'd', 'r')"
     return {
         "row": row,
@@ -89,7 +81,7 @@ def _flattened(silver: SilverSpec, fields: dict[str, Field]) -> dict[str, Any]:
             "`__deleted` or `__op` of flattened rows. For flattened rows set `delete.tombstone.handling.mode: rewrite` "
             "and `add.fields: op,source.lsn` in the connector"
         )
-    positions = next((found for start in ("__source_", "__") if (found := _position(start, metadata))), ())
+    positions = next((found for start in ("__source_", "__") if (found := log_position(start, metadata))), ())
     marks = [
         mark
         for name, mark in (("__deleted", "CAST(__deleted AS STRING) = 'true'"), ("__op", "__op = 'd'"))
@@ -133,17 +125,6 @@ def _row(before_name: str, before: Struct | None, after_name: str, after: Struct
         ]
         parts.append(f"if({after_name} IS NULL, {values[1]}, {values[0]}) AS {quoted(field.name)}")
     return f"if({after_name} IS NULL AND {before_name} IS NULL, NULL, struct({', '.join(parts)}))"
-
-
-def _position(start: str, names: Sequence[str]) -> tuple[str, ...]:
-    """Returns the order by the position in the database's log; empty if the row does not have it."""
-    known = {name.lower() for name in names}
-    prefix = start if start.startswith("__") else ""
-    for field, parts in _POSITIONS:
-        needed = [part.removeprefix("CAST(").split(" ")[0].format(prefix) for part in parts]
-        if f"{prefix}{field}" in known and known.issuperset(needed):
-            return tuple(part.format(start) for part in parts)
-    return ()
 
 
 def _no_order(where: str) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from tidegate.platform.core.schema.value_encoding import encoding
 from tidegate.platform.core.silver.columns import HISTORY_COLUMNS, KEY, ORDER
 from tidegate.platform.core.silver.expectations import Expectation, expectations, skipped
 from tidegate.platform.core.silver.history import History, history, recorded_history
+from tidegate.platform.core.silver.log_positions import is_optional, or_null
 from tidegate.platform.core.silver.shaped_columns import WrongShape, shaped
 
 #: The value of `row` in a row of bronze.
@@ -49,6 +50,7 @@ class MergeRules:
         keys: parts of the key.
         order: parts of the order; the first one counts first.
         order_values: SQL of the value of each part of the order.
+        required_order: SQL of the parts of the order that every row should have.
         deleted: condition: the row deletes its key.
         on_tie: what two different rows of one key with an equal order do.
         recorded: properties of the silver table. They record how `_key` and `_order` were derived.
@@ -66,6 +68,7 @@ class MergeRules:
     keys: tuple[Part, ...]
     order: tuple[Part, ...]
     order_values: tuple[str, ...]
+    required_order: tuple[str, ...]
     deleted: str
     on_tie: Literal["last", "fail"]
     recorded: Mapping[str, str]
@@ -124,8 +127,9 @@ def merge_rules(silver: SilverSpec, columns: Sequence[Field], types_of: TypesOf)
     fields, values = _typed(silver, outputs, sql, lambda sqls: types_of(sqls, relation))
     over = f"(SELECT {', '.join(f'{value} AS {quoted(name)}' for name, value in values.items())} FROM {relation})"
     keys, key, _ = _parts(silver.keys, fields, KEY, lambda sqls: types_of(sqls, over), is_kept=silver.keeps_keys)
+    ordered_by = [or_null(text, columns) if silver.preset == "debezium" else text for text in silver.order]
     order, newest, order_values = _parts(
-        silver.order, columns, ORDER, lambda sqls: types_of(sqls, relation), is_kept=silver.keeps_order
+        ordered_by, columns, ORDER, lambda sqls: types_of(sqls, relation), is_kept=silver.keeps_order
     )
     spans = history(silver, _order_types(order, newest and newest[0], columns), _tracked(silver, fields))
     _check_names(fields, spans)
@@ -139,6 +143,7 @@ def merge_rules(silver: SilverSpec, columns: Sequence[Field], types_of: TypesOf)
         keys=keys,
         order=order,
         order_values=order_values,
+        required_order=_required(silver, order_values),
         deleted=f"coalesce({in_parentheses(silver.deletes)}, false)" if silver.deletes else "false",
         on_tie=silver.on_tie,
         recorded={
@@ -235,6 +240,13 @@ def _tracked(silver: SilverSpec, fields: Sequence[Field]) -> list[str]:
     order = set() if silver.row is not None else {name.lower() for name in silver.order}
     order |= {new.lower() for old, new in silver.rename.items() if old.lower() in order}
     return [field.name for field in fields if field.name not in excepted and field.name.lower() not in order]
+
+
+def _required(silver: SilverSpec, order_values: Sequence[str]) -> tuple[str, ...]:
+    """Returns SQL of the parts of the order that every row should have."""
+    parts = zip(silver.order, order_values, strict=True)
+    required = tuple(value for text, value in parts if silver.preset != "debezium" or not is_optional(text))
+    return required or tuple(order_values)
 
 
 def _order_types(order: Sequence[Part], own: Field | None, columns: Sequence[Field]) -> list[Type]:

@@ -272,6 +272,9 @@ def test_a_call_that_dies_is_repeated_and_says_nothing_half(
         assert not (CANARY in who and state.erased), f"{at}: a request is erased only after its rows have left"
         assert who.count("zoe") == 2
     assert state.done
+    noted = lake.lake.store.forgotten.note(state.request.id, "erased")
+    assert noted is not None
+    assert noted["tables"] == [{"table": "orders", "bronze": 1, "silver": 1, "kept": 0}], "also of calls that died"
     assert work_off(lake.lake, "again") == [state]
     assert look_for(lake.lake, "person", [CANARY])[0].total == 0
     assert CANARY not in who

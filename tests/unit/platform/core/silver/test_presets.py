@@ -16,7 +16,7 @@ from tidegate.platform.core.schema.column_types import Field, Simple, Struct, Ty
 from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.schema.value_encoding import encoding
 from tidegate.platform.core.silver.presets import resolved
-from tidegate.platform.core.silver.rules import UnsuitableColumns, merge_rules
+from tidegate.platform.core.silver.rules import MergeRules, UnsuitableColumns, merge_rules
 
 ROW = "struct<id:bigint,name:string>"
 POSTGRES = {"before": ROW, "after": ROW, "source": "struct<ts_ms:bigint,lsn:bigint>", "op": "string"}
@@ -58,7 +58,10 @@ def test_rows_before_and_after_with_other_fields_become_one_row() -> None:
         ("file:string,pos:bigint,row:int", ("source.file", "source.pos", "source.row")),
         ("commit_lsn:string,change_lsn:string,event_serial_no:bigint",
          ("source.commit_lsn", "source.change_lsn", "source.event_serial_no")),
-        ("change_lsn:string,commit_lsn:string", ("source.commit_lsn", "source.change_lsn")),
+        # A snapshot of SQL Server or Db2 in JSON has the first part alone, and Db2 never has the last.
+        ("commit_lsn:string", ("source.commit_lsn", "source.change_lsn", "source.event_serial_no")),
+        ("change_lsn:string,commit_lsn:string",
+         ("source.commit_lsn", "source.change_lsn", "source.event_serial_no")),
         ("scn:string,commit_scn:string", ("CAST(source.scn AS DECIMAL(38, 0))",)),
     ],
 )  # fmt: skip
@@ -74,6 +77,35 @@ def test_flattened_rows_of_debezium_are_known_by_their_metadata() -> None:
     assert flat.except_columns == ("__deleted", "__op", "__source_lsn", "__table")
     mysql = {"id": "bigint", "__deleted": "string", "__file": "string", "__pos": "bigint", "__row": "int"}
     assert silver(mysql).order == ("__file", "__pos", "__row")
+
+
+def test_a_snapshot_without_a_position_has_the_order_that_the_first_change_has() -> None:
+    """A part that bronze does not have yet is NULL, which is older than every position."""
+
+    def types(expressions: Sequence[str], relation: str) -> list[Type]:
+        return [any_type(ROW) if "after" in sql else Simple("string") for sql in expressions]
+
+    def rules(source: str) -> MergeRules:
+        columns = {**POSTGRES, "source": f"struct<{source}>"}
+        return merge_rules(silver(columns), fields(columns), types)
+
+    snapshot, change = rules("commit_lsn:string"), rules("commit_lsn:string,change_lsn:string,event_serial_no:bigint")
+    assert snapshot.recorded == change.recorded
+    assert snapshot.order_values == (
+        "`source`.`commit_lsn`",
+        "(\nCAST(NULL AS STRING)\n)",
+        "(\nCAST(NULL AS BIGINT)\n)",
+    )
+    assert change.order_values == ("`source`.`commit_lsn`", "`source`.`change_lsn`", "`source`.`event_serial_no`")
+    assert snapshot.required_order == change.required_order == ("`source`.`commit_lsn`",), "the others count no row"
+    flat = {"id": "bigint", "__op": "string", "__source_commit_lsn": "string"}
+    assert merge_rules(silver(flat), fields(flat), types).order_values == (
+        "`__source_commit_lsn`", "(\nCAST(NULL AS STRING)\n)", "(\nCAST(NULL AS BIGINT)\n)"
+    )  # fmt: skip
+    only = merge_rules(silver(flat, order="__source_change_lsn"), fields(flat), types)
+    assert only.required_order == only.order_values
+    with pytest.raises(UnsuitableColumns, match="has no column '__source_lsn'"):
+        merge_rules(silver(flat, order="__source_lsn"), fields(flat), types)
 
 
 def test_what_lake_yaml_gives_comes_before_what_a_preset_gives() -> None:
@@ -95,6 +127,10 @@ def test_rows_of_dms_have_an_operation_only_where_there_are_changes() -> None:
     [
         ({"id": "bigint"}, "has no rows of Debezium: neither `op` with `before` and `after`"),
         ({**POSTGRES, "source": "struct<ts_ms:bigint>"}, "without a position in the database's log in `source`"),
+        (
+            {**POSTGRES, "source": "struct<commit_lsn:string,change_lsn:string,begin_lsn:string>"},
+            "without a position in the database's log in `source`",
+        ),
         ({**POSTGRES, "before": "string", "after": "string"}, "without a struct `before` or `after`"),
         ({"id": "bigint", "__deleted": "string"}, "without a position in the database's log in `add.fields`"),
     ],
@@ -154,7 +190,7 @@ def test_infer_proposes_the_preset_of_a_feed(columns: dict[str, str], keys: list
         ("debezium_mysql.json", "id", ("file", "pos", "row")),
         ("debezium_postgresql.json", "id", ("lsn",)),
         ("debezium_sqlserver.json", "id", ("commit_lsn", "change_lsn", "event_serial_no")),
-        ("debezium_db2.json", "id", ("commit_lsn", "change_lsn")),
+        ("debezium_db2.json", "id", ("commit_lsn", "change_lsn", "event_serial_no")),
         ("dms.csv", "EMP_ID", ("committed_at",)),
     ],
 )

@@ -1,0 +1,64 @@
+"""Where a change is in the log of its database, by the fields of `source` that each connector of Debezium writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tidegate.platform.core.schema.column_reference import is_expression, path_of
+from tidegate.platform.core.schema.column_types import Field
+
+#: SQL types of fields that rows of a snapshot have no value of, and Db2 never has of the last one. A field without a
+#: value is no column of JSON files, so that bronze has it from the first change on.
+_OPTIONAL: Mapping[str, str] = {"change_lsn": "STRING", "event_serial_no": "BIGINT"}
+#: The parts of each order. Times are no order: they are equal within a transaction.
+_POSITIONS: Sequence[Sequence[str]] = (
+    ("{}lsn",),
+    ("{}file", "{}pos", "{}row"),
+    # SQL Server and Db2.
+    ("{}commit_lsn", "{}change_lsn", "{}event_serial_no"),
+    ("CAST({}scn AS DECIMAL(38, 0))",),
+)
+#: Informix writes this field, too. The texts of its positions do not compare as the positions do.
+_NO_ORDER = "begin_lsn"
+
+
+def log_position(start: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Returns the order by the position in the database's log; empty if the rows do not have it.
+
+    Args:
+        start: what the names of the fields begin with in SQL: `source.`, or the prefix of flattened rows.
+        names: the fields of `source`, or all names of the metadata of flattened rows.
+    """
+    prefix = start if start.startswith("__") else ""
+    known = {name.lower() for name in names}
+    if f"{prefix}{_NO_ORDER}" in known:
+        return ()
+    for parts in _POSITIONS:
+        needed = {part.removeprefix("CAST(").split(" ")[0].format("") for part in parts} - _OPTIONAL.keys()
+        if known.issuperset(f"{prefix}{name}" for name in needed):
+            return tuple(part.format(start) for part in parts)
+    return ()
+
+
+def is_optional(part: str) -> bool:
+    """Returns whether a part of an order is a field that some rows have no value of."""
+    return _field(part) in _OPTIONAL
+
+
+def or_null(part: str, columns: Sequence[Field]) -> str:
+    """Returns a part of an order, or SQL of NULL if it is an optional field that bronze does not have yet.
+
+    Args:
+        part: a column, a nested field or an expression.
+        columns: bronze's columns.
+    """
+    if is_optional(part) and path_of(part, columns) is None:
+        return f"CAST(NULL AS {_OPTIONAL[_field(part)]})"
+    return part
+
+
+def _field(part: str) -> str:
+    """Returns the field of `source` that a part of an order is; empty for an expression."""
+    if is_expression(part):
+        return ""
+    return part.lower().rsplit(".", 1)[-1].removeprefix("__source_").removeprefix("__")

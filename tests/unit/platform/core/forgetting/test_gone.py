@@ -1,0 +1,33 @@
+"""The record of what left each table has what every call took out, also one that died."""
+
+from __future__ import annotations
+
+import pytest
+
+from tidegate.platform.core.forgetting.gone import Gone, gone
+
+FOUND = [{"table": "orders", "bronze": 5, "silver": 2, "kept": {"rows": 1, "quarantine/rows": 3}, "sources": 1}]
+ALL = Gone("orders", 5, 2, 4)
+
+
+@pytest.mark.parametrize(
+    ("now", "expected"),
+    [
+        ([ALL], [ALL]),
+        # An earlier call died after it had taken out the rows of bronze, or everything.
+        ([Gone("orders", 0, 2, 4)], [ALL]),
+        ([Gone("orders", 0, 0, 0)], [ALL]),
+        # A run that had prepared its batch before the request brought two more rows.
+        ([Gone("orders", 7, 2, 4)], [Gone("orders", 7, 2, 4)]),
+        ([ALL, Gone("later", 1, 0, 0)], [ALL, Gone("later", 1, 0, 0)]),
+        ([], [ALL]),
+    ],
+)
+def test_what_a_call_that_died_took_out_is_counted(now: list[Gone], expected: list[Gone]) -> None:
+    assert gone(FOUND, None, now) == expected
+
+
+def test_what_comes_after_a_search_that_found_nothing_is_added() -> None:
+    earlier = [{"table": "orders", "bronze": 5, "silver": 2, "kept": 4}]
+    assert gone(FOUND, earlier, [Gone("orders", 1, 1, 0)]) == [Gone("orders", 6, 3, 4)]
+    assert gone(FOUND, earlier, [Gone("orders", 0, 0, 0)]) == [ALL]
