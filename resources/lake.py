@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from typing import TypeVar
@@ -14,11 +14,9 @@ from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.config.drift import drift
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.keys.file_format import format_of, mode_of
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.discovery import discovered_table
-from tidegate.platform.core.silver.columns import own_columns, shown
 from tidegate.resources.aws.bucket import Bucket
 from tidegate.resources.aws.clients import Aws
 from tidegate.resources.aws.cloudwatch import CloudWatch
@@ -31,16 +29,12 @@ from tidegate.resources.lake_root.batches import Batches
 from tidegate.resources.lake_root.inbox import TableInbox
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.lake_root.waiting_signals import WaitingSignals
-from tidegate.resources.lake_views import name_lake_objects, name_lake_tables, quarantine_query
 from tidegate.resources.ledger import Ledger
-from tidegate.resources.spark.catalog import TableName
 from tidegate.resources.spark.delta import Delta
 from tidegate.resources.spark.remote import SparkRemote
 from tidegate.resources.suppression import Suppression, suppression
 from tidegate.resources.threads import parallel
 
-#: Suffix of the SQL name of the silver table itself; the view has the name without it.
-WITH_TOMBSTONES = "_with_tombstones"
 _S = TypeVar("_S")
 _T = TypeVar("_T")
 
@@ -96,17 +90,6 @@ class Table:
         return self.lake.table(self.table_key)
 
 
-@dataclass(frozen=True)
-class Unnamed:
-    """A table that could not be given its SQL names; `reason` is one line."""
-
-    table: str
-    reason: str
-
-    def __str__(self) -> str:
-        return f"table {self.table} has no SQL names: {self.reason}"
-
-
 class Lake:
     """Handles on one lake.
 
@@ -154,12 +137,13 @@ class Lake:
         """
         key = TableKey.decode(table_key)
         birth = self.store.births.read(table_key)
-        spec = self._spec(key)
+        spec = self.spec(key)
         folder = (birth.generation_folder if birth else "") or table_key
         ledger = Ledger(self.delta, self.store.uri("ledger", folder), table_key)
         return Table(self, key, table_key, spec, birth, self.store.batches(folder), ledger)
 
-    def _spec(self, key: TableKey) -> TableSpec:
+    def spec(self, key: TableKey) -> TableSpec:
+        """The configuration of a table, or the one that discovery makes for its prefix."""
         # A discovered table has no configured format: each file's ending says its own.
         return self.config.table_for(key) or discovered_table(key, None, self.config)
 
@@ -202,64 +186,6 @@ class Lake:
             return []
         return drift(self.config.table_for(table.key), table.birth, table.batches.birth())
 
-    def name_tables(self) -> list[Unnamed]:
-        """Give every table that exists its SQL names on the Spark server.
-
-        Returns:
-            The tables that have no names now. The failure of one table never keeps another from its names.
-
-        Raises:
-            SparkUnreachable: the server is gone, which is no table's fault.
-            PySparkException: the server was restarted in the meantime.
-        """
-        unnamed: list[Unnamed] = []
-        ledgers = self._give(self._names(sorted(self.store.births.tables()), unnamed), unnamed)
-        self._attempt(unnamed, "lake.quarantine", partial(name_lake_tables, self.delta.catalog, self.store, ledgers))
-        return unnamed
-
-    def name_asked(self, asked: Collection[str]) -> list[Unnamed]:
-        """Give SQL names to the tables that a query names. The other tables cost hardly any request.
-
-        Args:
-            asked: SQL names in lower case, without schemas.
-
-        Returns:
-            The tables that have no names now, like `name_tables`.
-        """
-        unnamed: list[Unnamed] = []
-        wanted = {name.removesuffix(WITH_TOMBSTONES) for name in asked}
-        born = sorted(self.store.births.tables())
-        likely = {table_key for table_key in born if self._spec(TableKey.decode(table_key)).name.lower() in wanted}
-        names = self._names(sorted(likely), unnamed)
-        # A table keeps the name that it was born with, which may differ from the name in lake.yaml.
-        if missing := wanted - {_of_query(sql_name) for _, sql_name in names}:
-            others = self._names([table_key for table_key in born if table_key not in likely], unnamed)
-            names += [(table_key, sql_name) for table_key, sql_name in others if _of_query(sql_name) in missing]
-        self._give(names, unnamed)
-        return unnamed
-
-    def called(self, name: str) -> str | None:
-        """The key of the table that was born with a SQL name; None if there is none.
-
-        Args:
-            name: without schema.
-        """
-        # Tables of lake.yaml first: a table of an earlier prefix was born with the same name.
-        born = sorted(
-            self.store.births.tables(), key=lambda key: (not self.config.table_for(TableKey.decode(key)), key)
-        )
-        likely = [table_key for table_key in born if self._spec(TableKey.decode(table_key)).name == name]
-        for some in (likely, [table_key for table_key in born if table_key not in likely]):
-            births = parallel(partial(_caught, self.store.births.read), some)
-            for table_key, birth in zip(some, births, strict=True):
-                if isinstance(birth, Birth) and birth.name == name:
-                    return table_key
-        return None
-
-    def name_objects(self) -> None:
-        """Make `lake.intake`, and the tables of objects that `lake.quarantine` reads in addition to ledgers."""
-        name_lake_objects(self.delta.catalog, self.store)
-
     def quarantining(self) -> list[Table]:
         """The tables that may have quarantined objects, by key. The ledgers of the others need not be read."""
         born = sorted(self.store.births.tables())
@@ -269,103 +195,12 @@ class Lake:
         may = self.delta.quarantining([table.ledger.location for table in found])
         return [table for table, may_have in zip(found, may, strict=True) if may_have]
 
-    def quarantine_query(self) -> str:
-        """The query of `lake.quarantine` for these tables only. Needs the tables of `name_objects`."""
-        return quarantine_query(
-            [
-                (table.table_key, table.birth.name, f"delta.`{table.ledger.location}`")
-                for table in self.quarantining()
-                if table.birth
-            ]
-        )
-
-    def name_table(self, table_key: str) -> None:
-        """Give a table, its ledger and its silver table their SQL names, as far as they exist.
-
-        Raises:
-            RuntimeError: a table cannot be named.
-        """
-        unnamed: list[Unnamed] = []
-        self._give(self._names([table_key], unnamed), unnamed)
-        if unnamed:
-            raise RuntimeError(str(unnamed[0]))
-
-    def _names(self, table_keys: Sequence[str], unnamed: list[Unnamed]) -> list[tuple[str, TableName]]:
-        """The SQL names of these tables. Their birth records are read in parallel."""
-        wanted = list(parallel(partial(_caught, self._names_of), table_keys))
-        return [
-            (table_key, sql_name)
-            for table_key, found in zip(table_keys, wanted, strict=True)
-            for sql_name in self._attempt(unnamed, table_key, partial(_raised, found)) or []
-        ]
-
-    def _give(self, names: Sequence[tuple[str, TableName]], unnamed: list[Unnamed]) -> list[tuple[str, str]]:
-        """Give names in one call. Returns table key and SQL name of the tables whose ledger has a name."""
-        ledgers = []
-        for (table_key, sql_name), naming in zip(
-            names, self.delta.catalog.name_tables([sql_name for _, sql_name in names]), strict=True
-        ):
-            if naming.trouble is not None:
-                unnamed.append(Unnamed(table_key, first_line(naming.trouble)))
-            if naming.named and sql_name.schema == "ledger":
-                ledgers.append((table_key, sql_name.name))
-            if naming.named and sql_name.schema == "silver":
-                view = sql_name.name.removesuffix(WITH_TOMBSTONES)
-                silver = self._spec(TableKey.decode(table_key)).silver
-                query = silver_query(f"silver.{sql_name.name}", own_columns(silver))
-                self._attempt(
-                    unnamed, table_key, partial(self.delta.catalog.name_view, "silver", view, query, grows=True)
-                )
-        return ledgers
-
-    def _names_of(self, table_key: str) -> list[TableName]:
-        table = self.table(table_key)
-        birth = table.birth
-        if birth is None or self.has_lost_name(table):
-            return []
-        names = [TableName("ledger", birth.name, table.ledger.location)]
-        if not birth.output:
-            names.insert(0, TableName("bronze", birth.name, birth.location))
-        spec = self.config.table_for(table.key)
-        if spec and spec.silver:
-            names.append(TableName("silver", f"{spec.name}{WITH_TOMBSTONES}", self.store.uri("silver", spec.name)))
-        return names
-
-    def _attempt(self, unnamed: list[Unnamed], table: str, name: Callable[[], _T]) -> _T | None:
-        try:
-            return name()
-        except Exception as error:
-            self.delta.check_session_alive()
-            unnamed.append(Unnamed(table, first_line(error)))
-            return None
-
-
-def _of_query(name: TableName) -> str:
-    """The name that a query uses: case does not count, and the view of a silver table has the name."""
-    return name.name.removesuffix(WITH_TOMBSTONES).lower()
-
 
 def _caught(call: Callable[[_S], _T], argument: _S) -> _T | Exception:
     try:
         return call(argument)
     except Exception as error:
         return error
-
-
-def _raised(found: _T | Exception) -> _T:
-    if isinstance(found, Exception):
-        raise found
-    return found
-
-
-def silver_query(relation: str, own: Sequence[str]) -> str:
-    """Returns the query that hides a silver table's tombstones, joined rows and bookkeeping.
-
-    Args:
-        relation: the silver table.
-        own: Tidegate's own columns in it.
-    """
-    return f"SELECT * EXCEPT ({', '.join(own)}) FROM {relation} WHERE {shown(own)}"
 
 
 def open_lake(

@@ -16,6 +16,7 @@ from tidegate.resources.lake import Table
 from tidegate.resources.lake_root.inbox import WaitingManifest
 from tidegate.resources.ledger import Clock
 from tidegate.resources.spark.results import CommitResult
+from tidegate.resources.sql_names import SqlNames
 
 
 def record(
@@ -48,7 +49,7 @@ def record(
 def finish(table: Table, batch: Batch, log: Callable[[str], None], *, void: bool) -> None:
     """Finish a batch after the ledger's append. Repeating it changes nothing."""
     if batch.create or batch.n == 1:
-        table.lake.name_table(table.table_key)
+        SqlNames(table.lake).name_table(table.table_key)
     clear_staged(table, batch)
     if void:
         # Nothing was committed, so every hint goes back. The manifests still exist, because they are deleted last.

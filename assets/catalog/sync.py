@@ -18,10 +18,10 @@ from tidegate.platform.core.catalog.settings import CatalogSpec
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.platform.core.silver.columns import own_columns
+from tidegate.platform.core.silver.columns import WITH_TOMBSTONES, own_columns
 from tidegate.resources.aws.glue import Glue
 from tidegate.resources.aws.s3 import StoreError
-from tidegate.resources.lake import WITH_TOMBSTONES, Lake, Table
+from tidegate.resources.lake import Lake, Table
 from tidegate.resources.spark.session import SparkUnreachable
 
 #: What one table can have that the others do not: a birth record or a log that cannot be read.

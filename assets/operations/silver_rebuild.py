@@ -11,7 +11,8 @@ from tidegate.assets.silver.merge import rebuild_table as rebuild_from_bronze
 from tidegate.assets.silver.pending import merge_state
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.failpoints import seam
-from tidegate.resources.lake import WITH_TOMBSTONES, Lake
+from tidegate.platform.core.silver.columns import WITH_TOMBSTONES
+from tidegate.resources.lake import Lake
 
 _SCHEMA = "silver."
 

@@ -30,6 +30,7 @@ from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.resources.lake import Lake
 from tidegate.resources.spark.attempts import repeated
 from tidegate.resources.spark.results import Merging
+from tidegate.resources.sql_names import SqlNames
 
 #: The seams of a merge, in order. Each is right after the step that it is named for.
 SEAMS = ("silver-create", "silver-gather", "silver-truncate", "silver-merge")
@@ -257,6 +258,6 @@ def _merging(
 def _name(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> None:
     """Give silver its SQL names. A merge does not fail if the names cannot be given."""
     try:
-        lake.name_table(work.table.table_key)
+        SqlNames(lake).name_table(work.table.table_key)
     except RuntimeError as error:
         log(f"WARNING: {error}")

@@ -12,6 +12,7 @@ from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.storage.audits import AuditedTable, AuditReport, audits
 from tidegate.resources.inventory.audits import audit_report
 from tidegate.resources.lake import Lake, Table
+from tidegate.resources.sql_names import SqlNames
 from tidegate.resources.threads import parallel
 
 
@@ -31,7 +32,7 @@ def audit_of(lake: Lake, table_key: str, configuration: str = "") -> AuditReport
     own = lake.table(table_key)
     name = own.birth.name if own.birth else own.spec.name
     tables = list(parallel(_audited, _tables(lake, buckets)))
-    if unnamed := lake.name_asked({name.lower()}):
+    if unnamed := SqlNames(lake).name_asked({name.lower()}):
         raise InventoryError(str(unnamed[0]))
     every = audits(name, buckets, tables, written_folders(lake.config), configuration)
     return audit_report(lake.delta.session, objects, name, every, configuration)

@@ -16,6 +16,7 @@ from rich.table import Table
 from tidegate.assets.runs.held_tables import held_tables
 from tidegate.platform.demo.accounts import Accounts, Newest
 from tidegate.resources.lake import Lake
+from tidegate.resources.sql_names import SqlNames
 
 _ORACLE = Path(__file__).with_name("oracle.py")
 
@@ -140,7 +141,7 @@ def _table(
             "expected_rows": wanted["rows"],
             "delta_version": -1,
         }
-    lake.name_table(table_key)
+    SqlNames(lake).name_table(table_key)
     selected = ", ".join(f"{check['sql']} AS `{check['name']}`" for check in wanted["checks"])
     found = lake.delta.session.sql(f"SELECT {selected} FROM {name}").collect()[0].asDict()
     for check in wanted["checks"]:

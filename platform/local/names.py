@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 
 from tidegate.resources.settings import Settings
+from tidegate.resources.sql_names import SqlNames
 
 _log = logging.getLogger(__name__)
 
@@ -26,5 +27,5 @@ def name_tables(settings: Settings, say: Callable[[str], None] | None = None) ->
             return
         if say is not None:
             say(f"naming {tables} table{'s' if tables > 1 else ''} for SQL")
-        for unnamed in lake.name_tables():
+        for unnamed in SqlNames(lake).name_tables():
             _log.warning("%s", unnamed)

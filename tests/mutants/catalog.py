@@ -1507,7 +1507,7 @@ MUTANTS = (
         "        return born is not None and born.name == table.birth.name\n",
         "        return False\n",
         (
-            "tests/unit/resources/test_lake_views.py::"
+            "tests/unit/resources/test_sql_names.py::"
             "test_a_name_is_that_of_the_table_to_which_lake_yaml_gives_it_once_it_is_born",
         ),
     ),

@@ -10,10 +10,11 @@ from tidegate.assets.silver.audit.found_rows import MAX_ROWS, BronzeRow, FoundRo
 from tidegate.assets.silver.audit.key_rows import KeyRows, N
 from tidegate.assets.silver.pending import PendingMerge, merge_state
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.silver.columns import WITH_TOMBSTONES
 from tidegate.platform.core.silver.key_values import key_values
 from tidegate.platform.core.silver.row_fates import Fate, KeyRow, RowFates, row_fates
 from tidegate.platform.core.times import from_micros
-from tidegate.resources.lake import WITH_TOMBSTONES, Lake
+from tidegate.resources.lake import Lake
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.lake import Lake
+from tidegate.resources.sql_names import SqlNames
 
 #: Tables that an error message names.
 _MAX_NAMED = 12
@@ -35,7 +36,7 @@ def table_named(lake: Lake, name: str) -> str:
     born = lake.store.births.tables()
     if name in born:
         return name
-    if table_key := lake.called(name):
+    if table_key := SqlNames(lake).table_key_of(name):
         return table_key
     known = sorted({spec.name for spec in lake.config.tables} | set(born))
     some = ", ".join(get_close_matches(name, known, _MAX_NAMED, 0.0) if len(known) > _MAX_NAMED else known)

@@ -17,9 +17,8 @@ from tidegate.platform.cli.copied_command import copied_command
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.first_line import one_line
-from tidegate.platform.core.silver.columns import CHANGED_AT, CHANGED_BATCH, DELETED
+from tidegate.platform.core.silver.columns import CHANGED_AT, CHANGED_BATCH, DELETED, WITH_TOMBSTONES
 from tidegate.platform.core.silver.key_values import WrongKey
-from tidegate.resources.lake import WITH_TOMBSTONES
 
 #: Rows that are printed. JSON has all that were read.
 _SHOWN = 50

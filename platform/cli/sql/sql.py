@@ -36,7 +36,8 @@ from tidegate.platform.cli.sql.time_travel import reach_silver
 from tidegate.platform.core.first_line import first_line, visible
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.silver.columns import own_columns
-from tidegate.resources.lake import Lake, Unnamed
+from tidegate.resources.lake import Lake
+from tidegate.resources.sql_names import SqlNames, Unnamed
 
 _SCHEMAS = ("bronze", "silver", "ledger", "lake")
 _QUARANTINE = ("lake", "quarantine")
@@ -102,7 +103,7 @@ def query_frame(lake: Lake, query: str) -> DataFrame:
             if every or not _is_unknown_table(error):
                 raise
             # Only Spark understands the name in the query, or the error must list the tables.
-            unnamed = lake.name_tables()
+            unnamed = SqlNames(lake).name_tables()
             return _analyzed(lake, query)
     except PySparkException as error:
         if _is_unknown_table(error):
@@ -136,13 +137,13 @@ def _named(lake: Lake, query: str) -> tuple[str, list[Unnamed], bool]:
     """
     asked = asked_tables(query)
     if asked is None:
-        return query, lake.name_tables(), True
-    unnamed = lake.name_asked({name for schema, name in asked if schema in ("bronze", "silver", "ledger")})
+        return query, SqlNames(lake).name_tables(), True
+    unnamed = SqlNames(lake).name_asked({name for schema, name in asked if schema in ("bronze", "silver", "ledger")})
     if any(schema.startswith("lake") for schema, _ in asked):
-        lake.name_objects()
+        SqlNames(lake).name_objects()
     if _QUARANTINE in asked:
         # The permanent view reads the ledger of every table. This one reads only ledgers that may have quarantines.
-        lake.delta.session.sql(f"CREATE TEMPORARY VIEW {_QUARANTINE[1]} AS {lake.quarantine_query()}")
+        lake.delta.session.sql(f"CREATE TEMPORARY VIEW {_QUARANTINE[1]} AS {SqlNames(lake).quarantine_query()}")
         query = without_schema(query, *_QUARANTINE)
     return query, unnamed, False
 

@@ -9,7 +9,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from tidegate.resources.lake import WITH_TOMBSTONES, silver_query
+from tidegate.platform.core.silver.columns import WITH_TOMBSTONES, silver_query
 
 _SCHEMA = "silver"
 _MAYBE = re.compile(r"\bas\s+of\b", re.IGNORECASE)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 
 from tidegate.platform.core.config.silver import SilverSpec
 
@@ -15,6 +15,8 @@ VALID_FROM, VALID_TO, IS_CURRENT = HISTORY_COLUMNS = ("valid_from", "valid_to", 
 #: Tidegate's own columns of a history: whether the next change of the key continues the row, so that the view does not
 #: show it, and the names of the columns that the change left as they were.
 JOINED, LEFT = "_joined", "_left"
+#: Suffix of the SQL name of the silver table itself. The view has the name without it.
+WITH_TOMBSTONES = "_with_tombstones"
 
 
 def own_columns(silver: SilverSpec | None) -> tuple[str, ...]:
@@ -39,3 +41,13 @@ def shown(own: Collection[str], quoted: Callable[[str], str] = str) -> str:
     """
     hidden = (DELETED, JOINED) if JOINED in own else (DELETED,)
     return " AND ".join(f"NOT {quoted(name)}" for name in hidden)
+
+
+def silver_query(relation: str, own: Sequence[str]) -> str:
+    """Returns the query that hides a silver table's tombstones, joined rows and bookkeeping.
+
+    Args:
+        relation: the silver table.
+        own: Tidegate's own columns in it.
+    """
+    return f"SELECT * EXCEPT ({', '.join(own)}) FROM {relation} WHERE {shown(own)}"

@@ -22,6 +22,7 @@ from tidegate.platform.demo.events.subscribers import (
 )
 from tidegate.resources.aws.s3 import ObjectStore
 from tidegate.resources.lake import Lake
+from tidegate.resources.sql_names import SqlNames
 
 _DATASETS, _DATASETS_KEY = "bronze.settlements", "tidegate-landing.exports.settlements"
 _OUT_BUCKET = "tidegate-out"
@@ -186,7 +187,7 @@ def compare_webhooks(report: EventsReport, lake: Lake, provider: BillingProvider
     if key not in lake.store.births.tables():
         report.problems.append(f"{_BILLING} does not exist: {provider.trouble or 'no webhook was taken'}")
         return
-    lake.name_table(key)
+    SqlNames(lake).name_table(key)
     sql = f"SELECT count(*), coalesce(sum(cents), 0), count(DISTINCT id) FROM {_BILLING}"
     rows, cents, ids = lake.delta.session.sql(sql).collect()[0]
     report.count("webhooks", f"{_BILLING} (row queue)", provider.number, rows, "rows")
@@ -225,7 +226,7 @@ def _total(keys: Mapping[str, set[str]]) -> int:
 def _query(lake: Lake, tables: Mapping[str, Any], keys: Mapping[str, str]) -> dict[str, dict[str, int]]:
     selects = []
     for name, table in tables.items():
-        lake.name_table(keys[name])
+        SqlNames(lake).name_table(keys[name])
         checks = ", ".join(f"'{check['name']}', CAST({check['sql']} AS BIGINT)" for check in table["checks"])
         selects.append(f"SELECT '{name}' AS name, map({checks}) AS found FROM {name}")
     if not selects:

@@ -37,6 +37,7 @@ from tidegate.platform.local.process.ports import LOOPBACK
 from tidegate.platform.local.spark.conf import SMALL_DATA
 from tidegate.platform.local.stack_file import empty_home
 from tidegate.resources.lake import Lake
+from tidegate.resources.sql_names import SqlNames
 
 _TABLE = "bronze.objects"
 _SETTLE_SECONDS = 300.0
@@ -162,7 +163,7 @@ def _compare(
     versions: Mapping[int, int],
     answers: Mapping[str, Any],
 ) -> None:
-    lake.name_table(INVENTORIES)
+    SqlNames(lake).name_table(INVENTORIES)
     compare_table(report, lake, _TABLE, buckets)
     compare_past(report, lake, _TABLE, buckets, versions)
     compare_ledger(report, lake, "ledger.objects", {"quarantined": 1, "waiting": 1})

@@ -14,6 +14,7 @@ from tidegate.platform.cli.commands.infer import run_infer
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.local.aws import LocalAws
 from tidegate.platform.testing import TestLake
+from tidegate.resources.sql_names import SqlNames
 
 DOCS = Path(__file__).parents[3] / "docs"
 PAGE = DOCS / "guides" / "testing-your-lake.md"
@@ -66,7 +67,7 @@ def test_the_reader_s_assets_take_dagster_s_resources_and_ours(
     lake.put("orders/a.json", "".join(f'{{"id": {n}, "state": "{"ab"[n % 2]}", "changed": 1}}\n' for n in range(3)))
     lake.materialize("bronze", "orders")
     lake.materialize("silver_orders")
-    lake.lake.name_tables()
+    SqlNames(lake.lake).name_tables()
     shell.use(lake)
     _, block = _blocks("python")
     names: dict[str, Any] = {}

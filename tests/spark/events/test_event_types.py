@@ -9,6 +9,7 @@ from tidegate.assets.operations.rebuild import rebuild_table
 from tidegate.assets.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
 from tidegate.assets.operations.trace import trace
 from tidegate.platform.testing import TestLake
+from tidegate.resources.sql_names import SqlNames
 
 SALES = {"name": "sales", "prefix": "sales/", "mode": "load", "format": "csv", "columns": {"id": "bigint"}}
 RULES = [{"key": "sales/{type}/**"}, {"key": "gone/{type}/**"}, {"tag": "kind"}]
@@ -31,7 +32,7 @@ def test_every_decision_on_a_key_has_the_event_type_that_its_message_had(
     lake.delete("gone/orders/x.parquet")
     lake.intake()
     report = lake.materialize("bronze", "sales", from_inbox=True)
-    lake.lake.name_tables()
+    SqlNames(lake.lake).name_tables()
     assert sorted(types()) == [
         ("sales/b.csv", "ObjectCreated", "returns"),
         ("sales/bad.csv", "ObjectCreated", "wrong"),

@@ -25,6 +25,7 @@ from tidegate.platform.cli.sql.sql import run_sql
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.routing.unrouted import Unrouted
 from tidegate.platform.testing import TestLake
+from tidegate.resources.sql_names import SqlNames
 
 BOM = "\ufeff"
 ODD_NAMES = [
@@ -208,7 +209,7 @@ def test_sql_shows_what_intake_counted_and_what_is_in_quarantine(
     monkeypatch: pytest.MonkeyPatch,
     shell: Shell,
 ) -> None:
-    scene.lake.lake.name_tables()
+    SqlNames(scene.lake.lake).name_tables()
     sql = partial(kit.query, scene.lake)
     counted = sql("SELECT outcome, sum(events) AS n FROM lake.intake GROUP BY outcome")
     assert {row["outcome"]: row["n"] for row in counted} == scene.counters

@@ -14,6 +14,7 @@ from pyspark.errors import PySparkException
 from tests.support.lakes.corrupt_parquet import by_a_library_that_miscounts, that_only_arrow_reads
 from tidegate.assets.operations.reset import reset_table
 from tidegate.platform.testing import TestLake
+from tidegate.resources.sql_names import SqlNames
 
 MakeLake = Callable[..., TestLake]
 NOON = datetime(2026, 1, 2, 12, 0, 0, 7)
@@ -41,7 +42,7 @@ def test_times_without_a_zone_join_bronze_and_silver_and_open_a_table_that_start
         rows = [(1, None, None, None), (2, NOON, NOON, [NOON])]
         assert kit.bronze(lake, table, "id, at, in.at, all") == rows
         assert kit.silver(lake, table, "id, at, in.at, all") == rows
-        lake.lake.name_table(lake.key(table))
+        SqlNames(lake.lake).name_table(lake.key(table))
         assert [tuple(row) for row in lake.sql(f"SELECT id, at FROM silver.{table} WHERE id = 2")] == [(2, NOON)]
     lake.put("said/a.json", kit.lines({"id": 1, "at": "2026-01-02T12:00:00.000007"}))
     kit.run(lake, "said")

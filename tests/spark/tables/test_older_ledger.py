@@ -14,6 +14,7 @@ from tidegate.assets.bronze import record
 from tidegate.platform.core.bronze.ledger import COLUMNS, LedgerRow
 from tidegate.platform.testing import TestLake
 from tidegate.resources import ledger
+from tidegate.resources.sql_names import SqlNames
 
 ORDERS = {"name": "orders", "prefix": "orders/"}
 SALES = {"name": "sales", "prefix": "sales/", "mode": "load", "format": "csv", "columns": {"id": "bigint"}}
@@ -45,7 +46,7 @@ def test_an_older_ledger_and_batch_are_read_and_the_next_batches_follow(
     lake = tidegate_lake([ORDERS, SALES])
 
     def quarantined() -> set[tuple[str, str]]:
-        lake.lake.name_tables()
+        SqlNames(lake.lake).name_tables()
         found = kit.query(lake, "SELECT key, raw FROM lake.quarantine WHERE kind = 'row'")
         assert len(found) == len(set(found)), "a row is shown twice"
         return {(row["key"], row["raw"]) for row in found}

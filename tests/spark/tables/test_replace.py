@@ -14,6 +14,7 @@ from tidegate.assets.operations.redrive import Choice, RedriveRequest, quarantin
 from tidegate.platform.cli.commands.redrive import Kind, choice_of, run_redrive
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.testing import TestLake
+from tidegate.resources.sql_names import SqlNames
 
 MakeLake = Callable[..., TestLake]
 SALES = {
@@ -75,7 +76,7 @@ def test_a_redriven_file_replaces_its_rows_in_one_commit(
     others = [row for row in before if row[3] != "odd.csv"]
     assert [row for row in now if row[3] != "odd.csv"] == others, "rows of other files are as they were"
     assert [row[:3] + row[4:5] for row in now if row[3] == "odd.csv"] == [(3, 2, 3.5, 2)]
-    lake.lake.name_tables()
+    SqlNames(lake.lake).name_tables()
 
     def apart() -> set[tuple[str, str]]:
         query = "SELECT key, raw FROM lake.quarantine WHERE kind = 'row' AND table_name = 'sales'"

@@ -13,6 +13,7 @@ from pyspark.errors import StreamingQueryException
 from tidegate.assets.maintenance.compaction import compact
 from tidegate.assets.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
 from tidegate.platform.testing import TestLake
+from tidegate.resources.sql_names import SqlNames
 
 PAGE = Path(__file__).parents[3] / "docs" / "guides" / "streams.md"
 _TABLE = {"name": "clicks", "prefix": "clicks/", "format": "json", "columns": {"id": "int"}}
@@ -42,7 +43,7 @@ def test_a_stream_gets_each_row_once_over_batches_compaction_and_new_columns(
     for batch in range(2):
         lake.put(f"clicks/{batch}.json", kit.lines({"id": batch}, {"id": batch}))
         kit.run(lake, "clicks")
-    lake.lake.name_tables()
+    SqlNames(lake.lake).name_tables()
     _stream(lake, small)
     assert streamed() == kit.bronze(lake, "clicks", columns)
     compact(lake.lake.delta, kit.location(lake, "clicks"), "bronze.clicks", print)

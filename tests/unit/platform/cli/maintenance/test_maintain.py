@@ -32,9 +32,9 @@ class Shop:
         self.errors: dict[str, Exception] = {}
         lake = SimpleNamespace(
             config=paper.config,
-            store=SimpleNamespace(births=SimpleNamespace(tables=lambda: BORN)),
+            store=SimpleNamespace(births=SimpleNamespace(tables=lambda: BORN, read=lambda key: None)),
             delta=SimpleNamespace(check_session_alive=lambda: None),
-            called=lambda name: None,
+            spec=lambda key: paper.config.table_for(key) or SimpleNamespace(name=""),
         )
 
         @contextmanager
