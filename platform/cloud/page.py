@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from tidegate.platform.cloud.address import Address
-from tidegate.platform.cloud.roles import ROLES, policy
+from tidegate.platform.cloud.roles.roles import ROLES, policy
 from tidegate.platform.cloud.wanted import MAX_RECEIVES, QUEUE_ATTRIBUTES, RECEIVE_COUNT, REDRIVE, Wanted
 from tidegate.platform.core.config.lake import LakeConfig
 

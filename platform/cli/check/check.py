@@ -40,7 +40,7 @@ from tidegate.platform.cli.check.webhooks import check_webhooks
 from tidegate.platform.cli.commands.failed_run import check_runs
 from tidegate.platform.cli.environment import Client, client
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cloud.roles import giving
+from tidegate.platform.cloud.roles.roles import giving
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.load import LakeConfigError
 from tidegate.platform.core.keys.s3_address import S3Address

@@ -10,7 +10,7 @@ from pyspark.errors import PySparkException
 
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed, Finding, checked, permitted, reach_bucket, tried
-from tidegate.platform.cloud.roles import COPIES_FOLDER, LOG_FOLDER
+from tidegate.platform.cloud.roles.lake_arns import COPIES_FOLDER, LOG_FOLDER
 from tidegate.platform.core.config.after_load import moves_to
 from tidegate.platform.core.config.drift import drift
 from tidegate.platform.core.config.lake import LakeConfig, TableSpec

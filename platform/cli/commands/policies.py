@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cloud.roles import ROLES, policy
+from tidegate.platform.cloud.roles.roles import ROLES, policy
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.health.alarms import without_dead_letters
 

@@ -39,7 +39,10 @@ from tidegate.platform.cli.commands.redrive import Kind, run_redrive
 from tidegate.platform.cli.commands.reset import run_reset
 from tidegate.platform.cli.doctor.doctor import run_doctor
 from tidegate.platform.cli.sql.sql import run_sql
-from tidegate.platform.cloud.roles import Statements, dagster, operator, spark
+from tidegate.platform.cloud.roles.dagster_role import dagster
+from tidegate.platform.cloud.roles.operator_role import operator
+from tidegate.platform.cloud.roles.spark_role import spark
+from tidegate.platform.cloud.roles.statement import Statements
 from tidegate.platform.local.aws import ACCOUNT, REGION, LocalAws
 from tidegate.platform.local.provision import Clients
 from tidegate.platform.local.spark.conf import SMALL_DATA

@@ -10,7 +10,10 @@ import pytest
 from pydantic import ValidationError
 
 from tests.unit.conftest import PAPER
-from tidegate.platform.cloud.roles import dagster, giving, operator, spark
+from tidegate.platform.cloud.roles.dagster_role import dagster
+from tidegate.platform.cloud.roles.operator_role import operator
+from tidegate.platform.cloud.roles.roles import giving
+from tidegate.platform.cloud.roles.spark_role import spark
 from tidegate.platform.cloud.wanted import Wanted
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.config.lake import LakeConfig

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tidegate.platform.cloud.address import bucket_arn, objects_arn
-from tidegate.platform.cloud.statement import Statement
+from tidegate.platform.cloud.address import bucket_arn, folder_arn, objects_arn
+from tidegate.platform.cloud.roles.statement import Statement
 from tidegate.platform.core.config.table import TableSpec
 
 _USED = "`check`, and `inventory enable`, which also puts what differs"
@@ -68,3 +68,14 @@ def upload_statements(tables: Iterable[TableSpec], *, reports_only: bool = False
 
 def _arns(buckets: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(bucket_arn, buckets)))
+
+
+def read_inventories(tables: Iterable[TableSpec]) -> Statement:
+    """Return the statement to read the inventories that tables name. It has no resources if they name none."""
+    folders = dict.fromkeys(spec.inventory for spec in tables if spec.inventory)
+    return Statement(
+        "ReadInventories",
+        ("s3:GetObject",),
+        tuple(folder_arn(folder) for folder in folders),
+        "`inventory`: S3's list of a bucket",
+    )

@@ -55,6 +55,14 @@ class Statement:
         }
 
 
+Statements = tuple[Statement, ...]
+
+
+def without_empty(*statements: Statement) -> Statements:
+    """Return the statements that have resources."""
+    return tuple(statement for statement in statements if statement.resources)
+
+
 def _holds(test: str, found: str | None, wanted: str) -> bool:
     """Return whether a condition holds: `Null`, or a comparison of texts."""
     return (found is None) is (wanted == "true") if test == "Null" else found == wanted

@@ -12,11 +12,15 @@ from tidegate.platform.cli.commands.policies import run_policy
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cloud.calls import CALLS
 from tidegate.platform.cloud.page import renewed
-from tidegate.platform.cloud.roles import ROLES, Statements, dagster, giving, operator, spark, webhook
-from tidegate.platform.cloud.statement import Statement, literal
+from tidegate.platform.cloud.roles.dagster_role import dagster
+from tidegate.platform.cloud.roles.operator_role import operator
+from tidegate.platform.cloud.roles.roles import ROLES, giving
+from tidegate.platform.cloud.roles.spark_role import spark
+from tidegate.platform.cloud.roles.statement import Statement, Statements, literal
+from tidegate.platform.cloud.roles.webhook_role import webhook
 from tidegate.platform.core.config.lake import LakeConfig
 
-PAGE = Path(__file__).parents[4] / "docs" / "operate" / "aws.md"
+PAGE = Path(__file__).parents[5] / "docs" / "operate" / "aws.md"
 
 
 def lake(*tables: dict[str, Any], **more: Any) -> LakeConfig:

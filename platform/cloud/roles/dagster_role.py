@@ -1,0 +1,186 @@
+"""The permissions of Dagster's processes."""
+
+from __future__ import annotations
+
+from tidegate.platform.cloud.address import Address, folder_arn, objects_arn
+from tidegate.platform.cloud.roles.catalog_statement import catalog_statement
+from tidegate.platform.cloud.roles.export_statement import export_statement
+from tidegate.platform.cloud.roles.inventory_statements import read_inventories, upload_statements
+from tidegate.platform.cloud.roles.lake_arns import COPIES_FOLDER, LakeArns
+from tidegate.platform.cloud.roles.statement import Statement, Statements, without_empty
+from tidegate.platform.core.config.after_load import moves_to, takes_away
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.health.metrics import NAMESPACE
+
+
+def dagster(config: LakeConfig) -> Statements:
+    """Return what Dagster's processes need: intake, runs, sensors and jobs."""
+    arns = LakeArns(config)
+    return without_empty(
+        *_queues(config, arns),
+        *_routes(config),
+        *_sources(config, arns),
+        *_after_load(config, arns),
+        _outputs(config),
+        export_statement(config, "s3:DeleteObject"),
+        _lake(arns),
+        catalog_statement(config),
+    )
+
+
+def _queues(config: LakeConfig, arns: LakeArns) -> Statements:
+    return (
+        Statement(
+            "Queues",
+            (
+                "sqs:ReceiveMessage",
+                "sqs:DeleteMessage",
+                "sqs:ChangeMessageVisibility",
+                "sqs:GetQueueAttributes",
+                *(("sqs:GetQueueUrl",) if any(queue.given_name for queue in config.every_queue) else ()),
+            ),
+            arns.queues(),
+            "each tick drains the queues, keeps its messages hidden, and reads how many are left",
+        ),
+        Statement(
+            "DeadLetters",
+            ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes"),
+            arns.dead_letters(),
+            "`lake_health` counts them, the check `is_empty` reads some, the sensor `dead_letters` and a "
+            "redrive take them",
+        ),
+        Statement(
+            "SendAgain",
+            ("sqs:SendMessage",),
+            arns.queues(),
+            "a redrive of messages or of dead letters sends them to the queue that they came from",
+        ),
+        Statement(
+            "Metrics",
+            ("cloudwatch:PutMetricData",),
+            ("*",) if config.metrics else (),
+            "`metrics: cloudwatch`",
+            {"StringEquals": {"cloudwatch:namespace": NAMESPACE}},
+        ),
+    )
+
+
+def _routes(config: LakeConfig) -> Statements:
+    routes, address = config.routes, Address.of(config)
+    queues = [address.queue(route.queue) for route in routes if route.queue]
+    queues += [address.queue(config.queues[0], route.unmatched) for route in routes if route.unmatched]
+    tags = list(dict.fromkeys(route.queues_tagged for route in routes if route.queues_tagged))
+    return (
+        Statement(
+            "Publish",
+            ("sns:Publish",),
+            tuple(dict.fromkeys(topic for route in routes for topic in route.topics)),
+            "routes with a `topic`",
+        ),
+        Statement(
+            "Forward",
+            ("sqs:SendMessage", "sqs:GetQueueUrl"),
+            tuple(dict.fromkeys(queues)),
+            "routes with a `queue`, and queues of `unmatched`",
+        ),
+        *(
+            Statement(
+                f"ForwardByTag{place or ''}",
+                ("sqs:SendMessage", "sqs:GetQueueUrl"),
+                (address.queue(config.queues[0], "*"),),
+                f"routes to the queues with the tag {tag}",
+                {"Null": {f"aws:ResourceTag/{tag}": "false"}},
+            )
+            for place, tag in enumerate(tags)
+        ),
+        Statement(
+            "TagObjects",
+            ("s3:PutObjectTagging",),
+            tuple(objects_arn(bucket) for bucket in config.buckets if any(route.tag for route in routes)),
+            "routes with `tag`",
+        ),
+        Statement(
+            "WriteLines",
+            ("s3:PutObject",),
+            tuple(folder_arn(route.unwrap) for route in routes if route.unwrap),
+            "routes with `unwrap`",
+        ),
+        Statement(
+            "FindTaggedQueues",
+            ("tag:GetResources",),
+            ("*",) if tags else (),
+            "routes with `queues_tagged`",
+        ),
+    )
+
+
+def _sources(config: LakeConfig, arns: LakeArns) -> Statements:
+    return (
+        Statement(
+            "ListBuckets",
+            ("s3:ListBucket",),
+            arns.buckets(*config.after_load_folders, *config.output_roots),
+            "listings, and so that S3 answers 404 for a key that is gone; without it, S3 answers 403",
+        ),
+        Statement(
+            "ReadSources",
+            ("s3:GetObject", "s3:GetObjectTagging"),
+            tuple(objects_arn(bucket) for bucket in config.buckets),
+            "reads of objects, footers and first lines; a copy of an object includes its tags",
+        ),
+        read_inventories(config.tables),
+        Statement(
+            "CopiesOfRegisteredTables",
+            ("s3:PutObject", "s3:AbortMultipartUpload"),
+            arns.registered(COPIES_FOLDER),
+            "a copy of each Parquet file that Spark would misread, such as one of pandas",
+        ),
+        *upload_statements(config.tables, reports_only=True),
+    )
+
+
+def _after_load(config: LakeConfig, arns: LakeArns) -> Statements:
+    return (
+        Statement(
+            "TakeAwayLoaded",
+            ("s3:DeleteObject",),
+            arns.sources(lambda spec: takes_away(spec.after_load) and not spec.row_queue),
+            "`after_load` that moves or deletes",
+        ),
+        Statement(
+            "MoveLoaded",
+            ("s3:GetObject", "s3:PutObject", "s3:PutObjectTagging"),
+            tuple(folder_arn(folder) for folder in config.after_load_folders),
+            "`after_load` that moves: the copy with its tags, and whether a name is taken",
+        ),
+        Statement(
+            "TagLoaded",
+            ("s3:PutObjectTagging", "s3:GetObjectVersionTagging", "s3:PutObjectVersionTagging"),
+            arns.sources(lambda spec: spec.after_load not in ("keep", "delete") and not moves_to(spec.after_load)),
+            "`after_load` that tags; in a bucket with versions S3 asks for the permissions of versions",
+        ),
+    )
+
+
+def _outputs(config: LakeConfig) -> Statement:
+    return Statement(
+        "WriteOutputs",
+        ("s3:PutObject", "s3:PutObjectTagging", "s3:GetObject"),
+        tuple(map(folder_arn, config.output_roots)),
+        "`output` of tables: copies of staged objects, and whether a copy is there already; manifests of `export`",
+    )
+
+
+def _lake(arns: LakeArns) -> Statement:
+    return Statement(
+        "Lake",
+        (
+            "s3:GetObject",
+            "s3:PutObject",
+            "s3:PutObjectTagging",
+            "s3:DeleteObject",
+            "s3:AbortMultipartUpload",
+        ),
+        (arns.lake(),),
+        "manifests, batches, records; copies of sources, with their tags, whose keys Spark cannot read",
+    )

@@ -1,0 +1,54 @@
+"""The permissions of the person who runs commands, in addition to those of Dagster."""
+
+from __future__ import annotations
+
+from tidegate.platform.cloud.address import bucket_arn, folder_arn
+from tidegate.platform.cloud.roles.inventory_statements import inventory_statements, upload_statements
+from tidegate.platform.cloud.roles.lake_arns import COPIES_FOLDER, LOG_FOLDER, LakeArns
+from tidegate.platform.cloud.roles.statement import Statement, Statements, without_empty
+from tidegate.platform.core.config.lake import LakeConfig
+
+
+def operator(config: LakeConfig) -> Statements:
+    """Return what `tidegate check`, `doctor` and the other commands need in addition to Dagster's permissions."""
+    arns = LakeArns(config)
+    return without_empty(
+        *inventory_statements(config.tables),
+        *upload_statements(config.tables),
+        Statement(
+            "Notifications",
+            ("s3:GetBucketNotification",),
+            tuple(bucket_arn(bucket) for bucket in config.buckets),
+            "`check`",
+        ),
+        Statement(
+            "Topics",
+            ("sns:GetTopicAttributes",),
+            tuple(dict.fromkeys(topic for route in config.routes for topic in route.topics)),
+            "`check`",
+        ),
+        Statement(
+            "DeadLetterQueues",
+            ("sqs:GetQueueUrl",),
+            arns.dead_letters(),
+            "`check`",
+        ),
+        Statement(
+            "LogsOfRegisteredTables",
+            ("s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"),
+            arns.registered(LOG_FOLDER),
+            "`check` puts a probe there and deletes it, `doctor --repair` deletes what writers that died left",
+        ),
+        Statement(
+            "Probes",
+            ("s3:DeleteObject",),
+            (*arns.registered(COPIES_FOLDER), *map(folder_arn, (*config.after_load_folders, *config.output_roots))),
+            "`check` deletes its probes",
+        ),
+        Statement(
+            "CommitTable",
+            ("dynamodb:DescribeTable", "dynamodb:DescribeTimeToLive", "dynamodb:Query", "dynamodb:UpdateItem"),
+            (arns.commit_table(),),
+            "`doctor`; with `--repair` it closes entries",
+        ),
+    )

@@ -1,0 +1,41 @@
+"""The roles by their names, and their policies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from tidegate.platform.cloud.roles.dagster_role import dagster
+from tidegate.platform.cloud.roles.operator_role import operator
+from tidegate.platform.cloud.roles.spark_role import spark
+from tidegate.platform.cloud.roles.statement import Statement, Statements
+from tidegate.platform.cloud.roles.webhook_role import webhook
+from tidegate.platform.core.config.lake import LakeConfig
+
+#: The roles by their names on the command line.
+ROLES: dict[str, Callable[[LakeConfig], Statements]] = {
+    "dagster": dagster,
+    "spark": spark,
+    "operator": operator,
+    "webhook": webhook,
+}
+
+
+def giving(config: LakeConfig, action: str, resource: str) -> tuple[str, Statement] | None:
+    """Return the role and the statement that give a permission, or None.
+
+    Args:
+        config: the lake.
+        action: for example `s3:PutObject`.
+        resource: ARN of a resource, or a pattern of a statement. For a queue, its name is enough.
+    """
+    for role, statements in ROLES.items():
+        for statement in statements(config):
+            named = any(resource == arn or arn.endswith(f":{resource}") for arn in statement.resources)
+            if statement.allows(action, resource) or (action in statement.actions and named):
+                return role, statement
+    return None
+
+
+def policy(statements: Iterable[Statement]) -> dict[str, object]:
+    """Return the IAM policy with these statements."""
+    return {"Version": "2012-10-17", "Statement": [statement.as_json() for statement in statements]}

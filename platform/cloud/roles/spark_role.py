@@ -1,0 +1,61 @@
+"""The permissions of the Spark server."""
+
+from __future__ import annotations
+
+from tidegate.platform.cloud.address import objects_arn
+from tidegate.platform.cloud.roles.export_statement import export_folders, export_statement
+from tidegate.platform.cloud.roles.inventory_statements import read_inventories
+from tidegate.platform.cloud.roles.lake_arns import LOG_FOLDER, LakeArns
+from tidegate.platform.cloud.roles.statement import Statement, Statements, without_empty
+from tidegate.platform.core.config.lake import LakeConfig
+
+
+def spark(config: LakeConfig) -> Statements:
+    """Return what the Spark server needs: its driver and its executors."""
+    arns = LakeArns(config)
+    return without_empty(
+        Statement(
+            "ListBuckets",
+            ("s3:ListBucket",),
+            arns.buckets(*export_folders(config)),
+            "listings of logs, and so that S3 answers 404 for an object that is missing",
+        ),
+        Statement(
+            "ReadSources",
+            ("s3:GetObject",),
+            tuple(objects_arn(bucket) for bucket in config.buckets),
+            "files and logs of registered tables, files that are loaded",
+        ),
+        read_inventories(config.tables),
+        Statement(
+            "LogsOfRegisteredTables",
+            ("s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"),
+            arns.registered(LOG_FOLDER),
+            "the Delta log of a registered table is next to its files",
+        ),
+        Statement(
+            "Lake",
+            ("s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"),
+            (arns.lake(),),
+            "loaded and silver tables, ledgers, rows in quarantine",
+        ),
+        export_statement(config, "s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"),
+        Statement(
+            "CoordinateCommits",
+            (
+                "dynamodb:DescribeTable",
+                "dynamodb:Query",
+                "dynamodb:GetItem",
+                "dynamodb:PutItem",
+                "dynamodb:UpdateItem",
+            ),
+            (arns.commit_table(),),
+            "the log store: docs/operate/log-store.md",
+        ),
+        Statement(
+            "MakeCommitTable",
+            ("dynamodb:CreateTable", "dynamodb:UpdateTimeToLive"),
+            (arns.commit_table(),),
+            "the first commit creates the table; not needed once it exists",
+        ),
+    )
