@@ -120,6 +120,7 @@ def _look(guess: Guess, files: Files) -> None:
         said = sniffed.problems
         guess.problems += [f"{entry.key}: {problem}" for problem in said]
         guess.options.update(sniffed.options)
+        guess.stated.update(sniffed.stated)
         if FORMATS[guess.format].exact_names:
             spelled = list(dict.fromkeys([*guess.columns, *sniffed.columns]))
             guess.problems += [

@@ -5,43 +5,86 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
 
+from tidegate.platform.core.infer.stated import Stated
 from tidegate.platform.core.schema.column_types import Struct
 from tidegate.platform.core.schema.sql_types import any_type
 
 _FULL_LOAD = re.compile(r"(^|/)LOAD[0-9A-Fa-f]{8}\.[^/]+$")
+#: Columns that only flattened rows have, and those by which a payload is known.
+_FLAT = {"__deleted", "__op"}
+_MARKS = {"op", *_FLAT}
+#: Types of values that an encoding of bytes, or of a time, is written as.
+_TEXTS, _NUMBERS = ("string", "binary"), ("int", "bigint")
+_OF_BYTES = ("base64",)
 _TIME = re.compile(r"time|commit|_ts$|^ts$", re.IGNORECASE)
 
 
-def silver_of_feed(columns: Mapping[str, str], keys: Sequence[str]) -> str | None:
-    """Returns the `silver` to start from as a line of YAML, if the files are a change feed of a known kind.
+@dataclass(frozen=True)
+class ProposedSilver:
+    """The `silver` to start from.
+
+    Attributes:
+        line: a line of YAML.
+        notes: why it is so, and what else it may need. A sentence each.
+    """
+
+    line: str
+    notes: tuple[str, ...] = ()
+
+
+def silver_of_feed(
+    columns: Mapping[str, str], keys: Sequence[str], stated: Mapping[str, Stated] = MappingProxyType({})
+) -> ProposedSilver | None:
+    """Returns the `silver` to start from, if the files are a change feed of a known kind.
 
     Args:
         columns: SQL types by name.
         keys: keys of some files.
+        stated: what the files state of the columns of their rows.
     """
-    debezium = _debezium(columns)
-    if debezium is not None:
-        fields = [name for name in debezium if not name.startswith("__")]
-        return f"silver: {{from: debezium, keys: [{_key(fields)}], every: 60}}"
+    row = _debezium(columns)
+    if row is not None:
+        fields = {name: kind for name, kind in row.items() if not name.startswith("__")}
+        decode, notes = _decoded(fields, stated)
+        given = f"decode: {json.dumps(decode, ensure_ascii=False)}, " if decode else ""
+        return ProposedSilver(f"silver: {{from: debezium, keys: [{_key([*fields])}], {given}every: 60}}", notes)
     first = next(iter(columns), "")
     if first.lower() == "op" or any(_FULL_LOAD.search(key) for key in keys):
         times = [name for name in columns if _TIME.search(name)]
         order = json.dumps(times[-1]) if times else "<TimestampColumnName>"
-        fields = [name for name in columns if name.lower() != "op"]
-        return f"silver: {{from: dms, keys: [{_key(fields)}], order: {order}, every: 60}}"
+        names = [name for name in columns if name.lower() != "op"]
+        return ProposedSilver(f"silver: {{from: dms, keys: [{_key(names)}], order: {order}, every: 60}}")
     return None
 
 
-def _debezium(columns: Mapping[str, str]) -> list[str] | None:
-    """Returns the columns of the database's table, if the files are of Debezium."""
+def _decoded(fields: Mapping[str, str], stated: Mapping[str, Stated]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Returns the encodings that the files state of columns whose values are still encoded, and why."""
+    decode, notes = {}, []
+    for name, one in stated.items():
+        if one.encoding is None or name.startswith("__"):
+            continue
+        kind = fields.get(name)
+        if kind is None:
+            notes.append(f"{name} has no value in these files: as soon as it has one, it needs decode {one.encoding}")
+        elif kind in (_TEXTS if one.encoding in _OF_BYTES or one.encoding.startswith("decimal") else _NUMBERS):
+            decode[name] = one.encoding
+            notes.append(f"decode of {name}: the files state that its type is {one.type}")
+    return decode, tuple(notes)
+
+
+def _debezium(columns: Mapping[str, str]) -> dict[str, str] | None:
+    """Returns the columns of the database's table, with their types, if the files are of Debezium."""
     fields = dict(columns)
     payload = _fields(fields.get("payload"))
-    if payload and "op" in payload:
+    if payload and payload.keys() & _MARKS:
         fields = payload
     if "op" in fields and ("after" in fields or "before" in fields):
-        return list(_fields(fields.get("after")) or _fields(fields.get("before")) or {})
-    return list(fields) if fields.keys() & {"__deleted", "__op"} else None
+        # Of a delete, `before` may have only the key.
+        return {**_fields(fields.get("before")), **_fields(fields.get("after"))}
+    return fields if fields.keys() & _FLAT else None
 
 
 def _fields(kind: str | None) -> dict[str, str]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from tidegate.platform.core.first_line import one_line
 from tidegate.platform.core.infer.feeds import silver_of_feed
+from tidegate.platform.core.infer.stated import Stated
 from tidegate.platform.core.keys.file_format import FORMATS, FormatName, format_of
 from tidegate.platform.core.keys.object_key import conventional_prefix, is_hidden, partition_values
 from tidegate.platform.core.keys.table_key import TableKey
@@ -40,6 +41,7 @@ class Guess:
         columns: SQL types by name, as far as files were looked at.
         options: `csv` options that its files need.
         problems: a sentence with the remedy for each expected problem.
+        stated: what the files state of the columns of their rows, by name.
     """
 
     key: TableKey
@@ -51,6 +53,7 @@ class Guess:
     columns: dict[str, str] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    stated: dict[str, Stated] = field(default_factory=dict)
     #: Whether lake.yaml has to name the format, because some file names do not show it.
     say_format: bool = False
     #: Whether no setting makes it a table.
@@ -129,8 +132,8 @@ def as_lake_yaml(bucket: str, guesses: Sequence[Guess]) -> str:
         mark = "# " if guess.impossible else ""
         lines += [f"  # problem: {one_line(problem)}" for problem in guess.problems]
         lines += [f"  {mark}{line}" for line in table]
-        if silver := silver_of_feed(guess.columns, [sample.key for sample in guess.samples]):
-            lines.append(f"  #   {one_line(silver)}")
+        if silver := silver_of_feed(guess.columns, [sample.key for sample in guess.samples], guess.stated):
+            lines += [f"  #   {one_line(text)}" for text in (silver.line, *silver.notes)]
         lines.append(f"  #   files: {guess.files}" + ("; columns:" if guess.columns else ""))
         lines += [f"  #   {one_line(f'{name}: {kind}')}" for name, kind in guess.columns.items()]
     return "\n".join(lines) + "\n"

@@ -16,6 +16,7 @@ from typing import Any
 from tidegate.platform.core.config.csv_options import USUAL_NULLS
 from tidegate.platform.core.files.csv_doubts import header_doubt, text_doubts, type_of
 from tidegate.platform.core.infer.json_types import JsonTypes
+from tidegate.platform.core.infer.stated import Stated, stated_in_rows
 from tidegate.platform.core.keys.file_format import FORMATS, FormatName
 from tidegate.platform.core.schema.column_types import MAX_LEVELS
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
@@ -37,11 +38,13 @@ class Sniffed:
         columns: SQL types by name, in the file's order; guessed from the sample.
         options: the `csv` options that the file needs.
         problems: a sentence with the remedy for each expected problem.
+        stated: what the file states of the columns of its rows, by name.
     """
 
     columns: dict[str, str] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    stated: dict[str, Stated] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -168,6 +171,8 @@ def _sniffed_json(text: str, sniffed: Sniffed, *, whole: bool) -> Sniffed:
         if _levels(record) > MAX_LEVELS + 1 and _TOO_DEEP not in sniffed.problems:
             sniffed.problems.append(_TOO_DEEP)
         types.take(record)
+        if "payload" in record:
+            sniffed.stated.update(stated_in_rows(record.get("schema")))
     if not objects and not sniffed.problems:
         sniffed.problems.append("no JSON object is in its first bytes; a row has to be an object")
     sniffed.columns = types.sql()

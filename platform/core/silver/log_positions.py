@@ -26,10 +26,10 @@ def log_position(start: str, names: Sequence[str]) -> tuple[str, ...]:
     """Returns the order by the position in the database's log; empty if the rows do not have it.
 
     Args:
-        start: what the names of the fields begin with in SQL: `source.`, or the prefix of flattened rows.
+        start: what the names of the fields begin with in SQL, such as `source.` or, of flattened rows, `__source_`.
         names: the fields of `source`, or all names of the metadata of flattened rows.
     """
-    prefix = start if start.startswith("__") else ""
+    prefix = start.rpartition(".")[2]
     known = {name.lower() for name in names}
     if f"{prefix}{_NO_ORDER}" in known:
         return ()

@@ -12,6 +12,8 @@ from tidegate.platform.core.silver.rules import UnsuitableColumns
 
 #: What Debezium writes in place of a large value that an update did not change.
 UNAVAILABLE = "__debezium_unavailable_value"
+#: Columns by which flattened rows are known.
+_MARKS = {"__deleted", "__op"}
 
 
 def resolved(silver: SilverSpec, columns: Sequence[Field]) -> SilverSpec:
@@ -42,12 +44,12 @@ def resolved(silver: SilverSpec, columns: Sequence[Field]) -> SilverSpec:
 
 def _debezium(silver: SilverSpec, columns: Sequence[Field]) -> dict[str, Any]:
     fields = _by_name(columns)
-    payload = fields.get("payload")
-    if payload and isinstance(payload.type, Struct) and "op" in _by_name(payload.type.fields):
-        return _envelope(silver, "payload.", _by_name(payload.type.fields))
-    if "op" in fields and ("after" in fields or "before" in fields):
-        return _envelope(silver, "", fields)
-    return _flattened(silver, fields)
+    payload = _struct(fields.get("payload"))
+    inner = _by_name(payload.fields) if payload else {}
+    for start, found in (("payload.", inner), ("", fields)):
+        if "op" in found and ("after" in found or "before" in found):
+            return _envelope(silver, start, found)
+    return _flattened(silver, "payload.", inner) if inner.keys() & _MARKS else _flattened(silver, "", fields)
 
 
 def _envelope(silver: SilverSpec, start: str, fields: dict[str, Field]) -> dict[str, Any]:
@@ -71,29 +73,31 @@ def _envelope(silver: SilverSpec, start: str, fields: dict[str, Field]) -> dict[
     }
 
 
-def _flattened(silver: SilverSpec, fields: dict[str, Field]) -> dict[str, Any]:
+def _flattened(silver: SilverSpec, start: str, fields: dict[str, Field]) -> dict[str, Any]:
     """Returns the options for rows of `ExtractNewRecordState`, whose metadata have names with two underscores."""
     metadata = [field.name for name, field in fields.items() if name.startswith("__")]
     names = {name.lower() for name in metadata}
-    if not names & {"__deleted", "__op"}:
+    if not names & _MARKS:
         raise UnsuitableColumns(
             "has no rows of Debezium: neither `op` with `before` and `after`, in the row or in `payload`, nor "
             "`__deleted` or `__op` of flattened rows. For flattened rows set `delete.tombstone.handling.mode: rewrite` "
             "and `add.fields: op,source.lsn` in the connector"
         )
-    positions = next((found for start in ("__source_", "__") if (found := log_position(start, metadata))), ())
+    prefixes = ("__source_", "__")
+    positions = next((found for prefix in prefixes if (found := log_position(f"{start}{prefix}", metadata))), ())
     marks = [
         mark
-        for name, mark in (("__deleted", "CAST(__deleted AS STRING) = 'true'"), ("__op", "__op = 'd'"))
+        for name, mark in (("__deleted", "CAST({}__deleted AS STRING) = 'true'"), ("__op", "{}__op = 'd'"))
         if name in names
     ]
-    truncates = {"apply_as_truncates": "__op = 't'"} if "__op" in names else {}
     return {
         "order": silver.order or positions or _no_order("add.fields"),
-        "apply_as_deletes": " OR ".join(marks),
+        "apply_as_deletes": " OR ".join(mark.format(start) for mark in marks),
         "except_columns": tuple(metadata),
         "unavailable": UNAVAILABLE,
-        **truncates,
+        **({"apply_as_truncates": f"{start}__op = 't'"} if "__op" in names else {}),
+        # The row next to its schema is one column, which a tombstone has no value of.
+        **({"row": "payload", "skip_when": "payload IS NULL"} if start else {}),
     }
 
 

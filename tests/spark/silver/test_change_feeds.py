@@ -12,12 +12,17 @@ from decimal import Decimal
 from typing import Any
 
 import fastavro
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import yaml
 
 from tests.support.lakes.seams import dying_in
 from tests.support.tracked import ROOT
+from tidegate.assets.bronze.prepare.formats.registry import READABLE
 from tidegate.assets.silver import merge as silver_merge
+from tidegate.platform.core.infer.sniff import FileSample
+from tidegate.platform.core.schema.names import SOURCE_COLUMNS
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]
@@ -220,6 +225,101 @@ def test_rows_of_debezium_become_the_table_of_the_database(tidegate_lake: MakeLa
     kit.run(lake, "plain")
     kit.merge(lake, "plain")
     assert [(row["id"], row["credit"]) for row in _table(lake, "plain")] == [(9, Decimal("-1000000000000000.01"))]
+
+
+_WOKEN = dt.time(6, 30, 0, 1)
+_TIMES: Row = {"born": {"type": "int", "logicalType": "date"}, "woken": {"type": "long", "logicalType": "time-micros"}}
+_ARROW = pa.struct(
+    [("id", pa.int32()), ("name", pa.string()), ("credit", pa.decimal128(20, 2)), ("born", pa.date32()),
+     ("seen", pa.timestamp("us", "UTC")), ("woken", pa.time64("us")), ("notes", pa.string())]
+)  # fmt: skip
+
+
+def _with_times(customer: Row | None) -> Row | None:
+    """Returns the row as a connector writes it with a registry of schemas, and all times as such."""
+    typed = _typed(customer)
+    if typed is None or customer is None:
+        return None
+    born = None if customer["born"] is None else _EPOCH.date() + dt.timedelta(days=customer["born"])
+    return {**typed, "born": born, "woken": customer["name"] and _WOKEN}
+
+
+def _flat_avro(rows: list[Row]) -> bytes:
+    columns = [*_CUSTOMER[:3], ("born", ["null", _TIMES["born"]]), *_CUSTOMER[4:], ("woken", ["null", _TIMES["woken"]])]
+    marks = [("__deleted", _TEXT), ("__op", _TEXT), ("__source_lsn", _LONG)]
+    fields = [{"name": name, "type": type} for name, type in (*columns, *marks)]
+    buffer = io.BytesIO()
+    fastavro.writer(buffer, fastavro.parse_schema({"type": "record", "name": "Value", "fields": fields}), rows)
+    return buffer.getvalue()
+
+
+def _parquet(rows: list[Row]) -> bytes:
+    source, text = pa.struct([("lsn", pa.int64())]), pa.string()
+    schema = pa.schema([("before", _ARROW), ("after", _ARROW), ("source", source), ("op", text)])
+    buffer = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(rows, schema), buffer)
+    return buffer.getvalue()
+
+
+def _csv(rows: list[Row]) -> str:
+    """Returns rows with decimals as text, and with days and microseconds, as `from: debezium` decodes them."""
+    lines = [",".join(rows[0])]
+    for row in rows:
+        days, seen = row["born"], row["seen"]
+        own = {
+            "born": None if days is None else (days - _EPOCH.date()).days,
+            "seen": seen and (seen - _EPOCH) // dt.timedelta(microseconds=1),
+        }
+        lines.append(",".join("" if value is None else str(value) for value in {**row, **own}.values()))
+    return "\n".join([*lines, ""])
+
+
+def test_rows_of_every_format_become_the_table_of_the_database(tidegate_lake: MakeLake, kit: Any) -> None:
+    """Envelopes in Parquet, flattened rows in Avro and CSV, and a snapshot of SQL Server before its first change."""
+    typed = {name: value for name, value in DEBEZIUM.items() if name != "decode"}
+    tables = {
+        "parquet": {"silver": typed},
+        "avro": {"silver": typed},
+        "csv": {"columns": {"credit": "decimal(20, 2)", "woken": "string"},
+                "silver": {**DEBEZIUM, "decode": {"born": "days", "seen": "microseconds"}}},
+        "sqlserver": {"silver": DEBEZIUM},
+    }  # fmt: skip
+    lake = tidegate_lake([{"name": name, "prefix": f"{name}/", **spec} for name, spec in tables.items()])
+    for number, changes in enumerate(CHANGES):
+        known = [(op, _with_times(before), _with_times(after), lsn) for op, before, after, lsn in changes]
+        envelopes = [_envelope(*change) for change in known]
+        flat = [_flattened(*change) for change in known if change[0] != "m"]
+        lake.put(f"parquet/{number}.parquet", _parquet(envelopes))
+        lake.put(f"avro/{number}.avro", _flat_avro(flat))
+        lake.put(f"csv/{number}.csv", _csv(flat))
+        positions = [(*change, number == 0) for change in changes]
+        lake.put(f"sqlserver/{number}.json", kit.lines(*(_of_sql_server(*position) for position in positions)))
+        kit.run(lake, "sqlserver")
+        merged = kit.merge(lake, "sqlserver")
+        assert (merged.unordered, merged.skipped) == (0, number), "a snapshot has no position of a change"
+    assert _table(lake, "sqlserver") == EXPECTED
+    times = [{**EXPECTED[0], "woken": "06:30:00.000001"}, {**EXPECTED[1], "woken": "06:30:00.000001"}]
+    for name in ("parquet", "avro", "csv"):
+        kit.run(lake, name)
+        kit.merge(lake, name)
+        assert _table(lake, name) == times, name
+    # What `tidegate infer` reports of an Avro file is what bronze has of it.
+    body = _flat_avro(flat)
+    sniffed = READABLE["avro"].sniff(FileSample(len(body), lambda _: body, lambda _: body)).columns
+    fields = {field.name: field.type.sql() for field in kit.state(lake, "avro").schema.fields}
+    assert sniffed == {name: kind for name, kind in fields.items() if name not in SOURCE_COLUMNS}
+
+
+def _of_sql_server(op: str, before: Row | None, after: Row | None, lsn: int, is_snapshot: bool) -> Row:
+    """Returns the envelope of a change of SQL Server, or of a row of a snapshot."""
+    change = None if is_snapshot else f"{lsn:08x}:00000758:0003"
+    position = {
+        "commit_lsn": f"{lsn:08x}:00000758:0005",
+        "change_lsn": change,
+        "event_serial_no": None if is_snapshot else 1,
+    }
+    source = {"connector": "sqlserver", "name": "shop", "ts_ms": 1, "table": "customers", **position}
+    return {**_envelope(op, before, after, lsn), "source": source}
 
 
 def test_rows_of_dms_become_the_table_of_the_database(tidegate_lake: MakeLake, kit: Any) -> None:

@@ -13,6 +13,8 @@ from tidegate.assets.bronze.prepare.path_columns import check_both
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.assets.bronze.prepare.scratch_object import scratch_object
 from tidegate.platform.core.files.parquet.bad import BadParquet
+from tidegate.platform.core.files.parquet.footer import footer_metadata
+from tidegate.platform.core.infer.avro_schema import stated_in_footer
 from tidegate.platform.core.infer.sniff import FileSample, Sniffed, check_names
 from tidegate.platform.core.keys.file_format import FORMATS
 from tidegate.platform.core.schema.misfit import Misfit
@@ -32,11 +34,14 @@ class Parquet(DeclaredColumns):
 
     def sniff(self, sample: FileSample) -> Sniffed:
         """Return the columns that the footer declares, and problems of their names."""
-        (footer,) = read_footers([(sample.last_bytes(_TAIL_BYTES), sample.size)])
+        tail = sample.last_bytes(_TAIL_BYTES)
+        (footer,) = read_footers([(tail, sample.size)])
         if isinstance(footer, BadParquet):
             raise footer
         columns = {field.name: field.type.sql() for field in footer.fields}
-        return Sniffed(columns, problems=check_names(list(columns), loaded=False))
+        # A footer that a child has read without harm is safe to read here.
+        stated = stated_in_footer(footer_metadata(tail))
+        return Sniffed(columns, problems=check_names(list(columns), loaded=False), stated=stated)
 
     def declared(self, table: Table, files: Sequence[SourceFile], prepared: PreparedBatch) -> list[SourceFile]:
         """Return the files with their footers. Spark reads a copy instead of a file that it would misread."""

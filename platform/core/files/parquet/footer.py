@@ -131,6 +131,16 @@ def read_footer(tail: bytes, size: int) -> Footer:
         raise BadParquet(f"truncated or not Parquet: {str(error).splitlines()[0]}") from error
 
 
+def footer_metadata(tail: bytes) -> Mapping[bytes, bytes]:
+    """Returns what the writer of a file wrote into its footer by name. The footer is one that `read_footer` can read.
+
+    Args:
+        tail: the object's last bytes, at least `footer_bytes` of them.
+    """
+    length = int.from_bytes(tail[-8:-4], "little") + _TRAILER
+    return pq.read_metadata(pa.BufferReader(MAGIC + tail[-length:])).metadata or {}
+
+
 def _parse(footer: bytes, *, data_end: int) -> Footer:
     metadata = pq.read_metadata(pa.BufferReader(MAGIC + footer))
     groups = [metadata.row_group(group) for group in range(metadata.num_row_groups)]

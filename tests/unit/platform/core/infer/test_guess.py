@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 from pathlib import Path
+from typing import Any
 
+import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 from pyarrow import orc
 from rich.console import Console
 
@@ -184,6 +188,56 @@ def test_a_change_feed_is_known_by_files_in_which_a_side_is_null(tmp_path: Path)
     output = io.StringIO()
     assert run_infer(Console(file=output, width=400), str(tmp_path), None), output.getvalue()
     assert "silver: {from: debezium, keys: [id], every: 60}" in output.getvalue()
+
+
+DECIMAL = "org.apache.kafka.connect.data.Decimal"
+STATED: dict[str, dict[str, Any]] = {
+    "credit": {"type": "bytes", "name": DECIMAL, "parameters": {"scale": "2", "connect.decimal.precision": "10"}},
+    "born": {"type": "int32", "name": "io.debezium.time.Date"},
+    "seen": {"type": "int64", "name": "io.debezium.time.MicroTimestamp"},
+    "notes": {"type": "string"},
+}
+
+
+def test_what_the_schema_of_a_feed_states_is_decoded_where_values_are_encoded(tmp_path: Path) -> None:
+    """JSON with its schema, Avro, and Parquet that was written from rows of Avro. `seen` has no value in JSON yet."""
+    row = {"id": 1, "credit": "MDk=", "born": 7305, "seen": None, "notes": "x"}
+    fields = [{"type": "int32", "field": "id"}, *({**kind, "field": name} for name, kind in STATED.items())]
+    envelope = {"type": "struct", "fields": [{"type": "struct", "fields": fields, "field": "after"}, {"field": "op"}]}
+    payload = {"before": None, "after": row, "op": "c", "source": {"lsn": 1}}
+    avro_fields = [
+        {"name": "id", "type": "int"},
+        {"name": "credit", "type": {"type": "bytes", "logicalType": "decimal", "precision": 10, "scale": 2,
+                                    "connect.name": DECIMAL, "connect.parameters": STATED["credit"]["parameters"]}},
+        {"name": "born", "type": ["null", {"type": "int", "connect.name": STATED["born"]["name"]}]},
+        {"name": "seen", "type": ["null", {"type": "long", "connect.name": STATED["seen"]["name"]}]},
+        *({"name": name, "type": ["null", "string"]} for name in ("notes", "__deleted")),
+    ]  # fmt: skip
+    schema = {"type": "record", "name": "Value", "fields": avro_fields}
+    avro = io.BytesIO()
+    fastavro.writer(avro, fastavro.parse_schema(schema), [])
+    table = pa.table({"id": [1], "born": [7305], "seen": [7], "__deleted": ["false"]})
+    for name in ("json", "avro", "parquet"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "json" / "a.json").write_text(json.dumps({"schema": envelope, "payload": payload}))
+    (tmp_path / "avro" / "a.avro").write_bytes(avro.getvalue())
+    written_from = {"parquet.avro.schema": json.dumps(schema)}
+    pq.write_table(table.replace_schema_metadata(written_from), tmp_path / "parquet" / "a.parquet")
+    output = io.StringIO()
+    assert run_infer(Console(file=output, width=400), str(tmp_path), None), output.getvalue()
+    lines = output.getvalue().splitlines()
+    decoded = {
+        line.removeprefix("  - name: "): yaml.safe_load(lines[place + 2].lstrip(" #"))["silver"].get("decode")
+        for place, line in enumerate(lines)
+        if line.removeprefix("  - name: ") in ("json", "avro", "parquet")
+    }
+    assert decoded == {
+        "json": {"credit": "decimal(10, 2)", "born": "days"},
+        "avro": {"born": "days", "seen": "microseconds"},
+        "parquet": {"born": "days", "seen": "microseconds"},
+    }
+    assert f"  #   decode of credit: the files state that its type is {DECIMAL}, decimal(10, 2)" in lines
+    assert "  #   seen has no value in these files: as soon as it has one, it needs decode microseconds" in lines
 
 
 @pytest.mark.parametrize(

@@ -75,6 +75,11 @@ def test_flattened_rows_of_debezium_are_known_by_their_metadata() -> None:
     assert (flat.row, flat.order) == (None, ("__source_lsn",))
     assert flat.deletes == "CAST(__deleted AS STRING) = 'true' OR __op = 'd'"
     assert flat.except_columns == ("__deleted", "__op", "__source_lsn", "__table")
+    inside = silver({"schema": "string", "payload": Struct(tuple(fields(row))).sql()})
+    assert (inside.row, inside.order, inside.skip_when) == ("payload", ("payload.__source_lsn",), "payload IS NULL")
+    assert inside.deletes == "CAST(payload.__deleted AS STRING) = 'true' OR payload.__op = 'd'"
+    assert inside.apply_as_truncates == "payload.__op = 't'"
+    assert inside.except_columns == flat.except_columns
     mysql = {"id": "bigint", "__deleted": "string", "__file": "string", "__pos": "bigint", "__row": "int"}
     assert silver(mysql).order == ("__file", "__pos", "__row")
 
@@ -172,6 +177,8 @@ def test_an_encoding_is_a_name_or_a_decimal() -> None:
         (POSTGRES, [], "silver: {from: debezium, keys: [id], every: 60}"),
         ({"schema": "string", "payload": f"struct<op:string,after:{ROW}>"}, [],
          "silver: {from: debezium, keys: [id], every: 60}"),
+        ({"schema": "string", "payload": "struct<id:bigint,__op:string>"}, [],
+         "silver: {from: debezium, keys: [id], every: 60}"),
         ({"order_id": "bigint", "__deleted": "string"}, [], 'silver: {from: debezium, keys: ["order_id"], every: 60}'),
         ({"Op": "string", "a": "bigint", "commit_ts": "string"}, [],
          'silver: {from: dms, keys: [<primary key>], order: "commit_ts", every: 60}'),
@@ -181,7 +188,8 @@ def test_an_encoding_is_a_name_or_a_decimal() -> None:
     ],
 )  # fmt: skip
 def test_infer_proposes_the_preset_of_a_feed(columns: dict[str, str], keys: list[str], line: str | None) -> None:
-    assert silver_of_feed(columns, keys) == line
+    proposed = silver_of_feed(columns, keys)
+    assert (proposed and proposed.line) == line
 
 
 @pytest.mark.parametrize(
@@ -203,7 +211,7 @@ def test_records_of_the_shape_that_is_documented_are_proposed_and_ordered(
     assert sniffed.problems == []
     proposed = silver_of_feed(sniffed.columns, [name])
     assert proposed is not None
-    spec = SilverSpec.model_validate(yaml.safe_load(proposed)["silver"])
+    spec = SilverSpec.model_validate(yaml.safe_load(proposed.line)["silver"])
     found = resolved(spec, fields(sniffed.columns))
     start = "" if name == "dms.csv" else "payload.source."
     assert (found.keys, found.order) == ((key,), tuple(start + part for part in order))
