@@ -17,6 +17,7 @@ from tidegate.assets.runs.tags import ALLOW_REMOVALS_TAG, LISTED_TAG, TRIGGER_TA
 from tidegate.assets.sources.asset import queue_keys, table_owners
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.inventory_comparison import InventoryComparison
+from tidegate.platform.core.catalog.descriptions import column_descriptions
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.first_line import one_line
 from tidegate.platform.core.keys.s3_address import S3Address
@@ -147,7 +148,13 @@ def table_report(table: Table, done: Sequence[BatchResult], before: PreviousRepo
     if birth and birth.output and table.spec.output:
         newest = done[-1].batch if done else table.batches.read(table.ledger.clock().n)
         columns = newest.columns if newest else None
-        snapshot = TableSnapshot(birth.name, table.spec.output.folder, waits=waits, columns=columns)
+        snapshot = TableSnapshot(
+            birth.name,
+            table.spec.output.folder,
+            waits=waits,
+            columns=columns,
+            descriptions=column_descriptions(table.spec),
+        )
         return TableReport(done, snapshot, before, last)
     datasets = noted_waiting(table)
     state = table.delta.table_state(birth.location) if birth else None
@@ -158,7 +165,16 @@ def table_report(table: Table, done: Sequence[BatchResult], before: PreviousRepo
         before, done, state.version, lambda: table.delta.session.read.format("delta").load(birth.location).count()
     )
     uri = S3Address.parse_s3a(birth.location).s3
-    snapshot = TableSnapshot(birth.name, uri, state, rows, waits, datasets, late=late_in(table))
+    snapshot = TableSnapshot(
+        birth.name,
+        uri,
+        state,
+        rows,
+        waits,
+        datasets,
+        late=late_in(table),
+        descriptions=column_descriptions(table.spec),
+    )
     return TableReport(done, snapshot, before, last)
 
 

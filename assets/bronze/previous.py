@@ -56,6 +56,7 @@ class TableSnapshot:
         columns: columns of an output's files. None for a table, and for objects of lines.
         datasets: what waits for completion signals. None if lake.yaml has no `completion` for the table.
         late: buckets whose newest inventory is too old. None if it is no table of inventories.
+        descriptions: of columns, by names in lower case.
     """
 
     name: str
@@ -66,6 +67,7 @@ class TableSnapshot:
     datasets: WaitingDatasets | None = None
     columns: TableSchema | None = None
     late: Sequence[LateInventory] | None = None
+    descriptions: Mapping[str, str] = field(default_factory=dict)
 
 
 def row_count(before: PreviousReport, done: Sequence[BatchResult], version: int, count: Callable[[], int]) -> int:

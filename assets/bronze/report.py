@@ -246,12 +246,12 @@ class TableReport:
         if self.now.uri and not state:
             found["dagster/uri"] = self.now.uri
         if self.now.columns:
-            found["dagster/column_schema"] = column_schema(self.now.columns)
+            found["dagster/column_schema"] = column_schema(self.now.columns, self.now.descriptions)
         if state:
             found |= {
                 "dagster/uri": self.now.uri,
                 "dagster/table_name": f"bronze.{self.now.name}",
-                "dagster/column_schema": column_schema(state.schema),
+                "dagster/column_schema": column_schema(state.schema, self.now.descriptions),
                 row_count: self.now.rows,
                 "delta_version": self.done[-1].landed.version if self.done else state.version,
                 "live_files": state.files,

@@ -13,6 +13,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 from pyspark.errors import PySparkException
 
+from tidegate.platform.core.catalog.descriptions import OWN_COLUMNS, column_descriptions
 from tidegate.platform.core.catalog.entry import OWNER, TABLE, CatalogEntry, owner_of, table_entry, view_entry
 from tidegate.platform.core.catalog.settings import CatalogSpec
 from tidegate.platform.core.config.table import TableSpec
@@ -175,12 +176,12 @@ def entries_of(lake: Lake, table: Table) -> Iterator[CatalogEntry]:
     spec = lake.config.catalog
     if spec is None or table.birth is None or table.birth.output or not spec.has(table.birth.name):
         return
-    owner = (lake.id, table.table_key)
+    owner, configured = (lake.id, table.table_key), lake.config.table_for(table.key)
     if spec.bronze and not lake.has_lost_name(table):
         state = lake.delta.table_state(table.birth.location)
         if state.has_columns:
-            yield table_entry(spec.bronze, table.birth.name, _s3(table.birth.location), state.schema, owner)
-    configured = lake.config.table_for(table.key)
+            texts = column_descriptions(configured) if configured else OWN_COLUMNS
+            yield table_entry(spec.bronze, table.birth.name, _s3(table.birth.location), state.schema, owner, texts)
     if spec.silver and configured and configured.silver:
         yield from _silver(lake, spec.silver, configured, owner)
 
@@ -189,9 +190,10 @@ def _silver(lake: Lake, database: str, spec: TableSpec, owner: tuple[str, str]) 
     location, name = lake.store.uri("silver", spec.name), f"{spec.name}{WITH_TOMBSTONES}"
     state = lake.delta.table_state(location)
     if state.has_columns:
-        table = table_entry(database, name, _s3(location), state.schema, owner)
+        texts = column_descriptions(spec)
+        table = table_entry(database, name, _s3(location), state.schema, owner, texts)
         yield table
-        yield view_entry(database, spec.name, table.name, state.schema, own_columns(spec.silver), owner)
+        yield view_entry(database, spec.name, table.name, state.schema, own_columns(spec.silver), owner, texts)
 
 
 def _same(entry: CatalogEntry, other: CatalogEntry) -> bool:

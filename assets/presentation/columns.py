@@ -7,40 +7,25 @@ from types import MappingProxyType
 
 import dagster as dg
 
-from tidegate.platform.core.schema.names import RESCUED_COLUMN
+from tidegate.platform.core.catalog.descriptions import OWN_COLUMNS
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.platform.core.silver.columns import CHANGED_AT, CHANGED_BATCH, DELETED, JOINED, KEY, LEFT, ORDER
-
-#: What Tidegate's own columns contain, by name.
-OWN_COLUMNS = {
-    "_source_path": "address of the source object",
-    "_source_etag": "its etag",
-    "_source_event_time": "time of its event",
-    "_ingested_at": "when the row entered the table",
-    "_batch": "number of the batch that has the row",
-    "_message_id": "id of the message that the row came in",
-    "_sent_at": "when the message was sent",
-    RESCUED_COLUMN: "what none of the other columns takes, as JSON",
-    DELETED: "whether the key is deleted",
-    CHANGED_BATCH: "number of the batch of bronze that changed the row last",
-    CHANGED_AT: "when a merge changed the row last",
-    KEY: "the key, where the columns alone do not show it",
-    ORDER: "the order, where the columns alone do not show it",
-    JOINED: "whether the next change of the key continues the row, so that the view does not show it",
-    LEFT: "names of the columns that the change left as they were",
-}
 
 
-def column_schema(schema: TableSchema, origins: Mapping[str, str] = MappingProxyType({})) -> dg.TableSchema:
+def column_schema(
+    schema: TableSchema,
+    descriptions: Mapping[str, str] = OWN_COLUMNS,
+    origins: Mapping[str, str] = MappingProxyType({}),
+) -> dg.TableSchema:
     """Returns the columns of a table and their types, for the metadata `dagster/column_schema`.
 
     Args:
         schema: the columns.
+        descriptions: of columns, by names in lower case.
         origins: where columns come from, by name. Their descriptions end with this.
     """
 
     def description(name: str) -> str | None:
-        return "; ".join(text for text in (OWN_COLUMNS.get(name), origins.get(name)) if text) or None
+        return "; ".join(text for text in (descriptions.get(name.lower()), origins.get(name)) if text) or None
 
     return dg.TableSchema(
         [dg.TableColumn(field.name, field.type.sql(), description(field.name)) for field in schema.fields]

@@ -13,6 +13,7 @@ from tidegate.assets.presentation.columns import column_schema
 from tidegate.assets.presentation.readers import readers_text
 from tidegate.assets.presentation.volume import volume
 from tidegate.assets.silver.merge import MergeResult
+from tidegate.platform.core.catalog.descriptions import column_descriptions
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.table_schema import TableSchema
@@ -95,7 +96,7 @@ def columns_metadata(spec: TableSpec, schema: TableSchema, sources: Mapping[str,
         for name, columns in sources.items()
     }
     return {
-        "dagster/column_schema": column_schema(schema, origins),
+        "dagster/column_schema": column_schema(schema, column_descriptions(spec), origins),
         **({"dagster/column_lineage": dg.TableColumnLineage(deps_by_column=deps)} if deps else {}),
     }
 

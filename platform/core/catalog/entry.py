@@ -10,6 +10,7 @@ import base64
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from tidegate.platform.core.catalog.foreign_types import hive_type, trino_name, trino_type
@@ -36,6 +37,8 @@ _SERDE = "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe"
 _VIEW = {"presto_view": "true", "comment": "Presto View"}
 #: Longest name of a column in Glue.
 _NAME_CHARACTERS_MAX = 255
+#: Longest comment of a column in Glue.
+_COMMENT_CHARACTERS_MAX = 255
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,7 @@ class CatalogEntry:
     def differs(self, found: Mapping[str, Any]) -> list[str]:
         """Returns the names of the parts of Glue's entry that are not as they should be.
 
-        What others added does not count: parameters of other names, and comments of columns.
+        What others added does not count: parameters of other names, and comments of columns that have no description.
         """
         parts = []
         theirs = found.get("Parameters") or {}
@@ -88,6 +91,9 @@ class CatalogEntry:
             parts.append("columns")
         if _columns(self.input["PartitionKeys"]) != _columns(found.get("PartitionKeys")):
             parts.append("partition columns")
+        theirs_by_name = _comments(found)
+        if any(theirs_by_name.get(name) != comment for name, comment in _comments(self.input).items()):
+            parts.append("comments of columns")
         if any((stored.get(name) or "") != wanted.get(name, "") for name in ("Location", *_SEQUENCE_FILES)):
             parts.append("location")
         serde = stored.get("SerdeInfo") or {}
@@ -99,15 +105,11 @@ class CatalogEntry:
 
     def merged(self, found: Mapping[str, Any]) -> dict[str, Any]:
         """Returns the `TableInput` of an update. What others added to Glue's entry stays."""
-        comments = {
-            column["Name"]: column["Comment"]
-            for column in [*_of(found, "StorageDescriptor", "Columns"), *(found.get("PartitionKeys") or ())]
-            if column.get("Comment")
-        }
+        comments = _comments(found)
 
         def commented(columns: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
             return [
-                {**column, **({"Comment": comments[column["Name"]]} if column["Name"] in comments else {})}
+                {**({"Comment": comments[column["Name"]]} if column["Name"] in comments else {}), **column}
                 for column in columns
             ]
 
@@ -130,7 +132,14 @@ def owner_of(found: Mapping[str, Any]) -> str | None:
     return (found.get("Parameters") or {}).get(OWNER)
 
 
-def table_entry(database: str, name: str, location: str, schema: TableSchema, owner: tuple[str, str]) -> CatalogEntry:
+def table_entry(
+    database: str,
+    name: str,
+    location: str,
+    schema: TableSchema,
+    owner: tuple[str, str],
+    descriptions: Mapping[str, str] = MappingProxyType({}),
+) -> CatalogEntry:
     """Returns the entry of a Delta table.
 
     Args:
@@ -139,11 +148,12 @@ def table_entry(database: str, name: str, location: str, schema: TableSchema, ow
         location: `s3://` URI of the table. With `s3a://` Athena finds no rows, and no error.
         schema: the columns of the table.
         owner: the lake's id and the table key.
+        descriptions: of columns, by names in lower case.
     """
     path = tuple(name.lower() for name in schema.partitions)
     columns = {field.name: hive_type(field.type) for field in schema.fields}
     known = [
-        {"Name": column.lower(), "Type": kind}
+        _column(column, kind, descriptions)
         for column, kind in columns.items()
         if kind and len(column) <= _NAME_CHARACTERS_MAX
     ]
@@ -170,7 +180,13 @@ def table_entry(database: str, name: str, location: str, schema: TableSchema, ow
 
 
 def view_entry(
-    database: str, name: str, table: str, schema: TableSchema, own: Sequence[str], owner: tuple[str, str]
+    database: str,
+    name: str,
+    table: str,
+    schema: TableSchema,
+    own: Sequence[str],
+    owner: tuple[str, str],
+    descriptions: Mapping[str, str] = MappingProxyType({}),
 ) -> CatalogEntry:
     """Returns the entry of a silver table's view, which Athena and Trino read.
 
@@ -181,6 +197,7 @@ def view_entry(
         schema: the columns of the silver table.
         own: Tidegate's own columns, which the view hides.
         owner: the lake's id and the table key.
+        descriptions: of columns, by names in lower case.
     """
     fields = [field for field in schema.fields if field.name not in own]
     columns = [
@@ -205,7 +222,7 @@ def view_entry(
             "Parameters": {**_VIEW, **_owned(owner)},
             "PartitionKeys": [],
             "StorageDescriptor": {
-                "Columns": [{"Name": field.name.lower(), "Type": hive} for field, hive, _ in columns],
+                "Columns": [_column(field.name, hive, descriptions) for field, hive, _ in columns],
                 "Location": "",
                 "SerdeInfo": {},
             },
@@ -229,12 +246,25 @@ def view_sql(database: str, table: str, columns: Sequence[Field], own: Sequence[
     return f"SELECT {names} FROM {trino_name(database)}.{trino_name(table)} WHERE {shown(own, trino_name)}"
 
 
+def _column(name: str, kind: str, descriptions: Mapping[str, str]) -> dict[str, str]:
+    text = " ".join(descriptions.get(name.lower(), "").split())
+    if len(text) > _COMMENT_CHARACTERS_MAX:
+        text = f"{text[: _COMMENT_CHARACTERS_MAX - 1]}…"
+    return {"Name": name.lower(), "Type": kind, **({"Comment": text} if text else {})}
+
+
 def _owned(owner: tuple[str, str]) -> dict[str, str]:
     return dict(zip((OWNER, TABLE), owner, strict=True))
 
 
 def _columns(columns: Any) -> list[tuple[str, str]]:
     return [(column["Name"], column.get("Type", "")) for column in columns or ()]
+
+
+def _comments(entry: Mapping[str, Any]) -> dict[str, str]:
+    """Returns the comments of an entry's columns, by name."""
+    columns = [*_of(entry, "StorageDescriptor", "Columns"), *(entry.get("PartitionKeys") or ())]
+    return {column["Name"]: column["Comment"] for column in columns if column.get("Comment")}
 
 
 def _of(found: Mapping[str, Any], part: str, name: str) -> list[Mapping[str, str]]:

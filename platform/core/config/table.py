@@ -105,6 +105,8 @@ class TableSpec(TableDefaults):
     """Owners shown by Dagster: `team:<name>` or an email address."""
     description: Text | None = None
     """Description shown by Dagster."""
+    descriptions: dict[Text, Text] = Field(default_factory=dict)
+    """Descriptions of columns of bronze and silver, by name, shown by Dagster and Glue."""
     after_load: AfterLoad = "keep"
     """What happens to a file after its rows are in the table: `keep`, `delete`, `move` to a folder, or `tag`."""
     silver: SilverSpec | None = None

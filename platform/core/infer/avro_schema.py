@@ -117,7 +117,7 @@ class AvroSchema:
                     self._register(inner)
 
     @staticmethod
-    def _inner(schema: Mapping[str, Any]) -> list[Any]:
+    def _inner(schema: Mapping[Any, Any]) -> list[Any]:
         fields = schema.get("fields")
         return [field.get("type") for field in fields if isinstance(field, Mapping)] if isinstance(fields, list) else []
 

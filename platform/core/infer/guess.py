@@ -129,6 +129,8 @@ def as_lake_yaml(bucket: str, guesses: Sequence[Guess]) -> str:
         if guess.partitions:
             kinds = json.dumps(dict.fromkeys(guess.partitions, "string"), ensure_ascii=False)
             table.append(f"  partition_columns: {kinds}")
+        if texts := {name: one.text for name, one in guess.stated.items() if one.text}:
+            table.append(f"  descriptions: {json.dumps(texts, ensure_ascii=False)}")
         mark = "# " if guess.impossible else ""
         lines += [f"  # problem: {one_line(problem)}" for problem in guess.problems]
         lines += [f"  {mark}{line}" for line in table]

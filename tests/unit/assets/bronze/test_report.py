@@ -258,7 +258,15 @@ class World:
         ledger: Any = SimpleNamespace(clock=lambda: Clock(0, self.last.n if self.last else 0))
         self.batches: list[Batch] = []
         batches: Any = SimpleNamespace(read=self._read, void=lambda _: set())
-        spec: Any = SimpleNamespace(after_load="keep", completion=None, has_inventories=False, output=None)
+        spec: Any = SimpleNamespace(
+            after_load="keep",
+            completion=None,
+            has_inventories=False,
+            output=None,
+            descriptions={},
+            policy="evolve",
+            silver=None,
+        )
         count = SimpleNamespace(load=lambda _: SimpleNamespace(count=lambda: 2))
         session = SimpleNamespace(read=SimpleNamespace(format=lambda _: count))
         delta = SimpleNamespace(table_state=lambda _: self.state, session=session)

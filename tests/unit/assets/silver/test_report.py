@@ -35,6 +35,16 @@ def test_a_run_without_a_merge_repeats_the_lineage_of_the_last_merge(
     assert "dagster/column_lineage" not in columns_metadata(spec, schema, {})
 
 
+def test_columns_have_the_descriptions_of_lake_yaml(paper: Paper) -> None:
+    spec = paper.config.tables[0].model_copy(update={"descriptions": {"ID": "number of the order"}})
+    schema = TableSchema(tuple(Field(name, simple_type("bigint")) for name in ("id", "_batch")))
+    described = columns_metadata(spec, schema, {"id": ["id"]})["dagster/column_schema"]
+    assert [column.description for column in described.columns] == [
+        "number of the order; from bronze.orders: id",
+        "number of the batch that has the row",
+    ]
+
+
 def test_dagster_reads_the_columns_and_their_lineage(paper: Paper) -> None:
     schema = TableSchema((Field("id", simple_type("bigint")),))
     metadata = columns_metadata(paper.config.tables[0], schema, {"id": ["id"]})

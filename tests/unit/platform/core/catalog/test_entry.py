@@ -40,6 +40,29 @@ def as_found(entry: CatalogEntry, **more: Any) -> dict[str, Any]:
     return {**copy.deepcopy(dict(entry.input)), "DatabaseName": entry.database, "VersionId": "3", **more}
 
 
+def test_columns_have_their_descriptions_and_what_others_wrote_of_other_columns_stays() -> None:
+    texts = {"id": "number of\n the order", "day": "x" * 300, "_batch": "a column that this table does not have"}
+    described = table_entry("raw", "Orders", "s3://lake/bronze/orders", SCHEMA, OWNER, texts)
+    comments = {
+        column["Name"]: column.get("Comment")
+        for column in (*described.input["StorageDescriptor"]["Columns"], *described.input["PartitionKeys"])
+    }
+    assert comments == {"id": "number of the order", "lines": None, "day": "x" * 254 + "…"}
+    found = as_found(table())
+    assert described.differs(found) == ["comments of columns"]
+    found["StorageDescriptor"]["Columns"][0]["Comment"] = "theirs"
+    found["StorageDescriptor"]["Columns"][1]["Comment"] = "theirs"
+    assert table().differs(found) == []
+    merged = described.merged(found)
+    assert [column.get("Comment") for column in merged["StorageDescriptor"]["Columns"]] == [
+        "number of the order",
+        "theirs",
+    ]
+    assert described.differs(merged) == []
+    view = view_entry("clean", "orders", "orders_all", SCHEMA, own_columns(None), OWNER, texts)
+    assert view.input["StorageDescriptor"]["Columns"][0]["Comment"] == "number of the order"
+
+
 def test_a_table_is_as_athena_and_trino_recognize_delta() -> None:
     entry = table()
     location = "s3://lake/bronze/orders"

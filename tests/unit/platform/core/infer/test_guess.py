@@ -202,11 +202,14 @@ STATED: dict[str, dict[str, Any]] = {
 def test_what_the_schema_of_a_feed_states_is_decoded_where_values_are_encoded(tmp_path: Path) -> None:
     """JSON with its schema, Avro, and Parquet that was written from rows of Avro. `seen` has no value in JSON yet."""
     row = {"id": 1, "credit": "MDk=", "born": 7305, "seen": None, "notes": "x"}
-    fields = [{"type": "int32", "field": "id"}, *({**kind, "field": name} for name, kind in STATED.items())]
+    fields = [
+        {"type": "int32", "field": "id", "doc": 'a "number"'},
+        *({**kind, "field": name} for name, kind in STATED.items()),
+    ]
     envelope = {"type": "struct", "fields": [{"type": "struct", "fields": fields, "field": "after"}, {"field": "op"}]}
     payload = {"before": None, "after": row, "op": "c", "source": {"lsn": 1}}
     avro_fields = [
-        {"name": "id", "type": "int"},
+        {"name": "id", "type": "int", "doc": "number: of the\n customer"},
         {"name": "credit", "type": {"type": "bytes", "logicalType": "decimal", "precision": 10, "scale": 2,
                                     "connect.name": DECIMAL, "connect.parameters": STATED["credit"]["parameters"]}},
         {"name": "born", "type": ["null", {"type": "int", "connect.name": STATED["born"]["name"]}]},
@@ -226,8 +229,12 @@ def test_what_the_schema_of_a_feed_states_is_decoded_where_values_are_encoded(tm
     output = io.StringIO()
     assert run_infer(Console(file=output, width=400), str(tmp_path), None), output.getvalue()
     lines = output.getvalue().splitlines()
+    (tmp_path / "lake.yaml").write_text(output.getvalue())
+    described = {spec.name: spec.descriptions for spec in load_lake(tmp_path / "lake.yaml", {}).tables}
+    number = "number: of the customer"
+    assert described == {"json": {"id": 'a "number"'}, "avro": {"id": number}, "parquet": {"id": number}}
     decoded = {
-        line.removeprefix("  - name: "): yaml.safe_load(lines[place + 2].lstrip(" #"))["silver"].get("decode")
+        line.removeprefix("  - name: "): yaml.safe_load(lines[place + 3].lstrip(" #"))["silver"].get("decode")
         for place, line in enumerate(lines)
         if line.removeprefix("  - name: ") in ("json", "avro", "parquet")
     }

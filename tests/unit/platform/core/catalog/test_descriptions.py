@@ -1,0 +1,36 @@
+"""Which columns have a description, and which description that is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tidegate.platform.core.catalog.descriptions import OWN_COLUMNS, column_descriptions
+from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.schema.names import SOURCE_COLUMNS
+from tidegate.platform.core.silver.columns import HISTORY_COLUMNS, own_columns
+
+SILVER: dict[str, Any] = {"keys": ["customer"], "order": "at", "every": 9, "rename": {"Cust_No": "customer"}}
+
+
+def spec(**options: Any) -> TableSpec:
+    return TableSpec.model_validate({"name": "orders", "prefix": "s3://landing/orders/", "format": "json", **options})
+
+
+def test_every_column_that_tidegate_adds_has_a_description() -> None:
+    history = spec(silver={**SILVER, "stored_as": "scd2", "unavailable": "same"})
+    texts = column_descriptions(history)
+    assert {*SOURCE_COLUMNS, *HISTORY_COLUMNS, *own_columns(history.silver)} <= texts.keys()
+    assert column_descriptions(spec(schema="variant"))["data"] == "the whole JSON object"
+    assert column_descriptions(spec()) == OWN_COLUMNS, "a column of a row may have the name of one of a history"
+
+
+def test_a_column_keeps_its_description_under_its_new_name() -> None:
+    given = {"cust_no": "number of the customer", "AT": "when it was ordered"}
+    texts = column_descriptions(spec(descriptions=given, silver=SILVER))
+    assert (texts["cust_no"], texts["customer"], texts["at"]) == (
+        "number of the customer",
+        "number of the customer",
+        "when it was ordered",
+    )
+    both = {**given, "Customer": "who ordered"}
+    assert column_descriptions(spec(descriptions=both, silver=SILVER))["customer"] == "who ordered"
