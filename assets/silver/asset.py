@@ -84,8 +84,7 @@ def silver_report(
     checks = results_of_merge(spec, key, merged, instance)
     if spec.exports:
         checks.append(exported(lake, spec, key))
-    if spec.silver and spec.silver.depends_on_keys_only:
-        checks.append(equals_bronze(lake, spec, key))
+    checks.append(equals_bronze(lake, spec, key))
     return {**merge_metadata(merged), **table}, checks
 
 
@@ -94,7 +93,7 @@ def _check_specs(spec: TableSpec, silver: SilverSpec) -> list[dg.AssetCheckSpec]
     return [
         *expectation_specs(spec, key),
         *([exported_spec(key)] if silver.export else []),
-        *([equals_bronze_spec(key)] if silver.depends_on_keys_only else []),
+        equals_bronze_spec(key),
     ]
 
 

@@ -68,6 +68,12 @@ def record_truncate(lake: Lake, work: PendingMerge, rules: MergeRules, found: st
     return Truncate(found, is_due=True)
 
 
+def recorded_truncates(work: PendingMerge) -> tuple[str, ...]:
+    """Returns the orders of all truncates that a history has recorded, as JSON of structs."""
+    found = (json.loads(work.silver.properties.get(name, "[]")) for name in _TRUNCATES)
+    return tuple(sorted({order for orders in found for order in orders}))
+
+
 def record_truncates(lake: Lake, work: PendingMerge, mode: MergeMode, found: Sequence[str]) -> tuple[str, ...]:
     """Record the truncates of a history, which end every row that is valid at their order.
 

@@ -413,6 +413,39 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "the history of a key does not look at truncates between two changes",
+        5,
+        "platform/core/silver/fates/intervals.py",
+        "        now = deletes + sum(rank >= change.rank for rank, _ in rules.truncates)\n",
+        "        now = deletes\n",
+        (
+            "tests/unit/platform/core/silver/fates/test_intervals.py::"
+            "test_a_truncate_ends_what_is_valid_then_and_nothing_is_carried_over_it",
+        ),
+    ),
+    Mutant(
+        "a late change does not end the interval that it cuts",
+        5,
+        "assets/silver/history_rows.py",
+        "until = f\"t.{VALID_TO} IS NULL OR {self._as_order(f't.{VALID_TO}')} >= k.first\"",
+        'until = f"t.{VALID_TO} IS NULL"',
+        (
+            "tests/spark/silver/test_silver_equals_bronze.py::"
+            "test_intervals_that_bronze_does_not_give_fail_the_check_and_why_shows_them",
+        ),
+    ),
+    Mutant(
+        "silver may keep a row of a full dump that is not the newest",
+        5,
+        "platform/core/silver/fates/row_fates.py",
+        "best.deletes and not best.is_implied and not silver.deleted",
+        "best.deletes and not silver.deleted",
+        (
+            "tests/unit/platform/core/silver/fates/test_row_fates.py::"
+            "test_a_key_that_a_dump_does_not_have_has_no_row_whatever_its_tombstone_is",
+        ),
+    ),
+    Mutant(
         "a rebuild of silver keeps rows that bronze does not give",
         5,
         _MERGE_SQL,
@@ -1319,10 +1352,10 @@ MUTANTS = (
     Mutant(
         "why says of a row that an expectation dropped that it is no change",
         10,
-        "platform/core/silver/row_fates.py",
-        "    if row.violated:\n",
-        "    if row.violated and not row.skipped:\n",
-        ("tests/unit/platform/core/silver/test_row_fates.py::test_rows_that_are_no_changes_never_win",),
+        "platform/core/silver/fates/key_row.py",
+        "        if self.violated:\n",
+        "        if self.violated and not self.skipped:\n",
+        ("tests/unit/platform/core/silver/fates/test_row_fates.py::test_rows_that_are_no_changes_never_win",),
     ),
     Mutant(
         "a dry run of maintenance deletes",

@@ -5,7 +5,8 @@ import shlex
 import dagster as dg
 from pyspark.errors import PySparkException
 
-from tidegate.assets.silver.audit.comparison import MAX_BYTES, MAX_FILES, MAX_KEYS, Comparison, compare
+from tidegate.assets.silver.audit.comparison import MAX_BYTES, MAX_FILES, Comparison, compare
+from tidegate.assets.silver.audit.sampled_keys import MAX_KEYS
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.first_line import first_line
 from tidegate.resources.lake import Lake
@@ -63,6 +64,7 @@ def _result(spec: TableSpec, asset: dg.AssetKey, found: Comparison) -> dg.AssetC
         description=description,
         metadata={
             "keys": found.keys,
+            "suspects": found.suspects,
             "wrong": commands,
             "bronze_files": len(found.bronze.paths),
             "bronze_bytes": found.bronze.size,

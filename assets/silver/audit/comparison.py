@@ -8,29 +8,26 @@ reads all rows of these few keys, in the version of bronze that silver has merge
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tidegate.assets.silver.audit.found_rows import bronze_rows, silver_rows
-from tidegate.assets.silver.audit.key_rows import BLOCK, FILE, SKIPPED, TRUNCATES, KeyRows, N
+from tidegate.assets.silver.audit.found_keys import FoundKey, found_keys
+from tidegate.assets.silver.audit.key_rows import SKIPPED, TRUNCATES, KeyRows, N
+from tidegate.assets.silver.audit.lost_files import keeps_lost, lost_files
+from tidegate.assets.silver.audit.sampled_keys import MAX_KEYS, doubted_keys
 from tidegate.assets.silver.newest_rows import order_struct
 from tidegate.assets.silver.pending import merge_state
-from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.silver.columns import CHANGED_BATCH, DELETED
 from tidegate.platform.core.silver.file_sample import FileSample, file_sample
-from tidegate.platform.core.silver.row_fates import row_fates
 from tidegate.resources.lake import Lake
 from tidegate.resources.spark.temporary_view import temporary_view
 
 #: Bounds of a comparison, of each of the two tables.
 MAX_FILES = 64
 MAX_BYTES = 256 << 20
-MAX_KEYS = 1_000
 #: Keys that are looked up completely, because their row may be wrong.
 _MAX_SUSPECTS = 20
-#: Files of a batch whose state is looked up. A row of a larger batch is not judged if its table may lose files.
-_MAX_LOOKED_UP = 1_000
 
 
 @dataclass(frozen=True)
@@ -39,12 +36,14 @@ class Comparison:
 
     Attributes:
         keys: number of compared keys.
+        suspects: number of keys whose row may be wrong, and whose rows were all looked up.
         bronze: the files of bronze that were read.
         silver: the files of silver that were read.
         wrong: keys whose row differs from what bronze gives, each as `part=value` for each part of the key.
     """
 
     keys: int
+    suspects: int
     bronze: FileSample
     silver: FileSample
     wrong: tuple[tuple[str, ...], ...]
@@ -59,11 +58,13 @@ def compare(lake: Lake, spec: TableSpec) -> Comparison | None:
     if work is None or not work.mark or not work.silver.exists:
         return None
     rows, session = KeyRows.of(lake, work), lake.delta.session
+    find = _suspects if rows.rules.history is None and not rows.rules.are_dumps else doubted_keys
     with temporary_view(session, "compared") as of_bronze, temporary_view(session, "compared") as of_silver:
         bronze = _sampled(lake, rows.location, of_bronze, work.mark)
         silver = _sampled(lake, work.location, of_silver, work.mark)
-        keys, suspects = _suspects(lake, rows, work.mark, (of_bronze, bronze), (of_silver, silver))
-    return Comparison(keys, bronze, silver, _wrong(lake, rows, suspects))
+        keys, suspects = find(lake, rows, work.mark, (of_bronze, bronze), (of_silver, silver))
+    suspects = suspects[:_MAX_SUSPECTS]
+    return Comparison(keys, len(suspects), bronze, silver, _wrong(lake, rows, suspects))
 
 
 def _sampled(lake: Lake, location: str, view: str, seed: int) -> FileSample:
@@ -93,12 +94,9 @@ def _suspects(
     names = [f"k{place}" for place in range(len(parts))]
     key = ", ".join(f"{part.path} AS {name}" for part, name in zip(parts, names, strict=True))
     order = order_struct(part.path for part in rows.rules.order)
-    n = "CAST(NULL AS BIGINT)" if rows.is_registered else "_batch"
-    own = f"SELECT *, {n} AS {N}, '' AS {FILE}, 0L AS {BLOCK} FROM"
-    hidden = "EXCEPT (_tidegate_n, _tidegate_path, _tidegate_row)"
     changes = (
         f"SELECT {key}, {order} AS o, struct({rows.compared(silver=False)} AS v, {DELETED} AS d) AS row "
-        f"FROM ({rows.bronze(f'({own} (SELECT * {hidden} FROM {bronze[0]}))')}) WHERE NOT {SKIPPED} AND "
+        f"FROM ({rows.sampled(bronze[0])}) WHERE NOT {SKIPPED} AND "
         f"NOT {TRUNCATES} AND NOT {rows.is_truncated()} AND coalesce({N}, 0) <= {mark}"
     )
     have = (
@@ -141,7 +139,7 @@ def _doubt(rows: KeyRows, mark: int, *, bronze_is_whole: bool, silver_is_whole: 
 
 
 def _wrong(lake: Lake, rows: KeyRows, suspects: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """Returns those of the keys whose row differs from what bronze gives.
+    """Returns those of the keys whose rows differ from what bronze gives.
 
     Bronze may have rows that silver does not have yet, or a merge of all of bronze may have taken rows that the ledger
     did not have yet. So a row is right if either version of bronze gives it.
@@ -151,20 +149,12 @@ def _wrong(lake: Lake, rows: KeyRows, suspects: Sequence[str]) -> tuple[tuple[st
     work = rows.work
     keys = {text: tuple(json.loads(text)) for text in suspects}
     condition = " OR ".join(f"({rows.condition(values)})" for values in keys.values())
-    have = silver_rows(lake, rows, condition)
-    header = work.table.ledger.header(work.recorded, work.mark or 0)
-    version = None if header is None or header.bronze_version < 0 else header.bronze_version
-    wrong = list(keys)
-    for at, mark in ((version, work.mark or 0), (None, work.n + 1)):
-        given = bronze_rows(lake, rows, condition, at) if wrong else {}
-        wrong = [
-            text
-            for text in wrong
-            if not row_fates(
-                [each.row for each in given.get(text, ())], have[text].row if text in have else None, mark
-            ).is_right
-        ]
-    wrong = [text for text in wrong if text not in have or not _lost_files(rows, have[text].changed_batch)]
+    wrong, found = list(keys), dict[str, FoundKey]()
+    for at, mark in ((rows.merged_version, work.mark or 0), (None, work.n + 1)):
+        found = found_keys(lake, rows, condition, mark, at) if wrong else found
+        wrong = [text for text in wrong if text in found and not found[text].is_right]
+    has_lost = lost_files(work)
+    wrong = [text for text in wrong if not _has_lost(rows, found[text], has_lost)]
     named = rows.work.spec.keys
     return tuple(
         tuple(f"{name}={'NULL' if value is None else value}" for name, value in zip(named, keys[text], strict=True))
@@ -172,14 +162,11 @@ def _wrong(lake: Lake, rows: KeyRows, suspects: Sequence[str]) -> tuple[tuple[st
     )
 
 
-def _lost_files(rows: KeyRows, n: int) -> bool:
-    """Whether a file of a batch has left bronze, and silver keeps its rows because `on_removed` is `ignore`."""
-    table, work = rows.work.table, rows.work
-    if not rows.is_registered or work.spec.on_removed == "full":
-        return False
-    batch = table.batches.read(n)
-    keys = [row.key for row in batch.rows if row.status is Status.COMMITTED] if batch else []
-    later = table.ledger.history(work.recorded, *keys[:_MAX_LOOKED_UP])
-    return len(keys) > _MAX_LOOKED_UP or any(
-        decision.stamp.n > n and decision.row.status in (Status.REMOVED, Status.QUARANTINED) for decision in later
-    )
+def _has_lost(rows: KeyRows, found: FoundKey, has_lost: Callable[[int], bool]) -> bool:
+    """Whether bronze may lack a row that decided, in a table that has the newest row of each key."""
+    if rows.rules.history is not None:
+        return False  # its rows are compared with that in mind
+    if found.silver is None:
+        # The tombstone of a key may have been removed, whose dump left bronze.
+        return rows.rules.are_dumps and keeps_lost(rows.work)
+    return has_lost(found.silver.changed_batch)

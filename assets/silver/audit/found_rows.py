@@ -2,34 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
 from pyspark.sql import Row
 
-from tidegate.assets.silver.audit.key_rows import BLOCK, FILE, SKIPPED, TRUNCATES, VIOLATED, KeyRows, N
+from tidegate.assets.silver.audit.key_rows import BLOCK, FILE, LEFT, SKIPPED, TRUNCATES, VIOLATED, KeyRows, N
 from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.keys.own_paths import COPIES
 from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.platform.core.silver.columns import CHANGED_AT, CHANGED_BATCH, DELETED
-from tidegate.platform.core.silver.row_fates import KeyRow, SilverRow
+from tidegate.platform.core.silver.columns import (
+    CHANGED_AT,
+    CHANGED_BATCH,
+    DELETED,
+    IS_CURRENT,
+    JOINED,
+    VALID_FROM,
+    VALID_TO,
+)
+from tidegate.platform.core.silver.fates.intervals import Interval, json_values
+from tidegate.platform.core.silver.fates.key_row import KeyRow
+from tidegate.platform.core.silver.fates.row_fates import SilverRow
 from tidegate.resources.lake import Lake
 from tidegate.resources.ledger import Decision
 from tidegate.resources.spark.temporary_view import temporary_view
 
 #: Rows of one key that are read, the newest first.
 MAX_ROWS = 1_000
+#: Rows of a history of one key that are read. It has no more of them than bronze, but for dumps and after a reset.
+MAX_TIMES = 3 * MAX_ROWS
 
 
 @dataclass(frozen=True)
 class BronzeRow:
-    """A row of bronze, its order as JSON, the address of its file, and the decision that brought it if it is known."""
+    """A row of bronze, the address of its file, and the decision that brought it if it is known.
+
+    The delete that a full dump implies has no file.
+    """
 
     row: KeyRow
-    order: str
-    address: str
-    decision: Decision | None
+    address: str | None = None
+    decision: Decision | None = None
 
 
 @dataclass(frozen=True)
@@ -38,6 +52,15 @@ class FoundRow:
 
     row: SilverRow
     changed_batch: int
+    changed_at: str
+
+
+@dataclass(frozen=True)
+class FoundTime:
+    """A row of a history, its values as JSON, and when it was merged, as SQL prints a time."""
+
+    interval: Interval
+    values: str
     changed_at: str
 
 
@@ -50,21 +73,21 @@ def bronze_rows(lake: Lake, rows: KeyRows, condition: str, version: int | None =
         condition: over the columns of silver, true for the wanted keys.
         version: Delta version of bronze. None: the newest.
     """
-    session = lake.delta.session
-    past = "" if version is None else f" VERSION AS OF {version}"
     keys = ", ".join(part.path for part in rows.rules.keys)
     last = f"{rows.rules.newest_first}, {N} DESC NULLS LAST"
-    columns = (
-        f"{N}, {FILE}, {BLOCK}, {SKIPPED}, {TRUNCATES}, {VIOLATED}, {DELETED}, "
+    query = (
+        f"SELECT {N}, {FILE}, {BLOCK}, {SKIPPED}, {TRUNCATES}, {VIOLATED}, {DELETED}, {LEFT}, "
         f"{rows.is_truncated()} AS _truncated, "
         f"dense_rank() OVER (PARTITION BY {keys} ORDER BY {rows.rules.newest_first}) AS _rank, "
         f"row_number() OVER (PARTITION BY {keys} ORDER BY {last}) AS _position, "
         f"{rows.key} AS _key, {rows.order} AS _order, {rows.compared(silver=False)} AS _values, "
-        "monotonically_increasing_id() AS _row"
+        f"monotonically_increasing_id() AS _row FROM "
     )
-    with temporary_view(session, "key", session.sql(rows.view(f"delta.`{rows.location}`{past}"))) as view:
-        query = f"SELECT {columns} FROM ({rows.bronze(view)}) WHERE {condition}"
-        found = session.sql(f"SELECT * FROM ({query}) WHERE _position <= {MAX_ROWS + 1}").collect()
+
+    def newest(bronze: str) -> str:
+        return f"SELECT * FROM ({query}({bronze}) WHERE {condition}) WHERE _position <= {MAX_ROWS + 1}"
+
+    found = _queried(lake, rows, newest, version)
     decisions = _decisions(rows, [row[FILE] for row in found])
     by_key: dict[str, list[BronzeRow]] = {}
     for row in found:
@@ -72,6 +95,32 @@ def bronze_rows(lake: Lake, rows: KeyRows, condition: str, version: int | None =
     for each in by_key.values():
         each.sort(key=lambda row: (-row.row.rank, row.row.arrival), reverse=True)
     return by_key
+
+
+def dump_orders(lake: Lake, rows: KeyRows, mark: int, version: int | None = None) -> list[str]:
+    """Returns the order of each full dump that silver holds, as JSON. It reads the columns of the order only.
+
+    Args:
+        lake: reads bronze.
+        rows: queries of the table.
+        mark: last batch that silver holds.
+        version: Delta version of bronze. None: the newest.
+    """
+    changes = f"NOT {SKIPPED} AND NOT {TRUNCATES} AND coalesce({N}, 0) <= {mark}"
+    select = f"SELECT DISTINCT {rows.order} AS _order FROM"
+    found = _queried(lake, rows, lambda bronze: f"{select} ({bronze}) WHERE {changes}", version)
+    return [row["_order"] for row in found]
+
+
+def _queried(lake: Lake, rows: KeyRows, query: Callable[[str], str], version: int | None) -> list[Row]:
+    """Returns the rows of a query over bronze, without those of persons who were forgotten."""
+    session = lake.delta.session
+    past = "" if version is None else f" VERSION AS OF {version}"
+    bronze = session.sql(rows.view(f"delta.`{rows.location}`{past}"))
+    if rows.suppression is not None:
+        bronze = rows.suppression.without(bronze, rows.work.bronze.schema.fields)
+    with temporary_view(session, "key", bronze) as view:
+        return session.sql(query(rows.bronze(view))).collect()
 
 
 def _bronze_row(rows: KeyRows, row: Row, decisions: Mapping[tuple[str, int | None], Decision]) -> BronzeRow:
@@ -89,8 +138,10 @@ def _bronze_row(rows: KeyRows, row: Row, decisions: Mapping[tuple[str, int | Non
         truncates=row[TRUNCATES],
         is_truncated=row["_truncated"],
         violated=row[VIOLATED],
+        order=row["_order"],
+        left=frozenset(row[LEFT]),
     )
-    return BronzeRow(key_row, row["_order"], _address(rows, file), decisions.get((file, n)))
+    return BronzeRow(key_row, _address(rows, file), decisions.get((file, n)))
 
 
 def silver_rows(lake: Lake, rows: KeyRows, condition: str) -> dict[str, FoundRow]:
@@ -108,9 +159,45 @@ def silver_rows(lake: Lake, rows: KeyRows, condition: str) -> dict[str, FoundRow
         f"{rows.compared(silver=True)} AS _values FROM delta.`{rows.work.location}` WHERE {condition}"
     ).collect()
     return {
-        row["_key"]: FoundRow(SilverRow(row["_values"], row[DELETED]), row[CHANGED_BATCH], row[CHANGED_AT])
+        row["_key"]: FoundRow(
+            SilverRow(row["_values"], row[DELETED], of_dumps=rows.rules.are_dumps), row[CHANGED_BATCH], row[CHANGED_AT]
+        )
         for row in found
     }
+
+
+def silver_times(lake: Lake, rows: KeyRows, condition: str) -> dict[str, list[FoundTime]]:
+    """Returns the newest `MAX_TIMES` + 1 rows of a history of each key, the newest first, by the key as JSON.
+
+    Ranks are not known yet. The arguments are those of `silver_rows`.
+    """
+    if not rows.work.silver.exists:
+        return {}
+    keys = ", ".join(part.path for part in rows.rules.keys)
+    query = (
+        f"SELECT {rows.key} AS _key, {rows.order} AS _order, {rows.compared(silver=True)} AS _values, {DELETED}, "
+        f"{CHANGED_BATCH}, CAST({CHANGED_AT} AS STRING) AS {CHANGED_AT}, {rows.bound(VALID_FROM)} AS _from, "
+        f"{rows.bound(VALID_TO)} AS _to, {IS_CURRENT}, {JOINED}, "
+        f"row_number() OVER (PARTITION BY {keys} ORDER BY {rows.rules.newest_first}) AS _position "
+        f"FROM delta.`{rows.work.location}` WHERE {condition}"
+    )
+    by_key: dict[str, list[tuple[int, FoundTime]]] = {}
+    for row in lake.delta.session.sql(f"SELECT * FROM ({query}) WHERE _position <= {MAX_TIMES + 1}").collect():
+        interval = Interval(
+            0,
+            row["_order"],
+            json_values(row["_values"]),
+            row[DELETED],
+            row["_from"],
+            row["_to"],
+            row[IS_CURRENT],
+            row[JOINED],
+            row[CHANGED_BATCH],
+        )
+        by_key.setdefault(row["_key"], []).append(
+            (row["_position"], FoundTime(interval, row["_values"], row[CHANGED_AT]))
+        )
+    return {key: [each for _, each in sorted(found, key=lambda pair: pair[0])] for key, found in by_key.items()}
 
 
 def _decisions(rows: KeyRows, files: Sequence[str]) -> Mapping[tuple[str, int | None], Decision]:

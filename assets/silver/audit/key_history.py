@@ -6,15 +6,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from tidegate.assets.silver.audit.found_rows import MAX_ROWS, BronzeRow, FoundRow, bronze_rows, silver_rows
+from tidegate.assets.silver.audit.found_keys import FoundKey, found_keys
+from tidegate.assets.silver.audit.found_rows import BronzeRow, FoundRow, FoundTime
 from tidegate.assets.silver.audit.key_rows import KeyRows, N
 from tidegate.assets.silver.pending import PendingMerge, merge_state
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.silver.columns import WITH_TOMBSTONES
+from tidegate.platform.core.silver.columns import VALID_FROM, WITH_TOMBSTONES
+from tidegate.platform.core.silver.fates.intervals import Replay
+from tidegate.platform.core.silver.fates.key_row import Fate, KeyRow
+from tidegate.platform.core.silver.fates.row_fates import RowFates
+from tidegate.platform.core.silver.fates.sentences import difference, named, of_history, of_row, shown_order
 from tidegate.platform.core.silver.key_values import key_values
-from tidegate.platform.core.silver.row_fates import Fate, KeyRow, RowFates, row_fates
 from tidegate.platform.core.times import from_micros
 from tidegate.resources.lake import Lake
+
+_NOTHING = FoundKey((), False, None, (), RowFates((), None, is_right=True))
+_CAUSES = "somebody changed silver, rows of bronze were replaced or deleted, or `silver` in lake.yaml has changed since"
 
 
 @dataclass(frozen=True)
@@ -40,6 +47,8 @@ class Event:
     def event(self) -> str:
         """The event that announced its file, and the run that read it."""
         decision = self.found.decision
+        if self.row.is_implied:
+            return "no row: the dump does not have the key"
         if decision is None:
             return "its file was rewritten, so its batch is not known"
         event = f"{decision.row.event_name or 'no event'} {decision.row.event_id or ''}".strip()
@@ -53,9 +62,10 @@ class KeyHistory:
     Attributes:
         table: SQL name of the silver table.
         key: the key, as `order_id = 42`.
-        events: the rows of bronze, the newest first.
+        events: the rows of bronze, the newest first. A full dump without the key is an event, too.
         more: whether bronze has more rows, which are older.
-        silver: silver's row. None if it has none.
+        silver: silver's row, if silver has the newest row of each key. None if it has none.
+        times: silver's rows, if silver has the history of each key, the newest first.
         verdict: what silver has, and why.
         is_right: whether silver has what bronze gives.
         sql: queries that show the rows in bronze and in silver.
@@ -66,6 +76,7 @@ class KeyHistory:
     events: tuple[Event, ...]
     more: bool
     silver: FoundRow | None
+    times: tuple[FoundTime, ...]
     verdict: str
     is_right: bool
     sql: tuple[str, ...]
@@ -81,95 +92,86 @@ def key_history(lake: Lake, spec: TableSpec, given: Sequence[str]) -> KeyHistory
 
     Raises:
         WrongKey: the arguments are no key of the table.
-        ValueError: the table has no `silver`, or no rows yet, or does not fit the rules of `lake.yaml`. Or
-            it has the history of each key, which shows every change itself.
+        ValueError: the table has no `silver`, or no rows yet, or does not fit the rules of `lake.yaml`.
     """
     if spec.silver is None:
         raise ValueError(f"table {spec.name} has no `silver` in lake.yaml, so no row is merged by a key")
     name = f"silver.{spec.name}"
-    if spec.silver.is_history:
-        raise ValueError(
-            f"{name} has the history of each key (stored_as: scd2), so it shows every change itself: SELECT * FROM "
-            f"{name}{WITH_TOMBSTONES} WHERE … ORDER BY valid_from"
-        )
-    if not spec.silver.depends_on_keys_only:
-        raise ValueError(
-            f"{name} is merged from full dumps (from: snapshots), which delete the keys that they do not have: "
-            f"SELECT * FROM bronze.{spec.name} has the rows of each dump"
-        )
     values = key_values(name, spec.silver.keys, given)
     work = merge_state(lake, spec)
     if work is None or not work.bronze.has_columns:
         raise ValueError(f"bronze.{spec.name} has no rows yet, so {name} has none")
     rows = KeyRows.of(lake, work)
     rows.check(lake, values)
-    condition = rows.condition(values)
-    found = next(iter(bronze_rows(lake, rows, condition).values()), [])
-    own = next(iter(silver_rows(lake, rows, condition).values()), None)
-    kept = [each.row for each in found[:MAX_ROWS]]
-    fates = row_fates(kept, None if own is None else own.row, work.mark or 0)
+    # The rows of a registered table do not have their batch, so waiting dumps are known by the version only.
+    waits = rows.rules.are_dumps and rows.is_registered and (work.mark or 0) < work.n
+    version = rows.merged_version if waits else None
+    every = found_keys(lake, rows, rows.condition(values), work.mark or 0, dumps_version=version)
+    found = next(iter(every.values()), _NOTHING)
+    own = [each.row for each in found.rows]
+    if isinstance(found.fates, Replay):
+        sentences = of_history(own, found.fates)
+        verdict = _verdict_of_history(name, found, found.fates)
+    else:
+        sentences = [
+            (fate, of_row(fate, row, own, found.fates, name)) for row, fate in zip(own, found.fates.fates, strict=True)
+        ]
+        verdict = _verdict(name, spec.name, own, found.fates, found.silver)
     key = " and ".join(
         f"{part} = {'NULL' if value is None else value}" for part, value in zip(work.spec.keys, values, strict=True)
     )
     return KeyHistory(
         table=name,
         key=key,
-        events=tuple(
-            Event(each, fate, _why(fate, each.row, kept, fates, name))
-            for each, fate in zip(found, fates.fates, strict=False)
-        ),
-        more=len(found) > MAX_ROWS,
-        silver=own,
-        verdict=_verdict(name, spec.name, kept, fates, own, work),
-        is_right=fates.is_right,
+        events=tuple(Event(each, fate, why) for each, (fate, why) in zip(found.rows, sentences, strict=True)),
+        more=found.more,
+        silver=found.silver,
+        times=found.times,
+        verdict=verdict + _later([fate for fate, _ in sentences], work),
+        is_right=found.is_right,
         sql=_sql(rows, values),
     )
 
 
-def _why(fate: Fate, row: KeyRow, rows: Sequence[KeyRow], fates: RowFates, name: str) -> str:
-    winner = None if fates.winner is None else rows[fates.winner]
-    by = "the newest row" if winner is None else _batch(winner)
-    return {
-        Fate.WON: f"{name} has this row" if fates.is_right else f"{name} should have this row",
-        Fate.TOMBSTONE: "deletes the key: silver has a tombstone",
-        Fate.EXPIRED: "the key was deleted, and its tombstone was removed after `tombstone_days`",
-        Fate.OLDER: f"older than {by}",
-        Fate.TIE: f"its order is equal to that of {by}, which came later",
-        Fate.TRUNCATED: "older than the newest truncate of the table",
-        Fate.EXPECTATION: f"violates the expectation {row.violated} of expect_or_drop",
-        Fate.SKIPPED: "left out by skip_when",
-        Fate.TRUNCATES: "deletes every older row of the table",
-        Fate.WAITS: "not merged yet",
-    }[fate]
+def _later(fates: Sequence[Fate], work: PendingMerge) -> str:
+    waits = sum(fate is Fate.WAITS for fate in fates)
+    if not waits:
+        return ""
+    return f"; {waits} rows wait for the next merge (silver holds batch {work.mark or 0}, the ledger has {work.n})"
 
 
-def _batch(row: KeyRow) -> str:
-    return "a row of an unknown batch" if row.n is None else f"the row of batch {row.n}"
-
-
-def _verdict(
-    name: str, table: str, rows: Sequence[KeyRow], fates: RowFates, silver: FoundRow | None, work: PendingMerge
-) -> str:
-    waits = sum(fate is Fate.WAITS for fate in fates.fates)
-    later = (
-        f"; {waits} rows wait for the next merge (silver holds batch {work.mark or 0}, the ledger has {work.n})"
-        if waits
-        else ""
-    )
+def _verdict(name: str, table: str, rows: Sequence[KeyRow], fates: RowFates, silver: FoundRow | None) -> str:
     if not rows:
         found = f"bronze.{table} has no row with this key"
         return f"{found}, and {name} has one: its rows left bronze, or somebody wrote to silver" if silver else found
     if fates.winner is None:
-        return f"{name} has {'a row' if silver else 'no row'}: no row of bronze is a change that was merged{later}"
+        return f"{name} has {'a row' if silver else 'no row'}: no row of bronze is a change that was merged"
+    winner = rows[fates.winner]
     if not fates.is_right:
-        has = "another row" if silver else "no row"
-        return (
-            f"{name} should have {_batch(rows[fates.winner])}, and has {has}: somebody changed silver, rows of bronze "
-            f"were replaced or deleted, or `silver` in lake.yaml has changed since{later}"
-        )
+        has = "no row" if silver is None or silver.row.deleted else "another row"
+        if winner.is_implied:
+            return f"{name} should have no row, because {named(winner)} does not have the key, and has {has}: {_CAUSES}"
+        return f"{name} should have {named(winner)}, and has {has}: {_CAUSES}"
+    if winner.is_implied:
+        return f"{name} shows no row: {named(winner)} does not have the key"
     if silver is None or silver.row.deleted:
-        return f"{name} shows no row: {_batch(rows[fates.winner])} deleted the key{later}"
-    return f"{name} has {_batch(rows[fates.winner])}{later}"
+        return f"{name} shows no row: {named(winner)} deleted the key"
+    return f"{name} has {named(winner)}"
+
+
+def _verdict_of_history(name: str, found: FoundKey, fates: Replay) -> str:
+    if not fates.is_right:
+        return f"{difference(name, *fates.differing[0])}: {_CAUSES}"
+    shown = [time.interval for time in found.times if not (time.interval.deleted or time.interval.joined)]
+    if not shown:
+        return f"{name} shows no row: no row of bronze is a change that was merged and no delete"
+    newest = shown[0]
+    since = shown_order(newest.valid_from)
+    if newest.valid_to is None:
+        last = f"the newest holds since {since}"
+    else:
+        last = f"the newest held from {since} to {shown_order(newest.valid_to)}"
+    return f"{name} has {len(shown)} row{'s' if len(shown) > 1 else ''} of the key: {last}"
 
 
 def _sql(rows: KeyRows, values: Sequence[str | None]) -> tuple[str, ...]:
@@ -182,4 +184,6 @@ def _sql(rows: KeyRows, values: Sequence[str | None]) -> tuple[str, ...]:
         f"SELECT * FROM ({rows.bronze(f'({view})')}) WHERE {condition} ORDER BY {rows.rules.newest_first}, {N} DESC"
     )
     silver = f"SELECT * FROM silver.{rows.work.table.spec.name}{WITH_TOMBSTONES} WHERE {condition}"
+    if rows.rules.history is not None:
+        silver += f" ORDER BY {VALID_FROM}, {rows.rules.oldest_first}"
     return tuple(" ".join(query.split()) for query in (bronze, silver))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -13,19 +13,20 @@ from tidegate.assets.silver.row_queries import expression_types
 from tidegate.assets.silver.table import silver_rules
 from tidegate.assets.silver.truncate import TRUNCATED
 from tidegate.platform.core.schema.column_reference import type_at
-from tidegate.platform.core.schema.column_types import Field, Struct, Type, quoted
+from tidegate.platform.core.schema.column_types import Field, Struct, Type, grows, quoted
 from tidegate.platform.core.schema.exact_json import exact_json
 from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.platform.core.silver.columns import DELETED, KEY, ORDER
+from tidegate.platform.core.silver.columns import DELETED, KEY, ORDER, VALID_TO
 from tidegate.platform.core.silver.expectations import first_dropping
 from tidegate.platform.core.silver.key_values import WrongKey
 from tidegate.platform.core.silver.rules import MergeRules, rows_of
 from tidegate.resources.lake import Lake
+from tidegate.resources.suppression import SecretProblem, Suppression
 
 #: The columns of the query that are no columns of silver.
-N, FILE, BLOCK, SKIPPED, TRUNCATES, VIOLATED = (
-    f"_tidegate_{name}" for name in ("n", "path", "block", "skipped", "truncates", "violated")
+N, FILE, BLOCK, SKIPPED, TRUNCATES, VIOLATED, LEFT = (
+    f"_tidegate_{name}" for name in ("n", "path", "block", "skipped", "truncates", "violated", "left")
 )
 
 
@@ -36,10 +37,13 @@ class KeyRows:
     Attributes:
         work: the tables.
         rules: what a row of bronze is in silver.
+        suppression: the persons who were forgotten, whose rows a merge leaves out. None if there are none, or if the
+            list cannot be applied here.
     """
 
     work: PendingMerge
     rules: MergeRules
+    suppression: Suppression | None = None
 
     @classmethod
     def of(cls, lake: Lake, work: PendingMerge) -> KeyRows:
@@ -48,7 +52,11 @@ class KeyRows:
         Raises:
             ValueError: bronze or silver does not fit the rules of `lake.yaml`.
         """
-        return cls(work, silver_rules(work, partial(expression_types, lake.delta.session, work)))
+        try:
+            suppression = lake.suppression(work.table.spec)
+        except SecretProblem:
+            suppression = None  # only a merge has the secret
+        return cls(work, silver_rules(work, partial(expression_types, lake.delta.session, work)), suppression)
 
     @property
     def location(self) -> str:
@@ -62,6 +70,12 @@ class KeyRows:
     def is_registered(self) -> bool:
         """Whether bronze's rows do not have their batch."""
         return self.work.table.birth is not None and self.work.table.birth.registered
+
+    @property
+    def merged_version(self) -> int | None:
+        """Delta version of bronze with the batch that silver holds. None if it is not known."""
+        header = self.work.table.ledger.header(self.work.recorded, self.work.mark or 0)
+        return None if header is None or header.bronze_version < 0 else header.bronze_version
 
     def bronze(self, view: str) -> str:
         """Returns a query of bronze's rows as rows of silver, with the columns of where they came from.
@@ -77,6 +91,8 @@ class KeyRows:
         skipped, truncates = (f"coalesce({rule or 'false'}, false)" for rule in (rules.skipped, rules.truncated))
         own = [f"{rules.deleted} AS {DELETED}", f"{skipped} AS {SKIPPED}", f"{truncates} AS {TRUNCATES}"]
         own.append(f"{first_dropping(rules.expectations)} AS {VIOLATED}")
+        left = (f"if({condition}, {literal(name)}, NULL)" for name, condition in rules.kept.items())
+        own.append(f"array_compact(CAST(array({', '.join(left)}) AS array<string>)) AS {LEFT}")
         rows = f"SELECT {', '.join([*values, *own, N, FILE, BLOCK])} FROM {rows_of(rules.row, view)}"
         return f"SELECT *, {rules.values[KEY]} AS {KEY} FROM ({rows})" if KEY in rules.values else rows
 
@@ -84,6 +100,12 @@ class KeyRows:
         """Returns a query of bronze with the columns that `bronze` needs."""
         n, file = ("CAST(NULL AS BIGINT)", "_metadata.file_path") if self.is_registered else ("_batch", "_source_path")
         return f"SELECT *, {n} AS {N}, {file} AS {FILE}, _metadata.file_block_start AS {BLOCK} FROM {relation}"
+
+    def sampled(self, view: str) -> str:
+        """Returns `bronze` of some files, which the view of a batch has. Their files and blocks are not known."""
+        n = "CAST(NULL AS BIGINT)" if self.is_registered else "_batch"
+        rows = f"SELECT * EXCEPT (_tidegate_n, _tidegate_path, _tidegate_row) FROM {view}"
+        return self.bronze(f"(SELECT *, {n} AS {N}, '' AS {FILE}, 0L AS {BLOCK} FROM ({rows}))")
 
     def condition(self, values: Sequence[str | None]) -> str:
         """Returns the condition that a row has a key. It is over the columns of silver."""
@@ -116,22 +138,28 @@ class KeyRows:
         own = type_at((KEY,), self.rules.columns)
         return own.fields[place].type if isinstance(own, Struct) else own
 
-    def compared(self, *, silver: bool) -> str:
+    def compared(self, *, silver: bool, is_hashed: bool = False) -> str:
         """Returns SQL of the values that bronze and silver have in common, as JSON.
 
-        Values that a row may leave as they are are not among them, nor structs with a field that bronze lacks.
+        If silver has the newest row of each key, it lacks values that a row may leave as they are, and structs with a
+        field that bronze lacks: silver may have them of older rows. A history computes them.
 
         Args:
             silver: over a row of silver; otherwise over a row of `bronze`, whose values get silver's types.
+            is_hashed: the JSON has a hash of each value.
         """
         values = []
         for field in self.rules.columns:
             have = self.work.silver.schema.named(field.name)
-            if field.name in (KEY, ORDER, *self.rules.kept) or have is None or _lacks(field, have):
+            if field.name in (KEY, ORDER) or have is None:
+                continue
+            if self.rules.history is None and (field.name in self.rules.kept or _lacks(field, have)):
                 continue
             value = quoted(field.name)
             if not silver:
                 value = f"CAST({aligned(field.type, have.type, value)} AS {have.type.sql()})"
+            if is_hashed:
+                value = f"if({value} IS NULL, NULL, xxhash64({exact_json(f'struct({value} AS v)')}))"
             values.append(f"{value} AS {quoted(field.name)}")
         return exact_json(f"struct({', '.join(values)})")
 
@@ -147,8 +175,47 @@ class KeyRows:
 
     @property
     def order(self) -> str:
-        """SQL of the order of a row, as JSON."""
-        return exact_json(order_struct(part.path for part in self.rules.order))
+        """SQL of the order of a row of `bronze`, or of silver, as JSON."""
+        return self._order_json(part.path for part in self.rules.order)
+
+    @property
+    def order_type(self) -> str:
+        """The SQL type of the struct that an order is."""
+        return f"struct<{', '.join(f'o{place}: {kind.sql()}' for place, kind in enumerate(self._order_types, 1))}>"
+
+    def bound(self, column: str) -> str:
+        """Returns SQL of a time of a history as the order that it is, as JSON. NULL if there is none.
+
+        Args:
+            column: `valid_from` or `valid_to`.
+        """
+        names = self.rules.history.names if self.rules.history else ()
+        text = self._order_json([f"{column}.{quoted(name)}" for name in names] or [column])
+        return f"if({column} IS NULL, NULL, {text})" if column == VALID_TO else text
+
+    def _order_json(self, parts: Iterable[str]) -> str:
+        casts = (f"CAST({part} AS {kind.sql()})" for part, kind in zip(parts, self._order_types, strict=True))
+        return exact_json(order_struct(casts))
+
+    @property
+    def _order_types(self) -> list[Type]:
+        """The types of the parts of the order: those of silver, or wider ones that bronze has by now."""
+        types = []
+        for place, part in enumerate(self.rules.order, 1):
+            path = part.column or (ORDER, f"o{place}")
+            own, theirs = type_at(path, self.rules.columns), _type_in(self.work.silver.schema.fields, path)
+            types.append(own if theirs is None or grows(theirs, own) else theirs)
+        return types
+
+
+def _type_in(fields: Sequence[Field], path: Sequence[str]) -> Type | None:
+    """Returns the type of a column or nested field, in whatever case it is written. None if there is none."""
+    field = next((field for field in fields if field.name.lower() == path[0].lower()), None)
+    if field is None:
+        return None
+    if len(path) == 1:
+        return field.type
+    return _type_in(field.type.fields, path[1:]) if isinstance(field.type, Struct) else None
 
 
 def _typed(value: str, kind: Type) -> str:

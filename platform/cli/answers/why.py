@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 from tidegate.platform.cli.answers.answer import Answer
+from tidegate.platform.core.silver.fates.key_row import Fate
 
 
 class WhyRow(Answer):
@@ -14,9 +15,7 @@ class WhyRow(Answer):
 
     batch: int | None
     """Number of its batch. null if its file was rewritten, so the batch is not known."""
-    fate: Literal[
-        "won", "tombstone", "expired", "older", "tie", "truncated", "expectation", "skipped", "truncates", "waits"
-    ]
+    fate: Fate
     """What became of it."""
     why: str
     """The fate as a sentence."""
@@ -26,8 +25,8 @@ class WhyRow(Answer):
     """The values that silver has or would have."""
     deletes: bool
     """Whether it deletes the key."""
-    file: str
-    """Its file, as `s3://bucket/key`."""
+    file: str | None
+    """Its file, as `s3://bucket/key`. null if a full dump does not have the key."""
     event: str
     """The event that announced the file, and the run that read it."""
     recorded_at: datetime | None
@@ -46,7 +45,9 @@ class WhyAnswer(Answer):
     verdict: str
     """What silver has, and why."""
     silver: Mapping[str, Any] | None
-    """Silver's row, with its own columns. null if it has none."""
+    """Silver's row, with its own columns. null if it has none, or the history of each key."""
+    history: tuple[Mapping[str, Any], ...]
+    """Silver's rows of a history, with its own columns, the newest first."""
     rows: tuple[WhyRow, ...]
     """The rows of bronze, the newest first."""
     more: bool

@@ -17,7 +17,17 @@ from tidegate.platform.cli.copied_command import copied_command
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.first_line import one_line
-from tidegate.platform.core.silver.columns import CHANGED_AT, CHANGED_BATCH, DELETED, WITH_TOMBSTONES
+from tidegate.platform.core.silver.columns import (
+    CHANGED_AT,
+    CHANGED_BATCH,
+    DELETED,
+    IS_CURRENT,
+    JOINED,
+    VALID_FROM,
+    VALID_TO,
+    WITH_TOMBSTONES,
+)
+from tidegate.platform.core.silver.fates.sentences import shown_order
 from tidegate.platform.core.silver.key_values import WrongKey
 
 #: Rows that are printed. JSON has all that were read.
@@ -60,12 +70,25 @@ def _answer(found: KeyHistory) -> WhyAnswer:
     if own is not None:
         columns = {DELETED: own.row.deleted, CHANGED_BATCH: own.changed_batch, CHANGED_AT: own.changed_at}
         silver = {**json.loads(own.row.values), **columns}
+    history = tuple(
+        {
+            **json.loads(time.values),
+            VALID_FROM: json.loads(time.interval.valid_from),
+            VALID_TO: None if time.interval.valid_to is None else json.loads(time.interval.valid_to),
+            IS_CURRENT: time.interval.is_current,
+            DELETED: time.interval.deleted,
+            JOINED: time.interval.joined,
+            CHANGED_BATCH: time.interval.n,
+            CHANGED_AT: time.changed_at,
+        }
+        for time in found.times
+    )
     rows = tuple(
         WhyRow(
             batch=event.row.n,
-            fate=event.fate.value,
+            fate=event.fate,
             why=event.why,
-            order=json.loads(event.found.order),
+            order=json.loads(event.row.order),
             values=json.loads(event.row.values),
             deletes=event.row.deletes,
             file=event.found.address,
@@ -80,6 +103,7 @@ def _answer(found: KeyHistory) -> WhyAnswer:
         is_right=found.is_right,
         verdict=found.verdict,
         silver=silver,
+        history=history,
         rows=rows,
         more=found.more,
         sql=found.sql,
@@ -100,8 +124,10 @@ def _show(console: Console, found: KeyHistory) -> None:
 
 def _lines(event: Event) -> list[Text]:
     at = event.recorded_at.strftime("%Y-%m-%d %H:%M:%SZ") if event.recorded_at else ""
-    order = ", ".join(str(part) for part in json.loads(event.found.order).values()) or "null"
+    order = shown_order(event.row.order)
     batch = "batch ?" if event.row.n is None else f"batch {event.row.n}"
+    if event.found.address is None:
+        return [Text(f"{'':11}{'':21}{event.fate:13}") + Text(one_line(event.why))]
     return [
         Text(f"{batch:11}{at:21}{event.fate:13}") + Text(one_line(event.why)),
         Text(f"{'':11}order {one_line(order)}: {one_line(event.row.values)}", style="dim"),

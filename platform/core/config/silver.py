@@ -183,11 +183,6 @@ class SilverSpec(Model):
         return self
 
     @property
-    def depends_on_keys_only(self) -> bool:
-        """Whether bronze's rows with a key say what silver has of it. Full dumps delete the keys that they lack."""
-        return not self.is_history and self.preset != "snapshots"
-
-    @property
     def is_history(self) -> bool:
         """Whether silver has the history of each key, instead of its newest row."""
         return self.stored_as == "scd2"

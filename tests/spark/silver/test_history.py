@@ -14,6 +14,7 @@ from tests.support.lakes.seams import dying_in
 from tidegate.assets.operations.rebuild import rebuild_table
 from tidegate.assets.operations.reset import reset_table
 from tidegate.assets.silver import merge as silver_merge
+from tidegate.assets.silver.audit.comparison import compare
 from tidegate.assets.silver.history_merge import build_history_merge
 from tidegate.platform.testing import TestLake
 from tidegate.resources.spark.results import Merging
@@ -160,9 +161,16 @@ def test_every_merge_of_a_history_gives_what_a_replay_gives(
                 assert (merged.late, merged.tied) == _disorder(old, batch, silver)
         changes = [row for rows in batches[: number + 1] for row in rows]
         assert _table(lake, "steps") == _sorted(_replayed(changes, silver)), number
+    _check_equals_bronze(lake, "steps")
     kit.run(lake, "once")
     kit.merge(lake, "once")
     assert _table(lake, "once") == _sorted(_replayed(changes, silver))
+
+
+def _check_equals_bronze(lake: TestLake, table: str) -> None:
+    found = compare(lake.lake, lake.spec(table))
+    assert found is not None
+    assert (found.keys > 0, found.suspects, found.wrong) == (True, 0, ())
 
 
 def _disorder(old: Sequence[Row], new: Sequence[Row], silver: Row) -> tuple[int, int]:
@@ -210,11 +218,13 @@ def test_a_history_after_a_rebuild_a_reset_and_a_removal_is_what_a_replay_gives(
     kit.run(lake, "loaded", listing=False)
     assert "nothing of this bronze table" in (kit.merge(lake, "loaded").why_full or "")
     assert _table(lake, "loaded") == _sorted(_replayed([*rebuilt, *_bronze(lake, kit)], RICH))
+    _check_equals_bronze(lake, "loaded")
 
     lake.delete("exact/0.parquet")
     kit.run(lake, "exact")
     assert "removed" in (kit.merge(lake, "exact").why_full or "")
     assert _table(lake, "exact") == _sorted(_replayed(second, PLAIN))
+    _check_equals_bronze(lake, "exact")
 
 
 def _bronze(lake: TestLake, kit: Any) -> list[Row]:

@@ -8,8 +8,12 @@ from typing import Any
 import dagster as dg
 import pytest
 
+from tests.spark.conftest import Shell
 from tidegate.assets.silver.audit import comparison
 from tidegate.assets.silver.audit.comparison import compare
+from tidegate.assets.silver.audit.key_history import key_history
+from tidegate.platform.cli.answers.why import WhyAnswer
+from tidegate.platform.cli.commands.why import run_why
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]
@@ -20,6 +24,21 @@ LOADED = {
     "format": "json",
     "columns": {"id": "int", "region": "string", "at": "int", "gone": "boolean", "v": "struct<a: int, b: string>"},
     "silver": SILVER,
+}
+HISTORY = {
+    "name": "customers",
+    "prefix": "customers/",
+    "format": "json",
+    "columns": {"id": "int", "at": "int", "op": "string", "v": "string", "seen": "int"},
+    "silver": {
+        "stored_as": "scd2",
+        "keys": ["id"],
+        "order": ["at"],
+        "apply_as_deletes": "op = 'd'",
+        "except_columns": ["op"],
+        "track_history_except_columns": ["seen"],
+        "every": 10,
+    },
 }
 REGISTERED = {"name": "orders", "prefix": "orders/", "silver": {"keys": ["id"], "order": "at", "every": 10}}
 
@@ -115,3 +134,86 @@ def test_rows_that_left_bronze_or_were_written_again_raise_no_alarm(tidegate_lak
     assert wrong_keys() == set()
     kit.query(lake, "OPTIMIZE {t}", t=kit.location(lake, "orders"))
     assert wrong_keys() == set()
+
+
+def test_intervals_that_bronze_does_not_give_fail_the_check_and_why_shows_them(
+    tidegate_lake: MakeLake, kit: Any, shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = tidegate_lake([HISTORY])
+    batches = [
+        [(id, 10, "u", "a", 1) for id in range(10)],
+        [(id, 30, "u", "b" if id < 8 else "a", 2) for id in range(10)],
+        [(1, 20, "u", "late", 3), (2, 40, "d", "", 3), (3, 30, "u", "tie", 3), (0, 5, "u", "a", 3)],
+    ]
+    for number, batch in enumerate(batches):
+        body = [{"id": id, "at": at, "op": op, "v": v, "seen": seen} for id, at, op, v, seen in batch]
+        lake.put(f"customers/{number}.json", kit.lines(*body))
+        kit.run(lake, "customers")
+        passed, wrong, metadata = _check(lake.materialize("silver_customers"))
+        assert (passed, wrong, metadata["keys"], metadata["suspects"]) == (True, [], 10, 0)
+
+    def wrong_keys() -> set[tuple[str, ...]]:
+        found = compare(lake.lake, lake.spec("customers"))
+        assert found is not None
+        return set(found.wrong)
+
+    table = lake.lake.store.uri("silver", "customers")
+    before = lake.lake.delta.table_state(table).version
+    for statement in (
+        "UPDATE {t} SET valid_to = 30 WHERE id = 1 AND at = 10",
+        "UPDATE {t} SET is_current = true WHERE id = 2 AND at = 30",
+        "UPDATE {t} SET valid_from = 10 WHERE id = 3 AND at = 30",
+        "UPDATE {t} SET v = 'x' WHERE id = 4 AND at = 10",
+        "DELETE FROM {t} WHERE id = 5 AND at = 10",
+        "INSERT INTO {t} SELECT 6 AS id, 35 AS at, * EXCEPT (id, at) FROM {t} WHERE id = 7 AND at = 30",
+        "UPDATE {t} SET _joined = false WHERE id = 8 AND at = 10",
+    ):
+        kit.query(lake, statement, t=table)
+    assert wrong_keys() == {(f"id={id}",) for id in range(1, 9) if id != 7}
+    monkeypatch.setattr(comparison, "MAX_FILES", 1)
+    assert wrong_keys() <= {(f"id={id}",) for id in range(1, 9) if id != 7}
+
+    found = key_history(lake.lake, lake.spec("customers"), ["id=1"])
+    assert not found.is_right
+    assert found.verdict.startswith(
+        "silver.customers should have the row from 10 to 20, and has the row from 10 to 30: somebody changed silver"
+    )
+    kit.query(lake, f"RESTORE TABLE {{t}} TO VERSION AS OF {before}", t=table)
+    assert wrong_keys() == set()
+
+    found = key_history(lake.lake, lake.spec("customers"), ["id=1"])
+    assert found.verdict == "silver.customers has 3 rows of the key: the newest holds since 30"
+    assert [(event.row.n, str(event.fate), event.why) for event in found.events] == [
+        (2, "opened", "ended the interval from 20, and opened the interval from 30, which holds now"),
+        (
+            3,
+            "cut",
+            "came late, after batch 2, cut the interval from 10, and opened the interval from 20, which ended at 30 by "
+            "the next change",
+        ),
+        (1, "opened", "opened the interval from 10, which ended at 20 by the next change"),
+    ]
+    fates = {
+        id: [str(event.fate) for event in key_history(lake.lake, lake.spec("customers"), [f"id={id}"]).events]
+        for id in (0, 2, 3)
+    }
+    assert fates == {
+        0: ["opened", "joined", "opened"],
+        2: ["ended", "opened", "opened"],
+        3: ["opened", "tie", "opened"],
+    }
+    monkeypatch.setenv("TIDEGATE_LAKE", str(lake.path))
+    shell.use(lake)
+    assert run_why(shell, "silver.customers", ["id=2"], None, None)
+    said = " ".join(shell.said().split())
+    assert "ended deleted the key, and ended the interval from 30" in said
+    printed = len(shell.said())
+    assert run_why(shell, "customers", ["id=2"], None, None, as_json=True)
+    answer = WhyAnswer.model_validate_json(shell.said()[printed:], strict=True)
+    assert [(row["valid_from"], row["valid_to"], row["is_current"]) for row in answer.history] == [
+        ({"o1": 40}, None, False),
+        ({"o1": 30}, {"o1": 40}, False),
+        ({"o1": 10}, {"o1": 30}, False),
+    ]
+    for query in answer.sql:
+        assert len(lake.sql(query)) == 3

@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.lakes.seams import dying_in
 from tidegate.assets.silver import merge as silver_merge
+from tidegate.assets.silver.audit.comparison import compare
 from tidegate.assets.silver.history_merge import build_history_merge
 from tidegate.assets.silver.merge_sql import build_merge
 from tidegate.platform.testing import TestLake
@@ -91,6 +92,10 @@ def test_dumps_give_the_newest_dump_and_the_history_of_all(
             for row in lake.sql("SELECT id, v, valid_from, valid_to FROM silver.history ORDER BY id, valid_from")
         ]
         assert shown == _history(come), number
+    for name in tables:
+        found = compare(lake.lake, lake.spec(name))
+        assert found is not None
+        assert (found.keys > 0, found.suspects, found.wrong) == (True, 0, ()), name
 
 
 def test_a_dump_counts_when_its_signal_is_there_and_an_empty_dump_deletes_nothing(

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tidegate.platform.core.silver.row_fates import Fate, KeyRow, RowFates, SilverRow, row_fates
+from tidegate.platform.core.silver.fates.key_row import Fate, KeyRow
+from tidegate.platform.core.silver.fates.row_fates import RowFates, SilverRow, row_fates
 
 MARK = 9
 
@@ -59,6 +60,14 @@ def test_a_delete_leaves_a_tombstone_for_some_days(silver: SilverRow | None, fat
 def test_after_its_tombstone_expired_a_row_that_comes_late_wins() -> None:
     rows = [row(1, 3, "d", deletes=True), row(2, 4, "a"), row(3, 8, "late")]
     assert fates(rows, live("late")) == RowFates((Fate.EXPIRED, Fate.EXPIRED, Fate.WON), 2, is_right=True)
+
+
+def test_a_key_that_a_dump_does_not_have_has_no_row_whatever_its_tombstone_is() -> None:
+    rows = [row(2, 1, "a"), row(1, None, "{}", deletes=True, is_implied=True)]
+    for silver in (None, SilverRow("nulls", deleted=True, of_dumps=True)):
+        assert fates(rows, silver) == RowFates((Fate.OLDER, Fate.GONE), 1, is_right=True)
+    assert not fates(rows, SilverRow("nulls", deleted=True)).is_right
+    assert not fates(rows, live("a")).is_right
 
 
 @pytest.mark.parametrize(

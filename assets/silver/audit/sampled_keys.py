@@ -1,0 +1,131 @@
+"""Keys whose history may be wrong, and keys of full dumps, by the rows of some files of both tables.
+
+The rows of up to `MAX_KEYS` keys are compared here, row by row, with hashes in place of their values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pyspark.sql import Row
+
+from tidegate.assets.silver.audit.found_keys import history_rules, in_orders
+from tidegate.assets.silver.audit.key_rows import LEFT, SKIPPED, TRUNCATES, KeyRows, N
+from tidegate.assets.silver.audit.lost_files import keeps_lost
+from tidegate.assets.silver.audit.orders import Orders
+from tidegate.assets.silver.truncate import recorded_truncates
+from tidegate.platform.core.silver.columns import CHANGED_BATCH, DELETED, IS_CURRENT, JOINED, VALID_FROM, VALID_TO
+from tidegate.platform.core.silver.fates.doubts import Sampled, doubts_history, doubts_row
+from tidegate.platform.core.silver.fates.intervals import Interval, json_values
+from tidegate.platform.core.silver.fates.key_row import KeyRow
+from tidegate.platform.core.silver.fates.row_fates import SilverRow
+from tidegate.platform.core.silver.file_sample import FileSample
+from tidegate.resources.lake import Lake
+
+#: Keys that are compared, and their rows in both tables together.
+MAX_KEYS = 1_000
+_MAX_ROWS = 20_000
+#: A key with more rows is left out.
+_MAX_ROWS_OF_A_KEY = 1_000
+#: Full dumps that are known at most.
+_MAX_DUMPS = 10_000
+
+
+@dataclass
+class _Key:
+    """The rows of a key: of bronze, and of silver with their orders as they were given."""
+
+    rows: list[KeyRow] = field(default_factory=list)
+    stored: list[Interval] = field(default_factory=list)
+    silver: tuple[SilverRow, int] | None = None
+
+
+def doubted_keys(
+    lake: Lake, rows: KeyRows, mark: int, bronze: tuple[str, FileSample], silver: tuple[str, FileSample]
+) -> tuple[int, list[str]]:
+    """Returns the number of compared keys, and those that may be wrong, each as JSON of a list.
+
+    Args:
+        lake: reads the tables.
+        rows: queries of the table.
+        mark: last batch that silver holds.
+        bronze: a view of some files of bronze, and the files.
+        silver: a view of some files of silver, and the files.
+    """
+    session = lake.delta.session
+    changes = f"({rows.sampled(bronze[0])}) WHERE NOT {SKIPPED} AND NOT {TRUNCATES} AND coalesce({N}, 0) <= {mark}"
+    found = session.sql(_rows(rows, changes, silver[0], mark)).collect()
+    dumps = []
+    if rows.rules.are_dumps:
+        query = f"SELECT DISTINCT {rows.order} AS o FROM {changes} LIMIT {_MAX_DUMPS}"
+        dumps = [row["o"] for row in session.sql(query).collect()]
+    given = [row[name] for row in found for name in ("o", "valid_from", "valid_to") if row[name] is not None]
+    orders = Orders.of(session, rows.order_type, [*given, *dumps, *recorded_truncates(rows.work)])
+    sampled = Sampled(
+        bronze[1].is_whole,
+        silver[1].is_whole,
+        tuple((orders.rank(order), orders.texts[order]) for order in dumps),
+        mark,
+        keeps_lost(rows.work),
+    )
+    keys: dict[str, _Key] = {}
+    for row in found:
+        _take(keys.setdefault(row["key"], _Key()), row, orders, is_history=rows.rules.history is not None)
+    return len(keys), [text for text, key in keys.items() if _doubts(rows, key, orders, sampled)]
+
+
+def _rows(rows: KeyRows, changes: str, silver: str, mark: int) -> str:
+    """Returns a query of the rows of some keys, chosen by a hash with the mark."""
+    names = [f"k{place}" for place in range(len(rows.rules.keys))]
+    key = ", ".join(f"{part.path} AS {name}" for part, name in zip(rows.rules.keys, names, strict=True))
+    own = {"valid_from": "STRING", "valid_to": "STRING", "is_current": "BOOLEAN", "joined": "BOOLEAN"}
+    nothing = ", ".join(f"CAST(NULL AS {kind}) AS {name}" for name, kind in own.items())
+    times = nothing
+    if rows.rules.history is not None:
+        columns = (rows.bound(VALID_FROM), rows.bound(VALID_TO), IS_CURRENT, JOINED)
+        times = ", ".join(f"{column} AS {name}" for column, name in zip(columns, own, strict=True))
+
+    def of(values: str, n: str, left: str) -> str:
+        return f"{key}, {rows.key} AS key, {rows.order} AS o, {values} AS v, {DELETED} AS d, {n} AS n, {left} AS l"
+
+    own_rows = of(rows.compared(silver=False, is_hashed=True), N, LEFT)
+    theirs = of(rows.compared(silver=True, is_hashed=True), CHANGED_BATCH, "CAST(array() AS array<string>)")
+    every = (
+        f"SELECT true AS is_bronze, {own_rows}, {nothing} FROM {changes} "
+        f"UNION ALL SELECT false, {theirs}, {times} FROM {silver}"
+    )
+    all_names = ", ".join(names)
+    counts = (
+        f"SELECT {all_names}, count(*) AS rows, xxhash64({all_names}, {mark}L) AS hash FROM ({every}) "
+        f"GROUP BY {all_names} HAVING count(*) <= {_MAX_ROWS_OF_A_KEY} ORDER BY hash LIMIT {MAX_KEYS}"
+    )
+    chosen = f"SELECT *, sum(rows) OVER (ORDER BY hash ROWS UNBOUNDED PRECEDING) AS total FROM ({counts})"
+    same = " AND ".join(f"a.{name} <=> b.{name}" for name in names)
+    return (
+        f"SELECT a.* EXCEPT ({', '.join(f'a.{name}' for name in names)}) FROM ({every}) a "
+        f"LEFT SEMI JOIN (SELECT * FROM ({chosen}) WHERE total <= {_MAX_ROWS}) b ON {same}"
+    )
+
+
+def _take(key: _Key, row: Row, orders: Orders, *, is_history: bool) -> None:
+    """Add a row of the query to its key."""
+    order, rank = orders.texts[row["o"]], orders.rank(row["o"])
+    if row["is_bronze"]:
+        left = frozenset(row["l"])
+        key.rows.append(
+            KeyRow(rank, row["n"], ("", 0, len(key.rows)), row["v"], deletes=row["d"], order=order, left=left)
+        )
+    elif is_history:
+        times = (row["valid_from"], row["valid_to"], row["is_current"], row["joined"])
+        interval = Interval(0, row["o"], json_values(row["v"]), row["d"], *times, row["n"])
+        key.stored.append(in_orders(interval, orders))
+    else:
+        key.silver = (SilverRow(row["v"], row["d"], of_dumps=True), rank)
+
+
+def _doubts(rows: KeyRows, key: _Key, orders: Orders, sampled: Sampled) -> bool:
+    if rows.rules.history is None:
+        silver, rank = key.silver or (None, None)
+        return doubts_row(key.rows, silver, rank, sampled)
+    rules = history_rules(rows, orders, sampled.mark, lambda n: sampled.keeps_lost)
+    return doubts_history(key.rows, key.stored, rules, sampled)

@@ -1,0 +1,131 @@
+"""Whether silver may be wrong about a key, by some rows of the key: those of the files that were read of both tables.
+
+A doubt costs a look at all rows of its key, and no doubt may hide a fault, as far as these rows show it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from tidegate.platform.core.silver.fates.dumps import with_gone
+from tidegate.platform.core.silver.fates.intervals import HistoryRules, Interval, json_values, replay
+from tidegate.platform.core.silver.fates.key_row import KeyRow
+from tidegate.platform.core.silver.fates.row_fates import SilverRow, row_fates
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """What is known of both tables.
+
+    Attributes:
+        bronze_is_whole: the rows are all rows of bronze with the key.
+        silver_is_whole: the rows are all rows of silver with the key.
+        dumps: rank and order of the dumps in the files of bronze that were read.
+        mark: last batch that silver holds.
+        keeps_lost: rows may have left bronze that silver keeps.
+    """
+
+    bronze_is_whole: bool
+    silver_is_whole: bool
+    dumps: tuple[tuple[int, str], ...] = ()
+    mark: int = 1 << 62
+    keeps_lost: bool = False
+
+
+def doubts_history(rows: Sequence[KeyRow], stored: Sequence[Interval], rules: HistoryRules, sampled: Sampled) -> bool:
+    """Returns whether silver's history of a key may be wrong."""
+    if rules.of_dumps:
+        rows = with_gone(rows, sampled.dumps, sampled.mark) if sampled.bronze_is_whole else rows
+    if sampled.bronze_is_whole and sampled.silver_is_whole:
+        return not replay(rows, stored, rules).is_right
+    if _lacks_changes([row for row in rows if row.own_fate(sampled.mark) is None], stored, sampled):
+        return True
+    if rules.of_dumps and any(_misses_dump(interval, sampled) for interval in stored):
+        return True
+    if sampled.silver_is_whole:
+        return not replay((), stored, replace(rules, is_gone=lambda n: True)).is_right
+    oldest_first = sorted(stored, key=lambda interval: -interval.rank)
+    return not all(_is_sound(interval) for interval in stored) or any(
+        not _may_follow(before, after, rules) for before, after in pairwise(oldest_first)
+    )
+
+
+def doubts_row(rows: Sequence[KeyRow], silver: SilverRow | None, rank: int | None, sampled: Sampled) -> bool:
+    """Returns whether silver's row of a key may be wrong, in a table that is merged from full dumps.
+
+    Args:
+        rows: rows of bronze with the key.
+        silver: silver's row.
+        rank: of its order.
+        sampled: what is known of both tables.
+    """
+    changes = [row for row in rows if row.own_fate(sampled.mark) is None]
+    dump = min((rank for rank, _ in sampled.dumps), default=None)
+    if silver is not None and rank is not None and not silver.deleted and dump is not None and dump < rank:
+        return not sampled.keeps_lost  # a newer dump has a newer row of the key, or deletes it
+    if sampled.bronze_is_whole and sampled.silver_is_whole:
+        gone = with_gone(changes, sampled.dumps, sampled.mark)
+        return not sampled.keeps_lost and not row_fates(gone, silver, sampled.mark).is_right
+    newest = min((row.rank for row in changes), default=None)
+    if silver is None or rank is None:
+        is_there = newest is not None and newest == dump and not any(row.deletes for row in changes)
+        return sampled.silver_is_whole and is_there
+    if newest is None or newest > rank:
+        return False
+    equal = [row for row in changes if row.rank == newest]
+    return newest < rank or not any(silver.is_like(row) for row in equal)
+
+
+def _lacks_changes(changes: Sequence[KeyRow], stored: Sequence[Interval], sampled: Sampled) -> bool:
+    """Whether silver may lack a change of bronze, or have other values of it."""
+    have = {interval.rank: interval for interval in stored}
+    for rank in {row.rank for row in changes}:
+        interval = have.get(rank)
+        equal = [row for row in changes if row.rank == rank]
+        if interval is None:
+            if sampled.silver_is_whole:
+                return True
+            continue
+        # A row of a later batch may have replaced these.
+        n = interval.n or 0
+        last = [row for row in equal if row.n is None or row.n >= n]
+        if last and not any(_is_of(interval, row) for row in last):
+            return True
+    return False
+
+
+def _is_of(interval: Interval, row: KeyRow) -> bool:
+    own, theirs = (
+        {name: value for name, value in values.items() if name not in row.left}
+        for values in (json_values(row.values), interval.values)
+    )
+    return row.deletes == interval.deleted and own == theirs
+
+
+def _misses_dump(interval: Interval, sampled: Sampled) -> bool:
+    """Whether a dump after that of a row has not ended the row."""
+    return not interval.deleted and interval.valid_to is None and any(rank < interval.rank for rank, _ in sampled.dumps)
+
+
+def _is_sound(interval: Interval) -> bool:
+    """Whether the columns of a row of silver fit together."""
+    if interval.deleted and (interval.valid_from != interval.order or interval.joined):
+        return False
+    return interval.is_current == (interval.valid_to is None and not interval.deleted)
+
+
+def _may_follow(before: Interval, after: Interval, rules: HistoryRules) -> bool:
+    """Whether a row of silver may be older than another one, with rows between them that are not known."""
+    if before.valid_to is None or (before.until is not None and before.until < after.rank):
+        return False
+    if before.valid_to != after.order:
+        return True
+    if any(after.rank <= rank < before.rank for rank, _ in rules.truncates):
+        continues = False
+    else:
+        same = all(before.values.get(name) == after.values.get(name) for name in rules.tracked)
+        continues = same and not before.deleted and not after.deleted
+    start = before.valid_from if continues else after.order
+    return before.joined == continues and after.valid_from == start

@@ -1,0 +1,93 @@
+"""What became of each row of bronze with one key: which of them silver has, and why it has none of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tidegate.platform.core.silver.fates.key_row import Fate, KeyRow
+
+
+@dataclass(frozen=True)
+class SilverRow:
+    """The row of silver.
+
+    Attributes:
+        values: as JSON.
+        deleted: it is a tombstone.
+        of_dumps: its table is merged from full dumps, so a tombstone has the values of no row.
+    """
+
+    values: str
+    deleted: bool
+    of_dumps: bool = False
+
+    def is_like(self, row: KeyRow) -> bool:
+        """Whether it may be a row of bronze."""
+        if self.deleted != row.deletes:
+            return False
+        return self.values == row.values or (self.deleted and self.of_dumps)
+
+
+@dataclass(frozen=True)
+class RowFates:
+    """The fates of the rows of a key.
+
+    Attributes:
+        fates: of each row, in the order of the rows.
+        winner: position of the row that decides the key. None without one.
+        is_right: whether silver has what bronze gives.
+    """
+
+    fates: tuple[Fate, ...]
+    winner: int | None
+    is_right: bool
+
+
+def row_fates(rows: Sequence[KeyRow], silver: SilverRow | None, mark: int) -> RowFates:
+    """Returns what became of the rows of one key.
+
+    Args:
+        rows: all rows of bronze with the key.
+        silver: silver's row of the key. None if it has none.
+        mark: last batch that silver holds.
+    """
+    fates = [row.own_fate(mark) for row in rows]
+    changes = sorted(
+        (place for place, fate in enumerate(fates) if fate is None),
+        key=lambda place: (-rows[place].rank, rows[place].arrival),
+        reverse=True,
+    )
+    if not changes:
+        return RowFates(tuple(fate or Fate.OLDER for fate in fates), None, silver is None)
+    best, found = rows[changes[0]], _of_silver(rows, changes, silver)
+    winner = changes[0] if found is None else found
+    for place in changes:
+        fates[place] = _lost(rows[place], rows[winner])
+    fates[winner] = Fate.WON if not rows[winner].deletes else Fate.EXPIRED if silver is None else Fate.TOMBSTONE
+    for place in changes:
+        if rows[place].is_implied:
+            fates[place] = Fate.GONE
+    is_right = found is not None or (silver is None and best.deletes)
+    return RowFates(tuple(fate or Fate.OLDER for fate in fates), winner, is_right)
+
+
+def _of_silver(rows: Sequence[KeyRow], newest_first: Sequence[int], silver: SilverRow | None) -> int | None:
+    """Returns the position of the row that silver has. None if it has none, or another one than it should.
+
+    A compaction may exchange rows of one file, so any row of the newest order and batch may be the last one. A row that
+    deletes its key does not count any more after its tombstone was removed: then an older row that comes late wins.
+    """
+    if silver is None:
+        return None
+    best = rows[newest_first[0]]
+    like = [place for place in newest_first if silver.is_like(rows[place])]
+    last = (place for place in like if rows[place].rank == best.rank and rows[place].n in (best.n, None))
+    is_forgotten = best.deletes and not best.is_implied and not silver.deleted
+    return next(last, like[0] if like and is_forgotten else None)
+
+
+def _lost(row: KeyRow, winner: KeyRow) -> Fate:
+    if row.rank < winner.rank:
+        return Fate.EXPIRED
+    return Fate.TIE if row.rank == winner.rank else Fate.OLDER
