@@ -1,6 +1,6 @@
 """Whether silver may be wrong about a key, by some rows of the key: those of the files that were read of both tables.
 
-A doubt costs a look at all rows of its key, and no doubt may hide a fault, as far as these rows show it.
+A key in doubt is looked up with all of its rows. What these rows show to be wrong is always in doubt.
 """
 
 from __future__ import annotations
