@@ -1,10 +1,13 @@
 package io.tidegate.procedures.tables;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.apache.spark.sql.functions.broadcast;
 import static org.apache.spark.sql.functions.col;
 import static org.apache.spark.sql.functions.lit;
 import static org.apache.spark.sql.functions.monotonically_increasing_id;
 import static org.apache.spark.sql.functions.struct;
+import static org.apache.spark.sql.functions.substring;
+import static org.apache.spark.sql.types.DataTypes.BinaryType;
 import static org.apache.spark.sql.types.DataTypes.LongType;
 import static org.apache.spark.sql.types.DataTypes.StringType;
 
@@ -17,11 +20,13 @@ import io.tidegate.delta.LogPath;
 import io.tidegate.delta.TableView;
 import io.tidegate.procedures.LocalProcedure;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
@@ -36,8 +41,8 @@ import scala.jdk.javaapi.CollectionConverters;
  * added.
  *
  * <p>The files are read through the table's newest snapshot, so deletion vectors apply, and nothing else of the table
- * is scanned. Added columns: {@code _tidegate_n} (the batch), {@code _tidegate_path}, {@code _tidegate_row} (orders the
- * rows of one path). Returns the paths that are no longer live, as a JSON array.
+ * is scanned. Added columns: {@code _tidegate_n} (the batch), {@code _tidegate_path} (orders the files as their paths do),
+ * {@code _tidegate_row} (orders the rows of one file). Returns the paths that are no longer live, as a JSON array.
  */
 public final class BatchViewProcedure extends LocalProcedure {
   public BatchViewProcedure() {
@@ -78,13 +83,28 @@ public final class BatchViewProcedure extends LocalProcedure {
                 // Delta has no row index here. Within one split of a file these ids grow in the order of its rows.
                 struct(col("_metadata.file_block_start"), monotonically_increasing_id()).as("_tidegate_row"));
     Set<Long> all = new HashSet<>(numbers.values());
-    if (all.size() <= 1) {
-      return frame.withColumn("_tidegate_n", lit(all.isEmpty() ? 0L : all.iterator().next()));
-    }
     List<Row> files = new ArrayList<>();
     numbers.forEach((file, n) -> files.add(RowFactory.create(LogPath.inMetadata(table.root(), file.path()), n)));
+    if (all.size() <= 1) {
+      return shortened(frame.withColumn("_tidegate_n", lit(all.isEmpty() ? 0L : all.iterator().next())), files);
+    }
     StructType columns = new StructType().add("_tidegate_path", StringType).add("_tidegate_n", LongType);
-    return frame.join(broadcast(spark.createDataFrame(files, columns)), "_tidegate_path");
+    return shortened(frame.join(broadcast(spark.createDataFrame(files, columns)), "_tidegate_path"), files);
+  }
+
+  /**
+   * Returns the rows with the part of each path that distinguishes it, as bytes, which compare as the paths do. A merge
+   * sorts and exchanges this column with each row, and a path is often longer than the rest of the row.
+   */
+  private static Dataset<Row> shortened(Dataset<Row> rows, List<Row> files) {
+    byte[][] paths = files.stream().map(row -> row.getString(0).getBytes(UTF_8)).toArray(byte[][]::new);
+    int shared = paths.length == 0 ? 0 : paths[0].length;
+    for (byte[] path : paths) {
+      int differs = Arrays.mismatch(path, paths[0]);
+      shared = differs < 0 ? shared : Math.min(shared, differs);
+    }
+    Column bytes = col("_tidegate_path").cast(BinaryType);
+    return rows.withColumn("_tidegate_path", substring(bytes, shared + 1, Integer.MAX_VALUE));
   }
 
   private static Map<Long, List<String>> batches(String text) {

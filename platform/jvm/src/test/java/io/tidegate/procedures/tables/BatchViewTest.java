@@ -1,5 +1,6 @@
 package io.tidegate.procedures.tables;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.tidegate.TestTable;
@@ -87,8 +88,26 @@ class BatchViewTest {
     List<Row> live = spark.table("live").select("_tidegate_path").orderBy("_tidegate_path").collectAsList();
     assertEquals("[[c~d.parquet], [k=1/a.parquet], [ü 100%+.parquet]]",
         spark.table("live").select("_tidegate_key").orderBy("_tidegate_key").collectAsList().toString());
-    missing(Map.of(1L, NAMES));
     assertEquals(3, live.size());
-    assertEquals(live, spark.table("changes").select("_tidegate_path").distinct().orderBy("_tidegate_path").collectAsList());
+    assertEquals(
+        live,
+        spark.read().format("delta").load(t.uri())
+            .select("_metadata.file_path").distinct().orderBy("file_path").collectAsList());
+  }
+
+  @Test
+  void filesAreOrderedByTheEndsOfTheirPaths() {
+    missing(Map.of(1L, NAMES));
+    assertEquals(List.of("c~d.parquet", "k=1/a.parquet", "ü%20100%25+.parquet"), ends());
+    missing(Map.of(1L, NAMES.subList(0, 1), 2L, NAMES.subList(1, 3)));
+    assertEquals(List.of("c~d.parquet", "k=1/a.parquet", "ü%20100%25+.parquet"), ends());
+    missing(Map.of(1L, NAMES.subList(2, 3)));
+    assertEquals(List.of(""), ends());
+  }
+
+  private List<String> ends() {
+    return spark.table("changes").select("_tidegate_path").distinct().orderBy("_tidegate_path").collectAsList().stream()
+        .map(row -> new String(row.<byte[]>getAs(0), UTF_8))
+        .toList();
   }
 }
