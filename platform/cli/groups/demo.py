@@ -62,6 +62,8 @@ def events(
 @demos.command()
 def storage(
     home: Home = Path(".tidegate/demo-storage"),
+    buckets: Annotated[int, typer.Option(min=91, help="Number of buckets.")] = 200,
+    days: Annotated[int, typer.Option(min=6, help="Number of days; with fewer than 15 there is no forecast.")] = 30,
     report: Report = None,
     keep: Keep = False,
     aws_port: AwsPort = 4566,
@@ -73,7 +75,9 @@ def storage(
     from tidegate.platform.demo.storage.run import run_storage_demo
 
     ports, console = Ports(aws_port, spark_port, ui_port), command_console()
-    _end(lambda: run_storage_demo(home, console, report_path=report, keep=keep, ports=ports))
+    _end(
+        lambda: run_storage_demo(home, console, buckets=buckets, days=days, report_path=report, keep=keep, ports=ports)
+    )
 
 
 class _Outcome(Protocol):

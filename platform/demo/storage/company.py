@@ -27,6 +27,7 @@ class CompanyBucket:
         name: its name.
         daily: whether its inventory is daily, and not weekly.
         stops: the day after which no inventory of it comes, None if all come.
+        weekday: day of the week of a weekly inventory, counted from day 0. All buckets have an inventory of day 0.
         first: when S3 began the inventories of day 0.
         objects: every object that it ever has.
     """
@@ -36,6 +37,7 @@ class CompanyBucket:
     stops: int | None
     first: datetime
     objects: tuple[StoredObject, ...]
+    weekday: int = 0
 
     @property
     def configuration(self) -> str:
@@ -44,7 +46,8 @@ class CompanyBucket:
 
     def delivers(self, day: int) -> bool:
         """Whether an inventory of a day comes."""
-        return (self.daily or day % 7 == 0) and (self.stops is None or day <= self.stops)
+        is_due = self.daily or day == 0 or day % 7 == self.weekday
+        return is_due and (self.stops is None or day <= self.stops)
 
     @property
     def has_versions(self) -> bool:
@@ -76,16 +79,18 @@ class CompanyBucket:
 def company(buckets: int, days: int) -> list[CompanyBucket]:
     """Returns the buckets of a company. The same numbers give the same buckets. The last day is today.
 
-    Three buckets with a daily inventory stop: somebody changed their configuration.
+    Three buckets with a daily inventory stop: somebody changed their configuration. The day before the last one is that
+    of the weekly inventories.
     """
     found, now = [], datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
     first = now - timedelta(days=days - 1, hours=1)
     for number in range(buckets):
         chance = random.Random(number)
         daily = number % _DAILY_EVERY == 0
-        stops = days - 10 if number in STOPPED else None
+        stops = max(1, days - 10) if number in STOPPED else None
         by_chance = () if number in (STEADY, STILL) else _objects(chance, days)
-        found.append(CompanyBucket(bucket_name(number), daily, stops, first, (*by_chance, *planted(number, days))))
+        objects = (*by_chance, *planted(number, days))
+        found.append(CompanyBucket(bucket_name(number), daily, stops, first, objects, weekday=(days - 2) % 7))
     return found
 
 

@@ -37,7 +37,13 @@ _IN_MANIFEST = {
 _REQUIRED = ("bucket", "key")
 
 
-def deliver(s3: Any, to: str, bucket: CompanyBucket, day: int, *, broken: bool = False) -> None:
+#: Where the inventories of the company's buckets are, and where those of the lake's own bucket.
+COMPANY, LAKE = "inventory/", "lake-inventory/"
+
+
+def deliver(
+    s3: Any, to: str, bucket: CompanyBucket, day: int, *, broken: bool = False, destination: str = COMPANY
+) -> None:
     """Put the inventory of a bucket and day.
 
     Args:
@@ -46,8 +52,9 @@ def deliver(s3: Any, to: str, bucket: CompanyBucket, day: int, *, broken: bool =
         bucket: the bucket that was looked at.
         day: the day.
         broken: whether the file is another one than the manifest says.
+        destination: prefix of the inventories.
     """
-    for key, body in delivery(bucket, day, broken=broken):
+    for key, body in delivery(bucket, day, broken=broken, destination=destination):
         s3.put_object(Bucket=to, Key=key, Body=body)
 
 
@@ -65,9 +72,11 @@ def _file_schema() -> str:
     return f"message s3.inventory {{ {' '.join(columns)} }}"
 
 
-def delivery(bucket: CompanyBucket, day: int, *, broken: bool = False) -> Iterator[tuple[str, bytes]]:
+def delivery(
+    bucket: CompanyBucket, day: int, *, broken: bool = False, destination: str = COMPANY
+) -> Iterator[tuple[str, bytes]]:
     """Yields the keys and bodies of a delivery, in the order in which they are put."""
-    prefix = f"inventory/{bucket.name}/{bucket.configuration}/"
+    prefix = f"{destination}{bucket.name}/{bucket.configuration}/"
     body = _file(bucket, day)
     file = f"{prefix}data/{hashlib.sha256(f'{prefix}{day}'.encode()).hexdigest()[:32]}.parquet"
     yield file, body[:-9] if broken else body

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
@@ -13,6 +10,8 @@ import dagster as dg
 
 from tidegate.platform.demo.storage import oracle
 from tidegate.platform.demo.storage.company import CompanyBucket
+from tidegate.platform.demo.storage.configurations import Configured, team_configuration
+from tidegate.platform.demo.storage.left_over import LEFT, YOUNG, Deleted, left_body
 from tidegate.platform.demo.storage.planted import ORDERS, STEADY, STILL, loaded_orders, order_body
 from tidegate.platform.demo.storage.report import StorageReport
 from tidegate.resources.lake import Lake
@@ -22,6 +21,8 @@ _EVERY = 10
 _USAGE = {"STANDARD": "", "STANDARD_IA": "SIA-", "DEEP_ARCHIVE": "GDA-"}
 #: Days that the growth's forecast has, as `forecast_months` of lake.yaml says.
 _AHEAD = 90
+#: Days of history that a forecast needs.
+_KNOWN = 14
 _ENGINES = 6
 
 
@@ -85,13 +86,12 @@ def compare_pages(report: StorageReport, instance: dg.DagsterInstance, buckets: 
     report.compare("growth: objects of all buckets", objects, growth.get("objects"))
     lines = {line["bucket"]: line for line in growth.get("by_bucket", ())}
     steady, still = (lines.get(buckets[number].name, {}) for number in (STEADY, STILL))
-    ahead = oracle.steady_after(buckets[STEADY], day, _AHEAD) / oracle.GIB
+    ahead: float | None = oracle.steady_after(buckets[STEADY], day, _AHEAD) / oracle.GIB
+    by = "no forecast was better than the last value"
+    if report.days < _KNOWN:
+        ahead, by = None, f"{report.days} days of history are too few: {_KNOWN} are needed"
     report.compare(f"forecast: GiB of {buckets[STEADY].name}", ahead, steady.get("GiB in 3 months"))
-    report.compare(
-        f"forecast: {buckets[STILL].name}, not changing",
-        "the last value",
-        still.get("method", "").removeprefix("no forecast was better than "),
-    )
+    report.compare(f"forecast: {buckets[STILL].name}, not changing", by, still.get("method"))
     advice, moves = _page(instance, "storage", "objects_advice"), oracle.advice(buckets, day)
     report.compare("advice: transitions that pay", len(moves), advice.get("advice"))
     report.compare("advice: dollars saved in a year", _money(sum(moves)), _money(advice.get("net_saving")))
@@ -100,6 +100,33 @@ def compare_pages(report: StorageReport, instance: dg.DagsterInstance, buckets: 
     found = _page(instance, "storage", "objects_audit")
     for kind, objects in oracle.audits(buckets, day, buckets[ORDERS], loaded_orders()).items():
         report.compare(f"audit: objects {kind}", objects, found.get(kind))
+
+
+def compare_configurations(report: StorageReport, found: Configured, buckets: Sequence[CompanyBucket], to: str) -> None:
+    """Compare what `tidegate inventory enable` wrote, and what it finds after somebody changed configurations."""
+    enabled, right, kept = [bucket for bucket in buckets if bucket.daily], 0, 0
+    for bucket in buckets:
+        now = found.configurations.get(bucket.name, [])
+        if bucket in enabled:
+            right += len(now) == 1 and oracle.is_daily_inventory(now[0], to)
+        else:
+            kept += now == [team_configuration(to)]
+    report.compare("inventory enable: buckets configured", len(enabled), found.error or right)
+    report.compare("inventory enable: others as before", len(buckets) - len(enabled), kept)
+    report.compare("inventory enable: S3 may deliver", "yes", "yes" if oracle.may_deliver(found.policy, to) else "no")
+    stopped = sorted(bucket.name for bucket in buckets if bucket.stops is not None)
+    changes = found.drift["changes"] if isinstance(found.drift, dict) else []
+    changed = ", ".join(change["of"].removeprefix("inventory daily of ") for change in changes)
+    report.compare("inventory enable: changed by somebody", ", ".join(stopped), changed or found.drift)
+
+
+def compare_left_over(report: StorageReport, found: Deleted) -> None:
+    """Compare what VACUUM deleted with the help of an inventory of the lake's bucket. A later file stays."""
+    looked, _, _ = found.source.partition(" of ")
+    report.compare("VACUUM: files are looked for", "from the inventory", looked)
+    report.compare("VACUUM: files of runs that died", LEFT, found.files)
+    report.compare("VACUUM: bytes", sum(len(left_body(number)) for number in range(LEFT)), found.bytes)
+    report.compare("VACUUM: what came after the inventory", YOUNG, ", ".join(found.remaining))
 
 
 def compare_cost(report: StorageReport, answer: Any, buckets: Sequence[CompanyBucket]) -> None:
@@ -154,16 +181,6 @@ def compare_catalog(report: StorageReport, answer: Any, entry: Mapping[str, Any]
         _ENGINES,
         len(engines) if tables else answer,
     )
-
-
-def answer_of(home: Path, *words: str) -> Any:
-    """Returns the JSON object that a command of Tidegate prints, or the line with which it fails."""
-    command = [sys.executable, "-m", "tidegate.platform.cli.main", *words, "--home", str(home.resolve()), "--json"]
-    # In the home, because a lake.yaml of the user's folder must not be found.
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd=home)
-    if done.returncode:
-        return (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
-    return json.loads(done.stdout)
 
 
 def _part(answer: Any, name: str) -> Any:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 from urllib.parse import quote
 
 from tidegate.platform.demo.storage.company import CompanyBucket
@@ -126,3 +128,31 @@ def md5(body: bytes) -> str:
 def steady_after(bucket: CompanyBucket, day: int, ahead: int) -> int:
     """Returns the bytes that the steady bucket has so many days after a day, if it continues as before."""
     return sum(one.size for one in bucket.on(day)) + ahead * STEADY_BYTES
+
+
+def is_daily_inventory(configuration: Mapping[str, Any], to: str) -> bool:
+    """Whether S3 makes an inventory of all versions each day, in Parquet, with the fields that the reports read.
+
+    Args:
+        configuration: the inventory configuration of a bucket.
+        to: bucket of the inventories.
+    """
+    destination = configuration["Destination"]["S3BucketDestination"]
+    return (
+        configuration["IsEnabled"] is True
+        and configuration["Schedule"] == {"Frequency": "Daily"}
+        and configuration["IncludedObjectVersions"] == "All"
+        and {"Size", "LastModifiedDate", "StorageClass", "EncryptionStatus", "ReplicationStatus"}
+        <= set(configuration["OptionalFields"])
+        and (destination["Bucket"], destination["Format"], destination["Prefix"])
+        == (f"arn:aws:s3:::{to}", "Parquet", "inventory")
+    )
+
+
+def may_deliver(policy: str, to: str) -> bool:
+    """Whether a bucket's policy lets S3 write inventories into it."""
+    return any(
+        (one["Effect"], one["Principal"], one["Action"]) == ("Allow", {"Service": "s3.amazonaws.com"}, "s3:PutObject")
+        and one["Resource"] == f"arn:aws:s3:::{to}/inventory/*"
+        for one in json.loads(policy or "{}").get("Statement", ())
+    )

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from tidegate.assets.bronze.run import run_table
 from tidegate.assets.runs.options import RunOptions
+from tidegate.assets.storage.grown import growth_of
 from tidegate.platform.demo.progress import Stages
+from tidegate.platform.demo.storage.commands import answer_of
 from tidegate.platform.demo.storage.company import CompanyBucket
+from tidegate.platform.demo.storage.configurations import configure
 from tidegate.platform.demo.storage.deliveries import delivery
+from tidegate.platform.demo.storage.left_over import Deleted, delete_left_over, leave_files
 from tidegate.platform.demo.storage.planted import ORDERS, loaded_orders, lost_orders, order_body, young_order
 from tidegate.platform.local.stack import LocalStack
 from tidegate.resources.lake import Lake
@@ -20,29 +25,52 @@ from tidegate.sensors.intake.tick import take_in
 
 #: Bucket of the inventories, and the keys of the tables.
 TO, INVENTORIES, ORDERS_TABLE = "tidegate-landing", "tidegate-landing.inventory", "checkout-000.orders"
+LAKE_INVENTORIES = "tidegate-landing.lake-inventory"
 _UPLOADS = 4
+#: Days between two readings of the table's history.
+_HISTORY_EVERY = 12
+#: Less than a second: a receive does not wait for further messages, because all of them are in the queue.
+_NO_WAIT = 0.9
 _SIGNAL = "manifest.checksum"
 
 
 class Past:
     """Makes the deliveries while the platform starts, and then brings them in.
 
-    The files of a day are uploaded while the table takes in those of the day before.
+    The files of a day are uploaded while the table takes in those of the day before. What needs no last day happens in
+    the background: the table's runs leave a core to others.
 
     Args:
+        home: folder of the demo, with its lake.yaml.
         buckets: of the company.
         days: number of days before the last one.
     """
 
-    def __init__(self, buckets: Sequence[CompanyBucket], days: int) -> None:
-        self._buckets, self._days = buckets, days
+    def __init__(self, home: Path, buckets: Sequence[CompanyBucket], days: int) -> None:
+        self._home, self._buckets, self._days = home, buckets, days
         self._pool = ThreadPoolExecutor(_UPLOADS + 1)
         self._made = [self._pool.submit(self._make, day) for day in range(days)]
+        self._background = ThreadPoolExecutor(1)
         #: The table's version after each day.
         self.versions: dict[int, int] = {}
+        #: What commands print and maintenance does in the meantime, by names.
+        self.answers: dict[str, Future[Any]] = {
+            "configured": self._background.submit(configure, home, buckets, TO),
+        }
 
     def bring_in(self, stack: LocalStack, console: Console) -> None:
         """Bring in the days, one after another."""
+        try:
+            self._bring_in(stack, console)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Wait for what happens in the background. What has not begun is left out."""
+        self._background.shutdown(cancel_futures=True)
+
+    def _bring_in(self, stack: LocalStack, console: Console) -> None:
         s3 = stack.clients().s3
         with stack.settings.opened() as lake, Stages(console).shown() as stages, self._pool:
             stage = stages.begin("The inventories of the days before", self._days)
@@ -58,10 +86,30 @@ class Past:
                     s3.put_object(Bucket=TO, Key=key, Body=body)
                 uploads = self._upload(s3, day + 1) if day + 1 < self._days else []
                 self.versions[day] = _take(lake)
+                if day == 0:
+                    self._begin_orders(stack, lake, s3)
+                elif day % _HISTORY_EVERY == 0:
+                    self.answers[f"history of day {day}"] = self._background.submit(_keep_history, stack)
                 stage.show(f"day {day + 1}: {len(deliveries)} inventories", day + 1)
-            run_table(lake.table(ORDERS_TABLE), RunOptions(run_id="history"))
             number = sum(len(made.result()) for made in self._made)
             stage.done(f"{number:,} inventories, a commit for each day")
+
+    def _begin_orders(self, stack: LocalStack, lake: Lake, s3: Any) -> None:
+        """Load the orders, and let maintenance and commands look at them in the background."""
+        run_table(lake.table(ORDERS_TABLE), RunOptions(run_id="history"))
+        birth = lake.table(ORDERS_TABLE).birth
+        assert birth is not None
+        leave_files(lake, s3, birth.location, TO)
+        _receive(lake)
+        run_table(lake.table(LAKE_INVENTORIES), RunOptions(run_id="history"))
+
+        def maintain() -> Deleted:
+            with stack.settings.opened() as own:
+                return delete_left_over(own, birth.location)
+
+        self.answers["left_over"] = self._background.submit(maintain)
+        for name, words in {"readers": ("catalog", "readers"), "table_cost": ("cost", "orders")}.items():
+            self.answers[name] = self._background.submit(answer_of, self._home, *words)
 
     def _make(self, day: int) -> list[list[tuple[str, bytes]]]:
         return [list(delivery(bucket, day)) for bucket in self._buckets if bucket.delivers(day)]
@@ -77,12 +125,23 @@ class Past:
         return [self._pool.submit(put, part) for part in range(_UPLOADS)]
 
 
-def _take(lake: Lake) -> int:
-    """Take in what has arrived, and return the version of the table afterwards."""
+def _receive(lake: Lake) -> None:
+    """Take in all events that have arrived."""
     while sum(sum(queue.depth()) for queue in lake.queues):
-        take_in(lake)
+        take_in(lake, seconds=_NO_WAIT)
+
+
+def _take(lake: Lake) -> int:
+    """Bring in what has arrived, and return the version of the table afterwards."""
+    _receive(lake)
     done = run_table(lake.table(INVENTORIES), RunOptions(run_id="history"))
     return done[-1].landed.version
+
+
+def _keep_history(stack: LocalStack) -> None:
+    """Read what the inventories so far had, as the asset of the growth does each morning, and keep it."""
+    with stack.settings.opened() as lake:
+        growth_of(lake, INVENTORIES, 1, keep=True)
 
 
 def _create(s3: Any, bucket: CompanyBucket) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,18 @@ from rich.console import Console
 from tidegate.platform.demo.deployment import DEFAULT_PORTS, Deployment, NextSteps, Ports, deployment
 from tidegate.platform.demo.events.settle import on_the_way, wait_until_arrived
 from tidegate.platform.demo.progress import Stages
+from tidegate.platform.demo.settle import NotSettled
 from tidegate.platform.demo.storage import storage_lake_file
+from tidegate.platform.demo.storage.commands import answer_of
 from tidegate.platform.demo.storage.company import CompanyBucket, company
+from tidegate.platform.demo.storage.configurations import require_moto
 from tidegate.platform.demo.storage.deliveries import deliver, delivery, file_columns
 from tidegate.platform.demo.storage.findings import (
-    answer_of,
     compare_catalog,
+    compare_configurations,
     compare_cost,
     compare_ledger,
+    compare_left_over,
     compare_manifest,
     compare_pages,
     compare_past,
@@ -40,8 +45,7 @@ from tidegate.resources.lake import Lake
 from tidegate.resources.sql_names import SqlNames
 
 _TABLE = "bronze.objects"
-_SETTLE_SECONDS = 300.0
-_BUCKETS, _DAYS = 200, 30
+_SETTLE_SECONDS, _PAUSE = 300.0, 0.5
 #: Buckets with a weekly inventory that get one on the last day, too. Its file is not the manifest's, or is missing.
 _OTHER, _MISSING = 1, 2
 #: The job of the reports, the database of the catalog, and what a job encrypts.
@@ -53,6 +57,8 @@ def run_storage_demo(
     home: Path,
     console: Console,
     *,
+    buckets: int = 200,
+    days: int = 30,
     report_path: Path | None = None,
     keep: bool = False,
     ports: Ports = DEFAULT_PORTS,
@@ -62,46 +68,64 @@ def run_storage_demo(
     Args:
         home: folder of all state.
         console: takes progress and report.
+        buckets: number of buckets, 91 or more, so that every report has something to find.
+        days: number of days, 6 or more. A forecast needs fourteen.
         report_path: file for the report as JSON.
         keep: leave everything running, with the UI, until Ctrl-C.
         ports: ports of the servers.
 
     Raises:
+        SourceMissingError: moto's server is not installed.
         LocalStackError: the home is in use, or something could not be started or died.
         NotSettled: something was still on its way at the deadline.
     """
+    require_moto()
     empty_home(home)
-    begun, buckets, report = time.monotonic(), company(_BUCKETS, _DAYS), StorageReport(_BUCKETS, _DAYS)
+    begun, of, report = time.monotonic(), company(buckets, days), StorageReport(buckets, days)
     shutil.copyfile(storage_lake_file(), home / "lake.yaml")  # a copy, which a user may change while the demo is kept
     write_prices(home / "prices.csv")
-    console.print(f"[bold]The inventories of {_BUCKETS} buckets over {_DAYS} days[/] become one table, on this machine")
-    past = Past(buckets, _DAYS - 1)
-    with deployment(
-        home,
-        console,
-        home / "lake.yaml",
-        ports,
-        spark_conf=SMALL_DATA,
-        before_sensors=lambda stack: past.bring_in(stack, console),
-    ) as platform:
-        with (
-            platform.stack.settings.opened() as lake,
-            platform.dagster.instance() as instance,
-            Stages(console).shown() as stages,
-        ):
-            stage = stages.begin("The inventories of the last day arrive")
-            _last_day(platform, lake, instance, buckets, _DAYS - 1, lambda what: stage.show(what, 0))
-            stage.done("all of them are in the table, in quarantine, or wait for a file")
-            stage = stages.begin("Reports, a manifest and the catalog are made")
-            answers = _reports(platform, lake, instance, home, lambda what: stage.show(what, 0))
-            stage.done("cost, growth, advice and audits are on their pages in Dagster")
-            stage = stages.begin("The table and its reports are compared with the oracle")
-            _compare(report, lake, instance, buckets, past.versions, answers)
-            stage.done("every figure is right" if report.ok else "there are differences")
+    console.print(f"[bold]The inventories of {buckets} buckets over {days} days[/] become one table, on this machine")
+    past = Past(home, of, days - 1)
+    with (
+        deployment(
+            home,
+            console,
+            home / "lake.yaml",
+            ports,
+            spark_conf=SMALL_DATA,
+            before_sensors=lambda stack: past.bring_in(stack, console),
+        ) as platform,
+        closing(past),
+    ):
+        _last_day_and_reports(platform, home, report, of, past, console)
         report.seconds = time.monotonic() - begun
         show_storage_report(console, report)
         platform.end_demo(console, report, report_path, keep=keep, following=_next(platform, home))
     return report
+
+
+def _last_day_and_reports(
+    platform: Deployment,
+    home: Path,
+    report: StorageReport,
+    buckets: Sequence[CompanyBucket],
+    past: Past,
+    console: Console,
+) -> None:
+    with (
+        platform.stack.settings.opened() as lake,
+        platform.dagster.instance() as instance,
+        Stages(console).shown() as stages,
+    ):
+        stage = stages.begin("The inventories of the last day arrive")
+        _last_day(platform, lake, instance, buckets, report.days - 1, lambda what: stage.show(what, 0))
+        stage.done("all of them are in the table, in quarantine, or wait for a file")
+        stage = stages.begin("Reports, a manifest and the catalog are made")
+        answers = _reports(platform, lake, instance, home, past.answers, lambda what: stage.show(what, 0))
+        stage.done("cost, growth, advice and audits are on their pages in Dagster")
+        stage = stages.begin("The table and its reports are compared with the oracle")
+        _compare(report, lake, instance, buckets, past.versions, answers)
+        stage.done("every figure is right" if report.ok else "there are differences")
 
 
 def _last_day(
@@ -134,25 +158,41 @@ def _settle(platform: Deployment, lake: Lake, instance: dg.DagsterInstance, show
     wait_until_arrived(lambda: on_the_way(lake, instance, [], ""), done=arrived, show=show, deadline=_SETTLE_SECONDS)
 
 
+def _wait_for_run(platform: Deployment, instance: dg.DagsterInstance, run: str, show: Callable[[str], None]) -> None:
+    """Wait until a run has ended. If it fails, its reports are missing, and their figures differ."""
+    end = time.monotonic() + _SETTLE_SECONDS
+    while time.monotonic() < end:
+        platform.check()
+        found = instance.get_run_by_id(run)
+        if found and found.is_finished:
+            return
+        show(f"run {run[:8]} {found.status.value.lower() if found else ''}")
+        time.sleep(_PAUSE)
+    raise NotSettled(f"run {run} has not ended within {_SETTLE_SECONDS:.0f} s: look at it in the UI")
+
+
 def _reports(
-    platform: Deployment, lake: Lake, instance: dg.DagsterInstance, home: Path, show: Callable[[str], None]
+    platform: Deployment,
+    lake: Lake,
+    instance: dg.DagsterInstance,
+    home: Path,
+    earlier: Mapping[str, Future[Any]],
+    show: Callable[[str], None],
 ) -> Mapping[str, Any]:
-    """Let Dagster make the reports, and return what commands print meanwhile, by their names."""
+    """Let Dagster make the reports, and return what commands print and maintenance does, by their names."""
     prices, to = str((home / "prices.csv").resolve()), f"s3://{lake.config.lake.bucket}/{_JOBS}"
     commands = {
         "cost": ("inventory", "cost", "objects", "--prices", prices, "--limit", "1"),
         "manifest": ("inventory", "manifest", "--sql", _UNENCRYPTED, "--to", to, "--account", "000000000000"),
-        "readers": ("catalog", "readers"),
-        "table_cost": ("cost", "orders"),
     }
     from dagster_graphql import DagsterGraphQLClient  # of the extra `local`, without which every module loads
 
     client = DagsterGraphQLClient(LOOPBACK, port_number=platform.dagster.ui_port)
-    client.submit_job_execution(_REPORTS, repository_location_name="tidegate")
+    run = client.submit_job_execution(_REPORTS, repository_location_name="tidegate")
     with ThreadPoolExecutor(len(commands)) as pool:
-        answers = {name: pool.submit(answer_of, home, *words) for name, words in commands.items()}
-        _settle(platform, lake, instance, show)
-    return {name: answer.result() for name, answer in answers.items()}
+        later = {name: pool.submit(answer_of, home, *words) for name, words in commands.items()}
+        _wait_for_run(platform, instance, run, show)
+    return {name: answer.result() for name, answer in {**earlier, **later}.items()}
 
 
 def _compare(
@@ -163,6 +203,7 @@ def _compare(
     versions: Mapping[int, int],
     answers: Mapping[str, Any],
 ) -> None:
+    compare_configurations(report, answers["configured"], buckets, TO)
     SqlNames(lake).name_table(INVENTORIES)
     compare_table(report, lake, _TABLE, buckets)
     compare_past(report, lake, _TABLE, buckets, versions)
@@ -170,6 +211,7 @@ def _compare(
     compare_pages(report, instance, buckets)
     compare_cost(report, answers["cost"], buckets)
     compare_table_cost(report, answers["table_cost"])
+    compare_left_over(report, answers["left_over"])
     bucket, key = lake.config.lake.bucket, f"{_JOBS}{buckets[LEGACY].name}.csv"
     compare_manifest(report, answers["manifest"], lake.store.objects.get(bucket, key) or b"", buckets[LEGACY])
     entry = lake.catalog.table(_DATABASE, "objects") if lake.catalog else None

@@ -18,3 +18,12 @@ def test_a_tenth_of_the_buckets_has_a_daily_inventory_and_three_of_them_stop() -
 def test_buckets_grow_and_lose_objects() -> None:
     first, last = (sum(len(bucket.on(day)) for bucket in BUCKETS) for day in (0, 29))
     assert first < last < sum(len(bucket.objects) for bucket in BUCKETS)
+
+
+def test_in_a_small_company_no_weekly_inventory_is_of_the_last_day_either() -> None:
+    """On the last day something goes wrong with two of them, so that their newest inventories are older."""
+    for days in range(6, 31):
+        some = company(91, days)
+        assert not any(bucket.delivers(days - 1) for bucket in some if not bucket.daily)
+        assert all(bucket.delivers(0) and bucket.delivers(days - 2) for bucket in some if not bucket.daily)
+        assert sum(bucket.stops is not None for bucket in some) == 3

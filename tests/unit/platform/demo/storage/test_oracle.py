@@ -1,11 +1,22 @@
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 
 import pytest
 
 from tidegate.platform.demo.storage.company import CompanyBucket
-from tidegate.platform.demo.storage.oracle import MONTHS, TRANSITION, advice, audits, dollars, expected, manifest
+from tidegate.platform.demo.storage.oracle import (
+    MONTHS,
+    TRANSITION,
+    advice,
+    audits,
+    dollars,
+    expected,
+    is_daily_inventory,
+    manifest,
+    may_deliver,
+)
 from tidegate.platform.demo.storage.stored_object import StoredObject
 
 GIB = 1 << 30
@@ -75,3 +86,39 @@ def test_audits_find_what_is_wrong() -> None:
     }
     odd = StoredObject("a b/50%,ü", 1, "STANDARD", 1, None, encrypted=False)
     assert manifest(bucket(odd), 9) == b"a,a%20b/50%25%2C%C3%BC\n"
+
+
+def test_a_configuration_counts_only_if_the_table_can_use_its_inventories() -> None:
+    target = {"Bucket": "arn:aws:s3:::to", "Format": "Parquet", "Prefix": "inventory"}
+    fields = ["Size", "LastModifiedDate", "StorageClass", "EncryptionStatus", "ReplicationStatus", "ETag"]
+    right = {
+        "IsEnabled": True,
+        "Schedule": {"Frequency": "Daily"},
+        "IncludedObjectVersions": "All",
+        "OptionalFields": fields,
+        "Destination": {"S3BucketDestination": target},
+    }
+    assert is_daily_inventory(right, "to")
+    assert not is_daily_inventory(right, "elsewhere")
+    for wrong in (
+        {"IsEnabled": False},
+        {"Schedule": {"Frequency": "Weekly"}},
+        {"IncludedObjectVersions": "Current"},
+        {"OptionalFields": fields[1:]},
+        {"Destination": {"S3BucketDestination": {**target, "Format": "CSV"}}},
+        {"Destination": {"S3BucketDestination": {**target, "Prefix": "other"}}},
+    ):
+        assert not is_daily_inventory(right | wrong, "to")
+
+
+def test_s3_may_deliver_only_if_the_policy_of_the_destination_says_so() -> None:
+    statement = {
+        "Effect": "Allow",
+        "Principal": {"Service": "s3.amazonaws.com"},
+        "Action": "s3:PutObject",
+        "Resource": "arn:aws:s3:::to/inventory/*",
+    }
+    assert may_deliver(json.dumps({"Statement": [{**statement, "Effect": "Deny"}, statement]}), "to")
+    assert not may_deliver(json.dumps({"Statement": [{**statement, "Effect": "Deny"}]}), "to")
+    assert not may_deliver(json.dumps({"Statement": [statement]}), "elsewhere")
+    assert not may_deliver("", "to")
