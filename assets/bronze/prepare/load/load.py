@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,35 +12,23 @@ from pyspark.errors import PySparkException
 
 from tidegate.assets.bronze.prepare.formats.format import SourceFile
 from tidegate.assets.bronze.prepare.load.candidates import bounded, grouped, loadable
+from tidegate.assets.bronze.prepare.load.load_columns import LoadColumns, path_values
 from tidegate.assets.bronze.prepare.load.repeated_messages import drop_repeated_messages
 from tidegate.assets.bronze.prepare.load.replaced_rows import Replacing
 from tidegate.assets.bronze.prepare.load.row_counts import RowCounts, require_all
 from tidegate.assets.bronze.prepare.load.server_losses import quarantine_reason, require_server, sets_to_read
-from tidegate.assets.bronze.prepare.load.source_columns import SOURCE_FIELDS, source, source_address
+from tidegate.assets.bronze.prepare.load.source_columns import source, source_address
 from tidegate.assets.bronze.prepare.load.spark_errors import Fault, explained, fault_of
 from tidegate.assets.bronze.prepare.load.suppressed import suppressed
 from tidegate.assets.bronze.prepare.load.unreadable import broken, misread
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
-from tidegate.assets.bronze.prepare.table_columns import (
-    present_schema,
-    refusal,
-    require_columns,
-    rescued_column,
-    unborn_schema,
-    with_configured,
-    with_rescued,
-)
+from tidegate.assets.bronze.prepare.table_columns import rescued_column
 from tidegate.platform.core.bronze.batch import Add
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.bronze.plan import BATCH_BYTES, Candidate
-from tidegate.platform.core.keys.object_key import partition_values
-from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
-from tidegate.platform.core.schema.partitions import check_partition
-from tidegate.platform.core.schema.sql_types import any_type
-from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.aws.s3 import StoreError
 from tidegate.resources.lake import Table
 
@@ -67,6 +55,7 @@ class Load:
     def __init__(self, table: Table, work: BatchDraft) -> None:
         self.table, self.work, self.plan = table, work, work.plan
         self.prepared = PreparedBatch(work.plan)
+        self.columns = LoadColumns(table, work, self.prepared)
         # Read after the clock: a later request to forget is worked off by a later batch, which sees this one's rows.
         self.suppression = table.lake.suppression(table.spec) if table.spec.personal else None
         self.is_discreet = table.spec.personal is not None
@@ -111,56 +100,15 @@ class Load:
         return [candidate for candidate in innocent if candidate.key not in late]
 
     def _begin(self, files: Sequence[SourceFile]) -> None:
-        """Set the schema to the table's, or before its birth to the columns of lake.yaml and of the first path."""
-        self.prepared.base = present_schema(self.table, self.work)
-        if self.prepared.base:
-            self.prepared.schema = with_configured(self.table, self.work, self.prepared.base)
-            return
-        unborn = unborn_schema(self.table, [file.candidate for file in files])
-        self.prepared.schema = unborn.led_by(SOURCE_FIELDS)
-
-    def _path_values(self, file: SourceFile) -> Mapping[str, str | None]:
-        return partition_values(file.candidate.key, self.table.key.prefix)
+        """Set the schema with which the files are read."""
+        self.columns.begin(files)
 
     def _fitting(self, files: Iterable[SourceFile]) -> list[SourceFile]:
         """Return the files whose path and known columns fit the table. The others are quarantined."""
-        files, before = list(files), self.prepared.schema
-        fitting, misfits = self._fit(files, lambda _: None)
-        if self.prepared.schema != before and refusal(self.table, self.work, self.prepared.schema):
-            # Delta refuses a column of at least one file. To find it, each file that brings columns is tried alone.
-            self.prepared.schema = before
-            fitting, misfits = self._fit(files, partial(require_columns, self.table, self.work))
-        for file, reason in misfits:
-            self.prepared.quarantine(file.candidate, reason)
-        return fitting
+        return self.columns.fitting(files)
 
-    def _fit(
-        self, files: Sequence[SourceFile], check: Callable[[TableSchema], None]
-    ) -> tuple[list[SourceFile], list[tuple[SourceFile, str]]]:
-        """Add the columns of the files that fit to the schema. Returns these files, and the others with the reason."""
-        fitting, misfits = [], []
-        for file in files:
-            before = self.prepared.schema
-            try:
-                check_partition(self._path_values(file), before.partition_fields)
-                self._check_columns(file)
-                if self.prepared.schema != before:
-                    check(self.prepared.schema)
-            except ValueError as misfit:
-                self.prepared.schema = before
-                misfits.append((file, str(misfit)))
-            else:
-                fitting.append(file)
-        return fitting, misfits
-
-    def _check_columns(self, file: SourceFile) -> None:
-        schema, policy = self.prepared.schema, self.table.spec.policy
-        if file.fields is not None:
-            file.format.check_path(file, self._path_values(file))
-            # Before the birth the types are those of the first file, and wider types of later files are accepted.
-            self.prepared.schema = schema.taking(file.fields, policy, reserved=SOURCE_COLUMNS)
-        elif schema.born and policy == "strict" and (new := file.format.new_names(file, schema)):
-            raise Misfit(f"column {min(new)} is not in the table, and its `schema` in lake.yaml is strict")
+    def _path_values(self, file: SourceFile) -> Mapping[str, str | None]:
+        return path_values(self.table, file)
 
     def _stage(self, files: Sequence[SourceFile]) -> None:
         """Stage a set of files. If a file of the set is at fault, the set is halved until that file is alone."""
@@ -212,7 +160,7 @@ class Load:
         before belongs to no batch, so no reader sees it.
         """
         before = self.prepared.schema
-        self._take_columns(files)
+        self.columns.take(files)
         apart = self.table.lake.store.quarantine.new_folder(self.table.table_key, self.work.n)
         adds, counted = self._staged(files, apart)
         if torn := {file.candidate.key for file in files if counted[file.candidate.key].torn}:
@@ -222,13 +170,13 @@ class Load:
         if len(sound) < len(files):
             self.prepared.schema = before
             return sound
-        if self.prepared.schema != before and (hopeless := self._hopeless(files, counted)):
+        if self.prepared.schema != before and (hopeless := self.columns.hopeless(files, counted)):
             # A refused file must not add columns to the table, so the other files are read without its columns.
             self.prepared.schema = before
             for file in hopeless:
                 self._end(file.candidate, counted[file.candidate.key], apart)
             return [file for file in files if file not in hopeless]
-        if (refused := self._learned(files, counted)) is not None:
+        if (refused := self.columns.learned(files, counted)) is not None:
             return [file for file in sound if file.candidate.key not in refused]
         if changed := self._changed(files):
             for file in files:
@@ -274,74 +222,6 @@ class Load:
         if not any(counts.bad for counts in counted.values()):
             self.prepared.folders.remove(apart)
         return counted
-
-    def _take_columns(self, files: Sequence[SourceFile]) -> None:
-        """Give the schema the columns of these files that it lacks: before the birth all, later new ones of headers."""
-        schema = self.prepared.schema
-        unborn = not schema.born
-        # A header lists all names of its file. The names of a file without a header are in its rows.
-        rows_name_more = unborn and any(file.format.has_unnamed_columns(file, schema) for file in files)
-        learning = [
-            file
-            for file in files
-            if self._evolves
-            and (file.format.new_names(file, schema) or (rows_name_more and not file.format.names_columns))
-        ]
-        if unborn or learning:
-            known = replace(schema.adding(self._inferred(learning)), born=True)
-            self.prepared.schema = with_rescued(self.table, known)
-
-    def _learned(self, files: Sequence[SourceFile], counted: Mapping[str, RowCounts]) -> set[str] | None:
-        """Give the schema the fields of rows that it lacks.
-
-        Returns:
-            Keys of the files whose fields Delta refuses; None if there was nothing to learn.
-        """
-        if not self._evolves:
-            return None
-        files = [file for file in files if (count := counted.get(file.candidate.key)) and count.unknown]
-        before = self.prepared.schema
-        refused = self._learn(files)
-        return refused if refused or self.prepared.schema != before else None
-
-    def _learn(self, files: Sequence[SourceFile]) -> set[str]:
-        """Give the schema the new fields of a set of files. If Delta refuses fields, each half is tried on its own.
-
-        Returns the keys of the files whose fields Delta refuses.
-        """
-        wider = self.prepared.schema.adding(self._inferred(files))
-        if wider == self.prepared.schema:
-            return set()
-        if not (reason := refusal(self.table, self.work, wider)):
-            self.prepared.schema = wider
-            return set()
-        if len(files) > 1:
-            half = len(files) // 2
-            return self._learn(files[:half]) | self._learn(files[half:])
-        self.prepared.quarantine(files[0].candidate, reason)
-        return {files[0].candidate.key}
-
-    def _hopeless(self, files: Sequence[SourceFile], counted: Mapping[str, RowCounts]) -> list[SourceFile]:
-        """Return the files that have rows, but no good row and no row that new columns could make good."""
-        evolves = self._evolves
-        counts = [(file, counted.get(file.candidate.key)) for file in files]
-        return [file for file, count in counts if count and not count.good and not (evolves and count.unknown)]
-
-    @property
-    def _evolves(self) -> bool:
-        """Whether rows may bring columns. Before the birth, the rows of any table may."""
-        return self.prepared.base is None or self.table.spec.policy == "evolve"
-
-    def _inferred(self, files: Sequence[SourceFile]) -> list[Field]:
-        """Return the columns of files. A column that lake.yaml declares has the declared type."""
-        declared = {name.lower(): any_type(kind) for name, kind in self.table.spec.columns.items()}
-        not_in_files = {name.lower() for name in (*self.prepared.schema.partitions, rescued_column(self.table) or "")}
-        return [
-            replace(field, type=declared.get(field.name.lower(), field.type))
-            for group in grouped(files)
-            for field in group[0].format.infer(self.table.delta, group, self.table.spec)
-            if field.name.lower() not in not_in_files
-        ]
 
     def _reading(self, files: Sequence[SourceFile]) -> dict[str, Any]:
         """Return what the server should read, and how (`LoadRequest` of platform/jvm)."""

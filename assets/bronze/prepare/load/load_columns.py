@@ -1,0 +1,166 @@
+"""The columns of a load: the schema of the table, and what files and rows add to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from tidegate.assets.bronze.prepare.formats.format import SourceFile
+from tidegate.assets.bronze.prepare.load.candidates import grouped
+from tidegate.assets.bronze.prepare.load.row_counts import RowCounts
+from tidegate.assets.bronze.prepare.load.source_columns import SOURCE_FIELDS
+from tidegate.assets.bronze.prepare.prepared import PreparedBatch
+from tidegate.assets.bronze.prepare.table_columns import (
+    present_schema,
+    refusal,
+    require_columns,
+    rescued_column,
+    unborn_schema,
+    with_configured,
+    with_rescued,
+)
+from tidegate.platform.core.bronze.batch_draft import BatchDraft
+from tidegate.platform.core.keys.object_key import partition_values
+from tidegate.platform.core.schema.column_types import Field
+from tidegate.platform.core.schema.misfit import Misfit
+from tidegate.platform.core.schema.names import SOURCE_COLUMNS
+from tidegate.platform.core.schema.partitions import check_partition
+from tidegate.platform.core.schema.sql_types import any_type
+from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.resources.lake import Table
+
+
+class LoadColumns:
+    """The columns of one load: those that the table has, and those that files and their rows bring.
+
+    Args:
+        table: the table.
+        work: the batch that is prepared.
+        prepared: has the schema, and takes the files that do not fit it.
+    """
+
+    def __init__(self, table: Table, work: BatchDraft, prepared: PreparedBatch) -> None:
+        self._table, self._work, self._prepared = table, work, prepared
+
+    def begin(self, files: Sequence[SourceFile]) -> None:
+        """Set the schema to the table's, or before its birth to the columns of lake.yaml and of the first path."""
+        self._prepared.base = present_schema(self._table, self._work)
+        if self._prepared.base:
+            self._prepared.schema = with_configured(self._table, self._work, self._prepared.base)
+            return
+        unborn = unborn_schema(self._table, [file.candidate for file in files])
+        self._prepared.schema = unborn.led_by(SOURCE_FIELDS)
+
+    def fitting(self, files: Iterable[SourceFile]) -> list[SourceFile]:
+        """Return the files whose path and known columns fit the table. The others are quarantined."""
+        files, before = list(files), self._prepared.schema
+        fitting, misfits = self._fit(files, lambda _: None)
+        if self._prepared.schema != before and refusal(self._table, self._work, self._prepared.schema):
+            # Delta refuses a column of at least one file. To find it, each file that brings columns is tried alone.
+            self._prepared.schema = before
+            fitting, misfits = self._fit(files, partial(require_columns, self._table, self._work))
+        for file, reason in misfits:
+            self._prepared.quarantine(file.candidate, reason)
+        return fitting
+
+    def take(self, files: Sequence[SourceFile]) -> None:
+        """Give the schema the columns of these files that it lacks: before the birth all, later new ones of headers."""
+        schema = self._prepared.schema
+        unborn = not schema.born
+        # A header lists all names of its file. The names of a file without a header are in its rows.
+        rows_name_more = unborn and any(file.format.has_unnamed_columns(file, schema) for file in files)
+        learning = [
+            file
+            for file in files
+            if self.evolves
+            and (file.format.new_names(file, schema) or (rows_name_more and not file.format.names_columns))
+        ]
+        if unborn or learning:
+            known = replace(schema.adding(self._inferred(learning)), born=True)
+            self._prepared.schema = with_rescued(self._table, known)
+
+    def learned(self, files: Sequence[SourceFile], counted: Mapping[str, RowCounts]) -> set[str] | None:
+        """Give the schema the fields of rows that it lacks.
+
+        Returns:
+            Keys of the files whose fields Delta refuses; None if there was nothing to learn.
+        """
+        if not self.evolves:
+            return None
+        files = [file for file in files if (count := counted.get(file.candidate.key)) and count.unknown]
+        before = self._prepared.schema
+        refused = self._learn(files)
+        return refused if refused or self._prepared.schema != before else None
+
+    def hopeless(self, files: Sequence[SourceFile], counted: Mapping[str, RowCounts]) -> list[SourceFile]:
+        """Return the files that have rows, but no good row and no row that new columns could make good."""
+        evolves = self.evolves
+        counts = [(file, counted.get(file.candidate.key)) for file in files]
+        return [file for file, count in counts if count and not count.good and not (evolves and count.unknown)]
+
+    @property
+    def evolves(self) -> bool:
+        """Whether rows may bring columns. Before the birth, the rows of any table may."""
+        return self._prepared.base is None or self._table.spec.policy == "evolve"
+
+    def _fit(
+        self, files: Sequence[SourceFile], check: Callable[[TableSchema], None]
+    ) -> tuple[list[SourceFile], list[tuple[SourceFile, str]]]:
+        """Add the columns of the files that fit to the schema. Returns these files, and the others with the reason."""
+        fitting, misfits = [], []
+        for file in files:
+            before = self._prepared.schema
+            try:
+                check_partition(path_values(self._table, file), before.partition_fields)
+                self._check(file)
+                if self._prepared.schema != before:
+                    check(self._prepared.schema)
+            except ValueError as misfit:
+                self._prepared.schema = before
+                misfits.append((file, str(misfit)))
+            else:
+                fitting.append(file)
+        return fitting, misfits
+
+    def _check(self, file: SourceFile) -> None:
+        schema, policy = self._prepared.schema, self._table.spec.policy
+        if file.fields is not None:
+            file.format.check_path(file, path_values(self._table, file))
+            # Before the birth the types are those of the first file, and wider types of later files are accepted.
+            self._prepared.schema = schema.taking(file.fields, policy, reserved=SOURCE_COLUMNS)
+        elif schema.born and policy == "strict" and (new := file.format.new_names(file, schema)):
+            raise Misfit(f"column {min(new)} is not in the table, and its `schema` in lake.yaml is strict")
+
+    def _learn(self, files: Sequence[SourceFile]) -> set[str]:
+        """Give the schema the new fields of a set of files. If Delta refuses fields, each half is tried on its own.
+
+        Returns the keys of the files whose fields Delta refuses.
+        """
+        wider = self._prepared.schema.adding(self._inferred(files))
+        if wider == self._prepared.schema:
+            return set()
+        if not (reason := refusal(self._table, self._work, wider)):
+            self._prepared.schema = wider
+            return set()
+        if len(files) > 1:
+            half = len(files) // 2
+            return self._learn(files[:half]) | self._learn(files[half:])
+        self._prepared.quarantine(files[0].candidate, reason)
+        return {files[0].candidate.key}
+
+    def _inferred(self, files: Sequence[SourceFile]) -> list[Field]:
+        """Return the columns of files. A column that lake.yaml declares has the declared type."""
+        declared = {name.lower(): any_type(kind) for name, kind in self._table.spec.columns.items()}
+        not_in_files = {name.lower() for name in (*self._prepared.schema.partitions, rescued_column(self._table) or "")}
+        return [
+            replace(field, type=declared.get(field.name.lower(), field.type))
+            for group in grouped(files)
+            for field in group[0].format.infer(self._table.delta, group, self._table.spec)
+            if field.name.lower() not in not_in_files
+        ]
+
+
+def path_values(table: Table, file: SourceFile) -> Mapping[str, str | None]:
+    """Return the values of the columns that the path of a file has."""
+    return partition_values(file.candidate.key, table.key.prefix)
