@@ -10,7 +10,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.inventory.delivery import Delivery
 from tidegate.platform.core.inventory.manifest import InventoryError
-from tidegate.platform.core.storage.uploads import MAX_SIZED, BucketUploads, UploadsReport, divided
+from tidegate.platform.core.storage.uploads import BucketUploads, UploadsReport, divided
 from tidegate.resources.aws.multipart_uploads import MultipartUploads
 from tidegate.resources.lake import Lake
 from tidegate.resources.threads import parallel
@@ -48,9 +48,10 @@ def uploads_report(
 
     def look(bucket: str) -> BucketUploads | tuple[str, str]:
         try:
-            old, young = divided(uploads.incomplete(bucket), days, now)
-            sized = [found for one in old[:MAX_SIZED] if (found := uploads.with_parts(bucket, one))]
-            return BucketUploads(bucket, [*sized, *old[MAX_SIZED:]], young, uploads.lifecycle(bucket))
+            oldest, old, young = divided(uploads.incomplete(bucket), days, now)
+            sized = [found for one in oldest if (found := uploads.with_parts(bucket, one))]
+            old -= len(oldest) - len(sized)  # those that were completed or aborted in the meantime
+            return BucketUploads(bucket, sized, old, young, uploads.lifecycle(bucket))
         except (BotoCoreError, ClientError) as error:
             return bucket, first_line(error)
 

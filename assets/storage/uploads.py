@@ -53,10 +53,10 @@ def uploads_metadata(report: UploadsReport, prices: StoragePrices) -> dict[str, 
         dg.TableRecord(
             {
                 "bucket": one.bucket,
-                "uploads": len(one.old),
+                "uploads": one.old,
                 "GiB": round(one.size / GIGABYTE, 3),
-                f"{prices.currency} a month": round(uploads_cost(one.old, prices)[0], 4),
-                "oldest": f"{one.old[0].initiated:%Y-%m-%d}",
+                f"{prices.currency} a month": round(uploads_cost(one.oldest, prices)[0], 4),
+                "oldest": f"{one.oldest[0].initiated:%Y-%m-%d}",
                 "rule": "" if one.lifecycle.aborts else one.lifecycle.command(one.bucket, report.days),
             }
         )
@@ -64,9 +64,9 @@ def uploads_metadata(report: UploadsReport, prices: StoragePrices) -> dict[str, 
     ]
     refused = "\n".join(f"{bucket}: {reason}" for bucket, reason in report.refused.items())
     return {
-        "uploads": sum(len(one.old) for one in report.found),
+        "uploads": sum(one.old for one in report.found),
         "bytes": sum(one.size for one in report.found),
-        "cost_a_month": round(sum(uploads_cost(one.old, prices)[0] for one in report.found), 4),
+        "cost_a_month": round(sum(uploads_cost(one.oldest, prices)[0] for one in report.found), 4),
         "currency": prices.currency,
         "buckets_without_rule": len(report.without_rule),
         **({"not_listed": refused} if refused else {}),

@@ -60,14 +60,14 @@ def print_uploads(
 def _bucket(one: BucketUploads, prices: StoragePrices | None, days: int) -> BucketOfUploads:
     return BucketOfUploads(
         bucket=one.bucket,
-        uploads=len(one.old),
+        uploads=one.old,
         parts=one.parts,
         bytes=one.size,
         uploads_without_size=one.unsized,
         younger=one.young,
-        oldest=one.old[0].initiated,
-        example=one.old[0].key,
-        cost_a_month=uploads_cost(one.old, prices)[0] if prices else None,
+        oldest=one.oldest[0].initiated,
+        example=one.oldest[0].key,
+        cost_a_month=uploads_cost(one.oldest, prices)[0] if prices else None,
         command=None if one.lifecycle.aborts else one.lifecycle.command(one.bucket, days),
     )
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
+from heapq import nsmallest
 from typing import Any
 
 from tidegate.platform.core.storage.prices import ARCHIVE_CLASSES, FREQUENT, GIGABYTE, TIERING, StoragePrices
@@ -81,30 +82,32 @@ class BucketUploads:
     """The incomplete uploads of a bucket.
 
     Attributes:
-        old: uploads that are as old as was asked for, the oldest first. Parts of the first `MAX_SIZED` are known.
+        oldest: the first `MAX_SIZED` uploads that are as old as was asked for, the oldest first. Their parts are known.
+        old: number of uploads that are as old as was asked for.
         young: number of the younger ones, which may be in progress.
         lifecycle: of the bucket.
     """
 
     bucket: str
-    old: Sequence[Upload]
+    oldest: Sequence[Upload]
+    old: int
     young: int
     lifecycle: Lifecycle
 
     @property
     def parts(self) -> int:
         """Number of the parts that are known."""
-        return sum(one.parts or 0 for one in self.old)
+        return sum(one.parts or 0 for one in self.oldest)
 
     @property
     def size(self) -> int:
         """Bytes of the parts that are known."""
-        return sum(one.size or 0 for one in self.old)
+        return sum(one.size or 0 for one in self.oldest)
 
     @property
     def unsized(self) -> int:
         """Number of old uploads whose parts were not listed."""
-        return sum(one.size is None for one in self.old)
+        return self.old - sum(one.size is not None for one in self.oldest)
 
 
 @dataclass(frozen=True)
@@ -127,15 +130,31 @@ class UploadsReport:
     def of(cls, buckets: Iterable[BucketUploads], refused: Mapping[str, str], days: int) -> UploadsReport:
         """Make the report."""
         every = list(buckets)
-        found = sorted((one for one in every if one.old), key=lambda one: (-one.size, -len(one.old), one.bucket))
+        found = sorted((one for one in every if one.oldest), key=lambda one: (-one.size, -one.old, one.bucket))
         return cls(found, sorted(one.bucket for one in every if not one.lifecycle.aborts), dict(refused), days)
 
 
-def divided(uploads: Iterable[Upload], days: int, now: datetime) -> tuple[list[Upload], int]:
-    """Return the uploads that are as old as some days, the oldest first, and the number of the younger ones."""
-    every = list(uploads)
-    old = [one for one in every if now - one.initiated >= timedelta(days=days)]
-    return sorted(old, key=lambda one: (one.initiated, one.key, one.upload_id)), len(every) - len(old)
+def divided(uploads: Iterable[Upload], days: int, now: datetime) -> tuple[list[Upload], int, int]:
+    """Return the oldest `MAX_SIZED` uploads, the oldest first, the number of old uploads, and of younger ones.
+
+    A bucket may have millions of uploads, so only the oldest ones are kept.
+
+    Args:
+        uploads: all uploads of a bucket.
+        days: age from which on an upload counts as old.
+        now: the present time.
+    """
+    counts = {True: 0, False: 0}
+
+    def old() -> Iterator[Upload]:
+        for one in uploads:
+            is_old = now - one.initiated >= timedelta(days=days)
+            counts[is_old] += 1
+            if is_old:
+                yield one
+
+    oldest = nsmallest(MAX_SIZED, old(), key=lambda one: (one.initiated, one.key, one.upload_id))
+    return oldest, counts[True], counts[False]
 
 
 def uploads_cost(uploads: Iterable[Upload], prices: StoragePrices) -> tuple[float, int]:

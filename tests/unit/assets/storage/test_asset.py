@@ -114,7 +114,7 @@ def test_the_page_of_uploads_has_what_they_cost_and_the_rule_that_is_missing() -
     prices = StoragePrices("EUR", "x", {"STANDARD": ((0.0, 2.0),)})
     began = datetime(2026, 1, 2, tzinfo=UTC)
     some = [Upload(f"k{n}", "u", began, "STANDARD", 1, n << 30) for n in (1, 2)]
-    buckets = [BucketUploads("b", some, 0, Lifecycle()), BucketUploads("c", [], 3, Lifecycle())]
+    buckets = [BucketUploads("b", some, 2, 0, Lifecycle()), BucketUploads("c", [], 0, 3, Lifecycle())]
     found = uploads_metadata(UploadsReport.of(buckets, {"gone": "404"}, 7), prices)
     assert (found["uploads"], found["bytes"], found["cost_a_month"]) == (2, 3 << 30, 6.0)
     assert (found["buckets_without_rule"], found["not_listed"]) == (2, "gone: 404")

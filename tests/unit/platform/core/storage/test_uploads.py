@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from weakref import WeakSet
 
 import botocore.session
 import pytest
@@ -13,6 +15,7 @@ from botocore.validate import ParamValidator
 
 from tidegate.platform.core.storage.prices import FREQUENT, GIGABYTE, StoragePrices
 from tidegate.platform.core.storage.uploads import (
+    MAX_SIZED,
     RULE,
     BucketUploads,
     Lifecycle,
@@ -32,8 +35,28 @@ def upload(days: float, kind: str = "STANDARD", size: int | None = None, key: st
 
 
 def test_uploads_are_old_from_the_day_on_that_was_asked_for() -> None:
-    old, young = divided([upload(6.99), upload(7), upload(400)], 7, NOW)
-    assert ([one.upload_id for one in old], young) == (["u400", "u7"], 1)
+    oldest, old, young = divided([upload(6.99), upload(7), upload(400)], 7, NOW)
+    assert ([one.upload_id for one in oldest], old, young) == (["u400", "u7"], 2, 1)
+
+
+def test_of_millions_only_the_oldest_are_held() -> None:
+    held: WeakSet[Upload] = WeakSet()
+    most = 0
+
+    def listed() -> Iterator[Upload]:
+        nonlocal most
+        for days in range(5 * MAX_SIZED):
+            # Ages go up and down, so the heap takes uploads and drops others until the end.
+            one = upload(days * 7919 % (5 * MAX_SIZED))
+            held.add(one)
+            most = max(most, len(held))
+            yield one
+
+    oldest, old, young = divided(listed(), 7, NOW)
+    ages = [(NOW - one.initiated).days for one in oldest]
+    assert ages == list(range(5 * MAX_SIZED - 1, 4 * MAX_SIZED - 1, -1))
+    assert (old, young) == (5 * MAX_SIZED - 7, 7)
+    assert most <= MAX_SIZED + 10
 
 
 def test_parts_are_billed_in_the_class_of_the_upload_and_parts_of_archives_in_standard() -> None:
@@ -95,9 +118,9 @@ def test_the_command_adds_a_rule_and_keeps_everything_else_as_s3_takes_it() -> N
 def test_buckets_without_a_rule_are_named_although_they_have_no_upload() -> None:
     rule = Lifecycle([{**ABORT, "Status": "Enabled", "Filter": {}}])
     buckets = [
-        BucketUploads("empty", [], 2, Lifecycle()),
-        BucketUploads("small", [upload(8, size=5), upload(9)], 0, rule),
-        BucketUploads("large", [upload(8, size=50)], 0, Lifecycle()),
+        BucketUploads("empty", [], 0, 2, Lifecycle()),
+        BucketUploads("small", [upload(8, size=5)], 2, 0, rule),
+        BucketUploads("large", [upload(8, size=50)], 1, 0, Lifecycle()),
     ]
     report = UploadsReport.of(buckets, {"gone": "no bucket"}, 7)
     assert [one.bucket for one in report.found] == ["large", "small"]
