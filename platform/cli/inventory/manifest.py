@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby
 from operator import attrgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from rich.console import Console
@@ -19,6 +20,7 @@ from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.inventory.cost import objects_of
 from tidegate.platform.cli.sql.sql import query_frame
 from tidegate.platform.cloud.address import bucket_arn
+from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.keys.object_key import folder_of
 from tidegate.platform.core.keys.s3_address import S3Address
@@ -82,17 +84,19 @@ def run_manifest(
 
     Raises:
         CommandError: the question is none; the query gives rows that no manifest can have; or the folder is no address,
-            or cannot be written.
+            or cannot be written. The message names the manifests that were written before.
     """
     asked.check()
     refused: list[UnusableInventory] = []
+    found: list[BatchManifest] = []
     try:
         if asked.sql:
-            found = list(_lists(store, query_frame(lake, asked.sql), S3Address.parse(asked.to)))
+            for one in _lists(store, query_frame(lake, asked.sql), S3Address.parse(asked.to)):
+                found.append(one)
         else:
             found = _inventories(store, objects_of(lake, asked.table, asked.configuration), asked.bucket, refused)
-    except (BatchManifestError, StoreError, ValueError) as error:
-        raise CommandError(str(error)) from None
+    except (BatchManifestError, StoreError, ValueError, PySparkException) as error:
+        raise CommandError("\n".join([first_line(error), *_before(found, account)])) from None
     manifests = tuple(_written(one, account) for one in found)
     if as_json:
         print_answer(console, ManifestAnswer(manifests=manifests, refused=tuple(refused)))
@@ -141,6 +145,12 @@ def _inventories(
     return [one for one in found if isinstance(one, BatchManifest)]
 
 
+def _before(found: Sequence[BatchManifest], account: str) -> list[str]:
+    """Return lines with the manifests that were written before an error. They may have replaced older ones."""
+    lines = [line for one in found for line in _lines(_written(one, account))]
+    return ["these manifests were written before, and are complete:", *lines] if lines else []
+
+
 def _written(one: BatchManifest, account: str) -> WrittenManifest:
     return WrittenManifest(
         bucket=one.bucket,
@@ -153,13 +163,15 @@ def _written(one: BatchManifest, account: str) -> WrittenManifest:
     )
 
 
+def _lines(one: WrittenManifest) -> list[str]:
+    return [f'{one.uri}: {one.objects:,} objects of {one.bucket}, ETag "{one.etag}"', f"  {one.call}"]
+
+
 def _print(console: Console, manifests: Sequence[WrittenManifest], refused: Sequence[UnusableInventory]) -> None:
-    say: Callable[[str], None] = lambda line: console.out(line, highlight=False)  # noqa: E731
-    for one in manifests:
-        say(f'{one.uri}: {one.objects:,} objects of {one.bucket}, ETag "{one.etag}"')
-        say(f"  {one.call}")
+    for line in chain.from_iterable(map(_lines, manifests)):
+        console.out(line, highlight=False)
     for other in refused:
-        say(f"WARNING: {other.bucket}: {other.reason}")
+        console.out(f"WARNING: {other.bucket}: {other.reason}", highlight=False)
     if not manifests:
         console.print("no object was found: there is no manifest" if not refused else "there is no manifest")
         return

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+import io
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import MagicMock
+
 import pytest
+from pyspark.errors import PySparkException
+from rich.console import Console
 
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.inventory.manifest import ManifestQuestion
+from tidegate.platform.cli.inventory import manifest as module
+from tidegate.platform.cli.inventory.manifest import ManifestQuestion, run_manifest
+from tidegate.platform.core.inventory.manifest import InventoryError
+from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.storage.batch_manifest import INVENTORY, BatchManifest
 
 SQL, TO = "SELECT bucket, key FROM bronze.objects", "s3://jobs/x/"
+#: A row that no query returns, because the server is lost before.
+LOST = ("lost", "", "")
 
 
 @pytest.mark.parametrize(
@@ -29,3 +45,97 @@ def test_a_question_that_is_two_or_half_of_one_is_refused(asked: ManifestQuestio
 def test_a_query_and_a_table_are_questions() -> None:
     ManifestQuestion(sql=SQL, to=TO).check()
     ManifestQuestion("objects", "acme", "all").check()
+
+
+class Store:
+    """Takes lists. Keeps the text of each, by address."""
+
+    def __init__(self) -> None:
+        self.lists: dict[str, str] = {}
+
+    def upload(self, bucket: str, key: str, file: Path) -> Any:
+        self.lists[f"s3://{bucket}/{key}"] = file.read_text()
+        return SimpleNamespace(etag=f"etag {len(self.lists)}")
+
+
+def frame(rows: Sequence[tuple[str | None, ...]]) -> Any:
+    """Returns the result of a query, whose server is lost at the row `lost`."""
+
+    def listed() -> Iterator[tuple[str | None, ...]]:
+        for row in rows:
+            if row == LOST:
+                raise PySparkException("the server is gone\n\tat a.b.C")
+            yield row
+
+    result = MagicMock(columns=["bucket", "key", "version_id"])
+    result.select().orderBy().toLocalIterator = listed
+    return result
+
+
+def written(store: Store, rows: Sequence[tuple[str | None, ...]], monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(module, "query_frame", lambda lake, sql: frame(rows))
+    monkeypatch.setattr(module, "F", MagicMock())
+    output = io.StringIO()
+    asked = ManifestQuestion(sql=SQL, to=TO)
+    run_manifest(Console(file=output, width=400), None, store, asked, "111122223333")  # type: ignore[arg-type]
+    return output.getvalue()
+
+
+@pytest.mark.parametrize("none", ["", None])
+def test_a_version_id_that_is_empty_is_none(none: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """CSV inventories of a bucket without versions have empty version IDs, and S3 refuses to act on them."""
+    store = Store()
+    printed = written(store, [("acme", "a", none), ("acme", "b", none)], monkeypatch)
+    assert store.lists == {"s3://jobs/x/acme.csv": "acme,a\nacme,b\n"}
+    assert "VersionId" not in printed
+    store = Store()
+    assert "VersionId" in written(store, [("acme", "a", "v1")], monkeypatch)
+    assert store.lists == {"s3://jobs/x/acme.csv": "acme,a,v1\n"}
+
+
+@pytest.mark.parametrize(
+    ("last", "says"),
+    [
+        ([("beta", None, None)], "the bucket or the key of row 1 is NULL"),
+        ([("beta", "k", None), LOST], "the server is gone$"),
+    ],
+)
+def test_an_error_in_the_last_bucket_names_the_manifests_that_were_replaced_before(
+    last: Sequence[tuple[str | None, ...]], says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store()
+    with pytest.raises(CommandError, match=re.compile(says, re.MULTILINE)) as error:
+        written(store, [("acme", "a", None), ("acme", "b", None), *last], monkeypatch)
+    assert list(store.lists) == ["s3://jobs/x/acme.csv"]
+    _, why, list_, call = str(error.value).split("\n")
+    assert why == "these manifests were written before, and are complete:"
+    assert list_ == 's3://jobs/x/acme.csv: 2 objects of acme, ETag "etag 1"'
+    assert call.startswith("  aws s3control create-job --account-id 111122223333")
+
+
+def test_an_error_of_the_first_bucket_names_no_manifest(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(CommandError) as error:
+        written(Store(), [("acme", None, None)], monkeypatch)
+    assert "\n" not in str(error.value)
+
+
+def test_one_inventory_that_s3_refuses_leaves_the_manifests_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    def delivered(store: Any, folder: S3Address, bucket: str, count: int) -> BatchManifest:
+        if bucket == "closed":
+            raise InventoryError(f"{folder} may not be read")
+        return BatchManifest(
+            bucket, S3Address(folder.bucket, f"{folder.key}manifest.json"), "e", count, INVENTORY, False
+        )
+
+    paths = {name: f"s3://inventories/{name}/all/day/manifest.checksum" for name in ("acme", "closed")}
+    objects: Any = MagicMock()
+    objects.groupBy().agg().orderBy().collect.return_value = [(name, path, 3) for name, path in paths.items()]
+    monkeypatch.setattr(module, "delivered_manifest", delivered)
+    monkeypatch.setattr(module, "objects_of", lambda *_: objects)
+    monkeypatch.setattr(module, "F", MagicMock())
+    output = io.StringIO()
+    asked = ManifestQuestion("objects")
+    run_manifest(Console(file=output, width=400), None, Store(), asked, "111122223333")  # type: ignore[arg-type]
+    printed = output.getvalue()
+    assert 's3://inventories/acme/all/day/manifest.json: 3 objects of acme, ETag "e"' in printed
+    assert "WARNING: closed: s3://inventories/closed/all/day/ may not be read" in printed

@@ -1,0 +1,65 @@
+"""The manifest of a delivery for S3 Batch Operations: what S3 refuses, does not have, or does not answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone, S3Unavailable
+from tidegate.platform.core.inventory.manifest import InventoryError
+from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.resources.aws.s3 import ObjectForbidden, StoreError
+from tidegate.resources.inventory.deliveries import delivered_manifest
+
+FOLDER = S3Address("inventories", "acme/all/2026-11-25T01-00Z/")
+FOUND = S3Found("etag", 10, 0)
+
+
+class Objects:
+    """A store with one delivery."""
+
+    def __init__(self, head: Probe, *, checksum: bool = True, readable: bool = True) -> None:
+        self._head, self._checksum, self._readable = head, checksum, readable
+
+    def get(self, bucket: str, key: str) -> bytes | None:
+        assert (bucket, key) == ("inventories", f"{FOLDER.key}manifest.checksum")
+        return b"0" * 32 if self._checksum else None
+
+    def head(self, bucket: str, key: str) -> Probe:
+        assert (bucket, key) == ("inventories", f"{FOLDER.key}manifest.json")
+        return self._head
+
+    @contextmanager
+    def reading(self, version: Any) -> Iterator[Any]:
+        if not self._readable:
+            raise ObjectForbidden("403")
+        raise AssertionError("the manifest should not be read")
+        yield
+
+
+def manifest_of(objects: Objects) -> None:
+    delivered_manifest(objects, FOLDER, "acme", 1)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "objects",
+    [Objects(S3Forbidden("403")), Objects(FOUND, readable=False)],
+    ids=["HEAD", "GET"],
+)
+def test_a_manifest_that_may_not_be_read_is_a_fault_of_its_bucket_and_names_the_permission(objects: Objects) -> None:
+    with pytest.raises(InventoryError, match=r"manifest\.json may not be read: allow s3:GetObject on it"):
+        manifest_of(objects)
+
+
+@pytest.mark.parametrize("objects", [Objects(S3Gone()), Objects(FOUND, checksum=False)], ids=["manifest", "checksum"])
+def test_a_manifest_without_its_checksum_is_gone(objects: Objects) -> None:
+    with pytest.raises(InventoryError, match="or the checksum next to it is gone"):
+        manifest_of(objects)
+
+
+def test_a_store_that_does_not_answer_has_not_lost_the_manifest() -> None:
+    with pytest.raises(StoreError, match=r"manifest\.json: 503 Slow Down"):
+        manifest_of(Objects(S3Unavailable("503 Slow Down")))
