@@ -717,8 +717,8 @@ MUTANTS = (
         "a file that is refused gives the table its columns",
         10,
         "assets/bronze/prepare/load/load.py",
-        "if self.prepared.schema != before and (hopeless := self._hopeless(files, counted)):",
-        "if None and (hopeless := self._hopeless(files, counted)):",
+        "if self.prepared.schema != before and (hopeless := self.columns.hopeless(files, counted)):",
+        "if None and (hopeless := self.columns.hopeless(files, counted)):",
         (
             "tests/spark/files/test_columns_join.py::test_new_columns_of_loaded_files_join_the_table_and_a_strict_one_refuses_them",
         ),
