@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -27,6 +27,10 @@ class SecretProblem(RuntimeError):
     """The secret of the suppression list is missing, cannot be used, or is another than that of the list."""
 
 
+class SubjectProblem(RuntimeError):
+    """A table does not show whose its rows are."""
+
+
 @dataclass(frozen=True)
 class Suppression:
     """The subjects of one kind that were forgotten, and how a table names its subjects.
@@ -47,23 +51,18 @@ class Suppression:
         """Return the paths of the subject in a table that has these columns. A column that it lacks is left out.
 
         Raises:
-            RuntimeError: a column has a type whose values do not have one text.
+            SubjectProblem: a column has a type whose values do not have one text.
         """
         found = [path for name in self.subject if (path := path_of(name, fields))]
         for path in found:
             kind = type_at(path, fields)
             if not isinstance(kind, Simple) or kind.name not in _TYPES:
-                raise RuntimeError(
+                raise SubjectProblem(
                     f"column {'.'.join(path)} of {self.name} is {kind.sql()}, and a subject (`personal` in lake.yaml) "
                     "must be text or a whole number: name another column, or give it another type with `columns` and "
                     "start the table over (tidegate reset)"
                 )
         return found
-
-    def in_silver(self) -> Suppression:
-        """Return the list for the silver table, where a nested field may have become a column of its own."""
-        last = tuple(name.rsplit(".", 1)[-1] for name in self.subject)
-        return replace(self, name=f"silver.{self.name}", subject=tuple(dict.fromkeys((*self.subject, *last))))
 
     def holds(self, text: str) -> bool:
         """Return whether a text is a subject of the list."""

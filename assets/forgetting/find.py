@@ -58,7 +58,7 @@ def find(lake: Lake, kind: str, suppression_of: Callable[[TableSpec], Suppressio
         suppression_of: returns the subjects to look for, with the columns of a table.
 
     Raises:
-        RuntimeError: a table cannot be searched.
+        SubjectProblem: a table does not show whose its rows are.
         StoreError: S3 did not answer.
     """
     return [

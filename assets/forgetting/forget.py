@@ -147,7 +147,7 @@ def work_off(lake: Lake, run_id: str, log: Callable[[str], None] = lambda _: Non
 
     Raises:
         ForgetRefused: something of the subjects is left although it was deleted.
-        RuntimeError: a table cannot be searched.
+        SubjectProblem: a table does not show whose its rows are.
         SecretProblem: the secret is missing, or is another than that of the requests.
         StoreError: S3 did not answer.
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import pyarrow as pa
 
@@ -10,6 +10,7 @@ from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.schema.column_reference import as_sql
 from tidegate.platform.core.schema.sql_literal import properties_sql
 from tidegate.resources.lake import Lake, Table
+from tidegate.resources.silver_suppression import silver_suppression
 from tidegate.resources.spark.attempts import repeated
 from tidegate.resources.spark.session import command, configured
 from tidegate.resources.spark.temporary_view import temporary_view
@@ -21,35 +22,18 @@ _BARRIER = "tidegate.forgotten"
 _WITHOUT_VECTORS = "spark.databricks.delta.merge.deletionVectors.persistent"
 
 
-def silver_paths(lake: Lake, table: Table, suppression: Suppression) -> list[tuple[str, ...]]:
-    """Return the paths of the subject in the silver table of a table. Empty if it has no silver table.
-
-    Raises:
-        RuntimeError: silver has no column by which a subject could be found.
-    """
-    state = lake.delta.table_state(_location(lake, table))
-    if not state.exists:
-        return []
-    paths = suppression.in_silver().paths(state.schema.fields)
-    if not paths:
-        raise RuntimeError(
-            f"silver.{table.spec.name} has no column of the subject ({', '.join(suppression.subject)}), so nobody can "
-            "say whose its rows are: let `columns` of `silver` in lake.yaml include it"
-        )
-    return paths
-
-
 def rows_in_silver(lake: Lake, table: Table, suppression: Suppression) -> int:
     """Return the number of a silver table's rows, and tombstones, of forgotten subjects.
 
     Raises:
-        RuntimeError: as for `silver_paths`.
+        SubjectProblem: silver does not show whose its rows are.
     """
-    if not silver_paths(lake, table, suppression):
-        return 0
     location = _location(lake, table)
+    state = lake.delta.table_state(location)
+    if not state.exists:
+        return 0
     rows = lake.delta.session.read.format("delta").load(location)
-    return suppression.in_silver().only(rows, lake.delta.table_state(location).schema.fields).count()
+    return silver_suppression(lake, table, suppression, state).only(rows, state.schema.fields).count()
 
 
 def erase_from_silver(
@@ -63,19 +47,20 @@ def erase_from_silver(
         The number of rows, without those that only deletion vectors hid.
 
     Raises:
-        RuntimeError: as for `silver_paths`.
+        SubjectProblem: silver does not show whose its rows are.
         PySparkException: other writers won every attempt, or Spark failed.
     """
-    paths = silver_paths(lake, table, suppression)
-    if not paths:
-        return 0
     location, session, deleted = _location(lake, table), lake.delta.session, 0
+    state = lake.delta.table_state(location)
+    if not state.exists:
+        return 0
+    subjects = silver_suppression(lake, table, suppression, state)
 
     def erase() -> None:
         nonlocal deleted
         command(session, f"ALTER TABLE delta.`{location}` SET TBLPROPERTIES ({properties_sql({_BARRIER: run_id})})")
         seam("forget-barrier")
-        deleted += _deleted(lake, location, suppression, paths)
+        deleted += _deleted(lake, location, subjects)
         seam("forget-silver")
         command(session, f"REORG TABLE delta.`{location}` APPLY (PURGE)")
 
@@ -85,13 +70,13 @@ def erase_from_silver(
     return deleted
 
 
-def _deleted(lake: Lake, location: str, suppression: Suppression, paths: Sequence[tuple[str, ...]]) -> int:
+def _deleted(lake: Lake, location: str, suppression: Suppression) -> int:
     session = lake.delta.session
     fields = lake.delta.table_state(location).schema.fields
-    known = suppression.in_silver().only(session.read.format("delta").load(location), fields)
+    known = suppression.only(session.read.format("delta").load(location), fields)
     deleted = 0
     with configured(session, {_WITHOUT_VECTORS: "false"}):
-        for path in paths:
+        for path in suppression.paths(fields):
             found = known.selectExpr(f"{as_sql(path)} AS subject").where("subject IS NOT NULL").distinct().toArrow()
             held = [value for value in found.column(0).to_pylist() if suppression.holds(str(value))]
             if not held:

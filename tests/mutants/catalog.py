@@ -1251,6 +1251,17 @@ MUTANTS = (
         (f"{_FORGOTTEN}test_no_way_into_a_table_brings_a_forgotten_subject",),
     ),
     Mutant(
+        "a column of silver is a person's by its name alone",
+        12,
+        "platform/core/silver/subject_paths.py",
+        "                yield (name, *below)\n",
+        "                yield path[-1:]\n",
+        (
+            "tests/unit/platform/core/silver/test_subject_paths.py"
+            "::test_a_field_of_a_column_is_no_column_of_its_last_name",
+        ),
+    ),
+    Mutant(
         "a search for late messages of forgotten persons leaves out what came while the last one ran",
         12,
         "assets/forgetting/late_messages.py",

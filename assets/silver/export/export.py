@@ -35,6 +35,7 @@ from tidegate.platform.core.silver.change_rows import (
 from tidegate.platform.core.silver.columns import KEY, own_columns
 from tidegate.platform.core.silver.export_manifest import ExportedFile, ExportManifest, ExportMark, manifest_name
 from tidegate.resources.lake import Lake
+from tidegate.resources.silver_suppression import silver_suppression
 from tidegate.resources.spark.results import TableState
 from tidegate.resources.spark.session import command, configured
 
@@ -195,7 +196,8 @@ class _Version:
         suppression = self.lake.suppression(self.spec)
         if suppression is not None:
             # Forgetting deletes rows, too: the delete would have the values of the forgotten person.
-            rows = suppression.in_silver().without(rows, fields)
+            table = self.lake.table(self.spec.table_key.encode())
+            rows = silver_suppression(self.lake, table, suppression, self.state).without(rows, fields)
         columns = exported_columns(fields, own, is_text=self.to.format == "csv")
         return rows.selectExpr(CHANGE_TYPE, COMMIT_VERSION, *columns)
 

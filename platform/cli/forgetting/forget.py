@@ -23,7 +23,7 @@ from tidegate.platform.cli.forgetting.lines import (
     state_lines,
     states_answer,
 )
-from tidegate.resources.suppression import SecretProblem
+from tidegate.resources.suppression import SecretProblem, SubjectProblem
 
 
 def run_forget(
@@ -50,7 +50,8 @@ def run_forget(
         as_json: print only what there is, as one JSON object.
 
     Raises:
-        CommandError: nobody can be forgotten in this way, the secret is missing, Spark does not answer, or `as_json`
+        CommandError: nobody can be forgotten in this way, the secret is missing, a table does not show whose
+            its rows are, Spark does not answer, or `as_json`
             and `yes` are given together.
     """
     refuse_to_apply(as_json=as_json, yes=yes)
@@ -58,7 +59,7 @@ def run_forget(
     def say(line: str, style: str = "") -> None:
         console.print(Text(line, style=style))
 
-    names = [*subjects, *_listed(file)]
+    names = [*subjects, *listed(file)]
     using = client(home, lake)
     try:
         with using.opened() as opened:
@@ -77,7 +78,7 @@ def run_forget(
                 say(f"request {request.id} is written: no load and no merge lets them in again")
             shows = not names and not yes
             states = progress(opened) if shows else work_off(opened, f"forget {ULID()}", say)
-    except (ForgetRefused, SecretProblem) as refused:
+    except (ForgetRefused, SecretProblem, SubjectProblem) as refused:
         raise CommandError(str(refused)) from None
     if as_json:
         print_answer(console, states_answer(states))
@@ -86,10 +87,21 @@ def run_forget(
         say(line)
 
 
-def _listed(file: Path | None) -> list[str]:
+def listed(file: Path | None) -> list[str]:
+    """Return the identities of a file, one a line.
+
+    Raises:
+        CommandError: the file cannot be read, or a line begins or ends with a space.
+    """
     if file is None:
         return []
     try:
-        return [line for line in file.read_text(encoding="utf-8").splitlines() if line]
+        lines = file.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise CommandError(f"{file} cannot be read as text: {getattr(error, 'strerror', None) or error}") from None
+    for number, line in enumerate(lines, 1):
+        if line != line.strip():
+            raise CommandError(
+                f"line {number} of {file} begins or ends with a space, and no identity has one: remove it"
+            )
+    return [line for line in lines if line]

@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -22,9 +23,11 @@ from tidegate.assets.bronze.asset import TABLES
 from tidegate.assets.forgetting import forget as forgetting
 from tidegate.assets.forgetting.bronze_rows import erase_from_bronze
 from tidegate.assets.forgetting.forget import SEAMS, ask, look_for, progress, work_off
+from tidegate.assets.forgetting.silver_rows import rows_in_silver
 from tidegate.assets.operations.rebuild import rebuild_table
 from tidegate.platform.testing import TestLake
 from tidegate.resources.lake import Lake
+from tidegate.resources.suppression import SubjectProblem
 
 MakeLake = Callable[..., TestLake]
 CANARY = "CANARY-7f3a"
@@ -324,3 +327,51 @@ def test_files_wait_for_the_retention_and_a_late_request_fails_the_check(
     assert not state.late(datetime.now(UTC))
     assert state.late(state.request.until + timedelta(seconds=1))
     assert forgetting.DONE == "done"
+
+
+def test_silver_forgets_the_rows_that_bronze_says_are_a_persons(
+    tidegate_lake: MakeLake, kit: Any, forget: dict[str, Any]
+) -> None:
+    """A column of the same name can be somebody else's: the options of the merge say which column is the subject."""
+
+    def table(name: str, columns: dict[str, str], subject: str, **silver: Any) -> dict[str, Any]:
+        silver = {"keys": ["id"], "order": "at", "every": 10, **silver}
+        types = {"id": "int", "at": "int", **columns}
+        personal = {"subject": subject}
+        made = {"name": name, "prefix": f"{name}/", "format": "json", "columns": types}
+        return {**made, "silver": silver, "personal": personal}
+
+    swapped = {"user_id": "buyer", "seller": "user_id"}
+    lake = tidegate_lake(
+        [
+            table("nested", {"customer": "struct<id int>"}, "customer.id"),
+            table("sold", {"user_id": "int", "seller": "int"}, "user_id", rename=swapped),
+            table("sent", {"mail": "string"}, "mail", derive={"mail": "lower(mail)", "person": "mail"}),
+        ],
+        forget=forget,
+    )
+    rows: dict[str, tuple[dict[str, Any], ...]] = {
+        "nested": ({"id": 42, "customer": {"id": 7}}, {"id": 1, "customer": {"id": 42}}),
+        "sold": ({"id": 2, "user_id": 7, "seller": 42}, {"id": 1, "user_id": 42, "seller": 7}),
+        "sent": ({"id": 2, "mail": "Zoe"}, {"id": 1, "mail": "Ann"}),
+    }
+    for name, given in rows.items():
+        lake.put(f"{name}/1.json", kit.lines(*({"at": 1, **row} for row in given)))
+        kit.run(lake, name)
+        kit.merge(lake, name)
+    found = look_for(lake.lake, "person", ["42", "Ann"])
+    assert [(one.table, one.bronze, one.silver) for one in found] == [(name, 1, 1) for name in rows]
+    ask(lake.lake, "person", ["42", "Ann"], "eva")
+    work_off(lake.lake, "forget 1")
+    kept = [kit.silver(lake, name, "id") for name in rows]
+    assert kept == [[(given[0]["id"],)] for given in rows.values()]
+
+    hidden = lake.spec("sent")
+    assert hidden.silver is not None
+    without = hidden.silver.model_copy(update={"derive": {"mail": "lower(mail)"}})
+    suppression = lake.lake.suppression(hidden)
+    assert suppression is not None
+    bronze = lake.lake.table(lake.key("sent"))
+    bronze = replace(bronze, spec=hidden.model_copy(update={"silver": without}))
+    with pytest.raises(SubjectProblem, match=r"silver.sent has no column with the text of mail"):
+        rows_in_silver(lake.lake, bronze, suppression)

@@ -1,0 +1,65 @@
+"""The suppression list of a silver table, whose columns are those of bronze by the options of the merge."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import chain
+
+from tidegate.platform.core.schema.column_reference import path_of
+from tidegate.platform.core.schema.names import SOURCE_COLUMNS
+from tidegate.platform.core.silver.rules import UnsuitableColumns
+from tidegate.platform.core.silver.subject_paths import former_paths, subject_paths
+from tidegate.resources.lake import Lake, Table
+from tidegate.resources.spark.results import TableState
+from tidegate.resources.suppression import SubjectProblem, Suppression
+
+
+def silver_suppression(lake: Lake, table: Table, suppression: Suppression, silver: TableState) -> Suppression:
+    """Return the list for the silver table of a table.
+
+    Args:
+        lake: the lake.
+        table: the bronze table. Its silver table exists.
+        suppression: the list for the bronze table.
+        silver: the state of the silver table.
+
+    Raises:
+        SubjectProblem: silver does not show whose its rows are. The message says what to do.
+    """
+    spec, birth = table.spec, table.birth
+    if spec.silver is None:
+        raise SubjectProblem(
+            f"silver.{spec.name} has rows, and {spec.name} has no `silver` in lake.yaml any more, so nobody can say "
+            f"whose they are: put it back, or delete the folder of the table ({lake.store.uri('silver', spec.name)})"
+        )
+    ours = () if birth is None or birth.registered else SOURCE_COLUMNS
+    known = lake.delta.table_state(birth.location).schema.fields if birth else silver.schema.fields
+    columns = [field for field in known if field.name not in ours]
+    try:
+        places = subject_paths(spec.silver, suppression.subject, columns)
+    except UnsuitableColumns as error:
+        raise SubjectProblem(f"silver.{spec.name}: bronze {error}") from None
+    held = {
+        name: [text for path in paths if path_of(text := ".".join(path), silver.schema.fields)]
+        for name, paths in places.items()
+    }
+    for name, texts in held.items():
+        if not texts and (path_of(name, columns) or not any(held.values())):
+            raise SubjectProblem(no_subject(spec.name, name))
+    former = [".".join(path) for path in former_paths(spec.silver, suppression.subject, columns)]
+    names = dict.fromkeys((*chain.from_iterable(held.values()), *former))
+    return replace(suppression, name=f"silver.{spec.name}", subject=tuple(names))
+
+
+def no_subject(name: str, subject: str) -> str:
+    """Return the text of the error that silver lacks a subject of bronze.
+
+    Args:
+        name: SQL name of the table.
+        subject: the column or nested field of bronze.
+    """
+    return (
+        f"silver.{name} has no column with the text of {subject}, by which persons are forgotten (`personal` in "
+        f"lake.yaml), so nobody can say whose its rows are: let `silver` take the column as it is, or keep it beside "
+        f"the others with `derive: {{person: {subject}}}`, and rebuild silver (tidegate rebuild silver.{name})"
+    )

@@ -1,0 +1,107 @@
+"""Where silver has the subject of a row of bronze: a name alone does not say it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tidegate.platform.core.config.silver import SilverSpec
+from tidegate.platform.core.schema.column_types import Field
+from tidegate.platform.core.schema.sql_types import any_type
+from tidegate.platform.core.silver.subject_paths import former_paths, subject_paths
+
+PLAIN = {"id": "int", "at": "int", "mail": "string", "user_id": "int", "seller": "int", "customer": "struct<id:int>"}
+ENVELOPE = {
+    "before": "struct<id:int,who:string>",
+    "after": "struct<id:int,who:string>",
+    "source": "struct<lsn:bigint>",
+    "op": "string",
+}
+
+
+def fields(types: dict[str, str]) -> list[Field]:
+    return [Field(name, any_type(kind)) for name, kind in types.items()]
+
+
+def paths(subject: str | list[str], bronze: dict[str, str] = PLAIN, **options: Any) -> Any:
+    subject = [subject] if isinstance(subject, str) else subject
+    spec = SilverSpec.model_validate({"keys": ["id"], "order": "at", "every": 9, **options})
+    found = subject_paths(spec, subject, fields(bronze))
+    return found[subject[0]] if len(subject) == 1 else found
+
+
+def test_a_field_of_a_column_is_no_column_of_its_last_name() -> None:
+    assert paths("customer.id") == [("customer", "id")]
+    assert paths("Customer.ID") == [("customer", "id")]
+    assert paths("mail") == [("mail",)]
+
+
+def test_renamed_columns_exchange_their_names() -> None:
+    rename = {"user_id": "buyer", "Seller": "user_id", "customer": "whose"}
+    assert paths("user_id", rename=rename) == [("buyer",)]
+    assert paths("seller", rename=rename) == [("user_id",)]
+    assert paths("customer.id", rename=rename) == [("whose", "id")]
+
+
+@pytest.mark.parametrize(
+    ("options", "there"),
+    [
+        ({"derive": {"mail": "lower(mail)"}}, []),
+        ({"derive": {"mail": "lower(mail)", "said": " mail "}}, [("said",)]),
+        ({"derive": {"said": "`mail`"}}, [("mail",), ("said",)]),
+        ({"derive": {"said": "mail"}, "cast": {"said": "bigint"}}, [("mail",)]),
+        ({"except_columns": ["MAIL"]}, []),
+        ({"columns": ["id", "at"]}, []),
+        ({"columns": ["id", "Mail"]}, [("mail",)]),
+        ({"decode": {"mail": "decimal(10, 2)"}}, []),
+        ({"cast": {"mail": "bigint"}}, []),
+        ({"cast": {"mail": "string"}}, [("mail",)]),
+    ],
+)
+def test_a_column_with_another_text_is_not_the_subject(options: dict[str, Any], there: list[tuple[str]]) -> None:
+    assert paths("mail", **options) == there
+
+
+def test_a_whole_number_keeps_its_text() -> None:
+    assert paths("user_id", cast={"user_id": "bigint"}) == [("user_id",)]
+    assert paths("user_id", cast={"user_id": "string"}) == [("user_id",)]
+    assert paths("user_id", cast={"user_id": "double"}) == []
+
+
+def test_the_row_of_a_change_feed_is_opened() -> None:
+    both = {"after.who": [("who",)], "before.who": [("who",)]}
+    feed = {"from": "debezium", "order": ["source.lsn"]}
+    assert paths(list(both), ENVELOPE, **feed) == both
+    assert paths(list(both), {**ENVELOPE, "before": "struct<id:int>"}, **feed) == both, "each row has a cast"
+    assert paths(["source.lsn"], ENVELOPE, **feed) == []
+    wrapped = {"payload": f"struct<{','.join(f'{name}:{kind}' for name, kind in ENVELOPE.items())}>"}
+    assert paths("payload.after.who", wrapped, **{**feed, "order": ["payload.source.lsn"]}) == [("who",)]
+
+
+def test_a_row_by_hand_is_known_if_it_chooses_among_columns() -> None:
+    by_hand = {"row": "COALESCE(`after`, before)", "order": ["source.lsn"]}
+    assert paths(["after.who", "before.who"], ENVELOPE, **by_hand) == {
+        "after.who": [("who",)],
+        "before.who": [("who",)],
+    }
+    assert paths("after.who", ENVELOPE, row="after", order=["source.lsn"], rename={"who": "whose"}) == [("whose",)]
+    made = {"row": "struct(after.id, lower(after.who) AS who)", "order": ["source.lsn"]}
+    assert paths("after.who", ENVELOPE, **made) == []
+    assert paths("after.who", ENVELOPE, **made, derive={"said": "after.who"}) == [("said",)]
+
+
+def test_a_subject_that_bronze_does_not_have_yet_has_its_place() -> None:
+    assert paths("staff.id") == [("staff", "id")]
+
+
+def test_a_column_that_was_renamed_later_keeps_its_earlier_rows() -> None:
+    def former(**options: Any) -> list[tuple[str, ...]]:
+        spec = SilverSpec.model_validate({"keys": ["id"], "order": "at", "every": 9, **options})
+        return former_paths(spec, ["user_id", "customer.id"], fields(PLAIN))
+
+    assert former() == []
+    assert former(rename={"user_id": "buyer", "customer": "whose"}) == [("user_id",), ("customer", "id")]
+    assert former(rename={"user_id": "buyer", "seller": "user_id"}) == [], "it has another value now"
+    assert former(except_columns=["customer"]) == [("customer", "id")]
+    assert former(except_columns=["customer"], derive={"customer": "1"}) == []
