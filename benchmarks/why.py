@@ -1,7 +1,7 @@
 """`tidegate why` in large tables whose keys have an order: the command as a person starts it, and its parts.
 
-Bronze has all rows in files by ascending key, and some batches of random keys after them. One table has the newest row of
-each key, the other one the history of each key.
+Bronze has all rows in files by ascending key, and some batches of random keys after them. One table has the newest row
+of each key, the other one the history of each key.
 
     python -m benchmarks.why [--rows N] [--batches N] [--keys N]
 """

@@ -101,7 +101,5 @@ def listed(file: Path | None) -> list[str]:
         raise CommandError(f"{file} cannot be read as text: {getattr(error, 'strerror', None) or error}") from None
     for number, line in enumerate(lines, 1):
         if line != line.strip():
-            raise CommandError(
-                f"line {number} of {file} begins or ends with a space, and no identity has one: remove it"
-            )
+            raise CommandError(f"line {number} of {file} begins or ends with a space, as no identity does: remove it")
     return [line for line in lines if line]
