@@ -173,18 +173,28 @@ class Lake:
         """
         return suppression(self.config, self.store, self.environ, spec)
 
-    def has_lost_name(self, table: Table) -> bool:
-        """Whether a table is not in lake.yaml any more, and a table of another prefix was born with its SQL name."""
+    def lost_name(self, table: Table) -> str | None:
+        """Why a table has no SQL name, with the remedy. None if it has one.
+
+        It is not in lake.yaml, or no more, and a table of lake.yaml at another prefix was born with its name.
+        """
         if table.birth is None or not (taker := self.config.taker_of_name(table.birth.name, table.key)):
-            return False
+            return None
         born = self.store.births.read(taker.table_key.encode())
-        return born is not None and born.name == table.birth.name
+        if born is None or born.name != table.birth.name:
+            return None
+        return (
+            f"lake.yaml gives its name {born.name} to {taker.prefix}: to query both tables, give that table another "
+            "`name` and start it over (tidegate reset)"
+        )
 
     def drift(self, table: Table) -> list[str]:
         """A sentence for each difference of lake.yaml from the table's birth, with the remedy."""
         if table.birth is None:
             return []
-        return drift(self.config.table_for(table.key), table.birth, table.batches.birth())
+        lost = self.lost_name(table)
+        found = drift(self.config.table_for(table.key), table.birth, table.batches.birth())
+        return [*found, *([f"{table.table_key} has no SQL name: {lost}"] if lost else [])]
 
     def quarantining(self) -> list[Table]:
         """The tables that may have quarantined objects, by key. The ledgers of the others need not be read."""

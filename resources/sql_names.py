@@ -45,18 +45,20 @@ class SqlNames:
         """Give every table that exists its SQL names on the Spark server.
 
         Returns:
-            The tables that have no names now. The failure of one table never keeps another from its names.
+            The tables that have no names now, also those whose name lake.yaml gives to another prefix. The failure of
+            one table never keeps another from its names.
 
         Raises:
             SparkUnreachable: the server is gone, which is no table's fault.
             PySparkException: the server was restarted in the meantime.
         """
         unnamed: list[Unnamed] = []
-        ledgers = self._give(self._names(sorted(self._births.tables()), unnamed), unnamed)
+        lost: list[Unnamed] = []
+        ledgers = self._give(self._names(sorted(self._births.tables()), unnamed, lost), unnamed)
         self._attempt(
             unnamed, "lake.quarantine", partial(name_lake_tables, self._lake.delta.catalog, self._lake.store, ledgers)
         )
-        return unnamed
+        return unnamed + lost
 
     def name_asked(self, asked: Collection[str]) -> list[Unnamed]:
         """Give SQL names to the tables that a query names. The other tables cost hardly any request.
@@ -65,7 +67,7 @@ class SqlNames:
             asked: SQL names in lower case, without schemas.
 
         Returns:
-            The tables that have no names now, like `name_tables`.
+            The tables that have no names now, without those whose name lake.yaml gives to another prefix.
         """
         unnamed: list[Unnamed] = []
         wanted = {name.removesuffix(WITH_TOMBSTONES) for name in asked}
@@ -123,14 +125,24 @@ class SqlNames:
         if unnamed:
             raise RuntimeError(str(unnamed[0]))
 
-    def _names(self, table_keys: Sequence[str], unnamed: list[Unnamed]) -> list[tuple[str, TableName]]:
-        """The SQL names of these tables. Their birth records are read in parallel."""
+    def _names(
+        self, table_keys: Sequence[str], unnamed: list[Unnamed], lost: list[Unnamed] | None = None
+    ) -> list[tuple[str, TableName]]:
+        """The SQL names of these tables. Their birth records are read in parallel.
+
+        Args:
+            table_keys: of the tables.
+            unnamed: receives the tables that cannot be named.
+            lost: receives the tables whose name lake.yaml gives to another prefix.
+        """
         wanted = list(parallel(partial(_caught, self._names_of), table_keys))
-        return [
-            (table_key, sql_name)
-            for table_key, found in zip(table_keys, wanted, strict=True)
-            for sql_name in self._attempt(unnamed, table_key, partial(_raised, found)) or []
-        ]
+        names: list[tuple[str, TableName]] = []
+        for table_key, found in zip(table_keys, wanted, strict=True):
+            sql_names, reason = self._attempt(unnamed, table_key, partial(_raised, found)) or ([], None)
+            names += [(table_key, sql_name) for sql_name in sql_names]
+            if reason and lost is not None:
+                lost.append(Unnamed(table_key, reason))
+        return names
 
     def _give(self, names: Sequence[tuple[str, TableName]], unnamed: list[Unnamed]) -> list[tuple[str, str]]:
         """Give names in one call. Returns table key and SQL name of the tables whose ledger has a name."""
@@ -151,11 +163,14 @@ class SqlNames:
                 )
         return ledgers
 
-    def _names_of(self, table_key: str) -> list[TableName]:
+    def _names_of(self, table_key: str) -> tuple[list[TableName], str | None]:
+        """The SQL names of a table, and why another table has its name."""
         table = self._lake.table(table_key)
         birth = table.birth
-        if birth is None or self._lake.has_lost_name(table):
-            return []
+        if birth is None:
+            return [], None
+        if reason := self._lake.lost_name(table):
+            return [], reason
         names = [TableName("ledger", birth.name, table.ledger.location)]
         if not birth.output:
             names.insert(0, TableName("bronze", birth.name, birth.location))
@@ -164,7 +179,7 @@ class SqlNames:
             names.append(
                 TableName("silver", f"{spec.name}{WITH_TOMBSTONES}", self._lake.store.uri("silver", spec.name))
             )
-        return names
+        return names, None
 
     def _attempt(self, unnamed: list[Unnamed], table: str, name: Callable[[], _T]) -> _T | None:
         try:

@@ -116,7 +116,7 @@ def sync_catalog(lake: Lake, *, dry_run: bool) -> CatalogSync:
 
         # One after another: Glue limits the rate of writes, and an unchanged entry needs no request.
         changes += [change for entry in here if (change := settled(entry))]
-        names = {entry.name for entry in here}
+        names = {entry.name for entry in here} | (_awaited(lake, spec) if database == spec.silver else set())
         changes += [
             _attempt(
                 f"{database}.{name}",
@@ -145,6 +145,17 @@ def _wanted(lake: Lake) -> tuple[list[CatalogEntry], dict[str, Table], list[Cata
             reason = f"cannot be read, so its entries stay as they are: {first_line(error)}"
             failures.append(CatalogChange(table_key, reason, failed=True))
     return wanted, tables, failures
+
+
+def _awaited(lake: Lake, spec: CatalogSpec) -> set[str]:
+    """Returns names of silver whose table in lake.yaml is not born, such as after a change of its prefix.
+
+    The silver table itself stays until then, so its entries stay as they are.
+    """
+    born = set(lake.store.births.tables())
+    awaited = [table for table in lake.config.tables if table.silver and table.table_key.encode() not in born]
+    named = [table.name for table in awaited if spec.has(table.name)]
+    return {name.lower() for table in named for name in (table, f"{table}{WITH_TOMBSTONES}")}
 
 
 def _why_deleted(lake: Lake, spec: CatalogSpec, found: Mapping[str, Any], tables: Mapping[str, Table]) -> str:
@@ -177,7 +188,7 @@ def entries_of(lake: Lake, table: Table) -> Iterator[CatalogEntry]:
     if spec is None or table.birth is None or table.birth.output or not spec.has(table.birth.name):
         return
     owner, configured = (lake.id, table.table_key), lake.config.table_for(table.key)
-    if spec.bronze and not lake.has_lost_name(table):
+    if spec.bronze and lake.lost_name(table) is None:
         state = lake.delta.table_state(table.birth.location)
         if state.has_columns:
             texts = column_descriptions(configured) if configured else OWN_COLUMNS

@@ -1548,8 +1548,8 @@ MUTANTS = (
         "the table of an earlier prefix keeps the SQL name of its table",
         10,
         "resources/lake.py",
-        "        return born is not None and born.name == table.birth.name\n",
-        "        return False\n",
+        "        if born is None or born.name != table.birth.name:\n            return None\n",
+        "        return None\n",
         (
             "tests/unit/resources/test_sql_names.py::"
             "test_a_name_is_that_of_the_table_to_which_lake_yaml_gives_it_once_it_is_born",

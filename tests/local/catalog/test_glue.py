@@ -77,7 +77,7 @@ class Shore:
                 uri=lambda *path: f"s3a://lake/{'/'.join(path)}",
             ),
             delta=SimpleNamespace(table_state=lambda location: self.states.get(location, state())),
-            has_lost_name=lambda table: False,
+            lost_name=lambda table: None,
         )
 
     def born(self, table_key: str, name: str, *columns: str) -> None:

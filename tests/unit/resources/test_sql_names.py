@@ -126,7 +126,7 @@ def test_a_name_is_that_of_the_table_to_which_lake_yaml_gives_it_once_it_is_born
         lake: Any = lake_of([old, new] if born else [old], namer)
         taker = TableKey("shop", f"{new}/")
         lake.config.taker_of_name = lambda name, key, taker=taker: (
-            None if key == taker else SimpleNamespace(table_key=taker)
+            None if key == taker else SimpleNamespace(table_key=taker, prefix=taker.uri)
         )
         lake.config.table_for = lambda key, taker=taker: (
             SimpleNamespace(name="orders", silver=None) if key == taker else None
@@ -137,7 +137,11 @@ def test_a_name_is_that_of_the_table_to_which_lake_yaml_gives_it_once_it_is_born
             read(key) if key in lake.store.births.tables() else None
         )
         key = TableKey("shop", f"{new if born else old}/").encode()
-        assert SqlNames(lake).name_tables() == []
+        other = TableKey("shop", f"{old}/").encode()
+        assert [str(problem) for problem in SqlNames(lake).name_tables()] == [
+            f"table {other} has no SQL names: lake.yaml gives its name orders to s3://shop/{new}/: to query both "
+            "tables, give that table another `name` and start it over (tidegate reset)"
+        ] * born
         assert namer.locations == ["s3a://b/orders", f"s3a://lake/ledger/{key}"]
         assert SqlNames(lake).table_key_of("orders") == key
 

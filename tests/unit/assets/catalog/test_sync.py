@@ -79,7 +79,7 @@ class Pier:
             ),
             delta=SimpleNamespace(table_state=self._state, check_session_alive=self._alive),
         )
-        lake.has_lost_name = partial(Lake.has_lost_name, lake)
+        lake.lost_name = partial(Lake.lost_name, lake)
         return lake
 
     def _birth(self, table_key: str) -> Birth | None:
@@ -139,6 +139,17 @@ def test_the_entries_of_silver_follow_the_prefix_of_their_table(pier: Pier) -> N
     assert pier.synced() == []
     assert [pier.glue.holder(entry) for entry in SILVER[2:]] == [MOVED, MOVED]
     assert pier.glue.holder("raw.orders") == ORDERS, "the bronze table of the old prefix exists still"
+
+
+def test_the_entries_of_silver_stay_until_the_table_of_the_new_prefix_is_born(pier: Pier) -> None:
+    """The silver table still has its rows, and its readers find it."""
+    pier.moved()
+    del pier.names[MOVED]
+    assert pier.synced() == []
+    assert set(SILVER) <= set(pier.glue.entries)
+    pier.names[MOVED] = "moved"
+    pier.synced()
+    assert [pier.glue.holder(entry) for entry in SILVER[2:]] == [MOVED, MOVED]
 
 
 def test_the_run_of_the_new_prefix_moves_the_entries_of_silver(pier: Pier) -> None:
