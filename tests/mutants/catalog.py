@@ -1299,6 +1299,17 @@ MUTANTS = (
         ("tests/unit/platform/core/forgetting/test_gone.py::test_what_a_call_that_died_took_out_is_counted",),
     ),
     Mutant(
+        "a column of a feed has no type before its first value",
+        5,
+        "platform/core/silver/rules.py",
+        "    raw += awaited\n",
+        "",
+        (
+            "tests/unit/platform/core/silver/test_presets.py::"
+            "test_a_column_without_a_value_has_its_type_from_the_first_merge_on",
+        ),
+    ),
+    Mutant(
         "the order of a feed changes with the first change after its snapshot",
         5,
         "platform/core/silver/log_positions.py",

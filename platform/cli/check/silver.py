@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pyspark.errors import PySparkException
 
 from tidegate.platform.cli.check.catalog import Check
-from tidegate.platform.cli.check.findings import Failed, Finding, checked
+from tidegate.platform.cli.check.findings import Failed, Finding, Warned, checked
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.schema.column_types import Type
@@ -88,4 +88,9 @@ def _named(delta: Delta, store: LakeStore, spec: TableSpec) -> str:
                 f"{options} of `silver` is not a condition over bronze's rows, so every merge fails: "
                 f"{first_line(error)}"
             ) from None
+    if rules.awaited:
+        raise Warned(
+            f"decode of `silver` names {', '.join(rules.awaited)}, which no row of bronze has yet: the columns are "
+            "NULL until a row has a value. Check that the names are right"
+        )
     return "bronze has these columns"

@@ -18,7 +18,16 @@ _FLAT = {"__deleted", "__op"}
 _MARKS = {"op", *_FLAT}
 #: Types of values that an encoding of bytes, or of a time, is written as.
 _TEXTS, _NUMBERS = ("string", "binary"), ("int", "bigint")
-_OF_BYTES = ("base64",)
+_OF_BYTES = ("base64", "decimal")
+#: Columns by which rows of Maxwell are known, and the options that they need. No preset has them.
+_MAXWELL = {"database", "table", "type", "ts", "xid"}
+_OF_MAXWELL = (
+    "row: data, order: [ts, xid], apply_as_deletes: \"type = 'delete'\", "
+    "skip_when: \"type NOT IN ('insert', 'update', 'delete', 'bootstrap-insert')\""
+)
+_IS_MAXWELL = (
+    "these are rows of Maxwell: `data` is the row, and rows of one transaction count in the order of the files"
+)
 _TIME = re.compile(r"time|commit|_ts$|^ts$", re.IGNORECASE)
 
 
@@ -51,6 +60,8 @@ def silver_of_feed(
         decode, notes = _decoded(fields, stated)
         given = f"decode: {json.dumps(decode, ensure_ascii=False)}, " if decode else ""
         return ProposedSilver(f"silver: {{from: debezium, keys: [{_key([*fields])}], {given}every: 60}}", notes)
+    if (data := _fields(columns.get("data"))) and columns.keys() >= _MAXWELL:
+        return ProposedSilver(f"silver: {{keys: [{_key([*data])}], {_OF_MAXWELL}, every: 60}}", (_IS_MAXWELL,))
     first = next(iter(columns), "")
     if first.lower() == "op" or any(_FULL_LOAD.search(key) for key in keys):
         times = [name for name in columns if _TIME.search(name)]
@@ -66,10 +77,9 @@ def _decoded(fields: Mapping[str, str], stated: Mapping[str, Stated]) -> tuple[d
     for name, one in stated.items():
         if one.encoding is None or name.startswith("__"):
             continue
-        kind = fields.get(name)
-        if kind is None:
-            notes.append(f"{name} has no value in these files: as soon as it has one, it needs decode {one.encoding}")
-        elif kind in (_TEXTS if one.encoding in _OF_BYTES or one.encoding.startswith("decimal") else _NUMBERS):
+        encoded = _TEXTS if one.encoding.startswith(_OF_BYTES) else _NUMBERS
+        # Bronze gets a column that is null everywhere with its first value, as it is encoded.
+        if fields.get(name, encoded[0]) in encoded:
             decode[name] = one.encoding
             notes.append(f"decode of {name}: the files state that its type is {one.type}")
     return decode, tuple(notes)

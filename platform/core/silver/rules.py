@@ -60,6 +60,7 @@ class MergeRules:
         kept: conditions, by column: the value does not change. Its columns are in the order of `columns`.
         expectations: conditions that rows should fulfil. Rows that are dropped for one are among `skipped`.
         history: how changes become rows with a time. None if silver has the newest row of each key.
+        awaited: columns that `decode` names and bronze does not have yet. They are NULL.
         are_dumps: the rows of an equal order are a full dump: a key that it does not have is deleted.
     """
 
@@ -78,6 +79,7 @@ class MergeRules:
     kept: Mapping[str, str]
     expectations: tuple[Expectation, ...] = ()
     history: History | None = None
+    awaited: tuple[str, ...] = ()
     are_dumps: bool = False
 
     @property
@@ -121,6 +123,8 @@ def merge_rules(silver: SilverSpec, columns: Sequence[Field], types_of: TypesOf)
         raw = shaped(silver, _raw(silver, columns, types_of), lambda sqls: types_of(sqls, relation))
     except WrongShape as error:
         raise UnsuitableColumns(str(error)) from None
+    awaited = _awaited(silver, [field.name for field, _ in raw])
+    raw += awaited
     outputs = _chosen(silver, [field for field, _ in raw])
     sql = {field.name: value for field, value in raw}
     kept = _kept(silver, outputs, sql)
@@ -160,6 +164,7 @@ def merge_rules(silver: SilverSpec, columns: Sequence[Field], types_of: TypesOf)
         truncated=silver.apply_as_truncates and in_parentheses(silver.apply_as_truncates),
         kept={name: condition for name, condition in kept.items() if name not in _roots(keys)},
         history=spans,
+        awaited=tuple(field.name for field, _ in awaited),
         are_dumps=_are_dumps(silver, (*keys, *order)),
     )
 
@@ -177,6 +182,18 @@ def _raw(silver: SilverSpec, columns: Sequence[Field], types_of: TypesOf) -> lis
     if not isinstance(kind, Struct):
         raise UnsuitableColumns(f"has no columns in `row` of `silver`: {silver.row} is {kind.sql()}, and not a struct")
     return [(field, f"{ROW_VALUE}.{quoted(field.name)}") for field in kind.fields]
+
+
+def _awaited(silver: SilverSpec, names: Sequence[str]) -> list[tuple[Field, str]]:
+    """Returns the columns of a feed that `decode` names and that no row has had a value of yet.
+
+    Files of JSON do not have such a column. Silver has it from its birth on, with the type that its values will have.
+    """
+    known = {name.lower() for name in names}
+    if silver.preset != "debezium":
+        return []
+    kinds = {name: encoding(text).type for name, text in silver.decode.items() if name.lower() not in known}
+    return [(Field(name, kind), f"CAST(NULL AS {kind.sql()})") for name, kind in kinds.items()]
 
 
 def _typed(

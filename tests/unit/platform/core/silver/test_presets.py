@@ -156,8 +156,31 @@ def test_the_columns_of_a_feed_are_those_of_its_rows() -> None:
     ]  # fmt: skip
     assert [part.path for part in (*rules.keys, *rules.order)] == ["`name`", "`_order`.`o1`"]
     assert rules.kept == {}, "the key does not keep its value"
+    by_hand = silver(POSTGRES, decode={"nam": "days"}).model_copy(update={"preset": None})
     with pytest.raises(UnsuitableColumns, match="has no column 'nam', which `decode` of `silver` names"):
-        merge_rules(silver(POSTGRES, decode={"nam": "days"}), fields(POSTGRES), types)
+        merge_rules(by_hand, fields(POSTGRES), types)
+
+
+def test_a_column_without_a_value_has_its_type_from_the_first_merge_on() -> None:
+    """A snapshot in JSON in which a column is null everywhere does not have the column."""
+
+    def rules(row: str) -> MergeRules:
+        def types(expressions: Sequence[str], relation: str) -> list[Type]:
+            return [any_type(row) if "after" in sql else Simple("long") for sql in expressions]
+
+        columns = {**POSTGRES, "before": row, "after": row}
+        return merge_rules(silver(columns, decode={"Born": "days", "name": "base64"}), fields(columns), types)
+
+    snapshot, later = rules(ROW), rules("struct<id:bigint,born:bigint,name:string>")
+    assert [snapshot.awaited, later.awaited] == [("Born",), ()]
+    assert {field.name.lower(): field.type for field in snapshot.columns} == {
+        field.name.lower(): field.type for field in later.columns
+    }
+    assert snapshot.values["Born"] == "if(false, NULL, CAST(CAST(NULL AS date) AS date))"
+    assert later.values["born"].startswith("if(false, NULL, date_from_unix_date")
+    excepted = silver(POSTGRES, decode={"born": "days"}, except_columns=["born"])
+    with pytest.raises(UnsuitableColumns, match="has no column 'born', which `decode`"):
+        merge_rules(excepted, fields(POSTGRES), lambda sqls, _: [any_type(ROW)] * len(sqls))
 
 
 def test_an_encoding_is_a_name_or_a_decimal() -> None:
@@ -184,12 +207,18 @@ def test_an_encoding_is_a_name_or_a_decimal() -> None:
          'silver: {from: dms, keys: [<primary key>], order: "commit_ts", every: 60}'),
         ({"id": "bigint"}, ["shop/orders/LOAD00000001.csv"],
          "silver: {from: dms, keys: [id], order: <TimestampColumnName>, every: 60}"),
+        ({"database": "string", "table": "string", "type": "string", "ts": "bigint", "xid": "bigint",
+          "data": "struct<id:bigint>"}, [],
+         "silver: {keys: [id], row: data, order: [ts, xid], apply_as_deletes: \"type = 'delete'\", skip_when: \"type "
+         "NOT IN ('insert', 'update', 'delete', 'bootstrap-insert')\", every: 60}"),
         ({"id": "bigint", "op": "string"}, ["orders/1.csv"], None),
     ],
 )  # fmt: skip
 def test_infer_proposes_the_preset_of_a_feed(columns: dict[str, str], keys: list[str], line: str | None) -> None:
     proposed = silver_of_feed(columns, keys)
     assert (proposed and proposed.line) == line
+    if proposed and "<" not in proposed.line:
+        SilverSpec.model_validate(yaml.safe_load(proposed.line)["silver"])
 
 
 @pytest.mark.parametrize(
