@@ -30,6 +30,7 @@ MEASUREMENTS: dict[str, tuple[str, ...]] = {
     "events.intake": (),
     "events.tick": (),
     "merge": (),
+    "why": ("--rows", "2000000"),
     "forget": (),
     "ledger": (),
     "large_table": (),

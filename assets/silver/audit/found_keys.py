@@ -54,7 +54,14 @@ class FoundKey:
 
 
 def found_keys(
-    lake: Lake, rows: KeyRows, condition: str, mark: int, version: int | None = None, dumps_version: int | None = None
+    lake: Lake,
+    rows: KeyRows,
+    condition: str,
+    mark: int,
+    version: int | None = None,
+    *,
+    dumps_version: int | None = None,
+    is_one: bool = False,
 ) -> dict[str, FoundKey]:
     """Returns all that is found of some keys, by the key as JSON. A key that no table has is not among them.
 
@@ -65,10 +72,12 @@ def found_keys(
         mark: last batch that silver holds.
         version: Delta version of bronze. None: the newest.
         dumps_version: Delta version of bronze whose full dumps count. None: that of the rows.
+        is_one: the condition is true for one key.
     """
     history, are_dumps = rows.rules.history, rows.rules.are_dumps
-    reads: list[Callable[[], Any]] = [partial(bronze_rows, lake, rows, condition, version)]
-    reads.append(partial(silver_times if history else silver_rows, lake, rows, condition))
+    reads: list[Callable[[], Any]] = [partial(bronze_rows, lake, rows, condition, version, is_one=is_one)]
+    silver_of = partial(silver_times, is_one=is_one) if history else silver_rows
+    reads.append(partial(silver_of, lake, rows, condition))
     if are_dumps:
         reads.append(partial(dump_orders, lake, rows, mark, version if dumps_version is None else dumps_version))
     bronze, silver, *dumps = parallel(lambda read: read(), reads)
@@ -156,10 +165,12 @@ def _history(
         is_cut = True
         kept = [each for each in kept if each.row.rank <= ranked[MAX_TIMES - 1].interval.rank]
     kept = _with_gone(kept, dumps, rules.mark)
-    stored = [time.interval for time in ranked]
-    return FoundKey(
-        tuple(kept), is_cut, None, tuple(ranked), replay([each.row for each in kept], stored, rules, is_cut=is_cut)
-    )
+    own, stored = [each.row for each in kept], [time.interval for time in ranked]
+    # Whether a batch lost a file is asked only where that may explain a difference: each answer is a query.
+    fates = replay(own, stored, replace(rules, is_gone=lambda n: n == 0), is_cut=is_cut)
+    if not fates.is_right:
+        fates = replay(own, stored, rules, is_cut=is_cut)
+    return FoundKey(tuple(kept), is_cut, None, tuple(ranked), fates)
 
 
 def in_orders(interval: Interval, orders: Orders) -> Interval:

@@ -64,7 +64,9 @@ class FoundTime:
     changed_at: str
 
 
-def bronze_rows(lake: Lake, rows: KeyRows, condition: str, version: int | None = None) -> dict[str, list[BronzeRow]]:
+def bronze_rows(
+    lake: Lake, rows: KeyRows, condition: str, version: int | None = None, *, is_one: bool = False
+) -> dict[str, list[BronzeRow]]:
     """Returns the newest `MAX_ROWS` + 1 rows of bronze of each key, by the key as JSON.
 
     Args:
@@ -72,29 +74,51 @@ def bronze_rows(lake: Lake, rows: KeyRows, condition: str, version: int | None =
         rows: queries of the table.
         condition: over the columns of silver, true for the wanted keys.
         version: Delta version of bronze. None: the newest.
+        is_one: the condition is true for one key, whose rows need no window.
     """
-    keys = ", ".join(part.path for part in rows.rules.keys)
-    last = f"{rows.rules.newest_first}, {N} DESC NULLS LAST"
-    query = (
-        f"SELECT {N}, {FILE}, {BLOCK}, {SKIPPED}, {TRUNCATES}, {VIOLATED}, {DELETED}, {LEFT}, "
-        f"{rows.is_truncated()} AS _truncated, "
-        f"dense_rank() OVER (PARTITION BY {keys} ORDER BY {rows.rules.newest_first}) AS _rank, "
-        f"row_number() OVER (PARTITION BY {keys} ORDER BY {last}) AS _position, "
-        f"{rows.key} AS _key, {rows.order} AS _order, {rows.compared(silver=False)} AS _values, "
-        f"monotonically_increasing_id() AS _row FROM "
+    columns = (
+        f"{N}, {FILE}, {BLOCK}, {SKIPPED}, {TRUNCATES}, {VIOLATED}, {DELETED}, {LEFT}, _row, "
+        f"{rows.is_truncated()} AS _truncated, {rows.key} AS _key_json, {rows.order} AS _order_json, "
+        f"{rows.compared(silver=False)} AS _values"
     )
 
     def newest(bronze: str) -> str:
-        return f"SELECT * FROM ({query}({bronze}) WHERE {condition}) WHERE _position <= {MAX_ROWS + 1}"
+        every = f"SELECT *, monotonically_increasing_id() AS _row FROM ({bronze}) WHERE {condition}"
+        order = f"{rows.rules.newest_first}, {N} DESC NULLS LAST"
+        return _first(columns, every, order, MAX_ROWS + 1, None if is_one else rows)
 
-    found = _queried(lake, rows, newest, version)
+    found = _sorted(_queried(lake, rows, newest, version), is_one=is_one)
     decisions = _decisions(rows, [row[FILE] for row in found])
     by_key: dict[str, list[BronzeRow]] = {}
     for row in found:
-        by_key.setdefault(row["_key"], []).append(_bronze_row(rows, row, decisions))
+        of_key = by_key.setdefault(row["_key_json"], [])
+        before = of_key[-1].row if of_key else None
+        rank = 1 if before is None else before.rank + (row["_order_json"] != before.order)
+        of_key.append(_bronze_row(rows, row, rank, decisions))
     for each in by_key.values():
         each.sort(key=lambda row: (-row.row.rank, row.row.arrival), reverse=True)
     return by_key
+
+
+def _first(columns: str, every: str, order: str, limit: int, keys: KeyRows | None) -> str:
+    """Returns a query of the first rows of each key.
+
+    Args:
+        columns: to select.
+        every: a query of all rows.
+        order: SQL of the order.
+        limit: number of rows of each key.
+        keys: has the parts of the key. None: all rows have one key, and the result is sorted.
+    """
+    if keys is None:
+        return f"SELECT {columns} FROM (SELECT * FROM ({every}) ORDER BY {order} LIMIT {limit})"
+    parts = ", ".join(part.path for part in keys.rules.keys)
+    placed = f"SELECT *, row_number() OVER (PARTITION BY {parts} ORDER BY {order}) AS _position FROM ({every})"
+    return f"SELECT {columns}, _position FROM ({placed}) WHERE _position <= {limit}"
+
+
+def _sorted(found: Sequence[Row], *, is_one: bool) -> Sequence[Row]:
+    return found if is_one else sorted(found, key=lambda row: int(row["_position"]))
 
 
 def dump_orders(lake: Lake, rows: KeyRows, mark: int, version: int | None = None) -> list[str]:
@@ -123,13 +147,13 @@ def _queried(lake: Lake, rows: KeyRows, query: Callable[[str], str], version: in
         return session.sql(query(rows.bronze(view))).collect()
 
 
-def _bronze_row(rows: KeyRows, row: Row, decisions: Mapping[tuple[str, int | None], Decision]) -> BronzeRow:
+def _bronze_row(rows: KeyRows, row: Row, rank: int, decisions: Mapping[tuple[str, int | None], Decision]) -> BronzeRow:
     n, file = row[N], row[FILE]
     if n is None and (last := decisions.get((file, None))):
         n = last.stamp.n
     place = (file, row[BLOCK] or 0, row["_row"])
     key_row = KeyRow(
-        row["_rank"],
+        rank,
         n,
         place,
         row["_values"],
@@ -138,7 +162,7 @@ def _bronze_row(rows: KeyRows, row: Row, decisions: Mapping[tuple[str, int | Non
         truncates=row[TRUNCATES],
         is_truncated=row["_truncated"],
         violated=row[VIOLATED],
-        order=row["_order"],
+        order=row["_order_json"],
         left=frozenset(row[LEFT]),
     )
     return BronzeRow(key_row, _address(rows, file), decisions.get((file, n)))
@@ -166,26 +190,25 @@ def silver_rows(lake: Lake, rows: KeyRows, condition: str) -> dict[str, FoundRow
     }
 
 
-def silver_times(lake: Lake, rows: KeyRows, condition: str) -> dict[str, list[FoundTime]]:
+def silver_times(lake: Lake, rows: KeyRows, condition: str, *, is_one: bool = False) -> dict[str, list[FoundTime]]:
     """Returns the newest `MAX_TIMES` + 1 rows of a history of each key, the newest first, by the key as JSON.
 
-    Ranks are not known yet. The arguments are those of `silver_rows`.
+    Ranks are not known yet. The arguments are those of `bronze_rows`.
     """
     if not rows.work.silver.exists:
         return {}
-    keys = ", ".join(part.path for part in rows.rules.keys)
-    query = (
-        f"SELECT {rows.key} AS _key, {rows.order} AS _order, {rows.compared(silver=True)} AS _values, {DELETED}, "
+    columns = (
+        f"{rows.key} AS _key_json, {rows.order} AS _order_json, {rows.compared(silver=True)} AS _values, {DELETED}, "
         f"{CHANGED_BATCH}, CAST({CHANGED_AT} AS STRING) AS {CHANGED_AT}, {rows.bound(VALID_FROM)} AS _from, "
-        f"{rows.bound(VALID_TO)} AS _to, {IS_CURRENT}, {JOINED}, "
-        f"row_number() OVER (PARTITION BY {keys} ORDER BY {rows.rules.newest_first}) AS _position "
-        f"FROM delta.`{rows.work.location}` WHERE {condition}"
+        f"{rows.bound(VALID_TO)} AS _to, {IS_CURRENT}, {JOINED}"
     )
-    by_key: dict[str, list[tuple[int, FoundTime]]] = {}
-    for row in lake.delta.session.sql(f"SELECT * FROM ({query}) WHERE _position <= {MAX_TIMES + 1}").collect():
+    every = f"SELECT * FROM delta.`{rows.work.location}` WHERE {condition}"
+    query = _first(columns, every, rows.rules.newest_first, MAX_TIMES + 1, None if is_one else rows)
+    by_key: dict[str, list[FoundTime]] = {}
+    for row in _sorted(lake.delta.session.sql(query).collect(), is_one=is_one):
         interval = Interval(
             0,
-            row["_order"],
+            row["_order_json"],
             json_values(row["_values"]),
             row[DELETED],
             row["_from"],
@@ -194,10 +217,8 @@ def silver_times(lake: Lake, rows: KeyRows, condition: str) -> dict[str, list[Fo
             row[JOINED],
             row[CHANGED_BATCH],
         )
-        by_key.setdefault(row["_key"], []).append(
-            (row["_position"], FoundTime(interval, row["_values"], row[CHANGED_AT]))
-        )
-    return {key: [each for _, each in sorted(found, key=lambda pair: pair[0])] for key, found in by_key.items()}
+        by_key.setdefault(row["_key_json"], []).append(FoundTime(interval, row["_values"], row[CHANGED_AT]))
+    return by_key
 
 
 def _decisions(rows: KeyRows, files: Sequence[str]) -> Mapping[tuple[str, int | None], Decision]:

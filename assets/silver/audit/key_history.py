@@ -106,7 +106,7 @@ def key_history(lake: Lake, spec: TableSpec, given: Sequence[str]) -> KeyHistory
     # The rows of a registered table do not have their batch, so waiting dumps are known by the version only.
     waits = rows.rules.are_dumps and rows.is_registered and (work.mark or 0) < work.n
     version = rows.merged_version if waits else None
-    every = found_keys(lake, rows, rows.condition(values), work.mark or 0, dumps_version=version)
+    every = found_keys(lake, rows, rows.condition(values), work.mark or 0, dumps_version=version, is_one=True)
     found = next(iter(every.values()), _NOTHING)
     own = [each.row for each in found.rows]
     if isinstance(found.fates, Replay):

@@ -16,6 +16,7 @@ from tidegate.assets.operations.rebuild import rebuild_table
 from tidegate.assets.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
 from tidegate.assets.operations.reset import reset_table
 from tidegate.assets.runs.options import RunOptions
+from tidegate.assets.silver.audit.comparison import compare
 from tidegate.platform.core.forgetting.request import ForgetRequest
 from tidegate.platform.core.forgetting.subject_key import SubjectKey
 from tidegate.platform.testing import TestLake
@@ -90,6 +91,10 @@ def test_no_way_into_a_table_brings_a_forgotten_subject(tidegate_lake: MakeLake,
     kit.run(lake, "lines")
     kit.merge(lake, "lines")
     assert kit.silver(lake, "lines", "id, who") == [(1, 41), (10, 43), (4, 41), (5, 41)]
+    compared = compare(lake.lake, lake.spec("lines"))
+    assert compared is not None
+    assert compared.suspects > 0
+    assert compared.wrong == ()
     reset_table(lake.lake, table_key, by="eva", accept_loss=True)
     kit.run(lake, "lines")
     assert 42 not in {row[0] for row in kit.bronze(lake, "lines", "who")}
