@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import dagster as dg
+from dagster._core.events import AssetMaterializationPlannedData
 
 from tidegate.assets.bronze.completion.waiting import noted_waiting
 from tidegate.assets.bronze.prepare.inventories.late import late_in
@@ -19,12 +20,13 @@ from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.inventory_comparison import InventoryComparison
 from tidegate.platform.core.catalog.descriptions import column_descriptions
 from tidegate.platform.core.config.lake import LakeConfig
-from tidegate.platform.core.first_line import one_line
+from tidegate.platform.core.first_line import first_line, one_line
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.lake import Table
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.resources.lake_root.after_notes import files_of
+from tidegate.resources.spark.results import CommitResult
 
 TABLES = dg.DynamicPartitionsDefinition(name="tables")
 BRONZE = dg.AssetKey(["bronze"])
@@ -56,15 +58,16 @@ def build_bronze(config: LakeConfig) -> dg.AssetsDefinition:
         output_required=False,
     )
     def bronze(context: dg.AssetExecutionContext, lake: LakeResource) -> Iterator[Any]:
-        report = work_off(context.op_execution_context, lake.open().table(context.partition_key))
+        spec = config.table_for(TableKey.decode(context.partition_key))
+        page = page_key(spec) if spec else None
+        report = work_off(context.op_execution_context, lake.open().table(context.partition_key), page)
         checks = report.checks(BRONZE)
         if report.materializes:
             yield dg.MaterializeResult(metadata=report.metadata(PARTITION_ROWS), check_results=checks)
         else:
             yield from checks
-        if spec := config.table_for(TableKey.decode(context.partition_key)):
-            for event in report.events(page_key(spec)):
-                context.log_event(event)
+        for event in report.events(page) if page else []:
+            context.log_event(event)
 
     return bronze
 
@@ -75,10 +78,15 @@ class _DagsterListener(RunListener):
     def __init__(self, context: dg.OpExecutionContext, prefix: str) -> None:
         self._context, self._prefix = context, prefix
         self.comparison: InventoryComparison | None = None
+        self.done: list[BatchResult] = []
 
     def log(self, line: str) -> None:
         """Log a line."""
         self._context.log.info(one_line(f"{self._prefix}{line}"))
+
+    def warn(self, line: str) -> None:
+        """Log a line as a warning."""
+        self._context.log.warning(one_line(f"{self._prefix}{line}"))
 
     def listing_reached(self, key: str) -> None:
         """Write the last listed key into the run's tags, unless several tables share the run."""
@@ -89,12 +97,21 @@ class _DagsterListener(RunListener):
         """Keep the comparison for the report."""
         self.comparison = comparison
 
+    def batch_recorded(self, batch: Batch, landed: CommitResult) -> None:
+        """Keep the batch for the report of a run that fails later."""
+        self.done.append(BatchResult(batch, landed))
 
-def work_off(context: dg.OpExecutionContext, table: Table, *, prefix: str = "") -> TableReport:
+
+def work_off(
+    context: dg.OpExecutionContext, table: Table, page: dg.AssetKey | None, *, prefix: str = ""
+) -> TableReport:
     """Bring one table up to date with its inbox, in a Dagster run. Returns the report of the run.
+
+    If it fails after batches were recorded, their report is logged before the error is raised.
 
     Args:
         context: the run's context. The tags of the run decide what the run may do.
+        page: the table's own page, if it has one.
         prefix: begins each line of the log. Set if several tables share the run.
     """
     tags = context.run.tags
@@ -106,13 +123,53 @@ def work_off(context: dg.OpExecutionContext, table: Table, *, prefix: str = "") 
         allow_removals=tags.get(ALLOW_REMOVALS_TAG) == "true",
     )
     listener = _DagsterListener(context, prefix)
-    done = run_table(table, options, listener)
+    try:
+        done = run_table(table, options, listener)
+    except (Exception, dg.DagsterExecutionInterruptedError):
+        if listener.done:
+            _log_recorded(context, table, page, listener)
+            if not prefix:  # a shared run shows each table that failed
+                show_failed(context, table.table_key)
+        raise
+    return _report(context, table, done, listener)
+
+
+def _report(
+    context: dg.OpExecutionContext, table: Table, done: Sequence[BatchResult], listener: _DagsterListener
+) -> TableReport:
     report = table_report(table, done, previous_report(context.instance, BRONZE, table.table_key))
     if listener.comparison:
         report = replace(report, inventory_comparison=listener.comparison)
     for line in report.warnings():
-        context.log.warning(one_line(f"{prefix}{line}"))
+        listener.warn(line)
     return report
+
+
+def _log_recorded(
+    context: dg.OpExecutionContext, table: Table, page: dg.AssetKey | None, listener: _DagsterListener
+) -> None:
+    """Log the report of the batches that a run recorded before it failed.
+
+    The error of the run must not be replaced by that of its report, for example if the Spark server is lost.
+    """
+    try:
+        report = _report(context, table, listener.done, listener)
+        for event in [*report.events(BRONZE, table.table_key), *(report.events(page) if page else [])]:
+            context.log_event(event)  # type: ignore[arg-type]  # Dagster's annotation lacks evaluations of checks
+    except Exception as error:
+        first, last = (listener.done[place].batch.n for place in (0, -1))
+        listener.warn(f"batches {first}..{last} are in the ledger and are not shown here: {first_line(error)}")
+
+
+def show_failed(context: dg.OpExecutionContext, table: str) -> None:
+    """Let Dagster show the partition of a table as failed.
+
+    Dagster does so if a run plans a materialization of it, and fails without one afterwards.
+    """
+    planned = dg.DagsterEvent.build_asset_materialization_planned_event(
+        context.job_name, context.op_handle.name, AssetMaterializationPlannedData(BRONZE, partition=table)
+    )
+    context.instance.report_dagster_event(planned, context.run_id)
 
 
 def note_listing(instance: dg.DagsterInstance, run_id: str, key: str) -> None:

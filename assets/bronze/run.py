@@ -96,6 +96,7 @@ def run_table(table: Table, options: RunOptions, listener: RunListener | None = 
         if result is None:
             break
         done.append(result)
+        listener.batch_recorded(result.batch, result.landed)
         first = first and result.found
         if result.batch.deferred and not result.batch.rows and not first:
             break  # Every hint was deferred, because S3 does not answer. Another attempt now would be in vain.

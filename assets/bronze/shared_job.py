@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import dagster as dg
-from dagster._core.events import AssetMaterializationPlannedData
 from pydantic import Field
 
-from tidegate.assets.bronze.asset import BRONZE, work_off
+from tidegate.assets.bronze.asset import BRONZE, show_failed, work_off
 from tidegate.assets.bronze.report import page_key
 from tidegate.assets.bronze.shared_run import SharedRun
 from tidegate.assets.runs.held_tables import ACTIVE, FAILED_TAG, PARTITION_TAG, SHARED_JOB, SHARED_OP
@@ -37,7 +36,9 @@ def build_shared_job(config: LakeConfig) -> dg.JobDefinition:
     partitions. The op logs the events that a run of each partition would have.
     """
 
-    table_for = config.table_for
+    def page(table: str) -> dg.AssetKey | None:
+        spec = config.table_for(TableKey.decode(table))
+        return page_key(spec) if spec else None
 
     @dg.op(name=SHARED_OP, out={}, description="Brings several bronze tables up to date, one after another.")
     def bronze_shared(context: dg.OpExecutionContext, config: SharedTables, lake: LakeResource) -> Iterator[Any]:
@@ -51,7 +52,7 @@ def build_shared_job(config: LakeConfig) -> dg.JobDefinition:
             return None
 
         shared = SharedRun(
-            work=lambda table: work_off(context, handles.table(table), prefix=f"{table}: "),
+            work=lambda table: work_off(context, handles.table(table), page(table), prefix=f"{table}: "),
             held=lambda table: _has_own_run(context.instance, table),
             lost=lost,
             has_time=lambda: time.monotonic() < until,
@@ -59,11 +60,11 @@ def build_shared_job(config: LakeConfig) -> dg.JobDefinition:
         for table, report in shared.tables(config.tables):
             if isinstance(report, Exception):
                 context.log.error(f"{table} failed: {''.join(traceback.format_exception(report))}")
-                _show_failed(context, table)
+                show_failed(context, table)
                 continue
             yield from report.events(BRONZE, table)
-            if spec := table_for(TableKey.decode(table)):
-                yield from report.events(page_key(spec))
+            if key := page(table):
+                yield from report.events(key)
         for table, why in shared.left.items():
             context.log.info(f"{table} is left for another run: {why}")
         if verdict := shared.verdict(len(config.tables)):
@@ -83,14 +84,3 @@ def build_shared_job(config: LakeConfig) -> dg.JobDefinition:
 
 def _has_own_run(instance: dg.DagsterInstance, table: str) -> bool:
     return bool(instance.get_run_records(dg.RunsFilter(statuses=ACTIVE, tags={PARTITION_TAG: table}), limit=1))
-
-
-def _show_failed(context: dg.OpExecutionContext, table: str) -> None:
-    """Let Dagster show the partition as failed.
-
-    Dagster does so if a run plans a materialization of it, and fails without one.
-    """
-    planned = dg.DagsterEvent.build_asset_materialization_planned_event(
-        context.job_name, SHARED_OP, AssetMaterializationPlannedData(BRONZE, partition=table)
-    )
-    context.instance.report_dagster_event(planned, context.run_id)

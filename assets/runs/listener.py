@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.inventory_comparison import InventoryComparison
+from tidegate.resources.spark.results import CommitResult
 
 
 class RunListener:
@@ -18,6 +20,9 @@ class RunListener:
 
     def inventory_compared(self, comparison: InventoryComparison) -> None:
         """Take the comparison with the table's inventory, where the table has one."""
+
+    def batch_recorded(self, batch: Batch, landed: CommitResult) -> None:
+        """Take a batch and the result of its commit, as soon as the ledger has it. The run may fail after it."""
 
 
 class LogListener(RunListener):

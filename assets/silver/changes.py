@@ -34,6 +34,12 @@ _MAX_BATCHES = 1000
 #: A first merge of more batches, or of a table with more files, reads no batch objects: it queries the ledger.
 _MAX_FIRST_BATCHES = 100
 _MAX_FIRST_FILES = 1000
+#: Limits of the first step of such a merge. It names no file, and writes rows without a search for their keys, so it
+#: is faster than many small steps. Spark writes to disk what memory does not hold. The limits bound what one failure
+#: costs, and the disks that the rows need.
+_MAX_LEDGER_BATCHES = 10_000
+_MAX_LEDGER_FILES = 200_000
+_MAX_LEDGER_BYTES = 512 << 30
 #: Up to this many files, the map from file to batch is broadcast. Above, rows and files are sorted and joined.
 _MAX_BROADCAST_FILES = 200_000
 #: Orders the rows of one file. Delta offers no row index, but within one split these ids increase with the rows.
@@ -48,7 +54,8 @@ class Changes:
     Attributes:
         view: its name.
         n: last batch whose rows it has. It becomes silver's mark when they are merged.
-        why_full: why it has the whole bronze table instead of the batches after the mark. None if it does not.
+        why_full: why it has the whole bronze table, or the first part of it, instead of the batches after the mark.
+            None if it has only batches after the mark.
         batches: number of batches that are merged.
         volume: files, rows and bytes of these batches, as metadata.
         is_reread: a redrive or a rebuild read files of a loaded table again, so older rows left bronze.
@@ -88,12 +95,12 @@ def _gathered(delta: Delta, work: PendingMerge, views: ExitStack) -> Changes:
     mark = work.mark or 0
     first = _FIRST if work.mark is None else None
     if first and (work.n > _MAX_FIRST_BATCHES or work.bronze.files > _MAX_FIRST_FILES):
-        return _by_ledger(delta, work, birth, views, 0, first)
+        return _by_ledger(delta, work, birth, views, 0, first, upto=_first_step(delta, work))
     n, batches = _step(work, mark)
     if first and n < work.n:
-        return _by_ledger(delta, work, birth, views, 0, first)
+        return _by_ledger(delta, work, birth, views, 0, first, upto=_first_step(delta, work))
     # A batch without hints took persons' rows out of bronze. The rows that it wrote again came with earlier batches.
-    removed = first is None and any(batch.removes and batch.rows for batch in batches)
+    removed = first is None and any(batch.removes and batch.rows and batch.n > work.settled for batch in batches)
     if not birth.registered:
         if removed:
             return _by_ledger(delta, work, birth, views, 0, _REPLACED, counted_after=mark)
@@ -110,7 +117,7 @@ def _gathered(delta: Delta, work: PendingMerge, views: ExitStack) -> Changes:
         # A later batch may have removed or replaced these files. The ledger knows all batches.
         if work.spec.on_removed == "full" and _removed(delta, work):
             return _by_ledger(delta, work, birth, views, 0, _REMOVED)
-        return _by_ledger(delta, work, birth, views, mark)
+        return _by_ledger(delta, work, birth, views, mark, upto=n)
     if why:
         view = _view(delta, views, _whole(delta, birth))
     statistics = None if why else _statistics(batches)
@@ -134,6 +141,31 @@ def _step(work: PendingMerge, mark: int) -> tuple[int, tuple[Batch, ...]]:
         within([sum(row.size or 0 for row in batch.rows if row.rows) for batch in batches], _MAX_SOURCE_BYTES),
     )
     return (work.n if taken == len(numbers) else numbers[taken - 1]), batches[:taken]
+
+
+def _first_step(delta: Delta, work: PendingMerge) -> int:
+    """Returns the number of the last batch of the first step of a merge that queries the ledger.
+
+    A merge that takes rows out of silver has one step: readers would miss the rows of the other batches meanwhile.
+    """
+    if work.spec.on_removed == "full" and work.silver.files > 0:
+        return work.n
+    brought = _brought(delta, work)
+    taken = min(
+        within([files for _, files, _ in brought], _MAX_LEDGER_FILES),
+        within([size for _, _, size in brought], _MAX_LEDGER_BYTES),
+    )
+    return brought[taken - 1][0]
+
+
+def _brought(delta: Delta, work: PendingMerge) -> list[tuple[int, int, int]]:
+    """Returns the numbers of the first batches in the ledger, each with the files and bytes that it brought."""
+    committed = (F.col("kind") == "row") & (F.col("status") == str(Status.COMMITTED))
+    batches = _ledger(delta, work, 0, work.n).groupBy("n").agg(
+        F.count_if(committed).alias("files"), F.sum(F.when(committed, F.col("size"))).alias("bytes")
+    )  # fmt: skip
+    found = batches.orderBy("n").limit(_MAX_LEDGER_BATCHES).collect()
+    return [(row["n"], row["files"], row["bytes"] or 0) for row in found]
 
 
 def _statistics(batches: Sequence[Batch]) -> tuple[str, ...]:
@@ -165,6 +197,7 @@ def _by_ledger(
     after: int,
     why: str | None = None,
     counted_after: int | None = None,
+    upto: int | None = None,
 ) -> Changes:
     """Create the view from one scan of bronze and the ledger's batch of each file, for any number of batches.
 
@@ -176,24 +209,27 @@ def _by_ledger(
         after: rows of the batches after this one are merged.
         why: why the whole table is merged, if it is.
         counted_after: batches after this one are counted. None: the merged ones.
+        upto: the last of the batches. All of them are merged if files are missing. None: the last in the ledger.
     """
+    n = work.n if upto is None else upto
     if birth.registered:
-        rows, missing = _registered(delta, work, birth, views, after)
+        rows, missing = _registered(delta, work, birth, views, after, n)
         if missing and work.since is not None:
             raise ValueError(
                 f"silver.{work.table.spec.name}: {missing}, so it is not known which rows came in batch {work.since} "
                 "or later: rebuild the whole table, without a first batch"
             )
-        why = why or missing
+        if missing:
+            n, why = work.n, why or missing
     else:
-        rows = _loaded(delta, birth, after, work.n)
+        rows = _loaded(delta, birth, after, n)
     view = _view(delta, views, rows)
-    batches, brought = _volume(delta, work, after if counted_after is None else counted_after)
-    return Changes(view, work.n, why, batches, brought, is_reread=why == _REPLACED)
+    batches, brought = _volume(delta, work, after if counted_after is None else counted_after, n)
+    return Changes(view, n, why, batches, brought, is_reread=why == _REPLACED)
 
 
 def _registered(
-    delta: Delta, work: PendingMerge, birth: Birth, views: ExitStack, after: int
+    delta: Delta, work: PendingMerge, birth: Birth, views: ExitStack, after: int, upto: int
 ) -> tuple[DataFrame, str | None]:
     """Return rows of a registered table, and why they are the whole table, or None if they are not."""
     # The rows read this view when theirs is made.
@@ -206,6 +242,7 @@ def _registered(
     files = _decided(delta, work, after).where(F.col("status") == str(Status.COMMITTED))
     # A later batch may have added a key again that was removed.
     numbers = files.select(_places(work), "n").groupBy("_tidegate_key").agg(F.max("n").alias("_tidegate_n"))
+    numbers = numbers.where(F.col("_tidegate_n") <= upto)
     paths = numbers.join(live, "_tidegate_key").select("_tidegate_path", "_tidegate_n")
     if work.bronze.files <= _MAX_BROADCAST_FILES:
         paths = F.broadcast(paths)
@@ -253,17 +290,17 @@ def _gone(delta: Delta, work: PendingMerge, live: DataFrame, after: int) -> int:
 
 def _removed(delta: Delta, work: PendingMerge) -> bool:
     left = F.col("status").isin(str(Status.REMOVED), str(Status.QUARANTINED))
-    return not _decided(delta, work, work.mark or 0).where(left).isEmpty()
+    return not _decided(delta, work, max(work.mark or 0, work.settled)).where(left).isEmpty()
 
 
 def _decided(delta: Delta, work: PendingMerge, after: int) -> DataFrame:
     """Returns the rows of the ledger that change a key's state, of the batches after `after`."""
-    return _ledger(delta, work, after).where(tells_a_state())
+    return _ledger(delta, work, after, work.n).where(tells_a_state())
 
 
-def _ledger(delta: Delta, work: PendingMerge, after: int) -> DataFrame:
+def _ledger(delta: Delta, work: PendingMerge, after: int, upto: int) -> DataFrame:
     rows = delta.session.read.format("delta").option("versionAsOf", work.recorded).load(work.table.ledger.location)
-    return rows.where((F.col("n") > after) & (F.col("n") <= work.n))
+    return rows.where((F.col("n") > after) & (F.col("n") <= upto))
 
 
 def _places(work: PendingMerge) -> Column:
@@ -273,12 +310,12 @@ def _places(work: PendingMerge) -> Column:
     return F.explode(F.array(itself, copy)).alias("_tidegate_key")
 
 
-def _volume(delta: Delta, work: PendingMerge, after: int) -> tuple[int, dict[str, int | float]]:
-    """Returns the number of committed batches after `after`, and what they brought, as metadata."""
+def _volume(delta: Delta, work: PendingMerge, after: int, upto: int) -> tuple[int, dict[str, int | float]]:
+    """Returns the number of committed batches after `after` up to `upto`, and what they brought, as metadata."""
     committed = (F.col("kind") == "row") & (F.col("status") == str(Status.COMMITTED))
     landed = (F.col("kind") == "header") & (F.col("outcome") == "committed")
     (sums,) = (
-        _ledger(delta, work, after)
+        _ledger(delta, work, after, upto)
         .agg(
             F.count_if(landed).alias("batches"),
             F.count_if(committed).alias("files"),

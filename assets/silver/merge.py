@@ -19,7 +19,7 @@ from tidegate.assets.silver.pending import PendingMerge, merge_state, pending_me
 from tidegate.assets.silver.private_statistics import make_private
 from tidegate.assets.silver.row_queries import RowCounts, expression_types, row_counts
 from tidegate.assets.silver.suppressed import without_suppressed
-from tidegate.assets.silver.table import create_table, purge_tombstones, silver_rules, widen_table
+from tidegate.assets.silver.table import create_table, purge_tombstones, record_first_reading, silver_rules, widen_table
 from tidegate.assets.silver.truncate import record_truncate, record_truncates
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.failpoints import seam
@@ -196,6 +196,8 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
         make_private(lake, work, rules.stored)
     else:
         create_table(lake, work, rules)
+    if work.mark is None:
+        record_first_reading(lake, work)
     have = lake.delta.table_state(work.location).schema if widened else work.silver.schema
     # Without a mark, an earlier merge may have died between the creation of the table and its SQL names.
     if widened or work.mark is None:

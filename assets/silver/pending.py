@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.silver.first_reading import read_after
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.spark.results import TableState
 
@@ -32,6 +33,8 @@ class PendingMerge:
         recorded: Delta version of the ledger in which `n` is the last batch.
         app_id: application id of silver's transactions. It contains the id and the generation of the bronze table, so
             silver has no mark for another table or generation.
+        settled: what this batch and earlier ones replaced in bronze, or removed from it, is not in silver, because it
+            had left bronze before the first merge read bronze. 0 if nothing is known.
         rebuilds: silver becomes what bronze gives now, whatever it holds.
         since: a rebuild computes only keys with a row of this batch or later. None: all keys.
     """
@@ -45,6 +48,7 @@ class PendingMerge:
     n: int
     recorded: int
     app_id: str
+    settled: int = 0
     rebuilds: bool = False
     since: int | None = None
 
@@ -91,4 +95,5 @@ def merge_state(lake: Lake, spec: TableSpec) -> PendingMerge | None:
     if acknowledged := bronze.properties.get(_ACKNOWLEDGED):
         app_id += f":{acknowledged}"  # after a RESTORE it holds other rows under the same id
     silver = lake.delta.table_state(location, app_id)
-    return PendingMerge(table, spec.silver, location, bronze, silver, silver.txn, n, version, app_id)
+    settled = read_after(silver.properties, app_id) or 0
+    return PendingMerge(table, spec.silver, location, bronze, silver, silver.txn, n, version, app_id, settled)

@@ -24,6 +24,7 @@ from tidegate.platform.core.silver.columns import (
     ORDER,
     own_columns,
 )
+from tidegate.platform.core.silver.first_reading import first_reading, read_after
 from tidegate.platform.core.silver.presets import resolved
 from tidegate.platform.core.silver.rules import MergeRules, TypesOf, UnsuitableColumns, merge_rules
 from tidegate.resources.lake import Lake
@@ -102,7 +103,7 @@ def create_table(lake: Lake, work: PendingMerge, rules: MergeRules) -> None:
         if rules.history.leaves_values:
             own.append(Field(LEFT, Array(simple_type("string"))))
     properties = {"tidegate.lake": lake.id, "delta.enableDeletionVectors": "true", **rules.recorded}
-    properties |= private_statistics(work.table.spec, rules.stored)
+    properties |= private_statistics(work.table.spec, rules.stored) | first_reading(work.n, work.app_id)
     if needs_mapping(rules.columns):
         properties |= BY_NAME
     try:
@@ -114,6 +115,17 @@ def create_table(lake: Lake, work: PendingMerge, rules: MergeRules) -> None:
     except PySparkException:
         if not lake.delta.table_state(work.location).exists:
             raise
+
+
+def record_first_reading(lake: Lake, work: PendingMerge) -> None:
+    """Record in a silver table without a mark after which batch bronze is read, unless it records an earlier one.
+
+    A table that this run created records it already. If another run created it, it may record a later batch.
+    """
+    known = read_after(lake.delta.table_state(work.location).properties, work.app_id)
+    if known is None or known > work.n:
+        properties = properties_sql(first_reading(work.n, work.app_id))
+        command(lake.delta.session, f"ALTER TABLE delta.`{work.location}` SET TBLPROPERTIES ({properties})")
 
 
 def widen_table(lake: Lake, work: PendingMerge, columns: Sequence[Field]) -> bool:

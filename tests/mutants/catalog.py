@@ -529,6 +529,38 @@ MUTANTS = (
         ("tests/unit/assets/silver/test_changes.py::test_a_backlog_is_merged_in_steps_each_with_its_mark",),
     ),
     Mutant(
+        "a first merge takes all that waits, whatever its limits are",
+        5,
+        "assets/silver/changes.py",
+        "    return brought[taken - 1][0]",
+        "    return work.n",
+        ("tests/unit/assets/silver/test_changes.py::test_a_first_merge_of_much_is_in_steps",),
+    ),
+    Mutant(
+        "the first step of a merge that takes rows out of silver leaves readers without the rest",
+        5,
+        "assets/silver/changes.py",
+        'if work.spec.on_removed == "full" and work.silver.files > 0:',
+        "if not work.n:",
+        ("tests/unit/assets/silver/test_changes.py::test_a_merge_that_takes_rows_out_of_silver_has_one_step",),
+    ),
+    Mutant(
+        "rows that were replaced while a first merge was under way stay in silver",
+        5,
+        "platform/core/silver/first_reading.py",
+        "return min((",
+        "return max((",
+        ("tests/unit/platform/core/silver/test_first_reading.py::test_the_earliest_of_all_first_merges_counts",),
+    ),
+    Mutant(
+        "a step of a registered table has files of later batches",
+        5,
+        "assets/silver/changes.py",
+        '    numbers = numbers.where(F.col("_tidegate_n") <= upto)\n',
+        "",
+        ("tests/spark/silver/test_history.py::test_a_first_merge_in_steps_is_what_a_replay_gives",),
+    ),
+    Mutant(
         "files that are gone without a word are left out of a merge",
         5,
         "assets/silver/changes.py",
@@ -537,6 +569,14 @@ MUTANTS = (
         (
             "tests/spark/silver/test_silver_attacks.py::test_b3_a_range_that_cannot_be_had_is_merged_in_full_and_says_so",
         ),
+    ),
+    Mutant(
+        "a batch whose run fails later is not shown",
+        6,
+        "assets/bronze/run.py",
+        "        listener.batch_recorded(result.batch, result.landed)\n",
+        "",
+        ("tests/unit/assets/bronze/test_run.py::test_each_batch_is_reported_as_soon_as_it_is_recorded",),
     ),
     Mutant(
         "an event that cannot be understood is not counted",

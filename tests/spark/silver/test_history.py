@@ -13,6 +13,7 @@ import pytest
 from tests.support.lakes.seams import dying_in
 from tidegate.assets.operations.rebuild import rebuild_table
 from tidegate.assets.operations.reset import reset_table
+from tidegate.assets.silver import changes as silver_changes
 from tidegate.assets.silver import merge as silver_merge
 from tidegate.assets.silver.audit.comparison import compare
 from tidegate.assets.silver.history_merge import build_history_merge
@@ -225,6 +226,67 @@ def test_a_history_after_a_rebuild_a_reset_and_a_removal_is_what_a_replay_gives(
     assert "removed" in (kit.merge(lake, "exact").why_full or "")
     assert _table(lake, "exact") == _sorted(_replayed(second, PLAIN))
     _check_equals_bronze(lake, "exact")
+
+
+def test_a_first_merge_in_steps_is_what_a_replay_gives(
+    tidegate_lake: MakeLake, kit: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of files that were read again or removed before it, after a death, and after a reset. No step reads all rows."""
+    for name in ("_MAX_FIRST_BATCHES", "_MAX_LEDGER_BATCHES", "_MAX_BATCHES"):
+        monkeypatch.setattr(silver_changes, name, 1)
+    lake = tidegate_lake(
+        [
+            {"name": "loaded", "prefix": "loaded/", "format": "json", "columns": COLUMNS, "silver": RICH},
+            {
+                "name": "exact",
+                "prefix": "exact/",
+                "silver": {"keys": ["id"], "order": "at", "every": 10, "on_removed": "full"},
+            },
+        ]
+    )
+    first, second, third = _changes(random.Random(4), 3, 15)
+    for name, batch in (("0", first), ("1", second)):
+        lake.put(f"loaded/{name}.json", kit.lines(*batch))
+        kit.run(lake, "loaded")
+    lake.put("loaded/0.json", kit.lines(*third))
+    rebuild_table(lake.lake, lake.key("loaded"), by="test")
+    kit.run(lake, "loaded", listing=False)
+    with dying_in(silver_merge, "silver-merge"):
+        kit.merge(lake, "loaded")
+    log = _merged(lake, "loaded")
+    assert log == ["merging batches 2..2 of 3", "merging batches 3..3"], "the mark of the first step is kept"
+    rebuilt = _bronze(lake, kit)
+    assert _table(lake, "loaded") == _sorted(_replayed(rebuilt, RICH))
+
+    reset_table(lake.lake, lake.key("loaded"), by="test", accept_loss=True)
+    kit.run(lake, "loaded", listing=False)
+    lake.put("loaded/2.json", kit.lines(*second))
+    kit.run(lake, "loaded")
+    log = _merged(lake, "loaded")
+    assert log[0] == "merging batches 1..1 of 2"
+    assert "nothing of this bronze table" in log[1]
+    assert log[2:] == ["merging batches 2..2"]
+    assert _table(lake, "loaded") == _sorted(_replayed([*rebuilt, *_bronze(lake, kit)], RICH))
+
+    # Of rows that were removed, nothing comes into silver. A file that came again belongs to its last batch.
+    for name, at in (("0", 1), ("1", 2), ("0", 3)):
+        lake.put(f"exact/{name}.parquet", kit.parquet([{"id": 1, "at": at}, {"id": 10 + at, "at": at}]))
+        if at == 2:
+            lake.delete("exact/0.parquet")
+        kit.run(lake, "exact")
+    log = _merged(lake, "exact")
+    assert [line for line in log if "full" not in line] == [
+        "merging batches 1..1 of 3", "merging batches 2..2 of 3", "merging batches 3..3",
+    ]  # fmt: skip
+    rows = lake.sql("SELECT id, at, _changed_batch FROM silver.exact_with_tombstones ORDER BY id")
+    assert [tuple(row) for row in rows] == [(1, 3, 3), (12, 2, 2), (13, 3, 3)]
+
+
+def _merged(lake: TestLake, table: str) -> list[str]:
+    """Merge what waits. Returns the lines of the log."""
+    log: list[str] = []
+    assert silver_merge.merge_table(lake.lake, lake.spec(table), log.append) is not None
+    return log
 
 
 def _bronze(lake: TestLake, kit: Any) -> list[Row]:

@@ -10,6 +10,8 @@ from typing import Any
 import dagster as dg
 import pytest
 from dagster._core.definitions.metadata.metadata_set import TableMetadataSet
+from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
+from dagster._core.storage.partition_status_cache import AssetPartitionStatus
 
 from tests.unit.conftest import Paper
 from tidegate.assets.bronze import asset
@@ -18,6 +20,8 @@ from tidegate.assets.bronze.previous import PendingCleanup, PreviousReport, Tabl
 from tidegate.assets.bronze.report import MAX_LISTED_OBJECTS, PARTITION_ROWS, SAID_BEFORE, TableReport, check_specs
 from tidegate.assets.bronze.run import BatchResult
 from tidegate.assets.presentation.columns import column_changes, column_schema
+from tidegate.assets.runs.listener import RunListener
+from tidegate.assets.runs.options import RunOptions
 from tidegate.platform.core.bronze.batch import Add, Batch, Remove
 from tidegate.platform.core.bronze.ledger import Cause, LedgerRow, Status
 from tidegate.platform.core.completion.waiting_datasets import WaitingDatasets
@@ -273,11 +277,19 @@ class World:
         handles: Any = SimpleNamespace(table=lambda _: table, delta=delta)
         table = Table(handles, TableKey.decode(ORDERS), ORDERS, spec, birth, batches, ledger)
         monkeypatch.setattr(LakeResource, "open", lambda _: handles)
-        monkeypatch.setattr(asset, "run_table", lambda *_, **__: self.done)
+        self.error: BaseException | None = None
+        monkeypatch.setattr(asset, "run_table", self._run_table)
         self._job = paper.definitions.resolve_job_def("bronze_job")
         self._checks = paper.definitions.resolve_implicit_global_asset_job_def()
         self._instance = instance
         instance.add_dynamic_partitions(TABLES.name or "", [ORDERS])
+
+    def _run_table(self, table: Table, options: RunOptions, listener: RunListener) -> list[BatchResult]:
+        for result in self.done:
+            listener.batch_recorded(result.batch, result.landed)
+        if self.error:
+            raise self.error
+        return self.done
 
     def _read(self, n: int) -> Batch | None:
         return next((batch for batch in self.batches if batch.n == n), self.last)
@@ -286,7 +298,11 @@ class World:
         self.done = list(batches)
         self.batches += [result.batch for result in batches]
         self.last = batches[-1].batch if batches else self.last
-        return self._job.execute_in_process(partition_key=ORDERS, instance=self._instance)
+        return self._job.execute_in_process(partition_key=ORDERS, instance=self._instance, raise_on_error=False)
+
+    def status(self) -> AssetPartitionStatus | None:
+        found = self._instance.get_status_by_partition(BRONZE, [ORDERS], TABLES)
+        return (found or {}).get(ORDERS)
 
     def execute_checks(self) -> dg.ExecuteInProcessResult:
         """Run the checks as a person does on the table's page."""
@@ -359,3 +375,30 @@ def test_the_page_of_a_table_is_materialized_by_the_run_of_its_partition(
 def failed(report: TableReport) -> dict[str, dg.AssetCheckSeverity]:
     """Return the severities of the failed checks."""
     return {result.check_name or "": result.severity for result in report.checks(BRONZE) if not result.passed}
+
+
+def test_batches_of_a_run_that_fails_later_are_shown_and_the_failure_too(
+    paper: Paper, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(paper, instance, monkeypatch)
+    world.state, world.error = state(1, ID), OSError("S3 does not answer")
+    result = world.run(done(GOOD, n=1, adds=[ADD]), done(BAD, n=2))
+    assert not result.success
+    for key, partition in ((BRONZE, ORDERS), (PAGE, None)):
+        report = previous_report(instance, key, partition)
+        assert (report.rows, report.version) == (2, 1)
+        check = dg.AssetCheckKey(key, "nothing_quarantined")
+        (judged,) = instance.event_log_storage.get_asset_check_execution_history(check, limit=1)
+        assert judged.status is AssetCheckExecutionRecordStatus.FAILED
+    assert world.status() is AssetPartitionStatus.FAILED
+
+    monkeypatch.setattr(asset, "table_report", lambda *_: 1 / 0)
+    result = world.run(done(GOOD, n=3))
+    assert "S3 does not answer" in str(result.failure_data_for_node("bronze")), "not the error of its report"
+    (warning,) = [entry.user_message for entry in instance.all_logs(result.run_id) if entry.level == 30]
+    assert warning == "batches 3..3 are in the ledger and are not shown here: division by zero"
+    world.error = dg.DagsterExecutionInterruptedError()
+    result = world.run(done(GOOD, n=4))
+    assert [entry.user_message[:12] for entry in instance.all_logs(result.run_id) if entry.level == 30] == [
+        "batches 4..4"
+    ], "somebody ended the run"

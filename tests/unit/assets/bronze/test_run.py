@@ -10,6 +10,7 @@ import pytest
 from tidegate.assets.bronze import run
 from tidegate.assets.bronze.run import run_table
 from tidegate.assets.maintenance.compaction import EVERY
+from tidegate.assets.runs.listener import RunListener
 from tidegate.assets.runs.options import RunOptions
 
 
@@ -38,7 +39,7 @@ def test_a_run_reports_its_batches_although_s3_fails_before_their_files_are_merg
     batch = SimpleNamespace(
         n=EVERY, commits=True, location="s3a://b/t", deferred=(), rows=(1,), create=None, evolve=None
     )
-    done: Any = SimpleNamespace(batch=batch, found=False)
+    done: Any = SimpleNamespace(batch=batch, landed=None, found=False)
 
     def next_batch(present: Table, *_: Any, **__: Any) -> Any:
         present.recorded = True
@@ -48,3 +49,16 @@ def test_a_run_reports_its_batches_although_s3_fails_before_their_files_are_merg
     monkeypatch.setattr(run, "compact", lambda _, location, name, log: compacted.append(f"{name} {location}"))
     assert run_table(table, RunOptions("test", listing=False)) == [done]
     assert compacted == ["bronze.t s3a://b/t"]
+
+
+def test_each_batch_is_reported_as_soon_as_it_is_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run of the table fails with its second batch."""
+    first: Any = SimpleNamespace(batch=SimpleNamespace(deferred=(), rows=(1,)), landed="version 3", found=True)
+    steps = iter([first])
+    recorded: list[Any] = []
+    listener = RunListener()
+    monkeypatch.setattr(listener, "batch_recorded", lambda *given: recorded.append(given))
+    monkeypatch.setattr(run, "_next_batch", lambda *_, **__: next(steps))
+    with pytest.raises(StopIteration):
+        run_table(Table(), RunOptions("test", listing=False), listener)  # type: ignore[arg-type]
+    assert recorded == [(first.batch, first.landed)]

@@ -73,12 +73,16 @@ def test_what_a_shared_run_does_not_get_to_is_left_and_no_failure() -> None:
     assert (done, run.failed, list(run.left)) == (["a", "c"], {}, ["b", "d"])
 
 
+class Stopped:
+    """A table whose run fails after its first batch was recorded."""
+
+
 class World:
     """The surroundings of a shared run: for each table its batches, or the error that it raises."""
 
     def __init__(self, paper: Paper, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch) -> None:
         self.instance, self.job = instance, paper.definitions.resolve_job_def(SHARED_JOB)
-        self.brings: dict[str, LedgerRow | Exception] = {}
+        self.brings: dict[str, LedgerRow | Exception | Stopped] = {}
         self.given: dict[str, Any] = {}
         handles = SimpleNamespace(
             delta=SimpleNamespace(check_session_alive=lambda: None),
@@ -97,15 +101,25 @@ class World:
         found = self.brings[table]
         if isinstance(found, Exception):
             raise found
+        if isinstance(found, Stopped):
+            first = self._batch(table, GOOD)
+            listener.batch_recorded(first.batch, first.landed)
+            raise OSError("S3 does not answer")
+        return [self._batch(table, found)]
+
+    @staticmethod
+    def _batch(table: str, found: LedgerRow) -> BatchResult:
         adds = (Add("a.parquet", {}, 10, 0, '{"numRecords": 2}'),) if found is GOOD else ()
         batch = Batch("lake", table, "g", 1, "s3a://x", -1, (), (found,), adds, ())
-        return [BatchResult(batch, CommitResult(0, "committed", "", None, False))]
+        return BatchResult(batch, CommitResult(0, "committed", "", None, False))
 
     @staticmethod
     def _now(done: Sequence[BatchResult]) -> TableSnapshot:
         return TableSnapshot("t", "s3://x", STATE, 2) if done[0].batch.adds else TableSnapshot("t")
 
-    def run(self, tags: dict[str, str] | None = None, **brings: LedgerRow | Exception) -> dg.ExecuteInProcessResult:
+    def run(
+        self, tags: dict[str, str] | None = None, **brings: LedgerRow | Exception | Stopped
+    ) -> dg.ExecuteInProcessResult:
         self.brings = {f"landing.{name}": what for name, what in brings.items()}
         self.instance.add_dynamic_partitions(TABLES.name or "", list(self.brings))
         return self.job.execute_in_process(
@@ -155,6 +169,16 @@ def test_each_table_of_a_shared_run_is_shown_as_its_own_run_would(
     said = [entry.user_message for entry in instance.all_logs(result.run_id)]
     assert {"landing.orders: batch 1", "landing.found: quarantined bad.json: no row fits"} <= set(said)
     assert any("landing.items failed" in line and "ValueError: dropped" in line for line in said)
+
+
+def test_a_batch_of_a_table_that_fails_later_in_a_shared_run_is_shown(
+    paper: Paper, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(paper, instance, monkeypatch)
+    assert not world.run(orders=Stopped(), last=GOOD).success
+    assert world.status("orders") is AssetPartitionStatus.FAILED
+    for shown in (asset.previous_report(instance, BRONZE, "landing.orders"), asset.previous_report(instance, PAGE)):
+        assert (shown.rows, shown.version) == (2, 0)
 
 
 def test_a_shared_run_lists_prefixes_only_when_a_person_asks_and_leaves_tables_with_a_run_alone(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,13 +11,13 @@ import pytest
 from tidegate.assets.silver import changes as silver_changes
 from tidegate.assets.silver.changes import gathered, within
 from tidegate.assets.silver.merge import MergeResult, _together
-from tidegate.platform.core.bronze.batch import Add, Batch
+from tidegate.platform.core.bronze.batch import Add, Batch, Remove
 from tidegate.platform.core.bronze.ledger import LedgerRow, Status
 
 FILES = 40
 
 
-def backlog(*, registered: bool, mark: int, n: int, void: int = 0, size: int = 1 << 20) -> Any:
+def backlog(*, registered: bool, mark: int | None, n: int, void: int = 0, size: int = 1 << 20) -> Any:
     """Returns a pending merge of batches of `FILES` files each, whose objects have `size` bytes."""
 
     def read(number: int) -> Batch:
@@ -32,6 +33,8 @@ def backlog(*, registered: bool, mark: int, n: int, void: int = 0, size: int = 1
         table=SimpleNamespace(birth=birth, batches=batches, table_key="b.t"),
         spec=SimpleNamespace(on_removed="ignore"),
         bronze=SimpleNamespace(files=10**6),
+        silver=SimpleNamespace(files=0),
+        settled=0,
         mark=mark,
         n=n,
         rebuilds=False,
@@ -56,8 +59,8 @@ class Bronze:
 
 def merged(bronze: Bronze, work: Any) -> list[int]:
     """Returns the marks of the merges of a run, in their order."""
-    marks = []
-    while work.mark < work.n:
+    marks: list[int] = []
+    while (work.mark or 0) < work.n:
         with gathered(bronze, work) as changes:  # type: ignore[arg-type]
             work.mark = changes.n
             marks.append(changes.n)
@@ -83,6 +86,58 @@ def test_a_backlog_is_merged_in_steps_each_with_its_mark(
     assert merged(bronze, backlog(registered=registered, mark=5, n=52, void=11)) == marks
     read = [n for step in bronze.read for n in step if n != 11]
     assert read == [n for n in range(6, 53) if n != 11], "each batch once"
+
+
+def _volume(delta: Any, work: Any, after: int, upto: int) -> tuple[int, dict[str, int]]:
+    return upto - after, {"rows": FILES * 10 * (upto - after)}
+
+
+@pytest.mark.parametrize("registered", [True, False], ids=["registered", "loaded"])
+@pytest.mark.parametrize(
+    ("bound", "marks"),
+    [({}, [120]), ({"_MAX_LEDGER_BATCHES": 90}, [90, 106, 120]), ({"_MAX_LEDGER_FILES": FILES * 100}, [100, 116, 120]),
+     ({"_MAX_LEDGER_BYTES": FILES << 20}, [1, *range(17, 114, 16), 120])],
+    ids=["fits", "batches", "files", "bytes, and one batch at least"],
+)  # fmt: skip
+def test_a_first_merge_of_much_is_in_steps(
+    registered: bool, bound: dict[str, int], marks: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its first step queries the ledger, and is the only one as long as it is within its own, larger limits."""
+    bronze, work = Bronze(), backlog(registered=registered, mark=None, n=120)
+    monkeypatch.setattr(silver_changes, "_loaded", bronze.loaded)
+    monkeypatch.setattr(silver_changes, "_registered", lambda *given: (bronze.loaded(None, None, *given[-2:]), None))
+    monkeypatch.setattr(silver_changes, "_volume", _volume)
+    batches = [(n, FILES, FILES << 20) for n in range(1, 121)]
+    monkeypatch.setattr(silver_changes, "_brought", lambda *given: batches[: silver_changes._MAX_LEDGER_BATCHES])
+    for name, most in bound.items():
+        monkeypatch.setattr(silver_changes, name, most)
+    assert merged(bronze, work) == marks
+    assert [n for step in bronze.read for n in step] == list(range(1, 121)), "each batch once, in their order"
+
+
+@pytest.mark.parametrize(("settled", "marks"), [(0, [40]), (29, [40]), (30, [26, 40])])
+def test_what_left_bronze_before_silver_was_read_makes_no_merge_read_all_of_it(
+    settled: int, marks: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Batch 30 replaced rows. The steps of a first merge that began after it stay small."""
+    bronze, work = Bronze(), backlog(registered=False, mark=10, n=40)
+    read, work.settled = work.table.batches.read, settled
+    work.table.batches.read = lambda n: replace(read(n), removes=(Remove("1.parquet", None),) if n == 30 else ())
+    monkeypatch.setattr(silver_changes, "_loaded", bronze.loaded)
+    monkeypatch.setattr(silver_changes, "_volume", _volume)
+    assert merged(bronze, work)[-len(marks) :] == marks
+    assert any(step[0] == 1 for step in bronze.read) == (settled < 30), "all of bronze"
+
+
+def test_a_merge_that_takes_rows_out_of_silver_has_one_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a reset with `on_removed: full`: after a first step, readers would miss the rows of all other batches."""
+    bronze, work = Bronze(), backlog(registered=False, mark=None, n=120)
+    work.spec.on_removed, work.silver.files = "full", 3
+    for name in ("_MAX_LEDGER_BATCHES", "_MAX_LEDGER_FILES", "_MAX_LEDGER_BYTES"):
+        monkeypatch.setattr(silver_changes, name, 1)
+    monkeypatch.setattr(silver_changes, "_loaded", bronze.loaded)
+    monkeypatch.setattr(silver_changes, "_volume", _volume)
+    assert merged(bronze, work) == [120]
 
 
 def test_a_rebuild_from_a_batch_is_refused_where_the_batches_of_rows_are_not_known(
