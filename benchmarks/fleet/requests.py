@@ -53,7 +53,8 @@ def request_runs(
     """
     waiting = np.flatnonzero(hints > 0)
     tour = np.concatenate([waiting[waiting > after], waiting[waiting <= after]])
-    ready = ~held[tour] & ((hints[tour] >= rules.max_files) | (age[tour] >= windows[tour]))
+    waits = windows - np.minimum(windows, rules.every) / 2  # shortest_wait
+    ready = ~held[tour] & ((hints[tour] >= rules.max_files) | (age[tour] >= waits[tour]))
     places = np.flatnonzero(ready)
     if room <= 0:
         return RunRequests([], [], after)

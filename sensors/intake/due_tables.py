@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
 from tidegate.platform.core.bronze.plan import BATCH_BYTES
+from tidegate.platform.core.bronze.window import shortest_wait
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.lake_root.inbox import Backlog
@@ -38,7 +39,7 @@ class DueTables:
 
 
 def is_ready(backlog: Backlog, config: LakeConfig, now: float) -> bool:
-    """Return whether a table's oldest hint has waited for the window, or its hints or bytes fill a batch.
+    """Return whether a table's window ends at this tick, or its hints or bytes fill a batch.
 
     Args:
         backlog: the backlog of the table.
@@ -47,7 +48,7 @@ def is_ready(backlog: Backlog, config: LakeConfig, now: float) -> bool:
     """
     settings = config.settings(TableKey.decode(backlog.folder))
     full = backlog.hints >= settings.max_files or backlog.size >= BATCH_BYTES
-    return full or now - backlog.since >= settings.window
+    return full or now - backlog.since >= shortest_wait(settings.window, config.intake.every)
 
 
 def find_due_tables(

@@ -579,6 +579,16 @@ MUTANTS = (
         ("tests/unit/assets/bronze/test_run.py::test_each_batch_is_reported_as_soon_as_it_is_recorded",),
     ),
     Mutant(
+        "a window of two ticks lasts three",
+        6,
+        "platform/core/bronze/window.py",
+        "return window - min(window, every) / 2",
+        "return window",
+        (
+            "tests/unit/platform/core/bronze/test_window.py::test_the_tick_nearest_to_the_end_of_the_window_requests_the_run",
+        ),
+    ),
+    Mutant(
         "an event that cannot be understood is not counted",
         6,
         "sensors/intake/message_routing.py",

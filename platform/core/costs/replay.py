@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from tidegate.platform.core.bronze.window import shortest_wait
+
 
 @dataclass(frozen=True)
 class Timing:
@@ -28,7 +30,7 @@ class Timing:
 def batches_of(arrivals: Iterable[tuple[int, int]], window: float, tick: float, max_files: int) -> list[int]:
     """Return the ticks at which batches begin.
 
-    A tick of the intake requests a run for a table whose oldest hint has waited for the window, or for which
+    A tick of the intake requests a run for a table whose oldest hint has waited for `shortest_wait`, or for which
     `max_files` hints wait. The run takes all that waits. Within its slot the oldest hint arrives in the middle.
 
     Args:
@@ -38,7 +40,7 @@ def batches_of(arrivals: Iterable[tuple[int, int]], window: float, tick: float, 
         tick: seconds from one tick of the intake to the next.
         max_files: maximum number of hints of a batch.
     """
-    span = max(1, math.ceil(0.5 + window / tick))
+    span = max(1, math.ceil(0.5 + shortest_wait(window, tick) / tick))
     begun: list[int] = []
     oldest, waiting = 0, 0
     for slot, events in arrivals:

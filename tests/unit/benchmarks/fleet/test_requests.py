@@ -22,7 +22,7 @@ def test_the_model_requests_the_runs_that_the_sensor_requests(seed: int) -> None
     random = np.random.default_rng(seed)
     tables = int(random.integers(1, 700))
     hints = random.choice([0, 1, 3, 100, 101, 400, 500, 900], tables)
-    age = random.choice([0.0, 59.0, 60.0, 61.0, 500.0], tables)
+    age = random.choice([0.0, 44.0, 45.0, 61.0, 500.0], tables)
     held = random.random(tables) < random.choice([0.0, 0.2, 1.0])
     room, after = int(random.integers(0, 12)), int(random.integers(-1, tables))
     keys = [TableKey("acme", f"t{n:04}/").encode() for n in range(tables)]

@@ -610,14 +610,14 @@ def test_an_event_without_a_table_fails_the_check_of_its_queue_until_a_day_has_p
 @pytest.mark.parametrize(
     ("table", "hints", "size", "age", "expected"),
     [
-        ("orders", 1, 0, 4.9, False),
-        ("orders", 1, 0, 5, True),
+        ("orders", 1, 0, 2.4, False),
+        ("orders", 1, 0, 2.5, True),
         ("orders", 2, 0, 0, False),
         ("orders", 3, 0, 0, True),
         ("orders", 2, BATCH_BYTES - 1, 0, False),
         ("orders", 2, BATCH_BYTES, 0, True),
-        ("items", 1, 0, 59, False),  # a discovered table has the lake's window
-        ("items", 1, 0, 60, True),
+        ("items", 1, 0, 44, False),  # a discovered table has the lake's window
+        ("items", 1, 0, 45, True),
         ("items", 99, 0, 0, False),
         ("items", 100, 0, 0, True),
         ("items", 1, BATCH_BYTES, 0, True),

@@ -14,7 +14,7 @@ from tidegate.platform.core.costs.table_cost import Recorded, Stored, TableCost,
 
 #: A file each ten seconds for a day.
 DAY = [(slot, 3) for slot in range(2_880)]
-FACTS = TableFacts(Timing(30), registers=False, max_files=10_000, tick=TICK, fresh=330)
+FACTS = TableFacts(Timing(45), registers=False, max_files=10_000, tick=TICK, fresh=330)
 
 
 def recorded(arrivals: list[tuple[int, int]], window: int, max_files: int = 10_000) -> Recorded:
@@ -38,7 +38,7 @@ def recorded(arrivals: list[tuple[int, int]], window: int, max_files: int = 10_0
 
 def test_a_month_is_computed_from_what_the_ledger_has() -> None:
     """Each service by hand. A day with 1,440 batches of six files."""
-    cost = TableCost(recorded(DAY, 30), FACTS, FIGURES, Stored(10 << 30, 0.5)).month()
+    cost = TableCost(recorded(DAY, 45), FACTS, FIGURES, Stored(10 << 30, 0.5)).month()
     core = (0.04048 + 4 * 0.004445) / 3_600 / 0.6
     expected = {
         "storage": 10 * 0.5 * 0.023,
@@ -54,7 +54,7 @@ def test_a_month_is_computed_from_what_the_ledger_has() -> None:
 
 def test_a_registered_table_makes_the_requests_of_its_kind() -> None:
     loaded, registered = (
-        TableCost(recorded(DAY, 30), replace(FACTS, registers=registers), FIGURES).month().usage
+        TableCost(recorded(DAY, 45), replace(FACTS, registers=registers), FIGURES).month().usage
         for registers in (False, True)
     )
     assert loaded.s3_writes - registered.s3_writes == 1_440 * 2
@@ -62,7 +62,7 @@ def test_a_registered_table_makes_the_requests_of_its_kind() -> None:
 
 
 def test_seconds_that_an_older_version_did_not_record_are_computed() -> None:
-    found = recorded(DAY, 30)
+    found = recorded(DAY, 45)
     older = replace(found, timed=0, seconds=0.0)
     month, half = (
         TableCost(each, FACTS, FIGURES).month() for each in (older, replace(found, timed=720, seconds=360.0))
@@ -75,26 +75,26 @@ def test_seconds_that_an_older_version_did_not_record_are_computed() -> None:
 
 
 def test_merges_of_silver_cost_requests_and_compute() -> None:
-    silver = replace(FACTS, timing=Timing(30, 60))
-    bare, merged = (TableCost(recorded(DAY, 30), facts, FIGURES).month() for facts in (FACTS, silver))
+    silver = replace(FACTS, timing=Timing(45, 60))
+    bare, merged = (TableCost(recorded(DAY, 45), facts, FIGURES).month() for facts in (FACTS, silver))
     assert merged.merges == 1_440
     assert merged.usage.s3_writes - bare.usage.s3_writes == 1_440 * 14
     assert merged.usage.core_seconds - bare.usage.core_seconds == pytest.approx(1_440 * 1.4)
 
 
 def test_the_remedy_is_the_longest_window_that_is_fresh_enough() -> None:
-    cost = TableCost(recorded(DAY, 30), FACTS, FIGURES)
+    cost = TableCost(recorded(DAY, 45), FACTS, FIGURES)
     remedy = cost.remedy()
     assert remedy is not None
     assert remedy.timing == Timing(300)
-    assert remedy.batches == 262  # 2,880 slots, and each batch takes eleven
+    assert remedy.batches == 288  # 2,880 slots, and each batch takes ten
     assert remedy.saving == pytest.approx(cost.month().total * (1 - remedy.share))
-    assert remedy.text(FACTS.timing).startswith("window 300 instead of 30: ")
-    by_hand = TableCost(recorded(DAY, 30), replace(FACTS, timing=Timing(300)), FIGURES)
+    assert remedy.text(FACTS.timing).startswith("window 300 instead of 45: ")
+    by_hand = TableCost(recorded(DAY, 45), replace(FACTS, timing=Timing(300)), FIGURES)
     assert by_hand.remedy() is None
 
 
-@pytest.mark.parametrize("now", [Timing(30), Timing(30, 60), Timing(0, 600)])
+@pytest.mark.parametrize("now", [Timing(45), Timing(45, 60), Timing(0, 600)])
 def test_the_cost_with_the_remedy_is_what_such_a_month_costs(now: Timing) -> None:
     """The month that a table with these settings would have had is computed independently.
 
@@ -130,16 +130,16 @@ def test_no_remedy_costs_more_or_is_less_fresh_than_it_may_be(
 
 def test_batches_that_no_event_brought_stay() -> None:
     """A listing makes batches for which no window waits."""
-    found = recorded(DAY, 30)
+    found = recorded(DAY, 45)
     listed = replace(found, batches=found.batches + 500, timed=found.batches + 500)
     remedy = TableCost(listed, FACTS, FIGURES).remedy()
     assert remedy is not None
-    assert remedy.batches == 762
+    assert remedy.batches == 788
 
 
 def test_runs_that_were_late_save_no_batches_twice() -> None:
     """If runs are late, the table has fewer batches than its window allows, and a longer window changes nothing."""
-    found = recorded(DAY, 30)
+    found = recorded(DAY, 45)
     late = replace(found, batches=200, timed=200, seconds=100.0, runs=50.0, begun=found.begun[:200])
     assert TableCost(late, FACTS, FIGURES).remedy() is None
 
@@ -158,7 +158,7 @@ def test_the_merges_of_now_are_computed_once_for_all_choices(monkeypatch: pytest
         return merges_of(batches, every, tick)
 
     monkeypatch.setattr(table_cost, "merges_of", counted)
-    cost = TableCost(recorded(DAY, 30), replace(FACTS, timing=Timing(30, 10)), FIGURES)
+    cost = TableCost(recorded(DAY, 45), replace(FACTS, timing=Timing(30, 10)), FIGURES)
     assert cost.remedy() is not None
     # The month, the settings of now as they would have been, and each of the settings.
     assert len(calls) == 2 + len([timing for timing in cost._choices() if timing.delay <= FACTS.fresh])
