@@ -125,8 +125,11 @@ def _next_batch(table: Table, options: RunOptions, listener: RunListener, *, fir
     if half_recorded := unfinished(table, clock, waiting or ()):
         log(f"batch {clock.n} is in the ledger, but its manifests are still in the inbox: finishing it")
         header = table.ledger.header(clock.version, clock.n)
-        finish(table, half_recorded, log, void=header is not None and header.outcome == "void")
-        waiting = None
+        outcome, version = (header.outcome, header.bronze_version) if header else ("committed", -1)
+        finish(table, half_recorded, log, void=outcome == "void")
+        # The run that recorded it did not come to the report of it.
+        landed = CommitResult(version, outcome, half_recorded.digest, None, replayed=True)
+        return BatchResult(half_recorded, landed, found=True)
     if result := continue_decided(table, clock, options, log):
         return result
     lists = options.listing and first

@@ -130,6 +130,14 @@ _REBUILD = "a rebuild was requested"
 _REMOVED = "files were removed from bronze, and on_removed is full"
 
 
+def waiting_batch_replaces_rows(work: PendingMerge) -> bool:
+    """Returns whether a batch after the mark replaced rows in bronze, or removed some. Only a few batches may wait."""
+    mark = work.mark or 0
+    sizes = work.table.batches.sizes(mark)
+    numbers = [n for n in range(mark + 1, work.n + 1) if sizes.get(n, 0) is not None]
+    return any(batch.removes and batch.rows for batch in _batches(work.table, numbers))
+
+
 def _step(work: PendingMerge, mark: int) -> tuple[int, tuple[Batch, ...]]:
     """Returns the number of the last batch of this merge, and its batches without void ones."""
     sizes = work.table.batches.sizes(mark)
@@ -222,7 +230,8 @@ def _by_ledger(
         if missing:
             n, why = work.n, why or missing
     else:
-        rows = _loaded(delta, birth, after, n)
+        # A rebuild of chosen keys reads one version, as it reads bronze twice.
+        rows = _loaded(delta, birth, after, n, None if work.since is None else work.bronze.version)
     view = _view(delta, views, rows)
     batches, brought = _volume(delta, work, after if counted_after is None else counted_after, n)
     return Changes(view, n, why, batches, brought, is_reread=why == _REPLACED)
@@ -254,21 +263,25 @@ def _view(delta: Delta, views: ExitStack, rows: DataFrame | None = None) -> str:
     return views.enter_context(temporary_view(delta.session, "changes", rows))
 
 
-def _loaded(delta: Delta, birth: Birth, after: int, upto: int) -> DataFrame:
+def _loaded(delta: Delta, birth: Birth, after: int, upto: int, version: int | None = None) -> DataFrame:
     number = F.col("_batch")
     return (
-        delta.session.read.format("delta")
-        .load(birth.location)
+        _table(delta, birth, version)
         .where((number > after) & (number <= upto))
         .selectExpr("*", "_batch AS _tidegate_n", "_source_path AS _tidegate_path", _ROW)
     )
 
 
 def _scan(delta: Delta, birth: Birth, version: int | None = None) -> DataFrame:
+    return _table(delta, birth, version).selectExpr("*", _FILE, _ROW)
+
+
+def _table(delta: Delta, birth: Birth, version: int | None) -> DataFrame:
+    """Returns the bronze table at a version. None: the latest."""
     table = delta.session.read.format("delta")
     if version is not None:
         table = table.option("versionAsOf", version)
-    return table.load(birth.location).selectExpr("*", _FILE, _ROW)
+    return table.load(birth.location)
 
 
 def _whole(delta: Delta, birth: Birth) -> DataFrame:

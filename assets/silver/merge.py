@@ -11,7 +11,7 @@ from typing import TypeVar
 from tidegate.assets.catalog.sync import sync_table
 from tidegate.assets.maintenance.compaction import compact, is_due
 from tidegate.assets.presentation.volume import total
-from tidegate.assets.silver.changes import Changes, gathered
+from tidegate.assets.silver.changes import Changes, gathered, waiting_batch_replaces_rows
 from tidegate.assets.silver.expect.violations import count_violations
 from tidegate.assets.silver.history_merge import build_history_merge
 from tidegate.assets.silver.merge_sql import build_merge, mode_of
@@ -120,9 +120,11 @@ def rebuild_table(
         log: called with each line of progress.
         since: only keys with a row of this batch or later, in bronze or in silver, are computed again. Batches that
             wait are merged before, in commits of their own. If bronze records batches during each of `MAX_CATCH_UPS`
-            merges, the last of them are left to the next merge. None: all keys, with the batches that wait.
+            merges, the last of them are left to the next merge, except one that replaced rows. None: all keys, with the
+            batches that wait.
 
     Raises:
+        RuntimeError: bronze was reset meanwhile, or its rows were replaced during each of many merges.
         ValueError: the table has no `silver` in `lake.yaml`, or bronze has no rows yet.
         PySparkException: the merge lost `MAX_ATTEMPTS` times, or failed for another reason.
     """
@@ -145,18 +147,23 @@ def rebuild_table(
 def _caught_up(lake: Lake, spec: TableSpec, log: Callable[[str], None]) -> PendingMerge | None:
     """Merge what waits. Returns the state up to the mark, or None if bronze has no table yet.
 
-    A batch above the mark may have replaced rows in bronze, which a merge of chosen keys would not take into silver.
+    If a batch above the mark replaced rows in bronze, their keys lack these rows below the mark. A merge of chosen keys
+    would delete them from silver, and only the next merge would bring them back. So such a batch is always merged.
     """
-    work: PendingMerge | None = None
-    for _ in range(MAX_CATCH_UPS):
+    for attempt in range(1, 2 * MAX_CATCH_UPS + 1):
         merge_table(lake, spec, log)
         work = merge_state(lake, spec)
         if work is None or work.mark == work.n:
             return work
-    if work is None or work.mark is None:
-        raise RuntimeError(f"bronze.{spec.name} was reset while silver.{spec.name} was rebuilt: rebuild it again")
-    log(f"bronze.{spec.name} records batches faster than they are merged: {work.mark + 1}..{work.n} are left")
-    return replace(work, n=work.mark)
+        if work.mark is None:
+            raise RuntimeError(f"bronze.{spec.name} was reset while silver.{spec.name} was rebuilt: rebuild it again")
+        if attempt >= MAX_CATCH_UPS and not waiting_batch_replaces_rows(work):
+            log(f"bronze.{spec.name} records batches faster than they are merged: {work.mark + 1}..{work.n} are left")
+            return replace(work, n=work.mark)
+    raise RuntimeError(
+        f"rows of bronze.{spec.name} were replaced during each of {2 * MAX_CATCH_UPS} merges: rebuild "
+        f"silver.{spec.name} when the redrive or the rebuild of bronze is over"
+    )
 
 
 def _retried(step: Callable[[], _Result], log: Callable[[str], None]) -> _Result:

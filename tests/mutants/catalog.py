@@ -473,8 +473,8 @@ MUTANTS = (
         "a rebuild of silver from a batch merges only what waited when it began",
         5,
         _MERGE,
-        "for _ in range(MAX_CATCH_UPS):",
-        "for _ in range(1):",
+        "if attempt >= MAX_CATCH_UPS and not",
+        "if not",
         (_REBUILT,),
     ),
     Mutant(
@@ -561,6 +561,17 @@ MUTANTS = (
         ("tests/spark/silver/test_history.py::test_a_first_merge_in_steps_is_what_a_replay_gives",),
     ),
     Mutant(
+        "a rebuild from a batch leaves a batch that replaced rows",
+        5,
+        "assets/silver/merge.py",
+        "if attempt >= MAX_CATCH_UPS and not waiting_batch_replaces_rows(work):",
+        "if attempt >= MAX_CATCH_UPS:",
+        (
+            "tests/unit/assets/silver/test_merge.py::"
+            "test_a_rebuild_from_a_batch_never_leaves_a_batch_that_replaced_rows",
+        ),
+    ),
+    Mutant(
         "files that are gone without a word are left out of a merge",
         5,
         "assets/silver/changes.py",
@@ -587,6 +598,14 @@ MUTANTS = (
         (
             "tests/unit/platform/core/bronze/test_window.py::test_the_tick_nearest_to_the_end_of_the_window_requests_the_run",
         ),
+    ),
+    Mutant(
+        "a batch that a run recorded and did not finish is not shown",
+        6,
+        "assets/bronze/run.py",
+        "        return BatchResult(half_recorded, landed, found=True)\n",
+        "        waiting = None\n",
+        ("tests/unit/assets/bronze/test_run.py::test_a_batch_that_is_recorded_and_not_finished_is_reported",),
     ),
     Mutant(
         "an event that cannot be understood is not counted",

@@ -12,6 +12,8 @@ from tidegate.assets.bronze.run import run_table
 from tidegate.assets.maintenance.compaction import EVERY
 from tidegate.assets.runs.listener import RunListener
 from tidegate.assets.runs.options import RunOptions
+from tidegate.resources.ledger import Clock
+from tidegate.resources.spark.results import CommitResult
 
 
 class Table:
@@ -62,3 +64,20 @@ def test_each_batch_is_reported_as_soon_as_it_is_recorded(monkeypatch: pytest.Mo
     with pytest.raises(StopIteration):
         run_table(Table(), RunOptions("test", listing=False), listener)  # type: ignore[arg-type]
     assert recorded == [(first.batch, first.landed)]
+
+
+def test_a_batch_that_is_recorded_and_not_finished_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run that recorded it died before its report."""
+    batch: Any = SimpleNamespace(n=4, digest="d", deferred=(), rows=(1,), create=None, evolve=None, commits=False)
+    table: Any = Table()
+    header = SimpleNamespace(outcome="committed", bronze_version=9)
+    table.ledger = SimpleNamespace(clock=lambda: Clock(7, 4), header=lambda version, n: header)
+    table.batches = SimpleNamespace(read=lambda n: None)
+    left, finished = [batch], list[Any]()
+    monkeypatch.setattr(run, "unfinished", lambda *_: left.pop() if left else None)
+    monkeypatch.setattr(run, "finish", lambda table, batch, log, *, void: finished.append((batch, void)))
+    monkeypatch.setattr(run, "look", lambda *_, **__: None)
+    monkeypatch.setattr(run, "after_notes", lambda *_, **__: None)
+    (result,) = run_table(table, RunOptions("test", listing=False))
+    assert (result.batch, result.landed, result.found) == (batch, CommitResult(9, "committed", "d", None, True), True)
+    assert finished == [(batch, False)]

@@ -35,6 +35,7 @@ def backlog(*, registered: bool, mark: int | None, n: int, void: int = 0, size: 
         bronze=SimpleNamespace(files=10**6),
         silver=SimpleNamespace(files=0),
         settled=0,
+        since=None,
         mark=mark,
         n=n,
         rebuilds=False,
@@ -52,7 +53,7 @@ class Bronze:
         self.read.append(sorted(paths))
         return []
 
-    def loaded(self, delta: Any, birth: Any, after: int, upto: int) -> Any:
+    def loaded(self, delta: Any, birth: Any, after: int, upto: int, version: None = None) -> Any:
         self.read.append(list(range(after + 1, upto + 1)))
         return SimpleNamespace(createOrReplaceTempView=lambda view: None)
 

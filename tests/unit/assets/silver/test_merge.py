@@ -33,7 +33,9 @@ class Work:
         return SimpleNamespace(version=7)
 
 
-def rebuilt(monkeypatch: pytest.MonkeyPatch, recorded: int, *, since: int | None = 3) -> tuple[Work, int, list[str]]:
+def rebuilt(
+    monkeypatch: pytest.MonkeyPatch, recorded: int, *, since: int | None = 3, replacing: int = 0
+) -> tuple[Work, int, list[str]]:
     """Rebuild a table with the mark 4 of 5 batches.
 
     Returns the work of the last merge, the number of merges before it, and the log.
@@ -42,6 +44,7 @@ def rebuilt(monkeypatch: pytest.MonkeyPatch, recorded: int, *, since: int | None
         monkeypatch: replaces the tables.
         recorded: bronze records a batch during each of so many merges.
         since: first batch of the rebuild.
+        replacing: batches up to this one replace rows.
     """
     work, merges, log = Work(4, 5), 0, list[str]()
 
@@ -53,6 +56,7 @@ def rebuilt(monkeypatch: pytest.MonkeyPatch, recorded: int, *, since: int | None
     monkeypatch.setattr(merge, "merge_table", merge_table)
     monkeypatch.setattr(merge, "merge_state", lambda *_: work)
     monkeypatch.setattr(merge, "_merge", lambda _, last, __: last)
+    monkeypatch.setattr(merge, "waiting_batch_replaces_rows", lambda waiting: waiting.n <= replacing)
     last: Any = rebuild_table(None, SPEC, log.append, since=since)  # type: ignore[arg-type]
     return last, merges, log
 
@@ -70,6 +74,16 @@ def test_a_rebuild_from_a_batch_never_moves_the_mark_over_a_batch_that_was_not_m
     work, merges, log = rebuilt(monkeypatch, 99)
     assert (work.mark, work.n, work.app_id, merges) == (9, 9, "app:rebuild:7", MAX_CATCH_UPS)
     assert log == ["bronze.items records batches faster than they are merged: 10..10 are left"]
+
+
+def test_a_rebuild_from_a_batch_never_leaves_a_batch_that_replaced_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys whose rows came with that batch would leave silver until the next merge."""
+    work, merges, _ = rebuilt(monkeypatch, 99, replacing=11)
+    assert (work.mark, merges) == (11, 7)
+    with pytest.raises(
+        RuntimeError, match=r"rows of bronze\.items were replaced during each of 10 merges: rebuild sil"
+    ):
+        rebuilt(monkeypatch, 99, replacing=99)
 
 
 def test_a_rebuild_of_everything_has_the_batches_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
