@@ -120,7 +120,7 @@ def reports(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     return made
 
 
-BUSY = Recorded("2026-11", batches=1_440, begun=range(0, 2_880, 2), arrivals=[(slot, 3) for slot in range(2_880)])
+BUSY = Recorded("2026-11", batches=2_880, begun=range(2_880), arrivals=[(slot, 3) for slot in range(2_880)])
 
 
 def test_storage_is_that_of_all_tables_for_the_part_of_the_month(reports: Any) -> None:
@@ -140,7 +140,7 @@ def test_what_an_inventory_lists_counts_more_than_the_log(reports: Any) -> None:
 
 
 def test_a_month_without_a_batch_has_its_storage_and_the_remedy_is_that_of_the_month_before(reports: Any) -> None:
-    items = reports(Recorded("2026-10", batches=1_440, begun=BUSY.begun, arrivals=BUSY.arrivals))["items"]
+    items = reports(Recorded("2026-10", batches=2_880, begun=BUSY.begun, arrivals=BUSY.arrivals))["items"]
     assert [month.month for month in items.months] == ["2026-11", "2026-10"]
     assert items.months[0].total == items.months[0].dollars["storage"]
     assert "storage" not in items.months[1].dollars
@@ -163,7 +163,7 @@ def test_no_remedy_delays_rows_for_longer_than_lake_yaml_allows(
 def test_a_table_that_a_schedule_merges_has_no_merges(reports: Any) -> None:
     found = reports(BUSY)
     assert (found["orders"].months[0].merges, found["orders"].timing) == (0, Timing(30))
-    assert found["items"].months[0].merges == 1_440
+    assert found["items"].months[0].merges == 2_880
 
 
 def test_a_damaged_table_is_named_and_the_others_have_their_costs(
