@@ -50,7 +50,7 @@ def audit_metadata(report: AuditReport) -> dict[str, Any]:
                 "GiB": round(one.bytes / GIGABYTE, 3),
                 "most in": ", ".join(f"{place.place} ({place.objects:,})" for place in one.places),
                 "examples": " ".join(one.examples),
-                "sql": one.sql,
+                "sql": one.audit.sql,
             }
         )
         for one in report.findings[:_MAX_LINES]

@@ -29,13 +29,12 @@ _FOUND = """
 WITH found AS (
     {all}
 ), places AS (
-    SELECT audit, place, count(*) AS objects, coalesce(sum(size), 0) AS bytes, count(version_id) AS versioned,
+    SELECT audit, place, count(*) AS objects, coalesce(sum(size), 0) AS bytes,
         min(struct(bucket, key)) AS first, max(struct(bucket, key)) AS last
     FROM found GROUP BY audit, place
 ), ranked AS (
     SELECT *, row_number() OVER (PARTITION BY audit ORDER BY objects DESC, bytes DESC, place) AS rank,
-        sum(objects) OVER (PARTITION BY audit) AS all_objects, sum(bytes) OVER (PARTITION BY audit) AS all_bytes,
-        sum(versioned) OVER (PARTITION BY audit) AS all_versioned
+        sum(objects) OVER (PARTITION BY audit) AS all_objects, sum(bytes) OVER (PARTITION BY audit) AS all_bytes
     FROM places
 )
 SELECT * FROM ranked WHERE rank <= {max_places} ORDER BY audit, rank
@@ -96,7 +95,7 @@ def _finding(audit: Audit, rows: Iterable[Row]) -> AuditFinding:
         for row in places
     ]
     first = places[0]
-    return AuditFinding(audit, first["all_objects"], first["all_bytes"], first["all_versioned"], worst)
+    return AuditFinding(audit, first["all_objects"], first["all_bytes"], worst)
 
 
 def _unlisted(objects: DataFrame) -> list[Unlisted]:

@@ -116,7 +116,7 @@ def proven(objects: ObjectStore, folder: S3Address, checksum: bytes, body: bytes
     return Proven(inventory, dict(parallel(lambda file: _require(objects, inventory, file), inventory.files)))
 
 
-def delivered_manifest(objects: ObjectStore, folder: S3Address, source: str, count: int) -> BatchManifest:
+def delivered_manifest(objects: ObjectStore, folder: S3Address, source: str, count: int, null: int) -> BatchManifest:
     """Return the manifest of a delivery for S3 Batch Operations, after it is proven.
 
     Args:
@@ -124,6 +124,7 @@ def delivered_manifest(objects: ObjectStore, folder: S3Address, source: str, cou
         folder: of the delivery, with the "/" at its end.
         source: the bucket that the inventory is of.
         count: number of its lines.
+        null: number of its lines that are null versions.
 
     Raises:
         BatchManifestError: Batch Operations cannot take the inventory.
@@ -153,6 +154,11 @@ def delivered_manifest(objects: ObjectStore, folder: S3Address, source: str, cou
         raise BatchManifestError(
             f"its inventory is {inventory.format.upper()}, and S3 Batch Operations takes only CSV inventories: choose "
             "objects with --sql, or let the inventory configuration have the format CSV"
+        )
+    if null:
+        raise BatchManifestError(
+            f"its inventory has no version ID of {null:,} null versions, for which a job would fail: choose objects "
+            "with --sql, which gives them the ID 'null'"
         )
     has_versions = any(name.lower() == "versionid" for name in inventory.columns)
     return BatchManifest(source, address, found.etag, count, INVENTORY, has_versions)

@@ -36,6 +36,15 @@ def inventory_objects(session: SparkSession, location: str, configuration: str =
     return rows
 
 
+def buckets_of_versions(objects: DataFrame) -> set[str]:
+    """Return the buckets of which an inventory lists all versions.
+
+    Args:
+        objects: rows of the table of inventories.
+    """
+    return {bucket for (bucket,) in objects.where(F.col("is_latest").isNotNull()).select("bucket").distinct().collect()}
+
+
 def newest_created(objects: DataFrame) -> dict[Subject, datetime]:
     """Return when S3 began the inventory that a table has of each bucket with objects.
 

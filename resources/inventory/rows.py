@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from tidegate.platform.core.inventory.columns import FIELDS, column_name, column_type
+from tidegate.platform.core.inventory.columns import FIELDS, NULL_VERSION, column_name, column_type
 from tidegate.platform.core.inventory.manifest import Inventory
 from tidegate.platform.core.schema.column_types import quoted
 from tidegate.resources.spark.delta import Delta
@@ -16,7 +16,8 @@ from tidegate.resources.spark.delta import Delta
 def inventory_rows(delta: Delta, inventory: Inventory) -> DataFrame:
     """Return the lines of an inventory in the columns of the table of inventories, without `bucket`.
 
-    A field that its configuration leaves out is NULL. A value that is not of its column's type fails the query.
+    A field that its configuration leaves out is NULL. In an inventory of all versions, the null version has the ID
+    `null`. A value that is not of its column's type fails the query.
     """
     if not inventory.files:  # of an empty bucket, or prefix
         columns = (*FIELDS, *(name for name in _fields(inventory) if name not in FIELDS))
@@ -55,9 +56,12 @@ def _columns(inventory: Inventory) -> list[Column]:
         if name not in fields:
             return F.lit(None).cast(column_type(name))
         value = F.col(quoted(fields[name]))
-        if inventory.format == "csv":
+        if inventory.format == "csv" or name == "version_id":
             value = F.nullif(value, F.lit(""))  # An empty cell is a missing value.
-            value = F.url_decode(value) if name == "key" else value
+        if inventory.format == "csv" and name == "key":
+            value = F.url_decode(value)
+        if name == "version_id" and "is_latest" in fields:
+            value = F.when(column("is_latest").isNotNull(), F.coalesce(value, F.lit(NULL_VERSION))).otherwise(value)
         return value.cast(column_type(name))
 
     return [column(name).alias(name) for name in {**FIELDS, **fields}]

@@ -73,7 +73,7 @@ def print_audit(console: Console, report: AuditReport, limit: int) -> None:
             f"{one.audit.kind}{of}: {one.objects:,} {KINDS[one.audit.kind]}{size}",
             f"  most in: {', '.join(f'{place.place} ({place.objects:,})' for place in one.places)}",
             f"  such as: {' '.join(one.examples)}",
-            f"  {one.sql}",
+            f"  {one.audit.sql}",
         ]
         for line in lines:
             console.out(line, highlight=False)
@@ -93,5 +93,5 @@ def _found(one: AuditFinding) -> FoundObjects:
         bytes=one.bytes,
         places=tuple(FoundPlace(place=at.place, objects=at.objects, bytes=at.bytes) for at in one.places),
         examples=tuple(one.examples),
-        sql=one.sql,
+        sql=one.audit.sql,
     )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain, groupby
 from operator import attrgetter
 from pathlib import Path
@@ -14,6 +16,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from rich.console import Console
 
+from tidegate.assets.storage.stored import with_inventories
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.inventory import ManifestAnswer, UnusableInventory, WrittenManifest
 from tidegate.platform.cli.errors import CommandError
@@ -21,20 +24,25 @@ from tidegate.platform.cli.inventory.cost import objects_of
 from tidegate.platform.cli.sql.sql import query_frame
 from tidegate.platform.cloud.address import bucket_arn
 from tidegate.platform.core.first_line import first_line
+from tidegate.platform.core.inventory.columns import NULL_VERSION
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.keys.object_key import folder_of
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.column_types import quoted
 from tidegate.platform.core.storage.batch_manifest import (
+    BUCKET,
+    KEY,
     LIST,
     BatchManifest,
     BatchManifestError,
     ListedObject,
     manifest_columns,
     manifest_lines,
+    unnamed_version,
 )
 from tidegate.resources.aws.s3 import ObjectStore, StoreError
 from tidegate.resources.inventory.deliveries import delivered_manifest
+from tidegate.resources.inventory.objects import buckets_of_versions
 from tidegate.resources.lake import Lake
 from tidegate.resources.threads import parallel
 
@@ -91,7 +99,7 @@ def run_manifest(
     found: list[BatchManifest] = []
     try:
         if asked.sql:
-            for one in _lists(store, query_frame(lake, asked.sql), S3Address.parse(asked.to)):
+            for one in _lists(lake, store, query_frame(lake, asked.sql), S3Address.parse(asked.to)):
                 found.append(one)
         else:
             found = _inventories(store, objects_of(lake, asked.table, asked.configuration), asked.bucket, refused)
@@ -104,17 +112,20 @@ def run_manifest(
         _print(console, manifests, refused)
 
 
-def _lists(store: ObjectStore, frame: DataFrame, folder: S3Address) -> Iterator[BatchManifest]:
+def _lists(lake: Lake, store: ObjectStore, frame: DataFrame, folder: S3Address) -> Iterator[BatchManifest]:
     """Write the objects of a query, a list for each bucket."""
     # A manifest has the objects of one bucket. One bucket after the other takes one open file, however many there are.
     columns = [F.col(quoted(column)).cast("string") for column in manifest_columns(frame.columns)]
+    of_versions = cache(lambda: _buckets_of_versions(lake))
     rows = frame.select(*columns).orderBy(*columns[:2]).toLocalIterator()
     with TemporaryDirectory(prefix="tidegate-manifest-") as temporary:
         file = Path(temporary, "manifest.csv")
         for bucket, listed in groupby((ListedObject(*row) for row in rows), attrgetter("bucket")):
             some = iter(listed)
             first = next(some)
-            has_versions = bool(first.version)
+            has_versions = first.version is not None
+            if len(columns) > len((BUCKET, KEY)) and not has_versions and bucket in of_versions():
+                raise unnamed_version(bucket)
             lines = manifest_lines(chain([first], some), with_versions=has_versions)
             with file.open("w", encoding="ascii", newline="") as target:
                 objects = sum(target.write(line) and 1 for line in lines)
@@ -124,19 +135,34 @@ def _lists(store: ObjectStore, frame: DataFrame, folder: S3Address) -> Iterator[
             yield BatchManifest(bucket or "", address, etag, objects, LIST, has_versions)
 
 
+def _buckets_of_versions(lake: Lake) -> set[str]:
+    """Return the buckets of which an inventory in a table of the lake lists all versions."""
+    found = set()
+    for spec in lake.config.tables:
+        if spec.has_inventories:
+            with suppress(InventoryError):  # It has none yet.
+                _, birth = with_inventories(lake, spec.table_key.encode())
+                found |= buckets_of_versions(lake.delta.session.read.format("delta").load(birth.location))
+    return found
+
+
 def _inventories(
     store: ObjectStore, objects: DataFrame, bucket: str, refused: list[UnusableInventory]
 ) -> list[BatchManifest]:
     """Return the manifests of the inventories that a table has, as S3 delivered them."""
     chosen = objects.where(F.col("bucket") == bucket) if bucket else objects
-    rows = chosen.groupBy("bucket", "_source_path").agg(F.count(F.lit(1)).alias("rows")).orderBy("bucket").collect()
+    # Tables that an earlier version of Tidegate filled have no ID of null versions.
+    version = F.coalesce(F.nullif("version_id", F.lit("")), F.lit(NULL_VERSION))
+    null = F.count_if(F.col("is_latest").isNotNull() & (version == NULL_VERSION))
+    counts = chosen.groupBy("bucket", "_source_path").agg(F.count(F.lit(1)), null)
+    rows = counts.orderBy("bucket").collect()
     if not rows:
         raise CommandError(f"the table has no inventory of {bucket}, or an empty one" if bucket else "it has no rows")
 
-    def manifest(name: str, path: str, count: int) -> BatchManifest | UnusableInventory:
+    def manifest(name: str, path: str, count: int, null: int) -> BatchManifest | UnusableInventory:
         checksum = S3Address.parse(path)
         try:
-            return delivered_manifest(store, S3Address(checksum.bucket, folder_of(checksum.key)), name, count)
+            return delivered_manifest(store, S3Address(checksum.bucket, folder_of(checksum.key)), name, count, null)
         except (BatchManifestError, InventoryError) as error:
             return UnusableInventory(bucket=name, reason=str(error))
 
@@ -164,7 +190,9 @@ def _written(one: BatchManifest, account: str) -> WrittenManifest:
 
 
 def _lines(one: WrittenManifest) -> list[str]:
-    return [f'{one.uri}: {one.objects:,} objects of {one.bucket}, ETag "{one.etag}"', f"  {one.call}"]
+    has_no_versions = len(one.fields) == len((BUCKET, KEY))
+    warning = ["  it has no version IDs: a job works on the current version of each key"] if has_no_versions else []
+    return [f'{one.uri}: {one.objects:,} objects of {one.bucket}, ETag "{one.etag}"', *warning, f"  {one.call}"]
 
 
 def _print(console: Console, manifests: Sequence[WrittenManifest], refused: Sequence[UnusableInventory]) -> None:

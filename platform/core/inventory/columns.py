@@ -38,6 +38,9 @@ FIELDS: Mapping[str, str] = {
     "object_owner": "string",
     "lifecycle_expiration_date": "timestamp",
 }
+#: S3's name of the version that an object has if its bucket had no versioning when it was put. An inventory of all
+#: versions has an empty text instead, which the API takes for the current version.
+NULL_VERSION = "null"
 #: The fields by which people look for objects. Files and log have statistics of no others (benchmarks.md: what they
 #: cost), but of `inventory_created` and of the batch the log has them.
 SOUGHT = frozenset({"key", "size", "last_modified_date"})

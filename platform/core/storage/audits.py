@@ -103,13 +103,10 @@ class Audit:
         """What no other audit of a table of inventories has."""
         return f"{self.kind} {self.of}"
 
-    def sql(self, *, versions: bool) -> str:
-        """Return the query that shows each object.
-
-        Args:
-            versions: whether the objects have version IDs.
-        """
-        return f"SELECT bucket, key, {'version_id, ' if versions else ''}size {self.rows}"
+    @property
+    def sql(self) -> str:
+        """The query that shows each object. Without the version ID, a job would work on the current version."""
+        return f"SELECT bucket, key, version_id, size {self.rows}"
 
 
 @dataclass(frozen=True)
@@ -135,14 +132,12 @@ class AuditFinding:
 
     Attributes:
         bytes: sum of the sizes that are listed.
-        versioned: number of the objects with a version ID.
         places: the buckets or folders with the most objects, the worst first.
     """
 
     audit: Audit
     objects: int
     bytes: int
-    versioned: int
     places: Sequence[AuditPlace]
 
     @property
@@ -150,11 +145,6 @@ class AuditFinding:
         """Up to three addresses, of different places if there are several."""
         found = (*(place.first for place in self.places), *(place.last for place in self.places))
         return list(dict.fromkeys(found))[:3]
-
-    @property
-    def sql(self) -> str:
-        """The query that shows all objects, with version IDs if some of them have one."""
-        return self.audit.sql(versions=self.versioned > 0)
 
 
 @dataclass(frozen=True)
@@ -291,7 +281,7 @@ def orphans_query(name: str, orphaned: Sequence[Audit], known: str, configuratio
     )
     return (
         "SELECT /*+ BROADCAST(prefixes) */ prefixes.audit, concat(below.bucket, '/', prefixes.prefix) AS place, "
-        "below.bucket, below.key, below.size, below.version_id "
+        "below.bucket, below.key, below.size "
         f"FROM (SELECT *, explode(array({', '.join(map(_folder, depths))})) AS folder "
         f"{_rows(name, configuration)}{' AND '.join(conditions)}) AS below "
         f"JOIN (VALUES {prefixes}) AS prefixes(audit, bucket, prefix, folder) "
@@ -343,7 +333,7 @@ def audit_queries(audits: Iterable[Audit]) -> list[str]:
         elif audit.on_row:
             on_rows.setdefault(source, []).append(_found(audit.on_row, literal(audit.key), audit.place))
         else:
-            columns = "stored.bucket, stored.key, stored.size, stored.version_id"
+            columns = "stored.bucket, stored.key, stored.size"
             queries.append(f"SELECT {literal(audit.key)} AS audit, {audit.place} AS place, {columns} {audit.rows}")
     for (source, condition, kind, place), buckets in of_buckets.items():
         among = f"stored.bucket IN ({', '.join(map(literal, buckets))})"
@@ -358,7 +348,7 @@ def _found(condition: str, key: str, place: str) -> str:
 
 
 def _of_rows(source: str, found: Sequence[str]) -> str:
-    columns = "bucket, key, size, version_id"
+    columns = "bucket, key, size"
     each = f"explode(array_compact(array({', '.join(found)}))) AS finding"
     rows = f"SELECT {', '.join(f'stored.{name}' for name in columns.split(', '))}, {each} {source}true"
     return f"SELECT finding.audit AS audit, finding.place AS place, {columns} FROM ({rows})"

@@ -32,7 +32,7 @@ class ListedObject(NamedTuple):
     Attributes:
         bucket: its bucket.
         key: its key, decoded.
-        version: version ID, or None.
+        version: version ID. `null` is that of the null version. None: the current version.
     """
 
     bucket: str | None
@@ -113,16 +113,31 @@ def manifest_lines(objects: Iterable[ListedObject], *, with_versions: bool) -> I
         with_versions: whether the manifest has the field VersionId.
 
     Raises:
-        BatchManifestError: a bucket or a key is NULL, or some objects have a version ID and some have none.
+        BatchManifestError: a bucket or a key is NULL, a version ID is empty, or some objects have a version ID and some
+            have none.
     """
     for number, (bucket, key, version) in enumerate(objects, 1):
         if not bucket or not key:
             raise BatchManifestError(f"the bucket or the key of row {number} is NULL or empty: exclude it with WHERE")
         line = f"{bucket},{quote(key)}"
-        if bool(version) != with_versions:
+        if version == "":
+            # S3 would read it as the current version.
             raise BatchManifestError(
-                f"{bucket}/{key} has {'a' if version else 'no'} version ID, unlike other objects of its bucket, and a "
-                "manifest has the version of all objects or of none: split the query by version_id IS NULL, or do not "
-                "select version_id"
+                f"the version ID of {bucket}/{key} is empty. S3 calls the null version 'null': select "
+                "if(version_id = '', 'null', version_id) AS version_id"
             )
-        yield f"{line},{quote(version)}\n" if version else f"{line}\n"
+        if (version is not None) != with_versions:
+            raise BatchManifestError(
+                f"{bucket}/{key} has {'no' if version is None else 'a'} version ID, unlike others of its bucket, "
+                "and a manifest has the version of all objects or of none: let the query have rows of one configuration"
+            )
+        yield f"{line}\n" if version is None else f"{line},{quote(version)}\n"
+
+
+def unnamed_version(bucket: str) -> BatchManifestError:
+    """Return the error of objects without a version ID in a bucket whose inventory lists all versions."""
+    return BatchManifestError(
+        f"the query gives objects of {bucket} no version ID, and its inventory lists all versions: a job would work on "
+        "the current ones instead. If it should, do not select version_id. If an earlier version of Tidegate took the "
+        "inventory in, select coalesce(version_id, 'null') AS version_id"
+    )

@@ -80,12 +80,12 @@ def _lists(manifests: Manifests) -> None:
 
 
 def _inventories(manifests: Manifests, kit: Any) -> None:
-    """A CSV inventory is a manifest as S3 delivered it. Other formats, and what is gone, are refused."""
+    """A CSV inventory is a manifest as S3 delivered it. Other formats, null versions, and what is gone, are refused."""
     lake, lines = manifests.lake, [Line("a", 1, "e"), Line("b", 2, "e", latest=False)]
     deliveries = {}
-    for bucket in ("acme", "beta", "gone", "orc"):
+    for bucket in ("acme", "beta", "gone", "null", "orc"):
         made = deliver(
-            lines,
+            lines if bucket != "null" else [*lines, Line("c", 3, "e", latest=False, null=True)],
             prefix=f"inventory/{bucket}/all/",
             source=bucket,
             created=1.8e9,
@@ -106,6 +106,22 @@ def _inventories(manifests: Manifests, kit: Any) -> None:
     reasons = {one.bucket: one.reason for one in answer.refused}
     assert reasons["orc"].startswith("its inventory is ORC, and S3 Batch Operations takes only CSV inventories")
     assert "is gone, which" in reasons["gone"]
+    assert reasons["null"].startswith("its inventory has no version ID of 1 null versions, for which a job would fail")
     assert [one.bucket for one in manifests.answer(table="objects", bucket="beta").manifests] == ["beta"]
     with pytest.raises(CommandError, match="the table has no inventory of other"):
         manifests.answer(table="objects", bucket="other")
+    _versions(manifests)
+
+
+def _versions(manifests: Manifests) -> None:
+    """A job works on the version that the query found, or there is no manifest."""
+    lake, folder = manifests.lake, f"s3://{manifests.lake.lake_bucket}/versions/"
+    rows = "SELECT bucket, key, version_id FROM bronze.objects WHERE"
+    (null,) = manifests.answer(sql=f"{rows} bucket = 'null' AND key = 'c'", to=folder).manifests
+    read = lake.clients.s3.get_object(Bucket=lake.lake_bucket, Key=S3Address.parse(null.uri).key)
+    assert (read["Body"].read(), null.fields) == (b"null,c,null\n", ("Bucket", "Key", "VersionId"))
+    # Rows of an inventory of current versions have no version, and rows of earlier versions of Tidegate neither.
+    (beta,) = manifests.answer(sql=f"{rows} bucket = 'beta'", to=folder).manifests
+    assert (beta.objects, beta.fields) == (1, ("Bucket", "Key"))
+    with pytest.raises(CommandError, match="objects of null no version ID, and its inventory lists all versions"):
+        manifests.answer(sql="SELECT bucket, key, NULL AS version_id FROM bronze.objects WHERE key = 'c'", to=folder)

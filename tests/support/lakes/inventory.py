@@ -53,20 +53,24 @@ _OF_VERSIONS = ("VersionId", "IsLatest", "IsDeleteMarker")
 
 @dataclass(frozen=True)
 class Line:
-    """One version of an object; a delete marker has neither size nor etag. `more` has further fields by their names."""
+    """One version of an object; a delete marker has neither size nor etag. `more` has further fields by their names.
+
+    `null` is the version that an object has from before its bucket had versions.
+    """
 
     key: str
     size: int | None
     etag: str | None
     latest: bool = True
     marker: bool = False
+    null: bool = False
     more: Mapping[str, Any] = field(default_factory=dict)
 
     def cells(self, source: str) -> dict[str, Any]:
         return {
             "Bucket": source,
             "Key": self.key,
-            "VersionId": uuid.uuid4().hex,
+            "VersionId": "" if self.null else uuid.uuid4().hex,
             "IsLatest": self.latest,
             "IsDeleteMarker": self.marker,
             "Size": self.size,

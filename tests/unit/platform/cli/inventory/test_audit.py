@@ -18,11 +18,10 @@ REPORT = AuditReport(
             Audit("outside", "acme", ROWS),
             1200,
             3 << 30,
-            0,
             [AuditPlace("acme/tmp/", 1200, 3 << 30, "s3://a", "s3://b")],
         ),
         AuditFinding(
-            Audit("lone_delete_markers", "", ROWS), 1, 0, 1, [AuditPlace("acme", 1, 0, "s3://acme/x", "s3://acme/x")]
+            Audit("lone_delete_markers", "", ROWS), 1, 0, [AuditPlace("acme", 1, 0, "s3://acme/x", "s3://acme/x")]
         ),
     ],
     unlisted([{"bucket": "acme", **FULL, "encryption_status": 0}]),
@@ -37,7 +36,7 @@ def test_findings_are_printed_with_examples_and_a_query_on_one_line() -> None:
         "outside (acme): 1,200 objects below no table's prefix, 3.000 GiB",
         "  most in: acme/tmp/ (1,200)",
         "  such as: s3://a s3://b",
-        f"  SELECT bucket, key, size {ROWS}",
+        f"  SELECT bucket, key, version_id, size {ROWS}",
     ]
     rest = " ".join(" ".join(lines[4:]).split())
     assert "and 1 more findings: --limit shows more" in rest
@@ -61,4 +60,4 @@ def test_programs_and_the_page_get_what_people_get() -> None:
     assert (page["findings"], page["outside"], page["lone_delete_markers"], page["noncurrent"]) == (2, 1200, 1, 0)
     assert "unencrypted" not in page
     assert page["not_listed"].startswith("the inventory of acme does not list EncryptionStatus")
-    assert page["audits"].records[0].data["sql"] == answer.findings[0].sql
+    assert page["audits"].records[0].data["sql"] == REPORT.findings[0].audit.sql == answer.findings[0].sql

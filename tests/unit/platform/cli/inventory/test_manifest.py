@@ -72,8 +72,11 @@ def frame(rows: Sequence[tuple[str | None, ...]]) -> Any:
     return result
 
 
-def written(store: Store, rows: Sequence[tuple[str | None, ...]], monkeypatch: pytest.MonkeyPatch) -> str:
+def written(
+    store: Store, rows: Sequence[tuple[str | None, ...]], monkeypatch: pytest.MonkeyPatch, *of_versions: str
+) -> str:
     monkeypatch.setattr(module, "query_frame", lambda lake, sql: frame(rows))
+    monkeypatch.setattr(module, "_buckets_of_versions", lambda lake: set(of_versions))
     monkeypatch.setattr(module, "F", MagicMock())
     output = io.StringIO()
     asked = ManifestQuestion(sql=SQL, to=TO)
@@ -81,16 +84,22 @@ def written(store: Store, rows: Sequence[tuple[str | None, ...]], monkeypatch: p
     return output.getvalue()
 
 
-@pytest.mark.parametrize("none", ["", None])
-def test_a_version_id_that_is_empty_is_none(none: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """CSV inventories of a bucket without versions have empty version IDs, and S3 refuses to act on them."""
+def test_a_list_has_no_versions_if_its_inventories_list_only_the_current_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """S3 reads a line without a version, or with an empty one, as the current version."""
     store = Store()
-    printed = written(store, [("acme", "a", none), ("acme", "b", none)], monkeypatch)
+    printed = written(store, [("acme", "a", None), ("acme", "b", None)], monkeypatch, "other")
     assert store.lists == {"s3://jobs/x/acme.csv": "acme,a\nacme,b\n"}
     assert "VersionId" not in printed
+    assert "a job works on the current version of each key" in printed
     store = Store()
+    with pytest.raises(CommandError, match="gives objects of acme no version ID, and its inventory lists all versions"):
+        written(store, [("acme", "a", None)], monkeypatch, "acme")
+    with pytest.raises(CommandError, match="the version ID of acme/a is empty"):
+        written(store, [("acme", "a", "")], monkeypatch)
+    assert store.lists == {}
     assert "VersionId" in written(store, [("acme", "a", "v1")], monkeypatch)
     assert store.lists == {"s3://jobs/x/acme.csv": "acme,a,v1\n"}
+    assert "current version" not in written(store, [("acme", "a", "null")], monkeypatch, "acme")
 
 
 @pytest.mark.parametrize(
@@ -107,7 +116,7 @@ def test_an_error_in_the_last_bucket_names_the_manifests_that_were_replaced_befo
     with pytest.raises(CommandError, match=re.compile(says, re.MULTILINE)) as error:
         written(store, [("acme", "a", None), ("acme", "b", None), *last], monkeypatch)
     assert list(store.lists) == ["s3://jobs/x/acme.csv"]
-    _, why, list_, call = str(error.value).split("\n")
+    _, why, list_, _, call = str(error.value).split("\n")
     assert why == "these manifests were written before, and are complete:"
     assert list_ == 's3://jobs/x/acme.csv: 2 objects of acme, ETag "etag 1"'
     assert call.startswith("  aws s3control create-job --account-id 111122223333")
@@ -120,7 +129,7 @@ def test_an_error_of_the_first_bucket_names_no_manifest(monkeypatch: pytest.Monk
 
 
 def test_one_inventory_that_s3_refuses_leaves_the_manifests_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    def delivered(store: Any, folder: S3Address, bucket: str, count: int) -> BatchManifest:
+    def delivered(store: Any, folder: S3Address, bucket: str, count: int, null: int) -> BatchManifest:
         if bucket == "closed":
             raise InventoryError(f"{folder} may not be read")
         return BatchManifest(
@@ -129,7 +138,7 @@ def test_one_inventory_that_s3_refuses_leaves_the_manifests_of_the_others(monkey
 
     paths = {name: f"s3://inventories/{name}/all/day/manifest.checksum" for name in ("acme", "closed")}
     objects: Any = MagicMock()
-    objects.groupBy().agg().orderBy().collect.return_value = [(name, path, 3) for name, path in paths.items()]
+    objects.groupBy().agg().orderBy().collect.return_value = [(name, path, 3, 0) for name, path in paths.items()]
     monkeypatch.setattr(module, "delivered_manifest", delivered)
     monkeypatch.setattr(module, "objects_of", lambda *_: objects)
     monkeypatch.setattr(module, "F", MagicMock())

@@ -32,8 +32,8 @@ def made(configuration: str = "") -> list[Audit]:
     return audits("objects", ["acme", "lake", "other"], [ORDERS, NEW, ELSEWHERE], folders, configuration)
 
 
-def found(versioned: int, *places: AuditPlace) -> AuditFinding:
-    return AuditFinding(AUDIT, sum(one.objects for one in places), 7, versioned, places)
+def found(*places: AuditPlace) -> AuditFinding:
+    return AuditFinding(AUDIT, sum(one.objects for one in places), 7, places)
 
 
 def test_each_kind_has_an_audit_and_tables_and_buckets_have_their_own() -> None:
@@ -45,17 +45,15 @@ def test_each_kind_has_an_audit_and_tables_and_buckets_have_their_own() -> None:
 
 def test_each_query_is_one_that_the_sql_command_can_name_the_tables_of() -> None:
     for audit in made("daily"):
-        for versions in (True, False):
-            query = audit.sql(versions=versions)
-            parsed = sqlglot.parse_one(query, read="databricks")
-            assert isinstance(parsed, sqlglot.exp.Select)
-            columns = parsed.named_selects
-            assert columns == ["bucket", "key", *(["version_id"] if versions else []), "size"]
-            assert "stored.configuration = 'daily'" in query
-            ledger = {("ledger", "orders")} if audit.of == "orders" else set()
-            assert asked_tables(query) == {("bronze", "objects"), *ledger}
-            # A shell leaves them alone in double quotes.
-            assert not set('$`!"') & set(query)
+        parsed = sqlglot.parse_one(audit.sql, read="databricks")
+        assert isinstance(parsed, sqlglot.exp.Select)
+        # Without its version, a job on a noncurrent version would work on the current one.
+        assert parsed.named_selects == ["bucket", "key", "version_id", "size"]
+        assert "stored.configuration = 'daily'" in audit.sql
+        ledger = {("ledger", "orders")} if audit.of == "orders" else set()
+        assert asked_tables(audit.sql) == {("bronze", "objects"), *ledger}
+        # A shell leaves them alone in double quotes.
+        assert not set('$`!"') & set(audit.sql)
 
 
 def test_objects_outside_are_below_no_tables_prefix_and_no_folder_that_is_written() -> None:
@@ -94,7 +92,7 @@ def test_the_query_of_orphans_can_be_parsed_with_tables_of_every_name() -> None:
     some = [one for one in made() if one.table]
     parsed = sqlglot.parse_one(orphans_query("objects", some, "known"), read="databricks")
     assert isinstance(parsed, sqlglot.exp.Select)
-    assert parsed.named_selects == ["audit", "place", "bucket", "key", "size", "version_id"]
+    assert parsed.named_selects == ["audit", "place", "bucket", "key", "size"]
 
 
 def test_conditions_on_one_row_are_one_query_however_many_buckets_there_are() -> None:
@@ -109,7 +107,7 @@ def test_conditions_on_one_row_are_one_query_however_many_buckets_there_are() ->
     for query in (*others, on_rows):
         parsed = sqlglot.parse_one(query, read="databricks")
         assert isinstance(parsed, sqlglot.exp.Select)
-        assert parsed.named_selects == ["audit", "place", "bucket", "key", "size", "version_id"]
+        assert parsed.named_selects == ["audit", "place", "bucket", "key", "size"]
         assert "stored.configuration = 'daily'" in query
 
 
@@ -134,7 +132,7 @@ def test_a_field_is_not_listed_where_no_object_has_a_value() -> None:
 
 
 def test_nothing_was_found_only_if_every_inventory_lists_what_the_audit_needs() -> None:
-    known = AuditReport([found(2, AuditPlace("acme", 2, 7, "s3://acme/a", "s3://acme/b"))], [])
+    known = AuditReport([found(AuditPlace("acme", 2, 7, "s3://acme/a", "s3://acme/b"))], [])
     assert known.objects == {**dict.fromkeys(KINDS, 0), "noncurrent": 2}
     full = dict.fromkeys(FIELDS, 3)
     rows = [{"bucket": "a", **full, "encryption_status": 0, "is_latest": 0, "size": 0}, {"bucket": "b", **full}]
@@ -144,11 +142,8 @@ def test_nothing_was_found_only_if_every_inventory_lists_what_the_audit_needs() 
     assert (unknown["noncurrent"], unknown["outside"]) == (2, 0)
 
 
-def test_examples_are_of_different_places_and_a_query_has_version_ids_if_some_object_has_one() -> None:
+def test_examples_are_of_different_places() -> None:
     one = AuditPlace("acme", 3, 7, "s3://acme/a", "s3://acme/c")
-    assert found(3, one).examples == ["s3://acme/a", "s3://acme/c"]
+    assert found(one).examples == ["s3://acme/a", "s3://acme/c"]
     other = AuditPlace("other", 1, 0, "s3://other/a", "s3://other/a")
-    assert found(3, one, other).examples == ["s3://acme/a", "s3://other/a", "s3://acme/c"]
-    assert "version_id" in found(3, one).sql
-    assert "version_id" in found(1, one).sql
-    assert "version_id" not in found(0, one).sql
+    assert found(one, other).examples == ["s3://acme/a", "s3://other/a", "s3://acme/c"]

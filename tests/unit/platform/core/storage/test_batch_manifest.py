@@ -36,10 +36,21 @@ def test_versions_are_those_of_all_objects_or_of_none() -> None:
     objects = [ListedObject("acme", "a", "v1"), ListedObject("acme", "b", None)]
     assert list(manifest_lines(objects[:1], with_versions=True)) == ["acme,a,v1\n"]
     assert list(manifest_lines(objects[1:], with_versions=False)) == ["acme,b\n"]
-    with pytest.raises(BatchManifestError, match="acme/b has no version ID, unlike other objects of its bucket"):
+    with pytest.raises(BatchManifestError, match="acme/b has no version ID, unlike others of its bucket"):
         list(manifest_lines(objects, with_versions=True))
-    with pytest.raises(BatchManifestError, match=r"acme/a has a version ID, .*: split the query by version_id IS NULL"):
+    with pytest.raises(BatchManifestError, match=r"acme/a has a version ID, .*: let the query have rows of one"):
         list(manifest_lines(objects[::-1], with_versions=False))
+
+
+def test_the_null_version_has_a_name_and_an_empty_text_is_none() -> None:
+    null = ListedObject("acme", "a", "null")
+    assert list(manifest_lines([null, ListedObject("acme", "b", "v1")], with_versions=True)) == [
+        "acme,a,null\n",
+        "acme,b,v1\n",
+    ]
+    for with_versions in (True, False):
+        with pytest.raises(BatchManifestError, match="the version ID of acme/a is empty"):
+            list(manifest_lines([null._replace(version="")], with_versions=with_versions))
 
 
 @pytest.mark.parametrize("listed", [ListedObject(None, "a"), ListedObject("acme", None), ListedObject("acme", "")])
