@@ -101,8 +101,12 @@ class WantedInventories:
                 "StringEquals": {"aws:SourceAccount": self.account, "s3:x-amz-acl": "bucket-owner-full-control"},
             },
         }
-        others = [one for one in (present or {}).get("Statement", ()) if one.get("Sid") != SID]
-        policy = {"Version": "2012-10-17", **(present or {}), "Statement": [*others, statement]}
+        found = _statements(present or {})
+        others = [one for one in found if one.get("Sid") != SID]
+        # Statements without a Sid are compared by their places, so the statement keeps its own.
+        place = next((place for place, one in enumerate(found) if one.get("Sid") == SID), len(others))
+        statements = [*others[:place], statement, *others[place:]]
+        policy = {"Version": "2012-10-17", **(present or {}), "Statement": statements}
         if (size := len(json.dumps(policy, separators=(",", ":")))) > MAX_POLICY_BYTES:
             raise ValueError(
                 f"the policy of {self.destination.bucket} would have {size:,} bytes, and S3 accepts "
@@ -114,16 +118,30 @@ class WantedInventories:
 def differences(present: Mapping[str, Any] | None, wanted: Mapping[str, Any]) -> list[str]:
     """Return a line for each value of a configuration or policy that should be another.
 
+    In a policy, a value and a list of only this value are equal.
+
     Args:
         present: as it is. None if there is none.
         wanted: as it should be.
     """
     if present is None:
         return ["there is none"]
+    if "Statement" in present:
+        present = {**present, "Statement": _statements(present)}
     return list(_differing(present, wanted, ""))
 
 
+def _statements(policy: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the statements of a policy. One alone need not be in a list."""
+    found = policy.get("Statement", ())
+    return [found] if isinstance(found, Mapping) else list(found)
+
+
 def _differing(present: Any, wanted: Any, path: str) -> list[str]:
+    if isinstance(present, str) and isinstance(wanted, list):
+        present = [present]
+    if isinstance(wanted, str) and isinstance(present, list):
+        wanted = [wanted]
     if isinstance(present, Mapping) and isinstance(wanted, Mapping):
         names = sorted({*present, *wanted})
         return [
@@ -132,8 +150,11 @@ def _differing(present: Any, wanted: Any, path: str) -> list[str]:
             for line in _differing(present.get(name), wanted.get(name), f"{path}.{name}" if path else name)
         ]
     if isinstance(present, list) and isinstance(wanted, list) and all(isinstance(one, str) for one in wanted):
-        missing = [one for one in wanted if one not in present]
-        return [f"{path}: add {', '.join(missing)}"] if missing else []
+        changes = {
+            "add": [one for one in wanted if one not in present],
+            "remove": [_text(one) for one in present if one not in wanted],
+        }
+        return [f"{path}: {change} {', '.join(values)}" for change, values in changes.items() if values]
     if isinstance(present, list) and isinstance(wanted, list):
         return _differing(_by_sid(present), _by_sid(wanted), path)
     if present == wanted:

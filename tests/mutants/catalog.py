@@ -1171,6 +1171,14 @@ MUTANTS = (
         ("tests/unit/platform/core/storage/test_batch_manifest.py",),
     ),
     Mutant(
+        "a bucket that left lake.yaml may still write inventories, and no difference is shown",
+        10,
+        "platform/cloud/inventories.py",
+        '            "remove": [_text(one) for one in present if one not in wanted],\n',
+        "",
+        ("tests/unit/platform/cloud/test_inventories.py",),
+    ),
+    Mutant(
         "a manifest of S3 Batch Operations has keys that S3 decodes to others",
         10,
         "platform/core/storage/batch_manifest.py",

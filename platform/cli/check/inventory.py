@@ -44,8 +44,10 @@ def _as_wanted(inventories: BucketInventories, spec: TableSpec, account: str) ->
         found = differing(spec, account, inventories)
     except CommandError as error:
         raise Failed(str(error)) from None
+    differ = f"{len(found.lines)} differ: {found.lines[0]}" if found.lines else ""
     if found.refused:
-        raise Failed(found.refused[0])
-    if found.lines:
-        raise Warned(f"{len(found.lines)} differ: {found.lines[0]}. `tidegate inventory enable` shows all of them")
+        refused = f"{len(found.refused)} of {found.buckets} buckets are not known: {found.refused[0]}"
+        raise Failed("; ".join(filter(None, [refused, differ])))
+    if differ:
+        raise Warned(f"{differ}. `tidegate inventory enable` shows all of them")
     return f"{found.buckets} buckets"

@@ -142,8 +142,7 @@ def differing(spec: TableSpec, account: str, inventories: BucketInventories) -> 
     except ValueError as error:
         raise CommandError(str(error)) from None
     changes, refused = [], []
-    if present != policy:
-        lines = differences(present, policy)
+    if lines := differences(present, policy):
         changes.append(_Change(f"policy of {destination}", lines, lambda: inventories.put_policy(destination, policy)))
     # The destination lists other buckets. An inventory of its own would list all inventories.
     sources = [bucket for bucket in chosen if bucket != destination]

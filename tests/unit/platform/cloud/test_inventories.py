@@ -31,5 +31,29 @@ def test_the_statement_is_replaced_and_never_doubled_and_a_policy_has_a_bound() 
     again = wanted(buckets=["acme", "bravo"]).policy(first)
     assert len(again["Statement"]) == 1
     assert again["Statement"][0]["Condition"]["ArnLike"]["aws:SourceArn"] == ["arn:aws:s3:::acme", "arn:aws:s3:::bravo"]
+    # A bucket that `lake.yaml` does not name any more could still write there.
+    assert differences(again, first) == [
+        "Statement.TidegateInventories.Condition.ArnLike.aws:SourceArn: remove arn:aws:s3:::bravo"
+    ]
     with pytest.raises(ValueError, match="fewer names and more patterns with"):
         wanted(buckets=[f"bucket-with-a-name-{number}" for number in range(600)]).policy(None)
+
+
+def test_what_the_grammar_of_policies_writes_in_two_ways_is_no_difference() -> None:
+    """A statement alone, or a value alone, need not be in a list."""
+    (statement,) = wanted().policy(None)["Statement"]
+    alone = {
+        **statement,
+        "Action": ["s3:PutObject"],
+        "Condition": {**statement["Condition"], "ArnLike": {"aws:SourceArn": "arn:aws:s3:::acme"}},
+    }
+    present = {"Version": "2012-10-17", "Statement": alone}
+    assert differences(present, wanted().policy(present)) == []
+    theirs = {"Effect": "Deny", "Principal": "*", "Action": "s3:*", "Resource": "*"}
+    assert wanted().policy({"Statement": theirs})["Statement"] == [theirs, statement]
+    # Statements without a name stay in their places.
+    present = {"Version": "2012-10-17", "Statement": [theirs, statement, {**theirs, "Resource": "x"}]}
+    assert wanted().policy(present) == present
+    assert differences(present, wanted(buckets=["acme", "bravo"]).policy(present)) == [
+        "Statement.TidegateInventories.Condition.ArnLike.aws:SourceArn: add arn:aws:s3:::bravo"
+    ]

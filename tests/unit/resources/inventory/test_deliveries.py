@@ -41,7 +41,7 @@ class Objects:
 
 
 def manifest_of(objects: Objects) -> None:
-    delivered_manifest(objects, FOLDER, "acme", 1)  # type: ignore[arg-type]
+    delivered_manifest(objects, FOLDER, "acme", 1, 0)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

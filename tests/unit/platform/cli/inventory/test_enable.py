@@ -98,11 +98,14 @@ def test_it_shows_what_differs_writes_only_that_and_keeps_what_others_set() -> N
 def test_a_bucket_that_s3_refuses_keeps_no_other_from_its_configuration() -> None:
     settings = BucketSettings("acme-a", "second")
     settings.refused.add("other")
+    outcome, detail = check(settings)
+    assert (outcome, detail.split(";")[1].split(":")[0]) == ("failed", " 2 differ"), "of the buckets that are known"
     with pytest.raises(CommandError, match=r"^inventory tidegate of other: .*AccessDenied"):
         enable(settings, yes=True)
     assert settings.written == [("second", "policy"), ("acme-a", "inventory tidegate")]
     outcome, detail = check(settings)
     assert (outcome, "AccessDenied" in detail) == ("failed", True)
+    assert detail.startswith("1 of 2 buckets are not known: inventory tidegate of other: ")
 
 
 def test_what_it_cannot_do_is_one_readable_error() -> None:
