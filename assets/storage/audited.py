@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tidegate.assets.storage.stored import stored_objects
+from tidegate.assets.storage.stored import with_inventories
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.storage.audits import AuditedTable, AuditReport, audits
 from tidegate.resources.inventory.audits import audit_report
+from tidegate.resources.inventory.objects import condition_of
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.sql_names import SqlNames
 from tidegate.resources.threads import parallel
@@ -22,20 +23,22 @@ def audit_of(lake: Lake, table_key: str, configuration: str = "") -> AuditReport
     Args:
         lake: the lake.
         table_key: key of the table.
-        configuration: only inventories of this configuration. Empty: all, if each bucket has one.
+        configuration: the one that counts where a bucket has several. Empty: no bucket may have several.
 
     Raises:
         InventoryError: it is no such table, has nothing yet, or has a bucket twice; or a table has no SQL name.
     """
-    objects = stored_objects(lake, table_key, configuration)
+    _, birth = with_inventories(lake, table_key)
+    rows = lake.delta.session.read.format("delta").load(birth.location)
+    counted = condition_of(rows, configuration)
+    objects = rows.where(counted or "true")
     buckets = {row["bucket"] for row in objects.select("bucket").distinct().collect()}
-    own = lake.table(table_key)
-    name = own.birth.name if own.birth else own.spec.name
+    name = birth.name
     tables = list(parallel(_audited, _tables(lake, buckets)))
     if unnamed := SqlNames(lake).name_asked({name.lower()}):
         raise InventoryError(str(unnamed[0]))
-    every = audits(name, buckets, tables, written_folders(lake.config), configuration)
-    return audit_report(lake.delta.session, objects, name, every, configuration)
+    every = audits(name, buckets, tables, written_folders(lake.config), counted)
+    return audit_report(lake.delta.session, objects, name, every, counted)
 
 
 def written_folders(config: LakeConfig) -> list[TableKey]:

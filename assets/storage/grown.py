@@ -9,6 +9,8 @@ from tidegate.assets.storage.entered import entered_and_kept
 from tidegate.assets.storage.kept_history import KeptHistory
 from tidegate.assets.storage.stored import stored_objects
 from tidegate.platform.core.bronze.birth import Birth
+from tidegate.platform.core.inventory.counted import not_counted
+from tidegate.platform.core.inventory.delivery import Subject
 from tidegate.platform.core.storage.growth import Growth, growth
 from tidegate.platform.core.storage.history import HistoryPart, StoredHistory, history_parts
 from tidegate.resources.inventory.history import objects_and_bytes
@@ -45,7 +47,7 @@ def growth_of(lake: Lake, table_key: str, months: int, configuration: str = "", 
         lake: the lake.
         table_key: key of the table.
         months: of 30 days, to forecast.
-        configuration: only inventories of this configuration. Empty: all, if each bucket has one.
+        configuration: the one that counts where a bucket has several. Empty: no bucket may have several.
         keep: whether what is read of the table's versions is kept below the lake root, for the next time.
 
     Raises:
@@ -54,7 +56,9 @@ def growth_of(lake: Lake, table_key: str, months: int, configuration: str = "", 
     """
     stored_objects(lake, table_key, configuration)
     history = _history(lake.table(table_key), keep=keep)
-    days = [day for day in history.days if configuration in ("", day.configuration)]
+    newest = {Subject(day.bucket, day.configuration): day.day for day in sorted(history.days, key=lambda day: day.day)}
+    left_out = set(not_counted(newest, configuration)) if configuration else set()
+    days = [day for day in history.days if (day.bucket, day.configuration) not in left_out]
     return KnownGrowth(growth(days, months, history.known_from), history.known_from)
 
 

@@ -24,10 +24,10 @@ def stored_objects(lake: Lake, table_key: str, configuration: str = "") -> DataF
     Args:
         lake: the lake.
         table_key: key of the table.
-        configuration: only inventories of this configuration. Empty: all, if each bucket has one.
+        configuration: the one that counts where a bucket has several. Empty: no bucket may have several.
 
     Raises:
-        InventoryError: it is no such table, has nothing yet, or has a bucket twice.
+        InventoryError: it is no such table, has nothing yet, or has a bucket twice; or no bucket has the configuration.
     """
     _, birth = with_inventories(lake, table_key)
     return inventory_objects(lake.delta.session, birth.location, configuration)

@@ -42,7 +42,7 @@ SELECT * FROM ranked WHERE rank <= {max_places} ORDER BY audit, rank
 
 
 def audit_report(
-    session: SparkSession, objects: DataFrame, name: str, audits: Sequence[Audit], configuration: str = ""
+    session: SparkSession, objects: DataFrame, name: str, audits: Sequence[Audit], counted: str = ""
 ) -> AuditReport:
     """Return what audits find.
 
@@ -51,7 +51,7 @@ def audit_report(
         objects: rows of the table of inventories.
         name: SQL name of the table of inventories.
         audits: the audits.
-        configuration: only inventories of this configuration. Empty: all.
+        counted: SQL condition of the rows that count. Empty: all.
     """
     found: list[AuditFinding] = []
     by_key = {audit.key: audit for audit in audits}
@@ -64,7 +64,7 @@ def audit_report(
     if orphaned:
         known = _known(session, [audit.table.ledger for audit in orphaned if audit.table])
         with temporary_view(session, "known", known) as view:
-            run(orphans_query(name, orphaned, view, configuration))
+            run(orphans_query(name, orphaned, view, counted))
     others = audit_queries(audits)
     for start in range(0, len(others), _A_QUERY):
         run("\n    UNION ALL ".join(others[start : start + _A_QUERY]))

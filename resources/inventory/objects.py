@@ -7,8 +7,8 @@ from datetime import datetime
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from tidegate.platform.core.inventory.counted import buckets_with_several, counted_rows, not_counted
 from tidegate.platform.core.inventory.delivery import Subject
-from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.times import from_micros
 
 
@@ -18,22 +18,27 @@ def inventory_objects(session: SparkSession, location: str, configuration: str =
     Args:
         session: of Spark.
         location: URI of the table.
-        configuration: only inventories of this configuration. Empty: all, if each bucket has one.
+        configuration: the one that counts where a bucket has several. Empty: no bucket may have several.
 
     Raises:
-        InventoryError: a bucket has inventories of two configurations, and none is chosen.
+        InventoryError: a bucket has several configurations, and none is chosen; or no bucket has the chosen one.
     """
     rows = session.read.format("delta").load(location)
-    if configuration:
-        return rows.where(F.col("configuration") == configuration)
-    subjects = rows.select("bucket", "configuration").distinct()
-    twice = subjects.groupBy("bucket").agg(F.sort_array(F.collect_list("configuration")).alias("names"))
-    if found := twice.where(F.size("names") > 1).orderBy("bucket").limit(1).collect():
-        raise InventoryError(
-            f"the bucket {found[0]['bucket']} has inventories of {' and '.join(found[0]['names'])}, and its objects "
-            "would be counted twice: choose a configuration"
-        )
-    return rows
+    return rows.where(condition_of(rows, configuration) or "true")
+
+
+def condition_of(rows: DataFrame, configuration: str) -> str:
+    """Return the SQL condition of the rows of which each object is counted once. Empty: all.
+
+    Args:
+        rows: of the table of inventories.
+        configuration: as in `inventory_objects`, whose error this raises.
+    """
+    subjects = [Subject(*row) for row in rows.select("bucket", "configuration").distinct().collect()]
+    newest = dict.fromkeys(subjects, datetime.min)
+    if configuration and (several := buckets_with_several(subjects)):
+        newest |= newest_created(rows.where(F.col("bucket").isin(list(several))))
+    return counted_rows(subjects, not_counted(newest, configuration))
 
 
 def buckets_of_versions(objects: DataFrame) -> set[str]:

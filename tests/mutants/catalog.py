@@ -1179,6 +1179,14 @@ MUTANTS = (
         ("tests/unit/platform/cloud/test_inventories.py",),
     ),
     Mutant(
+        "buckets without the chosen configuration are missing in reports",
+        10,
+        "platform/core/inventory/counted.py",
+        "    return [subject for subject in sorted(newest) if subject.bucket in several and subject not in counted]",
+        "    return [one for one in sorted(newest) if configuration not in ('', one.configuration)]",
+        ("tests/unit/platform/core/inventory/test_counted.py",),
+    ),
+    Mutant(
         "a manifest of S3 Batch Operations has keys that S3 decodes to others",
         10,
         "platform/core/storage/batch_manifest.py",

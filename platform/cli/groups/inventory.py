@@ -12,6 +12,9 @@ from tidegate.platform.cli.terminal import command_console
 
 _Table = Annotated[str, typer.Argument(help="The table of inventories.")]
 _Prices = Annotated[list[Path], typer.Option(help="AWS's price list of S3 for your region: its index.csv. Repeatable.")]
+_Counted = Annotated[
+    str, typer.Option("--configuration", help="Which inventory counts where a bucket has several; default: none may.")
+]
 _Configuration = Annotated[str, typer.Option(help="Only inventories of this configuration; default: all.")]
 _Lines = Annotated[int, typer.Option(min=1, help="Maximum number of lines.")]
 
@@ -51,7 +54,7 @@ def cost(
         str, typer.Option(help="bucket, configuration, prefix, storage_class, age, size, version; separated by commas.")
     ] = "bucket,storage_class",
     depth: Annotated[int, typer.Option(min=1, help="Folders of `prefix`.")] = 1,
-    configuration: _Configuration = "",
+    configuration: _Counted = "",
     limit: _Lines = 50,
     home: RunningHome = None,
     lake: LakeFile = None,
@@ -76,7 +79,7 @@ def advice(
         str, typer.Option(help="Storage classes, separated by commas; also ONEZONE_IA, GLACIER, DEEP_ARCHIVE.")
     ] = "STANDARD_IA,GLACIER_IR,INTELLIGENT_TIERING",
     depth: Annotated[int, typer.Option(min=1, help="Folders of a prefix.")] = 1,
-    configuration: _Configuration = "",
+    configuration: _Counted = "",
     limit: _Lines = 50,
     home: RunningHome = None,
     lake: LakeFile = None,
@@ -95,7 +98,7 @@ def advice(
 @inventories.command()
 def audit(
     table: _Table,
-    configuration: _Configuration = "",
+    configuration: _Counted = "",
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of findings.")] = 50,
     home: RunningHome = None,
     lake: LakeFile = None,
@@ -138,7 +141,7 @@ def uploads(
 def forecast(
     table: _Table,
     months: Annotated[int, typer.Option(min=1, max=24, help="Months of 30 days to forecast.")] = 3,
-    configuration: _Configuration = "",
+    configuration: _Counted = "",
     limit: _Lines = 50,
     home: RunningHome = None,
     lake: LakeFile = None,
@@ -161,7 +164,7 @@ def manifest(
     ] = "",
     to: Annotated[str, typer.Option(help="With --sql, the s3:// folder of the manifests: one for each bucket.")] = "",
     bucket: Annotated[str, typer.Option(help="Of the table, only the inventory of this bucket.")] = "",
-    configuration: _Configuration = "",
+    configuration: _Counted = "",
     account: Annotated[str, typer.Option(help="AWS account of the jobs; default: that of the credentials.")] = "",
     home: RunningHome = None,
     lake: LakeFile = None,

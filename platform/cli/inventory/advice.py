@@ -29,7 +29,7 @@ class AdviceQuestion:
         months: for which the objects stay and are not read.
         to: storage classes, separated by commas.
         depth: number of folders of a prefix.
-        configuration: only inventories of this configuration. Empty: all, if each bucket has one.
+        configuration: the one that counts where a bucket has several. Empty: no bucket may have several.
         limit: maximum number of lines.
     """
 

@@ -24,7 +24,7 @@ def run_audit(
         console: takes the output.
         lake: the lake.
         name: SQL name, key or `s3://` prefix of the table of inventories.
-        configuration: only inventories of this configuration. Empty: all, if each bucket has one.
+        configuration: the one that counts where a bucket has several. Empty: no bucket may have several.
         limit: maximum number of findings.
         as_json: print only one JSON object.
 

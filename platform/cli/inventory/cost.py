@@ -35,7 +35,7 @@ class CostQuestion:
         prices: the price lists of AWS for S3 in the region of the buckets.
         by: dimensions of the report, separated by commas.
         depth: number of folders of the dimension `prefix`.
-        configuration: only inventories of this configuration. Empty: all, if each bucket has one.
+        configuration: the one that counts where a bucket has several. Empty: no bucket may have several.
         limit: maximum number of lines.
     """
 
@@ -127,7 +127,7 @@ def objects_of(lake: Lake, name: str, configuration: str) -> DataFrame:
     Args:
         lake: the lake.
         name: SQL name, key or `s3://` prefix of the table.
-        configuration: only inventories of this configuration. Empty: all, if each bucket has one.
+        configuration: the one that counts where a bucket has several. Empty: no bucket may have several.
     """
     try:
         return stored_objects(lake, table_named(lake, name), configuration)

@@ -28,7 +28,7 @@ def run_forecast(
         lake: the lake.
         name: SQL name, key or `s3://` prefix of the table of inventories.
         months: of 30 days, to forecast.
-        configuration: only inventories of this configuration. Empty: all, if each bucket has one.
+        configuration: the one that counts where a bucket has several. Empty: no bucket may have several.
         limit: maximum number of lines.
         as_json: print only one JSON object.
 

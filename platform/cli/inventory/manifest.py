@@ -54,7 +54,7 @@ class ManifestQuestion:
     Attributes:
         table: SQL name, key or `s3://` prefix of a table of inventories. Empty: `sql` is given.
         bucket: only the inventory of this bucket. Empty: of each bucket.
-        configuration: only inventories of this configuration. Empty: all, if each bucket has one.
+        configuration: the one that counts where a bucket has several. Empty: no bucket may have several.
         sql: Spark SQL on the lake's tables with columns `bucket`, `key` and, to name versions, `version_id`.
         to: `s3://` address below which each list is `<bucket>.csv`. Older ones of these names are replaced.
     """

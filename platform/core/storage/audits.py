@@ -192,7 +192,7 @@ def audits(
     buckets: Iterable[str],
     tables: Iterable[AuditedTable],
     folders: Iterable[TableKey],
-    configuration: str = "",
+    counted: str = "",
 ) -> list[Audit]:
     """Return the audits of a table of inventories.
 
@@ -201,10 +201,10 @@ def audits(
         buckets: those that it has inventories of.
         tables: tables whose ledgers should know the objects below their prefixes.
         folders: further prefixes whose objects have a purpose.
-        configuration: only inventories of this configuration. Empty: all.
+        counted: SQL condition of the rows that count. Empty: all.
     """
     objects, tables = f"bronze.{name}", list(tables)
-    rows = _rows(name, configuration)
+    rows = _rows(name, counted)
     conditions = {
         "unencrypted": f"{_STORED} AND stored.encryption_status = 'NOT-SSE'",
         "replication_failed": "stored.replication_status = 'FAILED'",
@@ -259,7 +259,7 @@ def _orphaned(table: AuditedTable, rows: str) -> Audit:
     )
 
 
-def orphans_query(name: str, orphaned: Sequence[Audit], known: str, configuration: str = "") -> str:
+def orphans_query(name: str, orphaned: Sequence[Audit], known: str, counted: str = "") -> str:
     """Return the query of the orphans of all tables, with columns as those of `audit_queries`.
 
     It reads the objects once, and all ledgers together. A query for each table would read the objects of a bucket as
@@ -269,7 +269,7 @@ def orphans_query(name: str, orphaned: Sequence[Audit], known: str, configuratio
         name: SQL name of the table of inventories.
         orphaned: the audits, each of a table.
         known: name of a view of the rows of the ledgers: `folder`, and `key`.
-        configuration: only inventories of this configuration. Empty: all.
+        counted: SQL condition of the rows that count. Empty: all.
     """
     tables = {audit.key: audit.table for audit in orphaned if audit.table}
     depths = sorted({table.key.prefix.count("/") for table in tables.values()})
@@ -283,16 +283,15 @@ def orphans_query(name: str, orphaned: Sequence[Audit], known: str, configuratio
         "SELECT /*+ BROADCAST(prefixes) */ prefixes.audit, concat(below.bucket, '/', prefixes.prefix) AS place, "
         "below.bucket, below.key, below.size "
         f"FROM (SELECT *, explode(array({', '.join(map(_folder, depths))})) AS folder "
-        f"{_rows(name, configuration)}{' AND '.join(conditions)}) AS below "
+        f"{_rows(name, counted)}{' AND '.join(conditions)}) AS below "
         f"JOIN (VALUES {prefixes}) AS prefixes(audit, bucket, prefix, folder) "
         "ON prefixes.bucket = below.bucket AND prefixes.prefix = below.folder "
         f"LEFT ANTI JOIN {known} AS known ON known.folder = prefixes.folder AND known.key = below.key"
     )
 
 
-def _rows(name: str, configuration: str) -> str:
-    chosen = f"stored.configuration = {literal(configuration)} AND " if configuration else ""
-    return f"FROM bronze.{name} AS stored WHERE {chosen}"
+def _rows(name: str, counted: str) -> str:
+    return f"FROM bronze.{name} AS stored WHERE {f'{counted} AND ' if counted else ''}"
 
 
 def _folder(depth: int) -> str:

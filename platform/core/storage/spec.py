@@ -28,4 +28,4 @@ class StorageReportsSpec(Model):
     forecast_months: Annotated[int, Field(ge=1, le=24)] = 3
     """Months that are forecast."""
     configuration: ConfigurationId | None = None
-    """Only inventories of this configuration count. By default all, if each bucket has one."""
+    """The configuration that counts where a bucket has several. By default no bucket may have several."""

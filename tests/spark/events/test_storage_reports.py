@@ -471,11 +471,14 @@ def _errors(reported: Reported) -> None:
         "last_modified_date timestamp",
     )
     twice = empty.sparkSession.createDataFrame(
-        [("b", "k", 1, False, None, None, name, CREATED, CREATED) for name in ("one", "two")], empty.schema
+        [("b", "k", 1, False, None, None, name, CREATED, CREATED) for name in ("one", "two")]
+        + [("c", "k", 1, False, None, None, "two", CREATED, CREATED)],
+        empty.schema,
     )
     assert stored_sums(empty, ["bucket"], 1) == []
     location = f"s3a://{reported.lake.lake_bucket}/twice"
     twice.write.format("delta").save(location)
     with pytest.raises(InventoryError, match="the bucket b has inventories of one and two"):
         inventory_objects(lake.delta.session, location)
-    assert inventory_objects(lake.delta.session, location, "one").count() == 1
+    chosen = inventory_objects(lake.delta.session, location, "one").select("bucket", "configuration").collect()
+    assert sorted(map(tuple, chosen)) == [("b", "one"), ("c", "two")]

@@ -92,8 +92,11 @@ def test_while_a_batch_is_not_recorded_the_version_of_the_last_recorded_one_is_r
     assert lake.reads[-1].version == 2
 
 
-def test_the_days_of_one_configuration_are_those_that_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    lake = Inventories(monkeypatch)
-    assert grown.growth_of(lake, KEY.encode(), 1, "other").lines == []  # type: ignore[arg-type]
+def test_a_choice_leaves_days_out_only_of_buckets_with_several_configurations(monkeypatch: pytest.MonkeyPatch) -> None:
+    lake, now = Inventories(monkeypatch), datetime.now(UTC)
+    every = [("acme", "all"), ("acme", "weekly"), ("other", "old")]
+    entered_ = [EnteredInventory(Subject(*one), date(2026, 1, 1), n, n, now, 1) for n, one in enumerate(every, 1)]
+    lake.batches = lake.txn = 3
+    monkeypatch.setattr(entered, "entered_inventories", lambda *asked: entered_)
     found = grown.growth_of(lake, KEY.encode(), 1, "all")  # type: ignore[arg-type]
-    assert [line.bucket for line in found.lines] == [ALL, "acme"]
+    assert {line.bucket: list(line.history) for line in found.lines} == {ALL: [40], "acme": [10], "other": [30]}

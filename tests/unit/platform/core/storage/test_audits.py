@@ -27,9 +27,9 @@ ELSEWHERE = AuditedTable(TableKey("elsewhere", "x/"), "elsewhere", "s3a://lake/l
 AUDIT = Audit("noncurrent", "", "FROM bronze.objects AS stored WHERE true")
 
 
-def made(configuration: str = "") -> list[Audit]:
+def made(counted: str = "") -> list[Audit]:
     folders = [TableKey("lake", ""), TableKey("acme", "done/")]
-    return audits("objects", ["acme", "lake", "other"], [ORDERS, NEW, ELSEWHERE], folders, configuration)
+    return audits("objects", ["acme", "lake", "other"], [ORDERS, NEW, ELSEWHERE], folders, counted)
 
 
 def found(*places: AuditPlace) -> AuditFinding:
@@ -44,12 +44,12 @@ def test_each_kind_has_an_audit_and_tables_and_buckets_have_their_own() -> None:
 
 
 def test_each_query_is_one_that_the_sql_command_can_name_the_tables_of() -> None:
-    for audit in made("daily"):
+    for audit in made("configuration <> 'daily'"):
         parsed = sqlglot.parse_one(audit.sql, read="databricks")
         assert isinstance(parsed, sqlglot.exp.Select)
         # Without its version, a job on a noncurrent version would work on the current one.
         assert parsed.named_selects == ["bucket", "key", "version_id", "size"]
-        assert "stored.configuration = 'daily'" in audit.sql
+        assert "configuration <> 'daily'" in audit.sql
         ledger = {("ledger", "orders")} if audit.of == "orders" else set()
         assert asked_tables(audit.sql) == {("bronze", "objects"), *ledger}
         # A shell leaves them alone in double quotes.
@@ -71,10 +71,10 @@ def test_thousands_of_tables_are_one_query_that_looks_folders_up() -> None:
     (outside,) = (one.rows for one in every if one.kind == "outside")
     assert outside.count("regexp_extract") == 2
     assert not any("ledger." in query for query in audit_queries(every))
-    query = orphans_query("objects", [one for one in every if one.table], "known_x", "daily")
+    query = orphans_query("objects", [one for one in every if one.table], "known_x", "configuration <> 'daily'")
     parts = "bronze.objects", "known_x AS", "regexp_extract", "'orphaned t"
     assert [query.count(part) for part in parts] == [1, 1, 2, 4_000]
-    assert "configuration = 'daily'" in query
+    assert "configuration <> 'daily'" in query
     assert "'orphaned t7', 'acme', '0/t7/', '7'" in query
 
 
@@ -96,7 +96,7 @@ def test_the_query_of_orphans_can_be_parsed_with_tables_of_every_name() -> None:
 
 
 def test_conditions_on_one_row_are_one_query_however_many_buckets_there_are() -> None:
-    found = [one for one in audits("objects", ["acme", "alone", "it's"], [ORDERS, NEW], [], "daily")]
+    found = [one for one in audits("objects", ["acme", "alone", "it's"], [ORDERS, NEW], [], "configuration <> 'daily'")]
     assert len({one.key for one in found}) == len(found)
     *others, on_rows = audit_queries(found)
     assert r"IN ('alone', 'it\'s')" in on_rows
@@ -108,7 +108,7 @@ def test_conditions_on_one_row_are_one_query_however_many_buckets_there_are() ->
         parsed = sqlglot.parse_one(query, read="databricks")
         assert isinstance(parsed, sqlglot.exp.Select)
         assert parsed.named_selects == ["audit", "place", "bucket", "key", "size"]
-        assert "stored.configuration = 'daily'" in query
+        assert "configuration <> 'daily'" in query
 
 
 def test_a_field_is_not_listed_where_no_object_has_a_value() -> None:
