@@ -25,10 +25,12 @@ class BucketInventories:
     def __init__(self, client: S3Client) -> None:
         self._client = client
 
-    def buckets(self) -> list[str]:
-        """Return the names of the account's buckets."""
-        pages = self._client.get_paginator("list_buckets").paginate()
-        return [bucket["Name"] for page in pages for bucket in page.get("Buckets", ())]
+    def buckets(self) -> dict[str, str]:
+        """Return the regions of the account's buckets by their names. A region is empty if S3 does not name it."""
+        # S3 names regions only in answers to requests with a parameter.
+        pages = self._client.get_paginator("list_buckets").paginate(PaginationConfig={"PageSize": 1000})
+        found = (bucket for page in pages for bucket in page.get("Buckets", ()))
+        return {bucket["Name"]: bucket.get("BucketRegion", "") for bucket in found}
 
     def configuration(self, bucket: str, name: str) -> dict[str, Any] | None:
         """Return a bucket's inventory configuration. None if there is none of that name."""

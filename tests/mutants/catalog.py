@@ -1187,6 +1187,22 @@ MUTANTS = (
         ("tests/unit/platform/core/inventory/test_counted.py",),
     ),
     Mutant(
+        "a bucket that has never delivered an inventory is late nowhere",
+        10,
+        "platform/core/inventory/late.py",
+        " for one in named if one not in found]",
+        " for one in named if one in found]",
+        ("tests/unit/platform/core/inventory/test_late.py",),
+    ),
+    Mutant(
+        "buckets of other regions than the destination get configurations that S3 refuses",
+        10,
+        "platform/cli/inventory/enable.py",
+        " and bucket not in elsewhere]",
+        "]",
+        ("tests/unit/platform/cli/inventory/test_enable.py",),
+    ),
+    Mutant(
         "a manifest of S3 Batch Operations has keys that S3 decodes to others",
         10,
         "platform/core/storage/batch_manifest.py",

@@ -175,7 +175,9 @@ class EnableAnswer(Answer):
     changes: tuple[EnabledSetting, ...]
     """The settings that would be written."""
     refused: tuple[str, ...]
-    """What S3 did not let the command read. Unless it is empty, the command fails."""
+    """What S3 did not let the command read, or is of another region. Unless it is empty, the command fails."""
+    elsewhere: tuple[str, ...]
+    """Buckets that patterns choose, in other regions than the destination. S3 delivers no inventory from there."""
 
 
 class CatalogEntryAnswer(Answer):

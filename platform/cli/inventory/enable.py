@@ -23,6 +23,9 @@ from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.resources.aws.bucket_inventories import BucketInventories
 from tidegate.resources.threads import parallel
 
+#: Buckets of other regions that are named.
+_MAX_NAMED = 5
+
 
 @dataclass(frozen=True)
 class _Change:
@@ -47,11 +50,13 @@ class Differing:
         changes: the policy first, which S3 needs before it accepts a configuration.
         refused: what could not be read, with S3's answer.
         buckets: number of buckets that were compared.
+        elsewhere: buckets that patterns choose in other regions than that of the destination, where S3 delivers from.
     """
 
     changes: list[_Change]
     refused: list[str]
     buckets: int
+    elsewhere: tuple[str, ...] = ()
 
     @property
     def lines(self) -> list[str]:
@@ -107,6 +112,12 @@ def _enabled(console: Console, found: Differing, *, yes: bool) -> list[str]:
             change.write()
         except (BotoCoreError, ClientError) as error:
             failed.append(f"{change.where}: {first_line(error)}")
+    if found.elsewhere:
+        names = ", ".join(found.elsewhere[:_MAX_NAMED])
+        console.print(
+            f"left out, because S3 delivers inventories only within a region: {len(found.elsewhere)} buckets of other "
+            f"regions ({names}{', …' if len(found.elsewhere) > _MAX_NAMED else ''})"
+        )
     if not changes and not failed:
         console.print("nothing to do: policy and inventory configurations are as lake.yaml says")
     elif changes and not yes:
@@ -121,6 +132,7 @@ def _answer(found: Differing) -> EnableAnswer:
         buckets=found.buckets,
         changes=tuple(EnabledSetting(of=change.where, differences=tuple(change.lines)) for change in found.changes),
         refused=tuple(found.refused),
+        elsewhere=found.elsewhere,
     )
 
 
@@ -136,7 +148,8 @@ def differing(spec: TableSpec, account: str, inventories: BucketInventories) -> 
     try:
         present = inventories.policy(destination)
         policy = wanted.policy(present)
-        chosen = wanted.spec.chosen(inventories.buckets() if wanted.spec.has_patterns else ())
+        regions = inventories.buckets() if wanted.spec.has_patterns else {}
+        chosen = wanted.spec.chosen(regions)
     except (BotoCoreError, ClientError) as error:
         raise CommandError(f"{destination}: {first_line(error)}") from None
     except ValueError as error:
@@ -145,13 +158,21 @@ def differing(spec: TableSpec, account: str, inventories: BucketInventories) -> 
     if lines := differences(present, policy):
         changes.append(_Change(f"policy of {destination}", lines, lambda: inventories.put_policy(destination, policy)))
     # The destination lists other buckets. An inventory of its own would list all inventories.
-    sources = [bucket for bucket in chosen if bucket != destination]
+    home = regions.get(destination, "")
+    elsewhere = [bucket for bucket in chosen if home and regions.get(bucket) not in (home, "", None)]
+    sources = [bucket for bucket in chosen if bucket != destination and bucket not in elsewhere]
+    for bucket in wanted.spec.buckets:
+        if bucket in elsewhere:
+            refused.append(
+                f"{bucket} is in {regions[bucket]}, and S3 delivers inventories only within the region of "
+                f"{destination}, {home}: give the inventories of each region a destination there"
+            )
     for found in parallel(lambda bucket: _change(wanted, inventories, bucket), sources):
         if isinstance(found, str):
             refused.append(found)
         elif found:
             changes.append(found)
-    return Differing(changes, refused, len(sources))
+    return Differing(changes, refused, len(sources), tuple(one for one in elsewhere if one not in wanted.spec.buckets))
 
 
 def _change(wanted: WantedInventories, inventories: BucketInventories, bucket: str) -> _Change | str | None:

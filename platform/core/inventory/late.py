@@ -7,53 +7,71 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from tidegate.platform.core.inventory.delivery import Delivery, Subject, by_subject
+from tidegate.platform.core.inventory.spec import InventoriesSpec
 
 #: S3's schedules are daily and weekly. An inventory comes hours after it was begun, and the first one within 48 hours.
 DAILY_LATE, WEEKLY_LATE = timedelta(days=3), timedelta(days=9)
 #: Two inventories that were begun within this time are daily.
 _DAILY = timedelta(days=3)
+_FIRST = timedelta(hours=48)
 
 
 @dataclass(frozen=True)
 class LateInventory:
-    """A bucket whose newest inventory is too old.
+    """A bucket whose newest inventory is too old, or that has never had one.
 
     Attributes:
-        began: when S3 began the newest one.
+        began: when S3 began the newest one. None: none has come yet.
         age: since then.
-        daily: whether its last two inventories were a day apart, not a week.
+        daily: whether its inventories should come each day, not each week.
     """
 
     subject: Subject
-    began: datetime
+    began: datetime | None
     age: timedelta
     daily: bool
 
     def __str__(self) -> str:
+        if self.began is None:
+            return (
+                f"{self.subject}: no inventory has come yet. S3 delivers the first one within 48 hours, if the bucket "
+                "has the configuration (tidegate inventory enable) and S3 may encrypt with the destination's key"
+            )
         rate, began = "a daily" if self.daily else "a weekly", f"{self.began:%Y-%m-%d %H:%M} UTC"
         return f"{self.subject}: {rate} inventory, the newest is of {began}, {self.age.days} days old"
 
 
-def late_inventories(deliveries: Iterable[Delivery], now: datetime | None = None) -> list[LateInventory]:
-    """Return the subjects that are late, the oldest first.
+def late_inventories(
+    deliveries: Iterable[Delivery], now: datetime | None = None, spec: InventoriesSpec | None = None
+) -> list[LateInventory]:
+    """Return the subjects that are late, those without any inventory first, and then the oldest.
 
-    The gap between the last two deliveries shows the schedule. With one delivery, the schedule may be weekly. A subject
-    that was dropped is never late.
+    `lake.yaml` says the schedule, or the gap between the last two deliveries shows it. With one delivery, it may be
+    weekly. A subject that was dropped is never late.
 
     Args:
-        deliveries: the last two of each subject, or more.
+        deliveries: the last three of each subject, or more. Without one that is two days old, no first one is late.
         now: the present time.
+        spec: the configurations that `lake.yaml` gives to buckets. Those that are named, not by a pattern, should have
+            an inventory.
     """
     now = now or datetime.now(UTC)
+    found = by_subject(deliveries)
     late = []
-    for subject, (newest, *before) in by_subject(deliveries).items():
+    if spec and any(now - one.began_at > _FIRST for some in found.values() for one in some):
+        named = (Subject(name, spec.configuration) for name in spec.buckets if "*" not in name)
+        late = [LateInventory(one, None, _FIRST, spec.frequency == "daily") for one in named if one not in found]
+    for subject, (newest, *before) in found.items():
         if newest.is_drop:
             continue
-        daily = bool(before) and newest.began_at - before[0].began_at < _DAILY
+        if spec and subject.configuration == spec.configuration and spec.chooses(subject.bucket):
+            daily = spec.frequency == "daily"
+        else:
+            daily = bool(before) and newest.began_at - before[0].began_at < _DAILY
         age = now - newest.began_at
         if age > (DAILY_LATE if daily else WEEKLY_LATE):
             late.append(LateInventory(subject, newest.began_at, age, daily))
-    return sorted(late, key=lambda one: (one.began, one.subject))
+    return sorted(late, key=lambda one: (one.began or datetime.min.replace(tzinfo=UTC), one.subject))
 
 
 @dataclass(frozen=True)

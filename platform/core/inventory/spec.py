@@ -34,6 +34,10 @@ class InventoriesSpec(Model):
         """Whether the buckets of the account must be listed to know which are wanted."""
         return any("*" in pattern for pattern in self.buckets)
 
+    def chooses(self, bucket: str) -> bool:
+        """Return whether a name or a pattern is that of a bucket."""
+        return any(fnmatchcase(bucket, pattern) for pattern in self.buckets)
+
     def chosen(self, existing: Iterable[str]) -> list[str]:
         """Return the buckets that the names and patterns choose.
 
@@ -41,4 +45,4 @@ class InventoriesSpec(Model):
             existing: names of the account's buckets. Needed only for patterns.
         """
         named = {pattern for pattern in self.buckets if "*" not in pattern}
-        return sorted(named | {name for name in existing if any(fnmatchcase(name, one) for one in self.buckets)})
+        return sorted(named | set(filter(self.chooses, existing)))

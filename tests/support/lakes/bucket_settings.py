@@ -15,6 +15,7 @@ class BucketSettings:
 
     Attributes:
         stored: bodies of what was put, by bucket and kind: `policy`, or `inventory` with the name.
+        regions: of buckets, as S3 names them in answers to requests with a parameter.
         refused: buckets about which S3 answers 403.
         written: what was put, in order.
     """
@@ -22,6 +23,7 @@ class BucketSettings:
     def __init__(self, *buckets: str) -> None:
         self.buckets = buckets
         self.stored: dict[tuple[str, str], bytes] = {}
+        self.regions: dict[str, str] = {}
         self.refused: set[str] = set()
         self.written: list[tuple[str, str]] = []
         self.client: Any = boto3.client(
@@ -44,7 +46,10 @@ class BucketSettings:
 
     def _result(self, method: str, bucket: str, query: dict[str, list[str]], body: Any) -> tuple[int, bytes]:
         if not bucket:
-            names = "".join(f"<Bucket><Name>{name}</Name></Bucket>" for name in self.buckets)
+            regions = self.regions if "max-buckets" in query else {}
+            names = "".join(
+                f"<Bucket><Name>{name}</Name>{_region(regions.get(name))}</Bucket>" for name in self.buckets
+            )
             return 200, f"<ListAllMyBucketsResult><Buckets>{names}</Buckets></ListAllMyBucketsResult>".encode()
         kind = "policy" if "policy" in query else f"inventory {query['id'][0]}"
         if bucket in self.refused:
@@ -56,6 +61,10 @@ class BucketSettings:
         found = self.stored.get((bucket, kind))
         missing = "NoSuchBucketPolicy" if kind == "policy" else "NoSuchConfiguration"
         return (404, _error(missing)) if found is None else (200, found)
+
+
+def _region(name: str | None) -> str:
+    return f"<BucketRegion>{name}</BucketRegion>" if name else ""
 
 
 def _error(code: str) -> bytes:

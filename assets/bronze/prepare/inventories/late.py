@@ -11,6 +11,8 @@ def late_in(table: Table) -> list[LateInventory] | None:
     """Return the buckets of a table whose newest inventory is too old. None if it is no table of inventories."""
     if not table.spec.has_inventories:
         return None
-    keys = table.ledger.last_of_folders(table.ledger.clock().version, 2)
+    keys = table.ledger.last_of_folders(table.ledger.clock().version, 3)
     deliveries = (Delivery.of(key, table.key.prefix) for key in keys)
-    return late_inventories(delivery for delivery in deliveries if delivery)
+    found = late_inventories((delivery for delivery in deliveries if delivery), spec=table.spec.inventories)
+    # The destination lists other buckets, and never itself.
+    return [one for one in found if one.subject.bucket != table.key.bucket]

@@ -120,3 +120,19 @@ def test_what_it_cannot_do_is_one_readable_error() -> None:
     settings.refused.add("second")
     with pytest.raises(CommandError, match=r"^second: .*AccessDenied"):
         enable(settings)
+
+
+def test_buckets_of_other_regions_are_left_out_because_s3_delivers_within_a_region() -> None:
+    settings = BucketSettings("acme-a", "acme-far", "other", "second")
+    settings.regions = {name: "eu-west-1" for name in ("acme-a", "other", "second")} | {"acme-far": "us-east-1"}
+    said = enable(settings, yes=True)
+    assert "only within a region: 1 buckets of other regions (acme-far)" in said
+    assert sorted(settings.written) == [
+        ("acme-a", "inventory tidegate"), ("other", "inventory tidegate"), ("second", "policy")
+    ]  # fmt: skip
+    answer = EnableAnswer.model_validate_json(enable(settings, as_json=True), strict=True)
+    assert (answer.buckets, answer.changes, answer.elsewhere) == (2, (), ("acme-far",))
+    assert check(settings) == ("ok", "2 buckets")
+    settings.regions["other"] = "us-east-1"
+    with pytest.raises(CommandError, match="other is in us-east-1, and S3 delivers inventories only within the region"):
+        enable(settings)

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from tidegate.platform.core.inventory.delivery import Delivery, Subject
 from tidegate.platform.core.inventory.late import late_inventories, stale_inventories
+from tidegate.platform.core.inventory.spec import InventoriesSpec
 
 NOW = datetime(2026, 11, 25, 12, tzinfo=UTC)
 
@@ -34,6 +35,20 @@ def test_a_bucket_is_late_after_three_days_or_after_nine_if_its_inventory_is_wee
         "daily-late by configuration all: a daily inventory, the newest is of 2026-11-22 00:00 UTC, 3 days old"
     )
     assert late_inventories([], NOW) == []
+
+
+def test_lake_yaml_says_the_schedule_and_which_buckets_should_have_an_inventory() -> None:
+    spec = InventoriesSpec(buckets=("new", "daily*", "weekly"), configuration="all")
+    given = [*deliveries("daily-first", 4.0), *deliveries("other", 4.0), *deliveries("weekly", 1.0)]
+    late = late_inventories(given, NOW, spec)
+    assert [(one.subject.bucket, one.daily) for one in late] == [("new", True), ("daily-first", True)]
+    assert str(late[0]).startswith(
+        "new by configuration all: no inventory has come yet. S3 delivers the first one within"
+    )
+    # Until the first inventories can have come, none is late.
+    assert late_inventories(deliveries("weekly", 1.9), NOW, spec) == []
+    weekly = spec.model_copy(update={"frequency": "weekly", "buckets": ("daily*",)})
+    assert late_inventories(given, NOW, weekly) == []
 
 
 def test_a_bucket_that_was_dropped_is_not_late_until_it_delivers_again() -> None:
