@@ -17,7 +17,9 @@ from tidegate.resources.threads import parallel
 
 
 def inventoried_buckets(lake: Lake, table_key: str) -> list[str]:
-    """Return the buckets of which a table has had inventories, by name. An empty bucket may have uploads, too.
+    """Return the buckets of which a table has inventories, by name. An empty bucket may have uploads, too.
+
+    A bucket that was dropped is gone, and has none.
 
     Args:
         lake: the lake.
@@ -28,8 +30,9 @@ def inventoried_buckets(lake: Lake, table_key: str) -> list[str]:
     """
     table = lake.table(table_key)
     keys = table.ledger.last_of_folders(table.ledger.clock().version, 1) if table.spec.has_inventories else []
-    if buckets := {found.subject.bucket for key in keys if (found := Delivery.of(key, table.key.prefix))}:
-        return sorted(buckets)
+    newest = [found for key in keys if (found := Delivery.of(key, table.key.prefix))]
+    if newest:
+        return sorted({found.subject.bucket for found in newest if not found.is_drop})
     raise InventoryError(f"{table.spec.name} has no inventories yet, or is no table with `mode: inventory`")
 
 
