@@ -1659,6 +1659,17 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "an object is no orphan if the ledger of any table knows its key",
+        6,
+        "platform/core/storage/audits.py",
+        "ON known.folder = prefixes.folder AND known.key = below.key",
+        "ON known.key = below.key",
+        (
+            "tests/unit/platform/core/storage/test_audits.py::"
+            "test_an_object_is_an_orphan_unless_the_ledger_of_its_own_table_knows_it",
+        ),
+    ),
+    Mutant(
         "storage of tables has the price of objects",
         10,
         "platform/core/storage/price_list.py",

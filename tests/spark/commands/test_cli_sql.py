@@ -40,32 +40,35 @@ def test_the_layers_and_their_past(
     capfd: pytest.CaptureFixture[str],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    lake = tidegate_lake([{"name": "orders", "prefix": "orders/", "silver": SILVER}, {"name": "torn", "prefix": "a/"}])
+    # The server also has tables of other tests. An error lists tables with similar names, and no other test has these.
+    lake = tidegate_lake(
+        [{"name": "layered", "prefix": "orders/", "silver": SILVER}, {"name": "layered_torn", "prefix": "a/"}]
+    )
     shell.use(lake)
     run_sql(shell, "SELECT (SELECT count(*) FROM lake.intake), (SELECT count(*) FROM lake.quarantine)", None, 1)
     assert shell.said().splitlines()[-1].replace("│", " ").split() == ["0", "0"], "a lake that nothing has come to"
     lake.put("orders/a.parquet", parquet((1, 10, False), (2, 20, False)))
-    kit.run(lake, "orders")
-    kit.merge(lake, "orders")
+    kit.run(lake, "layered")
+    kit.merge(lake, "layered")
     then = datetime.now(UTC).isoformat()
     lake.put("orders/b.parquet", parquet((1, 11, False), (2, 21, True), (3, 30, False)))
-    kit.run(lake, "orders")
-    kit.merge(lake, "orders")
+    kit.run(lake, "layered")
+    kit.merge(lake, "layered")
 
     rows = "concat_ws(',', sort_array(collect_list(id || ':' || v)))"
     queries = {
-        "SELECT count(*) FROM bronze.orders VERSION AS OF 0": "2",
-        "SELECT count(*) FROM ledger.orders WHERE kind = 'row'": "2",
+        "SELECT count(*) FROM bronze.layered VERSION AS OF 0": "2",
+        "SELECT count(*) FROM ledger.layered WHERE kind = 'row'": "2",
         # The row with id 2 was deleted. Its tombstone is visible in neither the present nor the past.
-        f"SELECT {rows} FROM silver.orders": "1:11,3:30",
-        f"SELECT {rows} FROM silver.orders VERSION AS OF 1 o": "1:10,2:20",
-        f"SELECT {rows} FROM silver.orders TIMESTAMP AS OF '{then}'": "1:10,2:20",
+        f"SELECT {rows} FROM silver.layered": "1:11,3:30",
+        f"SELECT {rows} FROM silver.layered VERSION AS OF 1 o": "1:10,2:20",
+        f"SELECT {rows} FROM silver.layered TIMESTAMP AS OF '{then}'": "1:10,2:20",
     }
     run_sql(shell, f"SELECT {', '.join(f'({query})' for query in queries)}", None, 100)
     assert shell.said().splitlines()[-1].replace("│", " ").split() == [*queries.values()]
 
     before = len(shell.said())
-    run_sql(shell, "SELECT id, CAST(NULL AS STRING) AS nothing FROM bronze.orders ORDER BY v", None, 2)
+    run_sql(shell, "SELECT id, CAST(NULL AS STRING) AS nothing FROM bronze.layered ORDER BY v", None, 2)
     printed = shell.said()[before:]
     assert "nothing" in printed
     assert printed.count("null") == 2
@@ -85,20 +88,19 @@ def test_the_layers_and_their_past(
     }
     before = len(shell.said())
     selected = ", ".join(f"{value} AS c{index}" for index, value in enumerate(values))
-    run_sql(shell, f"SELECT {selected} FROM bronze.orders", None, 1, as_json=True)
+    run_sql(shell, f"SELECT {selected} FROM bronze.layered", None, 1, as_json=True)
     answer = SqlAnswer.model_validate_json(shell.said()[before:], strict=True)
     assert answer.rows == ({f"c{index}": value for index, value in enumerate(values.values())},)
     assert (answer.columns[0], answer.more) == (SqlColumn(name="c0", type="decimal(9,2)"), 4)
 
     # The queries on the pages of Dagster run as they are.
-    for copied in (*bronze_queries("orders"), *silver_queries("orders")):
+    for copied in (*bronze_queries("layered"), *silver_queries("layered")):
         run_sql(shell, copied, None, 10)
 
     capfd.readouterr()
-    # The server also has tables of other tests. The error lists tables whose names are similar to the wrong name.
-    with pytest.raises(CommandError, match=r"bronze\.orders\b") as missing:
-        run_sql(shell, "SELECT * FROM bronze.ordrs", None, 1)
-    assert "silver.orders" in str(missing.value)
+    with pytest.raises(CommandError, match=r"bronze\.layered\b") as missing:
+        run_sql(shell, "SELECT * FROM bronze.layerd", None, 1)
+    assert "silver.layered" in str(missing.value)
     with pytest.raises(CommandError) as unclear:
         run_sql(shell, "SELEC 1", None, 1)
     for error in (missing, unclear):
@@ -106,13 +108,13 @@ def test_the_layers_and_their_past(
     assert capfd.readouterr() == ("", ""), "PySpark prints what it raises"
 
     # A table with an unreadable log does not affect other tables, although it is the first of them.
-    lake.lake.store.births.ensure_birth(lake.key("torn"), "torn", registered=True)
+    lake.lake.store.births.ensure_birth(lake.key("layered_torn"), "layered_torn", registered=True)
     lake.put(f"a/_delta_log/{0:020d}.json", "no JSON")
     name_tables(Settings.from_environment())
-    trouble = f"table {lake.key('torn')} has no SQL names: "
+    trouble = f"table {lake.key('layered_torn')} has no SQL names: "
     assert [record.getMessage().startswith(trouble) for record in caplog.records] == [True]
-    with pytest.raises(CommandError, match=r"Tables there are: .*bronze\.orders, ") as torn:
-        run_sql(shell, "SELECT * FROM bronze.torn", None, 1)
+    with pytest.raises(CommandError, match=r"Tables there are: .*bronze\.layered, ") as torn:
+        run_sql(shell, "SELECT * FROM bronze.layered_torn", None, 1)
     assert f"; {trouble}" in str(torn.value)
     assert "\n" not in str(torn.value)
     folders = {folder: check_foreign(lake.lake.store, lake.bucket, [folder]).ok for folder in ("orders/", "a/")}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import duckdb
 import pytest
 import sqlglot
 
@@ -93,6 +94,37 @@ def test_the_query_of_orphans_can_be_parsed_with_tables_of_every_name() -> None:
     parsed = sqlglot.parse_one(orphans_query("objects", some, "known"), read="databricks")
     assert isinstance(parsed, sqlglot.exp.Select)
     assert parsed.named_selects == ["audit", "place", "bucket", "key", "size"]
+
+
+def test_an_object_is_an_orphan_unless_the_ledger_of_its_own_table_knows_it() -> None:
+    """The query runs in another engine. Two tables have the same prefix in two buckets."""
+    folders = {"acme.x": TableKey("acme", "x/"), "other.x": TableKey("other", "x/"), "deep": TableKey("acme", "z/y/")}
+    tables = [AuditedTable(key, name, f"s3a://lake/ledger/{name}") for name, key in folders.items()]
+    orphaned = [one for one in audits("objects", ["acme", "other"], tables, []) if one.table]
+    query = sqlglot.transpile(orphans_query("objects", orphaned, "known"), read="databricks", write="duckdb")[0]
+    objects = [
+        ("acme", "x/both"),
+        ("other", "x/both"),
+        ("other", "x/only-there"),
+        ("acme", "z/y/1"),
+        ("acme", "z/2"),
+        ("acme", "x/_hidden"),
+        ("acme", "elsewhere"),
+    ]
+    with duckdb.connect() as db:
+        db.execute("CREATE SCHEMA bronze")
+        db.execute(
+            "CREATE TABLE bronze.objects AS SELECT bucket, key, 1 AS size, NULL AS version_id, NULL AS is_latest, "
+            "NULL AS is_delete_marker, DATE '2026-11-01' AS last_modified_date, DATE '2026-11-09' AS inventory_created "
+            f"FROM (VALUES {', '.join(map(repr, objects))}) AS every(bucket, key)"
+        )
+        db.execute("CREATE TABLE known AS FROM (VALUES ('acme.x', 'x/both')) AS x(folder, key)")
+        found = db.execute(query).fetchall()
+    assert sorted((row[0], row[2], row[3]) for row in found) == [
+        ("orphaned deep", "acme", "z/y/1"),
+        ("orphaned other.x", "other", "x/both"),
+        ("orphaned other.x", "other", "x/only-there"),
+    ]
 
 
 def test_conditions_on_one_row_are_one_query_however_many_buckets_there_are() -> None:
