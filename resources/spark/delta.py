@@ -27,6 +27,10 @@ _COMPACTION = {
     "spark.databricks.delta.optimize.maxDeletedRowsRatio": str(HIDDEN_SHARE),
 }
 
+#: Otherwise Spark sorts the rows before their exchange as well, to leave out older rows of a key early. Those are
+#: mostly in other files, so the sort is in vain. The setting of a copy of the session would not reach the optimizer.
+_ONE_SORT = {"spark.sql.optimizer.windowGroupLimitThreshold": "-1"}
+
 
 class Delta:
     """Spark and the procedures of platform/jvm behind typed calls.
@@ -274,19 +278,20 @@ class Delta:
         Raises:
             PySparkException: `TIDEGATE_BUSY` or a `DELTA_CONCURRENT…` condition if another commit came first.
         """
-        row = self._procedures.call_one(
-            "merge",
-            table=location,
-            rows=merging.rows,
-            keys=json.dumps(list(merging.keys)),
-            newer=merging.newer or "",
-            stored=merging.stored or "",
-            most=merging.max_rows,
-            statement=merging.statement,
-            source=source,
-            app_id=app_id,
-            number=number,
-        )
+        with configured(self.session, _ONE_SORT):
+            row = self._procedures.call_one(
+                "merge",
+                table=location,
+                rows=merging.rows,
+                keys=json.dumps(list(merging.keys)),
+                newer=merging.newer or "",
+                stored=merging.stored or "",
+                most=merging.max_rows,
+                statement=merging.statement,
+                source=source,
+                app_id=app_id,
+                number=number,
+            )
         return Merge(**row.asDict())
 
     def append(self, location: str, rows: Sequence[dict[str, Any]], app_id: str, number: int) -> bool:

@@ -7,7 +7,6 @@ import io.tidegate.Json;
 import io.tidegate.delta.TableView;
 import io.tidegate.merge.KeyedMerge;
 import io.tidegate.procedures.LocalProcedure;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.Row;
@@ -27,12 +26,6 @@ import org.apache.spark.sql.types.StructType;
  * session vanish silently. So the txn is set on a copy of the session, which is used for nothing else.
  */
 public final class MergeProcedure extends LocalProcedure {
-  /**
-   * Otherwise Spark sorts the rows before their exchange as well, to leave out older rows of a key early. Those are mostly
-   * in other files, so the sort is in vain.
-   */
-  private static final Map<String, String> ONE_SORT = Map.of("spark.sql.optimizer.windowGroupLimitThreshold", "-1");
-
   public MergeProcedure() {
     super(
         "merge",
@@ -84,14 +77,15 @@ public final class MergeProcedure extends LocalProcedure {
             arguments.text("app_id"),
             arguments.number("number"));
     KeyedMerge.Changed changed =
-        SharedCode.in(spark, ONE_SORT, copy -> KeyedMerge.merge(copy, arguments.text("table"), work));
+        SharedCode.in(spark, Map.of(), copy -> KeyedMerge.merge(copy, arguments.text("table"), work));
     if (changed != null) {
       return new Object[] {changed.inserted(), changed.updated(), 0L, changed.late(), changed.tied()};
     }
-    Map<String, String> settings = new HashMap<>(ONE_SORT);
-    settings.put("spark.databricks.delta.write.txnAppId", work.appId());
-    settings.put("spark.databricks.delta.write.txnVersion", Long.toString(work.number()));
-    List<Row> metrics = SharedCode.in(spark, settings, copy -> copy.sql(arguments.text("statement")).collectAsList());
+    Map<String, String> txn =
+        Map.of(
+            "spark.databricks.delta.write.txnAppId", work.appId(),
+            "spark.databricks.delta.write.txnVersion", Long.toString(work.number()));
+    List<Row> metrics = SharedCode.in(spark, txn, copy -> copy.sql(arguments.text("statement")).collectAsList());
     return new Object[] {
       count(metrics, "num_inserted_rows"),
       count(metrics, "num_updated_rows"),
