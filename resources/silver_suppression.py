@@ -48,7 +48,7 @@ def silver_suppression(lake: Lake, table: Table, suppression: Suppression, silve
             raise SubjectProblem(no_subject(spec.name, name))
     former = [".".join(path) for path in former_paths(spec.silver, suppression.subject, columns)]
     names = dict.fromkeys((*chain.from_iterable(held.values()), *former))
-    return replace(suppression, name=f"silver.{spec.name}", subject=tuple(names))
+    return replace(suppression, name=f"silver.{spec.name}", subject=tuple(names), rescued=suppression.subject)
 
 
 def no_subject(name: str, subject: str) -> str:
@@ -60,6 +60,6 @@ def no_subject(name: str, subject: str) -> str:
     """
     return (
         f"silver.{name} has no column with the text of {subject}, by which persons are forgotten (`personal` in "
-        f"lake.yaml), so nobody can say whose its rows are: let `silver` take the column as it is, or keep it beside "
+        f"lake.yaml), so nobody can say whose its rows are: let `silver` take the column as it is, or keep it next to "
         f"the others with `derive: {{person: {subject}}}`, and rebuild silver (tidegate rebuild silver.{name})"
     )

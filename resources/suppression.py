@@ -15,6 +15,8 @@ from tidegate.platform.core.forgetting.request import ForgetRequest
 from tidegate.platform.core.forgetting.subject_key import SubjectKey
 from tidegate.platform.core.schema.column_reference import as_sql, path_of, type_at
 from tidegate.platform.core.schema.column_types import Field, Simple
+from tidegate.platform.core.schema.names import RESCUED_COLUMN
+from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.secret_text import secret_text
 from tidegate.resources.spark.any_of import any_of
@@ -40,12 +42,29 @@ class Suppression:
         key: the key of the digests.
         digests: of the subjects.
         subject: the columns and nested fields that identify a subject, as lake.yaml has them.
+        rescued: the fields that identify a subject in `_rescued_data`, if they are not those of `subject`.
     """
 
     name: str
     key: SubjectKey = field(repr=False)
     digests: frozenset[str] = field(repr=False)
     subject: tuple[str, ...]
+    rescued: tuple[str, ...] = ()
+
+    def texts(self, fields: Sequence[Field]) -> list[str]:
+        """Return SQL of each text that identifies a subject in a table that has these columns.
+
+        A value that did not fit its column is in `_rescued_data`, under the name that the file gave it.
+
+        Raises:
+            SubjectProblem: a column has a type whose values do not have one text.
+        """
+        texts = [f"CAST({as_sql(path)} AS STRING)" for path in self.paths(fields)]
+        if any(field.name == RESCUED_COLUMN for field in fields):
+            names = (name.split(".") for name in self.rescued or self.subject)
+            places = ("".join(f"['{part}']" for part in parts) for parts in names)
+            texts += [f"get_json_object({RESCUED_COLUMN}, {literal(f'${place}')})" for place in places]
+        return texts
 
     def paths(self, fields: Sequence[Field]) -> list[tuple[str, ...]]:
         """Return the paths of the subject in a table that has these columns. A column that it lacks is left out.
@@ -87,16 +106,16 @@ class Suppression:
         return self._divided(rows, fields, "left_semi")
 
     def _divided(self, rows: DataFrame, fields: Sequence[Field], how: str) -> DataFrame:
-        paths = self.paths(fields)
-        if not paths:
+        texts = self.texts(fields)
+        if not texts:
             return rows if how == "left_anti" else rows.where("false")
         session = rows.sparkSession
         inner, outer = self.key.pads
         pads = session.createDataFrame(pa.table({"_tidegate_inner": [inner], "_tidegate_outer": [outer]}))
         digests = session.createDataFrame(pa.table({"_tidegate_digest": sorted(self.digests)}))
-        names = [f"_tidegate_subject{place}" for place in range(len(paths))]
+        names = [f"_tidegate_subject{place}" for place in range(len(texts))]
         keyed = rows.crossJoin(F.broadcast(pads))
-        keyed = keyed.withColumns(dict(zip(names, map(_digest, paths), strict=True)))
+        keyed = keyed.withColumns(dict(zip(names, map(_digest, texts), strict=True)))
         same = any_of([keyed[name] == digests["_tidegate_digest"] for name in names])
         return keyed.join(F.broadcast(digests), same, how).drop("_tidegate_inner", "_tidegate_outer", *names)
 
@@ -158,8 +177,8 @@ def subject_key(
     return key
 
 
-def _digest(path: Sequence[str]) -> Column:
-    """Return HMAC-SHA-256 of a column's text, in hexadecimal digits. Spark has no function for it."""
-    text = F.encode(F.expr(f"CAST({as_sql(path)} AS STRING)"), "UTF-8")
+def _digest(sql: str) -> Column:
+    """Return HMAC-SHA-256 of a text, in hexadecimal digits. Spark has no function for it."""
+    text = F.encode(F.expr(sql), "UTF-8")
     inner = F.unhex(F.sha2(F.concat("_tidegate_inner", text), 256))
     return F.sha2(F.concat("_tidegate_outer", inner), 256)

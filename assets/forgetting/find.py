@@ -92,6 +92,21 @@ def _sources(table: Table, suppression: Suppression) -> int:
     return int(row[0])
 
 
+def unsearched(lake: Lake) -> list[str]:
+    """Return the folders of tables that `lake.yaml` does not have (any more), relative to the lake root.
+
+    Nobody can say which of their columns is a subject. After a new `name` or `prefix` the earlier table is among them.
+
+    Raises:
+        StoreError: S3 did not answer.
+    """
+    store = lake.store
+    names = store.objects.folders(store.bucket, store.key("silver", ""))
+    known, keys = {spec.name for spec in lake.config.tables}, {spec.table_key.encode() for spec in lake.config.tables}
+    bronze = (f"bronze/{key}" for key in store.births.tables() if key not in keys)
+    return sorted((*(f"silver/{name}" for name in names if name not in known), *bronze))
+
+
 def total(found: Sequence[Found]) -> int:
     """Return the number of rows, lines and messages of all tables."""
     return sum(one.total for one in found)

@@ -23,7 +23,7 @@ from typing import Any, Literal
 from ulid import ULID
 
 from tidegate.assets.forgetting.bronze_rows import erase_from_bronze
-from tidegate.assets.forgetting.find import Found, find, tables_of, total
+from tidegate.assets.forgetting.find import Found, find, tables_of, total, unsearched
 from tidegate.assets.forgetting.kept_objects import erase_kept_objects
 from tidegate.assets.forgetting.late_messages import erase_late_messages
 from tidegate.assets.forgetting.old_versions import end_old_versions, longest_retention
@@ -222,7 +222,11 @@ def _note_found(lake: Lake, request: ForgetRequest, log: Callable[[str], None]) 
         return
     key = _key(lake, request.kind)
     found = find(lake, request.kind, lambda spec: _list(spec, key, frozenset(request.digests)))
-    _note(lake, request.id, FOUND, {"by": request.by, "tables": [asdict(one) for one in found]})
+    others = unsearched(lake)
+    facts = {"by": request.by, "tables": [asdict(one) for one in found], "not_searched": others}
+    _note(lake, request.id, FOUND, facts)
+    for folder in others:
+        log(f"{folder} is not searched: lake.yaml has no such table")
     log(f"request {request.id} of {request.by}: {total(found)} rows, lines and messages found")
     seam("forget-found")
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import pyarrow as pa
 
 from tidegate.platform.core.failpoints import seam
-from tidegate.platform.core.schema.column_reference import as_sql
 from tidegate.platform.core.schema.sql_literal import properties_sql
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.silver_suppression import silver_suppression
@@ -18,6 +17,8 @@ from tidegate.resources.suppression import Suppression
 
 #: A commit of this property ends every merge that has begun before: Delta refuses a commit on older metadata.
 _BARRIER = "tidegate.forgotten"
+#: A name that no column of the table has.
+_SUBJECT = "_tidegate_subject"
 #: A deletion vector leaves the row in its file.
 _WITHOUT_VECTORS = "spark.databricks.delta.merge.deletionVectors.persistent"
 
@@ -76,15 +77,15 @@ def _deleted(lake: Lake, location: str, suppression: Suppression) -> int:
     known = suppression.only(session.read.format("delta").load(location), fields)
     deleted = 0
     with configured(session, {_WITHOUT_VECTORS: "false"}):
-        for path in suppression.paths(fields):
-            found = known.selectExpr(f"{as_sql(path)} AS subject").where("subject IS NOT NULL").distinct().toArrow()
+        for text in suppression.texts(fields):
+            found = known.selectExpr(f"{text} AS {_SUBJECT}").where(f"{_SUBJECT} IS NOT NULL").distinct().toArrow()
             held = [value for value in found.column(0).to_pylist() if suppression.holds(str(value))]
             if not held:
                 continue
             # A join with a view: the condition of a DELETE would be in the log, with the identities.
-            subjects = session.createDataFrame(pa.table({"subject": pa.array(held, found.column(0).type)}))
+            subjects = session.createDataFrame(pa.table({_SUBJECT: pa.array(held, found.column(0).type)}))
             with temporary_view(session, "forgotten", subjects) as view:
-                on = f"t.{as_sql(path)} = s.subject"
+                on = f"{text} = s.{_SUBJECT}"
                 sql = f"MERGE INTO delta.`{location}` t USING {view} s ON {on} WHEN MATCHED THEN DELETE"
                 (row,) = command(session, sql)
             deleted += int(row["num_deleted_rows"])

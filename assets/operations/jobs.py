@@ -19,6 +19,7 @@ from tidegate.assets.operations.redrive import (
 from tidegate.assets.operations.redrive_routes import redrive_route, undeliverable_messages
 from tidegate.assets.operations.silver_rebuild import is_silver, only_silver_since, plan_silver_rebuild, rebuild_silver
 from tidegate.assets.presentation.check_events import as_event
+from tidegate.assets.presentation.discreet import discreet_errors
 from tidegate.assets.runs.held_tables import REBUILD_JOB, REBUILD_OP
 from tidegate.assets.silver.asset import silver_key, silver_report
 from tidegate.platform.core.times import parse_time
@@ -118,7 +119,8 @@ def rebuild_op(context: dg.OpExecutionContext, config: RebuildConfig, lake: Lake
             log(line)
         context.add_output_metadata({"dry_run": config.dry_run, "files": silver.files, "batch": silver.n})
         if not config.dry_run:
-            merged = rebuild_silver(handles, config.table, by=f"run {context.run_id}", log=log, since=since)
+            with discreet_errors(silver.spec):
+                merged = rebuild_silver(handles, config.table, by=f"run {context.run_id}", log=log, since=since)
             metadata, checks = silver_report(handles, silver.spec, merged, context.instance)
             made = dg.AssetMaterialization(silver_key(silver.spec), metadata=metadata)
             # Dagster takes evaluations here too, and its types do not say so.

@@ -7,6 +7,7 @@ import dagster as dg
 
 from tidegate.assets.bronze.report import page_key
 from tidegate.assets.presentation.copied_sql import copied, silver_queries
+from tidegate.assets.presentation.discreet import discreet_errors
 from tidegate.assets.presentation.freshness import silver_freshness
 from tidegate.assets.silver.audit.check import equals_bronze, equals_bronze_spec
 from tidegate.assets.silver.expect.checks import expectation_results, expectation_specs, results_of_merge
@@ -55,7 +56,8 @@ def _build(spec: TableSpec) -> dg.AssetsDefinition:
     ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
         handles, key = lake.open(), silver_key(spec)
         try:
-            merged = merge_table(handles, spec, context.log.info)
+            with discreet_errors(spec):
+                merged = merge_table(handles, spec, context.log.info)
         except ExpectationFailed as failed:
             yield from expectation_results(spec, key, failed.counts)
             if spec.exports:

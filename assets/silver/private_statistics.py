@@ -10,6 +10,7 @@ from tidegate.platform.core.schema.column_statistics import personal_paths, stat
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.sql_literal import properties_sql
 from tidegate.platform.core.silver.columns import KEY, ORDER, VALID_FROM, VALID_TO
+from tidegate.platform.core.silver.subject_paths import row_choices
 from tidegate.resources.lake import Lake
 from tidegate.resources.spark.session import command
 
@@ -18,7 +19,8 @@ def private_statistics(spec: TableSpec, columns: Sequence[Field]) -> dict[str, s
     """Return the property of a silver table that leaves its personal columns out of statistics, or none.
 
     A nested field of bronze may have become a column of silver, so every column counts that has the name of a personal
-    field. So does the key or the order that silver derives, because it may be derived from one.
+    field. So does the key or the order that silver derives, because it may be derived from one. If the rows themselves
+    are derived or personal as a whole, no column has statistics.
 
     Args:
         spec: the table in lake.yaml.
@@ -26,6 +28,8 @@ def private_statistics(spec: TableSpec, columns: Sequence[Field]) -> dict[str, s
     """
     if spec.personal is None:
         return {}
+    if _hides_names(spec):
+        return statistics_property((), spec.personal.paths)
     paths = personal_paths(columns, spec.personal.names)
     made = {KEY, ORDER, VALID_FROM, VALID_TO}
     if spec.silver is not None:
@@ -33,6 +37,19 @@ def private_statistics(spec: TableSpec, columns: Sequence[Field]) -> dict[str, s
         made |= {name.lower() for name in spec.silver.derive}
         made |= {new.lower() for old, new in spec.silver.rename.items() if old.lower() in spec.personal.names}
     return statistics_property(columns, paths | spec.personal.paths | made)
+
+
+def _hides_names(spec: TableSpec) -> bool:
+    """Return whether any column of silver may have personal values: its name does not show it."""
+    silver, personal = spec.silver, spec.personal
+    if silver is None or personal is None:
+        return False
+    if silver.row is None:
+        # Debezium's rows are columns of an envelope, which may be personal as a whole.
+        return silver.preset == "debezium" and not personal.names.isdisjoint({"before", "after", "payload"})
+    parents = row_choices(silver.row)
+    whole = {".".join(parent[:length]).lower() for parent in parents or () for length in range(1, len(parent) + 1)}
+    return parents is None or not personal.paths.isdisjoint(whole)
 
 
 def make_private(lake: Lake, work: PendingMerge, columns: Sequence[Field]) -> None:

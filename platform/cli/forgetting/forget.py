@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 from ulid import ULID
 
-from tidegate.assets.forgetting.find import tables_of
+from tidegate.assets.forgetting.find import Found, tables_of, unsearched
 from tidegate.assets.forgetting.forget import ForgetRefused, ask, look_for, progress, work_off
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.plans import refuse_to_apply
@@ -22,7 +22,10 @@ from tidegate.platform.cli.forgetting.lines import (
     found_lines,
     state_lines,
     states_answer,
+    unsearched_lines,
 )
+from tidegate.platform.core.config.table import TableSpec
+from tidegate.resources.lake import Lake
 from tidegate.resources.suppression import SecretProblem, SubjectProblem
 
 
@@ -50,14 +53,13 @@ def run_forget(
         as_json: print only what there is, as one JSON object.
 
     Raises:
-        CommandError: nobody can be forgotten in this way, the secret is missing, a table does not show whose
-            its rows are, Spark does not answer, or `as_json`
-            and `yes` are given together.
+        CommandError: nobody can be forgotten in this way, the secret is missing, a table does not show whose its rows
+            are, Spark does not answer, or `as_json` and `yes` are given together.
     """
     refuse_to_apply(as_json=as_json, yes=yes)
 
-    def say(line: str, style: str = "") -> None:
-        console.print(Text(line, style=style))
+    def say(line: str) -> None:
+        console.print(Text(line))
 
     names = [*subjects, *listed(file)]
     using = client(home, lake)
@@ -69,10 +71,9 @@ def run_forget(
                 if as_json:
                     print_answer(console, found_answer(found, tables))
                     return
-                for line in [*found_lines(found, len(set(names))), *export_lines(tables)]:
-                    say(line)
+                say("\n".join(_found(opened, found, tables, len(set(names)))))
                 if not yes:
-                    say("\nNothing was changed. To forget them, add --yes", "bold")
+                    say("\nNothing was changed. To forget them, add --yes")
                     return
                 request = ask(opened, kind, names, getpass.getuser())
                 say(f"request {request.id} is written: no load and no merge lets them in again")
@@ -82,9 +83,12 @@ def run_forget(
         raise CommandError(str(refused)) from None
     if as_json:
         print_answer(console, states_answer(states))
-        return
-    for line in state_lines(states):
-        say(line)
+    else:
+        say("\n".join(state_lines(states)))
+
+
+def _found(lake: Lake, found: Sequence[Found], tables: Sequence[TableSpec], subjects: int) -> list[str]:
+    return [*found_lines(found, subjects), *export_lines(tables), *unsearched_lines(unsearched(lake))]
 
 
 def listed(file: Path | None) -> list[str]:

@@ -24,6 +24,17 @@ def found_lines(found: Sequence[Found], subjects: int) -> list[str]:
     return lines
 
 
+def unsearched_lines(folders: Sequence[str]) -> list[str]:
+    """Return what to do about folders of tables that `lake.yaml` does not have."""
+    if not folders:
+        return []
+    shown = ", ".join(folders[:10]) + (f" and {len(folders) - 10} more" if len(folders) > 10 else "")
+    return [
+        f"  not searched: {shown}. lake.yaml has no such table, so nobody can say whose its rows are: delete the "
+        "folder of a table that nobody needs, or configure the table with `personal`"
+    ]
+
+
 def export_lines(tables: Sequence[TableSpec]) -> list[str]:
     """Return a line for each table whose exports may have rows of subjects. They belong to those who read them."""
     return [

@@ -87,10 +87,20 @@ def _parents(silver: SilverSpec, options: SilverSpec, path: Path, columns: Seque
     if silver.row is None:
         # The preset takes `after`, or else `before`.
         return [path[:length] for length in range(1, len(path)) if path[length - 1].lower() in _ENVELOPE]
-    choice = _CHOICE.fullmatch(silver.row)
-    parts = [part.strip().replace("`", "") for part in (choice[1] if choice else silver.row).split(",")]
+    return row_choices(silver.row, columns) or []
+
+
+def row_choices(row: str, columns: Sequence[Field] = ()) -> list[Path] | None:
+    """Returns the columns and nested fields among which `row` chooses. None if it is another expression.
+
+    Args:
+        row: a reference, or `coalesce` of references.
+        columns: bronze's columns, if they are known.
+    """
+    choice = _CHOICE.fullmatch(row)
+    parts = [part.strip().replace("`", "") for part in (choice[1] if choice else row).split(",")]
     if any(map(is_expression, parts)):
-        return []
+        return None
     return [path_of(part, columns) or tuple(part.split(".")) for part in parts]
 
 

@@ -22,6 +22,7 @@ from tidegate.assets.bronze import run as bronze_run
 from tidegate.assets.bronze.asset import TABLES
 from tidegate.assets.forgetting import forget as forgetting
 from tidegate.assets.forgetting.bronze_rows import erase_from_bronze
+from tidegate.assets.forgetting.find import unsearched
 from tidegate.assets.forgetting.forget import SEAMS, ask, look_for, progress, work_off
 from tidegate.assets.forgetting.silver_rows import rows_in_silver
 from tidegate.assets.operations.rebuild import rebuild_table
@@ -346,6 +347,7 @@ def test_silver_forgets_the_rows_that_bronze_says_are_a_persons(
         [
             table("nested", {"customer": "struct<id int>"}, "customer.id"),
             table("sold", {"user_id": "int", "seller": "int"}, "user_id", rename=swapped),
+            table("rescued", {"who": "int", "n": "int"}, "who") | {"schema": "rescue"},
             table("sent", {"mail": "string"}, "mail", derive={"mail": "lower(mail)", "person": "mail"}),
         ],
         forget=forget,
@@ -353,12 +355,17 @@ def test_silver_forgets_the_rows_that_bronze_says_are_a_persons(
     rows: dict[str, tuple[dict[str, Any], ...]] = {
         "nested": ({"id": 42, "customer": {"id": 7}}, {"id": 1, "customer": {"id": 42}}),
         "sold": ({"id": 2, "user_id": 7, "seller": 42}, {"id": 1, "user_id": 42, "seller": 7}),
+        "rescued": ({"id": 2, "who": 7, "n": "42"}, {"id": 1, "who": "Ann", "n": 1}),
         "sent": ({"id": 2, "mail": "Zoe"}, {"id": 1, "mail": "Ann"}),
     }
     for name, given in rows.items():
         lake.put(f"{name}/1.json", kit.lines(*({"at": 1, **row} for row in given)))
         kit.run(lake, name)
         kit.merge(lake, name)
+    lake.lake.store.objects.put(
+        lake.lake_bucket, lake.lake.store.key("silver", "earlier", "_delta_log", "0.json"), "{}"
+    )
+    assert unsearched(lake.lake) == ["silver/earlier"]
     found = look_for(lake.lake, "person", ["42", "Ann"])
     assert [(one.table, one.bronze, one.silver) for one in found] == [(name, 1, 1) for name in rows]
     ask(lake.lake, "person", ["42", "Ann"], "eva")

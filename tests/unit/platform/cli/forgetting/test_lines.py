@@ -14,6 +14,7 @@ from tidegate.platform.cli.forgetting.lines import (
     found_lines,
     state_lines,
     states_answer,
+    unsearched_lines,
 )
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.forgetting.request import ForgetRequest
@@ -81,3 +82,10 @@ def test_programs_get_the_numbers_and_no_identity() -> None:
     text = states.model_dump_json()
     assert ForgetAnswer.model_validate_json(text, strict=True) == states
     assert "d1" not in text
+
+
+def test_folders_that_are_not_searched_are_named_up_to_ten() -> None:
+    assert unsearched_lines([]) == []
+    (line,) = unsearched_lines([f"silver/t{n:02}" for n in range(12)])
+    assert "not searched: silver/t00, " in line
+    assert "silver/t09 and 2 more. lake.yaml has no such table" in line
