@@ -7,7 +7,7 @@ from functools import partial
 
 from tidegate.assets.silver.changes import Changes
 from tidegate.assets.silver.history_rows import HistoryQuery, StoredRows
-from tidegate.assets.silver.merge_sql import mode_of, rows_that_stay, types_of
+from tidegate.assets.silver.merge_sql import mode_of, rows_that_stay, types_of, without_values
 from tidegate.assets.silver.newest_rows import of_keys_since
 from tidegate.assets.silver.pending import PendingMerge
 from tidegate.platform.core.schema.column_types import quoted
@@ -60,9 +60,14 @@ def build_history_merge(
         chosen = partial(of_keys_since, rules=rules, table=table, since=work.since, batch=CHANGED_BATCH)
         source = query.sql(changes.view, stored, chosen=chosen)
         source = _with_leaving_rows(source, rules, table, work.since, names)
+    update = [f"t.{name} = s.{name}" for name in names]
+    if mode in (MergeMode.FULL, MergeMode.SINCE):
+        # Bronze does not have the rows from before a reset, whose batch is 0.
+        stays = f"if(s.{CHANGED_BATCH} > 0, NULL, t.{{0}})".format
+        update += [f"t.{name} = {stays(name)}" for name in map(quoted, without_values(rules, silver))]
     clauses = (MergeMode.UPSERT if mode in (MergeMode.UPSERT, MergeMode.SINCE) else MergeMode.FULL).clauses(
         newer="true",
-        update=", ".join(f"t.{name} = s.{name}" for name in names),
+        update=", ".join(update),
         insert=f"({', '.join(names)}) VALUES ({', '.join(f's.{name}' for name in names)})",
     )
     if mode is MergeMode.SINCE:

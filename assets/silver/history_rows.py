@@ -11,6 +11,7 @@ from tidegate.assets.silver.newest_rows import (
     ARRIVAL,
     KEPT,
     change_rows,
+    compared_in_ties,
     key_text,
     order_from_json,
     order_struct,
@@ -18,6 +19,7 @@ from tidegate.assets.silver.newest_rows import (
 )
 from tidegate.assets.silver.snapshot_rows import with_deletes
 from tidegate.platform.core.schema.column_types import Array, Map, Simple, Struct, Type, quoted
+from tidegate.platform.core.schema.comparable import comparable
 from tidegate.platform.core.schema.exact_json import exact_json
 from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.core.silver.columns import (
@@ -155,6 +157,8 @@ class HistoryQuery:
         """
         columns = [*(quoted(column) for column in self._types), *([LEFT] if self._history.leaves_values else [])]
         values = [f"t.{column}" for column in columns]
+        if self._rules.ignored_nulls:
+            values[-1] = self._stored_left()
         was = self._state("t.")
         values += [f"t.{DELETED}", f"{stored.batch} AS {CHANGED_BATCH}", "NULL", "NULL", "false", was]
         places = [f"t.{column}" for column in PLACE if stored.has_places]
@@ -173,6 +177,18 @@ class HistoryQuery:
             f"ON {same_key} WHERE {order} >= k.first OR {until}"
         )
 
+    def _stored_left(self) -> str:
+        """Returns SQL of the columns whose value a stored change left.
+
+        A NULL that would be no change was none either when the table did not have the column yet.
+        """
+        names = (
+            f"if(array_contains(t.{LEFT}, {name})"
+            f"{f' OR t.{quoted(column)} IS NULL' if column in self._rules.ignored_nulls else ''}, {name}, NULL)"
+            for column, name in zip(self._left, self._left_names, strict=True)
+        )
+        return f"array_compact(array({', '.join(names)}))"
+
     def _one_for_each_order(self, rows: str, *, has_places: bool) -> str:
         """Returns the last change of each key and order: of the latest batch, and there of the last file and row."""
         equal = f"PARTITION BY {self._keys}, {', '.join(part.path for part in self._rules.order)}"
@@ -180,7 +196,7 @@ class HistoryQuery:
         last_first = ", ".join(f"{column} DESC" for column in arrival)
         windows, replaced = [f"row_number() OVER ({equal} ORDER BY {last_first}) AS _tidegate_place"], {}
         if self._rules.on_tie == "fail":
-            row = exact_json(f"struct({', '.join([*map(quoted, self._types), DELETED])})")
+            row = compared_in_ties(self._rules, {name: kind for name, (_, kind) in self._types.items()})
             windows += [f"{side}({row}) OVER ({equal}) AS _tidegate_{side}" for side in ("min", "max")]
             error = tie_error(self._name, key_text(part.path for part in self._rules.keys))
             replaced[DELETED] = f"if(_tidegate_min <> _tidegate_max, {error}, {DELETED})"
@@ -312,7 +328,9 @@ class HistoryQuery:
 
     def _comparable(self, column: str) -> str:
         """Returns SQL of a value that can be compared: Spark compares no maps and no VARIANT."""
-        return quoted(column) if _compares(self._types[column][1]) else exact_json(f"struct({quoted(column)})")
+        kind = self._types[column][1]
+        value = comparable(kind, quoted(column))
+        return value if _compares(kind) else exact_json(f"struct({value} AS value)")
 
 
 def _compares(kind: Type) -> bool:

@@ -253,13 +253,13 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
 def _merging(
     lake: Lake, work: PendingMerge, changes: Changes, rules: MergeRules, have: TableSchema, counts: RowCounts
 ) -> Merging:
+    mode = mode_of(work, changes)
     if rules.history is not None:
-        mode = mode_of(work, changes)
         truncates = record_truncates(lake, work, mode, counts.truncates) if rules.truncated else ()
         seam("silver-truncate")
         is_truncated = bool(counts.truncates)
         return build_history_merge(work, changes, rules, have, truncates=truncates, is_truncated=is_truncated)
-    truncate = record_truncate(lake, work, rules, counts.truncate)
+    truncate = record_truncate(lake, work, rules, mode, counts.truncate)
     seam("silver-truncate")
     return build_merge(work, changes, rules, have, is_partial=counts.partial > 0, truncate=truncate)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from tidegate.assets.silver.aligned import aligned
 from tidegate.assets.silver.changes import Changes
@@ -20,9 +20,10 @@ from tidegate.assets.silver.pending import PendingMerge
 from tidegate.assets.silver.snapshot_rows import with_deletes
 from tidegate.assets.silver.truncate import Truncate
 from tidegate.platform.core.schema.column_types import Field, Type, quoted
+from tidegate.platform.core.schema.comparable import comparable
 from tidegate.platform.core.schema.exact_json import exact_json
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.platform.core.silver.columns import CHANGED_BATCH, DELETED, ORDER, SILVER_COLUMNS
+from tidegate.platform.core.silver.columns import CHANGED_BATCH, DELETED, JOINED, KEY, LEFT, ORDER, SILVER_COLUMNS
 from tidegate.platform.core.silver.merge_mode import MergeMode, merge_mode
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.resources.spark.results import TIED, Merging
@@ -70,7 +71,9 @@ def build_merge(
     rows = f"SELECT {', '.join([*given, *SILVER_COLUMNS, TIED])} FROM ({source})"
     same_key = " AND ".join(f"t.{part.path} <=> s.{part.path}" for part in rules.keys)
     truncated = before_truncate(rules, f"t.{ORDER}", truncate.order) if truncate and truncate.is_due else None
-    update = _assignments(types, _filled(rules, types, mode, truncated) if is_partial else {})
+    filled = _filled(rules, types, mode, truncated) if is_partial else {}
+    is_rebuild = mode in (MergeMode.FULL, MergeMode.SINCE)
+    update = _assignments(types, filled, without_values(rules, silver) if is_rebuild else None)
     clauses = mode.clauses(newer=newer, update=update, insert=_new_row(types), truncated=truncated, since=work.since)
     statement = f"MERGE INTO {silver_table} t USING ({source}) s ON {same_key} {clauses}"
     # The number of rows in a merge of all of bronze is unknown. An empty table takes any number by the keyed merge.
@@ -134,11 +137,19 @@ def _no_tie(name: str, rules: MergeRules, types: ColumnTypes) -> str:
     ours, theirs = (
         exact_json(f"struct({', '.join([*values, f'{side}.{DELETED}'])})")
         for side, values in (
-            ("s", [f"{_value(types, column, 's.')} AS {quoted(column)}" for column in types]),
-            ("t", [f"t.{quoted(column)}" for column in types]),
+            ("s", [_compared(types, column, _value(types, column, "s.")) for column in types]),
+            ("t", [_compared(types, column, f"t.{quoted(column)}") for column in types]),
         )
     )
-    return f"if({ours} <=> {theirs}, true, {tie_error(name, key_text(f's.{part.path}' for part in rules.keys))})"
+    same = f"{ours} <=> {theirs}"
+    if rules.are_dumps:
+        # The dump came in several batches: without this row, it implied a delete.
+        same = f"t.{DELETED} OR {same}"
+    return f"if({same}, true, {tie_error(name, key_text(f's.{part.path}' for part in rules.keys))})"
+
+
+def _compared(types: ColumnTypes, column: str, value: str) -> str:
+    return f"{comparable(types[column][1], value)} AS {quoted(column)}"
 
 
 def _value(types: ColumnTypes, name: str, side: str = "", replaced: str | None = None) -> str:
@@ -146,11 +157,29 @@ def _value(types: ColumnTypes, name: str, side: str = "", replaced: str | None =
     return aligned(*types[name], f"{side}{quoted(name)}", replaced)
 
 
-def _assignments(types: ColumnTypes, filled: Mapping[str, str]) -> str:
-    given = (
-        f"t.{quoted(name)} = {filled.get(name) or _value(types, name, 's.', f't.{quoted(name)}')}" for name in types
-    )
-    return ", ".join([*given, *(f"t.{name} = s.{name}" for name in SILVER_COLUMNS)])
+def without_values(rules: MergeRules, silver: TableSchema) -> list[str]:
+    """Returns the columns of silver that bronze gives no values of, such as those that `lake.yaml` excludes by now."""
+    own = (*SILVER_COLUMNS, KEY, ORDER, JOINED, LEFT, *(field.name for field in rules.stored))
+    known = {name.lower() for name in own}
+    return [field.name for field in silver.fields if field.name.lower() not in known]
+
+
+def _assignments(types: ColumnTypes, filled: Mapping[str, str], emptied: Sequence[str] | None) -> str:
+    """Returns the assignments that make `t` the row `s`.
+
+    Args:
+        types: the columns of the rules.
+        filled: SQL of values that may stay.
+        emptied: columns that become NULL, as do the fields of structs that bronze lacks. None: both stay.
+    """
+
+    def value(name: str) -> str:
+        kept = f"t.{quoted(name)}" if emptied is None else None
+        return filled.get(name) or _value(types, name, "s.", kept)
+
+    given = (f"t.{quoted(name)} = {value(name)}" for name in types)
+    gone = (f"t.{quoted(name)} = NULL" for name in emptied or ())
+    return ", ".join([*given, *(f"t.{name} = s.{name}" for name in SILVER_COLUMNS), *gone])
 
 
 def _new_row(types: ColumnTypes) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from tidegate.platform.core.schema.column_types import quoted
+from tidegate.platform.core.schema.column_types import Type, quoted
+from tidegate.platform.core.schema.comparable import comparable
 from tidegate.platform.core.schema.exact_json import exact_json, from_exact_json
 from tidegate.platform.core.silver.columns import CHANGED_AT, CHANGED_BATCH, DELETED, KEY, ORDER
 from tidegate.platform.core.silver.rules import MergeRules, rows_of
@@ -47,7 +48,7 @@ def newest_rows(
         more = "".join(f", {window}" for window in _last_values(rules, keys))
     if rules.on_tie == "fail":
         # Rows that are alike are no tie: a producer that repeats itself says nothing new.
-        row = exact_json(f"struct({', '.join([*(quoted(column) for column in rules.values), DELETED])})")
+        row = compared_in_ties(rules, {field.name: field.type for field in rules.columns})
         equal = f"PARTITION BY {keys}, {', '.join(part.path for part in rules.order)}"
         more += f", min({row}) OVER ({equal}) AS _tidegate_first, max({row}) OVER ({equal}) AS _tidegate_last"
         key = key_text(part.path for part in rules.keys)
@@ -160,6 +161,21 @@ def _last_values(rules: MergeRules, keys: str) -> Sequence[str]:
         ),
         f"max(if({DELETED}, {order}, NULL)) OVER (PARTITION BY {keys}) AS {DELETED_AT}",
     ]
+
+
+def compared_in_ties(rules: MergeRules, types: Mapping[str, Type]) -> str:
+    """Returns SQL of what is compared of rows with an equal order: the row as JSON. NULL is in no tie.
+
+    A delete that a dump implied is in no tie with a row of the dump that comes in a later batch. Such a delete has no
+    file, and no row of silver has a file.
+
+    Args:
+        rules: what a row of bronze is in silver.
+        types: the columns, in the types that the rows have.
+    """
+    values = (f"{comparable(kind, quoted(name))} AS {quoted(name)}" for name, kind in types.items())
+    text = exact_json(f"struct({', '.join([*values, DELETED])})")
+    return f"if({DELETED} AND _tidegate_path IS NULL, NULL, {text})" if rules.are_dumps else text
 
 
 def key_text(parts: Iterable[str]) -> str:

@@ -23,30 +23,33 @@ def with_deletes(rows: str, rules: MergeRules, table: str | None, where: str = "
     keys = [KEY if KEY in rules.values else part.path for part in rules.keys]
     order = order_struct(part.path for part in rules.order)
     ids = ", ".join(dict.fromkeys(keys))
-    found = f"SELECT {ids}, {order} AS at, false AS is_dead, true AS is_new, _tidegate_n AS n FROM ({rows})"
+    # A key may have any name, but none that begins so.
+    at, after, following = "_tidegate_at", "_tidegate_after", "_tidegate_next"
+    found = f"SELECT {ids}, {order} AS {at}, false AS _tidegate_dead, true AS _tidegate_new, _tidegate_n FROM ({rows})"
     if table is not None:
         found += f" UNION ALL SELECT {ids}, {order}, {DELETED}, false, NULL FROM {table} t WHERE {where}"
-    known = f"SELECT {ids}, at, min(is_dead) AS is_dead, max(is_new) AS is_new, max(n) AS n FROM ({found}) "
-    known += f"GROUP BY {ids}, at"
-    dumps = f"SELECT at, max(is_new) AS is_new FROM ({found}) GROUP BY at"
-    followed = "SELECT at, lead(at) OVER (ORDER BY at) AS next, lead(is_new) OVER (ORDER BY at) AS is_next_new "
-    followed += f"FROM ({dumps})"
-    by_key = f"PARTITION BY {', '.join(part.path for part in rules.keys)} ORDER BY at"
+    known = f"SELECT {ids}, {at}, min(_tidegate_dead) AS _tidegate_dead, max(_tidegate_new) AS _tidegate_new, "
+    known += f"max(_tidegate_n) AS _tidegate_n FROM ({found}) GROUP BY {ids}, {at}"
+    dumps = f"SELECT {at}, max(_tidegate_new) AS _tidegate_new FROM ({found}) GROUP BY {at}"
+    followed = f"SELECT {at}, lead({at}) OVER (ORDER BY {at}) AS {following}, "
+    followed += f"lead(_tidegate_new) OVER (ORDER BY {at}) AS _tidegate_next_new FROM ({dumps})"
+    by_key = f"PARTITION BY {', '.join(part.path for part in rules.keys)} ORDER BY {at}"
     # No WITH: the rows are part of a MERGE, too, whose source is planned on its own.
-    rest = f"SELECT *, lead(at) OVER ({by_key}) AS after, max(n) OVER () AS newest FROM ({known})"
+    rest = f"SELECT *, lead({at}) OVER ({by_key}) AS {after}, max(_tidegate_n) OVER () AS _tidegate_newest "
+    rest += f"FROM ({known})"
     ended = (
-        f"({rest}) JOIN ({followed}) USING (at) WHERE NOT is_dead AND (is_new OR is_next_new) AND next IS NOT NULL "
-        "AND (after IS NULL OR after > next)"
+        f"({rest}) JOIN ({followed}) USING ({at}) WHERE NOT _tidegate_dead AND (_tidegate_new OR _tidegate_next_new) "
+        f"AND {following} IS NOT NULL AND ({after} IS NULL OR {after} > {following})"
     )
     given = {key: key for key in keys}
     if ORDER in rules.values:
-        given[quoted(ORDER)] = "next"
+        given[quoted(ORDER)] = following
     else:
-        given |= {part.path: f"next.o{place}" for place, part in enumerate(rules.order, 1)}
+        given |= {part.path: f"{following}.o{place}" for place, part in enumerate(rules.order, 1)}
     given[quoted(KEY)] = KEY
     columns = [quoted(column) for column in rules.values]
     values = [given.get(column, "NULL") for column in columns]
     return (
         f"SELECT {', '.join([*columns, DELETED, *ARRIVAL])} FROM ({rows}) "
-        f"UNION ALL SELECT {', '.join([*values, 'true', 'newest', 'NULL', 'NULL'])} FROM {ended}"
+        f"UNION ALL SELECT {', '.join([*values, 'true', '_tidegate_newest', 'NULL', 'NULL'])} FROM {ended}"
     )

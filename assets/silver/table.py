@@ -104,7 +104,7 @@ def create_table(lake: Lake, work: PendingMerge, rules: MergeRules) -> None:
             own.append(Field(LEFT, Array(simple_type("string"))))
     properties = {"tidegate.lake": lake.id, "delta.enableDeletionVectors": "true", **rules.recorded}
     properties |= private_statistics(work.table.spec, rules.stored) | first_reading(work.n, work.app_id)
-    if needs_mapping(rules.columns):
+    if needs_mapping(rules.stored):
         properties |= BY_NAME
     try:
         command(

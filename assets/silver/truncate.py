@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
 
 from tidegate.assets.silver.newest_rows import before_truncate, order_from_json
 from tidegate.assets.silver.pending import PendingMerge
-from tidegate.platform.core.schema.sql_literal import properties_sql
+from tidegate.platform.core.schema.sql_literal import literal, properties_sql
 from tidegate.platform.core.silver.merge_mode import MergeMode
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.resources.lake import Lake
 from tidegate.resources.spark.session import command
 
-#: Property of a silver table: the order of its newest truncate, as JSON.
+#: Properties of a silver table: the order of its newest truncate as JSON, and that of the newest one of bronze before a
+#: reset. Bronze does not have that one any more.
 TRUNCATED = "tidegate.silver_truncated"
+_TRUNCATED_BEFORE = "tidegate.silver_truncated_before"
 #: Properties of a history: the orders of all truncates as a JSON array of texts, of bronze as it is now and of bronze
 #: before a reset.
 _TRUNCATES = ("tidegate.silver_truncates", "tidegate.silver_truncates_before")
@@ -36,7 +40,9 @@ class Truncate:
     is_due: bool
 
 
-def record_truncate(lake: Lake, work: PendingMerge, rules: MergeRules, found: str | None) -> Truncate | None:
+def record_truncate(
+    lake: Lake, work: PendingMerge, rules: MergeRules, mode: MergeMode, found: str | None
+) -> Truncate | None:
     """Record the order of a truncate in a property of the table, whose rows the merge deletes.
 
     It is a commit before that of the merge, which no reader sees. A merge that fails afterwards finds the truncate
@@ -46,26 +52,56 @@ def record_truncate(lake: Lake, work: PendingMerge, rules: MergeRules, found: st
         lake: has the table.
         work: what is pending.
         rules: what a row of bronze is in silver.
+        mode: how the merge treats the rows that silver has. A truncate whose row left bronze is forgotten if all rows
+            of bronze are merged.
         found: the order of the newest truncate in the rows to merge. None if there is none.
 
     Returns:
         The table's newest truncate; None if it has none.
+
+    Raises:
+        ValueError: a truncate has left bronze, and the merge recomputes some keys only.
     """
     if rules.truncated is None:
         return None
-    known = work.silver.properties.get(TRUNCATED)
+    known, before = (work.silver.properties.get(name) for name in (TRUNCATED, _TRUNCATED_BEFORE))
     session = lake.delta.session
-    if found is None:
-        return None if known is None else Truncate(known, is_due=False)
-    if known is not None:
-        older = before_truncate(rules, order_from_json(rules, found), known)
-        found = known if session.sql(f"SELECT {older}").collect()[0][0] else found
-    if found != known:
-        command(
-            session, f"ALTER TABLE delta.`{work.location}` SET TBLPROPERTIES ({properties_sql({TRUNCATED: found})})"
+    stays = known
+    if mode is MergeMode.AFTER_RESET:
+        before = known
+    elif mode is MergeMode.FULL:
+        stays = before = None
+    elif mode in (MergeMode.REREAD, MergeMode.SINCE):
+        stays = before
+    newest = _newest(session, rules, stays, found)
+    if mode is MergeMode.SINCE and known not in (None, newest):
+        raise ValueError(
+            f"silver.{work.table.spec.name}: bronze does not have the newest truncate any more, which deleted rows of "
+            "every key: rebuild the whole table, without a first batch"
         )
+    _record(lake, work, {TRUNCATED: newest, _TRUNCATED_BEFORE: before})
     # Also of a truncate that is known: the merge that recorded it may have died before it deleted a row.
-    return Truncate(found, is_due=True)
+    return None if newest is None else Truncate(newest, is_due=found is not None)
+
+
+def _newest(session: SparkSession, rules: MergeRules, one: str | None, other: str | None) -> str | None:
+    """Returns the newer of two orders, as JSON of structs."""
+    if one is None or other is None or one == other:
+        return other if one is None else one
+    older = before_truncate(rules, order_from_json(rules, other), one)
+    return one if session.sql(f"SELECT {older}").collect()[0][0] else other
+
+
+def _record(lake: Lake, work: PendingMerge, wanted: Mapping[str, str | None]) -> None:
+    """Set properties of the silver table, and remove those that are None."""
+    changed = {name: text for name, text in wanted.items() if text != work.silver.properties.get(name)}
+    given = {name: text for name, text in changed.items() if text is not None}
+    gone = ", ".join(literal(name) for name in changed if name not in given)
+    table = f"ALTER TABLE delta.`{work.location}`"
+    if given:
+        command(lake.delta.session, f"{table} SET TBLPROPERTIES ({properties_sql(given)})")
+    if gone:
+        command(lake.delta.session, f"{table} UNSET TBLPROPERTIES ({gone})")
 
 
 def recorded_truncates(work: PendingMerge) -> tuple[str, ...]:
@@ -109,6 +145,5 @@ def record_truncates(lake: Lake, work: PendingMerge, mode: MergeMode, found: Seq
         )
     texts = [json.dumps(sorted(orders)) for orders in (now, before)]
     if texts != [work.silver.properties.get(name, "[]") for name in _TRUNCATES]:
-        properties = properties_sql(dict(zip(_TRUNCATES, texts, strict=True)))
-        command(lake.delta.session, f"ALTER TABLE delta.`{work.location}` SET TBLPROPERTIES ({properties})")
+        _record(lake, work, dict(zip(_TRUNCATES, texts, strict=True)))
     return tuple(sorted(now | before))

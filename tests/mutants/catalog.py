@@ -44,6 +44,7 @@ _A_FEED = (
     "test_partial_rows_and_truncates_give_the_expected_rows_whenever_merges_run"
 )
 _MERGE, _MERGE_SQL, _PENDING = (f"assets/silver/{name}.py" for name in ("merge", "merge_sql", "pending"))
+_REBUILDS = "tests/spark/silver/test_silver_rebuild.py::"
 _REBUILT = "tests/unit/assets/silver/test_merge.py"
 _OUTPUT = "tests/spark/files/test_repartition.py::"
 _DATASETS = "tests/unit/assets/bronze/completion/test_datasets.py::"
@@ -357,24 +358,56 @@ MUTANTS = (
         "a key that the next dump does not have stays",
         5,
         "assets/silver/snapshot_rows.py",
-        "(is_new OR is_next_new) AND next",
-        "(is_new AND is_next_new) AND next",
+        "(_tidegate_new OR _tidegate_next_new)",
+        "(_tidegate_new AND _tidegate_next_new)",
         ("tests/spark/silver/test_snapshots.py",),
     ),
     Mutant(
         "a truncate is forgotten once it is merged",
         5,
         "assets/silver/truncate.py",
-        "return None if known is None else Truncate(known, is_due=False)",
-        "return None",
+        "    stays = known\n",
+        "    stays = None\n",
         ("tests/spark/silver/test_change_feeds.py::test_rows_of_debezium_become_the_table_of_the_database",),
+    ),
+    Mutant(
+        "a rebuild keeps a truncate that bronze does not have any more",
+        5,
+        "assets/silver/truncate.py",
+        "stays = before = None",
+        "before = None",
+        ("tests/unit/assets/silver/test_truncate.py",),
+    ),
+    Mutant(
+        "an older row gives a part of the order",
+        5,
+        "platform/core/silver/rules.py",
+        "not in _roots((*keys, *order))}",
+        "not in _roots(keys)}",
+        ("tests/unit/platform/core/silver/test_rules.py::test_parts_of_key_and_order_have_no_value_of_an_older_row",),
+    ),
+    Mutant(
+        "a change of before a column came gives the column NULL",
+        5,
+        "assets/silver/history_rows.py",
+        "if column in self._rules.ignored_nulls else ''",
+        "if False else ''",
+        (f"{_REBUILDS}test_a_rebuild_gives_what_merges_gave",),
+    ),
+    Mutant(
+        "a rebuild keeps values of columns that lake.yaml excludes",
+        5,
+        _MERGE_SQL,
+        "field.name.lower() not in known]",
+        "field.name.lower() in ()]",
+        (f"{_REBUILDS}test_a_rebuild_gives_what_lake_yaml_says_now",),
     ),
     Mutant(
         "a truncate whose merge died after recording it deletes no row",
         5,
         "assets/silver/truncate.py",
-        "return Truncate(found, is_due=True)",
-        "return Truncate(found, is_due=found != known)",
+        "Truncate(newest, is_due=found is not None)",
+        "Truncate(newest, is_due=newest != known)",
         (_A_FEED,),
     ),
     Mutant(

@@ -57,10 +57,12 @@ class MergeRules:
         row: SQL of the struct whose fields are the columns; None if bronze's columns are.
         skipped: condition: the row is no change. None if every row is one.
         truncated: condition: older rows of the table are deleted. None if no row does that.
-        kept: conditions, by column: the value does not change. Its columns are in the order of `columns`.
+        kept: conditions, by column: the value does not change. Its columns are in the order of `columns`. An older row
+            gives no part of key or order, or a row would become newer than it is.
         expectations: conditions that rows should fulfil. Rows that are dropped for one are among `skipped`.
         history: how changes become rows with a time. None if silver has the newest row of each key.
         awaited: columns that `decode` names and bronze does not have yet. They are NULL.
+        ignored_nulls: columns whose NULL is no change, if they are among `kept`.
         are_dumps: the rows of an equal order are a full dump: a key that it does not have is deleted.
     """
 
@@ -81,6 +83,7 @@ class MergeRules:
     history: History | None = None
     awaited: tuple[str, ...] = ()
     are_dumps: bool = False
+    ignored_nulls: Collection[str] = ()
 
     @property
     def stored(self) -> tuple[Field, ...]:
@@ -127,7 +130,7 @@ def merge_rules(silver: SilverSpec, columns: Sequence[Field], types_of: TypesOf)
     raw += awaited
     outputs = _chosen(silver, [field for field, _ in raw])
     sql = {field.name: value for field, value in raw}
-    kept = _kept(silver, outputs, sql)
+    kept = _kept(silver, outputs, sql, ignoring := _ignoring(silver, outputs))
     fields, values = _typed(silver, outputs, sql, lambda sqls: types_of(sqls, relation))
     over = f"(SELECT {', '.join(f'{value} AS {quoted(name)}' for name, value in values.items())} FROM {relation})"
     keys, key, _ = _parts(silver.keys, fields, KEY, lambda sqls: types_of(sqls, over), is_kept=silver.keeps_keys)
@@ -137,10 +140,9 @@ def merge_rules(silver: SilverSpec, columns: Sequence[Field], types_of: TypesOf)
     )
     spans = history(silver, _order_types(order, newest and newest[0], columns), _tracked(silver, fields))
     _check_names(fields, spans)
-    for own in (key, newest):
-        if own is not None:
-            fields.append(own[0])
-            values[own[0].name] = own[1]
+    for field, value in [own for own in (key, newest) if own is not None]:
+        fields.append(field)
+        values[field.name] = value
     return MergeRules(
         columns=tuple(fields),
         values=values,
@@ -162,7 +164,8 @@ def merge_rules(silver: SilverSpec, columns: Sequence[Field], types_of: TypesOf)
         skipped=skipped(silver),
         expectations=expectations(silver),
         truncated=silver.apply_as_truncates and in_parentheses(silver.apply_as_truncates),
-        kept={name: condition for name, condition in kept.items() if name not in _roots(keys)},
+        kept={name: condition for name, condition in kept.items() if name not in _roots((*keys, *order))},
+        ignored_nulls=ignoring,
         history=spans,
         awaited=tuple(field.name for field, _ in awaited),
         are_dumps=_are_dumps(silver, (*keys, *order)),
@@ -230,13 +233,20 @@ def _chosen(silver: SilverSpec, fields: Sequence[Field]) -> list[Field]:
     return [field for field in fields if field.name in names]
 
 
-def _kept(silver: SilverSpec, fields: Sequence[Field], sql: Mapping[str, str]) -> dict[str, str]:
-    """Returns for each column that may keep its value the condition that a row does not change it."""
+def _ignoring(silver: SilverSpec, fields: Sequence[Field]) -> list[str]:
+    """Returns the columns whose NULL is no change."""
     ignoring = [_named(fields, name, "ignore_null_updates_columns").name for name in silver.ignore_null_updates_columns]
     others = silver.ignore_null_updates_except_columns
     if silver.ignore_null_updates or others:
         excepted = {_named(fields, name, "ignore_null_updates_except_columns").name for name in others}
         ignoring = [field.name for field in fields if field.name not in excepted]
+    return ignoring
+
+
+def _kept(
+    silver: SilverSpec, fields: Sequence[Field], sql: Mapping[str, str], ignoring: Sequence[str]
+) -> dict[str, str]:
+    """Returns for each column that may keep its value the condition that a row does not change it."""
     conditions: dict[str, list[str]] = {field.name: [] for field in fields}
     for name in ignoring:
         conditions[name].append(f"{sql[name]} IS NULL")

@@ -26,6 +26,7 @@ from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]
+Row = dict[str, Any]
 
 
 def test_a_rebuild_makes_silver_what_bronze_gives_in_one_commit(
@@ -223,3 +224,86 @@ def test_a_rebuild_from_a_batch_computes_the_keys_since_then_and_no_others(
     ):
         with pytest.raises(CommandError, match=problem):
             run_rebuild(shell, name, None, None, yes=True, since=batch)
+
+
+TYPES = {"id": "int", "at": "int", "seq": "int", "v": "string", "m": "map<string, array<map<string, int>>>"}
+
+
+def _land(lake: TestLake, kit: Any, table: str, number: int, *rows: Row) -> None:
+    lake.put(f"{table}/{number}.json", kit.lines(*rows))
+    kit.run(lake, table)
+    kit.merge(lake, table)
+
+
+def _rows(lake: TestLake, kit: Any, table: str) -> list[Row]:
+    query = "SELECT * EXCEPT (_changed_at, _changed_batch) FROM {t}"
+    found = kit.query(lake, query, t=lake.lake.store.uri("silver", table))
+    return sorted((row.asDict(recursive=True) for row in found), key=repr)
+
+
+def test_a_rebuild_gives_what_merges_gave(tidegate_lake: MakeLake, kit: Any) -> None:
+    """No older row gives a part of the order. A row of before a column came leaves the value of the column, too."""
+    silver = {"keys": ["id"], "order": ["at", "seq"], "ignore_null_updates": True, "every": 10}
+    tables: dict[str, Row] = {
+        "newest": {"columns": TYPES, "silver": silver},
+        "alike": {"columns": TYPES, "silver": {"keys": ["id"], "order": "at", "on_tie": "fail", "every": 10}},
+        "history": {"columns": TYPES, "silver": {**silver, "stored_as": "scd2"}},
+        "wider": {"silver": {**silver, "order": "at", "stored_as": "scd2"}},
+    }
+    lake = tidegate_lake([{"name": name, "prefix": f"{name}/", "format": "json", **tables[name]} for name in tables])
+    one, other = {"k": [{"a": 1, "b": 2}, None], "l": []}, {"l": [], "k": [{"b": 2, "a": 1}, None]}
+    alike = {"id": 2, "at": 1, "seq": 1, "v": "a"}
+    for table in ("newest", "history"):
+        _land(lake, kit, table, 1, {"id": 1, "at": 1, "seq": 3, "v": "a", "m": one}, {**alike, "m": one})
+        _land(lake, kit, table, 2, {"id": 1, "at": 2, "seq": None, "v": "b"}, {**alike, "m": other})
+        _land(lake, kit, table, 3, {"id": 1, "at": 2, "seq": 1, "v": "c"}, {**alike, "at": 2, "v": None, "m": one})
+    _land(lake, kit, "alike", 1, {**alike, "m": one}, {**alike, "m": other})
+    _land(lake, kit, "alike", 2, {**alike, "m": one})
+    _land(lake, kit, "wider", 1, {"id": 1, "at": 1, "v": "a"}, {"id": 1, "at": 3, "v": "c"})
+    _land(lake, kit, "wider", 2, {"id": 1, "at": 2, "v": None, "new": "b"})
+    for table in tables:
+        merged = _rows(lake, kit, table)
+        rebuild_silver(lake.lake, f"silver.{table}", by="test")
+        assert _rows(lake, kit, table) == merged, table
+    newest = lake.sql("SELECT id, at, seq, v FROM silver.newest ORDER BY id")
+    assert [tuple(row) for row in newest] == [(1, 2, 1, "c"), (2, 2, 1, "a")]
+    starts = lake.sql("SELECT seq, valid_from.at FROM silver.history ORDER BY id, valid_from")
+    assert [tuple(row) for row in starts] == [(3, 1), (None, 2), (1, 2), (1, 1)], "equal maps continue a row"
+    assert [row["new"] for row in lake.sql("SELECT new FROM silver.wider ORDER BY valid_from")] == [None, "b", "b"]
+
+
+def test_a_rebuild_gives_what_lake_yaml_says_now(tidegate_lake: MakeLake, kit: Any) -> None:
+    silver = {"keys": ["id"], "order": "at", "every": 10}
+    tables: dict[str, Row] = {
+        "newest": silver,
+        "history": {**silver, "stored_as": "scd2"},
+        "emptied": {**silver, "apply_as_truncates": "v = 't'"},
+    }
+    lake = tidegate_lake(
+        [
+            {"name": name, "prefix": f"{name}/", "format": "json", "columns": TYPES, "silver": options}
+            for name, options in tables.items()
+        ]
+    )
+    ann, bob = {"id": 1, "at": 1, "seq": 1, "v": "ann@x.org"}, {"id": 2, "at": 1, "seq": 1, "v": "bob@x.org"}
+    for table in ("newest", "history"):
+        _land(lake, kit, table, 1, ann, bob)
+        _land(lake, kit, table, 2, {"id": 1, "at": 2, "seq": 2, "v": "ann@y.org"})
+    _land(lake, kit, "emptied", 1, {"id": 1, "at": 1, "v": "a"}, {"id": 2, "at": 9, "v": "t"})
+    assert _rows(lake, kit, "emptied") == []
+    body = yaml.safe_load(lake.path.read_text())
+    for table in body["tables"]:
+        shaped = {"except_columns": ["v"], "derive": {"host": "split(v, '@')[1]"}, "rename": {"seq": "n"}}
+        table["silver"] |= {"apply_as_truncates": "v = 'x'"} if table["name"] == "emptied" else shaped
+    lake.path.write_text(yaml.safe_dump(body, sort_keys=False))
+    lake.config = lake.lake.config = load_lake(lake.path)
+    rebuild_silver(lake.lake, "silver.newest", by="test", since=2)
+    for table in ("history", "emptied"):
+        rebuild_silver(lake.lake, f"silver.{table}", by="test")
+    names = ("id", "v", "seq", "n", "host")
+    found = {table: [tuple(row.get(name) for name in names) for row in _rows(lake, kit, table)] for table in tables}
+    assert found == {
+        "newest": [(1, None, None, 2, "y.org"), (2, "bob@x.org", 1, None, None)],  # the other keys stay
+        "history": [(1, None, None, 1, "x.org"), (1, None, None, 2, "y.org"), (2, None, None, 1, "x.org")],
+        "emptied": [(1, "a", None, None, None), (2, "t", None, None, None)],
+    }

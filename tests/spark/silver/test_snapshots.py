@@ -21,7 +21,8 @@ MakeLake = Callable[..., TestLake]
 Row = dict[str, Any]
 #: Values by key, by the number of the dump.
 Dumps = dict[int, dict[int, str]]
-COLUMNS = {"id": "int", "dump": "int", "v": "string"}
+#: The key has a name that a query of the next dump may have, too.
+COLUMNS = {"at": "int", "dump": "int", "v": "string"}
 
 
 def _dumps(chance: random.Random) -> Dumps:
@@ -33,7 +34,7 @@ def _dumps(chance: random.Random) -> Dumps:
 
 def _newest(dumps: Mapping[int, Mapping[int, str]]) -> list[Row]:
     last = max(dumps)
-    return [{"id": key, "dump": last, "v": v} for key, v in sorted(dumps[last].items())]
+    return [{"at": key, "dump": last, "v": v} for key, v in sorted(dumps[last].items())]
 
 
 def _history(dumps: Mapping[int, Mapping[int, str]]) -> list[Row]:
@@ -46,10 +47,10 @@ def _history(dumps: Mapping[int, Mapping[int, str]]) -> list[Row]:
                 rows.append({**now, "valid_to": dump})
                 now = None
             if v is not None:
-                now = {"id": key, "v": v, "valid_from": now["valid_from"] if now else dump}
+                now = {"at": key, "v": v, "valid_from": now["valid_from"] if now else dump}
         if now is not None:
             rows.append({**now, "valid_to": None})
-    return sorted(rows, key=lambda row: (row["id"], row["valid_from"]))
+    return sorted(rows, key=lambda row: (row["at"], row["valid_from"]))
 
 
 def _by_delta(build: Callable[..., Merging]) -> Callable[..., Merging]:
@@ -60,8 +61,8 @@ def test_dumps_give_the_newest_dump_and_the_history_of_all(
     tidegate_lake: MakeLake, kit: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A dump comes late, two come at once, and one comes in two parts. Each other merge is Delta's MERGE."""
-    silver = {"from": "snapshots", "keys": ["id"], "order": "dump", "every": 10}
-    tables = {"newest": silver, "history": {**silver, "stored_as": "scd2", "keys": ["(id + 0)"]}}
+    silver = {"from": "snapshots", "keys": ["at"], "order": "dump", "on_tie": "fail", "every": 10}
+    tables = {"newest": silver, "history": {**silver, "stored_as": "scd2", "keys": ["(at + 0)"]}}
     lake = tidegate_lake(
         [
             {"name": name, "prefix": f"{name}/", "format": "json", "columns": COLUMNS, "silver": options}
@@ -77,7 +78,7 @@ def test_dumps_give_the_newest_dump_and_the_history_of_all(
         for dump, values in part.items():
             come.setdefault(dump, {}).update(values)
         for name in tables:
-            rows = [{"id": key, "dump": dump, "v": v} for dump, values in part.items() for key, v in values.items()]
+            rows = [{"at": key, "dump": dump, "v": v} for dump, values in part.items() for key, v in values.items()]
             lake.put(f"{name}/{number}.json", kit.lines(*rows))
             kit.run(lake, name)
             with monkeypatch.context() as patched:
@@ -85,11 +86,11 @@ def test_dumps_give_the_newest_dump_and_the_history_of_all(
                     for build in (build_merge, build_history_merge):
                         patched.setattr(silver_merge, build.__name__, _by_delta(build))
                 kit.merge(lake, name)
-        shown = [row.asDict() for row in lake.sql("SELECT * FROM silver.newest ORDER BY id")]
+        shown = [row.asDict() for row in lake.sql("SELECT * FROM silver.newest ORDER BY at")]
         assert shown == _newest(come), number
         shown = [
             row.asDict()
-            for row in lake.sql("SELECT id, v, valid_from, valid_to FROM silver.history ORDER BY id, valid_from")
+            for row in lake.sql("SELECT at, v, valid_from, valid_to FROM silver.history ORDER BY at, valid_from")
         ]
         assert shown == _history(come), number
     for name in tables:

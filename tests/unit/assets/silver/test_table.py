@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tidegate.assets.silver.table import silver_rules
+from tidegate.assets.silver.table import create_table, silver_rules
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.sql_types import simple_type
@@ -53,3 +53,15 @@ def test_silver_takes_no_column_in_another_type_than_it_has() -> None:
         ValueError, match=r"silver.orders: column at is int, and bigint in bronze: bronze was reset since"
     ):
         rules(now)
+
+
+def test_times_of_a_history_may_have_a_name_that_delta_maps() -> None:
+    """The column of the order has another name in silver, and `valid_from` still has the first one."""
+    now, commands = work("id", "updated at", "seq"), list[str]()
+    options = {"order": ("updated at", "seq"), "stored_as": "scd2", "rename": {"updated at": "updated_at"}}
+    now.spec = SilverSpec(keys=("id",), every=9, **options)  # type: ignore[arg-type]
+    now.table.spec.personal, now.location, now.n, now.app_id = None, "s3a://b/silver", 1, "app"
+    session = SimpleNamespace(sql=lambda text: commands.append(text) or SimpleNamespace(collect=list))  # type: ignore[func-returns-value]
+    lake: Any = SimpleNamespace(id="lake", delta=SimpleNamespace(session=session))
+    create_table(lake, now, silver_rules(now, lambda expressions, relation: [simple_type("bigint")] * len(expressions)))
+    assert "'delta.columnMapping.mode' = 'name'" in commands[0]

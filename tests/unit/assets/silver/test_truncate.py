@@ -1,13 +1,16 @@
-"""Truncates of a history end rows of every key."""
+"""Truncates: which of them a table knows after a merge, and what a history with truncates refuses."""
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from tidegate.assets.silver.truncate import record_truncates
+from tidegate.assets.silver.truncate import Truncate, record_truncate, record_truncates
+from tidegate.platform.core.schema.column_types import Field, Simple, Struct
+from tidegate.platform.core.silver.columns import ORDER
 from tidegate.platform.core.silver.merge_mode import MergeMode
 
 
@@ -27,3 +30,72 @@ def test_a_history_with_truncates_is_not_rebuilt_from_a_batch(recorded: str, fou
     ):
         _recorded(recorded, found)
     assert _recorded("[]", []) == ()
+
+
+OLD, MIDDLE, NEW = (f'{{"o1":{at}}}' for at in (3, 5, 7))
+NAME = "tidegate.silver_truncated"
+RULES: Any = SimpleNamespace(truncated="op = 't'", columns=[Field(ORDER, Struct((Field("o1", Simple("int")),)))])
+
+
+class Session:
+    """Keeps the commands that change properties, and compares orders."""
+
+    def __init__(self) -> None:
+        self.commands: list[str] = []
+
+    def sql(self, text: str) -> Any:
+        """Take a command, or compare the two orders of a query."""
+        if text.startswith("ALTER"):
+            self.commands.append(text.partition("`s3a://b/silver` ")[2])
+            return SimpleNamespace(collect=list)
+        first, second = (int(at) for at in re.findall(r'"o1":(\d+)', text))
+        return SimpleNamespace(collect=lambda: [[first < second]])
+
+
+def _newest(
+    mode: MergeMode, found: str | None, known: str | None = None, before: str | None = None
+) -> tuple[Truncate | None, str]:
+    """Returns the newest truncate after a merge, and the command that recorded it."""
+    given = {NAME: known, f"{NAME}_before": before}
+    properties = {name: text for name, text in given.items() if text is not None}
+    silver, table = SimpleNamespace(properties=properties), SimpleNamespace(spec=SimpleNamespace(name="items"))
+    work: Any = SimpleNamespace(silver=silver, location="s3a://b/silver", table=table)
+    session = Session()
+    lake: Any = SimpleNamespace(delta=SimpleNamespace(session=session))
+    return record_truncate(lake, work, RULES, mode, found), "; ".join(session.commands)
+
+
+def _set(**texts: str) -> str:
+    return "SET TBLPROPERTIES (" + ", ".join(f"'{NAME}{end}' = '{text}'" for end, text in texts.items()) + ")"
+
+
+FORGOTTEN = f"UNSET TBLPROPERTIES ('{NAME}')"
+
+
+@pytest.mark.parametrize(
+    ("mode", "found", "known", "before", "newest", "recorded"),
+    [
+        (MergeMode.UPSERT, None, None, None, None, ""),
+        (MergeMode.UPSERT, NEW, None, None, Truncate(NEW, is_due=True), _set(**{"": NEW})),
+        (MergeMode.UPSERT, None, NEW, None, Truncate(NEW, is_due=False), ""),
+        (MergeMode.UPSERT, MIDDLE, NEW, OLD, Truncate(NEW, is_due=True), ""),
+        (MergeMode.UPSERT, NEW, NEW, None, Truncate(NEW, is_due=True), ""),
+        (MergeMode.AFTER_RESET, OLD, NEW, None, Truncate(NEW, is_due=True), _set(_before=NEW)),
+        (MergeMode.REREAD, None, NEW, None, None, FORGOTTEN),
+        (MergeMode.REREAD, None, NEW, OLD, Truncate(OLD, is_due=False), _set(**{"": OLD})),
+        (MergeMode.REREAD, MIDDLE, NEW, OLD, Truncate(MIDDLE, is_due=True), _set(**{"": MIDDLE})),
+        (MergeMode.FULL, None, NEW, NEW, None, f"UNSET TBLPROPERTIES ('{NAME}', '{NAME}_before')"),
+        (MergeMode.FULL, OLD, NEW, None, Truncate(OLD, is_due=True), _set(**{"": OLD})),
+        (MergeMode.SINCE, NEW, NEW, None, Truncate(NEW, is_due=True), ""),
+        (MergeMode.SINCE, None, NEW, NEW, Truncate(NEW, is_due=False), ""),
+    ],
+)
+def test_a_truncate_is_forgotten_when_bronze_is_merged_again_without_it(
+    mode: MergeMode, found: str | None, known: str | None, before: str | None, newest: Truncate | None, recorded: str
+) -> None:
+    assert _newest(mode, found, known, before) == (newest, recorded)
+
+
+def test_a_table_whose_truncate_left_bronze_is_not_rebuilt_from_a_batch() -> None:
+    with pytest.raises(ValueError, match=r"silver\.items: bronze does not have the newest truncate any more"):
+        _newest(MergeMode.SINCE, OLD, NEW)

@@ -141,3 +141,10 @@ def test_keys_of_dumps_are_columns_and_expressions() -> None:
     nested = spec.model_copy(update={"keys": ("ref.x.y",)})
     with pytest.raises(UnsuitableColumns, match=r"has 'ref.x.y' within a column, .* write it in parentheses"):
         merge_rules(nested, COLUMNS, types)
+
+
+def test_parts_of_key_and_order_have_no_value_of_an_older_row() -> None:
+    """With it, a row would become newer than it is."""
+    spec = SilverSpec(keys=("id",), order=("ref.at", "AT"), ignore_null_updates=True, every=9)
+    rules = merge_rules(spec, (*COLUMNS[:2], Field("at", BIGINT), Field("v", BIGINT)), types)
+    assert set(rules.kept) == {"v"}

@@ -1,0 +1,47 @@
+"""SQL of values that can be compared although they have maps."""
+
+from __future__ import annotations
+
+from tidegate.platform.core.schema.column_types import Array, Map, Struct, Type, quoted
+from tidegate.platform.core.schema.exact_json import exact_json
+
+
+def comparable(kind: Type, value: str, *, level: int = 0) -> str:
+    """Returns SQL of a value with each of its maps as a list of entries by key. Other values stay as they are.
+
+    Two maps are equal if they have the same entries. As JSON, they would differ by the order of these entries.
+
+    Args:
+        kind: the type of the value.
+        value: SQL of the value.
+        level: number of lists and maps around the value.
+    """
+    if not _has_map(kind):
+        return value
+    item = f"_tidegate_item{level}"  # a variable hides a column of its name
+    match kind:
+        case Struct(fields):
+            parts = (
+                f"{comparable(field.type, f'{value}.{quoted(field.name)}', level=level)} AS {quoted(field.name)}"
+                for field in fields
+            )
+            return f"if({value} IS NULL, NULL, struct({', '.join(parts)}))"
+        case Array(element):
+            return f"transform({value}, {item} -> {comparable(element, item, level=level + 1)})"
+        case Map(_, map_value):
+            # Spark sorts only what it can compare, so the value of an entry is its JSON.
+            inner = exact_json(f"struct({comparable(map_value, f'{item}.value', level=level + 1)} AS value)")
+            entry = f"struct({item}.key AS key, {inner} AS value)"
+            return f"array_sort(transform(map_entries({value}), {item} -> {entry}))"
+    return value
+
+
+def _has_map(kind: Type) -> bool:
+    match kind:
+        case Map():
+            return True
+        case Array(element):
+            return _has_map(element)
+        case Struct(fields):
+            return any(_has_map(field.type) for field in fields)
+    return False
