@@ -11,6 +11,7 @@ from tidegate.assets.storage.stored import folder_of, read_prices, stored_object
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.storage.advice import OF, Advice, advice_for
 from tidegate.platform.core.storage.spec import StorageReportsSpec
+from tidegate.resources.inventory.sums import staying
 from tidegate.resources.lake_resource import LakeResource
 
 #: Lines of the table, and bars of the plot.
@@ -29,12 +30,13 @@ def build_advice(spec: TableSpec, reports: StorageReportsSpec) -> dg.AssetsDefin
         spec,
         advice_key(spec),
         "Which objects would cost less in another storage class, with the requests of the transition, "
-        "minimum sizes and durations, and monitoring.",
+        "minimum sizes and durations, and monitoring. Objects that a lifecycle rule deletes within the months are left "
+        "out.",
     )
     def advice(lake: LakeResource) -> dg.MaterializeResult[Any]:
         prices = read_prices(folder_of(lake.lake_yaml) / path for path in reports.prices)
         objects = stored_objects(lake.open(), spec.table_key.encode(), reports.configuration or "")
-        sums, _ = sums_of_all(objects, OF, reports.depth)
+        sums, _ = sums_of_all(staying(objects, reports.months), OF, reports.depth)
         found = advice_for(sums, prices, reports.months, reports.classes)
         return dg.MaterializeResult(metadata=advice_metadata(found, prices.currency, reports.months))
 

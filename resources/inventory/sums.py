@@ -19,8 +19,10 @@ from tidegate.platform.core.storage.prices import (
     TIERING,
 )
 
-#: This process holds all groups of a report.
+#: This process holds all groups of a report, which need about 400 bytes each.
 MAX_GROUPS = 100_000
+#: Without prefixes. An account with 4,000 buckets has a few hundred groups of each.
+MAX_WITHOUT_PREFIXES = 2_000_000
 
 
 class TooManyGroups(InventoryError):
@@ -36,7 +38,7 @@ def stored_sums(objects: DataFrame, by: Sequence[str], depth: int) -> list[Store
         depth: number of folders of `prefix`.
 
     Raises:
-        TooManyGroups: there are more than `MAX_GROUPS`.
+        TooManyGroups: there are more than `MAX_GROUPS`, or `MAX_WITHOUT_PREFIXES` if `depth` is 0.
     """
     stored = objects.where(~F.coalesce("is_delete_marker", F.lit(False)))
     kind = F.coalesce("storage_class", F.lit(UNKNOWN))
@@ -55,13 +57,27 @@ def stored_sums(objects: DataFrame, by: Sequence[str], depth: int) -> list[Store
         F.when(archived, F.lit(STANDARD_OVERHEAD)).otherwise(0).alias("standard"),
         F.when(tiered & (size >= MIN_BILLED), 1).otherwise(0).alias("monitored"),
     )
+    most = MAX_GROUPS if depth else MAX_WITHOUT_PREFIXES
     sums = [F.sum(name) for name in ("size", "billed", "standard", "monitored")]
-    found = rows.groupBy("group", "kind").agg(F.count(F.lit(1)), *sums).limit(MAX_GROUPS + 1).collect()
-    if len(found) > MAX_GROUPS:
-        raise TooManyGroups(
-            f"the report would have more than {MAX_GROUPS:,} groups: use less depth or fewer dimensions"
-        )
+    found = rows.groupBy("group", "kind").agg(F.count(F.lit(1)), *sums).limit(most + 1).collect()
+    if len(found) > most:
+        raise TooManyGroups(f"the report would have more than {most:,} groups: use less depth or fewer dimensions")
     return [StoredSum(tuple(group), *values) for group, *values in found]
+
+
+def staying(objects: DataFrame, months: int) -> DataFrame:
+    """Return the objects that no lifecycle rule deletes within some months after their inventory.
+
+    Where an inventory does not list `LifecycleExpirationDate`, all objects are taken to stay.
+
+    Args:
+        objects: rows of the table of inventories.
+        months: a month has 30 days.
+    """
+    if "lifecycle_expiration_date" not in objects.columns:
+        return objects
+    stays = F.datediff("lifecycle_expiration_date", "inventory_created") > 30 * months
+    return objects.where(F.coalesce(stays, F.lit(True)))
 
 
 def first_folders(depth: int) -> Column:

@@ -16,6 +16,7 @@ from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.inventory.cost import known_prices, objects_of
 from tidegate.platform.core.storage.advice import AT_ONCE, OF, advice_for
 from tidegate.platform.core.storage.transitions import TARGETS
+from tidegate.resources.inventory.sums import staying
 from tidegate.resources.lake import Lake
 
 
@@ -68,7 +69,8 @@ def run_advice(console: Console, lake: Lake, asked: AdviceQuestion, *, as_json: 
         CommandError: the table, the price list or a class is not one.
     """
     targets, prices = asked.targets, known_prices(asked.prices)
-    sums, _ = sums_of_all(objects_of(lake, asked.table, asked.configuration), OF, asked.depth)
+    objects = staying(objects_of(lake, asked.table, asked.configuration), asked.months)
+    sums, _ = sums_of_all(objects, OF, asked.depth)
     found = advice_for(sums, prices, asked.months, targets)
     answer = AdviceAnswer(
         currency=prices.currency,

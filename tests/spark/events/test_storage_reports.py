@@ -21,6 +21,7 @@ from tidegate.assets.storage.asset import cost_key
 from tidegate.assets.storage.audit import audit_key
 from tidegate.assets.storage.grown import growth_of
 from tidegate.assets.storage.growth import growth_key
+from tidegate.assets.storage.stored import sums_of_all
 from tidegate.assets.storage.uploads import uploads_key
 from tidegate.platform.cli.answers.costs import CostOfTable, CostsAnswer
 from tidegate.platform.cli.answers.inventory import AdviceAnswer, AuditAnswer, CostAnswer
@@ -35,8 +36,9 @@ from tidegate.platform.cli.sql.sql import query_frame
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.storage.growth import Growth
 from tidegate.platform.testing import TestLake
+from tidegate.resources.inventory import sums
 from tidegate.resources.inventory.objects import inventory_objects
-from tidegate.resources.inventory.sums import stored_sums
+from tidegate.resources.inventory.sums import staying, stored_sums
 
 CREATED = datetime(2026, 11, 1, 1, tzinfo=UTC)
 FIELDS = ("StorageClass", "IntelligentTieringAccessTier")
@@ -45,18 +47,36 @@ AUDITED_FIELDS = ("EncryptionStatus", "ReplicationStatus", "LastModifiedDate")
 RATES = {
     "TimedStorage-ByteHrs": 2.0,
     "TimedStorage-SIA-ByteHrs": 0.5,
+    "TimedStorage-ZIA-ByteHrs": 0.4,
+    "TimedStorage-GIR-ByteHrs": 0.3,
+    "TimedStorage-GlacierByteHrs": 0.2,
     "TimedStorage-GDA-ByteHrs": 0.125,
     "TimedStorage-INT-FA-ByteHrs": 1.75,
+    "TimedStorage-INT-IA-ByteHrs": 1.25,
+    "TimedStorage-INT-AIA-ByteHrs": 1.125,
+    "TimedStorage-INT-AA-ByteHrs": 0.09375,
     "TimedStorage-INT-DAA-ByteHrs": 0.0625,
 }
 MONITORING = 0.001
+#: As inventories name them. The last two have no price.
+CLASSES = [
+    *("STANDARD", "STANDARD_IA", "ONEZONE_IA", "GLACIER_IR", "GLACIER", "DEEP_ARCHIVE"),
+    *("INTELLIGENT_TIERING", "INTELLIGENT_TIERING", "OTHER", None),
+]
+ACCESS_TIERS = ["FREQUENT", "INFREQUENT", "ARCHIVE_INSTANT_ACCESS", "ARCHIVE_ACCESS", "DEEP_ARCHIVE_ACCESS"]
 #: What S3 bills for one object, by AWS's rules, written again in SQL.
 BILLED = f"""
     SELECT *, coalesce(class, 'unknown') AS kind, CASE
         WHEN class = 'STANDARD' THEN size * 2.0
         WHEN class = 'STANDARD_IA' THEN greatest(size, 131072) * 0.5
+        WHEN class = 'ONEZONE_IA' THEN greatest(size, 131072) * 0.4
+        WHEN class = 'GLACIER_IR' THEN greatest(size, 131072) * 0.3
+        WHEN class = 'GLACIER' THEN (size + 32768) * 0.2 + 8192 * 2.0
         WHEN class = 'DEEP_ARCHIVE' THEN (size + 32768) * 0.125 + 8192 * 2.0
         WHEN tier = 'FREQUENT' THEN size * 1.75
+        WHEN tier = 'INFREQUENT' THEN size * 1.25
+        WHEN tier = 'ARCHIVE_INSTANT_ACCESS' THEN size * 1.125
+        WHEN tier = 'ARCHIVE_ACCESS' THEN (size + 32768) * 0.09375 + 8192 * 2.0
         WHEN tier = 'DEEP_ARCHIVE_ACCESS' THEN (size + 32768) * 0.0625 + 8192 * 2.0
         ELSE 0 END / (1 << 30)
         + CASE WHEN tier IS NOT NULL AND size >= 131072 THEN {MONITORING} ELSE 0 END AS cost,
@@ -93,8 +113,8 @@ def price_list() -> str:
 def made_lines(chance: random.Random) -> list[Line]:
     lines = [Line("a/b/marker", None, None, marker=True)]
     for number in range(150):
-        kind = chance.choice(["STANDARD", "STANDARD_IA", "DEEP_ARCHIVE", "INTELLIGENT_TIERING", "OTHER", None])
-        tier = chance.choice(["FREQUENT", "DEEP_ARCHIVE_ACCESS"]) if kind == "INTELLIGENT_TIERING" else None
+        kind = chance.choice(CLASSES)
+        tier = chance.choice(ACCESS_TIERS) if kind == "INTELLIGENT_TIERING" else None
         more = {
             "StorageClass": kind,
             "IntelligentTieringAccessTier": tier,
@@ -153,7 +173,7 @@ def test_the_reports_are_what_duckdb_computes_from_the_objects(reported: Reporte
         run_cost(console, reported.lake.lake, asked, as_json=True)
         return CostAnswer.model_validate_json(console.file.getvalue(), strict=True)  # type: ignore[attr-defined]
 
-    answer = answered(reported.asked("bucket,prefix,storage_class"))
+    answer = answered(reported.asked("bucket,prefix,storage_class", limit=500))
     want = expected("bucket", "prefix", "kind")
     found = {tuple(line.group.values()): line for line in answer.lines}
     assert {group: (line.objects, line.bytes, line.bytes_without_price) for group, line in found.items()} == {
@@ -458,7 +478,7 @@ def _errors(reported: Reported) -> None:
     console = Console(file=io.StringIO(), width=400)
     run_cost(console, lake, reported.asked("storage_class", limit=2))
     said = console.file.getvalue()  # type: ignore[attr-defined]
-    assert "and 4 more lines: --limit shows more" in said
+    assert "and 7 more lines: --limit shows more" in said
     assert "GiB are of storage classes without a price" in said
     with pytest.raises(CommandError, match="other has no inventories yet, or is no table with `mode: inventory`"):
         run_cost(console, lake, CostQuestion("other", (reported.prices,)))
@@ -482,3 +502,26 @@ def _errors(reported: Reported) -> None:
         inventory_objects(lake.delta.session, location)
     chosen = inventory_objects(lake.delta.session, location, "one").select("bucket", "configuration").collect()
     assert sorted(map(tuple, chosen)) == [("b", "one"), ("c", "two")]
+
+
+def test_an_account_has_more_groups_than_prefixes_and_advice_leaves_out_what_ends_anyway(
+    tidegate_lake: Callable[..., TestLake], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = tidegate_lake([{"name": "objects", "prefix": "inventory/", "mode": "inventory"}]).lake.delta.session
+    objects = session.sql(
+        "SELECT concat('bucket', id) AS bucket, concat(id, '/', id) AS key, id AS size, CAST(NULL AS BOOLEAN) AS "
+        "is_delete_marker, 'STANDARD' AS storage_class, CAST(NULL AS STRING) AS intelligent_tiering_access_tier, "
+        "created AS inventory_created, created + make_interval(0, 0, 0, days) AS lifecycle_expiration_date "
+        "FROM (SELECT id, "
+        "TIMESTAMP '2026-11-01 00:00:00' AS created, elt(id + 1, 29, 30, 31, 90, NULL, NULL) AS days FROM range(6))"
+    )
+    assert [row[0] for row in staying(objects, 1).select("size").sort("size").collect()] == [2, 3, 4, 5]
+    assert [row[0] for row in staying(objects, 3).select("size").sort("size").collect()] == [4, 5]
+    assert staying(objects.drop("lifecycle_expiration_date"), 3).count() == 6
+
+    monkeypatch.setattr(sums, "MAX_GROUPS", 5)
+    found, whole = sums_of_all(objects, ("bucket", "prefix"), 1)
+    assert ({one.group[1] for one in found}, len(found), whole) == ({""}, 6, False)
+    monkeypatch.setattr(sums, "MAX_WITHOUT_PREFIXES", 5)
+    with pytest.raises(sums.TooManyGroups, match="more than 5 groups"):
+        sums_of_all(objects, ("bucket", "prefix"), 1)
