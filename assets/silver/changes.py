@@ -60,6 +60,7 @@ class Changes:
         volume: files, rows and bytes of these batches, as metadata.
         is_reread: a redrive or a rebuild read files of a loaded table again, so older rows left bronze.
         statistics: Delta statistics of every file whose rows it has, as JSON texts. None if they were not read.
+        dropped: a view of rows of bronze with those that earlier merges left out of full dumps. None if it has them.
     """
 
     view: str
@@ -69,6 +70,7 @@ class Changes:
     volume: dict[str, int | float]
     is_reread: bool = False
     statistics: tuple[str, ...] | None = None
+    dropped: str | None = None
 
 
 @contextmanager

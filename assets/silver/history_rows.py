@@ -89,14 +89,23 @@ class HistoryQuery:
         rules: what a row of bronze is in silver. They have a history.
         types: types of the columns.
         truncates: the orders of all truncates, as JSON of structs.
+        dropped: rows of bronze with those that earlier merges left out of full dumps. None: the new rows have them.
     """
 
-    def __init__(self, name: str, rules: MergeRules, types: ColumnTypes, truncates: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        name: str,
+        rules: MergeRules,
+        types: ColumnTypes,
+        truncates: Sequence[str] = (),
+        dropped: str | None = None,
+    ) -> None:
         if rules.history is None:
             raise AssertionError("only tables with a history are built so")
         self._name = name
         self._rules = rules
         self._types = types
+        self._dropped = dropped
         self._history: History = rules.history
         self._keys = ", ".join(part.path for part in rules.keys)
         self._oldest_first = rules.oldest_first
@@ -147,7 +156,8 @@ class HistoryQuery:
         own += [f"NULL AS {column}" for column in PLACE if stored.has_places]
         rows = change_rows(self._rules, view, is_partial=bool(self._left), truncate=None)
         if self._rules.are_dumps:
-            rows = with_deletes(rows, self._rules, stored.table, stored.where)
+            dropped = self._dropped
+            rows = with_deletes(rows, self._rules, stored.table, stored.where, view=view, dropped=dropped)
         return f"SELECT {', '.join([*values, *own])} FROM ({rows})"
 
     def _stored(self, stored: StoredRows, new: str, *, is_small: bool) -> str:

@@ -18,7 +18,7 @@ from tidegate.assets.silver.merge_sql import build_merge, mode_of
 from tidegate.assets.silver.pending import PendingMerge, merge_state, pending_merge
 from tidegate.assets.silver.private_statistics import make_private
 from tidegate.assets.silver.row_queries import RowCounts, expression_types, row_counts
-from tidegate.assets.silver.suppressed import without_suppressed
+from tidegate.assets.silver.suppressed import with_dropped, without_suppressed
 from tidegate.assets.silver.table import create_table, purge_tombstones, record_first_reading, silver_rules, widen_table
 from tidegate.assets.silver.truncate import record_truncate, record_truncates
 from tidegate.platform.core.config.table import TableSpec
@@ -210,7 +210,11 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
     if widened or work.mark is None:
         _name(lake, work, log)
     seam("silver-create")
-    with gathered(lake.delta, work) as everything, without_suppressed(lake, work, everything) as changes:
+    with (
+        gathered(lake.delta, work) as everything,
+        without_suppressed(lake, work, everything) as kept,
+        with_dropped(lake, work, rules, kept) as changes,
+    ):
         seam("silver-gather")
         first = 1 if work.rebuilds else (work.mark or 0) + 1
         log(f"merging batches {first}..{changes.n}" + (f" of {work.n}" if changes.n < work.n else ""))

@@ -62,7 +62,7 @@ def build_merge(
 
     def complete(rows: str) -> str:
         if rules.are_dumps:
-            rows = with_deletes(rows, rules, table, stays or "true")
+            rows = with_deletes(rows, rules, table, stays or "true", view=changes.view, dropped=changes.dropped)
         return rows if work.since is None else of_keys_since(rows, rules, silver_table, work.since)
 
     order = truncate.order if truncate else None

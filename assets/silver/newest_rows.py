@@ -75,12 +75,24 @@ def newest_rows(
     return f"SELECT {', '.join([*given, *own])} FROM ({places}) WHERE _tidegate_place = 1"
 
 
-def change_rows(rules: MergeRules, view: str, *, is_partial: bool, truncate: str | None) -> str:
-    """Returns a query of the changes among bronze's rows, with the columns of silver."""
+def change_rows(
+    rules: MergeRules, view: str, *, is_partial: bool = False, truncate: str | None = None, dropped: bool = False
+) -> str:
+    """Returns a query of the changes among bronze's rows, with the columns of silver.
+
+    Args:
+        rules: what a row of bronze is in silver.
+        view: the rows of bronze.
+        is_partial: whether rows may leave a value as it is.
+        truncate: rows that are older than this order are left out. JSON of a struct.
+        dropped: the query has the rows that are left out by `skipped`, and no others.
+    """
     values = [f"{value} AS {quoted(column)}" for column, value in rules.values.items() if column != KEY]
     kept = [f"array({', '.join(rules.kept.values())}) AS {KEPT}"] if is_partial else []
     left_out = [condition for condition in (rules.skipped, rules.truncated) if condition]
     where = " AND ".join(f"NOT coalesce({condition}, false)" for condition in left_out)
+    if dropped:
+        where = f"coalesce({rules.skipped or 'false'}, false)"
     rows = (
         f"SELECT {', '.join([*values, f'{rules.deleted} AS {DELETED}', *ARRIVAL, *kept])} "
         f"FROM {rows_of(rules.row, view)}" + (f" WHERE {where}" if where else "")

@@ -1,4 +1,4 @@
-"""What a merge leaves out: rows of subjects that were forgotten."""
+"""What merges leave out: rows of subjects that were forgotten, and of rows that are no changes all but their key."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
+from pyspark.sql import functions as F
+
 from tidegate.assets.silver.changes import Changes
 from tidegate.assets.silver.pending import PendingMerge
+from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.resources.lake import Lake
 from tidegate.resources.spark.temporary_view import temporary_view
 
@@ -29,3 +32,29 @@ def without_suppressed(lake: Lake, work: PendingMerge, changes: Changes) -> Iter
     kept = suppression.without(session.table(changes.view), work.bronze.schema.fields)
     with temporary_view(session, "kept", kept) as view:
         yield replace(changes, view=view)
+
+
+@contextmanager
+def with_dropped(lake: Lake, work: PendingMerge, rules: MergeRules, changes: Changes) -> Iterator[Changes]:
+    """Yield the changes with a view of the rows that earlier merges left out of full dumps.
+
+    Silver does not have them, and yet they show that their dump has their key. Only rows of that kind are read, and of
+    them the columns of key, order and conditions.
+
+    Raises:
+        SecretProblem: the suppression list cannot be applied.
+    """
+    birth = work.table.birth
+    if not rules.are_dumps or rules.skipped is None or birth is None or changes.why_full is not None:
+        yield changes
+        return
+    session = lake.delta.session
+    rows = session.read.format("delta").load(birth.location)
+    if not birth.registered:
+        # Of a registered table, the batch of a row is not known. The next merge corrects what a later batch decided.
+        rows = rows.where(F.col("_batch") <= changes.n)
+    if work.table.spec.personal is not None and (suppression := lake.suppression(work.table.spec)) is not None:
+        rows = suppression.without(rows, work.bronze.schema.fields)
+    nothing = ("CAST(NULL AS BIGINT) AS _tidegate_n", "'' AS _tidegate_path", "0L AS _tidegate_row")
+    with temporary_view(session, "dropped", rows.selectExpr("*", *nothing)) as view:
+        yield replace(changes, dropped=view)

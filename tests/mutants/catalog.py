@@ -379,6 +379,14 @@ MUTANTS = (
         ("tests/unit/assets/silver/test_truncate.py",),
     ),
     Mutant(
+        "a row that an earlier merge left out of a dump does not show that the dump has its key",
+        5,
+        "assets/silver/snapshot_rows.py",
+        '(dropped, "false")',
+        '(None, "false")',
+        ("tests/spark/silver/test_snapshots.py::test_dumps_give_the_newest_dump_and_the_history_of_all",),
+    ),
+    Mutant(
         "an older row gives a part of the order",
         5,
         "platform/core/silver/rules.py",

@@ -130,9 +130,9 @@ def dump_orders(lake: Lake, rows: KeyRows, mark: int, version: int | None = None
         mark: last batch that silver holds.
         version: Delta version of bronze. None: the newest.
     """
-    changes = f"NOT {SKIPPED} AND NOT {TRUNCATES} AND coalesce({N}, 0) <= {mark}"
+    merged = f"NOT {TRUNCATES} AND coalesce({N}, 0) <= {mark}"
     select = f"SELECT DISTINCT {rows.order} AS _order FROM"
-    found = _queried(lake, rows, lambda bronze: f"{select} ({bronze}) WHERE {changes}", version)
+    found = _queried(lake, rows, lambda bronze: f"{select} ({bronze}) WHERE {merged}", version)
     return [row["_order"] for row in found]
 
 

@@ -53,7 +53,9 @@ def doubted_keys(
         silver: a view of some files of silver, and the files.
     """
     session = lake.delta.session
-    changes = f"({rows.sampled(bronze[0])}) WHERE NOT {SKIPPED} AND NOT {TRUNCATES} AND coalesce({N}, 0) <= {mark}"
+    # A row of a dump that is no change shows that the dump has the key.
+    is_change = "true" if rows.rules.are_dumps else f"NOT {SKIPPED}"
+    changes = f"({rows.sampled(bronze[0])}) WHERE {is_change} AND NOT {TRUNCATES} AND coalesce({N}, 0) <= {mark}"
     found = session.sql(_rows(rows, changes, silver[0], mark)).collect()
     dumps = []
     if rows.rules.are_dumps:
@@ -85,11 +87,12 @@ def _rows(rows: KeyRows, changes: str, silver: str, mark: int) -> str:
         columns = (rows.bound(VALID_FROM), rows.bound(VALID_TO), IS_CURRENT, JOINED)
         times = ", ".join(f"{column} AS {name}" for column, name in zip(columns, own, strict=True))
 
-    def of(values: str, n: str, left: str) -> str:
-        return f"{key}, {rows.key} AS key, {rows.order} AS o, {values} AS v, {DELETED} AS d, {n} AS n, {left} AS l"
+    def of(values: str, n: str, left: str, skipped: str) -> str:
+        own = f"{key}, {rows.key} AS key, {rows.order} AS o, {values} AS v, {DELETED} AS d"
+        return f"{own}, {n} AS n, {left} AS l, {skipped} AS s"
 
-    own_rows = of(rows.compared(silver=False, is_hashed=True), N, LEFT)
-    theirs = of(rows.compared(silver=True, is_hashed=True), CHANGED_BATCH, "CAST(array() AS array<string>)")
+    own_rows = of(rows.compared(silver=False, is_hashed=True), N, LEFT, SKIPPED)
+    theirs = of(rows.compared(silver=True, is_hashed=True), CHANGED_BATCH, "CAST(array() AS array<string>)", "false")
     every = (
         f"SELECT true AS is_bronze, {own_rows}, {nothing} FROM {changes} "
         f"UNION ALL SELECT false, {theirs}, {times} FROM {silver}"
@@ -112,9 +115,9 @@ def _take(key: _Key, row: Row, orders: Orders, *, is_history: bool) -> None:
     order, rank = orders.texts[row["o"]], orders.rank(row["o"])
     if row["is_bronze"]:
         left = frozenset(row["l"])
-        key.rows.append(
-            KeyRow(rank, row["n"], ("", 0, len(key.rows)), row["v"], deletes=row["d"], order=order, left=left)
-        )
+        place = ("", 0, len(key.rows))
+        own = KeyRow(rank, row["n"], place, row["v"], deletes=row["d"], skipped=row["s"], order=order, left=left)
+        key.rows.append(own)
     elif is_history:
         times = (row["valid_from"], row["valid_to"], row["is_current"], row["joined"])
         interval = Interval(0, row["o"], json_values(row["v"]), row["d"], *times, row["n"])

@@ -5,11 +5,11 @@ A key in doubt is looked up with all of its rows. What these rows show to be wro
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from tidegate.platform.core.silver.fates.dumps import with_gone
+from tidegate.platform.core.silver.fates.dumps import present, with_gone
 from tidegate.platform.core.silver.fates.intervals import HistoryRules, Interval, json_values, replay
 from tidegate.platform.core.silver.fates.key_row import KeyRow
 from tidegate.platform.core.silver.fates.row_fates import SilverRow, row_fates
@@ -42,7 +42,8 @@ def doubts_history(rows: Sequence[KeyRow], stored: Sequence[Interval], rules: Hi
         return not replay(rows, stored, rules).is_right
     if _lacks_changes([row for row in rows if row.own_fate(sampled.mark) is None], stored, sampled):
         return True
-    if rules.of_dumps and any(_misses_dump(interval, sampled) for interval in stored):
+    dropped = _dropped(rows, sampled)
+    if rules.of_dumps and any(_misses_dump(interval, sampled, dropped) for interval in stored):
         return True
     if sampled.silver_is_whole:
         return not replay((), stored, replace(rules, is_gone=lambda n: True)).is_right
@@ -63,10 +64,11 @@ def doubts_row(rows: Sequence[KeyRow], silver: SilverRow | None, rank: int | Non
     """
     changes = [row for row in rows if row.own_fate(sampled.mark) is None]
     dump = min((rank for rank, _ in sampled.dumps), default=None)
-    if silver is not None and rank is not None and not silver.deleted and dump is not None and dump < rank:
+    is_behind = rank is not None and _is_behind(rank, dump, _dropped(rows, sampled))
+    if silver is not None and not silver.deleted and is_behind:
         return not sampled.keeps_lost  # a newer dump has a newer row of the key, or deletes it
     if sampled.bronze_is_whole and sampled.silver_is_whole:
-        gone = with_gone(changes, sampled.dumps, sampled.mark)
+        gone = with_gone(rows, sampled.dumps, sampled.mark)
         return not sampled.keeps_lost and not row_fates(gone, silver, sampled.mark).is_right
     newest = min((row.rank for row in changes), default=None)
     if silver is None or rank is None:
@@ -104,9 +106,20 @@ def _is_of(interval: Interval, row: KeyRow) -> bool:
     return row.deletes == interval.deleted and own == theirs
 
 
-def _misses_dump(interval: Interval, sampled: Sampled) -> bool:
+def _dropped(rows: Sequence[KeyRow], sampled: Sampled) -> set[int]:
+    """Returns the ranks of the dumps that have the key, but only rows of it that are no changes."""
+    return {rank for rank, row in present(rows, sampled.mark).items() if row.own_fate(sampled.mark) is not None}
+
+
+def _is_behind(rank: int, dump: int | None, dropped: Collection[int]) -> bool:
+    """Whether a dump is newer than a row, and should have replaced or ended it."""
+    return dump is not None and dump < rank and dump not in dropped
+
+
+def _misses_dump(interval: Interval, sampled: Sampled, dropped: Collection[int]) -> bool:
     """Whether a dump after that of a row has not ended the row."""
-    return not interval.deleted and interval.valid_to is None and any(rank < interval.rank for rank, _ in sampled.dumps)
+    is_open = not interval.deleted and interval.valid_to is None
+    return is_open and any(_is_behind(interval.rank, rank, dropped) for rank, _ in sampled.dumps)
 
 
 def _is_sound(interval: Interval) -> bool:

@@ -99,6 +99,16 @@ def test_a_current_row_that_is_older_than_a_dump_is_looked_up() -> None:
         assert not doubts_history(rows, gone, rules, sampled)
 
 
+def test_a_row_that_is_no_change_raises_no_doubt_about_an_older_row_of_its_key() -> None:
+    rules = replace(RULES, of_dumps=True)
+    dumps = ((LAST - 1, order(1)), (LAST - 2, order(2)))
+    rows = [row(1, 1, "a"), row(2, 2, "b", skipped=True)]
+    silver = SilverRow(rows[0].values, deleted=False, of_dumps=True)
+    for sampled in (replace(WHOLE, dumps=dumps), replace(PARTS, dumps=dumps)):
+        assert not doubts_history(rows, stored(rows), rules, sampled)
+        assert not doubts_row(rows, silver, LAST - 1, sampled)
+
+
 @pytest.mark.parametrize(
     ("rows", "silver", "at", "whole", "parts"),
     [

@@ -200,6 +200,14 @@ def test_a_key_that_the_next_dump_does_not_have_is_gone() -> None:
     assert with_gone([row(5, 1, "a")], dumps, mark=9) == [row(5, 1, "a")]
 
 
+def test_a_row_that_is_no_change_shows_that_its_dump_has_the_key() -> None:
+    dumps = [(LAST - at, order(at)) for at in (1, 2, 3)]
+    rows = [row(1, 1, "a"), row(2, 2, "b", skipped=True), row(2, 2, "c", violated="known")]
+    assert [_at(each.order) for each in with_gone(rows, dumps, mark=9) if each.is_implied] == [3]
+    waits = with_gone(rows, dumps, mark=1)
+    assert [_at(each.order) for each in waits if each.is_implied] == [2]
+
+
 def test_values_are_equal_if_they_are_for_spark() -> None:
     assert json_values('{"d":0.10,"z":-0.0,"m":{"b":1,"a":2}}') == json_values('{"z":0.0,"d":0.10,"m":{"b":1,"a":2}}')
     for text in ('{"d":0.1}', '{"d":"0.10"}', '{"d":0.10000000000000001}', "{}"):
