@@ -32,11 +32,12 @@ def _decimal(type: Decimal) -> Callable[[str, Type], str]:
         digits = "CAST(conv(hex(substring({bytes}, {place}, 1)), 16, 10) AS DECIMAL(38, 0))"
         data = _bytes(value, given)
         first = digits.format(bytes=data, place=1)
-        rest = digits.format(bytes=data, place="i")
+        # A variable of the lambda hides a column of its name.
+        rest = digits.format(bytes=data, place="_tidegate_place")
         number = (
             f"aggregate(if(length({data}) < 2, array(), sequence(2, length({data}))), "
             f"CAST(if({first} < 128, {first}, {first} - 256) AS DECIMAL(38, 0)), "
-            f"(sum, i) -> CAST(sum * 256 + {rest} AS DECIMAL(38, 0)))"
+            f"(_tidegate_sum, _tidegate_place) -> CAST(_tidegate_sum * 256 + {rest} AS DECIMAL(38, 0)))"
         )
         return f"CAST(concat(CAST({number} AS STRING), 'E-{type.scale}') AS {type.sql()})"
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.schema.column_reference import as_sql, is_expression, path_of, type_at
-from tidegate.platform.core.schema.column_types import Field, Simple, Struct, Type, quoted
-from tidegate.platform.core.schema.sql_literal import in_parentheses, literal
+from tidegate.platform.core.schema.column_types import Field, Struct, Type, quoted
+from tidegate.platform.core.schema.sql_literal import in_parentheses
 from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.schema.value_encoding import encoding
 from tidegate.platform.core.silver.columns import HISTORY_COLUMNS, KEY, ORDER
@@ -18,6 +17,7 @@ from tidegate.platform.core.silver.expectations import Expectation, expectations
 from tidegate.platform.core.silver.history import History, history, recorded_history
 from tidegate.platform.core.silver.log_positions import is_optional, or_null
 from tidegate.platform.core.silver.shaped_columns import WrongShape, shaped
+from tidegate.platform.core.silver.unavailable import unavailable
 
 #: The value of `row` in a row of bronze.
 ROW_VALUE = "_tidegate_value"
@@ -217,8 +217,8 @@ def _typed(
         if wanted := casts.get(field.name):
             kind, value = wanted, f"CAST({value} AS {wanted.sql()})"
         # A value that stands for no value can neither be decoded nor cast.
-        if value != raw and silver.unavailable is not None:
-            value = f"if({_unavailable(silver, field, raw)}, NULL, {value})"
+        if value != raw and (is_same := unavailable(silver.unavailable, field.type, raw)):
+            value = f"if({is_same}, NULL, {value})"
         fields.append(Field(field.name, kind) if value != raw else field)
         values[field.name] = value
     if casts:
@@ -251,8 +251,8 @@ def _kept(
     for name in ignoring:
         conditions[name].append(f"{sql[name]} IS NULL")
     for field in fields:
-        if silver.unavailable is not None and field.type in (Simple("string"), Simple("binary")):
-            conditions[field.name].append(f"coalesce({_unavailable(silver, field, sql[field.name])}, false)")
+        if is_same := unavailable(silver.unavailable, field.type, sql[field.name]):
+            conditions[field.name].append(f"coalesce({is_same}, false)")
     return {name: " OR ".join(parts) for name, parts in conditions.items() if parts}
 
 
@@ -303,16 +303,6 @@ def _check_names(fields: Sequence[Field], spans: History | None) -> None:
             f"has a column {taken[0]!r}, and a history one of its own by that name: name it in `except_columns` of "
             "`silver`, or remove `stored_as: scd2`"
         )
-
-
-def _unavailable(silver: SilverSpec, field: Field, value: str) -> str:
-    """Returns the condition that a value is the text for values that did not change, as text or as bytes."""
-    if silver.unavailable is None or field.type not in (Simple("string"), Simple("binary")):
-        return "false"
-    text = literal(silver.unavailable)
-    if field.type == Simple("binary"):
-        return f"{value} = CAST({text} AS BINARY)"
-    return f"{value} IN ({text}, {literal(base64.b64encode(silver.unavailable.encode()).decode())})"
 
 
 def _parts(

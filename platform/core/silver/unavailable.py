@@ -1,0 +1,40 @@
+"""The values that stand for a value that did not change, in columns of several types."""
+
+from __future__ import annotations
+
+import base64
+
+from tidegate.platform.core.schema.column_types import Array, Map, Simple, Type
+from tidegate.platform.core.schema.sql_literal import literal
+
+_TEXT = Simple("string")
+_WHOLE = tuple(Simple(name) for name in ("byte", "short", "integer", "long"))
+
+
+def unavailable(placeholder: str | None, kind: Type, value: str) -> str | None:
+    """Returns the SQL condition that a value is the placeholder. None if no value of the type can be.
+
+    Debezium writes the placeholder as text or bytes. An array has it as the only item, an array of whole numbers has
+    its bytes, and a map has it as the only key (`UnchangedToastedPlaceholder` of its connector for PostgreSQL).
+
+    Args:
+        placeholder: `unavailable` of `silver`.
+        kind: type of the value, before it is decoded.
+        value: SQL of the value.
+    """
+    if placeholder is None:
+        return None
+    text = literal(placeholder)
+    match kind:
+        case Simple("string"):
+            return f"{value} IN ({text}, {literal(base64.b64encode(placeholder.encode()).decode())})"
+        case Simple("binary"):
+            return f"{value} = CAST({text} AS BINARY)"
+        case Array(item) if item == _TEXT:
+            return f"{value} = array({text})"
+        case Array(item) if item in _WHOLE:
+            numbers = ", ".join(map(str, placeholder.encode()))
+            return f"{value} = CAST(array({numbers}) AS {kind.sql()})"
+        case Map(key, _) if key == _TEXT:
+            return f"map_keys({value}) = array({text})"
+    return None
