@@ -86,7 +86,7 @@ def main() -> None:
                 "options": vars(options),
                 "put_in": round(put, 1),
                 "cpu_by_part": {name: round(value, 1) for name, value in net.items()},
-                "other_work": f"beside it, {statistics.mean(samples):.1f} threads of others ran or waited for a core",
+                "other_work": f"during it, {statistics.mean(samples):.1f} threads of others ran or waited for a core",
                 "run_requested_to_started": [round(seconds, 2) for seconds, _ in took_runs],
                 "run_seconds": [round(seconds, 2) for _, seconds in took_runs],
                 "tick_intervals": [round(later - earlier, 1) for later, earlier in pairwise(ticks)],
