@@ -13,7 +13,11 @@ from tidegate.platform.core.silver.unavailable import unavailable
     [
         ("string", "c IN ('ab', 'YWI=')"),
         ("binary", "c = CAST('ab' AS BINARY)"),
-        ("array<string>", "c = array('ab')"),
+        (
+            "array<string>",
+            "c IN (array('ab'), array('YWI='), array('187ef443-6122-31cc-af40-dc2b92f0eba0'))",
+        ),
+        ("array<binary>", "c = array(CAST('ab' AS BINARY))"),
         ("array<int>", "c = CAST(array(97, 98) AS array<int>)"),
         ("array<bigint>", "c = CAST(array(97, 98) AS array<bigint>)"),
         ("map<string,string>", "map_keys(c) = array('ab')"),
