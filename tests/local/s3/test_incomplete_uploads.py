@@ -12,7 +12,6 @@ import boto3
 import pytest
 from rich.console import Console
 
-from tidegate.assets.storage import incomplete
 from tidegate.assets.storage.incomplete import uploads_report
 from tidegate.platform.cli.answers.inventory import UploadsAnswer
 from tidegate.platform.cli.inventory.uploads import print_uploads
@@ -51,7 +50,7 @@ def test_uploads_are_found_until_they_are_completed_or_aborted_or_a_rule_is_ther
         s3.upload_part(Bucket="uploads-one", Key="ü/ä b.bin", UploadId=first, PartNumber=part, Body=b"x" * MIB * part)
     uploads, buckets = MultipartUploads(s3), ["uploads-many", "uploads-one", "uploads-absent"]
     now = datetime.now(UTC)
-    monkeypatch.setattr(incomplete, "MAX_SIZED", 2)
+    monkeypatch.setattr("tidegate.platform.core.storage.uploads.MAX_SIZED", 2)
 
     # In progress, as far as anyone knows.
     report = uploads_report(uploads, buckets, 7, now)

@@ -298,7 +298,7 @@ def merge_beside(kit: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> C
     Returns the result and the number of attempts. The merge is held while it reads its source, so its snapshots are
     older than the rival's commit.
     """
-    merging, source = silver_merge.build_merge, silver_merge.gather  # type: ignore[attr-defined]
+    merging, source = silver_merge.build_merge, silver_merge.gathered  # type: ignore[attr-defined]
 
     def beside(lake: TestLake, rival: Callable[[], object], *, by_delta: bool = False) -> tuple[MergeResult, int]:
         reading, go_on = tmp_path / uuid.uuid4().hex, tmp_path / uuid.uuid4().hex
@@ -319,7 +319,7 @@ def merge_beside(kit: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> C
             return source(delta, work)
 
         monkeypatch.setattr(silver_merge, "build_merge", held)
-        monkeypatch.setattr(silver_merge, "gather", with_hold)
+        monkeypatch.setattr(silver_merge, "gathered", with_hold)
         with ThreadPoolExecutor(1) as pool:
             merged = pool.submit(kit.merge, lake, "items")
             _wait_for(reading)
