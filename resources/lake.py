@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from typing import TypeVar
 
 from pyspark.sql import SparkSession
@@ -33,7 +33,7 @@ from tidegate.resources.ledger import Ledger
 from tidegate.resources.spark.delta import Delta
 from tidegate.resources.spark.remote import SparkRemote
 from tidegate.resources.suppression import Suppression, suppression
-from tidegate.resources.threads import parallel
+from tidegate.resources.threads import parallel_caught
 
 _S = TypeVar("_S")
 _T = TypeVar("_T")
@@ -199,18 +199,9 @@ class Lake:
     def quarantining(self) -> list[Table]:
         """The tables that may have quarantined objects, by key. The ledgers of the others need not be read."""
         born = sorted(self.store.births.tables())
-        found = [
-            table for table in parallel(partial(_caught, self.table), born) if isinstance(table, Table) and table.birth
-        ]
+        found = [table for table in parallel_caught(self.table, born) if isinstance(table, Table) and table.birth]
         may = self.delta.quarantining([table.ledger.location for table in found])
         return [table for table, may_have in zip(found, may, strict=True) if may_have]
-
-
-def _caught(call: Callable[[_S], _T], argument: _S) -> _T | Exception:
-    try:
-        return call(argument)
-    except Exception as error:
-        return error
 
 
 def open_lake(

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import chain
 
 from tidegate.platform.core.schema.column_reference import path_of
-from tidegate.platform.core.schema.names import SOURCE_COLUMNS
+from tidegate.platform.core.schema.names import fed_columns
 from tidegate.platform.core.silver.rules import UnsuitableColumns
 from tidegate.platform.core.silver.subject_paths import former_paths, subject_paths
 from tidegate.resources.lake import Lake, Table
@@ -32,9 +32,8 @@ def silver_suppression(lake: Lake, table: Table, suppression: Suppression, silve
             f"silver.{spec.name} has rows, and {spec.name} has no `silver` in lake.yaml any more, so nobody can say "
             f"whose they are: put it back, or delete the folder of the table ({lake.store.uri('silver', spec.name)})"
         )
-    ours = () if birth is None or birth.registered else SOURCE_COLUMNS
     known = lake.delta.table_state(birth.location).schema.fields if birth else silver.schema.fields
-    columns = [field for field in known if field.name not in ours]
+    columns = fed_columns(known, is_registered=birth is None or birth.registered)
     try:
         places = subject_paths(spec.silver, suppression.subject, columns)
     except UnsuitableColumns as error:

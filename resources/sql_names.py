@@ -14,9 +14,8 @@ from tidegate.platform.core.silver.columns import WITH_TOMBSTONES, own_columns, 
 from tidegate.resources.lake import Lake
 from tidegate.resources.lake_views import name_lake_objects, name_lake_tables, quarantine_query
 from tidegate.resources.spark.catalog import TableName
-from tidegate.resources.threads import parallel
+from tidegate.resources.threads import parallel_caught
 
-_S = TypeVar("_S")
 _T = TypeVar("_T")
 
 
@@ -94,7 +93,7 @@ class SqlNames:
         )
         likely = [table_key for table_key in born if self._lake.spec(TableKey.decode(table_key)).name == name]
         for some in (likely, [table_key for table_key in born if table_key not in likely]):
-            births = parallel(partial(_caught, self._births.read), some)
+            births = parallel_caught(self._births.read, some)
             for table_key, birth in zip(some, births, strict=True):
                 if isinstance(birth, Birth) and birth.name == name:
                     return table_key
@@ -135,7 +134,7 @@ class SqlNames:
             unnamed: receives the tables that cannot be named.
             lost: receives the tables whose name lake.yaml gives to another prefix.
         """
-        wanted = list(parallel(partial(_caught, self._names_of), table_keys))
+        wanted = list(parallel_caught(self._names_of, table_keys))
         names: list[tuple[str, TableName]] = []
         for table_key, found in zip(table_keys, wanted, strict=True):
             sql_names, reason = self._attempt(unnamed, table_key, partial(_raised, found)) or ([], None)
@@ -193,13 +192,6 @@ class SqlNames:
 def _of_query(name: TableName) -> str:
     """The name that a query uses: case does not count, and the view of a silver table has the name."""
     return name.name.removesuffix(WITH_TOMBSTONES).lower()
-
-
-def _caught(call: Callable[[_S], _T], argument: _S) -> _T | Exception:
-    try:
-        return call(argument)
-    except Exception as error:
-        return error
 
 
 def _raised(found: _T | Exception) -> _T:

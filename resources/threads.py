@@ -19,3 +19,15 @@ def parallel(call: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
         return
     with ThreadPoolExecutor(min(_THREADS, len(todo))) as pool:
         yield from pool.map(call, todo)
+
+
+def parallel_caught(call: Callable[[T], R], items: Iterable[T]) -> Iterator[R | Exception]:
+    """Like `parallel`, with the error of a call in place of its result."""
+
+    def caught(item: T) -> R | Exception:
+        try:
+            return call(item)
+        except Exception as error:
+            return error
+
+    return parallel(caught, items)

@@ -10,7 +10,7 @@ from dagster._core.events import AssetMaterializationPlannedData
 from tidegate.assets.bronze.completion.waiting import noted_waiting
 from tidegate.assets.bronze.prepare.inventories.late import late_in
 from tidegate.assets.bronze.previous import PendingCleanup, PreviousReport, TableSnapshot, row_count
-from tidegate.assets.bronze.report import PARTITION_ROWS, TableReport, check_specs, page_key
+from tidegate.assets.bronze.report import PARTITION_ROWS, TableReport, check_specs, page_of
 from tidegate.assets.bronze.run import BatchResult, run_table
 from tidegate.assets.runs.listener import RunListener
 from tidegate.assets.runs.options import RunOptions
@@ -22,7 +22,6 @@ from tidegate.platform.core.catalog.descriptions import column_descriptions
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.first_line import first_line, one_line
 from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.lake import Table
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.resources.lake_root.after_notes import files_of
@@ -58,8 +57,7 @@ def build_bronze(config: LakeConfig) -> dg.AssetsDefinition:
         output_required=False,
     )
     def bronze(context: dg.AssetExecutionContext, lake: LakeResource) -> Iterator[Any]:
-        spec = config.table_for(TableKey.decode(context.partition_key))
-        page = page_key(spec) if spec else None
+        page = page_of(config, context.partition_key)
         report = work_off(context.op_execution_context, lake.open().table(context.partition_key), page)
         checks = report.checks(BRONZE)
         if report.materializes:

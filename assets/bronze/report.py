@@ -21,9 +21,11 @@ from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.inventory_comparison import InventoryComparison
 from tidegate.platform.core.bronze.ledger import Cause, LedgerRow, Status, for_people
 from tidegate.platform.core.completion.waiting_datasets import WaitingDatasets
+from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.events.row_object import RowObject
 from tidegate.platform.core.inventory.late import LateInventory
+from tidegate.platform.core.keys.table_key import TableKey
 
 WRITE_ONCE_CHECK = "write_once_keys"
 QUARANTINE_CHECK = "nothing_quarantined"
@@ -277,6 +279,12 @@ def _late(inventories: Sequence[LateInventory]) -> dict[str, Any]:
 def page_key(spec: TableSpec) -> dg.AssetKey:
     """Return the asset key of a configured table's own page."""
     return dg.AssetKey(["bronze", spec.name])
+
+
+def page_of(config: LakeConfig, table_key: str) -> dg.AssetKey | None:
+    """Return the asset key of a table's own page. None if lake.yaml does not have the table."""
+    spec = config.table_for(TableKey.decode(table_key))
+    return page_key(spec) if spec else None
 
 
 def check_specs(

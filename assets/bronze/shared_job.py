@@ -4,18 +4,18 @@ import json
 import time
 import traceback
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import dagster as dg
 from pydantic import Field
 
 from tidegate.assets.bronze.asset import BRONZE, show_failed, work_off
-from tidegate.assets.bronze.report import page_key
+from tidegate.assets.bronze.report import page_of
 from tidegate.assets.bronze.shared_run import SharedRun
 from tidegate.assets.runs.held_tables import ACTIVE, FAILED_TAG, PARTITION_TAG, SHARED_JOB, SHARED_OP
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.first_line import first_line
-from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.lake_resource import LakeResource
 
 #: Seconds after which a shared run starts no further table. The sizes of the files are not known beforehand. The other
@@ -36,9 +36,7 @@ def build_shared_job(config: LakeConfig) -> dg.JobDefinition:
     partitions. The op logs the events that a run of each partition would have.
     """
 
-    def page(table: str) -> dg.AssetKey | None:
-        spec = config.table_for(TableKey.decode(table))
-        return page_key(spec) if spec else None
+    page = partial(page_of, config)
 
     @dg.op(name=SHARED_OP, out={}, description="Brings several bronze tables up to date, one after another.")
     def bronze_shared(context: dg.OpExecutionContext, config: SharedTables, lake: LakeResource) -> Iterator[Any]:

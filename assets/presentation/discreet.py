@@ -14,6 +14,11 @@ class MergeFailed(RuntimeError):
     """Spark could not merge. The message has no value of a row."""
 
 
+def spark_failed(error: PySparkException) -> str:
+    """Return what an error of Spark says without its text, which may have values of rows."""
+    return f"Spark failed ({error.getCondition() or type(error).__name__})"
+
+
 @contextmanager
 def discreet_errors(spec: TableSpec) -> Iterator[None]:
     """Replace an error of Spark by one without its text if the table has personal columns.
@@ -26,12 +31,11 @@ def discreet_errors(spec: TableSpec) -> Iterator[None]:
     except PySparkException as error:
         if spec.personal is None:
             raise
-        condition = error.getCondition() or type(error).__name__
         why = (
             "two different rows have one key and an equal `order`: add a column to `order` in lake.yaml that "
             "distinguishes them, or remove `on_tie`, and the last one counts"
             if "and an equal `order`" in str(error)
-            else f"Spark failed ({condition})"
+            else spark_failed(error)
         )
         raise MergeFailed(
             f"silver.{spec.name}: {why}. The table has personal columns, so no value of a row is in this message: the "

@@ -10,7 +10,7 @@ from tidegate.assets.maintenance.compaction import passes
 from tidegate.assets.silver.pending import PendingMerge
 from tidegate.assets.silver.private_statistics import private_statistics
 from tidegate.platform.core.schema.column_types import Array, Field, grows
-from tidegate.platform.core.schema.names import SOURCE_COLUMNS, needs_mapping
+from tidegate.platform.core.schema.names import fed_columns, needs_mapping
 from tidegate.platform.core.schema.sql_literal import properties_sql
 from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import BY_NAME, columns_sql
@@ -54,8 +54,7 @@ def silver_rules(work: PendingMerge, types_of: TypesOf) -> MergeRules:
             way before.
     """
     birth = work.table.birth
-    ours = () if birth is not None and birth.registered else SOURCE_COLUMNS
-    columns = tuple(field for field in work.bronze.schema.fields if field.name not in ours)
+    columns = fed_columns(work.bronze.schema.fields, is_registered=birth is not None and birth.registered)
     silver = f"silver.{work.table.spec.name}"
     try:
         rules = merge_rules(resolved(work.spec, columns), columns, types_of)

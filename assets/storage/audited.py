@@ -11,7 +11,7 @@ from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.storage.audits import AuditedTable, AuditReport, audits
 from tidegate.resources.inventory.audits import audit_report
-from tidegate.resources.inventory.objects import condition_of
+from tidegate.resources.inventory.objects import condition_of, subjects_of
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.sql_names import SqlNames
 from tidegate.resources.threads import parallel
@@ -30,9 +30,10 @@ def audit_of(lake: Lake, table_key: str, configuration: str = "") -> AuditReport
     """
     _, birth = with_inventories(lake, table_key)
     rows = lake.delta.session.read.format("delta").load(birth.location)
-    counted = condition_of(rows, configuration)
+    subjects = subjects_of(rows)
+    counted = condition_of(rows, subjects, configuration)
     objects = rows.where(counted or "true")
-    buckets = {row["bucket"] for row in objects.select("bucket").distinct().collect()}
+    buckets = {subject.bucket for subject in subjects}
     name = birth.name
     tables = list(parallel(_audited, _tables(lake, buckets)))
     if unnamed := SqlNames(lake).name_asked({name.lower()}):

@@ -17,3 +17,5 @@ Keep = Annotated[bool, typer.Option(help="Keep the platform and the UI running u
 LakeFile = Annotated[Path | None, typer.Option(help="Your lake.yaml; default: TIDEGATE_LAKE, else lake.yaml.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON only, for programs.")]
 PlanAsJson = Annotated[bool, typer.Option("--json", help="Print the plan as JSON only, for programs.")]
+ApplyChange = Annotated[bool, typer.Option("--yes", help="Apply the change. Without it, print the plan only.")]
+WriteChanges = Annotated[bool, typer.Option("--yes", help="Write. Without it, only the differences are printed.")]

@@ -101,11 +101,10 @@ class WantedInventories:
                 "StringEquals": {"aws:SourceAccount": self.account, "s3:x-amz-acl": "bucket-owner-full-control"},
             },
         }
-        found = _statements(present or {})
-        others = [one for one in found if one.get("Sid") != SID]
         # Statements without a Sid are compared by their places, so the statement keeps its own.
-        place = next((place for place, one in enumerate(found) if one.get("Sid") == SID), len(others))
-        statements = [*others[:place], statement, *others[place:]]
+        statements = [statement if one.get("Sid") == SID else one for one in _statements(present or {})]
+        if statement not in statements:
+            statements.append(statement)
         policy = {"Version": "2012-10-17", **(present or {}), "Statement": statements}
         if (size := len(json.dumps(policy, separators=(",", ":")))) > MAX_POLICY_BYTES:
             raise ValueError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from pyspark.sql import DataFrame, SparkSession
@@ -24,17 +25,22 @@ def inventory_objects(session: SparkSession, location: str, configuration: str =
         InventoryError: a bucket has several configurations, and none is chosen; or no bucket has the chosen one.
     """
     rows = session.read.format("delta").load(location)
-    return rows.where(condition_of(rows, configuration) or "true")
+    return rows.where(condition_of(rows, subjects_of(rows), configuration) or "true")
 
 
-def condition_of(rows: DataFrame, configuration: str) -> str:
+def subjects_of(rows: DataFrame) -> list[Subject]:
+    """Return the subjects that have a row in the table of inventories."""
+    return [Subject(*row) for row in rows.select("bucket", "configuration").distinct().collect()]
+
+
+def condition_of(rows: DataFrame, subjects: Sequence[Subject], configuration: str) -> str:
     """Return the SQL condition of the rows of which each object is counted once. Empty: all.
 
     Args:
         rows: of the table of inventories.
+        subjects: of these rows.
         configuration: as in `inventory_objects`, whose error this raises.
     """
-    subjects = [Subject(*row) for row in rows.select("bucket", "configuration").distinct().collect()]
     newest = dict.fromkeys(subjects, datetime.min)
     if configuration and (several := buckets_with_several(subjects)):
         newest |= newest_created(rows.where(F.col("bucket").isin(list(several))))

@@ -1622,8 +1622,8 @@ MUTANTS = (
         "an inventory of the minute in which its bucket was dropped brings the bucket back",
         10,
         "platform/core/inventory/dropped.py",
-        "%H-%MZ}{DROPPED}/",
-        "%H-%MZ}/",
+        "{BEGAN_TIME}}{DROPPED}/",
+        "{BEGAN_TIME}}/",
         (
             "tests/unit/platform/core/inventory/test_dropped.py::"
             "test_it_counts_more_than_an_inventory_of_its_minute_and_less_than_a_later_one",

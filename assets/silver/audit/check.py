@@ -5,6 +5,7 @@ import shlex
 import dagster as dg
 from pyspark.errors import PySparkException
 
+from tidegate.assets.presentation.discreet import spark_failed
 from tidegate.assets.silver.audit.comparison import MAX_BYTES, MAX_FILES, Comparison, compare
 from tidegate.assets.silver.audit.sampled_keys import MAX_KEYS
 from tidegate.platform.core.config.table import TableSpec
@@ -52,7 +53,7 @@ def equals_bronze(lake: Lake, spec: TableSpec, asset: dg.AssetKey) -> dg.AssetCh
 
 def _why(spec: TableSpec, error: PySparkException | ValueError) -> str:
     if spec.personal is not None and isinstance(error, PySparkException):
-        return f"Spark failed ({error.getCondition()})"
+        return spark_failed(error)
     return first_line(error)
 
 

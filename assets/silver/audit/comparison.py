@@ -148,10 +148,12 @@ def _wrong(lake: Lake, rows: KeyRows, suspects: Sequence[str]) -> tuple[tuple[st
         return ()
     work = rows.work
     keys = {text: tuple(json.loads(text)) for text in suspects}
-    condition = " OR ".join(f"({rows.condition(values)})" for values in keys.values())
     wrong, found = list(keys), dict[str, FoundKey]()
     for at, mark in ((rows.merged_version, work.mark or 0), (None, work.n + 1)):
-        found = found_keys(lake, rows, condition, mark, at) if wrong else found
+        if not wrong:
+            break
+        condition = " OR ".join(f"({rows.condition(keys[text])})" for text in wrong)
+        found = found_keys(lake, rows, condition, mark, at)
         wrong = [text for text in wrong if text in found and not found[text].is_right]
     has_lost = lost_files(work)
     wrong = [text for text in wrong if not _has_lost(rows, found[text], has_lost)]

@@ -28,7 +28,9 @@ def _lost_files(work: PendingMerge, n: int) -> bool:
     table = work.table
     batch = table.batches.read(n)
     keys = [row.key for row in batch.rows if row.status is Status.COMMITTED] if batch else []
-    later = table.ledger.history(work.recorded, *keys[:_MAX_LOOKED_UP])
-    return len(keys) > _MAX_LOOKED_UP or any(
+    if len(keys) > _MAX_LOOKED_UP:
+        return True
+    later = table.ledger.history(work.recorded, *keys)
+    return any(
         decision.stamp.n > n and decision.row.status in (Status.REMOVED, Status.QUARANTINED) for decision in later
     )

@@ -16,7 +16,7 @@ from tidegate.assets.silver.audit.orders import Orders
 from tidegate.assets.silver.truncate import recorded_truncates
 from tidegate.platform.core.silver.columns import CHANGED_BATCH, DELETED, IS_CURRENT, JOINED, VALID_FROM, VALID_TO
 from tidegate.platform.core.silver.fates.doubts import Sampled, doubts_history, doubts_row
-from tidegate.platform.core.silver.fates.intervals import Interval, json_values
+from tidegate.platform.core.silver.fates.intervals import HistoryRules, Interval, json_values
 from tidegate.platform.core.silver.fates.key_row import KeyRow
 from tidegate.platform.core.silver.fates.row_fates import SilverRow
 from tidegate.platform.core.silver.file_sample import FileSample
@@ -70,10 +70,11 @@ def doubted_keys(
         mark,
         keeps_lost(rows.work),
     )
+    rules = None if rows.rules.history is None else history_rules(rows, orders, mark, lambda n: sampled.keeps_lost)
     keys: dict[str, _Key] = {}
     for row in found:
-        _take(keys.setdefault(row["key"], _Key()), row, orders, is_history=rows.rules.history is not None)
-    return len(keys), [text for text, key in keys.items() if _doubts(rows, key, orders, sampled)]
+        _take(keys.setdefault(row["key"], _Key()), row, orders, is_history=rules is not None)
+    return len(keys), [text for text, key in keys.items() if _doubts(key, rules, sampled)]
 
 
 def _rows(rows: KeyRows, changes: str, silver: str, mark: int) -> str:
@@ -126,9 +127,8 @@ def _take(key: _Key, row: Row, orders: Orders, *, is_history: bool) -> None:
         key.silver = (SilverRow(row["v"], row["d"], of_dumps=True), rank)
 
 
-def _doubts(rows: KeyRows, key: _Key, orders: Orders, sampled: Sampled) -> bool:
-    if rows.rules.history is None:
+def _doubts(key: _Key, rules: HistoryRules | None, sampled: Sampled) -> bool:
+    if rules is None:
         silver, rank = key.silver or (None, None)
         return doubts_row(key.rows, silver, rank, sampled)
-    rules = history_rules(rows, orders, sampled.mark, lambda n: sampled.keeps_lost)
     return doubts_history(key.rows, key.stored, rules, sampled)

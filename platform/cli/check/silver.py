@@ -14,7 +14,7 @@ from tidegate.platform.cli.check.findings import Failed, Finding, Warned, checke
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.schema.column_types import Type
-from tidegate.platform.core.schema.names import SOURCE_COLUMNS
+from tidegate.platform.core.schema.names import fed_columns
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.presets import resolved
 from tidegate.platform.core.silver.rules import BRONZE, UnsuitableColumns, merge_rules, rows_of
@@ -61,8 +61,7 @@ def _named(delta: Delta, store: LakeStore, spec: TableSpec) -> str:
         schema = delta.session.sql(f"SELECT {selected} FROM {relation.replace(BRONZE, bronze)}").schema
         return [field.type for field in TableSchema.from_spark(json.loads(schema.json()), ()).fields]
 
-    ours = () if birth.registered else SOURCE_COLUMNS
-    columns = [field for field in state.schema.fields if field.name not in ours]
+    columns = fed_columns(state.schema.fields, is_registered=birth.registered)
     try:
         rules = merge_rules(resolved(silver, columns), columns, types)
     except UnsuitableColumns as error:

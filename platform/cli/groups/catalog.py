@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
-from tidegate.platform.cli.options import AsJson, LakeFile, PlanAsJson, RunningHome
+from tidegate.platform.cli.options import AsJson, LakeFile, PlanAsJson, RunningHome, WriteChanges
 from tidegate.platform.cli.terminal import command_console
 
 catalogs = typer.Typer(no_args_is_help=True, help="The tables in the AWS Glue Data Catalog.")
@@ -19,7 +17,7 @@ def catalog() -> None:
 
 @catalogs.command()
 def sync(
-    yes: Annotated[bool, typer.Option("--yes", help="Write. Without it, only the differences are printed.")] = False,
+    yes: WriteChanges = False,
     home: RunningHome = None,
     lake: LakeFile = None,
     as_json: PlanAsJson = False,
@@ -28,8 +26,7 @@ def sync(
     from tidegate.platform.cli.catalog.sync import run_sync
     from tidegate.platform.cli.environment import client
 
-    using = client(home, lake)
-    with using.opened() as opened:
+    with client(home, lake).opened() as opened:
         run_sync(command_console(), opened, yes=yes, as_json=as_json)
 
 
@@ -43,6 +40,5 @@ def readers(
     from tidegate.platform.cli.catalog.readers import run_readers
     from tidegate.platform.cli.environment import client
 
-    using = client(home, lake)
-    with using.opened() as opened:
+    with client(home, lake).opened() as opened:
         run_readers(command_console(), opened, as_json=as_json)

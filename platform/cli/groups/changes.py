@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.options import LakeFile, PlanAsJson, RunningHome
+from tidegate.platform.cli.options import ApplyChange, LakeFile, PlanAsJson, RunningHome
 from tidegate.platform.cli.terminal import command_console
 
 changes = typer.Typer()
@@ -17,7 +17,7 @@ changes = typer.Typer()
 @changes.command()
 def reset(
     table: Annotated[str, typer.Argument(help="SQL name, key or s3:// prefix of the table.")],
-    yes: Annotated[bool, typer.Option("--yes", help="Apply the change. Without it, print the plan only.")] = False,
+    yes: ApplyChange = False,
     accept_loss: Annotated[
         bool, typer.Option("--accept-loss", help="Reset even if S3 no longer has the objects of some rows.")
     ] = False,
@@ -37,7 +37,7 @@ def rebuild(
     from_batch: Annotated[
         int | None, typer.Option(help="Of silver.<name>, compute only keys with a row of this batch or later.")
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Apply the change. Without it, print the plan only.")] = False,
+    yes: ApplyChange = False,
     lake: LakeFile = None,
     home: RunningHome = None,
     as_json: PlanAsJson = False,
@@ -72,7 +72,7 @@ def redrive(
         str, typer.Option(help="Quarantined before this ISO 8601 time; with --dlq, the time of the event.")
     ] = "",
     rate: Annotated[int, typer.Option(min=1, help="Objects or messages per second.")] = 500,
-    yes: Annotated[bool, typer.Option("--yes", help="Apply the change. Without it, print the plan only.")] = False,
+    yes: ApplyChange = False,
     lake: LakeFile = None,
     home: RunningHome = None,
     as_json: PlanAsJson = False,
@@ -96,7 +96,7 @@ def maintain(
         str | None,
         typer.Argument(help="SQL name, key or s3:// prefix of the table; or silver.<name>. Default: everything."),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Apply the change. Without it, print the plan only.")] = False,
+    yes: ApplyChange = False,
     lake: LakeFile = None,
     home: RunningHome = None,
     as_json: PlanAsJson = False,
@@ -114,7 +114,7 @@ def forget(
     ] = None,
     file: Annotated[Path | None, typer.Option("--file", help="A file with identities, one in each line.")] = None,
     kind: Annotated[str, typer.Option(help="Kind of the persons: `personal.kind` of lake.yaml.")] = "person",
-    yes: Annotated[bool, typer.Option("--yes", help="Apply the change. Without it, print the plan only.")] = False,
+    yes: ApplyChange = False,
     lake: LakeFile = None,
     home: RunningHome = None,
     as_json: PlanAsJson = False,

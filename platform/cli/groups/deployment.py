@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from tidegate.platform.cli.environment import lake_file
 from tidegate.platform.cli.options import AsJson, LakeFile, RunningHome
 from tidegate.platform.cli.terminal import command_console
 
@@ -63,6 +62,7 @@ def policy(
 ) -> None:
     """Print the IAM policy that a role needs for your lake.yaml."""
     from tidegate.platform.cli.commands.policies import run_policy
+    from tidegate.platform.cli.environment import lake_file
 
     run_policy(role, lake_file(lake))
 
@@ -71,6 +71,7 @@ def policy(
 def alarms(lake: LakeFile = None) -> None:
     """Print a CloudFormation template with the alarms of your lake.yaml, which must have `metrics: cloudwatch`."""
     from tidegate.platform.cli.commands.alarms import run_alarms
+    from tidegate.platform.cli.environment import lake_file
 
     run_alarms(lake_file(lake))
 
@@ -85,6 +86,7 @@ def subscribe(
 ) -> None:
     """Print the policies and calls with which another team gets the events of a route."""
     from tidegate.platform.cli.commands.subscribe import run_subscribe
+    from tidegate.platform.cli.environment import lake_file
 
     run_subscribe(route, account, queue, types, lake_file(lake))
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tidegate.platform.cli.options import AsJson, LakeFile, PlanAsJson, RunningHome
+from tidegate.platform.cli.options import AsJson, LakeFile, PlanAsJson, RunningHome, WriteChanges
 from tidegate.platform.cli.terminal import command_console
 
 _Table = Annotated[str, typer.Argument(help="The table of inventories.")]
@@ -15,7 +15,6 @@ _Prices = Annotated[list[Path], typer.Option(help="AWS's price list of S3 for yo
 _Counted = Annotated[
     str, typer.Option("--configuration", help="Which inventory counts where a bucket has several; default: none may.")
 ]
-_Configuration = Annotated[str, typer.Option(help="Only inventories of this configuration; default: all.")]
 _Lines = Annotated[int, typer.Option(min=1, help="Maximum number of lines.")]
 
 inventories = typer.Typer(no_args_is_help=True, help="Inventory configurations of S3 for the table of inventories.")
@@ -30,7 +29,7 @@ def inventory() -> None:
 def enable(
     table: Annotated[str, typer.Argument(help="The table, if several have `inventories`.")] = "",
     account: Annotated[str, typer.Option(help="AWS account of the buckets; default: that of the credentials.")] = "",
-    yes: Annotated[bool, typer.Option("--yes", help="Write. Without it, only the differences are printed.")] = False,
+    yes: WriteChanges = False,
     lake: LakeFile = None,
     as_json: PlanAsJson = False,
 ) -> None:
@@ -64,8 +63,7 @@ def cost(
     from tidegate.platform.cli.environment import client
     from tidegate.platform.cli.inventory.cost import CostQuestion, run_cost
 
-    using = client(home, lake)
-    with using.opened() as opened:
+    with client(home, lake).opened() as opened:
         asked = CostQuestion(table, tuple(prices), by, depth, configuration, limit)
         run_cost(command_console(), opened, asked, as_json=as_json)
 
@@ -89,8 +87,7 @@ def advice(
     from tidegate.platform.cli.environment import client
     from tidegate.platform.cli.inventory.advice import AdviceQuestion, run_advice
 
-    using = client(home, lake)
-    with using.opened() as opened:
+    with client(home, lake).opened() as opened:
         asked = AdviceQuestion(table, tuple(prices), months, to, depth, configuration, limit)
         run_advice(command_console(), opened, asked, as_json=as_json)
 
@@ -109,8 +106,7 @@ def audit(
     from tidegate.platform.cli.inventory.audit import run_audit
     from tidegate.platform.cli.sql.sql import readable
 
-    using = client(home, lake)
-    with using.opened() as opened, readable():
+    with client(home, lake).opened() as opened, readable():
         run_audit(command_console(), opened, table, configuration, limit, as_json=as_json)
 
 
@@ -151,8 +147,7 @@ def forecast(
     from tidegate.platform.cli.environment import client
     from tidegate.platform.cli.inventory.forecast import run_forecast
 
-    using = client(home, lake)
-    with using.opened() as opened:
+    with client(home, lake).opened() as opened:
         run_forecast(command_console(), opened, table, months, configuration, limit, as_json=as_json)
 
 
@@ -174,22 +169,20 @@ def manifest(
     from tidegate.platform.cli.environment import client
     from tidegate.platform.cli.inventory.manifest import ManifestQuestion, run_manifest
     from tidegate.platform.cli.sql.sql import readable
-    from tidegate.resources.aws.s3 import ObjectStore
 
     asked = ManifestQuestion(table, bucket, configuration, sql, to)
     asked.check()
     using = client(home, lake)
-    aws = using.settings.aws
     with using.opened() as opened, readable():
-        store = ObjectStore(aws.client("s3"))
-        run_manifest(command_console(), opened, store, asked, account or aws.account(), as_json=as_json)
+        account = account or using.settings.aws.account()
+        run_manifest(command_console(), opened, opened.store.objects, asked, account, as_json=as_json)
 
 
 @inventories.command(name="drop-bucket")
 def drop_bucket(
     table: _Table,
     buckets: Annotated[list[str], typer.Argument(help="Names of buckets that were deleted.")],
-    configuration: _Configuration = "",
+    configuration: Annotated[str, typer.Option(help="Only inventories of this configuration; default: all.")] = "",
     yes: Annotated[bool, typer.Option("--yes", help="Write. Without it, only the plan is printed.")] = False,
     home: RunningHome = None,
     lake: LakeFile = None,
@@ -197,9 +190,6 @@ def drop_bucket(
     """Let the rows of deleted buckets leave the table: an empty inventory follows their last one."""
     from tidegate.platform.cli.environment import client
     from tidegate.platform.cli.inventory.drop_bucket import run_drop
-    from tidegate.resources.aws.s3 import ObjectStore
 
-    using = client(home, lake)
-    with using.opened() as opened:
-        store = ObjectStore(using.settings.aws.client("s3"))
-        run_drop(command_console(), opened, store, table, buckets, configuration, yes=yes)
+    with client(home, lake).opened() as opened:
+        run_drop(command_console(), opened, opened.store.objects, table, buckets, configuration, yes=yes)

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from tidegate.platform.cli.environment import lake_file
 from tidegate.platform.cli.options import AwsPort, Home, LakeFile, RunningHome, SparkPort, UiPort
 from tidegate.platform.cli.terminal import command_console
 
@@ -23,6 +22,7 @@ def up(
 ) -> None:
     """Run the local platform (AWS emulator, Spark) for your own lake.yaml until Ctrl-C."""
     from tidegate.platform.cli.commands.stack import run_stack
+    from tidegate.platform.cli.environment import lake_file
 
     run_stack(command_console(), lake_file(lake), home, aws_port=aws_port, spark_port=spark_port, ui_port=None)
 
@@ -40,6 +40,7 @@ def dev(
 ) -> None:
     """Run the local platform (AWS emulator, Spark) with Dagster's daemon and UI for your own lake.yaml."""
     from tidegate.platform.cli.commands.stack import run_stack
+    from tidegate.platform.cli.environment import lake_file
 
     run_stack(
         command_console(),

@@ -11,11 +11,11 @@ from types import MappingProxyType
 from tidegate.platform.core.infer.stated import Stated
 from tidegate.platform.core.schema.column_types import Struct
 from tidegate.platform.core.schema.sql_types import any_type
+from tidegate.platform.core.silver.presets import FLAT_MARKS
 
 _FULL_LOAD = re.compile(r"(^|/)LOAD[0-9A-Fa-f]{8}\.[^/]+$")
-#: Columns that only flattened rows have, and those by which a payload is known.
-_FLAT = {"__deleted", "__op"}
-_MARKS = {"op", *_FLAT}
+#: Columns by which a payload is known.
+_MARKS = {"op", *FLAT_MARKS}
 #: Types of values that an encoding of bytes, or of a time, is written as.
 _TEXTS, _NUMBERS = ("string", "binary"), ("int", "bigint")
 _OF_BYTES = ("base64", "decimal")
@@ -94,7 +94,7 @@ def _debezium(columns: Mapping[str, str]) -> dict[str, str] | None:
     if "op" in fields and ("after" in fields or "before" in fields):
         # Of a delete, `before` may have only the key.
         return {**_fields(fields.get("before")), **_fields(fields.get("after"))}
-    return fields if fields.keys() & _FLAT else None
+    return fields if fields.keys() & FLAT_MARKS else None
 
 
 def _fields(kind: str | None) -> dict[str, str]:

@@ -15,7 +15,7 @@ DROPPED = "-dropped"
 _CHECKSUM = re.compile(
     rf"(?P<bucket>[^/]+)/(?P<configuration>[^/]+)/(?P<began>{BEGAN}(?:{DROPPED})?)/manifest\.checksum", re.ASCII
 )
-_TIME = "%Y-%m-%dT%H-%MZ"
+BEGAN_TIME = "%Y-%m-%dT%H-%MZ"
 
 
 class Subject(NamedTuple):
@@ -55,7 +55,7 @@ class Delivery:
     @property
     def began_at(self) -> datetime:
         """When S3 began to look at the bucket, to the minute."""
-        return datetime.strptime(self.began.removesuffix(DROPPED), _TIME).replace(tzinfo=UTC)
+        return datetime.strptime(self.began.removesuffix(DROPPED), BEGAN_TIME).replace(tzinfo=UTC)
 
     @property
     def is_drop(self) -> bool:

@@ -10,7 +10,7 @@ import hashlib
 import json
 from datetime import UTC, datetime
 
-from tidegate.platform.core.inventory.delivery import DROPPED, Subject
+from tidegate.platform.core.inventory.delivery import BEGAN_TIME, DROPPED, Subject
 from tidegate.platform.core.keys.table_key import TableKey
 
 
@@ -34,6 +34,6 @@ def dropped_delivery(subject: Subject, table: TableKey, now: datetime) -> dict[s
             "files": [],
         }
     ).encode()
-    folder = f"{table.prefix}{subject.bucket}/{subject.configuration}/{began:%Y-%m-%dT%H-%MZ}{DROPPED}/"
+    folder = f"{table.prefix}{subject.bucket}/{subject.configuration}/{began:{BEGAN_TIME}}{DROPPED}/"
     checksum = hashlib.md5(manifest, usedforsecurity=False).hexdigest()
     return {f"{folder}manifest.json": manifest, f"{folder}manifest.checksum": f"{checksum}\n".encode()}

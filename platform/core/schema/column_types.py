@@ -42,6 +42,10 @@ class Simple:
         return _SQL_NAME.get(self.name, self.name)
 
 
+#: Types of whole numbers.
+WHOLE = tuple(Simple(name) for name in ("byte", "short", "integer", "long"))
+
+
 @dataclass(frozen=True, slots=True)
 class Decimal:
     """A decimal of `precision` digits, `scale` of them after the point."""

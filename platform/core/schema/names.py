@@ -93,3 +93,14 @@ def _structs(field: Field) -> Iterable[tuple[Field, ...]]:
                 todo.append(element)
             case Map(key, value):
                 todo += [key, value]
+
+
+def fed_columns(fields: Iterable[Field], *, is_registered: bool) -> tuple[Field, ...]:
+    """Returns the columns of a bronze table from which silver is merged: without those that Tidegate adds.
+
+    Args:
+        fields: the columns of the bronze table.
+        is_registered: whether the table reads its producer's files. Tidegate adds no column to it.
+    """
+    ours = () if is_registered else SOURCE_COLUMNS
+    return tuple(field for field in fields if field.name not in ours)

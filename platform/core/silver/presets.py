@@ -13,7 +13,7 @@ from tidegate.platform.core.silver.rules import UnsuitableColumns
 #: What Debezium writes in place of a large value that an update did not change.
 UNAVAILABLE = "__debezium_unavailable_value"
 #: Columns by which flattened rows are known.
-_MARKS = {"__deleted", "__op"}
+FLAT_MARKS = {"__deleted", "__op"}
 
 
 def resolved(silver: SilverSpec, columns: Sequence[Field]) -> SilverSpec:
@@ -49,7 +49,7 @@ def _debezium(silver: SilverSpec, columns: Sequence[Field]) -> dict[str, Any]:
     for start, found in (("payload.", inner), ("", fields)):
         if "op" in found and ("after" in found or "before" in found):
             return _envelope(silver, start, found)
-    return _flattened(silver, "payload.", inner) if inner.keys() & _MARKS else _flattened(silver, "", fields)
+    return _flattened(silver, "payload.", inner) if inner.keys() & FLAT_MARKS else _flattened(silver, "", fields)
 
 
 def _envelope(silver: SilverSpec, start: str, fields: dict[str, Field]) -> dict[str, Any]:
@@ -77,7 +77,7 @@ def _flattened(silver: SilverSpec, start: str, fields: dict[str, Field]) -> dict
     """Returns the options for rows of `ExtractNewRecordState`, whose metadata have names with two underscores."""
     metadata = [field.name for name, field in fields.items() if name.startswith("__")]
     names = {name.lower() for name in metadata}
-    if not names & _MARKS:
+    if not names & FLAT_MARKS:
         raise UnsuitableColumns(
             "has no rows of Debezium: neither `op` with `before` and `after`, in the row or in `payload`, nor "
             "`__deleted` or `__op` of flattened rows. For flattened rows set `delete.tombstone.handling.mode: rewrite` "

@@ -7,13 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.schema.column_reference import is_expression, path_of, type_at
-from tidegate.platform.core.schema.column_types import Field, Simple
+from tidegate.platform.core.schema.column_types import WHOLE, Field, Simple
 from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.silver.presets import resolved
 
 Path = tuple[str, ...]
-#: Types between which a cast leaves the text of a whole number as it is.
-_WHOLE = tuple(Simple(name) for name in ("byte", "short", "integer", "long"))
 #: The columns of Debezium's envelopes that have a row.
 _ENVELOPE = ("before", "after")
 _CHOICE = re.compile(r"\s*coalesce\s*\((.*)\)\s*", re.IGNORECASE | re.DOTALL)
@@ -37,7 +35,7 @@ def subject_paths(silver: SilverSpec, subject: Sequence[str], columns: Sequence[
         UnsuitableColumns: bronze does not have the columns of the change feed.
     """
     options = resolved(silver, columns)
-    paths = {name: path_of(name, columns) or tuple(name.split(".")) for name in subject}
+    paths = {name: _path(name, columns) for name in subject}
     return {
         name: list(dict.fromkeys((*_taken(silver, options, path, columns), *_derived(options, path, columns))))
         for name, path in paths.items()
@@ -55,7 +53,7 @@ def former_paths(silver: SilverSpec, subject: Sequence[str], columns: Sequence[F
     renamed = {old.lower(): new.lower() for old, new in options.rename.items()}
     chosen = [name for field in columns if _is_chosen(options, name := renamed.get(field.name.lower(), field.name))]
     now = {name.lower() for name in (*chosen, *options.derive)}
-    paths = (path_of(name, columns) or tuple(name.split(".")) for name in subject)
+    paths = (_path(name, columns) for name in subject)
     return [path for path in paths if path[0].lower() not in now]
 
 
@@ -101,7 +99,12 @@ def row_choices(row: str, columns: Sequence[Field] = ()) -> list[Path] | None:
     parts = [part.strip().replace("`", "") for part in (choice[1] if choice else row).split(",")]
     if any(map(is_expression, parts)):
         return None
-    return [path_of(part, columns) or tuple(part.split(".")) for part in parts]
+    return [_path(part, columns) for part in parts]
+
+
+def _path(name: str, columns: Sequence[Field]) -> Path:
+    """Returns the path of a column or nested field, also of one that bronze does not have yet."""
+    return path_of(name, columns) or tuple(name.split("."))
 
 
 def _keeps_text(options: SilverSpec, name: str, path: Path, columns: Sequence[Field]) -> bool:
@@ -110,9 +113,10 @@ def _keeps_text(options: SilverSpec, name: str, path: Path, columns: Sequence[Fi
     cast = next((text for column, text in options.cast.items() if column.lower() == name.lower()), None)
     if cast is None:
         return True
+    # A cast between these types leaves the text of a whole number as it is.
     known = path_of(".".join(path), columns)
     given, wanted = known and type_at(known, columns), any_type(cast)
-    return given == wanted or (given in _WHOLE and wanted in (*_WHOLE, Simple("string")))
+    return given == wanted or (given in WHOLE and wanted in (*WHOLE, Simple("string")))
 
 
 def _is_chosen(options: SilverSpec, name: str) -> bool:

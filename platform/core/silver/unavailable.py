@@ -6,11 +6,10 @@ import base64
 import hashlib
 import uuid
 
-from tidegate.platform.core.schema.column_types import Array, Map, Simple, Type
+from tidegate.platform.core.schema.column_types import WHOLE, Array, Map, Simple, Type
 from tidegate.platform.core.schema.sql_literal import literal
 
 _TEXT = Simple("string")
-_WHOLE = tuple(Simple(name) for name in ("byte", "short", "integer", "long"))
 
 
 def unavailable(placeholder: str | None, kind: Type, value: str) -> str | None:
@@ -38,7 +37,7 @@ def unavailable(placeholder: str | None, kind: Type, value: str) -> str | None:
             return f"{value} IN (array({text}), array({encoded}), array('{uuid.UUID(bytes=digest, version=3)}'))"
         case Array(Simple("binary")):
             return f"{value} = array(CAST({text} AS BINARY))"
-        case Array(item) if item in _WHOLE:
+        case Array(item) if item in WHOLE:
             numbers = ", ".join(map(str, placeholder.encode()))
             return f"{value} = CAST(array({numbers}) AS {kind.sql()})"
         case Map(key, _) if key == _TEXT:

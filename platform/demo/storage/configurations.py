@@ -6,13 +6,11 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import boto3
 
-from tidegate.platform.demo.source import SourceMissingError
 from tidegate.platform.demo.storage.commands import json_of, run_command
 from tidegate.platform.demo.storage.company import CompanyBucket
 from tidegate.platform.local.aws import ACCOUNT, REGION
@@ -40,14 +38,6 @@ class Configured:
     configurations: dict[str, list[dict[str, Any]]]
     policy: str
     drift: Any
-
-
-def require_moto() -> None:
-    """Raise SourceMissingError if moto's server is not installed."""
-    if any(find_spec(name) is None for name in ("moto", "flask", "flask_cors")):
-        raise SourceMissingError(
-            "the demo of storage needs moto and Flask, of which the extra `demo` consists: pip install 'tidegate[demo]'"
-        )
 
 
 def configure(home: Path, buckets: Sequence[CompanyBucket], to: str) -> Configured:

@@ -20,7 +20,6 @@ from tidegate.platform.demo.settle import NotSettled
 from tidegate.platform.demo.storage import storage_lake_file
 from tidegate.platform.demo.storage.commands import answer_of
 from tidegate.platform.demo.storage.company import CompanyBucket, company
-from tidegate.platform.demo.storage.configurations import require_moto
 from tidegate.platform.demo.storage.deliveries import deliver, delivery, file_columns
 from tidegate.platform.demo.storage.findings import (
     compare_catalog,
@@ -38,6 +37,7 @@ from tidegate.platform.demo.storage.findings import (
 from tidegate.platform.demo.storage.past import INVENTORIES, TO, Past
 from tidegate.platform.demo.storage.planted import LEGACY
 from tidegate.platform.demo.storage.report import StorageReport, show_storage_report
+from tidegate.platform.local.extras import require_extra
 from tidegate.platform.local.process.ports import LOOPBACK
 from tidegate.platform.local.spark.conf import SMALL_DATA
 from tidegate.platform.local.stack_file import empty_home
@@ -75,11 +75,10 @@ def run_storage_demo(
         ports: ports of the servers.
 
     Raises:
-        SourceMissingError: moto's server is not installed.
-        LocalStackError: the home is in use, or something could not be started or died.
+        LocalStackError: moto's server is not installed, the home is in use, or something could not be started or died.
         NotSettled: something was still on its way at the deadline.
     """
-    require_moto()
+    require_extra("demo", "moto", "flask", "flask_cors")
     empty_home(home)
     begun, of, report = time.monotonic(), company(buckets, days), StorageReport(buckets, days)
     shutil.copyfile(storage_lake_file(), home / "lake.yaml")  # a copy, which a user may change while the demo is kept

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from tidegate.platform.core.silver.fates.dumps import present, with_gone
-from tidegate.platform.core.silver.fates.intervals import HistoryRules, Interval, json_values, replay
+from tidegate.platform.core.silver.fates.intervals import HistoryRules, Interval, json_values, may_be_of, replay
 from tidegate.platform.core.silver.fates.key_row import KeyRow
 from tidegate.platform.core.silver.fates.row_fates import SilverRow, row_fates
 
@@ -93,17 +93,11 @@ def _lacks_changes(changes: Sequence[KeyRow], stored: Sequence[Interval], sample
         # A row of a later batch may have replaced these.
         n = interval.n or 0
         last = [row for row in equal if row.n is None or row.n >= n]
-        if last and not any(_is_of(interval, row) for row in last):
+        if last and not any(
+            may_be_of(interval, json_values(row.values), row.left, deletes=row.deletes) for row in last
+        ):
             return True
     return False
-
-
-def _is_of(interval: Interval, row: KeyRow) -> bool:
-    own, theirs = (
-        {name: value for name, value in values.items() if name not in row.left}
-        for values in (json_values(row.values), interval.values)
-    )
-    return row.deletes == interval.deleted and own == theirs
 
 
 def _dropped(rows: Sequence[KeyRow], sampled: Sampled) -> set[int]:

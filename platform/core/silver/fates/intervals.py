@@ -7,7 +7,7 @@ its rows, without a query, so that a comparison of both shows a fault of either.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
@@ -170,11 +170,22 @@ class _Change:
 
     def is_like(self, stored: Interval) -> bool:
         """Whether silver's row may be of this change. Values that it leaves are not known here."""
-        own, theirs = (
-            {name: value for name, value in values.items() if name not in self.left}
-            for values in (self.values, stored.values)
-        )
-        return self.deletes == stored.deleted and own == theirs
+        return may_be_of(stored, self.values, self.left, deletes=self.deletes)
+
+
+def may_be_of(stored: Interval, values: Mapping[str, Any], left: Collection[str], *, deletes: bool) -> bool:
+    """Returns whether silver's row may be of a change with these values.
+
+    Args:
+        stored: silver's row.
+        values: of the change.
+        left: columns without a value in the change. What they have in silver is not known here.
+        deletes: whether the change deletes the key.
+    """
+    own, theirs = (
+        {name: value for name, value in given.items() if name not in left} for given in (values, stored.values)
+    )
+    return deletes == stored.deleted and own == theirs
 
 
 def _stays(stored: Interval, rules: HistoryRules) -> bool:
