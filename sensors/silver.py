@@ -13,7 +13,7 @@ from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.resources.lake import Table
 from tidegate.resources.lake_resource import LakeResource
-from tidegate.resources.spark.session import SparkUnreachable
+from tidegate.resources.spark.unreachable import SparkUnreachable
 from tidegate.sensors.run_history import backoff_seconds_left, ended, is_active
 
 #: Seconds after a run until the next run that only exports. An export that fails does not fail its run.

@@ -23,7 +23,7 @@ from tidegate.platform.core.silver.columns import WITH_TOMBSTONES, own_columns
 from tidegate.resources.aws.glue import Glue
 from tidegate.resources.aws.s3 import StoreError
 from tidegate.resources.lake import Lake, Table
-from tidegate.resources.spark.session import SparkUnreachable
+from tidegate.resources.spark.unreachable import SparkUnreachable
 
 #: What one table can have that the others do not: a birth record or a log that cannot be read.
 _OF_A_TABLE = (ValueError, StoreError, PySparkException)

@@ -9,7 +9,7 @@ from pyspark.errors import PySparkException
 from tidegate.platform.core.first_line import first_line
 from tidegate.resources.spark.delta import Delta
 from tidegate.resources.spark.results import Compacted
-from tidegate.resources.spark.session import SparkUnreachable
+from tidegate.resources.spark.unreachable import SparkUnreachable
 
 #: A table is compacted each time that its batch number passes a multiple of this. The small files of 64 batches are
 #: merged in one Spark job, and a table never has many more.

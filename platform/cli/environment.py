@@ -12,7 +12,7 @@ from tidegate.platform.core.config.load import LakeConfigError
 from tidegate.platform.local.stack_file import StackInfo, client_environ, find_stack, find_starting
 from tidegate.resources.lake import Lake
 from tidegate.resources.settings import Settings
-from tidegate.resources.spark.session import SparkUnreachable
+from tidegate.resources.spark.unreachable import SparkUnreachable
 
 #: Homes of `tidegate demo` and of `tidegate up` and `tidegate dev`, relative to the working directory.
 DEFAULT_HOMES = (Path(".tidegate/demo"), Path(".tidegate/local"))

@@ -23,7 +23,7 @@ from tidegate.platform.core.config.load import LakeConfigError
 from tidegate.platform.core.first_line import first_line, visible
 from tidegate.platform.local.errors import LocalStackError
 from tidegate.resources.aws.s3 import StoreError
-from tidegate.resources.spark.session import SparkUnreachable
+from tidegate.resources.spark.unreachable import SparkUnreachable
 
 app = typer.Typer(
     no_args_is_help=True,

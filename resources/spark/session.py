@@ -19,15 +19,12 @@ from pyspark.sql.connect.proto import AnalyzePlanRequest, ReleaseSessionRequest,
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 from tidegate.resources.spark.remote import TOKEN, SparkRemote
+from tidegate.resources.spark.unreachable import SparkUnreachable
 
 # PySpark prints every exception before it raises it, as JSON or with both traces: kilobytes before the message of the
 # code that catches it. And after a session's release the client's late clean-up calls fail, with warnings.
 for _name in ("pyspark.sql.connect.logging", "SQLQueryContextLogger", "DataFrameQueryContextLogger"):
     logging.getLogger(_name).setLevel(logging.CRITICAL)
-
-
-class SparkUnreachable(RuntimeError):
-    """No Spark Connect server answers at the address. The message says what to do."""
 
 
 def probe(remote: SparkRemote, deadline: float = 5.0) -> str:

@@ -11,7 +11,7 @@ from pyspark.errors.exceptions.connect import SparkConnectGrpcException
 from pyspark.sql import DataFrame, SparkSession
 from ulid import ULID
 
-from tidegate.resources.spark.session import SparkUnreachable
+from tidegate.resources.spark.unreachable import SparkUnreachable
 
 
 @contextmanager

@@ -22,7 +22,8 @@ from tidegate.resources.aws.s3 import StoreError
 from tidegate.resources.lake_root.batches import GenerationRetired
 from tidegate.resources.spark.delta import Delta
 from tidegate.resources.spark.remote import SparkRemote
-from tidegate.resources.spark.session import SparkUnreachable, probe, session_of_its_own
+from tidegate.resources.spark.session import probe, session_of_its_own
+from tidegate.resources.spark.unreachable import SparkUnreachable
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

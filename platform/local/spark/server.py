@@ -16,7 +16,8 @@ from tidegate.platform.local.spark.class_archive import class_archive
 from tidegate.platform.local.spark.conf import LOG_STORE, log4j_properties, properties_text, spark_conf
 from tidegate.platform.local.spark.jars import jars_folder, require_java
 from tidegate.resources.spark.remote import TOKEN, SparkRemote
-from tidegate.resources.spark.session import SparkUnreachable, probe
+from tidegate.resources.spark.session import probe
+from tidegate.resources.spark.unreachable import SparkUnreachable
 
 _SERVER_CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
 

@@ -9,7 +9,8 @@ import pytest
 
 from tidegate.platform.local.process.ports import LOOPBACK, free_port
 from tidegate.resources.spark.remote import SparkRemote
-from tidegate.resources.spark.session import SparkUnreachable, probe
+from tidegate.resources.spark.session import probe
+from tidegate.resources.spark.unreachable import SparkUnreachable
 
 
 def test_a_closed_port() -> None:

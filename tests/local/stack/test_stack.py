@@ -20,7 +20,8 @@ from tidegate.platform.local.stack import LocalStack
 from tidegate.platform.local.stack_file import find_stack
 from tidegate.resources.settings import Settings
 from tidegate.resources.spark.remote import SparkRemote
-from tidegate.resources.spark.session import SparkUnreachable, probe, session_of_its_own
+from tidegate.resources.spark.session import probe, session_of_its_own
+from tidegate.resources.spark.unreachable import SparkUnreachable
 
 pytestmark = pytest.mark.timeout(180)
 

@@ -19,7 +19,7 @@ from tests.unit.conftest import Paper
 from tidegate.assets.silver.pending import BronzeGone
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.resources.ledger import Clock
-from tidegate.resources.spark.session import SparkUnreachable
+from tidegate.resources.spark.unreachable import SparkUnreachable
 from tidegate.sensors import silver
 
 

@@ -16,7 +16,7 @@ from tidegate.platform.core.bronze.hint import Hint, ServerLoss
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.bronze.plan import Candidate, Plan, candidate_hints
 from tidegate.resources.lake import Table
-from tidegate.resources.spark.session import SparkUnreachable
+from tidegate.resources.spark.unreachable import SparkUnreachable
 
 #: Files with equally many losses are read in this many sets. So the file at fault is alone after two more losses, even
 #: among ten thousand files.

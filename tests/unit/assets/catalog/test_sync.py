@@ -21,7 +21,7 @@ from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.aws.s3 import StoreError
 from tidegate.resources.lake import Lake
 from tidegate.resources.spark.results import TableState
-from tidegate.resources.spark.session import SparkUnreachable
+from tidegate.resources.spark.unreachable import SparkUnreachable
 
 ORDERS, ITEMS, PLAIN, MOVED = "landing.orders", "landing.items", "second.plain", "landing.moved"
 NAMES = {ORDERS: "orders", ITEMS: "items", PLAIN: "plain"}

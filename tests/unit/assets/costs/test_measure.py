@@ -23,7 +23,7 @@ from tidegate.platform.core.costs.spec import CostsSpec
 from tidegate.platform.core.costs.table_cost import Recorded
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.storage.prices import StoragePrices
-from tidegate.resources.spark.session import SparkUnreachable
+from tidegate.resources.spark.unreachable import SparkUnreachable
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
 

@@ -10,7 +10,7 @@ from tidegate.platform.cli.environment import Client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.resources.settings import LAKE, Settings
 from tidegate.resources.spark.remote import REMOTE
-from tidegate.resources.spark.session import SparkUnreachable
+from tidegate.resources.spark.unreachable import SparkUnreachable
 
 SERVERS = {REMOTE: "sc://127.0.0.1:1", "AWS_REGION": "eu-west-1"}
 

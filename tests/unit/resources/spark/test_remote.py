@@ -13,7 +13,8 @@ from tidegate.platform.definitions import build_definitions
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.resources.spark import session as spark
 from tidegate.resources.spark.remote import REMOTE, TOKEN, SparkRemote
-from tidegate.resources.spark.session import SparkUnreachable, probe
+from tidegate.resources.spark.session import probe
+from tidegate.resources.spark.unreachable import SparkUnreachable
 
 SECRET = "s3cr3t/+=tok en"
 QUOTED = "s3cr3t%2F%2B%3Dtok%20en"

@@ -19,7 +19,7 @@ from tidegate.platform.core.bronze.plan import Candidate, TakenHint, make_plan
 from tidegate.platform.core.schema.column_types import Field, Simple
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.resources.lake_root.store import LakeStore
-from tidegate.resources.spark.session import SparkUnreachable
+from tidegate.resources.spark.unreachable import SparkUnreachable
 
 _COLUMNS = [Field("id", Simple("long"))]
 _ORDERS = "landing.orders"

@@ -19,7 +19,7 @@ from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.bronze.plan import Candidate, Plan, TakenHint, make_plan
 from tidegate.resources.lake_root.inbox import WaitingManifest
 from tidegate.resources.lake_root.store import LakeStore
-from tidegate.resources.spark.session import SparkUnreachable
+from tidegate.resources.spark.unreachable import SparkUnreachable
 
 ORDERS = "landing.orders"
 

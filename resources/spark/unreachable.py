@@ -1,0 +1,7 @@
+"""The error of a Spark server that does not answer. Who only catches it loads no Spark client."""
+
+from __future__ import annotations
+
+
+class SparkUnreachable(RuntimeError):
+    """No Spark Connect server answers at the address. The message says what to do."""
