@@ -21,10 +21,17 @@ from tidegate.platform.core.config.lake import LakeConfig, LakeSpec
 from tidegate.platform.core.config.output import OutputSpec
 from tidegate.platform.core.config.queues import QueueSpec
 from tidegate.platform.core.config.webhook import WebhookSpec
-from tidegate.platform.core.config.yaml_document import Location, Problem, YamlDocument, read_yaml, validation_problems
+from tidegate.platform.core.config.yaml_document import (
+    Location,
+    Problem,
+    YamlDocument,
+    read_yaml,
+    read_yaml_documents,
+    validation_problems,
+)
 
 #: A `lake.yaml` has no such field, and a component file always has it.
-_ATTRIBUTES = "attributes"
+_ATTRIBUTES, _TYPE = "attributes", "type"
 #: The attribute of the component that has the lake.
 INLINE = "inline"
 
@@ -85,20 +92,29 @@ def read_lake_yaml(text: str, env: Mapping[str, str] | None = None) -> YamlDocum
     """Reads the YAML of a lake.
 
     Args:
-        text: a `lake.yaml`, or a `defs.yaml` of `dg`.
+        text: a `lake.yaml`, or a `defs.yaml` of `dg`, which may have other components in documents of their own.
         env: values of the variables; the process's environment if None.
 
     Returns:
         The document. Its data are those of the lake, and its lines those of the text.
     """
-    document = read_yaml(text, env)
-    if not isinstance(document.data, Mapping) or _ATTRIBUTES not in document.data:
-        return document
-    lake = document.part((_ATTRIBUTES, INLINE))
+    documents = read_yaml_documents(text, env)
+    components = [one for one in documents if isinstance(one.data, Mapping) and _ATTRIBUTES in one.data]
+    if not components:
+        return read_yaml(text, env)
+    others = [one for one in documents if not isinstance(one.data, Mapping) or _TYPE not in one.data]
+    lakes = [one for one in components if one.part((_ATTRIBUTES, INLINE)).data is not None]
+    lake = (lakes or components)[0].part((_ATTRIBUTES, INLINE))
+    if len(lakes) > 1:
+        problem = f"a second component has a lake in `{INLINE}`: put it into a file of its own"
+        lake.problems.append(Problem((), problem, line=lakes[1].lines[()]))
     if lake.data is None and not lake.problems:
         lake.problems.append(
             Problem((), f"the component has no lake in `{INLINE}`; if it has `lake`, name that file instead")
         )
+    lake.problems += [
+        Problem((), f"a document without `{_TYPE}` is no component", line=one.lines[()]) for one in others
+    ]
     # Dagster expands them for the component only. Runs and commands read the file itself.
     lake.problems += [
         Problem(where, "templates of `dg` are not expanded in a lake: write ${NAME} for a variable of the environment")

@@ -100,20 +100,36 @@ def read_yaml(text: str, env: Mapping[str, str] | None = None) -> YamlDocument:
     Returns:
         The document. It never raises: syntax errors, keys given twice and unset variables are in `problems`.
     """
-    document = YamlDocument()
+    document, *more = read_yaml_documents(text, env)
+    if more:
+        document.problems.append(Problem((), "a second document begins here; remove it", line=more[0].lines[()]))
+    return document
+
+
+def read_yaml_documents(text: str, env: Mapping[str, str] | None = None) -> list[YamlDocument]:
+    """Reads all YAML documents of a text, each as `read_yaml` does. Their lines are those of the text.
+
+    Returns at least one document. If the text is not valid YAML, that is the only problem of the only document.
+    """
+    documents: list[YamlDocument] = []
     try:
         loader = yaml.SafeLoader(text)
-        node = loader.get_single_node()
-        if node is not None:
+        while loader.check_node() and (node := loader.get_node()) is not None:
+            document = YamlDocument()
             document.lines[()] = node.start_mark.line + 1
             document.data = _Walk(loader, document, os.environ if env is None else env).value(node, (), ())
+            documents.append(document)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         reason = ", ".join(part for part in (error.context, error.problem) if part)
-        document.problems.append(Problem((), f"not valid YAML: {reason}", line=mark.line + 1 if mark else 1))
+        return [_invalid(reason, mark.line + 1 if mark else 1)]
     except (yaml.YAMLError, RecursionError) as error:
-        document.problems.append(Problem((), f"not valid YAML: {str(error).splitlines()[0]}", line=1))
-    return document
+        return [_invalid(str(error).splitlines()[0], 1)]
+    return documents or [YamlDocument()]
+
+
+def _invalid(reason: str, line: int) -> YamlDocument:
+    return YamlDocument(problems=[Problem((), f"not valid YAML: {reason}", line=line)])
 
 
 class _Walk:

@@ -94,6 +94,20 @@ def test_a_lake_may_be_in_the_component_s_own_file(monkeypatch: pytest.MonkeyPat
             assert "name: orders" in path.read_text(encoding="utf-8").splitlines()[reference.line_number - 1]
 
 
+def test_a_lake_may_be_one_of_several_components_of_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LANDING", "landing")
+    with create_defs_folder_sandbox() as sandbox:
+        folder = sandbox.scaffold_component(component_cls=LakeComponent, defs_yaml_contents=INLINE)
+        path = (folder / "defs.yaml").resolve()
+        script = "attributes: {execution: {path: theirs.py}, assets: [{key: theirs}]}"
+        other = f"type: dagster.PythonScriptComponent\n{script}\n"
+        path.write_text(f"{other}---\n{path.read_text(encoding='utf-8')}", encoding="utf-8")
+        with sandbox.build_all_defs() as defs:
+            keys = {key.to_user_string() for key in defs.resolve_asset_graph().get_all_asset_keys()}
+            assert {"bronze/orders", "theirs"} <= keys
+            assert (defs.resources or {})["lake"].lake_yaml == str(path)
+
+
 @pytest.mark.parametrize("attributes", [{}, {"lake": "lake.yaml", **INLINE["attributes"]}], ids=["none", "two"])
 def test_a_component_has_one_lake(attributes: dict[str, Any]) -> None:
     with create_defs_folder_sandbox() as sandbox:

@@ -41,6 +41,19 @@ def test_a_component_file_is_a_lake(tmp_path: Path) -> None:
     assert document.line_of(()) == 4
 
 
+def test_a_component_file_may_have_other_components(tmp_path: Path) -> None:
+    """Their problems are not those of the lake, which has the lines of the file."""
+    other = "type: other.Component\nattributes: {path: '${NOWHERE}', text: '{{ x }}', path: 1}\n---\n"
+    for text in (f"{other}{COMPONENT}", f"---\n{other}{COMPONENT}", f"{COMPONENT}---\ntype: other.Component\n"):
+        (tmp_path / "defs.yaml").write_text(text, encoding="utf-8")
+        assert load_lake(tmp_path / "defs.yaml", {"LANDING": "landing"}).buckets == ("landing",)
+        line = text.splitlines().index("      - name: orders") + 1
+        assert read_lake_yaml(text, {}).line_of(("tables", 0)) == line
+    (tmp_path / "lake.yaml").write_text("lake: {root: s3://lake/root}\n---\nbuckets: []\n", encoding="utf-8")
+    with pytest.raises(LakeConfigError, match=r"lake.yaml:3: a second document begins here; remove it"):
+        load_lake(tmp_path / "lake.yaml")
+
+
 @pytest.mark.parametrize(
     ("before", "after", "problem"),
     [
@@ -54,7 +67,12 @@ def test_a_component_file_is_a_lake(tmp_path: Path) -> None:
         ),
         ("inline:", "lake:", "1: the component has no lake in `inline`; if it has `lake`, name that file instead"),
         ("type:", "type: x\ntype:", "2: type: given twice, first in line 1; remove one"),
-        ("    tables:", "---\ntables:", "8: not valid YAML: "),
+        ("    tables:", "---\ntables:", "9: a document without `type` is no component"),
+        (
+            "type:",
+            "attributes: {inline: {}}\ntype: y\n---\ntype:",
+            "4: a second component has a lake in `inline`: put it",
+        ),
     ],
 )
 def test_a_problem_has_the_line_of_the_component_file(tmp_path: Path, before: str, after: str, problem: str) -> None:
