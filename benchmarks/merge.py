@@ -12,7 +12,6 @@ many keys into the large table.
 from __future__ import annotations
 
 import argparse
-import io
 import json
 import random
 import statistics
@@ -23,12 +22,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from benchmarks.support.machine import Machine, Spent, spending
+from benchmarks.support.states import states
 from tidegate.assets.bronze.run import run_table
 from tidegate.assets.runs.options import RunOptions
 from tidegate.assets.silver.merge import merge_table
@@ -62,15 +60,8 @@ class _Table:
 
     def put(self, name: str, ids: Sequence[int], at: int) -> str:
         """Put a file of rows. Returns its path for Spark."""
-        body = io.BytesIO()
-        columns: dict[str, Any] = {
-            "id": pa.array(ids, pa.int64()),
-            "at": pa.array([at] * len(ids), pa.int64()),
-            "state": [f"state {at} of {number:012d}" for number in ids],
-        }
-        pq.write_table(pa.table(columns), body)
         key = f"{self.name}/{name}.parquet"
-        self.lake.put(key, body.getvalue())
+        self.lake.put(key, states(ids, at))
         return f"s3a://{self.lake.bucket}/{key}"
 
     def fill(self) -> list[str]:

@@ -8,7 +8,6 @@ of each key, the other one the history of each key.
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import random
@@ -19,11 +18,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from benchmarks.support.arguments import arguments
 from benchmarks.support.machine import Machine, spending
+from benchmarks.support.states import states
 from tidegate.assets.bronze.run import run_table
 from tidegate.assets.runs.options import RunOptions
 from tidegate.assets.silver.audit.comparison import compare
@@ -37,17 +34,6 @@ _CHANGED = 1_000
 _TABLES = {"newest": "scd1", "history": "scd2"}
 
 
-def _put(lake: TestLake, table: str, name: str, ids: list[int], at: int) -> None:
-    body = io.BytesIO()
-    columns = {
-        "id": pa.array(ids, pa.int64()),
-        "at": pa.array([at] * len(ids), pa.int64()),
-        "state": [f"state {at} of {number:012d}" for number in ids],
-    }
-    pq.write_table(pa.table(columns), body)
-    lake.put(f"{table}/{name}.parquet", body.getvalue())
-
-
 def _land(lake: TestLake, table: str) -> None:
     run_table(lake.lake.table(lake.key(table)), RunOptions(run_id="bench", listing=True))
     merge_table(lake.lake, lake.spec(table))
@@ -55,12 +41,12 @@ def _land(lake: TestLake, table: str) -> None:
 
 def _fill(lake: TestLake, table: str, rows: int, batches: int, keys: list[int]) -> None:
     for first in range(0, rows, _FILE):
-        _put(lake, table, f"base-{first:012d}", list(range(first, min(first + _FILE, rows))), 0)
+        lake.put(f"{table}/base-{first:012d}.parquet", states(range(first, min(first + _FILE, rows)), 0))
     _land(lake, table)
     print(f"  {table}: {rows} rows", file=sys.stderr)
     for at in range(1, batches + 1):
         others = random.Random(at).sample(range(rows), _CHANGED)
-        _put(lake, table, f"change-{at}", sorted({*others, *keys}), at)
+        lake.put(f"{table}/change-{at}.parquet", states(sorted({*others, *keys}), at))
         _land(lake, table)
 
 

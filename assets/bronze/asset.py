@@ -122,20 +122,18 @@ def work_off(
     )
     listener = _DagsterListener(context, prefix)
     try:
-        done = run_table(table, options, listener)
+        listener.done = run_table(table, options, listener)
     except (Exception, dg.DagsterExecutionInterruptedError):
         if listener.done:
             _log_recorded(context, table, page, listener)
             if not prefix:  # a shared run shows each table that failed
                 show_failed(context, table.table_key)
         raise
-    return _report(context, table, done, listener)
+    return _report(context, table, listener)
 
 
-def _report(
-    context: dg.OpExecutionContext, table: Table, done: Sequence[BatchResult], listener: _DagsterListener
-) -> TableReport:
-    report = table_report(table, done, previous_report(context.instance, BRONZE, table.table_key))
+def _report(context: dg.OpExecutionContext, table: Table, listener: _DagsterListener) -> TableReport:
+    report = table_report(table, listener.done, previous_report(context.instance, BRONZE, table.table_key))
     if listener.comparison:
         report = replace(report, inventory_comparison=listener.comparison)
     for line in report.warnings():
@@ -151,7 +149,7 @@ def _log_recorded(
     The error of the run must not be replaced by that of its report, for example if the Spark server is lost.
     """
     try:
-        report = _report(context, table, listener.done, listener)
+        report = _report(context, table, listener)
         for event in [*report.events(BRONZE, table.table_key), *(report.events(page) if page else [])]:
             context.log_event(event)  # type: ignore[arg-type]  # Dagster's annotation lacks evaluations of checks
     except Exception as error:

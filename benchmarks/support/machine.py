@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -15,6 +14,7 @@ from typing import Any
 
 from pyspark.sql.connect.session import SparkSession
 
+from benchmarks.support.sampling import sampling
 from tests.support.plugins.costs import cpu_seconds
 from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.manifest import Manifest
@@ -107,19 +107,13 @@ class Machine:
     @contextmanager
     def peak(self) -> Iterator[dict[str, int]]:
         """Measure the greatest memory during the block. Each sample is a full collection, so seconds say nothing."""
-        most, ended = self.megabytes(), threading.Event()
+        most = self.megabytes()
 
         def sample() -> None:
-            while not ended.wait(0.5):
-                most.update({name: max(value, most[name]) for name, value in self.megabytes().items()})
+            most.update({name: max(value, most[name]) for name, value in self.megabytes().items()})
 
-        sampler = threading.Thread(target=sample, daemon=True)
-        sampler.start()
-        try:
+        with sampling(sample, 0.5):
             yield most
-        finally:
-            ended.set()
-            sampler.join()
 
     def jobs(self) -> int:
         """Returns the number of Spark jobs that the server has started so far."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from benchmarks.support.sampling import sampling
 
 _EVERY = 3.0
 
@@ -19,19 +20,8 @@ def others_sampled() -> Iterator[list[int]]:
     Other processes are those that are not below this one.
     """
     samples: list[int] = []
-    done = threading.Event()
-
-    def sample() -> None:
-        while not done.wait(_EVERY):
-            samples.append(_runnable_elsewhere())
-
-    thread = threading.Thread(target=sample)
-    thread.start()
-    try:
+    with sampling(lambda: samples.append(_runnable_elsewhere()), _EVERY):
         yield samples
-    finally:
-        done.set()
-        thread.join()
 
 
 def _runnable_elsewhere() -> int:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tidegate.platform.core.infer.stated import Stated, connect_type, row_of_change, text_of
-from tidegate.platform.core.schema.column_types import Array, Decimal, Field, Map, Simple, Struct, Type
+from tidegate.platform.core.schema.column_types import MAX_DIGITS, Array, Decimal, Field, Map, Simple, Struct, Type
 
 #: Bytes at the beginning of a file that hold its schema.
 HEAD_BYTES = 1 << 20
@@ -35,7 +35,6 @@ _LOGICAL: Mapping[str, tuple[str, Sequence[str]]] = {
     **{f"local-timestamp-{unit}": ("timestamp_ntz", ("long",)) for unit in ("millis", "micros", "nanos")},
 }
 _NO_TYPE = {"big-decimal": ("bytes",), "duration": ("fixed",)}
-_MAX_DIGITS = 38
 
 
 def schema_of_file(head: bytes) -> AvroSchema:
@@ -196,9 +195,9 @@ def _logical(schema: Mapping[str, Any], kind: str, path: str) -> Type | None:
         digits, scale = schema.get("precision"), schema.get("scale", 0)
         if not isinstance(digits, int) or not isinstance(scale, int) or not 0 <= scale <= digits:
             return None
-        if digits > _MAX_DIGITS:
+        if digits > MAX_DIGITS:
             raise ValueError(
-                f"column {path} has decimals of {digits} digits, and a table's have {_MAX_DIGITS}; write it as text"
+                f"column {path} has decimals of {digits} digits, and a table's have {MAX_DIGITS}; write it as text"
             )
         return Decimal(digits, scale)
     if kind in _NO_TYPE.get(str(name), ()):

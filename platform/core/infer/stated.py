@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tidegate.platform.core.schema.column_types import MAX_DIGITS
 from tidegate.platform.core.schema.value_encoding import encoding
 
 #: Encodings by the names of Connect's types, and of Debezium's.
@@ -22,8 +23,6 @@ _TIMES: Mapping[str, str] = {
     "io.debezium.time.NanoTimestamp": "nanoseconds",
 }
 _DECIMAL = "org.apache.kafka.connect.data.Decimal"
-#: Digits of a decimal whose schema does not have their number.
-_MAX_DIGITS = 38
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ def connect_type(name: str, kind: str, parameters: Any) -> tuple[str, str | None
     """
     if name == _DECIMAL:
         given = parameters if isinstance(parameters, Mapping) else {}
-        text = f"decimal({given.get('connect.decimal.precision', _MAX_DIGITS)}, {given.get('scale', 0)})"
+        text = f"decimal({given.get('connect.decimal.precision', MAX_DIGITS)}, {given.get('scale', 0)})"
         try:
             encoding(text)
         except ValueError:

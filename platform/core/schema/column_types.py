@@ -9,6 +9,8 @@ from typing import Any
 
 #: SQL name by the name in Spark's schema JSON, where they differ.
 _SQL_NAME = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint"}
+#: Digits of the longest decimal of Spark SQL.
+MAX_DIGITS = 38
 DECIMAL = re.compile(r"decimal\(\s*(\d+)\s*,\s*(\d+)\s*\)")
 
 #: Wider types into which Spark reads a Parquet column without a rewrite.

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tidegate.platform.core.schema.column_types import DECIMAL, Array, Decimal, Field, Map, Simple, Struct, Type
+from tidegate.platform.core.schema.column_types import (
+    DECIMAL,
+    MAX_DIGITS,
+    Array,
+    Decimal,
+    Field,
+    Map,
+    Simple,
+    Struct,
+    Type,
+)
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -39,8 +49,10 @@ def simple_type(sql: str) -> Simple | Decimal:
     text = sql.strip().lower()
     if found := DECIMAL.fullmatch(text):
         precision, scale = int(found[1]), int(found[2])
-        if not 1 <= precision <= 38 or scale > precision:
-            raise ValueError(f"'{sql}' is no decimal of Spark SQL: it has 1 to 38 digits, and no more after the point")
+        if not 1 <= precision <= MAX_DIGITS or scale > precision:
+            raise ValueError(
+                f"'{sql}' is no decimal of Spark SQL: it has 1 to {MAX_DIGITS} digits, and no more after the point"
+            )
         return Decimal(precision, scale)
     if text not in _JSON_NAME:
         raise ValueError(

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from tidegate.platform.core.files.parquet.bad import BadParquet
-from tidegate.platform.core.schema.column_types import Array, Decimal, Field, Map, Simple, Struct, Type
+from tidegate.platform.core.schema.column_types import MAX_DIGITS, Array, Decimal, Field, Map, Simple, Struct, Type
 
 _SIMPLE: dict[pa.DataType, str] = {
     pa.bool_(): "boolean",
@@ -29,7 +29,6 @@ _SIMPLE: dict[pa.DataType, str] = {
     pa.date32(): "date",
     pa.date64(): "date",
 }
-_MAX_DIGITS = 38
 #: Digits of the largest unsigned 64-bit number.
 _UINT64 = Decimal(20, 0)
 
@@ -44,7 +43,7 @@ def table_type(kind: Any, column: str) -> Type:
         return Simple(_SIMPLE[kind])
     if pa.types.is_dictionary(kind):
         return table_type(kind.value_type, column)
-    if pa.types.is_decimal(kind) and kind.precision <= _MAX_DIGITS and 0 <= kind.scale <= kind.precision:
+    if pa.types.is_decimal(kind) and kind.precision <= MAX_DIGITS and 0 <= kind.scale <= kind.precision:
         return Decimal(kind.precision, kind.scale)
     if pa.types.is_timestamp(kind):
         return Simple("timestamp" if kind.tz else "timestamp_ntz")
