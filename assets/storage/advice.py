@@ -6,16 +6,18 @@ from typing import Any
 import dagster as dg
 
 from tidegate.assets.presentation.plot import bars
-from tidegate.assets.storage.report_asset import report_asset, report_key
+from tidegate.assets.presentation.shown_lines import shown_lines
+from tidegate.assets.storage.report_asset import report_asset, report_command, report_key
 from tidegate.assets.storage.stored import folder_of, read_prices, stored_objects, sums_of_all
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.storage.advice import OF, Advice, advice_for
+from tidegate.platform.core.storage.advice import OF, Advice, advice_for, no_advice_for, without_price
+from tidegate.platform.core.storage.cost import PUT_TOGETHER
 from tidegate.platform.core.storage.spec import StorageReportsSpec
 from tidegate.resources.inventory.sums import staying
 from tidegate.resources.lake_resource import LakeResource
 
-#: Lines of the table, and bars of the plot.
-_MAX_LINES, _MAX_BARS = 100, 12
+#: Bars of the plot.
+_MAX_BARS = 12
 
 
 def advice_key(spec: TableSpec) -> dg.AssetKey:
@@ -36,42 +38,33 @@ def build_advice(spec: TableSpec, reports: StorageReportsSpec) -> dg.AssetsDefin
     def advice(lake: LakeResource) -> dg.MaterializeResult[Any]:
         prices = read_prices(folder_of(lake.lake_yaml) / path for path in reports.prices)
         objects = stored_objects(lake.open(), spec.table_key.encode(), reports.configuration or "")
-        sums, _ = sums_of_all(staying(objects, reports.months), OF, reports.depth)
+        sums, whole = sums_of_all(staying(objects, reports.months), OF, reports.depth)
         found = advice_for(sums, prices, reports.months, reports.classes)
-        return dg.MaterializeResult(metadata=advice_metadata(found, prices.currency, reports.months))
+        options = {"prices": reports.prices, "months": reports.months, "to": ",".join(reports.classes)}
+        command = report_command("advice", spec, reports, **options, depth=reports.depth)
+        missing = no_advice_for(without_price(sums, prices, reports.classes))
+        return dg.MaterializeResult(
+            metadata={
+                **advice_metadata(found, prices.currency, reports.months, command),
+                **({} if whole else {"prefixes": PUT_TOGETHER}),
+                **({"without_price": missing} if missing else {}),
+            }
+        )
 
     return advice
 
 
-def advice_metadata(found: Sequence[Advice], currency: str, months: int) -> dict[str, Any]:
+def advice_metadata(found: Sequence[Advice], currency: str, months: int, command: str) -> dict[str, Any]:
     """Returns advice as metadata.
 
     Args:
         found: the advice, the largest saving first.
         currency: of its amounts.
         months: for which it holds.
+        command: prints it.
     """
     title = f"{currency} saved in {months} months, after the cost of the transition"
     bar = [(f"{one.bucket}/{one.prefix} → {one.to}", one.net, f"{one.net:,.2f}") for one in found[:_MAX_BARS]]
-    records = [
-        dg.TableRecord(
-            {
-                "bucket": one.bucket,
-                "prefix": one.prefix,
-                "from": one.storage_class,
-                "age": one.age,
-                "size": one.size,
-                "versions": one.version,
-                "to": one.to,
-                "objects": one.objects,
-                "once": round(one.once, 4),
-                "saved a month": round(one.saving, 4),
-                "break-even": one.break_even,
-                "readable a month": "any" if one.readable is None else f"{min(one.readable, 99):.0%}",
-            }
-        )
-        for one in found[:_MAX_LINES]
-    ]
     return {
         "advice": len(found),
         "net_saving": round(sum(one.net for one in found), 4),
@@ -79,9 +72,23 @@ def advice_metadata(found: Sequence[Advice], currency: str, months: int) -> dict
         "cost_once": round(sum(one.once for one in found), 4),
         "months": months,
         "currency": currency,
-        **(
-            {"transitions": dg.MetadataValue.table(records), "plot": dg.MetadataValue.md(bars(title, bar))}
-            if records
-            else {}
-        ),
+        **shown_lines("transitions", found, _record, command),
+        **({"plot": dg.MetadataValue.md(bars(title, bar))} if found else {}),
+    }
+
+
+def _record(one: Advice) -> dict[str, Any]:
+    return {
+        "bucket": one.bucket,
+        "prefix": one.prefix,
+        "from": one.storage_class,
+        "age": one.age,
+        "size": one.size,
+        "versions": one.version,
+        "to": one.to,
+        "objects": one.objects,
+        "once": round(one.once, 4),
+        "saved a month": round(one.saving, 4),
+        "break-even": one.break_even,
+        "readable a month": "any" if one.readable is None else f"{min(one.readable, 99):.0%}",
     }

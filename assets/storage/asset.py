@@ -9,24 +9,25 @@ import dagster as dg
 
 from tidegate.assets.costs.reads import Reads, reads_of
 from tidegate.assets.presentation.plot import bars
+from tidegate.assets.presentation.shown_lines import shown_lines
 from tidegate.assets.storage.advice import advice_key, build_advice
 from tidegate.assets.storage.audit import audit_key, build_audit
 from tidegate.assets.storage.growth import build_growth, growth_key
-from tidegate.assets.storage.report_asset import report_asset, report_key
+from tidegate.assets.storage.report_asset import report_asset, report_command, report_key
 from tidegate.assets.storage.stored import folder_of, read_prices, stored_objects, sums_of_all
 from tidegate.assets.storage.uploads import build_uploads, uploads_key
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.inventory.late import stale_inventories
-from tidegate.platform.core.storage.cost import CostLine
+from tidegate.platform.core.storage.cost import PUT_TOGETHER, CostLine
 from tidegate.platform.core.storage.cost_report import OF, CostReport
 from tidegate.platform.core.storage.prices import GIGABYTE
 from tidegate.platform.core.storage.spec import StorageReportsSpec
 from tidegate.resources.inventory.objects import newest_created
 from tidegate.resources.lake_resource import LakeResource
 
-#: Lines of a table, and bars of a plot.
-_MAX_LINES, _MAX_BARS = 100, 12
+#: Bars of a plot.
+_MAX_BARS = 12
 
 
 def table_reports(spec: TableSpec) -> list[dg.AssetKey]:
@@ -63,18 +64,20 @@ def _cost(spec: TableSpec, reports: StorageReportsSpec) -> dg.AssetsDefinition:
         sums, whole = sums_of_all(objects, OF, reports.depth)
         stale = "\n".join(map(str, stale_inventories(newest_created(objects))))
         reads = reads_of(opened, datetime.now(UTC), reports.depth)
-        metadata = cost_metadata(CostReport.of(sums, prices), reads, whole=whole)
+        command = report_command("cost", spec, reports, prices=reports.prices, depth=reports.depth)
+        metadata = cost_metadata(CostReport.of(sums, prices), reads, command, whole=whole)
         return dg.MaterializeResult(metadata={**metadata, **({"stale": stale} if stale else {})})
 
     return cost
 
 
-def cost_metadata(report: CostReport, reads: Reads, *, whole: bool) -> dict[str, Any]:
+def cost_metadata(report: CostReport, reads: Reads, command: str, *, whole: bool) -> dict[str, Any]:
     """Returns a report of costs as metadata.
 
     Args:
         report: the report.
         reads: files that runs read in the last thirty days.
+        command: prints the report, and takes its dimensions with `--by`.
         whole: whether the prefixes of a bucket are lines of their own.
     """
     buckets = report.lines["bucket",][:_MAX_BARS]
@@ -88,27 +91,26 @@ def cost_metadata(report: CostReport, reads: Reads, *, whole: bool) -> dict[str,
         "bytes_without_price": report.unpriced,
         "plot": dg.MetadataValue.md(bars(title, [(line.group[0], line.cost, f"{line.cost:,.2f}") for line in buckets])),
         **{
-            f"by_{by[-1]}": _table(by, lines, report.currency, reads.by(by))
+            name: value
             for by, lines in report.lines.items()
-            if lines and (whole or "prefix" not in by)
+            if whole or "prefix" not in by
+            for name, value in _table(by, lines, report.currency, reads.by(by), command).items()
         },
+        **({} if whole else {"prefixes": PUT_TOGETHER}),
         **({"reads_not_known": reads.unknown} if reads.unknown else {}),
     }
 
 
 def _table(
-    by: Sequence[str], lines: Sequence[CostLine], currency: str, reads: Counter[Any] | None
-) -> dg.TableMetadataValue:
-    records = [
-        dg.TableRecord(
-            {
-                **dict(zip(by, line.group, strict=True)),
-                "objects": line.objects,
-                "GiB": round(line.size / GIGABYTE, 3),
-                f"{currency} a month": round(line.cost, 4),
-                **({} if reads is None else {"reads of 30 days": reads[line.group]}),
-            }
-        )
-        for line in lines[:_MAX_LINES]
-    ]
-    return dg.MetadataValue.table(records)
+    by: Sequence[str], lines: Sequence[CostLine], currency: str, reads: Counter[Any] | None, command: str
+) -> dict[str, Any]:
+    def record(line: CostLine) -> dict[str, Any]:
+        return {
+            **dict(zip(by, line.group, strict=True)),
+            "objects": line.objects,
+            "GiB": round(line.size / GIGABYTE, 3),
+            f"{currency} a month": round(line.cost, 4),
+            **({} if reads is None else {"reads of 30 days": reads[line.group]}),
+        }
+
+    return shown_lines(f"by_{by[-1]}", lines, record, f"{command} --by {','.join(by)}")

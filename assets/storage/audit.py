@@ -4,15 +4,14 @@ from typing import Any
 
 import dagster as dg
 
+from tidegate.assets.presentation.shown_lines import shown_lines
 from tidegate.assets.storage.audited import audit_of
-from tidegate.assets.storage.report_asset import report_asset, report_key
+from tidegate.assets.storage.report_asset import report_asset, report_command, report_key
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.storage.audits import KINDS, AuditReport
+from tidegate.platform.core.storage.audits import KINDS, AuditFinding, AuditReport
 from tidegate.platform.core.storage.prices import GIGABYTE
 from tidegate.platform.core.storage.spec import StorageReportsSpec
 from tidegate.resources.lake_resource import LakeResource
-
-_MAX_LINES = 100
 
 
 def audit_key(spec: TableSpec) -> dg.AssetKey:
@@ -30,34 +29,33 @@ def build_audit(spec: TableSpec, reports: StorageReportsSpec) -> dg.AssetsDefini
     )
     def audit(lake: LakeResource) -> dg.MaterializeResult[Any]:
         found = audit_of(lake.open(), spec.table_key.encode(), reports.configuration or "")
-        return dg.MaterializeResult(metadata=audit_metadata(found))
+        return dg.MaterializeResult(metadata=audit_metadata(found, report_command("audit", spec, reports)))
 
     return audit
 
 
-def audit_metadata(report: AuditReport) -> dict[str, Any]:
+def audit_metadata(report: AuditReport, command: str) -> dict[str, Any]:
     """Returns what audits found as metadata.
 
     Args:
         report: the findings, those with the most objects first.
+        command: prints them.
     """
-    records = [
-        dg.TableRecord(
-            {
-                "found": KINDS[one.audit.kind],
-                "of": one.audit.of,
-                "objects": one.objects,
-                "GiB": round(one.bytes / GIGABYTE, 3),
-                "most in": ", ".join(f"{place.place} ({place.objects:,})" for place in one.places),
-                "examples": " ".join(one.examples),
-                "sql": one.audit.sql,
-            }
-        )
-        for one in report.findings[:_MAX_LINES]
-    ]
     return {
         "findings": len(report.findings),
         **report.objects,
         **({"not_listed": "\n".join(map(str, report.unlisted))} if report.unlisted else {}),
-        **({"audits": dg.MetadataValue.table(records)} if records else {}),
+        **shown_lines("audits", report.findings, _record, command),
+    }
+
+
+def _record(one: AuditFinding) -> dict[str, Any]:
+    return {
+        "found": KINDS[one.audit.kind],
+        "of": one.audit.of,
+        "objects": one.objects,
+        "GiB": round(one.bytes / GIGABYTE, 3),
+        "most in": ", ".join(f"{place.place} ({place.objects:,})" for place in one.places),
+        "examples": " ".join(one.examples),
+        "sql": one.audit.sql,
     }

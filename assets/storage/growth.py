@@ -5,14 +5,14 @@ from typing import Any
 import dagster as dg
 
 from tidegate.assets.presentation.plot import curve
+from tidegate.assets.presentation.shown_lines import shown_lines
 from tidegate.assets.storage.grown import KnownGrowth, growth_of
-from tidegate.assets.storage.report_asset import report_asset, report_key
+from tidegate.assets.storage.report_asset import report_asset, report_command, report_key
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.storage.growth import Growth
 from tidegate.platform.core.storage.prices import GIGABYTE
 from tidegate.platform.core.storage.spec import StorageReportsSpec
 from tidegate.resources.lake_resource import LakeResource
-
-_MAX_LINES = 100
 
 
 def growth_key(spec: TableSpec) -> dg.AssetKey:
@@ -32,46 +32,52 @@ def build_growth(spec: TableSpec, reports: StorageReportsSpec) -> dg.AssetsDefin
     def growth(lake: LakeResource) -> dg.MaterializeResult[Any]:
         months, configuration = reports.forecast_months, reports.configuration or ""
         found = growth_of(lake.open(), spec.table_key.encode(), months, configuration, keep=True)
-        return dg.MaterializeResult(metadata=growth_metadata(found, months))
+        command = report_command("forecast", spec, reports, months=months)
+        return dg.MaterializeResult(metadata=growth_metadata(found, months, command))
 
     return growth
 
 
-def growth_metadata(found: KnownGrowth, months: int) -> dict[str, Any]:
+def growth_metadata(found: KnownGrowth, months: int, command: str) -> dict[str, Any]:
     """Returns growth as metadata.
 
     Args:
         found: the growth.
         months: number of months of the forecast.
+        command: prints the report.
     """
     if not found.lines:
         return {"buckets": 0}
     total = found.lines[0]
-    records = [
-        dg.TableRecord(
-            {
-                "bucket": one.bucket,
-                "days": len(one.history),
-                "objects": one.objects,
-                "GiB": round(one.history[-1] / GIGABYTE, 3),
-                f"GiB in {months} months": round(one.bytes.values[-1] / GIGABYTE, 3) if one.bytes.values else None,
-                "error": None if one.bytes.error is None else round(one.bytes.error, 4),
-                "error of the last value": None if one.bytes.naive_error is None else round(one.bytes.naive_error, 4),
-                "method": one.bytes.why_not or one.bytes.method,
-            }
-        )
-        for one in found.lines[:_MAX_LINES]
-    ]
     title = f"GiB of all buckets, and the forecast of {months} months"
     past = [value / GIGABYTE for value in total.history]
     return {
         "buckets": len(found.lines) - 1,
         "bytes": int(total.history[-1]),
         "objects": total.objects,
-        "remark": total.bytes.why_not or f"forecast by {total.bytes.method}",
-        "by_bucket": dg.MetadataValue.table(records),
+        "remark": "; ".join(
+            filter(None, [total.bytes.why_not or f"forecast by {total.bytes.method}", total.bytes.caution])
+        ),
+        **shown_lines("by_bucket", found.lines, lambda line: _record(line, months), command),
         "plot": dg.MetadataValue.md(curve(title, past, [value / GIGABYTE for value in total.bytes.values])),
         **({"known_from": found.lost} if found.lost else {}),
         **({"forecast_error": round(total.bytes.error, 4)} if total.bytes.error is not None else {}),
+        **({"forecast_error_over_days": total.bytes.tested_days} if total.bytes.tested_days else {}),
         **({"bytes_forecast": int(total.bytes.values[-1])} if total.bytes.values else {}),
+    }
+
+
+def _record(line: Growth, months: int) -> dict[str, Any]:
+    ahead = line.bytes
+    return {
+        "bucket": line.bucket,
+        "days": len(line.history),
+        "objects": line.objects,
+        "GiB": round(line.history[-1] / GIGABYTE, 3),
+        f"GiB in {months} months": round(ahead.values[-1] / GIGABYTE, 3) if ahead.values else None,
+        "error": None if ahead.error is None else round(ahead.error, 4),
+        "error of the last value": None if ahead.naive_error is None else round(ahead.naive_error, 4),
+        "error over days": ahead.tested_days or None,
+        "method": ahead.why_not or ahead.method,
+        "remark": ahead.caution,
     }

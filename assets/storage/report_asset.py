@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import dagster as dg
 
 from tidegate.assets.bronze.report import page_key
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.storage.spec import StorageReportsSpec
 
 STORAGE = "storage"
 
@@ -30,3 +32,21 @@ def report_asset(
         kinds={"s3"},
         description=description,
     )
+
+
+def report_command(kind: str, spec: TableSpec, reports: StorageReportsSpec, **options: object) -> str:
+    """Returns the command that prints a report with the settings of its asset.
+
+    Args:
+        kind: name of the command.
+        spec: the table of inventories.
+        reports: settings of its reports.
+        options: further options, by name. Each value of a tuple is an option of its own.
+    """
+    if reports.configuration and kind != "uploads":
+        options["configuration"] = reports.configuration
+    words = ["tidegate", "inventory", kind, spec.name]
+    for name, value in options.items():
+        for one in value if isinstance(value, tuple) else (value,):
+            words += [f"--{name}", str(one)]
+    return shlex.join(words)

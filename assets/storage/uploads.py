@@ -4,17 +4,17 @@ from typing import Any
 
 import dagster as dg
 
+from tidegate.assets.presentation.shown_lines import shown_lines
 from tidegate.assets.storage.incomplete import inventoried_buckets, uploads_report
-from tidegate.assets.storage.report_asset import report_asset, report_key
+from tidegate.assets.storage.report_asset import report_asset, report_command, report_key
 from tidegate.assets.storage.stored import folder_of, read_prices
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.storage.prices import GIGABYTE, StoragePrices
 from tidegate.platform.core.storage.spec import StorageReportsSpec
-from tidegate.platform.core.storage.uploads import UploadsReport, uploads_cost
+from tidegate.platform.core.storage.uploads import BucketUploads, UploadsReport, uploads_cost
 from tidegate.resources.aws.multipart_uploads import MultipartUploads
 from tidegate.resources.lake_resource import LakeResource
 
-_MAX_LINES = 100
 #: Age from which on an upload is a finding. No upload takes a week.
 DAYS = 7
 
@@ -37,31 +37,31 @@ def build_uploads(spec: TableSpec, reports: StorageReportsSpec) -> dg.AssetsDefi
         prices = read_prices(folder_of(lake.lake_yaml) / path for path in reports.prices)
         buckets = inventoried_buckets(lake.open(), spec.table_key.encode())
         found = uploads_report(MultipartUploads(lake.settings.aws.client("s3")), buckets, DAYS)
-        return dg.MaterializeResult(metadata=uploads_metadata(found, prices))
+        command = report_command("uploads", spec, reports, prices=reports.prices, days=DAYS)
+        return dg.MaterializeResult(metadata=uploads_metadata(found, prices, command))
 
     return uploads
 
 
-def uploads_metadata(report: UploadsReport, prices: StoragePrices) -> dict[str, Any]:
+def uploads_metadata(report: UploadsReport, prices: StoragePrices, command: str) -> dict[str, Any]:
     """Returns incomplete uploads as metadata.
 
     Args:
         report: the uploads.
         prices: of the region.
+        command: prints them.
     """
-    records = [
-        dg.TableRecord(
-            {
-                "bucket": one.bucket,
-                "uploads": one.old,
-                "GiB": round(one.size / GIGABYTE, 3),
-                f"{prices.currency} a month": round(uploads_cost(one.oldest, prices)[0], 4),
-                "oldest": f"{one.oldest[0].initiated:%Y-%m-%d}",
-                "rule": "" if one.lifecycle.aborts else one.lifecycle.command(one.bucket, report.days),
-            }
-        )
-        for one in report.found[:_MAX_LINES]
-    ]
+
+    def record(one: BucketUploads) -> dict[str, Any]:
+        return {
+            "bucket": one.bucket,
+            "uploads": one.old,
+            "GiB": round(one.size / GIGABYTE, 3),
+            f"{prices.currency} a month": round(uploads_cost(one.oldest, prices)[0], 4),
+            "oldest": f"{one.oldest[0].initiated:%Y-%m-%d}",
+            "rule": "" if one.lifecycle.aborts(report.days) else one.lifecycle.command(one.bucket, report.days),
+        }
+
     refused = "\n".join(f"{bucket}: {reason}" for bucket, reason in report.refused.items())
     return {
         "uploads": sum(one.old for one in report.found),
@@ -70,5 +70,5 @@ def uploads_metadata(report: UploadsReport, prices: StoragePrices) -> dict[str, 
         "currency": prices.currency,
         "buckets_without_rule": len(report.without_rule),
         **({"not_listed": refused} if refused else {}),
-        **({"by_bucket": dg.MetadataValue.table(records)} if records else {}),
+        **shown_lines("by_bucket", report.found, record, command),
     }

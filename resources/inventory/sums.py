@@ -8,7 +8,17 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from tidegate.platform.core.inventory.manifest import InventoryError
-from tidegate.platform.core.storage.cost import AGES, CURRENT, LARGER, NONCURRENT, OLDER, SIZES, UNKNOWN, StoredSum
+from tidegate.platform.core.storage.cost import (
+    AGES,
+    CURRENT,
+    LARGER,
+    NONCURRENT,
+    OLDER,
+    PUT_TOGETHER,
+    SIZES,
+    UNKNOWN,
+    StoredSum,
+)
 from tidegate.platform.core.storage.prices import (
     ARCHIVE_CLASSES,
     ARCHIVE_OVERHEAD,
@@ -35,7 +45,7 @@ def stored_sums(objects: DataFrame, by: Sequence[str], depth: int) -> list[Store
     Args:
         objects: rows of the table of inventories.
         by: of `DIMENSIONS`.
-        depth: number of folders of `prefix`.
+        depth: number of folders of `prefix`. With 0, all prefixes are `PUT_TOGETHER`.
 
     Raises:
         TooManyGroups: there are more than `MAX_GROUPS`, or `MAX_WITHOUT_PREFIXES` if `depth` is 0.
@@ -92,7 +102,7 @@ def _dimensions(depth: int) -> Mapping[str, Column]:
     return {
         "bucket": F.col("bucket"),
         "configuration": F.col("configuration"),
-        "prefix": first_folders(depth),
+        "prefix": first_folders(depth) if depth else F.lit(PUT_TOGETHER),
         "storage_class": F.col("storage_class"),
         "age": _class(days, AGES, OLDER),
         "size": _class(F.col("size"), SIZES, LARGER),

@@ -1678,6 +1678,50 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "the error of a short forecast is shown for a much longer one without a remark",
+        10,
+        "platform/core/storage/forecast.py",
+        "        if len(self.values) > _REACH * self.tested_days:\n",
+        "        if not self.tested_days and self.values:\n",
+        (
+            "tests/unit/platform/core/storage/test_forecast.py::"
+            "test_the_error_is_of_so_many_days_and_a_longer_forecast_says_that_it_may_be_larger",
+        ),
+    ),
+    Mutant(
+        "advice is silent on classes of which the price of a transition is missing",
+        10,
+        "platform/core/storage/advice.py",
+        "        found.update(to for to in possible if to not in prices.transitions)\n",
+        "",
+        (
+            "tests/unit/platform/core/storage/test_advice.py::"
+            "test_a_missing_price_is_named_exactly_where_it_could_keep_an_advice_from_being_given",
+        ),
+    ),
+    Mutant(
+        "a page does not say that it has not all lines",
+        10,
+        "assets/presentation/shown_lines.py",
+        "if more > 0 else {}",
+        "if more > len(lines) else {}",
+        (
+            "tests/unit/assets/storage/test_asset.py::"
+            "test_each_page_says_how_many_lines_it_leaves_out_and_which_command_prints_them",
+        ),
+    ),
+    Mutant(
+        "a lifecycle rule of ten years counts as one that removes incomplete uploads",
+        10,
+        "platform/core/storage/uploads.py",
+        "after is not None and after <= days",
+        "after is not None",
+        (
+            "tests/unit/platform/core/storage/test_uploads.py::"
+            "test_only_an_enabled_rule_of_the_whole_bucket_removes_all_incomplete_uploads_within_the_days",
+        ),
+    ),
+    Mutant(
         "advice forgets that small objects are billed as larger ones",
         10,
         "platform/core/storage/advice.py",

@@ -113,6 +113,8 @@ class AdviceAnswer(Answer):
     """Number of transitions that `--limit` left out."""
     net_saving: float
     """What all transitions save in all months."""
+    without_price: tuple[str, ...]
+    """Storage classes of which the price lists lack a price that is needed. There is no advice for them."""
 
 
 class FoundPlace(Answer):
@@ -184,11 +186,14 @@ class ForecastBucket(Answer):
     method: str
     """`last value`, `drift` or `trend`. Empty if there is too little history."""
     error: float | None
-    """Mean error of the method in forecasts of the past, as a part of the bytes that came."""
+    """Mean error of the method in forecasts of the past, as a part of the bytes that came. null if none came."""
     naive_error: float | None
     """That of the last value."""
+    tested_days: int
+    """Days that each of the forecasts of the past was long: the errors are over so many days. 0 without a forecast."""
     remark: str
-    """Why there is no forecast, or none that is better than the last value. May be empty."""
+    """Why there is no forecast, or none that is better than the last value; and if the error is of forecasts that are
+    much shorter, or is not known. May be empty."""
     bytes_ahead: tuple[int, ...]
     """Bytes after each month of 30 days."""
     objects_ahead: tuple[int, ...]

@@ -14,7 +14,7 @@ from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.inventory import AdviceAnswer, AdvisedTransition
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.inventory.cost import known_prices, objects_of
-from tidegate.platform.core.storage.advice import AT_ONCE, OF, advice_for
+from tidegate.platform.core.storage.advice import AT_ONCE, OF, advice_for, no_advice_for, without_price
 from tidegate.platform.core.storage.transitions import TARGETS
 from tidegate.resources.inventory.sums import staying
 from tidegate.resources.lake import Lake
@@ -99,17 +99,25 @@ def run_advice(console: Console, lake: Lake, asked: AdviceQuestion, *, as_json: 
         ),
         more=max(0, len(found) - asked.limit),
         net_saving=sum(one.net for one in found),
+        without_price=tuple(without_price(sums, prices, targets)),
     )
     if as_json:
         print_answer(console, answer)
     else:
+        print_advice(console, answer)
+
+
+def print_advice(console: Console, answer: AdviceAnswer) -> None:
+    """Print advice for people. What is not known for lack of a price is a warning."""
+    if answer.transitions:
         _print(console, answer)
+    elif not answer.without_price:
+        console.print(f"no transition saves more than it costs within {answer.months} months")
+    if answer.without_price:
+        console.print(f"WARNING: {no_advice_for(answer.without_price)}")
 
 
 def _print(console: Console, answer: AdviceAnswer) -> None:
-    if not answer.transitions:
-        console.print(f"no transition saves more than it costs within {answer.months} months")
-        return
     table = Table()
     for name in ("bucket", "prefix", "from", "age", "size", "versions", "to"):
         table.add_column(name)

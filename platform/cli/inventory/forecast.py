@@ -65,7 +65,8 @@ def _bucket(line: Growth) -> ForecastBucket:
         method=found.method,
         error=found.error,
         naive_error=found.naive_error,
-        remark=found.why_not,
+        tested_days=found.tested_days,
+        remark=found.remark,
         bytes_ahead=_by_month(found),
         objects_ahead=_by_month(line.objects_ahead),
     )
@@ -78,14 +79,16 @@ def _by_month(found: Forecast) -> tuple[int, ...]:
 def _print(console: Console, answer: ForecastAnswer) -> None:
     table = Table()
     table.add_column("bucket")
-    for name in ("days", "GiB", "after each month", "error", "of last value"):
+    for name in ("days", "GiB", "after each month", "error", "of last value", "over"):
         table.add_column(name, justify="right")
     table.add_column("")
     for one in answer.buckets:
         ahead = ", ".join(f"{size / GIGABYTE:,.3f}" for size in one.bytes_ahead)
-        errors = ("" if error is None else f"{error:.1%}" for error in (one.error, one.naive_error))
-        remark = one.remark or f"by {one.method}"
-        table.add_row(one.bucket, str(one.days), f"{one.bytes / GIGABYTE:,.3f}", ahead, *errors, remark)
+        unknown = "unknown" if one.tested_days else ""
+        errors = (unknown if error is None else f"{error:.1%}" for error in (one.error, one.naive_error))
+        over = f"{one.tested_days} days" if one.tested_days else ""
+        remark = "; ".join(filter(None, [f"by {one.method}" if one.method else "", one.remark]))
+        table.add_row(one.bucket, str(one.days), f"{one.bytes / GIGABYTE:,.3f}", ahead, *errors, over, remark)
     console.print(table)
     if answer.more:
         console.print(f"and {answer.more} more lines: --limit shows more")

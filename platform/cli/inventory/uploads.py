@@ -68,7 +68,7 @@ def _bucket(one: BucketUploads, prices: StoragePrices | None, days: int) -> Buck
         oldest=one.oldest[0].initiated,
         example=one.oldest[0].key,
         cost_a_month=uploads_cost(one.oldest, prices)[0] if prices else None,
-        command=None if one.lifecycle.aborts else one.lifecycle.command(one.bucket, days),
+        command=None if one.lifecycle.aborts(days) else one.lifecycle.command(one.bucket, days),
     )
 
 
@@ -82,15 +82,15 @@ def _print(console: Console, answer: UploadsAnswer) -> None:
             highlight=False,
         )
         if one.command:
-            console.out(f"  no rule removes them: {one.command}", highlight=False)
+            console.out(f"  no rule removes them within {answer.days} days: {one.command}", highlight=False)
     if answer.more:
         console.print(f"and {answer.more} more buckets: --limit shows more")
     if not answer.buckets:
         console.print(f"no incomplete upload is {answer.days} days old or older")
     if answer.without_rule:
         console.print(
-            f"{len(answer.without_rule):,} buckets have no lifecycle rule that removes incomplete uploads, such as "
-            f"{answer.without_rule[0]}"
+            f"{len(answer.without_rule):,} buckets have no lifecycle rule that removes incomplete uploads within "
+            f"{answer.days} days, such as {answer.without_rule[0]}"
         )
     for refused in answer.refused:
         console.out(f"WARNING: {refused.bucket}: {refused.reason}", highlight=False)

@@ -31,7 +31,7 @@ from tidegate.platform.core.storage.transitions import AFTER_30_DAYS, TRANSITION
 OF = ("bucket", "prefix", "storage_class", "age", "size", "version")
 #: Classes from which an object can be read at once.
 AT_ONCE: tuple[Target, ...] = ("STANDARD_IA", "GLACIER_IR", "INTELLIGENT_TIERING")
-_SMALL, _YOUNG = SIZES[0][1], AGES[0][1]
+_SMALL, _YOUNG, _DEEP = SIZES[0][1], AGES[0][1], "DEEP_ARCHIVE"
 _DAYS_A_MONTH = 30
 
 
@@ -92,11 +92,8 @@ def advice_for(
         targets: of `TARGETS`.
     """
     groups: dict[tuple[str, str, str, str, str, str], tuple[int, int]] = {}
-    for one in sums:
+    for one in filter(_may_move, sums):
         bucket, prefix, kind, age, size, version = one.group
-        # What is not known is not moved; and tiers of INTELLIGENT_TIERING move by themselves.
-        if UNKNOWN in (kind, age, size) or kind not in TRANSITIONS or kind == TIERING:
-            continue
         group = bucket, prefix, kind, age, size if size == _SMALL else "128 KiB and more", version
         objects, total = groups.get(group, (0, 0))
         groups[group] = objects + one.objects, total + one.size
@@ -106,6 +103,47 @@ def advice_for(
         choices = [advice for to in targets if (advice := _choice(cell, to, prices, months)) is not None]
         found += [max(choices, key=lambda advice: advice.net)] if choices else []
     return sorted(found, key=lambda one: (-one.net, one.group))
+
+
+def without_price(sums: Iterable[StoredSum], prices: StoragePrices, targets: Sequence[str] = AT_ONCE) -> list[str]:
+    """Return the classes of which a price is missing that advice on some objects needs, by name.
+
+    For these classes there is no advice, whether or not a transition would save something.
+
+    Args:
+        sums: by the dimensions `OF`.
+        prices: of the region.
+        targets: of `TARGETS`.
+    """
+    found: set[str] = set()
+    for kind in {one.group[2] for one in filter(_may_move, sums)}:
+        possible = [to for to in targets if to in TRANSITIONS[kind]]
+        found.update(*(_lacking(prices, name) for name in (kind, *possible) if possible))
+        found.update(to for to in possible if to not in prices.transitions)
+    return sorted(found)
+
+
+def no_advice_for(classes: Sequence[str]) -> str:
+    """Return for people which classes lack a price. Empty if none does."""
+    deep = ". The prices of DEEP_ARCHIVE are in the list of AmazonS3GlacierDeepArchive" if _DEEP in classes else ""
+    return f"the price lists lack a price of {', '.join(classes)}: there is no advice for it{deep}" if classes else ""
+
+
+def _may_move(one: StoredSum) -> bool:
+    _, _, kind, age, size, _ = one.group
+    # What is not known is not moved; and tiers of INTELLIGENT_TIERING move by themselves.
+    return UNKNOWN not in (kind, age, size) and kind in TRANSITIONS and kind != TIERING
+
+
+def _lacking(prices: StoragePrices, storage_class: str) -> set[str]:
+    """Return the classes of which a price is missing that objects in a class need."""
+    if storage_class == TIERING:
+        whole = prices.monitoring is not None and all(
+            prices.tiers.get(name) for name in (FREQUENT, INFREQUENT, INSTANT)
+        )
+        return set() if whole else {TIERING}
+    needed = (storage_class, "STANDARD") if storage_class in ARCHIVE_CLASSES else (storage_class,)
+    return {name for name in needed if not prices.tiers.get(name)}
 
 
 @dataclass(frozen=True)
@@ -133,41 +171,33 @@ class _Cell:
             return self.bytes + self.objects * ARCHIVE_OVERHEAD, self.objects * STANDARD_OVERHEAD
         return self.bytes, 0
 
-    def months(self, storage_class: str, prices: StoragePrices, months: int, *, careful: bool) -> list[float] | None:
-        """Return what each month in a class costs. None if a price is missing.
+    def months(self, storage_class: str, prices: StoragePrices, months: int, *, careful: bool) -> list[float]:
+        """Return what each month in a class costs.
 
         Args:
-            storage_class: the class.
+            storage_class: the class. It lacks no price.
             prices: of the region.
             months: number of months.
             careful: whether it is the class that the objects enter, so that each price is the highest.
         """
         if storage_class == TIERING:
             return self._tiering(prices, months)
-        price, standard = _price(prices, storage_class, careful), _price(prices, "STANDARD", careful)
-        if price is None or standard is None:
-            return None
         billed, more = self.billed(storage_class)
-        return [(price * billed + standard * more) / GIGABYTE] * months
+        standard = _price(prices, "STANDARD", careful) * more if more else 0.0
+        return [(_price(prices, storage_class, careful) * billed + standard) / GIGABYTE] * months
 
-    def _tiering(self, prices: StoragePrices, months: int) -> list[float] | None:
+    def _tiering(self, prices: StoragePrices, months: int) -> list[float]:
         """Return the months of objects that nobody reads: 30 days in FREQUENT, 60 days in INFREQUENT, and then on."""
-        tiers = [_price(prices, name, True) for name in (FREQUENT, INFREQUENT, INSTANT)]
-        frequent, infrequent, instant = tiers
-        if frequent is None or infrequent is None or instant is None or prices.monitoring is None:
-            return None
+        frequent, infrequent, instant = (_price(prices, name, True) for name in (FREQUENT, INFREQUENT, INSTANT))
         if self.is_small:
             return [frequent * self.bytes / GIGABYTE] * months
-        fee = prices.monitoring * self.objects
+        fee = (prices.monitoring or 0.0) * self.objects
         tier = [frequent, infrequent, infrequent, *[instant] * months][:months]
         return [price * self.bytes / GIGABYTE + fee for price in tier]
 
 
-def _price(prices: StoragePrices, storage_class: str, careful: bool) -> float | None:
-    tiers = prices.tiers.get(storage_class)
-    if not tiers:
-        return None
-    return (max if careful else min)(price for _, price in tiers)
+def _price(prices: StoragePrices, storage_class: str, careful: bool) -> float:
+    return (max if careful else min)(price for _, price in prices.tiers[storage_class])
 
 
 def _choice(cell: _Cell, to: str, prices: StoragePrices, months: int) -> Advice | None:
@@ -180,13 +210,12 @@ def _choice(cell: _Cell, to: str, prices: StoragePrices, months: int) -> Advice 
         return None
     if to in AFTER_30_DAYS and cell.age == _YOUNG:
         return None
-    before = cell.months(cell.storage_class, prices, months, careful=False)
-    after = cell.months(to, prices, months, careful=True)
-    if before is None or after is None:
+    if _lacking(prices, cell.storage_class) or _lacking(prices, to):
         return None
-    after = [*before[:wait], *after][:months]
+    before = cell.months(cell.storage_class, prices, months, careful=False)
+    after = [*before[:wait], *cell.months(to, prices, months, careful=True)][:months]
     # An inventory does not say since when an object is in its class.
-    early = (cell.months(cell.storage_class, prices, 1, careful=True) or [0.0])[0]
+    (early,) = cell.months(cell.storage_class, prices, 1, careful=True)
     once = request * cell.objects + early * MIN_DAYS.get(cell.storage_class, 0) / _DAYS_A_MONTH
     net, break_even = -once, 0
     for month in range(months):

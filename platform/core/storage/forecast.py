@@ -16,6 +16,8 @@ _CLEARLY = 0.8
 _WEIGHTS = (0.1, 0.3, 0.5, 0.7, 0.9)
 #: A trend becomes flatter by this factor each day.
 _DAMPING = 0.98
+#: A forecast may be so many times longer than those whose error is known, before a remark says so.
+_REACH = 3
 
 _Method = Callable[[Sequence[float], int], list[float]]
 
@@ -27,9 +29,10 @@ class Forecast:
     Attributes:
         values: of the days after the last one of the history. Empty if there is too little history.
         method: `last value`, `drift` or `trend`.
-        error: mean error of the method in forecasts of the past, as a part of the values that came.
+        error: mean error of the method in forecasts of the past, as a part of the values that came. None if none came.
         naive_error: that of the last value.
         why_not: why there is no forecast, or none that is better than the last value. Empty if there is one.
+        tested_days: days that each of the forecasts of the past was long. 0 if there is no forecast.
     """
 
     values: tuple[float, ...]
@@ -37,6 +40,22 @@ class Forecast:
     error: float | None
     naive_error: float | None
     why_not: str
+    tested_days: int = 0
+
+    @property
+    def caution(self) -> str:
+        """What the error does not say, for people. Empty if it is of forecasts that are long enough."""
+        if self.tested_days and self.error is None:
+            return f"the error is unknown, because all values of the {self.tested_days} tested days are 0"
+        if len(self.values) > _REACH * self.tested_days:
+            over, ahead = self.tested_days, len(self.values)
+            return f"the error is of {over} days ahead, and {ahead} days ahead it may be much larger"
+        return ""
+
+    @property
+    def remark(self) -> str:
+        """All remarks on the forecast, for people. May be empty."""
+        return "; ".join(filter(None, [self.why_not, self.caution]))
 
 
 def daily(points: Mapping[date, float]) -> list[float]:
@@ -60,18 +79,25 @@ def forecast(history: Sequence[float], days: int) -> Forecast:
     """
     if len(history) < MIN_HISTORY:
         return Forecast((), "", None, None, f"{len(history)} days of history are too few: {MIN_HISTORY} are needed")
-    errors = {name: _error(method, history, days) for name, method in _METHODS.items()}
-    naive = errors["last value"]
-    best = min(errors, key=lambda name: errors[name])
-    best = best if errors[best] < naive * _CLEARLY else "last value"
+    ahead = max(1, min(days, len(history) // 3))
+    missed = {name: _missed(method, history, ahead) for name, method in _METHODS.items()}
+    naive, came = missed["last value"]
+    best = min(missed, key=lambda name: missed[name])
+    best = best if missed[best][0] < naive * _CLEARLY else "last value"
     values = tuple(max(0.0, value) for value in _METHODS[best](history, days))
     why = "no forecast was better than the last value" if best == "last value" else ""
-    return Forecast(values, best, errors[best], naive, why)
+    error, naive_error = (missed[best][0] / came, naive / came) if came else (None, None)
+    return Forecast(values, best, error, naive_error, why, ahead)
 
 
-def _error(method: _Method, history: Sequence[float], days: int) -> float:
-    """Return the mean error of forecasts from points in the past, each of as many days as a third of the history."""
-    ahead = max(1, min(days, len(history) // 3))
+def _missed(method: _Method, history: Sequence[float], ahead: int) -> tuple[float, float]:
+    """Return the sum of what forecasts from points in the past missed, and the sum of the values that came.
+
+    Args:
+        method: makes the forecasts.
+        history: a value for each day.
+        ahead: days of each forecast.
+    """
     missed = came = 0.0
     for trial in range(_TRIALS):
         end = len(history) - ahead - trial * max(1, ahead // _TRIALS)
@@ -80,7 +106,7 @@ def _error(method: _Method, history: Sequence[float], days: int) -> float:
         actual = history[end : end + ahead]
         missed += sum(abs(value - guess) for value, guess in zip(actual, method(history[:end], ahead), strict=True))
         came += sum(actual)
-    return missed / came if came else 0.0
+    return missed, came
 
 
 def _last(history: Sequence[float], days: int) -> list[float]:

@@ -50,10 +50,9 @@ class Lifecycle:
     rules: Sequence[Mapping[str, Any]] = ()
     minimum_size: str = ""
 
-    @property
-    def aborts(self) -> bool:
-        """Whether a rule removes incomplete uploads of the whole bucket."""
-        return any(_aborts_all(rule) for rule in self.rules)
+    def aborts(self, days: int) -> bool:
+        """Return whether a rule removes incomplete uploads of the whole bucket within some days."""
+        return any(_aborts_all(rule, days) for rule in self.rules)
 
     def command(self, bucket: str, days: int) -> str:
         """Return the shell command that adds a rule which removes incomplete uploads.
@@ -116,7 +115,7 @@ class UploadsReport:
 
     Attributes:
         found: buckets with old uploads, the one with the most bytes first.
-        without_rule: buckets without a rule that removes incomplete uploads, whether or not they have some.
+        without_rule: buckets without a rule that removes incomplete uploads within `days`. They need not have any.
         refused: what S3 refused, by bucket.
         days: age from which on an upload counts as old.
     """
@@ -131,7 +130,7 @@ class UploadsReport:
         """Make the report."""
         every = list(buckets)
         found = sorted((one for one in every if one.oldest), key=lambda one: (-one.size, -one.old, one.bucket))
-        return cls(found, sorted(one.bucket for one in every if not one.lifecycle.aborts), dict(refused), days)
+        return cls(found, sorted(one.bucket for one in every if not one.lifecycle.aborts(days)), dict(refused), days)
 
 
 def divided(uploads: Iterable[Upload], days: int, now: datetime) -> tuple[list[Upload], int, int]:
@@ -174,10 +173,11 @@ def uploads_cost(uploads: Iterable[Upload], prices: StoragePrices) -> tuple[floa
     return cost, unpriced
 
 
-def _aborts_all(rule: Mapping[str, Any]) -> bool:
+def _aborts_all(rule: Mapping[str, Any], days: int) -> bool:
     of = rule.get("Filter") or {"Prefix": rule.get("Prefix") or ""}
     whole = set(of) <= {"Prefix"} and not of.get("Prefix")
-    return rule.get("Status") == "Enabled" and "AbortIncompleteMultipartUpload" in rule and whole
+    after = rule.get("AbortIncompleteMultipartUpload", {}).get("DaysAfterInitiation")
+    return rule.get("Status") == "Enabled" and whole and after is not None and after <= days
 
 
 def _with_filter(rule: Mapping[str, Any]) -> dict[str, Any]:

@@ -61,7 +61,8 @@ def test_uploads_are_found_until_they_are_completed_or_aborted_or_a_rule_is_ther
     assert (one.bucket, one.uploads, one.parts, one.bytes, one.example) == ("uploads-one", 1, 2, 3 * MIB, "ü/ä b.bin")
     assert (many.bucket, many.uploads, many.bytes, many.uploads_without_size) == ("uploads-many", 1_003, 0, 1_001)
     assert [refused.bucket for refused in answer.refused] == ["uploads-absent"]
-    assert "no rule removes them: aws s3api put-bucket-lifecycle-configuration --bucket uploads-one" in said(report)
+    call = "aws s3api put-bucket-lifecycle-configuration --bucket uploads-one"
+    assert f"no rule removes them within 7 days: {call}" in said(report)
 
     assert one.command
     words = shlex.split(one.command)
@@ -70,7 +71,7 @@ def test_uploads_are_found_until_they_are_completed_or_aborted_or_a_rule_is_ther
     for key, upload in ids.items():
         s3.abort_multipart_upload(Bucket="uploads-many", Key=key, UploadId=upload)
     report = uploads_report(uploads, buckets, 7, now + LATER)
-    assert [(found.bucket, found.lifecycle.aborts) for found in report.found] == [("uploads-one", True)]
+    assert [(found.bucket, found.lifecycle.aborts(7)) for found in report.found] == [("uploads-one", True)]
     assert report.without_rule == ["uploads-many"]
     s3.abort_multipart_upload(Bucket="uploads-one", Key="ü/ä b.bin", UploadId=first)
     assert "no incomplete upload is 7 days old or older" in said(uploads_report(uploads, buckets, 7, now + LATER))

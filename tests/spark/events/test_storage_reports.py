@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import io
 import random
+import shlex
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import dagster as dg
 import duckdb
 import pyarrow as pa
 import pytest
+import typer
 from rich.console import Console
 
 from tests.support.lakes.inventory import Line, deliver
+from tidegate.assets.presentation import shown_lines
 from tidegate.assets.storage.advice import advice_key
 from tidegate.assets.storage.asset import cost_key
 from tidegate.assets.storage.audit import audit_key
@@ -28,6 +32,7 @@ from tidegate.platform.cli.answers.inventory import AdviceAnswer, AuditAnswer, C
 from tidegate.platform.cli.commands.cost import CostsQuestion
 from tidegate.platform.cli.commands.cost import run_cost as tidegate_cost
 from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cli.groups.inventory import inventories
 from tidegate.platform.cli.inventory.advice import AdviceQuestion, run_advice
 from tidegate.platform.cli.inventory.audit import run_audit
 from tidegate.platform.cli.inventory.cost import CostQuestion, run_cost
@@ -94,9 +99,17 @@ class Reported:
     objects: duckdb.DuckDBPyConnection
     prices: Path
     lines: dict[str, list[Line]]
+    commands: list[list[str]] = field(default_factory=list)
 
     def asked(self, by: str = "bucket,storage_class", limit: int = 50, **more: Any) -> CostQuestion:
         return CostQuestion("objects", (self.prices,), by, limit=limit, **more)
+
+    def page(self, kit: Any, key: dg.AssetKey) -> dict[str, Any]:
+        """Materialize a report, and note the commands that its page names for further lines."""
+        found: dict[str, Any] = kit.metadata(self.lake.materialize(key.to_user_string()))
+        more = [value for name, value in found.items() if name.startswith("more_")]
+        self.commands += [shlex.split(value.partition(" more lines: ")[2]) for value in more]
+        return found
 
 
 def price_list() -> str:
@@ -161,7 +174,11 @@ def reported(tidegate_lake: Callable[..., TestLake], kit: Any, tmp_path: Path) -
     return Reported(lake, known, prices, every)
 
 
-def test_the_reports_are_what_duckdb_computes_from_the_objects(reported: Reported, kit: Any) -> None:
+def test_the_reports_are_what_duckdb_computes_from_the_objects(
+    reported: Reported, kit: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shown_lines, "MAX_LINES", 4)
+
     def expected(*by: str) -> dict[tuple[str, ...], tuple[int, int, float, int]]:
         names = ", ".join(by)
         sums = "count(*), sum(size)::bigint, sum(cost), sum(unpriced)::bigint"
@@ -191,6 +208,11 @@ def test_the_reports_are_what_duckdb_computes_from_the_objects(reported: Reporte
     _audit(reported, kit)
     _reads(reported, kit, answered)
     _size_of_a_table(reported, kit)
+    # With the settings of the asset, each command is one that the command line takes.
+    assert {words[2] for words in reported.commands} == {"cost", "advice", "forecast", "audit"}
+    group: Any = typer.main.get_command(inventories)
+    for words in reported.commands:
+        group.commands[words[2]].make_context(words[2], words[3:])
 
 
 def _reads(reported: Reported, kit: Any, answered: Callable[[CostQuestion], CostAnswer]) -> None:
@@ -264,7 +286,9 @@ def _advice(reported: Reported, kit: Any) -> None:
             f"datediff('day', modified, TIMESTAMPTZ '{CREATED.isoformat()}') BETWEEN {low} AND {high}"
         ).fetchone()
         assert (one.objects, one.bytes) == found
-    metadata = kit.metadata(reported.lake.materialize(advice_key(reported.lake.spec("objects")).to_user_string()))
+    metadata = reported.page(kit, advice_key(reported.lake.spec("objects")))
+    assert answer.without_price == ("GLACIER_IR",), "the list has no price of its transitions"
+    assert metadata["without_price"].startswith("the price lists lack a price of GLACIER_IR")
     assert metadata["net_saving"] == pytest.approx(answer.net_saving, abs=1e-4)
 
 
@@ -276,8 +300,8 @@ def _growth(reported: Reported, kit: Any) -> None:
     marker, some = Line("gone", None, None, marker=True), Line("more", 7, "e")
     _next_day(reported, kit, 2, {"acme": [some], "third": [some, some]})
     _next_day(reported, kit, 1, {"fourth": [some]})  # late: acme's inventory of day 2 is there
-    asset = growth_key(lake.spec("objects")).to_user_string()
-    metadata = kit.metadata(lake.materialize(asset))
+    asset = growth_key(lake.spec("objects"))
+    metadata = reported.page(kit, asset)
     assert (metadata["buckets"], metadata["bytes"]) == (4, second + 28)
     _next_day(reported, kit, 3, {"third": [marker], "fourth": []})
     found = growth_of(lake.lake, key, 1)
@@ -318,7 +342,7 @@ def _next_day(reported: Reported, kit: Any, day: int, lines: dict[str, list[Line
     kit.run(reported.lake, "objects", listing=False)
 
 
-def _lost_versions(reported: Reported, kit: Any, asset: str, whole: Growth) -> None:
+def _lost_versions(reported: Reported, kit: Any, asset: dg.AssetKey, whole: Growth) -> None:
     """With a short retention, days are known that the asset kept. Without these, the first days are lost."""
     lake, key = reported.lake, reported.lake.key("objects")
     location = lake.lake.table(key).birth.location
@@ -330,7 +354,7 @@ def _lost_versions(reported: Reported, kit: Any, asset: str, whole: Growth) -> N
     # What was replaced since the asset kept its history is in no version that is sure to be there.
     found = growth_of(lake.lake, key, 1)
     assert (found.lines[0].history, found.known_from) == (whole.history, None)
-    metadata = kit.metadata(lake.materialize(asset))
+    metadata = reported.page(kit, asset)
     assert (metadata["bytes"], "known_from" in metadata) == (whole.history[-1], False)
     store = lake.lake.store
     folder = store.key("history", key, "")
@@ -435,21 +459,21 @@ def _audit(reported: Reported, kit: Any) -> None:
         "EncryptionStatus": ("acme", "second"),
         "ReplicationStatus": ("acme", "second"),
     }
-    metadata = kit.metadata(lake.materialize(audit_key(lake.spec("objects")).to_user_string()))
+    metadata = reported.page(kit, audit_key(lake.spec("objects")))
     assert (metadata["findings"], metadata["noncurrent"]) == (
         len(want),
         sum(objects for objects, _ in want["noncurrent", ""].values()),
     )
     # Of five buckets with inventories, one is there. Its uploads are as young as this test.
     lake.clients.s3.create_multipart_upload(Bucket=lake.bucket, Key="begun")
-    metadata = kit.metadata(lake.materialize(uploads_key(lake.spec("objects")).to_user_string()))
+    metadata = reported.page(kit, uploads_key(lake.spec("objects")))
     assert (metadata["uploads"], metadata["buckets_without_rule"]) == (0, 1)
     assert [line.split(":")[0] for line in metadata["not_listed"].splitlines()] == ["acme", "fourth", "second", "third"]
 
 
 def _cost_asset(reported: Reported, kit: Any, by_bucket: dict[Any, Any], answer: CostAnswer) -> None:
     """The asset shows the same as the command."""
-    metadata = kit.metadata(reported.lake.materialize(cost_key(reported.lake.spec("objects")).to_user_string()))
+    metadata = reported.page(kit, cost_key(reported.lake.spec("objects")))
     assert metadata["cost_a_month"] == pytest.approx(answer.cost_a_month, abs=1e-4)
     assert (metadata["currency"], metadata["prices_from"]) == ("EUR", "2026-11-01")
     assert metadata["bytes_without_price"] == answer.bytes_without_price
@@ -521,7 +545,7 @@ def test_an_account_has_more_groups_than_prefixes_and_advice_leaves_out_what_end
 
     monkeypatch.setattr(sums, "MAX_GROUPS", 5)
     found, whole = sums_of_all(objects, ("bucket", "prefix"), 1)
-    assert ({one.group[1] for one in found}, len(found), whole) == ({""}, 6, False)
+    assert ({one.group[1] for one in found}, len(found), whole) == ({"prefixes put together"}, 6, False)
     monkeypatch.setattr(sums, "MAX_WITHOUT_PREFIXES", 5)
     with pytest.raises(sums.TooManyGroups, match="more than 5 groups"):
         sums_of_all(objects, ("bucket", "prefix"), 1)

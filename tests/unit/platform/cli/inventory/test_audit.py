@@ -56,7 +56,7 @@ def test_programs_and_the_page_get_what_people_get() -> None:
         "EncryptionStatus",
         ("unencrypted",),
     )
-    page = audit_metadata(REPORT)
+    page = audit_metadata(REPORT, "tidegate inventory audit objects")
     assert (page["findings"], page["outside"], page["lone_delete_markers"], page["noncurrent"]) == (2, 1200, 1, 0)
     assert "unencrypted" not in page
     assert page["not_listed"].startswith("the inventory of acme does not list EncryptionStatus")

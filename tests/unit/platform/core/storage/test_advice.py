@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.platform.core.storage.advice import Advice, advice_for
+from tidegate.platform.core.storage.advice import Advice, advice_for, without_price
 from tidegate.platform.core.storage.cost import StoredSum
 from tidegate.platform.core.storage.prices import FREQUENT, GIGABYTE, INFREQUENT, INSTANT, StoragePrices
 from tidegate.platform.core.storage.transitions import TARGETS
 
+T = TypeVar("T")
 LARGE, SMALL, OLD, YOUNG = "under 1 MiB", "under 128 KiB", "under a year", "under 30 days"
 #: Prices like those of us-east-1. The tests need only their relations.
 PRICES = StoragePrices(
@@ -61,6 +64,10 @@ def only(sums: list[StoredSum], months: int = 12, targets: tuple[str, ...] = ("G
     found = advice_for(sums, PRICES, months, targets)
     assert len(found) <= 1
     return found[0] if found else None
+
+
+def without(prices: Mapping[str, T], name: str) -> dict[str, T]:
+    return {other: price for other, price in prices.items() if other != name}
 
 
 def test_the_numbers_of_one_advice_are_those_of_a_calculation_by_hand() -> None:
@@ -124,6 +131,27 @@ def test_small_objects_are_billed_as_larger_ones_even_if_transitions_are_free() 
 def test_a_class_without_a_price_is_no_advice() -> None:
     bare = StoragePrices("USD", "x", {"STANDARD": ((0.0, 1.0),), "GLACIER_IR": ((0.0, 0.1),)})
     assert advice_for([stored(9, 1 << 30)], bare, 12) == []
+    assert without_price([stored(9, 1 << 30)], bare) == ["GLACIER_IR", "INTELLIGENT_TIERING", "STANDARD_IA"]
+    assert without_price([stored(9, 1 << 30, kind="GLACIER")], bare, ("DEEP_ARCHIVE",)) == ["DEEP_ARCHIVE", "GLACIER"]
+
+
+def test_a_missing_price_is_named_exactly_where_it_could_keep_an_advice_from_being_given() -> None:
+    """With one price less there is no advice, and the class without a price is named, and no other."""
+    sums = [stored(1 << 14, 1 << 30, kind) for kind in ("STANDARD", "STANDARD_IA", "GLACIER", "OTHER", "unknown")]
+    assert without_price(sums, PRICES, TARGETS) == []
+    for target in TARGETS:
+        for kind, one in zip(("STANDARD", "STANDARD_IA", "GLACIER"), sums, strict=False):
+            if not only([one], 36, (target,)):
+                continue
+            needed = (FREQUENT, INFREQUENT, INSTANT) if target == "INTELLIGENT_TIERING" else (target,)
+            lists = {name: replace(PRICES, tiers=without(PRICES.tiers, name)) for name in (kind, *needed)}
+            lists["a transition"] = replace(PRICES, transitions=without(PRICES.transitions, target))
+            for name, prices in lists.items():
+                assert advice_for([one], prices, 36, (target,)) == []
+                assert without_price([one], prices, (target,)) == [kind if name == kind else target]
+    no_fee = replace(PRICES, monitoring=None)
+    assert without_price(sums, no_fee, TARGETS) == ["INTELLIGENT_TIERING"]
+    assert without_price([stored(9, 1 << 30, kind="GLACIER")], no_fee, TARGETS) == []
 
 
 def test_noncurrent_versions_have_a_rule_of_their_own_that_may_begin_a_month_later() -> None:

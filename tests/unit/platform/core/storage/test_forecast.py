@@ -16,7 +16,7 @@ from tidegate.platform.core.storage.forecast import MIN_HISTORY, daily, forecast
 def test_growth_by_the_same_each_day_continues() -> None:
     found = forecast([100 + 3 * day for day in range(60)], 30)
     assert found.values == pytest.approx([100 + 3 * day for day in range(60, 90)])
-    assert (found.method, found.error, found.why_not) == ("drift", 0.0, "")
+    assert (found.method, found.error, found.remark, found.tested_days) == ("drift", 0.0, "", 20)
     assert found.naive_error is not None
     assert found.naive_error > 0.1
 
@@ -40,11 +40,34 @@ def test_where_nothing_is_better_the_last_value_is_the_forecast_with_a_remark() 
     chance, walk = random.Random(1), [1000.0]
     for _ in range(90):
         walk.append(walk[-1] + chance.choice([-10, 10]))
-    for history in (walk, [5.0] * 30, [0.0] * 30):
+    for history in (walk, [5.0] * 30):
         found = forecast(history, 30)
         assert found.values == (history[-1],) * 30
         assert (found.method, found.why_not) == ("last value", "no forecast was better than the last value")
         assert found.error == found.naive_error
+        assert found.error is not None
+
+
+def test_the_error_is_of_so_many_days_and_a_longer_forecast_says_that_it_may_be_larger() -> None:
+    """A bucket that fills up: a month of it tests forecasts of 10 days, and 90 days ahead misses by 13 percent."""
+    filling = [200 * (1 - 0.97**day) for day in range(31)]
+    found = forecast(filling[:30], 90)
+    assert found.error is not None
+    assert found.tested_days == 10
+    later = 200 * (1 - 0.97**119)
+    assert abs(found.values[-1] - later) / later > 5 * found.error
+    assert found.caution == "the error is of 10 days ahead, and 90 days ahead it may be much larger"
+    assert found.remark == found.caution
+    assert forecast(filling[:30], 30).caution == ""
+    assert forecast(filling[:30], 31).caution != ""
+    assert (forecast(filling[:30], 3).tested_days, forecast([1.0] * 5, 90).caution) == (3, "")
+
+
+def test_where_nothing_came_the_error_is_unknown_and_not_zero() -> None:
+    found = forecast([100.0] * 18 + [0.0] * 22, 30)
+    assert (found.error, found.naive_error, found.tested_days) == (None, None, 13)
+    assert found.caution == "the error is unknown, because all values of the 13 tested days are 0"
+    assert found.values == (0.0,) * 30
 
 
 def test_too_little_history_is_a_remark() -> None:
@@ -63,6 +86,5 @@ def test_a_forecast_is_never_negative_nor_worse_than_the_last_value_was(history:
     found = forecast(history, days)
     assert len(found.values) == days
     assert min(found.values) >= 0
-    assert found.error is not None
-    assert found.naive_error is not None
-    assert found.error <= found.naive_error
+    assert (found.error is None) is (found.naive_error is None)
+    assert found.error is None or found.naive_error is None or found.error <= found.naive_error

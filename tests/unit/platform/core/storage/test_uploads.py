@@ -26,7 +26,13 @@ from tidegate.platform.core.storage.uploads import (
 )
 
 NOW = datetime(2026, 11, 26, tzinfo=UTC)
-ABORT = {"AbortIncompleteMultipartUpload": {"DaysAfterInitiation": 3}}
+
+
+def _abort(days: int) -> dict[str, Any]:
+    return {"AbortIncompleteMultipartUpload": {"DaysAfterInitiation": days}}
+
+
+ABORT = _abort(3)
 
 
 def upload(days: float, kind: str = "STANDARD", size: int | None = None, key: str = "a") -> Upload:
@@ -78,13 +84,16 @@ def test_parts_are_billed_in_the_class_of_the_upload_and_parts_of_archives_in_st
         ({**ABORT, "Status": "Enabled", "Prefix": "logs/"}, False),
         ({**ABORT, "Status": "Enabled", "Filter": {"ObjectSizeGreaterThan": 5}}, False),
         ({"Status": "Enabled", "Filter": {}, "Expiration": {"Days": 1}}, False),
+        ({**_abort(7), "Status": "Enabled", "Filter": {}}, True),
+        ({**_abort(8), "Status": "Enabled", "Filter": {}}, False),
+        ({**_abort(3650), "Status": "Enabled", "Filter": {}}, False),
     ],
 )
-def test_only_an_enabled_rule_of_the_whole_bucket_removes_all_incomplete_uploads(
+def test_only_an_enabled_rule_of_the_whole_bucket_removes_all_incomplete_uploads_within_the_days(
     rule: dict[str, Any], aborts: bool
 ) -> None:
-    assert Lifecycle([rule]).aborts is aborts
-    assert Lifecycle([{"Status": "Enabled", "Filter": {}}, rule]).aborts is aborts
+    assert Lifecycle([rule]).aborts(7) is aborts
+    assert Lifecycle([{"Status": "Enabled", "Filter": {}}, rule]).aborts(7) is aborts
 
 
 @pytest.mark.parametrize("prefix", ["", "logs/"])
@@ -108,7 +117,7 @@ def test_the_command_adds_a_rule_and_keeps_everything_else_as_s3_takes_it() -> N
     body = json.loads(words[words.index("--lifecycle-configuration") + 1])
     assert [rule["ID"] for rule in body["Rules"]] == ["theirs", RULE]
     assert body["Rules"][0] == {**theirs, "Expiration": {"Date": NOW.isoformat()}}
-    assert Lifecycle(body["Rules"]).aborts
+    assert Lifecycle(body["Rules"]).aborts(7)
     model = botocore.session.get_session().get_service_model("s3")
     shape = model.operation_model("PutBucketLifecycleConfiguration").input_shape
     asked = {"Bucket": "b", "LifecycleConfiguration": body, "TransitionDefaultMinimumObjectSize": words[-1]}
