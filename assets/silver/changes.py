@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import accumulate
 
@@ -17,6 +17,7 @@ from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.keys.own_paths import COPIES
+from tidegate.platform.core.silver.fates.incomplete_dump import IncompleteDump
 from tidegate.resources.lake import Table
 from tidegate.resources.ledger import tells_a_state
 from tidegate.resources.spark.delta import Delta
@@ -48,6 +49,19 @@ _FILE = "_metadata.file_path AS _tidegate_path"
 
 
 @dataclass(frozen=True)
+class KnownDumps:
+    """What a merge of full dumps knows of them in addition to its rows.
+
+    Attributes:
+        dropped: a view of rows of bronze with those that earlier merges left out. None if the changes have them.
+        incomplete: the dumps that imply no deletes.
+    """
+
+    dropped: str | None = None
+    incomplete: tuple[IncompleteDump, ...] = ()
+
+
+@dataclass(frozen=True)
 class Changes:
     """A temporary view over rows of bronze, with `_tidegate_*` columns for their order.
 
@@ -60,7 +74,7 @@ class Changes:
         volume: files, rows and bytes of these batches, as metadata.
         is_reread: a redrive or a rebuild read files of a loaded table again, so older rows left bronze.
         statistics: Delta statistics of every file whose rows it has, as JSON texts. None if they were not read.
-        dropped: a view of rows of bronze with those that earlier merges left out of full dumps. None if it has them.
+        dumps: what is known of full dumps.
     """
 
     view: str
@@ -70,7 +84,7 @@ class Changes:
     volume: dict[str, int | float]
     is_reread: bool = False
     statistics: tuple[str, ...] | None = None
-    dropped: str | None = None
+    dumps: KnownDumps = field(default_factory=KnownDumps)
 
 
 @contextmanager
@@ -95,6 +109,8 @@ def _gathered(delta: Delta, work: PendingMerge, views: ExitStack) -> Changes:
         since = f"a rebuild from batch {work.since} was requested"
         return _by_ledger(delta, work, birth, views, 0, since, counted_after=work.since - 1)
     mark = work.mark or 0
+    if work.rereads:
+        return _by_ledger(delta, work, birth, views, 0, _DUMPS, counted_after=mark)
     first = _FIRST if work.mark is None else None
     if first and (work.n > _MAX_FIRST_BATCHES or work.bronze.files > _MAX_FIRST_FILES):
         return _by_ledger(delta, work, birth, views, 0, first, upto=_first_step(delta, work))
@@ -129,6 +145,7 @@ def _gathered(delta: Delta, work: PendingMerge, views: ExitStack) -> Changes:
 _FIRST = "silver holds nothing of this bronze table as it is now"
 _REPLACED = "files were read again, and their rows in bronze replaced"
 _REBUILD = "a rebuild was requested"
+_DUMPS = "rows of a dump that silver has went into quarantine, or left it"
 _REMOVED = "files were removed from bronze, and on_removed is full"
 
 
@@ -234,9 +251,11 @@ def _by_ledger(
     else:
         # A rebuild of chosen keys reads one version, as it reads bronze twice.
         rows = _loaded(delta, birth, after, n, None if work.since is None else work.bronze.version)
+    # Rows of a registered table may be in silver although their file has left bronze.
+    is_reread = why == _REPLACED or (why == _DUMPS and not birth.registered)
     view = _view(delta, views, rows)
     batches, brought = _volume(delta, work, after if counted_after is None else counted_after, n)
-    return Changes(view, n, why, batches, brought, is_reread=why == _REPLACED)
+    return Changes(view, n, why, batches, brought, is_reread=is_reread)
 
 
 def _registered(

@@ -47,7 +47,7 @@ def build_history_merge(
     is_bounded = changes.why_full is None
     rows = int(changes.volume["rows"])
     max_rows = rows if is_bounded else None
-    query = HistoryQuery(f"silver.{work.table.spec.name}", rules, types_of(rules, silver), truncates, changes.dropped)
+    query = HistoryQuery(f"silver.{work.table.spec.name}", rules, types_of(rules, silver), truncates, changes.dumps)
     table = f"delta.`{work.location}`"
     stored = _stored(mode, table, is_empty=work.silver.files == 0, is_tail=not is_truncated)
     names = [quoted(name) for name in (*(field.name for field in rules.stored), *own_columns(work.spec))]

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tidegate.assets.silver.aligned import aligned
+from tidegate.assets.silver.changes import KnownDumps
+from tidegate.assets.silver.dumps.snapshot_rows import with_deletes
 from tidegate.assets.silver.merge_sql import ColumnTypes
 from tidegate.assets.silver.newest_rows import (
     ARRIVAL,
@@ -17,7 +19,6 @@ from tidegate.assets.silver.newest_rows import (
     order_struct,
     tie_error,
 )
-from tidegate.assets.silver.snapshot_rows import with_deletes
 from tidegate.platform.core.schema.column_types import Array, Map, Simple, Struct, Type, quoted
 from tidegate.platform.core.schema.comparable import comparable
 from tidegate.platform.core.schema.exact_json import exact_json
@@ -89,7 +90,7 @@ class HistoryQuery:
         rules: what a row of bronze is in silver. They have a history.
         types: types of the columns.
         truncates: the orders of all truncates, as JSON of structs.
-        dropped: rows of bronze with those that earlier merges left out of full dumps. None: the new rows have them.
+        dumps: what is known of full dumps.
     """
 
     def __init__(
@@ -98,14 +99,14 @@ class HistoryQuery:
         rules: MergeRules,
         types: ColumnTypes,
         truncates: Sequence[str] = (),
-        dropped: str | None = None,
+        dumps: KnownDumps | None = None,
     ) -> None:
         if rules.history is None:
             raise AssertionError("only tables with a history are built so")
         self._name = name
         self._rules = rules
         self._types = types
-        self._dropped = dropped
+        self._dumps = dumps or KnownDumps()
         self._history: History = rules.history
         self._keys = ", ".join(part.path for part in rules.keys)
         self._oldest_first = rules.oldest_first
@@ -156,8 +157,7 @@ class HistoryQuery:
         own += [f"NULL AS {column}" for column in PLACE if stored.has_places]
         rows = change_rows(self._rules, view, is_partial=bool(self._left), truncate=None)
         if self._rules.are_dumps:
-            dropped = self._dropped
-            rows = with_deletes(rows, self._rules, stored.table, stored.where, view=view, dropped=dropped)
+            rows = with_deletes(rows, self._rules, stored.table, stored.where, view=view, dumps=self._dumps)
         return f"SELECT {', '.join([*values, *own])} FROM ({rows})"
 
     def _stored(self, stored: StoredRows, new: str, *, is_small: bool) -> str:

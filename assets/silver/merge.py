@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
@@ -12,6 +13,7 @@ from tidegate.assets.catalog.sync import sync_table
 from tidegate.assets.maintenance.compaction import compact, is_due
 from tidegate.assets.presentation.volume import total
 from tidegate.assets.silver.changes import Changes, gathered, waiting_batch_replaces_rows
+from tidegate.assets.silver.dumps.incomplete_dumps import with_incomplete_dumps
 from tidegate.assets.silver.expect.violations import count_violations
 from tidegate.assets.silver.history_merge import build_history_merge
 from tidegate.assets.silver.merge_sql import build_merge, mode_of
@@ -38,6 +40,9 @@ SEAMS = ("silver-create", "silver-gather", "silver-truncate", "silver-merge")
 #: How often a rebuild from a batch merges what waits. Bronze may record batches during each of these merges.
 MAX_CATCH_UPS = 5
 
+#: Incomplete dumps that a run names.
+_MAX_NAMED_DUMPS = 10
+
 _Result = TypeVar("_Result")
 _Number = TypeVar("_Number", int, float)
 
@@ -62,6 +67,7 @@ class MergeResult:
         skipped: rows of the batches that are no changes.
         sources: columns of bronze that each column of silver comes from.
         violations: rows of the batches that violate an expectation, by its name.
+        incomplete_dumps: full dumps of the batches that deleted nothing, as sentences with the reason and the remedy.
     """
 
     version: int
@@ -79,6 +85,7 @@ class MergeResult:
     skipped: int = 0
     sources: Mapping[str, Sequence[str]] = field(default_factory=dict)
     violations: Mapping[str, int] = field(default_factory=dict)
+    incomplete_dumps: tuple[str, ...] = ()
 
 
 def merge_table(lake: Lake, spec: TableSpec, log: Callable[[str], None] = lambda _: None) -> MergeResult | None:
@@ -188,6 +195,7 @@ def _together(steps: Sequence[MergeResult]) -> MergeResult:
         violations={
             name: sum(step.violations.get(name, 0) for step in steps) for step in steps for name in step.violations
         },
+        incomplete_dumps=tuple(dict.fromkeys(text for step in steps for text in step.incomplete_dumps)),
     )
 
 
@@ -210,16 +218,15 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
     if widened or work.mark is None:
         _name(lake, work, log)
     seam("silver-create")
-    with (
-        gathered(lake.delta, work) as everything,
-        without_suppressed(lake, work, everything) as kept,
-        with_dropped(lake, work, rules, kept) as changes,
-    ):
+    with _changes(lake, work, rules) as changes:
         seam("silver-gather")
         first = 1 if work.rebuilds else (work.mark or 0) + 1
         log(f"merging batches {first}..{changes.n}" + (f" of {work.n}" if changes.n < work.n else ""))
         if changes.why_full:
             log(f"full merge: {changes.why_full}")
+        incomplete = _incomplete_dumps(work, changes)
+        for text in incomplete:
+            log(f"WARNING: {text}")
         purge_tombstones(lake, work, changes.n)
         violations = count_violations(lake.delta.session, work, changes, rules)
         counts = row_counts(lake.delta.session, changes, rules, work.bronze.schema)
@@ -251,7 +258,28 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
         counts.skipped - violations.dropped,
         column_sources(rules, [column.name for column in work.bronze.schema.fields]),
         violations.counts,
+        incomplete,
     )
+
+
+@contextmanager
+def _changes(lake: Lake, work: PendingMerge, rules: MergeRules) -> Iterator[Changes]:
+    """Yield the rows to merge, and what is known in addition to them."""
+    with (
+        gathered(lake.delta, work) as everything,
+        with_incomplete_dumps(lake, work, rules, everything) as known,
+        without_suppressed(lake, work, known) as kept,
+        with_dropped(lake, work, rules, kept) as changes,
+    ):
+        yield changes
+
+
+def _incomplete_dumps(work: PendingMerge, changes: Changes) -> tuple[str, ...]:
+    """Returns a sentence for each dump that deletes nothing since one of the merged batches."""
+    spec, after = work.table.spec, 0 if work.rebuilds else work.mark or 0
+    dumps = sorted((dump for dump in changes.dumps.incomplete if dump.n > after), key=lambda dump: -dump.n)
+    is_discreet = spec.personal is not None
+    return tuple(dump.sentence(spec.name, is_discreet=is_discreet) for dump in dumps[:_MAX_NAMED_DUMPS])
 
 
 def _merging(

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from tidegate.assets.silver.aligned import aligned
 from tidegate.assets.silver.changes import Changes
+from tidegate.assets.silver.dumps.snapshot_rows import with_deletes
 from tidegate.assets.silver.newest_rows import (
     DELETED_AT,
     GIVEN_AT,
@@ -17,7 +18,6 @@ from tidegate.assets.silver.newest_rows import (
     tie_error,
 )
 from tidegate.assets.silver.pending import PendingMerge
-from tidegate.assets.silver.snapshot_rows import with_deletes
 from tidegate.assets.silver.truncate import Truncate
 from tidegate.platform.core.schema.column_types import Field, Type, quoted
 from tidegate.platform.core.schema.comparable import comparable
@@ -62,7 +62,7 @@ def build_merge(
 
     def complete(rows: str) -> str:
         if rules.are_dumps:
-            rows = with_deletes(rows, rules, table, stays or "true", view=changes.view, dropped=changes.dropped)
+            rows = with_deletes(rows, rules, table, stays or "true", view=changes.view, dumps=changes.dumps)
         return rows if work.since is None else of_keys_since(rows, rules, silver_table, work.since)
 
     order = truncate.order if truncate else None

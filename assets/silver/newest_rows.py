@@ -138,6 +138,15 @@ def order_struct(paths: Iterable[str]) -> str:
     return f"struct({', '.join(f'{path} AS o{place}' for place, path in enumerate(paths, 1))})"
 
 
+def order_type(types: Iterable[Type]) -> str:
+    """Returns the SQL type of the struct that an order is.
+
+    Args:
+        types: of its parts.
+    """
+    return f"struct<{', '.join(f'o{place}: {kind.sql()}' for place, kind in enumerate(types, 1))}>"
+
+
 def _in_turn(rules: MergeRules, keys: str, rows: str) -> str:
     """Returns the rows without those that came in a later batch than a newer row of their key.
 

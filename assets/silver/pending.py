@@ -36,6 +36,7 @@ class PendingMerge:
         settled: what this batch and earlier ones replaced in bronze, or removed from it, is not in silver, because it
             had left bronze before the first merge read bronze. 0 if nothing is known.
         rebuilds: silver becomes what bronze gives now, whatever it holds.
+        rereads: silver gets the rows of all of bronze again, and loses its other rows of this bronze.
         since: a rebuild computes only keys with a row of this batch or later. None: all keys.
     """
 
@@ -50,6 +51,7 @@ class PendingMerge:
     app_id: str
     settled: int = 0
     rebuilds: bool = False
+    rereads: bool = False
     since: int | None = None
 
 

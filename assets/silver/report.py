@@ -36,6 +36,7 @@ def merge_metadata(merged: MergeResult | None) -> dict[str, Any]:
         "unordered": merged.unordered,
         "skipped": merged.skipped,
         **({"violations": dict(merged.violations)} if merged.violations else {}),
+        **({"incomplete_dumps": list(merged.incomplete_dumps)} if merged.incomplete_dumps else {}),
         "batch": merged.n,
         "delta_version": merged.version,
         "full_merge": merged.why_full or "no",

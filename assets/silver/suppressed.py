@@ -57,4 +57,4 @@ def with_dropped(lake: Lake, work: PendingMerge, rules: MergeRules, changes: Cha
         rows = suppression.without(rows, work.bronze.schema.fields)
     nothing = ("CAST(NULL AS BIGINT) AS _tidegate_n", "'' AS _tidegate_path", "0L AS _tidegate_row")
     with temporary_view(session, "dropped", rows.selectExpr("*", *nothing)) as view:
-        yield replace(changes, dropped=view)
+        yield replace(changes, dumps=replace(changes.dumps, dropped=view))

@@ -44,6 +44,7 @@ _A_FEED = (
     "test_partial_rows_and_truncates_give_the_expected_rows_whenever_merges_run"
 )
 _MERGE, _MERGE_SQL, _PENDING = (f"assets/silver/{name}.py" for name in ("merge", "merge_sql", "pending"))
+_OF_DUMPS = "tests/spark/silver/test_snapshots.py::test_dumps_give_the_newest_dump_and_the_history_of_all"
 _REBUILDS = "tests/spark/silver/test_silver_rebuild.py::"
 _REBUILT = "tests/unit/assets/silver/test_merge.py"
 _OUTPUT = "tests/spark/files/test_repartition.py::"
@@ -357,7 +358,7 @@ MUTANTS = (
     Mutant(
         "a key that the next dump does not have stays",
         5,
-        "assets/silver/snapshot_rows.py",
+        "assets/silver/dumps/snapshot_rows.py",
         "(_tidegate_new OR _tidegate_next_new)",
         "(_tidegate_new AND _tidegate_next_new)",
         ("tests/spark/silver/test_snapshots.py",),
@@ -381,10 +382,34 @@ MUTANTS = (
     Mutant(
         "a row that an earlier merge left out of a dump does not show that the dump has its key",
         5,
-        "assets/silver/snapshot_rows.py",
-        '(dropped, "false")',
+        "assets/silver/dumps/snapshot_rows.py",
+        '(dumps.dropped, "false")',
         '(None, "false")',
         ("tests/spark/silver/test_snapshots.py::test_dumps_give_the_newest_dump_and_the_history_of_all",),
+    ),
+    Mutant(
+        "a dump with a row in quarantine deletes the keys that it lacks",
+        5,
+        "assets/silver/dumps/snapshot_rows.py",
+        "if(_tidegate_partial, NULL, struct",
+        "if(false, NULL, struct",
+        (_OF_DUMPS,),
+    ),
+    Mutant(
+        "deletes of a dump stay after a later part of it went into quarantine",
+        5,
+        "assets/silver/dumps/incomplete_dumps.py",
+        "if changed and _has_merged(",
+        "if not changed and _has_merged(",
+        (_OF_DUMPS,),
+    ),
+    Mutant(
+        "a file that is in quarantine as a whole is missing in no dump",
+        5,
+        "assets/silver/dumps/incomplete_dumps.py",
+        "for n, of_key in _whole_files(session, work, rules, states, order):",
+        "for n, of_key in ():",
+        ("tests/spark/silver/test_snapshots.py::test_a_dump_without_a_file_that_is_in_quarantine_deletes_nothing",),
     ),
     Mutant(
         "an older row gives a part of the order",

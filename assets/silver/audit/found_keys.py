@@ -22,7 +22,7 @@ from tidegate.assets.silver.audit.key_rows import KeyRows
 from tidegate.assets.silver.audit.lost_files import keeps_lost, lost_files
 from tidegate.assets.silver.audit.orders import Orders
 from tidegate.assets.silver.truncate import recorded_truncates
-from tidegate.platform.core.silver.fates.dumps import with_gone
+from tidegate.platform.core.silver.fates.dumps import Dumps, with_gone
 from tidegate.platform.core.silver.fates.intervals import HistoryRules, Interval, Replay, replay
 from tidegate.platform.core.silver.fates.row_fates import RowFates, row_fates
 from tidegate.resources.lake import Lake
@@ -83,10 +83,10 @@ def found_keys(
     bronze, silver, *dumps = parallel(lambda read: read(), reads)
     keys = list(dict.fromkeys((*bronze, *silver)))
     if history is None and not are_dumps:
-        return {key: _newest(bronze.get(key, ()), silver.get(key), mark) for key in keys}
+        return {key: _newest(bronze.get(key, ()), silver.get(key), mark, Dumps()) for key in keys}
     order_texts = [order for each in dumps for order in each]
     orders = _orders(lake, rows, [row for found in bronze.values() for row in found], silver, order_texts)
-    known = [(orders.rank(order), orders.texts[order]) for order in order_texts]
+    known = Dumps.of((orders.rank(order), orders.texts[order]) for order in order_texts)
     ranked = {key: _ranked(bronze.get(key, ()), orders) for key in keys}
     if history is None:
         return {key: _newest(ranked[key], silver.get(key), mark, known) for key in keys}
@@ -137,15 +137,13 @@ def _ranked(found: Iterable[BronzeRow], orders: Orders) -> list[BronzeRow]:
     ]
 
 
-def _with_gone(found: Sequence[BronzeRow], dumps: Sequence[tuple[int, str]], mark: int) -> list[BronzeRow]:
+def _with_gone(found: Sequence[BronzeRow], dumps: Dumps, mark: int) -> list[BronzeRow]:
     gone = with_gone([each.row for each in found], dumps, mark)[len(found) :]
     every = [*found, *map(BronzeRow, gone)]
     return sorted(every, key=lambda each: (-each.row.rank, each.row.arrival), reverse=True)
 
 
-def _newest(
-    found: Sequence[BronzeRow], silver: FoundRow | None, mark: int, dumps: Sequence[tuple[int, str]] = ()
-) -> FoundKey:
+def _newest(found: Sequence[BronzeRow], silver: FoundRow | None, mark: int, dumps: Dumps) -> FoundKey:
     kept = _with_gone(found[:MAX_ROWS], dumps, mark)
     fates = row_fates([each.row for each in kept], None if silver is None else silver.row, mark)
     return FoundKey(tuple(kept), len(found) > MAX_ROWS, silver, (), fates)
@@ -156,7 +154,7 @@ def _history(
     times: Sequence[FoundTime],
     orders: Orders,
     rules: HistoryRules,
-    dumps: Sequence[tuple[int, str]],
+    dumps: Dumps,
 ) -> FoundKey:
     ranked = [replace(time, interval=in_orders(time.interval, orders)) for time in times]
     kept = list(found[:MAX_ROWS])

@@ -122,7 +122,7 @@ def _sorted(found: Sequence[Row], *, is_one: bool) -> Sequence[Row]:
 
 
 def dump_orders(lake: Lake, rows: KeyRows, mark: int, version: int | None = None) -> list[str]:
-    """Returns the order of each full dump that silver holds, as JSON. It reads the columns of the order only.
+    """Returns the order of each full dump that silver holds and that implies deletes, as JSON.
 
     Args:
         lake: reads bronze.
@@ -133,7 +133,8 @@ def dump_orders(lake: Lake, rows: KeyRows, mark: int, version: int | None = None
     merged = f"NOT {TRUNCATES} AND coalesce({N}, 0) <= {mark}"
     select = f"SELECT DISTINCT {rows.order} AS _order FROM"
     found = _queried(lake, rows, lambda bronze: f"{select} ({bronze}) WHERE {merged}", version)
-    return [row["_order"] for row in found]
+    incomplete = rows.incomplete_dumps(lake, mark, version)
+    return [row["_order"] for row in found if row["_order"] not in incomplete]
 
 
 def _queried(lake: Lake, rows: KeyRows, query: Callable[[str], str], version: int | None) -> list[Row]:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 
 from tidegate.assets.silver.aligned import aligned
-from tidegate.assets.silver.newest_rows import before_truncate, key_text, order_struct
+from tidegate.assets.silver.dumps.incomplete_dumps import incomplete_dumps
+from tidegate.assets.silver.newest_rows import before_truncate, key_text, order_struct, order_type
 from tidegate.assets.silver.pending import PendingMerge
 from tidegate.assets.silver.row_queries import expression_types
 from tidegate.assets.silver.table import silver_rules
 from tidegate.assets.silver.truncate import TRUNCATED
-from tidegate.platform.core.schema.column_reference import type_at
+from tidegate.platform.core.schema.column_reference import path_of, type_at
 from tidegate.platform.core.schema.column_types import Field, Struct, Type, grows, quoted
 from tidegate.platform.core.schema.exact_json import exact_json
 from tidegate.platform.core.schema.sql_literal import literal
@@ -181,7 +182,19 @@ class KeyRows:
     @property
     def order_type(self) -> str:
         """The SQL type of the struct that an order is."""
-        return f"struct<{', '.join(f'o{place}: {kind.sql()}' for place, kind in enumerate(self._order_types, 1))}>"
+        return order_type(self._order_types)
+
+    def incomplete_dumps(self, lake: Lake, mark: int, version: int | None = None) -> set[str]:
+        """Returns the orders of full dumps that imply no deletes, as `order` has them.
+
+        Args:
+            lake: reads the tables.
+            mark: last batch that silver holds.
+            version: Delta version of bronze. None: the newest.
+        """
+        n, order = min(mark, self.work.n), self._order_json(self.rules.order_values)
+        found = incomplete_dumps(lake.delta.session, self.work, self.rules, n, order=order, version=version)
+        return {dump.order for dump in found}
 
     def bound(self, column: str) -> str:
         """Returns SQL of a time of a history as the order that it is, as JSON. NULL if there is none.
@@ -200,22 +213,12 @@ class KeyRows:
     @property
     def _order_types(self) -> list[Type]:
         """The types of the parts of the order: those of silver, or wider ones that bronze has by now."""
-        types = []
-        for place, part in enumerate(self.rules.order, 1):
-            path = part.column or (ORDER, f"o{place}")
-            own, theirs = type_at(path, self.rules.columns), _type_in(self.work.silver.schema.fields, path)
-            types.append(own if theirs is None or grows(theirs, own) else theirs)
+        types, have = [], self.work.silver.schema.fields
+        for own, path in zip(self.rules.order_types, self.rules.order_paths, strict=True):
+            stored = path_of(".".join(path), have)
+            theirs = own if stored is None else type_at(stored, have)
+            types.append(own if grows(theirs, own) else theirs)
         return types
-
-
-def _type_in(fields: Sequence[Field], path: Sequence[str]) -> Type | None:
-    """Returns the type of a column or nested field, in whatever case it is written. None if there is none."""
-    field = next((field for field in fields if field.name.lower() == path[0].lower()), None)
-    if field is None:
-        return None
-    if len(path) == 1:
-        return field.type
-    return _type_in(field.type.fields, path[1:]) if isinstance(field.type, Struct) else None
 
 
 def _typed(value: str, kind: Type) -> str:

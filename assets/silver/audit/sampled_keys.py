@@ -16,6 +16,7 @@ from tidegate.assets.silver.audit.orders import Orders
 from tidegate.assets.silver.truncate import recorded_truncates
 from tidegate.platform.core.silver.columns import CHANGED_BATCH, DELETED, IS_CURRENT, JOINED, VALID_FROM, VALID_TO
 from tidegate.platform.core.silver.fates.doubts import Sampled, doubts_history, doubts_row
+from tidegate.platform.core.silver.fates.dumps import Dumps
 from tidegate.platform.core.silver.fates.intervals import HistoryRules, Interval, json_values
 from tidegate.platform.core.silver.fates.key_row import KeyRow
 from tidegate.platform.core.silver.fates.row_fates import SilverRow
@@ -60,13 +61,14 @@ def doubted_keys(
     dumps = []
     if rows.rules.are_dumps:
         query = f"SELECT DISTINCT {rows.order} AS o FROM {changes} LIMIT {_MAX_DUMPS}"
-        dumps = [row["o"] for row in session.sql(query).collect()]
+        incomplete = rows.incomplete_dumps(lake, mark)
+        dumps = [row["o"] for row in session.sql(query).collect() if row["o"] not in incomplete]
     given = [row[name] for row in found for name in ("o", "valid_from", "valid_to") if row[name] is not None]
     orders = Orders.of(session, rows.order_type, [*given, *dumps, *recorded_truncates(rows.work)])
     sampled = Sampled(
         bronze[1].is_whole,
         silver[1].is_whole,
-        tuple((orders.rank(order), orders.texts[order]) for order in dumps),
+        Dumps.of((orders.rank(order), orders.texts[order]) for order in dumps),
         mark,
         keeps_lost(rows.work),
     )

@@ -101,6 +101,16 @@ class MergeRules:
         return ", ".join(f"{part.path} ASC NULLS FIRST" for part in self.order)
 
     @property
+    def order_paths(self) -> tuple[tuple[str, ...], ...]:
+        """Where silver has the parts of the order: a column, and names of fields."""
+        return tuple(part.column or (ORDER, f"o{place}") for place, part in enumerate(self.order, 1))
+
+    @property
+    def order_types(self) -> tuple[Type, ...]:
+        """The types of the parts of the order."""
+        return tuple(type_at(path, self.columns) for path in self.order_paths)
+
+    @property
     def is_plain(self) -> bool:
         """Whether every row is a change of all columns of one key."""
         return not (self.skipped or self.truncated or self.kept)

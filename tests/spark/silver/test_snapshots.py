@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +23,8 @@ Row = dict[str, Any]
 Dumps = dict[int, dict[int, str]]
 #: The value of rows that do not enter silver. The key's older row stays.
 DROPPED = "x"
+#: The key of a row that is in quarantine first.
+REPAIRED = 7
 #: The key has a name that a query of the next dump may have, too.
 COLUMNS = {"at": "int", "dump": "int", "v": "string"}
 
@@ -37,24 +39,25 @@ def _dumps(chance: random.Random) -> Dumps:
     }
 
 
-def _newest(dumps: Mapping[int, Mapping[int, str]]) -> list[Row]:
+def _newest(dumps: Mapping[int, Mapping[int, str]], incomplete: Collection[int]) -> list[Row]:
     found = []
     for key in sorted({key for dump in dumps.values() for key in dump}):
         now: Row | None = None
         for dump, values in sorted(dumps.items()):
-            if values.get(key) != DROPPED:
+            is_unknown = key not in values and dump in incomplete
+            if values.get(key) != DROPPED and not is_unknown:
                 now = {"at": key, "dump": dump, "v": values[key]} if key in values else None
         found += [now] if now else []
     return found
 
 
-def _history(dumps: Mapping[int, Mapping[int, str]]) -> list[Row]:
+def _history(dumps: Mapping[int, Mapping[int, str]], incomplete: Collection[int]) -> list[Row]:
     rows: list[Row] = []
     for key in sorted({key for dump in dumps.values() for key in dump}):
         now: Row | None = None
         for dump, values in sorted(dumps.items()):
             v = values.get(key)
-            if v == DROPPED:
+            if v == DROPPED or (v is None and dump in incomplete):
                 continue
             if now is not None and v != now["v"]:
                 rows.append({**now, "valid_to": dump})
@@ -73,7 +76,10 @@ def _by_delta(build: Callable[..., Merging]) -> Callable[..., Merging]:
 def test_dumps_give_the_newest_dump_and_the_history_of_all(
     tidegate_lake: MakeLake, kit: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A dump comes late, two come at once, and one comes in two parts. Each other merge is Delta's MERGE."""
+    """A dump comes late, two come at once, and one comes in two parts. Each other merge is Delta's MERGE.
+
+    The second part has a row that goes into quarantine, and is written again.
+    """
     silver = {"from": "snapshots", "keys": ["at"], "order": "dump", "on_tie": "fail", "every": 10}
     silver["expect_or_drop"] = {"known": f"v <> '{DROPPED}'"}
     tables = {"newest": silver, "history": {**silver, "stored_as": "scd2", "keys": ["(at + 0)"]}}
@@ -87,30 +93,36 @@ def test_dumps_give_the_newest_dump_and_the_history_of_all(
     parts: list[Dumps] = [{1: dumps[1], 3: dumps[3]}, {2: dumps[2]}, {4: {}}, {4: {}, 5: dumps[5], 6: dumps[6]}]
     for place, (key, v) in enumerate(dumps[4].items()):
         parts[2 + place % 2][4][key] = v
+    parts.append({4: {**parts[3][4], REPAIRED: "a"}})
     come: Dumps = {}
     for number, part in enumerate(parts):
+        incomplete = {4} if number == 3 else set()
         for dump, values in part.items():
             come.setdefault(dump, {}).update(values)
         for name in tables:
-            rows = [{"at": key, "dump": dump, "v": v} for dump, values in part.items() for key, v in values.items()]
-            lake.put(f"{name}/{number}.json", kit.lines(*rows))
+            for dump, values in part.items():
+                body = kit.lines(*({"at": key, "dump": dump, "v": v} for key, v in values.items()))
+                bad = f'{{"at": {REPAIRED}, "dump": ' if dump in incomplete else ""
+                lake.put(f"{name}/{min(number, 3)}-{dump}.json", body + bad)
             kit.run(lake, name)
             with monkeypatch.context() as patched:
                 if number % 2:
                     for build in (build_merge, build_history_merge):
                         patched.setattr(silver_merge, build.__name__, _by_delta(build))
-                kit.merge(lake, name)
+                merged = kit.merge(lake, name)
+            said = [text.partition(" in silver")[0] for text in merged.incomplete_dumps]
+            assert said == [f"the dump {dump} deletes nothing" for dump in incomplete]
+            if incomplete:
+                found = compare(lake.lake, lake.spec(name))
+                assert found is not None
+                assert (found.keys > 0, found.suspects, found.wrong) == (True, 0, ()), (number, name)
         shown = [row.asDict() for row in lake.sql("SELECT * FROM silver.newest ORDER BY at")]
-        assert shown == _newest(come), number
+        assert shown == _newest(come, incomplete), number
         shown = [
             row.asDict()
             for row in lake.sql("SELECT at, v, valid_from, valid_to FROM silver.history ORDER BY at, valid_from")
         ]
-        assert shown == _history(come), number
-    for name in tables:
-        found = compare(lake.lake, lake.spec(name))
-        assert found is not None
-        assert (found.keys > 0, found.suspects, found.wrong) == (True, 0, ()), name
+        assert shown == _history(come, incomplete), number
 
 
 def test_a_dump_counts_when_its_signal_is_there_and_an_empty_dump_deletes_nothing(
@@ -150,3 +162,32 @@ def test_a_dump_counts_when_its_signal_is_there_and_an_empty_dump_deletes_nothin
     assert shown() == "a"
     put(4, "ad")
     assert shown() == "ad"
+
+
+def test_a_dump_without_a_file_that_is_in_quarantine_deletes_nothing(tidegate_lake: MakeLake, kit: Any) -> None:
+    table = {
+        "name": "items",
+        "prefix": "items/",
+        "format": "json",
+        "columns": {"sku": "string"},
+        "partition_columns": {"day": "int"},
+        "silver": {"from": "snapshots", "keys": ["sku"], "order": "day", "every": 10},
+    }
+    lake = tidegate_lake([table])
+    for day, skus in ((1, "abc"), (2, "a")):
+        lake.put(f"items/day={day}/1.json", kit.lines(*({"sku": sku} for sku in skus)))
+        if day == 2:
+            lake.put("items/day=2/2.json.gz", b"this is no gzip")
+        kit.run(lake, "items")
+        metadata = kit.metadata(lake.materialize("silver_items"))
+    assert metadata["incomplete_dumps"] == [
+        "the dump 2 deletes nothing in silver.items, as 1 file went into quarantine, the last in batch 2. Write the "
+        "files again, or correct lake.yaml and run `tidegate redrive items --yes`, or wait for the next dump"
+    ]
+    assert kit.silver(lake, "items", "sku, day") == [("a", 2), ("b", 1), ("c", 1)]
+    # The producer says that the file was none of the dump.
+    lake.delete("items/day=2/2.json.gz")
+    lake.intake()
+    kit.run(lake, "items", listing=False)
+    assert "went into quarantine, or left it" in kit.merge(lake, "items").why_full
+    assert kit.silver(lake, "items", "sku, day") == [("a", 2)]

@@ -6,10 +6,10 @@ A key in doubt is looked up with all of its rows. What these rows show to be wro
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from tidegate.platform.core.silver.fates.dumps import present, with_gone
+from tidegate.platform.core.silver.fates.dumps import Dumps, present, with_gone
 from tidegate.platform.core.silver.fates.intervals import HistoryRules, Interval, json_values, may_be_of, replay
 from tidegate.platform.core.silver.fates.key_row import KeyRow
 from tidegate.platform.core.silver.fates.row_fates import SilverRow, row_fates
@@ -22,14 +22,14 @@ class Sampled:
     Attributes:
         bronze_is_whole: the rows are all rows of bronze with the key.
         silver_is_whole: the rows are all rows of silver with the key.
-        dumps: rank and order of the dumps in the files of bronze that were read.
+        dumps: the dumps in the files of bronze that were read.
         mark: last batch that silver holds.
         keeps_lost: rows may have left bronze that silver keeps.
     """
 
     bronze_is_whole: bool
     silver_is_whole: bool
-    dumps: tuple[tuple[int, str], ...] = ()
+    dumps: Dumps = field(default_factory=Dumps)
     mark: int = 1 << 62
     keeps_lost: bool = False
 
@@ -63,7 +63,7 @@ def doubts_row(rows: Sequence[KeyRow], silver: SilverRow | None, rank: int | Non
         sampled: what is known of both tables.
     """
     changes = [row for row in rows if row.own_fate(sampled.mark) is None]
-    dump = min((rank for rank, _ in sampled.dumps), default=None)
+    dump = sampled.dumps.newest
     is_behind = rank is not None and _is_behind(rank, dump, _dropped(rows, sampled))
     if silver is not None and not silver.deleted and is_behind:
         return not sampled.keeps_lost  # a newer dump has a newer row of the key, or deletes it
@@ -72,8 +72,9 @@ def doubts_row(rows: Sequence[KeyRow], silver: SilverRow | None, rank: int | Non
         return not sampled.keeps_lost and not row_fates(gone, silver, sampled.mark).is_right
     newest = min((row.rank for row in changes), default=None)
     if silver is None or rank is None:
-        is_there = newest is not None and newest == dump and not any(row.deletes for row in changes)
-        return sampled.silver_is_whole and is_there
+        # A dump of which rows are in quarantine is newer than all that imply deletes.
+        is_newest = newest is not None and dump is not None and newest <= dump
+        return sampled.silver_is_whole and is_newest and not any(row.deletes for row in changes)
     if newest is None or newest > rank:
         return False
     equal = [row for row in changes if row.rank == newest]
@@ -113,7 +114,7 @@ def _is_behind(rank: int, dump: int | None, dropped: Collection[int]) -> bool:
 def _misses_dump(interval: Interval, sampled: Sampled, dropped: Collection[int]) -> bool:
     """Whether a dump after that of a row has not ended the row."""
     is_open = not interval.deleted and interval.valid_to is None
-    return is_open and any(_is_behind(interval.rank, rank, dropped) for rank, _ in sampled.dumps)
+    return is_open and any(_is_behind(interval.rank, rank, dropped) for rank, _ in sampled.dumps.newest_first)
 
 
 def _is_sound(interval: Interval) -> bool:

@@ -2,13 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from tidegate.platform.core.silver.fates.key_row import Fate, KeyRow
 
 #: A row with this fate, or a row without one of its own, shows that its dump has the key.
 _PRESENT = (None, Fate.EXPECTATION, Fate.SKIPPED)
+
+
+@dataclass(frozen=True)
+class Dumps:
+    """The full dumps that imply deletes. One with rows in quarantine implies none.
+
+    Attributes:
+        newest_first: rank and order of each.
+    """
+
+    newest_first: tuple[tuple[int, str], ...] = ()
+
+    @classmethod
+    def of(cls, found: Iterable[tuple[int, str]]) -> Dumps:
+        """Returns dumps, given in any order."""
+        return cls(tuple(sorted(found)))
+
+    @property
+    def newest(self) -> int | None:
+        """Rank of the newest dump. None without dumps."""
+        return self.newest_first[0][0] if self.newest_first else None
+
+    def after(self, rank: int) -> tuple[int, str] | None:
+        """Returns rank and order of the oldest dump that is newer than a rank. None without one."""
+        place = bisect_left(self.newest_first, (rank,))
+        return self.newest_first[place - 1] if place else None
 
 
 def present(rows: Sequence[KeyRow], mark: int) -> dict[int, KeyRow]:
@@ -22,20 +50,20 @@ def present(rows: Sequence[KeyRow], mark: int) -> dict[int, KeyRow]:
     return {row.rank: row for row in sorted(there, key=lambda row: row.own_fate(mark) is None)}
 
 
-def with_gone(rows: Sequence[KeyRow], dumps: Sequence[tuple[int, str]], mark: int) -> list[KeyRow]:
+def with_gone(rows: Sequence[KeyRow], dumps: Dumps, mark: int) -> list[KeyRow]:
     """Returns the rows of a key, and a delete in each dump that follows one with the key and does not have it.
 
     Args:
         rows: the rows of bronze with the key.
-        dumps: rank and order of each dump that silver holds, in any order.
+        dumps: the dumps that silver holds and that imply deletes.
         mark: last batch that silver holds.
     """
-    newest_last = sorted(dumps, reverse=True)
-    following = {rank: after for (rank, _), after in pairwise(newest_last)}
     there = present(rows, mark)
-    gone = [
-        KeyRow(after[0], None, ("", 0, 0), "{}", deletes=True, order=after[1], is_implied=True)
-        for rank, row in there.items()
-        if not row.deletes and (after := following.get(rank)) and after[0] not in there
-    ]
+    gone = []
+    for rank, newer in pairwise([*sorted(there, reverse=True), 0]):
+        after = dumps.after(rank)
+        # Between a dump and the one that follows may be dumps with rows in quarantine.
+        if there[rank].deletes or after is None or newer >= after[0]:
+            continue
+        gone.append(KeyRow(after[0], None, ("", 0, 0), "{}", deletes=True, order=after[1], is_implied=True))
     return [*rows, *gone]

@@ -39,6 +39,7 @@ def backlog(*, registered: bool, mark: int | None, n: int, void: int = 0, size: 
         mark=mark,
         n=n,
         rebuilds=False,
+        rereads=False,
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tidegate.platform.core.silver.fates.doubts import Sampled, doubts_history, doubts_row
+from tidegate.platform.core.silver.fates.dumps import Dumps
 from tidegate.platform.core.silver.fates.intervals import HistoryRules, Interval, replay
 from tidegate.platform.core.silver.fates.key_row import KeyRow
 from tidegate.platform.core.silver.fates.row_fates import SilverRow
@@ -91,7 +92,7 @@ def test_a_truncate_separates_rows_of_equal_values() -> None:
 
 def test_a_current_row_that_is_older_than_a_dump_is_looked_up() -> None:
     rules = replace(RULES, of_dumps=True)
-    dumps = ((LAST - 1, order(1)), (LAST - 2, order(2)))
+    dumps = Dumps.of([(LAST - 1, order(1)), (LAST - 2, order(2))])
     rows = [row(1, 1, "a")]
     gone = [replace(stored(rows)[0], valid_to=order(2), is_current=False)]
     for sampled in (replace(WHOLE, dumps=dumps), replace(PARTS, dumps=dumps)):
@@ -101,7 +102,7 @@ def test_a_current_row_that_is_older_than_a_dump_is_looked_up() -> None:
 
 def test_a_row_that_is_no_change_raises_no_doubt_about_an_older_row_of_its_key() -> None:
     rules = replace(RULES, of_dumps=True)
-    dumps = ((LAST - 1, order(1)), (LAST - 2, order(2)))
+    dumps = Dumps.of([(LAST - 1, order(1)), (LAST - 2, order(2))])
     rows = [row(1, 1, "a"), row(2, 2, "b", skipped=True)]
     silver = SilverRow(rows[0].values, deleted=False, of_dumps=True)
     for sampled in (replace(WHOLE, dumps=dumps), replace(PARTS, dumps=dumps)):
@@ -126,7 +127,7 @@ def test_a_row_that_is_no_change_raises_no_doubt_about_an_older_row_of_its_key()
 def test_a_row_of_the_newest_dump_is_there_and_no_other(
     rows: list[KeyRow], silver: SilverRow | None, at: int | None, whole: bool, parts: bool
 ) -> None:
-    dumps = ((LAST - 1, order(1)), (LAST - 2, order(2)))
+    dumps = Dumps.of([(LAST - 1, order(1)), (LAST - 2, order(2))])
     rank = None if at is None else LAST - at
     rows = [replace(each, values=json.loads(each.values)["v"]) for each in rows]
     assert doubts_row(rows, silver, rank, replace(WHOLE, dumps=dumps)) is whole

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tidegate.platform.core.silver.fates.dumps import with_gone
+from tidegate.platform.core.silver.fates.dumps import Dumps, with_gone
 from tidegate.platform.core.silver.fates.intervals import HistoryRules, Interval, Replay, json_values, replay
 from tidegate.platform.core.silver.fates.key_row import Fate, KeyRow
 from tidegate.platform.core.silver.fates.sentences import of_history
@@ -183,7 +183,7 @@ def test_of_a_key_with_too_many_rows_the_oldest_that_was_read_is_taken_as_silver
 
 
 def test_a_key_that_the_next_dump_does_not_have_is_gone() -> None:
-    dumps = [(LAST - at, order(at)) for at in (1, 2, 3, 5)]
+    dumps = Dumps.of((LAST - at, order(at)) for at in (1, 2, 3, 5))
     rows = with_gone([row(1, 1, "a"), row(3, 2, "a"), row(9, 3, "a", skipped=True)], dumps, mark=9)
     assert [_at(each.order) for each in rows if each.is_implied] == [2, 5]
     rules = replace(RULES, of_dumps=True)
@@ -201,7 +201,7 @@ def test_a_key_that_the_next_dump_does_not_have_is_gone() -> None:
 
 
 def test_a_row_that_is_no_change_shows_that_its_dump_has_the_key() -> None:
-    dumps = [(LAST - at, order(at)) for at in (1, 2, 3)]
+    dumps = Dumps.of((LAST - at, order(at)) for at in (1, 2, 3))
     rows = [row(1, 1, "a"), row(2, 2, "b", skipped=True), row(2, 2, "c", violated="known")]
     assert [_at(each.order) for each in with_gone(rows, dumps, mark=9) if each.is_implied] == [3]
     waits = with_gone(rows, dumps, mark=1)

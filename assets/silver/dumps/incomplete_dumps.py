@@ -1,0 +1,221 @@
+"""Full dumps of which rows are in quarantine: they imply no deletes.
+
+Which dumps these are follows from the ledger and bronze alone, as of a batch. So a merge, a rebuild and a comparison of
+silver with bronze agree about them, whenever they run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from pyspark.errors import ArithmeticException, DateTimeException, NumberFormatException, SparkRuntimeException
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+
+from tidegate.assets.silver.changes import Changes, gathered
+from tidegate.assets.silver.newest_rows import order_struct
+from tidegate.assets.silver.pending import PendingMerge
+from tidegate.platform.core.bronze.birth import Birth
+from tidegate.platform.core.bronze.ledger import Status
+from tidegate.platform.core.keys.object_key import partition_values
+from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.core.schema.column_types import Field, quoted
+from tidegate.platform.core.schema.exact_json import exact_json
+from tidegate.platform.core.schema.names import SOURCE_COLUMNS
+from tidegate.platform.core.schema.partitions import check_partition
+from tidegate.platform.core.schema.sql_literal import literal
+from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.core.silver.fates.incomplete_dump import IncompleteDump
+from tidegate.platform.core.silver.rules import MergeRules, rows_of
+from tidegate.resources.lake import Lake
+from tidegate.resources.ledger import tells_a_state
+from tidegate.resources.spark.temporary_view import temporary_view
+
+#: Files that are in quarantine as a whole. The dump of each is looked up by its key.
+_MAX_WHOLE_FILES = 10_000
+#: Errors of an expression that has no value for a key.
+_NO_VALUE = (ArithmeticException, DateTimeException, NumberFormatException, SparkRuntimeException)
+#: Conditions of decisions: all rows of the file are in quarantine, or some.
+_IS_WHOLE = f"status = '{Status.QUARANTINED}'"
+_IS_PARTLY = f"bad_rows > 0 AND NOT {_IS_WHOLE}"
+
+
+@contextmanager
+def with_incomplete_dumps(lake: Lake, work: PendingMerge, rules: MergeRules, changes: Changes) -> Iterator[Changes]:
+    """Yield the changes with the dumps that imply no deletes.
+
+    If a dump that silver has is one of them by now, or is none any more, silver has deletes that it should not have, or
+    the other way round. Then all of bronze is merged again.
+    """
+    if not rules.are_dumps:
+        yield changes
+        return
+    session = lake.delta.session
+    found = incomplete_dumps(session, work, rules, changes.n)
+    if changes.why_full is None and work.mark is not None:
+        before = incomplete_dumps(session, work, rules, work.mark)
+        changed = {dump.order for dump in found} ^ {dump.order for dump in before}
+        if changed and _has_merged(session, work, rules, sorted(changed), work.mark):
+            again = replace(work, rereads=True)
+            with gathered(lake.delta, again) as everything:
+                found = incomplete_dumps(session, work, rules, everything.n)
+                yield replace(everything, dumps=replace(everything.dumps, incomplete=found))
+            return
+    yield replace(changes, dumps=replace(changes.dumps, incomplete=found))
+
+
+def incomplete_dumps(
+    session: SparkSession,
+    work: PendingMerge,
+    rules: MergeRules,
+    upto: int,
+    *,
+    order: str | None = None,
+    version: int | None = None,
+) -> tuple[IncompleteDump, ...]:
+    """Returns the dumps that imply no deletes, as of a batch.
+
+    A row in quarantine is of the dumps that its file has in bronze. Of a file that is there as a whole, the key may
+    show the dump: by its folders, or by its address. If it does not, every dump with a row of the same batch counts.
+
+    Args:
+        session: reads the tables.
+        work: the tables.
+        rules: what a row of bronze is in silver.
+        upto: the batch.
+        order: SQL of the order of a row of bronze, as JSON. None: that of the rules.
+        version: Delta version of bronze. None: the newest.
+
+    Raises:
+        ValueError: more than `_MAX_WHOLE_FILES` files are in quarantine as a whole.
+    """
+    if not rules.are_dumps:
+        return ()
+    is_decision = (F.col("kind") == "row") & (F.col("status") != str(Status.DUPLICATE)) & (F.col("n") <= upto)
+    decided = work.table.ledger.rows(work.recorded).where(is_decision)
+    if decided.where(f"{_IS_WHOLE} OR bad_rows > 0").isEmpty():
+        return ()
+    order = order or exact_json(order_struct(rules.order_values))
+    # A request that S3 refused says nothing of a file that entered before. It counts if nothing else is known.
+    newest = F.struct(tells_a_state(), "n", "position")
+    last = F.max_by(F.struct("status", "bad_rows", "n"), newest).alias("last")
+    states = decided.groupBy("key").agg(last).select("key", "last.*")
+    found: dict[str, IncompleteDump] = {}
+
+    def add(order: str, n: int, files: int, rows: int = 0) -> None:
+        before = found.get(order, IncompleteDump(order, 0))
+        found[order] = IncompleteDump(order, max(n, before.n), before.files + files, before.rows + rows)
+
+    unknown: dict[int, int] = {}
+    for n, of_key in _whole_files(session, work, rules, states, order):
+        if of_key is None:
+            unknown[n] = unknown.get(n, 0) + 1
+        else:
+            add(of_key, n, 1)
+    if not _birth(work).registered:
+        bronze = _bronze(work, rules, upto, version)
+        for row in _of_batches(session, bronze, order, list(unknown)) if unknown else ():
+            add(row["o"], row["n"], unknown[row["n"]])
+        for row in _partly(session, work, bronze, order, states):
+            add(row["o"], row["n"], row["files"], row["rows"])
+    return tuple(sorted(found.values(), key=lambda dump: dump.order))
+
+
+def _birth(work: PendingMerge) -> Birth:
+    if work.table.birth is None:
+        raise AssertionError("a table with batches has been born")
+    return work.table.birth
+
+
+def _whole_files(
+    session: SparkSession, work: PendingMerge, rules: MergeRules, states: DataFrame, order: str
+) -> list[tuple[int, str | None]]:
+    """Returns the batch of each file that is in quarantine as a whole, and its dump if the key shows it."""
+    files = states.where(_IS_WHOLE).select("key", "n").limit(_MAX_WHOLE_FILES + 1).collect()
+    if len(files) > _MAX_WHOLE_FILES:
+        name = work.table.spec.name
+        raise ValueError(
+            f"silver.{name}: more than {_MAX_WHOLE_FILES} files of bronze.{name} are in quarantine, so it is not known "
+            "which dumps are complete: redrive or delete these files"
+        )
+    if not files:
+        return []
+    query = orders_of_keys(work.bronze.schema, rules, order, work.table.key, [row["key"] for row in files])
+    try:
+        found = {row["place"]: row["o"] for row in session.sql(query).collect()}
+    except _NO_VALUE:
+        found = {}  # the expression fails for a key that is none of a dump's
+    return [(row["n"], found.get(place)) for place, row in enumerate(files)]
+
+
+def orders_of_keys(schema: TableSchema, rules: MergeRules, order: str, table: TableKey, keys: Sequence[str]) -> str:
+    """Returns a query of the orders that keys show: the `place` of each key, and the order or NULL.
+
+    Args:
+        schema: of bronze.
+        rules: what a row of bronze is in silver.
+        order: SQL of the order of a row of bronze, as JSON.
+        table: the key of the table.
+        keys: of objects.
+    """
+    folders = schema.partition_fields
+    files = [[S3Address(table.bucket, key).s3, _folder_values(key, table.prefix, folders)] for key in keys]
+    given = literal(json.dumps([{"address": address, "values": values} for address, values in files]))
+    values = {SOURCE_COLUMNS[0]: "_tidegate_file.address"}
+    values |= {field.name: f"_tidegate_file.values[{literal(field.name)}]" for field in folders}
+    columns = [
+        f"CAST({values.get(field.name, 'NULL')} AS {field.type.sql()}) AS {quoted(field.name)}"
+        for field in schema.fields
+    ]
+    exploded = f"SELECT posexplode(from_json({given}, 'array<struct<address: string, values: map<string, string>>>'))"
+    rows = f"(SELECT {', '.join(columns)}, _tidegate_place FROM ({exploded} AS (_tidegate_place, _tidegate_file)))"
+    lacks = " OR ".join(f"({value}) IS NULL" for value in rules.order_values)
+    return f"SELECT _tidegate_place AS place, if({lacks}, NULL, {order}) AS o FROM {rows_of(rules.row, rows)}"
+
+
+def _folder_values(key: str, prefix: str, folders: Sequence[Field]) -> Mapping[str, str | None]:
+    try:
+        return check_partition(partition_values(key, prefix), folders)
+    except ValueError:
+        return {}
+
+
+def _bronze(work: PendingMerge, rules: MergeRules, upto: int, version: int | None = None) -> str:
+    """Returns a relation of the rows of a loaded table up to a batch."""
+    past = "" if version is None else f" VERSION AS OF {version}"
+    return rows_of(rules.row, f"(SELECT * FROM delta.`{_birth(work).location}`{past} WHERE _batch <= {upto})")
+
+
+def _of_batches(session: SparkSession, bronze: str, order: str, batches: Sequence[int]) -> list[Row]:
+    numbers = ", ".join(map(str, batches))
+    query = f"SELECT DISTINCT {order} AS o, _batch AS n FROM {bronze} WHERE _batch IN ({numbers})"
+    return session.sql(query).collect()
+
+
+def _partly(session: SparkSession, work: PendingMerge, bronze: str, order: str, states: DataFrame) -> list[Row]:
+    """Returns the dumps of files of which only some rows are in quarantine."""
+    address = F.concat(F.lit(S3Address(work.table.key.bucket).s3), "key").alias("_tidegate_file")
+    own = [F.col("n").alias("_tidegate_bad_n"), F.col("bad_rows").alias("_tidegate_bad_rows")]
+    with temporary_view(session, "quarantined", states.where(_IS_PARTLY).select(address, *own)) as view:
+        files = (
+            f"SELECT DISTINCT {order} AS o, _tidegate_file, _tidegate_bad_n, _tidegate_bad_rows "
+            f"FROM {bronze} JOIN {view} ON _source_path = _tidegate_file"
+        )
+        return session.sql(
+            f"SELECT o, max(_tidegate_bad_n) AS n, count(*) AS files, sum(_tidegate_bad_rows) AS rows "
+            f"FROM ({files}) GROUP BY o"
+        ).collect()
+
+
+def _has_merged(session: SparkSession, work: PendingMerge, rules: MergeRules, orders: Sequence[str], mark: int) -> bool:
+    """Whether silver has rows of one of some dumps. Of a registered table that is not known."""
+    if _birth(work).registered:
+        return True
+    order = exact_json(order_struct(rules.order_values))
+    listed = f"from_json({literal(json.dumps(orders))}, 'array<string>')"
+    query = f"SELECT 1 FROM {_bronze(work, rules, mark)} WHERE array_contains({listed}, {order}) LIMIT 1"
+    return bool(session.sql(query).collect())

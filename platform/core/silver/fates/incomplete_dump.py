@@ -1,0 +1,44 @@
+"""A full dump that is not known whole, because some of its rows are in quarantine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidegate.platform.core.silver.fates.sentences import shown_order
+
+
+@dataclass(frozen=True)
+class IncompleteDump:
+    """A full dump of which rows are in quarantine. It implies no deletes, because nobody knows the keys of these rows.
+
+    Attributes:
+        order: its order, as JSON of a struct.
+        n: the last batch that quarantined some of its rows.
+        files: number of files with such rows.
+        rows: number of these rows. Those of a file that was quarantined as a whole are not known, and not counted.
+    """
+
+    order: str
+    n: int
+    files: int = 0
+    rows: int = 0
+
+    def sentence(self, table: str, *, is_discreet: bool) -> str:
+        """Returns what a person should know and do.
+
+        Args:
+            table: name of the table.
+            is_discreet: the order may have a value of a row, and is left out.
+        """
+        dump = "a dump" if is_discreet else f"the dump {shown_order(self.order)}"
+        what = _counted(self.files, "file")
+        what = f"{_counted(self.rows, 'row')} of {what}" if self.rows else what
+        return (
+            f"{dump} deletes nothing in silver.{table}, as {what} went into quarantine, the last in batch {self.n}. "
+            f"Write the files again, or correct lake.yaml and run `tidegate redrive {table} --yes`, or wait for the "
+            "next dump"
+        )
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
