@@ -48,7 +48,7 @@ class Client:
     def explain(self, error: SparkUnreachable) -> str:
         """Returns what to do about a Spark server that does not answer."""
         if self.home is None or find_stack(self.home) is None:
-            return str(error)
+            return "\n".join([str(error), *self.no_platform_hints])
         return (
             f"the Spark server of the local platform on {self.home} does not answer: the platform is "
             f"restarting it. Repeat the command in a minute. The log of the server is {self.home}/logs/spark.log"
@@ -57,10 +57,15 @@ class Client:
     @property
     def no_platform_hints(self) -> list[str]:
         """Lines for an error in the environment's lake.yaml: the lake may need a platform that does not run."""
-        if self.home is not None:
-            return []
-        homes = " or ".join(str(each) for each in DEFAULT_HOMES)
-        return [f"no local platform runs on {homes} of this directory: `tidegate dev` starts one, --home names another"]
+        return [] if self.home is not None else no_platform_hints()
+
+
+def no_platform_hints() -> list[str]:
+    """Returns a line for a lake that cannot be reached, if no local platform runs on a default home."""
+    if any(find_stack(home) for home in DEFAULT_HOMES):
+        return []
+    homes = " or ".join(str(home) for home in DEFAULT_HOMES)
+    return [f"no local platform runs on {homes} of this directory: `tidegate dev` starts one, --home names another"]
 
 
 def client(home: Path | None, lake: Path | None = None, fits: Callable[[StackInfo], bool] = lambda _: True) -> Client:

@@ -11,6 +11,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from pyspark.errors import PySparkException
 
 from tidegate.platform.cli.check.findings import explain_aws
+from tidegate.platform.cli.environment import no_platform_hints
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.groups.catalog import catalogs
 from tidegate.platform.cli.groups.changes import changes
@@ -43,6 +44,17 @@ app.add_typer(catalogs, name="catalog")
 app.add_typer(changes)
 
 
+def explained(error: Exception) -> str:
+    """Returns what an expected error says, and what to do.
+
+    Without a way to AWS, no object is at fault, and the lake may be that of a local platform that does not run.
+    """
+    cause = error.__cause__ if isinstance(error, StoreError) else error
+    if isinstance(cause, BotoCoreError):
+        return "\n".join([explain_aws(cause), *no_platform_hints()])
+    return explain_aws(error) if isinstance(error, ClientError) else str(error)
+
+
 def main() -> None:
     """Entry point."""
     for each in (signal.SIGINT, signal.SIGTERM):
@@ -50,10 +62,8 @@ def main() -> None:
         signal.signal(each, signal.default_int_handler)
     try:
         app(standalone_mode=True)
-    except _EXPECTED as error:
-        sys.exit(visible(f"error: {error}"))
-    except (BotoCoreError, ClientError) as error:
-        sys.exit(visible(f"error: {explain_aws(error)}"))
+    except (*_EXPECTED, BotoCoreError, ClientError) as error:
+        sys.exit(visible(f"error: {explained(error)}"))
     except PySparkException as error:
         # The other lines of the message are a trace of the server.
         sys.exit(visible(f"error: {first_line(error)}"))

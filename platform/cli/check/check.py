@@ -81,11 +81,10 @@ def run_check(
     config, configured = _configured(using)
     known: set[TableKey] = set()
     every = chain(configured, _reached_lake(using, config, known, target) if config else ())
-    hints = using.no_platform_hints if config is None else []
     if as_json:
         found = list(every)
         print_answer(console, findings_answer(found))
-        for hint in hints:
+        for hint in _hints(using, found):
             print(hint, file=sys.stderr)
     else:
         on = f" on the local platform of {using.home}" if using.home else ""
@@ -94,13 +93,19 @@ def run_check(
         for finding in every:
             show(console, finding)
             found.append(finding)
-        for hint in hints:
+        for hint in _hints(using, found):
             console.print(Text(hint))
         if config is not None and target is not None:
             tags = ObjectStore(using.settings.aws.client("s3")).tags
             _explain(console, config, known, forwarded(config, *target, tags), *target)
         conclude(console, found)
     return all(finding.ok for finding in found)
+
+
+def _hints(using: Client, found: Sequence[Finding]) -> list[str]:
+    """Returns what to do if the lake was not reached: it may need a local platform that does not run."""
+    first = (Check.CONFIGURATION, Check.AWS_CREDENTIALS)
+    return using.no_platform_hints if any(not each.ok and each.check in first for each in found) else []
 
 
 def _configured(using: Client) -> tuple[LakeConfig | None, list[Finding]]:

@@ -7,7 +7,19 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, NoRegionError
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    ConnectionError,
+    CredentialRetrievalError,
+    HTTPClientError,
+    NoCredentialsError,
+    NoRegionError,
+    PartialCredentialsError,
+    ProfileNotFound,
+    SSOError,
+    TokenRetrievalError,
+)
 from rich.console import Console
 from rich.text import Text
 
@@ -21,10 +33,13 @@ _BAD_CREDENTIALS = frozenset(
         "InvalidAccessKeyId",
         "SignatureDoesNotMatch",
         "ExpiredToken",
+        "ExpiredTokenException",
         "InvalidClientTokenId",
         "UnrecognizedClientException",
     }
 )
+#: S3 says so if it is asked in another region than that of the bucket.
+_OTHER_REGION = frozenset({"PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException"})
 
 
 @dataclass(frozen=True)
@@ -139,7 +154,18 @@ def explain_aws(error: ClientError | BotoCoreError) -> str:
         return "no AWS credentials were found: set AWS_PROFILE, or the variables of AWS's default chain"
     if isinstance(error, NoRegionError):
         return "no AWS region is set: set AWS_REGION, or `region` in the AWS profile"
-    return f"AWS cannot be reached: {first_line(error)}; check the network and AWS_ENDPOINT_URL"
+    text = first_line(error)
+    if isinstance(error, ProfileNotFound):
+        return f"{text}: correct AWS_PROFILE, or unset it; `aws configure list-profiles` shows the profiles"
+    if isinstance(error, (SSOError, TokenRetrievalError)):
+        return f"the AWS session has ended ({text}): sign in again with `aws sso login`"
+    if isinstance(error, (PartialCredentialsError, CredentialRetrievalError)):
+        return f"the AWS credentials cannot be used: {text}; correct them, or choose others with AWS_PROFILE"
+    if isinstance(error, (HTTPClientError, ConnectionError)):
+        return f"AWS cannot be reached: {text}; check the network and AWS_ENDPOINT_URL"
+    # The first line of an error about an argument does not name it.
+    whole = " ".join(str(error).split())
+    return f"AWS was not asked: {whole}; check lake.yaml, the AWS profile and the variables of AWS"
 
 
 def permitted(action: str, resource: str, call: Callable[..., Any], **arguments: Any) -> Any:
@@ -223,4 +249,9 @@ def _answered(error: ClientError) -> str:
         return f"AWS does not accept the credentials ({code_of(error)}): renew them, or choose others with AWS_PROFILE"
     if is_denied(error):
         return f"permission missing: {first_line(error)}"
+    if code_of(error) in _OTHER_REGION:
+        return (
+            f"the bucket is in another region ({first_line(error)}): set AWS_REGION, and AWS_ENDPOINT_URL if you use "
+            "it, to the bucket's"
+        )
     return first_line(error)

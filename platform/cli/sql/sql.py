@@ -11,7 +11,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import ClientError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.functions import col, to_json
@@ -262,10 +262,10 @@ def _is_unknown_table(error: PySparkException) -> bool:
 
 @contextmanager
 def readable() -> Iterator[None]:
-    """Raise errors of Spark and of AWS as CommandError in this context."""
+    """Raise errors of Spark and refusals of AWS as CommandError in this context."""
     try:
         yield
     except PySparkException as error:
         raise CommandError(first_line(error)) from None
-    except (BotoCoreError, ClientError) as error:
+    except ClientError as error:
         raise CommandError(f"the lake's bucket cannot be read: {explain_aws(error)}") from None

@@ -33,7 +33,9 @@ _SQL_WORDS = """
 
 def _checked_name(name: str) -> str:
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-        raise ValueError("use lower-case letters, digits and underscores, beginning with a letter")
+        near = re.sub(r"\W+", "_", name.lower(), flags=re.ASCII).strip("_0123456789")
+        example = f", for example {near!r}" if near else ""
+        raise ValueError(f"use lower-case letters, digits and underscores, beginning with a letter{example}")
     if keyword.iskeyword(name) or name in _SQL_WORDS.split():
         raise ValueError(f"{name!r} is a word of SQL or Python, choose another name")
     return name

@@ -122,7 +122,7 @@ def read_yaml_documents(text: str, env: Mapping[str, str] | None = None) -> list
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         reason = ", ".join(part for part in (error.context, error.problem) if part)
-        return [_invalid(reason, mark.line + 1 if mark else 1)]
+        return [_invalid(f"{reason}{_remedy(error)}", mark.line + 1 if mark else 1)]
     except (yaml.YAMLError, RecursionError) as error:
         return [_invalid(str(error).splitlines()[0], 1)]
     return documents or [YamlDocument()]
@@ -130,6 +130,22 @@ def read_yaml_documents(text: str, env: Mapping[str, str] | None = None) -> list
 
 def _invalid(reason: str, line: int) -> YamlDocument:
     return YamlDocument(problems=[Problem((), f"not valid YAML: {reason}", line=line)])
+
+
+def _remedy(error: yaml.MarkedYAMLError) -> str:
+    """What to do about a mistake that YAML's own words do not explain."""
+    problem, context = error.problem or "", error.context or ""
+    if "'\\t'" in problem:
+        return "; indent with blanks, not with tabs"
+    if "cannot start any token" in problem:
+        return "; put the text in quotes"
+    if "flow" in context:
+        return "; within [ ] and { } put a text with one of , : { } [ ] in quotes, and also ${NAME}"
+    if "mapping values are not allowed" in problem:
+        return '; correct the indentation of this line, or put a text with ": " in quotes'
+    if "block" in context:
+        return "; correct the indentation of this line: fields of one section begin in the same column"
+    return ""
 
 
 class _Walk:
@@ -214,11 +230,7 @@ def validation_problems(model: type[BaseModel], error: ValidationError) -> Itera
             case "value_error":
                 message = str(detail["ctx"]["error"])
             case "extra_forbidden":
-                names = _field_names(_model_at(model, where[:-1]))
-                near = difflib.get_close_matches(str(where[-1]), names, n=1)
-                message = "unknown field; " + (
-                    f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(names)}"
-                )
+                message = f"unknown field; {_known(model, where)}"
             case "too_short":
                 message = "needs at least one entry"
             case "missing":
@@ -230,12 +242,28 @@ def validation_problems(model: type[BaseModel], error: ValidationError) -> Itera
             case "string_type" if isinstance(detail["input"], bool | int | float):
                 message = f"must be text, and YAML reads this as {detail['input']!r}; put it in quotes"
             case "model_type" | "model_attributes_type":
-                message = "must be a mapping of fields"
+                message = f"must be a mapping of fields: {', '.join(_field_names(_model_at(model, where)))}"
             case "tuple_type":
                 message = "must be a list"
             case "dict_type":
                 message = "must be a mapping"
         yield Problem(where, message)
+
+
+def _known(model: type[BaseModel], where: Location) -> str:
+    """Which field an unknown field may be: a field of a section whose lines are not indented, or one spelled alike."""
+    section, name = _model_at(model, where[:-1]), str(where[-1])
+    names = _field_names(section)
+    if near := difflib.get_close_matches(name, names, n=1, cutoff=0.8):
+        return f"did you mean {near[0]!r}?"
+    for title, info in section.model_fields.items():
+        inner = _model_in(info.annotation)
+        if inner and name in _field_names(inner):
+            return f"{name!r} is a field of `{title}`: indent it below `{title}:`"
+    if section is not model and name in _field_names(model):
+        return f"{name!r} is a field of the whole file: write it without indentation"
+    near = difflib.get_close_matches(name, names, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(names)}"
 
 
 def _lies_below(inner: Location, outer: Location) -> bool:

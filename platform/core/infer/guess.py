@@ -101,7 +101,7 @@ def guess_tables(bucket: str, listing: Iterable[Entry]) -> list[Guess]:
         if not guess.key.prefix and len(guesses) > 1:
             guess.impossible = True
             guess.problems.append(
-                "they lie in no folder, and the whole bucket would be their table; move them into a folder of their own"
+                "they are in no folder, and the whole bucket would be their table; move them into a folder of their own"
             )
     return guesses
 

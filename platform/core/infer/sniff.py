@@ -27,6 +27,8 @@ SAMPLE = 1 << 16
 _PREAMBLE = 20
 _DELIMITERS = (",", ";", "\t", "|")
 _NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+#: Codes of countries and languages. NA is Namibia among them.
+_CODES = re.compile(r"[A-Z]{2}([ ,;|/]+[A-Z]{2})*")
 _TOO_DEEP = f"its objects are nested deeper than {MAX_LEVELS} levels; write deeper parts as text"
 
 
@@ -235,10 +237,15 @@ def _widths(lines: Sequence[str], delimiter: str) -> Counter[int]:
 
 def _nulls_and_decimals(columns: Sequence[Sequence[str]], delimiter: str, sniffed: Sniffed) -> None:
     cells = {cell for column in columns for cell in column}
-    if found := [mark for mark in USUAL_NULLS if mark in cells]:
+    if found := [mark for mark in USUAL_NULLS if any(_means_null(mark, column) for column in columns)]:
         sniffed.options["nulls"] = ["", *found]
     if delimiter != "," and any(re.fullmatch(r"-?\d+,\d+", cell) for cell in cells):
         sniffed.options["decimal"] = ","
+
+
+def _means_null(mark: str, column: Sequence[str]) -> bool:
+    others = {cell for cell in column if cell != "" and cell not in USUAL_NULLS}
+    return mark in column and not (others and all(map(_CODES.fullmatch, {mark, *others})))
 
 
 def _objects(text: str, whole: bool, sniffed: Sniffed) -> Iterable[dict[str, Any]]:

@@ -36,7 +36,6 @@ MAX_LINES_OF_A_FUNCTION = 60
 SINGLE_MODULES = {"platform/jvm": "Java, and the script that records its classes"}
 #: Unit tests whose subject is not an imported module of the mirrored folder, and why.
 TESTS_OF_MORE = {
-    "tests/unit/platform/cli/test_main.py": "the command as a process, which imports nothing here",
     "tests/unit/platform/core/bronze/test_samples.py": "objects of every format, as versions wrote them",
     "tests/unit/platform/test_dagster_limits.py": "dagster.yaml, which is no module",
 }

@@ -1,14 +1,20 @@
-"""The command ends on a signal, also as a background job of a shell."""
+"""The command ends on a signal, also as a background job of a shell, and explains what it could not reach."""
 
 from __future__ import annotations
 
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from botocore.exceptions import ClientError, NoCredentialsError, ProfileNotFound
 
 from tests.support.servers.child import ending_with_us
+from tidegate.platform.cli.check.check import run_check
+from tidegate.platform.cli.main import explained
+from tidegate.platform.cli.terminal import command_console
+from tidegate.resources.aws.s3 import StoreError
 
 _WAITS = """
 import signal, sys, time
@@ -40,3 +46,39 @@ def test_a_background_job_ends_in_order(number: signal.Signals) -> None:
         process.send_signal(number)
         assert process.wait(30) != 0
         assert process.stdout.read() == "tidied up\n"
+
+
+def store_error(cause: Exception) -> StoreError:
+    error = StoreError("s3://lake/tables/a.json: what the client says")
+    error.__cause__ = cause
+    return error
+
+
+def test_who_has_no_way_to_aws_learns_that_no_local_platform_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first command of a new user, in another folder than that of the platform, or while none runs."""
+    monkeypatch.chdir(tmp_path)
+    for error, said in (
+        (ProfileNotFound(profile="prod"), "correct AWS_PROFILE"),
+        (store_error(NoCredentialsError()), "no AWS credentials were found"),
+    ):
+        first, second = explained(error).splitlines()
+        assert said in first
+        assert second.startswith("no local platform runs on .tidegate/demo or .tidegate/local of this directory")
+    refused = store_error(ClientError({"Error": {"Code": "SlowDown"}}, "GetObject"))
+    assert explained(refused) == "s3://lake/tables/a.json: what the client says"
+
+
+def test_a_check_without_a_way_to_aws_says_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "TIDEGATE_LAKE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", "none")
+    Path("lake.yaml").write_text("lake: {root: 's3://lake/lake'}\nqueues: [{name: events}]\nbuckets: [landing]\n")
+    assert not run_check(command_console(), None, None, None)
+    said = capsys.readouterr().out
+    assert "no AWS region is set" in said
+    assert "no local platform runs on" in said

@@ -11,13 +11,23 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    EndpointConnectionError,
+    NoCredentialsError,
+    ParamValidationError,
+    PartialCredentialsError,
+    ProfileNotFound,
+    ReadTimeoutError,
+    UnauthorizedSSOTokenError,
+)
 from rich.console import Console
 
 from tidegate.platform.cli.check.buckets import check_bucket
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.check import conclude, findings, parse_address, run_check
-from tidegate.platform.cli.check.findings import Failed, Finding, checked, permitted
+from tidegate.platform.cli.check.findings import Failed, Finding, checked, explain_aws, permitted
 from tidegate.platform.cli.check.lake import check_discovered, check_registered
 from tidegate.platform.cli.check.metrics import check_metrics
 from tidegate.platform.cli.check.queues import CheckedQueue, check_queue
@@ -430,6 +440,27 @@ def test_a_check_is_ok_or_says_why() -> None:
 def test_whether_metrics_can_be_published(answer: Any, ok: bool, detail: str) -> None:
     found = check_metrics(Client(put_metric_data=answer))
     assert (found.ok, detail in found.detail) == (ok, True)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ProfileNotFound(profile="prod"), r"profile \(prod\) could not be found: correct AWS_PROFILE, or unset it"),
+        (UnauthorizedSSOTokenError(), "the AWS session has ended .*: sign in again with `aws sso login`"),
+        (PartialCredentialsError(provider="env", cred_var="AWS_SECRET_ACCESS_KEY"), "AWS_SECRET_ACCESS_KEY; correct"),
+        (ReadTimeoutError(endpoint_url="http://x"), "AWS cannot be reached: .*; check the network"),
+        (ParamValidationError(report="a bucket"), "AWS was not asked: .*a bucket; check lake.yaml"),
+        (refusal("PermanentRedirect", 301), "the bucket is in another region .*: set AWS_REGION"),
+        (refusal("ExpiredTokenException", 400), "does not accept the credentials"),
+        (refusal("AccessDenied", 403), "permission missing: "),
+        (refusal("SlowDown", 503), "SlowDown"),
+    ],
+    ids=lambda each: each if isinstance(each, str) else type(each).__name__,
+)
+def test_an_error_of_aws_says_what_to_do(error: ClientError | BotoCoreError, said: str) -> None:
+    found = explain_aws(error)
+    assert re.search(said, found)
+    assert ("cannot be reached" in found) is ("cannot be reached" in said)
 
 
 def test_nothing_is_found_in_order_in_a_bucket_that_is_not_there() -> None:

@@ -102,6 +102,9 @@ def _csv(text: str | bytes) -> Sniffed:
         ("a;b\n1;2,5\n", {"delimiter": ";", "decimal": ","}, {"a": "bigint", "b": "double"}),
         ("a\tb\n1\tx,y\n", {"delimiter": "\t"}, {"a": "bigint", "b": "string"}),
         ("a,b\nNA,1\n", {"nulls": ["", "NA"]}, {"a": "string", "b": "bigint"}),
+        # NA is Namibia among codes of countries.
+        ('a,b\n"BW,NA",1\nNA,2\nZA,\n', {}, {"a": "string", "b": "bigint"}),
+        ("a,b\nNA,1\nZA,NA\n", {"nulls": ["", "NA"]}, {"a": "string", "b": "bigint"}),
         ("Report\n\na,b\n1,2\n3,4\n", {"skip": 2}, {"a": "bigint", "b": "bigint"}),
         ("# made by\na,b\n1,2\n# end\n", {"comment": "#"}, {"a": "bigint", "b": "bigint"}),
         ("2019,x\n2,3\n", {}, {"2019": "bigint", "x": "bigint"}),
