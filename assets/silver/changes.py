@@ -43,8 +43,12 @@ _MAX_LEDGER_FILES = 200_000
 _MAX_LEDGER_BYTES = 512 << 30
 #: Up to this many files, the map from file to batch is broadcast. Above, rows and files are sorted and joined.
 _MAX_BROADCAST_FILES = 200_000
+#: The number in the name of a data file. Spark divides a large source file among tasks by its bytes. Each task writes a
+#: data file, and later bytes have a higher number.
+PART = "substring(_metadata.file_name, 6, 5)"
 #: Orders the rows of one file. Delta offers no row index, but within one split these ids increase with the rows.
-_ROW = "struct(_metadata.file_block_start, monotonically_increasing_id()) AS _tidegate_row"
+_PLACE = "_metadata.file_block_start, monotonically_increasing_id()"
+_ROW, _STAGED_ROW = f"struct({_PLACE}) AS _tidegate_row", f"struct({PART}, {_PLACE}) AS _tidegate_row"
 _FILE = "_metadata.file_path AS _tidegate_path"
 
 
@@ -289,7 +293,7 @@ def _loaded(delta: Delta, birth: Birth, after: int, upto: int, version: int | No
     return (
         _table(delta, birth, version)
         .where((number > after) & (number <= upto))
-        .selectExpr("*", "_batch AS _tidegate_n", "_source_path AS _tidegate_path", _ROW)
+        .selectExpr("*", "_batch AS _tidegate_n", "_source_path AS _tidegate_path", _STAGED_ROW)
     )
 
 

@@ -412,6 +412,22 @@ MUTANTS = (
         ("tests/spark/silver/test_snapshots.py::test_a_dump_without_a_file_that_is_in_quarantine_deletes_nothing",),
     ),
     Mutant(
+        "of equal rows of one large file the one that Spark reads last counts",
+        5,
+        "assets/silver/changes.py",
+        "struct({PART}, {_PLACE})",
+        "struct({_PLACE})",
+        ("tests/spark/silver/test_silver_attacks.py::test_the_last_line_of_a_file_counts_although_spark_divides_it",),
+    ),
+    Mutant(
+        "keys of binary values that are no text are compared by what is left of them as a text",
+        5,
+        "platform/core/silver/fates/key_text.py",
+        'return f"base64({value})" if kind == _BINARY else',
+        'return f"base64({value})" if kind is None else',
+        ("tests/spark/silver/test_silver_equals_bronze.py::test_keys_of_any_type_are_compared",),
+    ),
+    Mutant(
         "an older row gives a part of the order",
         5,
         "platform/core/silver/rules.py",

@@ -115,7 +115,7 @@ def _suspects(
         f"GROUP BY {all_keys}"
     )
     of_chosen = f"SELECT b.* FROM ({have}) b LEFT SEMI JOIN ({chosen}) a ON {same}"
-    text = f"to_json(array({', '.join(f'CAST(coalesce(a.{name}, b.{name}) AS STRING)' for name in names)}))"
+    text = rows.key_json(f"coalesce(a.{name}, b.{name})" for name in names)
     doubt = _doubt(rows, mark, bronze_is_whole=bronze[1].is_whole, silver_is_whole=silver[1].is_whole)
     (found,) = lake.delta.session.sql(
         f"SELECT count(*) AS keys, slice(collect_list(if({doubt}, {text}, NULL)), 1, {_MAX_SUSPECTS}) AS suspects "

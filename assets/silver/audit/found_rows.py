@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 from pyspark.sql import Row
 
-from tidegate.assets.silver.audit.key_rows import BLOCK, FILE, LEFT, SKIPPED, TRUNCATES, VIOLATED, KeyRows, N
+from tidegate.assets.silver.audit.key_rows import BLOCK, DATA_FILE, FILE, LEFT, SKIPPED, TRUNCATES, VIOLATED, KeyRows, N
 from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.keys.own_paths import COPIES
 from tidegate.platform.core.keys.s3_address import S3Address
@@ -77,7 +77,7 @@ def bronze_rows(
         is_one: the condition is true for one key, whose rows need no window.
     """
     columns = (
-        f"{N}, {FILE}, {BLOCK}, {SKIPPED}, {TRUNCATES}, {VIOLATED}, {DELETED}, {LEFT}, _row, "
+        f"{N}, {FILE}, {DATA_FILE}, {BLOCK}, {SKIPPED}, {TRUNCATES}, {VIOLATED}, {DELETED}, {LEFT}, _row, "
         f"{rows.is_truncated()} AS _truncated, {rows.key} AS _key_json, {rows.order} AS _order_json, "
         f"{rows.compared(silver=False)} AS _values"
     )
@@ -152,7 +152,7 @@ def _bronze_row(rows: KeyRows, row: Row, rank: int, decisions: Mapping[tuple[str
     n, file = row[N], row[FILE]
     if n is None and (last := decisions.get((file, None))):
         n = last.stamp.n
-    place = (file, row[BLOCK] or 0, row["_row"])
+    place = (file, row[DATA_FILE], row[BLOCK] or 0, row["_row"])
     key_row = KeyRow(
         rank,
         n,

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from tidegate.assets.silver.aligned import aligned
+from tidegate.assets.silver.changes import PART
 from tidegate.assets.silver.dumps.incomplete_dumps import incomplete_dumps
-from tidegate.assets.silver.newest_rows import before_truncate, key_text, order_struct, order_type
+from tidegate.assets.silver.newest_rows import before_truncate, order_struct, order_type
 from tidegate.assets.silver.pending import PendingMerge
 from tidegate.assets.silver.row_queries import expression_types
 from tidegate.assets.silver.table import silver_rules
@@ -20,14 +21,15 @@ from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.columns import DELETED, KEY, ORDER, VALID_TO
 from tidegate.platform.core.silver.expectations import first_dropping
+from tidegate.platform.core.silver.fates.key_text import is_no_value, text_of, value_of
 from tidegate.platform.core.silver.key_values import WrongKey
 from tidegate.platform.core.silver.rules import MergeRules, rows_of
 from tidegate.resources.lake import Lake
 from tidegate.resources.suppression import SecretProblem, Suppression
 
 #: The columns of the query that are no columns of silver.
-N, FILE, BLOCK, SKIPPED, TRUNCATES, VIOLATED, LEFT = (
-    f"_tidegate_{name}" for name in ("n", "path", "block", "skipped", "truncates", "violated", "left")
+N, FILE, DATA_FILE, BLOCK, SKIPPED, TRUNCATES, VIOLATED, LEFT = (
+    f"_tidegate_{name}" for name in ("n", "path", "part", "block", "skipped", "truncates", "violated", "left")
 )
 
 
@@ -85,7 +87,7 @@ class KeyRows:
         files whose statistics exclude the key.
 
         Args:
-            view: bronze, with `FILE` and `BLOCK`, and the batch as `N`.
+            view: bronze, with `FILE`, `DATA_FILE` and `BLOCK`, and the batch as `N`.
         """
         rules = self.rules
         values = [f"{value} AS {quoted(column)}" for column, value in rules.values.items() if column != KEY]
@@ -94,24 +96,29 @@ class KeyRows:
         own.append(f"{first_dropping(rules.expectations)} AS {VIOLATED}")
         left = (f"if({condition}, {literal(name)}, NULL)" for name, condition in rules.kept.items())
         own.append(f"array_compact(CAST(array({', '.join(left)}) AS array<string>)) AS {LEFT}")
-        rows = f"SELECT {', '.join([*values, *own, N, FILE, BLOCK])} FROM {rows_of(rules.row, view)}"
+        rows = f"SELECT {', '.join([*values, *own, N, FILE, DATA_FILE, BLOCK])} FROM {rows_of(rules.row, view)}"
         return f"SELECT *, {rules.values[KEY]} AS {KEY} FROM ({rows})" if KEY in rules.values else rows
 
     def view(self, relation: str) -> str:
         """Returns a query of bronze with the columns that `bronze` needs."""
-        n, file = ("CAST(NULL AS BIGINT)", "_metadata.file_path") if self.is_registered else ("_batch", "_source_path")
-        return f"SELECT *, {n} AS {N}, {file} AS {FILE}, _metadata.file_block_start AS {BLOCK} FROM {relation}"
+        n, file, part = (
+            ("CAST(NULL AS BIGINT)", "_metadata.file_path", "''")
+            if self.is_registered
+            else ("_batch", "_source_path", PART)
+        )
+        own = f"{n} AS {N}, {file} AS {FILE}, {part} AS {DATA_FILE}, _metadata.file_block_start AS {BLOCK}"
+        return f"SELECT *, {own} FROM {relation}"
 
     def sampled(self, view: str) -> str:
         """Returns `bronze` of some files, which the view of a batch has. Their files and blocks are not known."""
         n = "CAST(NULL AS BIGINT)" if self.is_registered else "_batch"
         rows = f"SELECT * EXCEPT (_tidegate_n, _tidegate_path, _tidegate_row) FROM {view}"
-        return self.bronze(f"(SELECT *, {n} AS {N}, '' AS {FILE}, 0L AS {BLOCK} FROM ({rows}))")
+        return self.bronze(f"(SELECT *, {n} AS {N}, '' AS {FILE}, '' AS {DATA_FILE}, 0L AS {BLOCK} FROM ({rows}))")
 
     def condition(self, values: Sequence[str | None]) -> str:
         """Returns the condition that a row has a key. It is over the columns of silver."""
         return " AND ".join(
-            f"{part.path} IS NULL" if value is None else f"{part.path} = {_typed(value, self.key_type(place))}"
+            f"{part.path} IS NULL" if value is None else f"{part.path} = {value_of(self.key_type(place), value)}"
             for place, (part, value) in enumerate(zip(self.rules.keys, values, strict=True))
         )
 
@@ -122,7 +129,7 @@ class KeyRows:
             WrongKey: one of them is no value of its type.
         """
         given = [(place, value) for place, value in enumerate(values) if value is not None]
-        tries = [f"try_cast({literal(value)} AS {self.key_type(place).sql()}) IS NULL" for place, value in given]
+        tries = [is_no_value(self.key_type(place), value) for place, value in given]
         if not tries:
             return
         wrong = lake.delta.session.sql(f"SELECT {', '.join(tries)}").collect()[0]
@@ -172,7 +179,15 @@ class KeyRows:
     @property
     def key(self) -> str:
         """SQL of the key of a row: the text of each part, as JSON of a list."""
-        return key_text(part.path for part in self.rules.keys)
+        return self.key_json(part.path for part in self.rules.keys)
+
+    def key_json(self, parts: Iterable[str]) -> str:
+        """Returns SQL of a key as `key` has it.
+
+        Args:
+            parts: SQL of the parts of the key.
+        """
+        return f"to_json(array({', '.join(text_of(self.key_type(place), part) for place, part in enumerate(parts))}))"
 
     @property
     def order(self) -> str:
@@ -219,10 +234,6 @@ class KeyRows:
             theirs = own if stored is None else type_at(stored, have)
             types.append(own if grows(theirs, own) else theirs)
         return types
-
-
-def _typed(value: str, kind: Type) -> str:
-    return f"CAST({literal(value)} AS {kind.sql()})"
 
 
 def _lacks(field: Field, have: Field) -> bool:

@@ -118,7 +118,7 @@ def _take(key: _Key, row: Row, orders: Orders, *, is_history: bool) -> None:
     order, rank = orders.texts[row["o"]], orders.rank(row["o"])
     if row["is_bronze"]:
         left = frozenset(row["l"])
-        place = ("", 0, len(key.rows))
+        place = ("", "", 0, len(key.rows))
         own = KeyRow(rank, row["n"], place, row["v"], deletes=row["d"], skipped=row["s"], order=order, left=left)
         key.rows.append(own)
     elif is_history:

@@ -218,8 +218,3 @@ class SilverSpec(Model):
     def deletes(self) -> str | None:
         """The condition of deletes, by either name."""
         return self.apply_as_deletes or self.delete_when
-
-    @property
-    def named(self) -> tuple[str, ...]:
-        """The columns and nested fields of bronze that keys and order name, without expressions."""
-        return tuple(name for name in (*self.keys, *self.order) if not is_expression(name))

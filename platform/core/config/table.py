@@ -39,7 +39,7 @@ from tidegate.platform.core.keys.file_format import (
     with_mode,
 )
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.platform.core.schema.column_reference import root_of
+from tidegate.platform.core.schema.column_reference import is_expression, root_of
 from tidegate.platform.core.schema.names import RESCUED_COLUMN, SOURCE_COLUMNS, VARIANT_COLUMN
 from tidegate.platform.core.storage.spec import StorageReportsSpec
 
@@ -204,7 +204,14 @@ class TableSpec(TableDefaults):
             )
         named = (*given.get("columns", {}), *given.get("partition_columns", {}), *SOURCE_COLUMNS)
         known = {name.lower() for name in (*named, *(ROW_COLUMNS if given.get("row_queue") else ()))}
-        missing = [name for name in silver.named if root_of(name, tuple(known)).lower() not in known]
+        # Keys are columns of silver, which these options make. `order` is over a row of bronze.
+        made = {name.lower() for name in (*silver.rename.values(), *silver.derive)}
+        missing = [
+            name
+            for names, columns in ((silver.keys, known | made), (silver.order, known))
+            for name in names
+            if not is_expression(name) and root_of(name, tuple(columns)).lower() not in columns
+        ]
         if missing:
             raise ValueError(
                 f"{missing[0]} is only in the objects (`schema: variant`), and silver needs it as a column: give it a "

@@ -8,7 +8,9 @@ test_silver_goes_no_further_than_the_ledger also B4.
 from __future__ import annotations
 
 import os
+import random
 import re
+import string
 import time
 import uuid
 from collections.abc import Callable
@@ -23,8 +25,11 @@ from pyspark.sql.types import BooleanType
 
 from tests.support.lakes.seams import dying_at, dying_in, seams_watched
 from tests.support.log_store.delta_log import DeltaLog
+from tidegate.assets.operations.silver_rebuild import rebuild_silver
 from tidegate.assets.silver import changes as silver_changes
 from tidegate.assets.silver import merge as silver_merge
+from tidegate.assets.silver.audit.comparison import compare
+from tidegate.assets.silver.audit.key_history import key_history
 from tidegate.assets.silver.merge import MergeResult
 from tidegate.assets.silver.pending import PendingMerge, pending_merge
 from tidegate.platform.testing import TestLake
@@ -419,3 +424,53 @@ def test_f24_a_merge_that_always_loses_gives_up_after_a_bounded_number_of_attemp
     with pytest.raises(PySparkException, match="somebody was faster"):
         kit.merge(lake, "items")
     assert len(lost) == attempts.MAX_ATTEMPTS
+
+
+_TIES = {"keys": ["id"], "order": "at", "every": 10}
+_TABLES = {
+    "newest": _TIES,
+    "history": {**_TIES, "stored_as": "scd2"},
+    "dumps": {**_TIES, "from": "snapshots"},
+}
+#: Bytes of a part of a file. Each line of the file has about 1,000.
+_PART_BYTES = 64 << 10
+
+
+def _file_of_two_parts(kit: Any) -> str:
+    """Returns a file of two parts. Spark reads the data file of the second one first, because it is larger."""
+    chance = random.Random(1)
+    texts = ["x" * 1000 if n < 50 else "".join(chance.choices(string.ascii_letters, k=1000)) for n in range(100)]
+    rows = [{"id": n, "at": 1, "v": text} for n, text in enumerate(texts, 1)]
+    return str(kit.lines({"id": 0, "at": 1, "v": "first"}, *rows, {"id": 0, "at": 1, "v": "last"}))
+
+
+def test_the_last_line_of_a_file_counts_although_spark_divides_it(tidegate_lake: MakeLake, kit: Any) -> None:
+    columns = {"id": "int", "at": "int", "v": "string"}
+    lake = tidegate_lake(
+        [
+            {"name": name, "prefix": f"{name}/", "format": "json", "columns": columns, "silver": silver}
+            for name, silver in _TABLES.items()
+        ]
+    )
+    conf = lake.lake.delta.session.conf
+    conf.set("spark.sql.files.maxPartitionBytes", str(_PART_BYTES))
+    try:
+        for name in _TABLES:
+            lake.put(f"{name}/1.json", _file_of_two_parts(kit))
+            kit.run(lake, name)
+            assert kit.state(lake, name).files == 2
+            kit.merge(lake, name)
+            assert kit.query(lake, "SELECT v FROM {t} WHERE id = 0", t=lake.lake.store.uri("silver", name)) == [
+                ("last",)
+            ]
+            found = key_history(lake.lake, lake.spec(name), ["id=0"])
+            assert ["last" in event.row.values for event in found.events] == [True, False]
+            assert found.is_right
+            compared = compare(lake.lake, lake.spec(name))
+            assert compared is not None
+            assert compared.wrong == ()
+        before = kit.silver(lake, "newest", "*")
+        rebuild_silver(lake.lake, "silver.newest", by="test")
+        assert [row[:3] for row in kit.silver(lake, "newest", "*")] == [row[:3] for row in before]
+    finally:
+        conf.unset("spark.sql.files.maxPartitionBytes")

@@ -191,3 +191,35 @@ def test_intervals_that_bronze_does_not_give_fail_the_check_and_why_shows_them(
     assert not run_why(shell, "silver.customers", ["id=1"], None, None)
     said = " ".join(shell.said().split())
     assert "silver.customers should have the row from 10 to 20, and has the row from 10 to 30: somebody changed" in said
+
+
+def test_keys_of_any_type_are_compared(tidegate_lake: MakeLake, kit: Any) -> None:
+    """Structs have JSON as their text, and binary values base64, because they may be no UTF-8."""
+    columns = {"at": "int", "ref": "struct<oid: string, n: int>", "raw": "binary"}
+    tables = {"plain": {"keys": ["ref", "raw"]}, "history": {"keys": ["ref", "raw"], "stored_as": "scd2"}}
+    lake = tidegate_lake(
+        [
+            {
+                "name": name,
+                "prefix": f"{name}/",
+                "format": "json",
+                "columns": columns,
+                "silver": {"order": "at", "every": 10, **silver},
+            }
+            for name, silver in tables.items()
+        ]
+    )
+    rows = [{"at": 1, "ref": {"oid": oid, "n": None}, "raw": "/+8="} for oid in ("a", "b")]
+    for name in tables:
+        lake.put(f"{name}/1.json", kit.lines(*rows))
+        kit.run(lake, name)
+        kit.merge(lake, name)
+        found = compare(lake.lake, lake.spec(name))
+        assert found is not None
+        assert (found.keys, found.wrong) == (2, ())
+        kit.query(lake, "UPDATE {t} SET at = 7 WHERE ref.oid = 'b'", t=lake.lake.store.uri("silver", name))
+        found = compare(lake.lake, lake.spec(name))
+        assert found is not None
+        assert found.wrong == (('ref={"oid":"b"}', "raw=/+8="),)
+        assert not key_history(lake.lake, lake.spec(name), found.wrong[0]).is_right
+        assert key_history(lake.lake, lake.spec(name), ['ref={"oid": "a"}', "raw=/+8="]).is_right

@@ -65,5 +65,5 @@ def with_gone(rows: Sequence[KeyRow], dumps: Dumps, mark: int) -> list[KeyRow]:
         # Between a dump and the one that follows may be dumps with rows in quarantine.
         if there[rank].deletes or after is None or newer >= after[0]:
             continue
-        gone.append(KeyRow(after[0], None, ("", 0, 0), "{}", deletes=True, order=after[1], is_implied=True))
+        gone.append(KeyRow(after[0], None, ("", "", 0, 0), "{}", deletes=True, order=after[1], is_implied=True))
     return [*rows, *gone]

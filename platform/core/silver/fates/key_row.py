@@ -45,7 +45,7 @@ class KeyRow:
     Attributes:
         rank: 1 for the newest order, 2 for the next one, ….
         n: its batch. None if the file was rewritten, so the batch is not known.
-        place: file, block and row, which order the rows of a batch.
+        place: file, number of its data file, block and row, which order the rows of a batch.
         values: the values that silver would have, as JSON.
         deletes: it deletes the key.
         skipped: it is no change, or violates an expectation that drops it.
@@ -59,7 +59,7 @@ class KeyRow:
 
     rank: int
     n: int | None
-    place: tuple[str, int, int]
+    place: tuple[str, str, int, int]
     values: str
     deletes: bool = False
     skipped: bool = False
@@ -71,7 +71,7 @@ class KeyRow:
     is_implied: bool = False
 
     @property
-    def arrival(self) -> tuple[int, tuple[str, int, int]]:
+    def arrival(self) -> tuple[int, tuple[str, str, int, int]]:
         """Where the row came: batch, file and row."""
         return (self.n or 0, self.place)
 

@@ -308,6 +308,12 @@ def test_a_lake_does_not_make_whole_objects_of_all_tables(tmp_path: Path) -> Non
     rows = SMALL + "tables:\n  - name: clicks\n    row_queue: {name: clicks}\n    schema: variant\n"
     columns = "    silver: {keys: [_message_id], order: _sent_at, every: 9}\n"
     assert load(tmp_path, rows + columns).tables[0].policy == "variant"
+    made = "derive: {id: 'CAST(data:id AS INT)'}", "rename: {number: id}"
+    for option in made:
+        columns = f"    columns: {{number: int}}\n    silver: {{keys: [id], order: _batch, every: 9, {option}}}\n"
+        assert load(tmp_path, SMALL + TABLE + "    format: json\n    schema: variant\n" + columns).tables[0].silver
+        (problem,) = problems(tmp_path, SMALL + TABLE + "    schema: variant\n" + columns.replace("_batch", "id"))
+        assert "id is only in the objects" in problem
     columns = "    columns: {id: int}\n    silver: {keys: [ID], order: _batch, every: 9}\n"
     assert load(tmp_path, SMALL + TABLE + "    format: json\n    schema: variant\n" + columns).tables[0].silver
 
@@ -484,7 +490,6 @@ def test_keys_and_order_of_silver_are_columns_fields_or_expressions(tmp_path: Pa
     assert silver is not None
     assert (silver.keys, silver.order) == (("a", "b.c", "lower(d)", "order id", "a-b"), ("source.lsn", "at"))
     assert (silver.keeps_keys, silver.keeps_order) == (True, False)
-    assert silver.named == ("a", "b.c", "order id", "a-b", "source.lsn", "at")
     silver = load(tmp_path, text("[a]", "coalesce(b, c) -- newest")).tables[0].silver
     assert silver is not None
     assert (silver.order, silver.keeps_keys, silver.keeps_order) == (("coalesce(b, c) -- newest",), False, True)

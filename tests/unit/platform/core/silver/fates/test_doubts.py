@@ -28,7 +28,7 @@ def order(at: int) -> str:
 
 def row(at: int, n: int | None, v: str | None, **more: Any) -> KeyRow:
     text = json.dumps({} if v is None else {"v": v})
-    return KeyRow(LAST - at, n, ("", 0, 0), text, order=order(at), **more)
+    return KeyRow(LAST - at, n, ("", "", 0, 0), text, order=order(at), **more)
 
 
 ROWS = [row(1, 1, "a"), row(2, 2, "b"), row(3, 2, "b"), row(4, 3, None, deletes=True), row(5, 4, "c")]

@@ -13,7 +13,7 @@ LAST = 100
 
 
 def row(at: int, **more: Any) -> KeyRow:
-    return KeyRow(LAST - at, 1, ("", 0, 0), "{}", order=str(at), **more)
+    return KeyRow(LAST - at, 1, ("", "", 0, 0), "{}", order=str(at), **more)
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ def order(at: int) -> str:
 def row(at: int, n: int | None, v: Any = None, line: int = 0, **more: Any) -> KeyRow:
     values = {"v": v, **more.pop("values", {})}
     text = json.dumps({name: value for name, value in values.items() if value is not None})
-    return KeyRow(LAST - at, n, ("s3://b/f", 0, line), text, order=order(at), **more)
+    return KeyRow(LAST - at, n, ("s3://b/f", "", 0, line), text, order=order(at), **more)
 
 
 def intervals(found: Replay) -> tuple[Interval, ...]:

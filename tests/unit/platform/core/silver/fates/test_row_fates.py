@@ -13,7 +13,7 @@ MARK = 9
 
 
 def row(rank: int, n: int | None, values: str, line: int = 0, **more: Any) -> KeyRow:
-    return KeyRow(rank, n, ("s3://b/f", 0, line), values, **more)
+    return KeyRow(rank, n, ("s3://b/f", "", 0, line), values, **more)
 
 
 def fates(rows: list[KeyRow], silver: SilverRow | None) -> RowFates:
