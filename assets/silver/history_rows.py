@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tidegate.assets.silver.aligned import aligned
 from tidegate.assets.silver.changes import KnownDumps
 from tidegate.assets.silver.dumps.snapshot_rows import with_deletes
 from tidegate.assets.silver.merge_sql import ColumnTypes
@@ -19,6 +18,7 @@ from tidegate.assets.silver.newest_rows import (
     order_struct,
     tie_error,
 )
+from tidegate.platform.core.schema.aligned import aligned
 from tidegate.platform.core.schema.column_types import Array, Map, Simple, Struct, Type, quoted
 from tidegate.platform.core.schema.comparable import comparable
 from tidegate.platform.core.schema.exact_json import exact_json

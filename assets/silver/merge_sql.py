@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tidegate.assets.silver.aligned import aligned
 from tidegate.assets.silver.changes import Changes
 from tidegate.assets.silver.dumps.snapshot_rows import with_deletes
 from tidegate.assets.silver.newest_rows import (
@@ -19,6 +18,7 @@ from tidegate.assets.silver.newest_rows import (
 )
 from tidegate.assets.silver.pending import PendingMerge
 from tidegate.assets.silver.truncate import Truncate
+from tidegate.platform.core.schema.aligned import aligned
 from tidegate.platform.core.schema.column_types import Field, Type, quoted
 from tidegate.platform.core.schema.comparable import comparable
 from tidegate.platform.core.schema.exact_json import exact_json

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from tidegate.assets.silver.aligned import aligned
 from tidegate.assets.silver.changes import PART
 from tidegate.assets.silver.dumps.incomplete_dumps import incomplete_dumps
 from tidegate.assets.silver.newest_rows import before_truncate, order_struct, order_type
@@ -14,6 +13,7 @@ from tidegate.assets.silver.pending import PendingMerge
 from tidegate.assets.silver.row_queries import expression_types
 from tidegate.assets.silver.table import silver_rules
 from tidegate.assets.silver.truncate import TRUNCATED
+from tidegate.platform.core.schema.aligned import aligned
 from tidegate.platform.core.schema.column_reference import path_of, type_at
 from tidegate.platform.core.schema.column_types import Field, Struct, Type, grows, quoted
 from tidegate.platform.core.schema.exact_json import exact_json

@@ -26,6 +26,7 @@ from tidegate.platform.core.schema.column_types import (
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import VARIANT_COLUMN, check_names, needs_mapping
 from tidegate.platform.core.schema.sql_types import any_type, simple_type
+from tidegate.platform.core.schema.united import united
 
 #: Effect of a file's new columns: `evolve` adds them, `strict` refuses the file. A file of `variant` brings none: each
 #: JSON object is one value of the column `data`. Nor does a file of `rescue`: what no column takes is in
@@ -176,7 +177,7 @@ class TableSchema:
             if known is None:
                 columns[name] = Field(field.name, unmapped(field.type))
             elif self.named(name) is not None or known.type == field.type:
-                columns[name] = replace(known, type=_added(known.type, field.type, fixed=name in self.fixed))
+                columns[name] = replace(known, type=united(known.type, field.type, fixed=name in self.fixed))
             else:
                 columns[name] = replace(known, type=Simple("string"))
         found = (*columns.values(), *self.partition_fields)
@@ -281,24 +282,6 @@ def _remedy(known: Type, given: Type) -> str:
             f"{known.sql()}, {declared}"
         )
     return f"write the column as {known.sql()} or under another name, {declared}"
-
-
-def _added(known: Type, given: Type, *, fixed: bool) -> Type:
-    """The type with the missing fields of the other type."""
-    match known, given:
-        case Struct(fields), Struct(others) if not fixed:
-            found = {field.name.lower(): field for field in fields}
-            for field in others:
-                name = field.name.lower()
-                there = found.get(name)
-                kind = _added(there.type, field.type, fixed=False) if there else unmapped(field.type)
-                found[name] = replace(there, type=kind) if there else Field(field.name, kind)
-            return Struct(tuple(found.values()))
-        case Array(element), Array(other):
-            return Array(_added(element, other, fixed=fixed))
-        case Map(key, value), Map(_, other):
-            return Map(key, _added(value, other, fixed=fixed))
-    return known
 
 
 def _missing(

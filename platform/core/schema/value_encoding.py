@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from tidegate.platform.core.schema.column_types import Decimal, Simple, Type
+from tidegate.platform.core.schema.column_types import WHOLE, Decimal, Simple, Type, widens
+from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.core.schema.sql_types import simple_type
 
 
@@ -14,15 +15,61 @@ class Encoding(NamedTuple):
 
     Attributes:
         type: of the decoded value.
-        sql: returns SQL of the decoded value, given SQL of a value and its type.
+        sql: returns SQL of the decoded value, given SQL of a value and its type. It raises `NotEncoded` if a column of
+            that type has no such values.
     """
 
     type: Type
     sql: Callable[[str, Type], str]
 
 
+class NotEncoded(ValueError):
+    """A column has a type that no value of the encoding has. The text is a predicate of the column."""
+
+
+#: What Debezium writes for `infinity` and `-infinity` of PostgreSQL, as its JDBC driver does (documentation of the
+#: connector, "temporal values"). A thousandth of it is that value in milliseconds, and no timestamp of Spark is beyond.
+_INFINITE = (9_223_372_036_825_200_000, -9_223_372_036_832_400_000)
+
+
 def _bytes(value: str, given: Type) -> str:
-    return value if given == Simple("binary") else f"unbase64({value})"
+    if given == Simple("binary"):
+        return value
+    if given != Simple("string"):
+        raise NotEncoded(f"is {given.sql()}, and an encoded value is text or binary")
+    # Connectors write either alphabet of base64.
+    data = f"try_to_binary(translate({value}, '-_', '+/'), 'base64')"
+    problem = (
+        "`decode` is for base64, and a value of the column is no base64: if the connector writes numbers as text, give "
+        "the column a type with `cast` in place of `decode`"
+    )
+    return f"if({value} IS NULL, NULL, coalesce({data}, raise_error({literal(problem)})))"
+
+
+def _whole(value: str, given: Type) -> str:
+    if given not in (*WHOLE, Simple("string")):
+        raise NotEncoded(f"is {given.sql()}, and an encoded time is a whole number")
+    return f"CAST({value} AS BIGINT)"
+
+
+def _time(thousands: int, sql: str) -> Callable[[str, Type], str]:
+    """Returns the SQL of times that are whole numbers.
+
+    Args:
+        thousands: by what the number of microseconds is larger than `infinity` in this unit.
+        sql: of a timestamp, with the number as `{}`.
+    """
+    latest, earliest = (bound // thousands for bound in _INFINITE)
+
+    def decoded(value: str, given: Type) -> str:
+        number = _whole(value, given)
+        # Readers in most languages have years from 1 to 9999 only.
+        return (
+            f"CASE WHEN {number} >= {latest} THEN TIMESTAMP '9999-12-31 23:59:59.999999Z' "
+            f"WHEN {number} <= {earliest} THEN TIMESTAMP '0001-01-01 00:00:00Z' ELSE {sql.format(number)} END"
+        )
+
+    return decoded
 
 
 def _decimal(type: Decimal) -> Callable[[str, Type], str]:
@@ -37,7 +84,10 @@ def _decimal(type: Decimal) -> Callable[[str, Type], str]:
         number = (
             f"aggregate(if(length({data}) < 2, array(), sequence(2, length({data}))), "
             f"CAST(if({first} < 128, {first}, {first} - 256) AS DECIMAL(38, 0)), "
-            f"(_tidegate_sum, _tidegate_place) -> CAST(_tidegate_sum * 256 + {rest} AS DECIMAL(38, 0)))"
+            # A negative sum times 256 can have a digit more than the sum after the addition.
+            "(_tidegate_sum, _tidegate_place) -> CAST("
+            f"if(_tidegate_sum < 0, (_tidegate_sum + 1) * 256 + ({rest} - 256), _tidegate_sum * 256 + {rest}) "
+            "AS DECIMAL(38, 0)))"
         )
         return f"CAST(concat(CAST({number} AS STRING), 'E-{type.scale}') AS {type.sql()})"
 
@@ -45,13 +95,10 @@ def _decimal(type: Decimal) -> Callable[[str, Type], str]:
 
 
 _ENCODINGS: Mapping[str, Encoding] = {
-    "days": Encoding(Simple("date"), lambda value, _: f"date_from_unix_date(CAST({value} AS INT))"),
-    "milliseconds": Encoding(Simple("timestamp"), lambda value, _: f"timestamp_millis(CAST({value} AS BIGINT))"),
-    "microseconds": Encoding(Simple("timestamp"), lambda value, _: f"timestamp_micros(CAST({value} AS BIGINT))"),
-    "nanoseconds": Encoding(
-        Simple("timestamp"),
-        lambda value, _: f"timestamp_micros(CAST(floor(CAST({value} AS BIGINT) / 1000BD) AS BIGINT))",
-    ),
+    "days": Encoding(Simple("date"), lambda value, given: f"date_from_unix_date(CAST({_whole(value, given)} AS INT))"),
+    "milliseconds": Encoding(Simple("timestamp"), _time(1_000, "timestamp_millis({})")),
+    "microseconds": Encoding(Simple("timestamp"), _time(1, "timestamp_micros({})")),
+    "nanoseconds": Encoding(Simple("timestamp"), _time(1, "timestamp_micros(CAST(floor({} / 1000BD) AS BIGINT))")),
     "base64": Encoding(Simple("binary"), _bytes),
 }
 
@@ -60,8 +107,11 @@ def _unless_decoded(encoding: Encoding) -> Encoding:
     """Returns the encoding for columns that may have the type itself, as files of Avro and Parquet do."""
 
     def sql(value: str, given: Type) -> str:
-        is_decoded = given == encoding.type or (isinstance(given, Decimal) and isinstance(encoding.type, Decimal))
-        return f"CAST({value} AS {encoding.type.sql()})" if is_decoded else encoding.sql(value, given)
+        if given == encoding.type or widens(given, encoding.type):
+            return f"CAST({value} AS {encoding.type.sql()})"
+        if isinstance(given, Decimal) and isinstance(encoding.type, Decimal):
+            raise NotEncoded(f"is {given.sql()} already, and {encoding.type.sql()} does not have all of its values")
+        return encoding.sql(value, given)
 
     return Encoding(encoding.type, sql)
 

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from tidegate.platform.core.config.silver import SilverSpec
-from tidegate.platform.core.schema.column_types import Field, Struct, quoted
+from tidegate.platform.core.schema.aligned import aligned
+from tidegate.platform.core.schema.column_types import Field, Struct, Type, quoted
+from tidegate.platform.core.schema.united import united
 from tidegate.platform.core.silver.log_positions import log_position
 from tidegate.platform.core.silver.rules import UnsuitableColumns
 
@@ -119,16 +121,23 @@ def _row(before_name: str, before: Struct | None, after_name: str, after: Struct
     if before.sql() == after.sql():
         return f"coalesce({after_name}, {before_name})"
     old, new = _by_name(before.fields), _by_name(after.fields)
-    fields = {**old, **new}
     parts = []
-    for name, field in fields.items():
-        kind = field.type.sql()
+    for name, field in {**old, **new}.items():
+        kinds = [own[name].type for own in (new, old) if name in own]
+        kind = united(kinds[0], kinds[-1])
         values = [
-            f"CAST({start}.{quoted(own[name].name)} AS {kind})" if name in own else f"CAST(NULL AS {kind})"
+            _as(own[name].type, kind, f"{start}.{quoted(own[name].name)}")
+            if name in own
+            else f"CAST(NULL AS {kind.sql()})"
             for start, own in ((after_name, new), (before_name, old))
         ]
         parts.append(f"if({after_name} IS NULL, {values[1]}, {values[0]}) AS {quoted(field.name)}")
     return f"if({after_name} IS NULL AND {before_name} IS NULL, NULL, struct({', '.join(parts)}))"
+
+
+def _as(given: Type, wanted: Type, value: str) -> str:
+    """Returns SQL of a value in a type that has its fields. A CAST alone takes fields by their place."""
+    return f"CAST({aligned(given, wanted, value)} AS {wanted.sql()})"
 
 
 def _no_order(where: str) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from tidegate.platform.core.schema.column_reference import as_sql, is_expression
 from tidegate.platform.core.schema.column_types import Field, Struct, Type, quoted
 from tidegate.platform.core.schema.sql_literal import in_parentheses
 from tidegate.platform.core.schema.sql_types import any_type
-from tidegate.platform.core.schema.value_encoding import encoding
+from tidegate.platform.core.schema.value_encoding import NotEncoded, encoding
 from tidegate.platform.core.silver.columns import HISTORY_COLUMNS, KEY, ORDER
 from tidegate.platform.core.silver.expectations import Expectation, expectations, skipped
 from tidegate.platform.core.silver.history import History, history, recorded_history
@@ -223,7 +223,13 @@ def _typed(
         raw = value = sql[field.name]
         kind = field.type
         if found := decoded.get(field.name):
-            kind, value = found.type, found.sql(raw, kind)
+            try:
+                kind, value = found.type, found.sql(raw, kind)
+            except NotEncoded as error:
+                raise UnsuitableColumns(
+                    f"has a column {field.name!r} that `decode` of `silver` does not fit: it {error}. Remove it from "
+                    "`decode`, or correct its entry"
+                ) from None
         if wanted := casts.get(field.name):
             kind, value = wanted, f"CAST({value} AS {wanted.sql()})"
         # A value that stands for no value can neither be decoded nor cast.

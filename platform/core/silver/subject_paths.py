@@ -82,10 +82,11 @@ def _parents(silver: SilverSpec, options: SilverSpec, path: Path, columns: Seque
     """Returns the columns of bronze whose fields are silver's columns. The empty path if bronze's own columns are."""
     if options.row is None:
         return [()]
-    if silver.row is None:
-        # The preset takes `after`, or else `before`.
+    choices = row_choices(options.row, columns)
+    if choices is None and silver.row is None:
+        # The preset takes `after`, or else `before`, field by field.
         return [path[:length] for length in range(1, len(path)) if path[length - 1].lower() in _ENVELOPE]
-    return row_choices(silver.row, columns) or []
+    return choices or []
 
 
 def row_choices(row: str, columns: Sequence[Field] = ()) -> list[Path] | None:

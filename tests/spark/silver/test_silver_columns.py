@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import random
 from collections.abc import Callable
@@ -12,10 +13,14 @@ import pytest
 from pyspark.errors import PySparkException
 
 from tidegate.assets.operations.reset import reset_table
-from tidegate.assets.silver.aligned import aligned, is_same
+from tidegate.platform.core.config.silver import SilverSpec
+from tidegate.platform.core.schema.aligned import aligned, is_same
 from tidegate.platform.core.schema.column_types import Array, Field, Map, Simple, Struct, Type
 from tidegate.platform.core.schema.exact_json import exact_json, from_exact_json
+from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.core.schema.value_encoding import encoding
+from tidegate.platform.core.silver.presets import resolved
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]
@@ -122,6 +127,54 @@ def _as(wanted: Type, value: Any) -> Any:
         case Map(_, inner), dict():
             return {key: _as(inner, item) for key, item in value.items()}
     return value
+
+
+def test_values_are_decoded_at_their_limits(tidegate_lake: MakeLake) -> None:
+    """Numbers of Debezium's `infinity`, both alphabets of base64, structs with other fields before and after."""
+    spark = tidegate_lake([]).lake.delta.session
+
+    def decoded(name: str, kind: str, *values: str) -> list[str | None]:
+        given = ", ".join(f"({value})" for value in values)
+        sql = encoding(name).sql("v", any_type(kind))
+        return [row[0] for row in spark.sql(f"SELECT CAST({sql} AS STRING) FROM VALUES {given} AS t(v)").collect()]
+
+    ends = ["9999-12-31 23:59:59.999999", "0001-01-01 00:00:00"]
+    for name, thousand in (("milliseconds", 1000), ("microseconds", 1), ("nanoseconds", 1)):
+        infinite = (str(9223372036825200000 // thousand), str(-9223372036832400000 // thousand))
+        assert decoded(name, "bigint", *infinite, "NULL") == [*ends, None], name
+    assert decoded("milliseconds", "bigint", "9223372036825200000L", "-1L") == [ends[0], "1969-12-31 23:59:59.999"]
+    assert decoded("nanoseconds", "string", "'-1'", "'1001'") == [
+        "1969-12-31 23:59:59.999999",
+        "1970-01-01 00:00:00.000001",
+    ]
+    numbers = [0, -1, 127, 128, -128, -129, 255, 256, -256, 10**38 - 1, 1 - 10**38]
+    texts = [
+        encode(number.to_bytes((number.bit_length() + 8) // 8, "big", signed=True)).decode()
+        for number in numbers
+        for encode in (base64.b64encode, base64.urlsafe_b64encode)
+    ]
+    assert decoded("decimal(38, 0)", "string", *(f"'{text}'" for text in texts)) == [
+        str(number) for number in numbers for _ in "12"
+    ]
+    with pytest.raises(
+        PySparkException, match="a value of the column is no base64: if the connector writes numbers as text"
+    ):
+        decoded("decimal(10, 2)", "string", "'12.50'")
+    point = "named_struct('x', 1, 'srid', CAST(NULL AS INT))"
+    columns = [
+        Field("before", any_type("struct<id:int,p:struct<y:int,x:int>>")),
+        Field("after", any_type("struct<id:int,p:struct<x:int,srid:int>>")),
+        Field("source", any_type("struct<lsn:bigint>")),
+        Field("op", any_type("string")),
+    ]
+    row = resolved(SilverSpec.model_validate({"from": "debezium", "keys": ["id"], "every": 9}), columns).row
+    was = "named_struct('id', 1, 'p', named_struct('y', 2, 'x', 1))"
+    (found,) = spark.sql(
+        f"SELECT {row}.p AS updated, (SELECT {row}.p FROM (SELECT {was} AS before, "
+        f"CAST(NULL AS {columns[1].type.sql()}) AS after)) AS deleted "
+        f"FROM (SELECT {was} AS before, named_struct('id', 1, 'p', {point}) AS after)"
+    ).collect()
+    assert [each.asDict() for each in found] == [{"x": 1, "srid": None, "y": None}, {"x": 1, "srid": None, "y": 2}]
 
 
 def test_json_keeps_every_digit_of_a_time_and_reads_what_older_versions_wrote(tidegate_lake: MakeLake) -> None:

@@ -42,6 +42,36 @@ def test_an_envelope_of_debezium_is_opened_where_it_is() -> None:
     assert silver({name: kind for name, kind in POSTGRES.items() if name != "before"}).row == "after"
 
 
+def test_structs_of_before_and_after_have_the_fields_of_both() -> None:
+    """JSON has no field that is null in all rows. A CAST alone takes fields by their place."""
+    kinds = {"before": "struct<id:bigint,p:struct<x:int,y:int>>", "after": "struct<id:bigint,p:struct<Y:int,srid:int>>"}
+    given = silver({**POSTGRES, **kinds}).row
+    assert given is not None
+    both = "struct<`Y`:int,`srid`:int,`x`:int>"
+    assert f"struct(before.`p`.`y` AS `Y`, CAST(NULL AS int) AS `srid`, before.`p`.`x` AS `x`)) AS {both})" in given
+    assert f"struct(after.`p`.`Y` AS `Y`, after.`p`.`srid` AS `srid`, CAST(NULL AS int) AS `x`)) AS {both})" in given
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "problem"),
+    [
+        ("decimal(10, 2)", "bigint", "is bigint, and an encoded value is text or binary"),
+        ("decimal(10, 2)", "decimal(12,4)", r"is decimal\(12,4\) already, and decimal\(10,2\) does not have all"),
+        ("base64", "array<tinyint>", "is array<tinyint>, and an encoded value is text or binary"),
+        ("microseconds", "double", "is double, and an encoded time is a whole number"),
+        ("days", "timestamp", "is timestamp, and an encoded time is a whole number"),
+    ],
+)
+def test_a_column_that_cannot_be_encoded_so_is_refused(name: str, given: str, problem: str) -> None:
+    """Numbers of a `double` would be taken for base64, and give other numbers."""
+    columns = {"id": "bigint", "at": "bigint", "price": given}
+    spec = SilverSpec.model_validate({"keys": ["id"], "order": "at", "every": 9, "decode": {"price": name}})
+    with pytest.raises(
+        UnsuitableColumns, match=f"has a column 'price' that `decode` of `silver` does not fit: it {problem}"
+    ):
+        merge_rules(spec, fields(columns), lambda sqls, _: [Simple("long")] * len(sqls))
+
+
 def test_rows_before_and_after_with_other_fields_become_one_row() -> None:
     """A delete has only the key, if the database does not write more."""
     given = silver({**POSTGRES, "before": "struct<id:bigint>"}).row
@@ -185,10 +215,13 @@ def test_a_column_without_a_value_has_its_type_from_the_first_merge_on() -> None
 
 def test_an_encoding_is_a_name_or_a_decimal() -> None:
     assert encoding("Decimal(12, 2)").type.sql() == "decimal(12,2)"
-    assert encoding("days").sql(quoted("d"), Simple("integer")) == "date_from_unix_date(CAST(`d` AS INT))"
+    assert (
+        encoding("days").sql(quoted("d"), Simple("integer")) == "date_from_unix_date(CAST(CAST(`d` AS BIGINT) AS INT))"
+    )
     # Avro and Parquet may have the type itself.
     assert encoding("days").sql("d", Simple("date")) == "CAST(d AS date)"
     assert encoding("decimal(12, 2)").sql("n", any_type("decimal(10,2)")) == "CAST(n AS decimal(12,2))"
+    assert encoding("milliseconds").sql("t", Simple("timestamp")) == "CAST(t AS timestamp)"
     for wrong in ("decimal", "decimal(39, 2)", "day"):
         with pytest.raises(ValueError, match=r"is no encoding: use days|decimal|precision"):
             encoding(wrong)

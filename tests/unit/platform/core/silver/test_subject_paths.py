@@ -77,6 +77,8 @@ def test_the_row_of_a_change_feed_is_opened() -> None:
     assert paths(["source.lsn"], ENVELOPE, **feed) == []
     wrapped = {"payload": f"struct<{','.join(f'{name}:{kind}' for name, kind in ENVELOPE.items())}>"}
     assert paths("payload.after.who", wrapped, **{**feed, "order": ["payload.source.lsn"]}) == [("who",)]
+    flat = {"payload": "struct<id:int,who:string,__op:string,__source_lsn:bigint>"}
+    assert paths("payload.who", flat, **{"from": "debezium", "order": ["payload.__source_lsn"]}) == [("who",)]
 
 
 def test_a_row_by_hand_is_known_if_it_chooses_among_columns() -> None:
