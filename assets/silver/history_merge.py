@@ -7,7 +7,7 @@ from functools import partial
 
 from tidegate.assets.silver.changes import Changes
 from tidegate.assets.silver.history_rows import HistoryQuery, StoredRows
-from tidegate.assets.silver.merge_sql import mode_of, rows_that_stay, types_of, without_values
+from tidegate.assets.silver.merge_sql import joined, mode_of, rows_that_stay, types_of, without_values
 from tidegate.assets.silver.newest_rows import of_keys_since
 from tidegate.assets.silver.pending import PendingMerge
 from tidegate.platform.core.schema.column_types import quoted
@@ -29,6 +29,7 @@ def build_history_merge(
     *,
     truncates: Sequence[str] = (),
     is_truncated: bool = False,
+    has_copies: bool = False,
 ) -> Merging:
     """Build a merge of a history, whose rows have distinct pairs of key and order.
 
@@ -42,18 +43,18 @@ def build_history_merge(
         silver: the columns of the silver table, after it was created or widened.
         truncates: the orders of all truncates, as JSON of structs.
         is_truncated: the rows to merge have a truncate, which may end a row of any key.
+        has_copies: silver has two rows of a key and an order. Only a rebuild of the whole table is asked.
     """
     mode = mode_of(work, changes)
-    is_bounded = changes.why_full is None
-    rows = int(changes.volume["rows"])
+    rows, is_bounded = int(changes.volume["rows"]), changes.why_full is None
     max_rows = rows if is_bounded else None
     query = HistoryQuery(f"silver.{work.table.spec.name}", rules, types_of(rules, silver), truncates, changes.dumps)
     table = f"delta.`{work.location}`"
     stored = _stored(mode, table, is_empty=work.silver.files == 0, is_tail=not is_truncated)
-    names = [quoted(name) for name in (*(field.name for field in rules.stored), *own_columns(work.spec))]
-    names = list(dict.fromkeys(names))
+    columns = (*(field.name for field in rules.stored), *own_columns(work.spec))
+    names = list(dict.fromkeys(map(quoted, columns)))
     keys = [part.path for part in (*rules.keys, *rules.order)]
-    same = " AND ".join(f"t.{path} <=> s.{path}" for path in keys)
+    same = joined(" AND ".join(f"t.{path} <=> s.{path}" for path in keys), has_copies)
     if work.since is None:
         source = query.sql(changes.view, stored, max_rows=max_rows)
     else:
@@ -73,7 +74,7 @@ def build_history_merge(
     if mode is MergeMode.SINCE:
         clauses = f"WHEN MATCHED AND s.{_LEAVES} THEN DELETE {clauses}"
     statement = f"MERGE INTO {table} t USING ({source}) s ON {same} {clauses}"
-    # An empty table takes any number of rows by the keyed merge.
+    # An empty table takes any number.
     is_keyed = mode is MergeMode.UPSERT and (is_bounded or work.silver.files == 0)
     if not is_keyed:
         return Merging(source, keys, None, rows, statement)

@@ -19,7 +19,7 @@ from tidegate.assets.silver.history_merge import build_history_merge
 from tidegate.assets.silver.merge_sql import build_merge, mode_of
 from tidegate.assets.silver.pending import PendingMerge, merge_state, pending_merge
 from tidegate.assets.silver.private_statistics import make_private
-from tidegate.assets.silver.row_queries import RowCounts, expression_types, row_counts
+from tidegate.assets.silver.row_queries import RowCounts, expression_types, has_copies, row_counts
 from tidegate.assets.silver.suppressed import with_dropped, without_suppressed
 from tidegate.assets.silver.table import create_table, purge_tombstones, record_first_reading, silver_rules, widen_table
 from tidegate.assets.silver.truncate import record_truncate, record_truncates
@@ -286,14 +286,19 @@ def _merging(
     lake: Lake, work: PendingMerge, changes: Changes, rules: MergeRules, have: TableSchema, counts: RowCounts
 ) -> Merging:
     mode = mode_of(work, changes)
+    is_whole_rebuild = work.rebuilds and work.since is None and work.silver.files > 0
+    copies = is_whole_rebuild and has_copies(lake.delta.session, work, rules)
     if rules.history is not None:
         truncates = record_truncates(lake, work, mode, counts.truncates) if rules.truncated else ()
         seam("silver-truncate")
         is_truncated = bool(counts.truncates)
-        return build_history_merge(work, changes, rules, have, truncates=truncates, is_truncated=is_truncated)
+        return build_history_merge(
+            work, changes, rules, have, truncates=truncates, is_truncated=is_truncated, has_copies=copies
+        )
     truncate = record_truncate(lake, work, rules, mode, counts.truncate)
     seam("silver-truncate")
-    return build_merge(work, changes, rules, have, is_partial=counts.partial > 0, truncate=truncate)
+    is_partial = counts.partial > 0
+    return build_merge(work, changes, rules, have, is_partial=is_partial, truncate=truncate, has_copies=copies)
 
 
 def _name(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> None:

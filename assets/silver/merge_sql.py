@@ -40,6 +40,7 @@ def build_merge(
     *,
     is_partial: bool = False,
     truncate: Truncate | None = None,
+    has_copies: bool = False,
 ) -> Merging:
     """Build a merge in both of its forms: as Delta's MERGE and, where it is allowed, as the keyed merge.
 
@@ -50,6 +51,7 @@ def build_merge(
         silver: the columns of the silver table, after it was created or widened.
         is_partial: whether some rows leave the value of a column as it is. Only the MERGE can keep that of silver.
         truncate: rows that are older are left out, and deleted if it is due. Only the MERGE can do that.
+        has_copies: silver has two rows of a key. Only a rebuild of the whole table is asked.
     """
     mode = mode_of(work, changes)
     types = types_of(rules, silver)
@@ -75,7 +77,7 @@ def build_merge(
     is_rebuild = mode in (MergeMode.FULL, MergeMode.SINCE)
     update = _assignments(types, filled, without_values(rules, silver) if is_rebuild else None)
     clauses = mode.clauses(newer=newer, update=update, insert=_new_row(types), truncated=truncated, since=work.since)
-    statement = f"MERGE INTO {silver_table} t USING ({source}) s ON {same_key} {clauses}"
+    statement = f"MERGE INTO {silver_table} t USING ({source}) s ON {joined(same_key, has_copies)} {clauses}"
     # The number of rows in a merge of all of bronze is unknown. An empty table takes any number by the keyed merge.
     is_bounded = changes.why_full is None or work.silver.files == 0
     is_plain = not is_partial and (truncated is None or work.silver.files == 0)
@@ -96,6 +98,18 @@ def mode_of(work: PendingMerge, changes: Changes) -> MergeMode:
         has_other_rows=work.mark is None and work.silver.files > 0,
         mirrors_removals=work.spec.on_removed == "full" or work.rebuilds,
     )
+
+
+def joined(same: str, has_copies: bool) -> str:
+    """Returns the condition that a row `s` replaces a row `t`.
+
+    A row `s` would replace both copies of a row. So all rows leave the table instead, and those of bronze are new ones.
+
+    Args:
+        same: condition that the rows are the same row.
+        has_copies: silver has copies, and becomes what bronze gives.
+    """
+    return f"{same} AND s.{CHANGED_BATCH} < 0" if has_copies else same
 
 
 def rows_that_stay(mode: MergeMode, *, is_empty: bool) -> str | None:

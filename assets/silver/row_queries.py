@@ -44,6 +44,20 @@ class RowCounts:
     truncates: tuple[str, ...] = ()
 
 
+def has_copies(session: SparkSession, work: PendingMerge, rules: MergeRules) -> bool:
+    """Returns whether silver has two rows of a key, or of a key and an order in a history. No merge writes them.
+
+    Args:
+        session: runs the query.
+        work: its silver table exists, with the columns of the rules.
+        rules: what a row of bronze is in silver.
+    """
+    parts = (*rules.keys, *rules.order) if rules.history else rules.keys
+    own = ", ".join(part.path for part in parts)
+    query = f"SELECT 1 FROM delta.`{work.location}` GROUP BY {own} HAVING count(*) > 1 LIMIT 1"
+    return bool(session.sql(query).collect())
+
+
 def expression_types(
     session: SparkSession, work: PendingMerge, expressions: Sequence[str], relation: str
 ) -> list[Type]:

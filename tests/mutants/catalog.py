@@ -487,12 +487,47 @@ MUTANTS = (
         "a comparison of silver with bronze does not look at the values of rows of an equal order",
         5,
         "assets/silver/audit/comparison.py",
-        "THEN NOT exists(a.rows, row -> row.v <=> b.row.v AND row.d = b.row.d)",
+        "THEN NOT exists(a.rows, row -> {same})",
         "THEN false",
         (
             "tests/spark/silver/test_silver_equals_bronze.py::"
             "test_a_row_that_bronze_does_not_give_fails_the_check_with_its_key",
         ),
+    ),
+    Mutant(
+        "a comparison of silver with bronze takes a key that silver has twice for right",
+        5,
+        "assets/silver/audit/comparison.py",
+        "CASE WHEN b.rows > 1 THEN true WHEN",
+        "CASE WHEN",
+        (
+            "tests/spark/silver/test_silver_equals_bronze.py::"
+            "test_a_row_that_bronze_does_not_give_fails_the_check_with_its_key",
+        ),
+    ),
+    Mutant(
+        "a comparison of silver with bronze does not look at values of columns that other rows leave as they are",
+        5,
+        "assets/silver/audit/comparison.py",
+        "(x, y) -> x.left OR x.v <=> y.v)",
+        "(x, y) -> true)",
+        ("tests/spark/silver/test_change_feeds.py::test_rows_of_debezium_become_the_table_of_the_database",),
+    ),
+    Mutant(
+        "a row of a history that silver has twice is right",
+        5,
+        "platform/core/silver/fates/intervals.py",
+        "return not self.differing and not self.copies",
+        "return not self.differing",
+        ("tests/unit/platform/core/silver/fates/test_intervals.py::test_a_row_that_silver_has_twice_is_a_fault",),
+    ),
+    Mutant(
+        "a rebuild of silver leaves copies of a row",
+        5,
+        _MERGE_SQL,
+        "if has_copies else same",
+        "if False else same",
+        ("tests/spark/silver/test_silver_rebuild.py::test_a_rebuild_gives_what_merges_gave",),
     ),
     Mutant(
         "the history of a key does not look at truncates between two changes",

@@ -94,15 +94,17 @@ def _suspects(
     names = [f"k{place}" for place in range(len(parts))]
     key = ", ".join(f"{part.path} AS {name}" for part, name in zip(parts, names, strict=True))
     order = order_struct(part.path for part in rows.rules.order)
+
+    def values(*, silver: bool) -> str:
+        kept = f"{rows.kept(silver=silver)} AS k, " if rows.rules.kept else ""
+        return f"{rows.compared(silver=silver, with_kept=False)} AS v, {kept}{DELETED} AS d"
+
     changes = (
-        f"SELECT {key}, {order} AS o, struct({rows.compared(silver=False)} AS v, {DELETED} AS d) AS row "
+        f"SELECT {key}, {order} AS o, struct({values(silver=False)}) AS row "
         f"FROM ({rows.sampled(bronze[0])}) WHERE NOT {SKIPPED} AND "
         f"NOT {TRUNCATES} AND NOT {rows.is_truncated()} AND coalesce({N}, 0) <= {mark}"
     )
-    have = (
-        f"SELECT {key}, {order} AS o, struct({rows.compared(silver=True)} AS v, {DELETED} AS d) AS row, "
-        f"{CHANGED_BATCH} AS n FROM {silver[0]}"
-    )
+    have = f"SELECT {key}, {order} AS o, struct({values(silver=True)}) AS row, {CHANGED_BATCH} AS n FROM {silver[0]}"
     all_keys = ", ".join(names)
     same = " AND ".join(f"a.{name} <=> b.{name}" for name in names)
     chosen = (
@@ -115,11 +117,13 @@ def _suspects(
         f"GROUP BY {all_keys}"
     )
     of_chosen = f"SELECT b.* FROM ({have}) b LEFT SEMI JOIN ({chosen}) a ON {same}"
+    first = ", ".join(f"any_value({name}) AS {name}" for name in ("o", "row", "n"))
+    of_silver = f"SELECT {all_keys}, {first}, count(*) AS rows FROM ({of_chosen}) GROUP BY {all_keys}"
     text = rows.key_json(f"coalesce(a.{name}, b.{name})" for name in names)
     doubt = _doubt(rows, mark, bronze_is_whole=bronze[1].is_whole, silver_is_whole=silver[1].is_whole)
     (found,) = lake.delta.session.sql(
         f"SELECT count(*) AS keys, slice(collect_list(if({doubt}, {text}, NULL)), 1, {_MAX_SUSPECTS}) AS suspects "
-        f"FROM ({newest}) a FULL JOIN ({of_chosen}) b ON {same}"
+        f"FROM ({newest}) a FULL JOIN ({of_silver}) b ON {same}"
     ).collect()
     return found["keys"], found["suspects"]
 
@@ -131,10 +135,14 @@ def _doubt(rows: KeyRows, mark: int, *, bronze_is_whole: bool, silver_is_whole: 
     """
     follows = not rows.is_registered or rows.work.spec.on_removed == "full"
     extra = f"b.n BETWEEN 1 AND {mark}" if bronze_is_whole and follows else "false"
+    same = "row.v <=> b.row.v AND row.d = b.row.d"
+    if rows.rules.kept:
+        # Silver has the value of an older row where the newest one leaves it.
+        same += " AND forall(zip_with(row.k, b.row.k, (x, y) -> x.left OR x.v <=> y.v), is_same -> is_same)"
     lacks = "exists(a.rows, row -> NOT row.d)" if silver_is_whole else "false"
     return (
-        f"coalesce(CASE WHEN a.rows IS NULL THEN {extra} WHEN b.row IS NULL THEN {lacks} WHEN b.o < a.o THEN true "
-        f"WHEN b.o = a.o THEN NOT exists(a.rows, row -> row.v <=> b.row.v AND row.d = b.row.d) ELSE {extra} END, true)"
+        f"coalesce(CASE WHEN b.rows > 1 THEN true WHEN a.rows IS NULL THEN {extra} WHEN b.row IS NULL THEN {lacks} "
+        f"WHEN b.o < a.o THEN true WHEN b.o = a.o THEN NOT exists(a.rows, row -> {same}) ELSE {extra} END, true)"
     )
 
 

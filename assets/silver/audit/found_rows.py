@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
@@ -183,9 +184,12 @@ def silver_rows(lake: Lake, rows: KeyRows, condition: str) -> dict[str, FoundRow
         f"SELECT {rows.key} AS _key, {DELETED}, {CHANGED_BATCH}, CAST({CHANGED_AT} AS STRING) AS {CHANGED_AT}, "
         f"{rows.compared(silver=True)} AS _values FROM delta.`{rows.work.location}` WHERE {condition}"
     ).collect()
+    times = Counter(row["_key"] for row in found)
     return {
         row["_key"]: FoundRow(
-            SilverRow(row["_values"], row[DELETED], of_dumps=rows.rules.are_dumps), row[CHANGED_BATCH], row[CHANGED_AT]
+            SilverRow(row["_values"], row[DELETED], of_dumps=rows.rules.are_dumps, rows=times[row["_key"]]),
+            row[CHANGED_BATCH],
+            row[CHANGED_AT],
         )
         for row in found
     }

@@ -15,7 +15,7 @@ from tidegate.platform.core.silver.columns import VALID_FROM, WITH_TOMBSTONES
 from tidegate.platform.core.silver.fates.intervals import Replay
 from tidegate.platform.core.silver.fates.key_row import Fate, KeyRow
 from tidegate.platform.core.silver.fates.row_fates import RowFates
-from tidegate.platform.core.silver.fates.sentences import difference, named, of_history, of_row, shown_order
+from tidegate.platform.core.silver.fates.sentences import copied, difference, named, of_history, of_row, shown_order
 from tidegate.platform.core.silver.key_values import key_values
 from tidegate.platform.core.times import from_micros
 from tidegate.resources.lake import Lake
@@ -147,6 +147,8 @@ def _verdict(name: str, table: str, rows: Sequence[KeyRow], fates: RowFates, sil
     if fates.winner is None:
         return f"{name} has {'a row' if silver else 'no row'}: no row of bronze is a change that was merged"
     winner = rows[fates.winner]
+    if silver is not None and silver.row.rows > 1:
+        return copied(name, silver.row.rows)
     if not fates.is_right:
         has = "no row" if silver is None or silver.row.deleted else "another row"
         if winner.is_implied:
@@ -160,6 +162,9 @@ def _verdict(name: str, table: str, rows: Sequence[KeyRow], fates: RowFates, sil
 
 
 def _verdict_of_history(name: str, found: FoundKey, fates: Replay) -> str:
+    if fates.copies:
+        order = fates.copies[0].order
+        return copied(name, 1 + sum(copy.order == order for copy in fates.copies), order)
     if not fates.is_right:
         return f"{difference(name, *fates.differing[0])}: {_CAUSES}"
     shown = [time.interval for time in found.times if not (time.interval.deleted or time.interval.joined)]

@@ -16,6 +16,7 @@ from tidegate.assets.silver.truncate import TRUNCATED
 from tidegate.platform.core.schema.aligned import aligned
 from tidegate.platform.core.schema.column_reference import path_of, type_at
 from tidegate.platform.core.schema.column_types import Field, Struct, Type, grows, quoted
+from tidegate.platform.core.schema.comparable import comparable
 from tidegate.platform.core.schema.exact_json import exact_json
 from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.core.schema.table_schema import TableSchema
@@ -146,30 +147,51 @@ class KeyRows:
         own = type_at((KEY,), self.rules.columns)
         return own.fields[place].type if isinstance(own, Struct) else own
 
-    def compared(self, *, silver: bool, is_hashed: bool = False) -> str:
+    def compared(self, *, silver: bool, is_hashed: bool = False, with_kept: bool = True) -> str:
         """Returns SQL of the values that bronze and silver have in common, as JSON.
 
-        If silver has the newest row of each key, it lacks values that a row may leave as they are, and structs with a
-        field that bronze lacks: silver may have them of older rows. A history computes them.
+        If silver has the newest row of each key, it lacks structs with a field that bronze lacks: silver may have them
+        of older rows.
 
         Args:
             silver: over a row of silver; otherwise over a row of `bronze`, whose values get silver's types.
             is_hashed: the JSON has a hash of each value.
+            with_kept: the JSON has the values of columns that a row may leave as they are.
         """
-        values = []
+        found = self._values(silver=silver, is_hashed=is_hashed).items()
+        values = (f"{value} AS {quoted(name)}" for name, value in found if with_kept or name not in self.rules.kept)
+        return exact_json(f"struct({', '.join(values)})")
+
+    def kept(self, *, silver: bool) -> str:
+        """Returns SQL of a list: the hash `v` of each value that a row may leave as it is, and whether it is `left`.
+
+        Args:
+            silver: as for `compared`. Silver's rows leave nothing.
+        """
+        found = self._values(silver=silver, is_hashed=True)
+        values = (
+            f"struct({'false' if silver else f'array_contains({LEFT}, {literal(name)})'} AS left, {found[name]} AS v)"
+            for name in self.rules.kept
+            if name in found
+        )
+        return f"CAST(array({', '.join(values)}) AS array<struct<left: boolean, v: bigint>>)"
+
+    def _values(self, *, silver: bool, is_hashed: bool) -> dict[str, str]:
+        values = {}
         for field in self.rules.columns:
             have = self.work.silver.schema.named(field.name)
             if field.name in (KEY, ORDER) or have is None:
                 continue
-            if self.rules.history is None and (field.name in self.rules.kept or _lacks(field, have)):
+            if self.rules.history is None and _lacks(field, have):
                 continue
             value = quoted(field.name)
             if not silver:
                 value = f"CAST({aligned(field.type, have.type, value)} AS {have.type.sql()})"
             if is_hashed:
-                value = f"if({value} IS NULL, NULL, xxhash64({exact_json(f'struct({value} AS v)')}))"
-            values.append(f"{value} AS {quoted(field.name)}")
-        return exact_json(f"struct({', '.join(values)})")
+                text = exact_json(f"struct({comparable(have.type, value)} AS v)")
+                value = f"if({value} IS NULL, NULL, xxhash64({text}))"
+            values[field.name] = value
+        return values
 
     def is_truncated(self) -> str:
         """Returns the condition that a row is older than the table's newest truncate."""

@@ -126,7 +126,8 @@ def _take(key: _Key, row: Row, orders: Orders, *, is_history: bool) -> None:
         interval = Interval(0, row["o"], json_values(row["v"]), row["d"], *times, row["n"])
         key.stored.append(in_orders(interval, orders))
     else:
-        key.silver = (SilverRow(row["v"], row["d"], of_dumps=True), rank)
+        before = 0 if key.silver is None else key.silver[0].rows
+        key.silver = (SilverRow(row["v"], row["d"], of_dumps=True, rows=before + 1), rank)
 
 
 def _doubts(key: _Key, rules: HistoryRules | None, sampled: Sampled) -> bool:

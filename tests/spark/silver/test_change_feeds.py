@@ -21,6 +21,7 @@ from tests.support.lakes.seams import dying_in
 from tests.support.tracked import ROOT
 from tidegate.assets.bronze.prepare.formats.registry import READABLE
 from tidegate.assets.silver import merge as silver_merge
+from tidegate.assets.silver.audit.comparison import compare
 from tidegate.platform.core.infer.sniff import FileSample
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
 from tidegate.platform.testing import TestLake
@@ -214,6 +215,14 @@ def test_rows_of_debezium_become_the_table_of_the_database(tidegate_lake: MakeLa
             assert kit.merge(lake, name).skipped == skipped, name
     for name in names:
         assert _table(lake, name) == EXPECTED, name
+    # A text that a row left as it was is not compared, and every other text is.
+    found = compare(lake.lake, lake.spec("plain"))
+    assert found is not None
+    assert (found.suspects, found.wrong) == (0, ())
+    kit.query(lake, "UPDATE {t} SET name = 'changed' WHERE id = 2", t=lake.lake.store.uri("silver", "plain"))
+    found = compare(lake.lake, lake.spec("plain"))
+    assert found is not None
+    assert found.wrong == (("id=2",),)
     # The database's table is truncated: a row that is older does not come back, and a newer one does.
     lake.put("plain/3.json", kit.lines(_envelope("t", None, None, 300)))
     kit.run(lake, "plain")

@@ -86,9 +86,15 @@ def test_a_row_that_bronze_does_not_give_fails_the_check_with_its_key(
         "UPDATE {t} SET _deleted = false WHERE id = 9",
         "INSERT INTO {t} SELECT 77 AS id, * EXCEPT (id) FROM {t} WHERE id = 5",
         "DELETE FROM {t} WHERE id = 5",
+        "INSERT INTO {t} SELECT * FROM {t} WHERE id = 0",
     ):
         kit.query(lake, statement, t=table)
-    assert wrong_keys() == {("id=8", "region=NULL"), *((f"id={id}", "region=eu") for id in (5, 6, 7, 9, 77))}
+    assert wrong_keys() == {("id=8", "region=NULL"), *((f"id={id}", "region=eu") for id in (0, 5, 6, 7, 9, 77))}
+    twice = key_history(lake.lake, lake.spec("items"), ["id=0", "region=eu"])
+    assert (twice.is_right, twice.verdict.partition(":")[0]) == (
+        False,
+        "silver.items has 2 rows of the key, and should have 1",
+    )
     kit.query(lake, f"RESTORE TABLE {{t}} TO VERSION AS OF {before}", t=table)
     # A tombstone that is removed after its days is no fault.
     kit.query(lake, "DELETE FROM {t} WHERE id = 3", t=table)
@@ -184,10 +190,14 @@ def test_intervals_that_bronze_does_not_give_fail_the_check_and_why_shows_them(
         "_changed_batch = if(id = 6, 1, _changed_batch), _joined = _joined AND id <> 7 "
         "WHERE (id = 1 AND at = 10) OR (id BETWEEN 2 AND 6 AND at = 30) OR (id = 7 AND at = 10)"
     )
-    kit.query(lake, statement, t=lake.lake.store.uri("silver", "customers"))
+    table = lake.lake.store.uri("silver", "customers")
+    kit.query(lake, statement, t=table)
+    kit.query(lake, "INSERT INTO {t} SELECT * FROM {t} WHERE id = 8 AND at = 30", t=table)
     compared = compare(lake.lake, lake.spec("customers"))
     assert compared is not None
-    assert set(compared.wrong) == {(f"id={id}",) for id in (1, 2, 3, 4, 5, 7)}
+    assert set(compared.wrong) == {(f"id={id}",) for id in (1, 2, 3, 4, 5, 7, 8)}
+    twice = key_history(lake.lake, lake.spec("customers"), ["id=8"])
+    assert twice.verdict.startswith("silver.customers has 2 rows of the change of order 30, and should have 1: ")
     assert not run_why(shell, "silver.customers", ["id=1"], None, None)
     said = " ".join(shell.said().split())
     assert "silver.customers should have the row from 10 to 20, and has the row from 10 to 30: somebody changed" in said

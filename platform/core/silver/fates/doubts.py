@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from tidegate.platform.core.silver.fates.dumps import Dumps, present, with_gone
-from tidegate.platform.core.silver.fates.intervals import HistoryRules, Interval, json_values, may_be_of, replay
+from tidegate.platform.core.silver.fates.intervals import HistoryRules, Interval, copies, json_values, may_be_of, replay
 from tidegate.platform.core.silver.fates.key_row import KeyRow
 from tidegate.platform.core.silver.fates.row_fates import SilverRow, row_fates
 
@@ -36,6 +36,8 @@ class Sampled:
 
 def doubts_history(rows: Sequence[KeyRow], stored: Sequence[Interval], rules: HistoryRules, sampled: Sampled) -> bool:
     """Returns whether silver's history of a key may be wrong."""
+    if copies(stored):
+        return True
     if rules.of_dumps:
         rows = with_gone(rows, sampled.dumps, sampled.mark) if sampled.bronze_is_whole else rows
     if sampled.bronze_is_whole and sampled.silver_is_whole:
@@ -62,6 +64,8 @@ def doubts_row(rows: Sequence[KeyRow], silver: SilverRow | None, rank: int | Non
         rank: of its order.
         sampled: what is known of both tables.
     """
+    if silver is not None and silver.rows > 1:
+        return True
     changes = [row for row in rows if row.own_fate(sampled.mark) is None]
     dump = sampled.dumps.newest
     is_behind = rank is not None and _is_behind(rank, dump, _dropped(rows, sampled))

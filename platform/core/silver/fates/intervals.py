@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from operator import itemgetter
 from typing import Any
 
 from tidegate.platform.core.silver.fates.key_row import Fate, KeyRow
@@ -101,25 +102,32 @@ class Replay:
         fates: of each row of bronze that is no change, in the order of the rows. None for the changes.
         differing: the rows in which silver's history is another one, by their order, the oldest first: what bronze
             gives, and what silver has.
+        copies: rows of silver for a change that another row of silver has, too.
     """
 
     steps: tuple[Step, ...]
     fates: tuple[Fate | None, ...]
     differing: tuple[tuple[Interval | None, Interval | None], ...]
+    copies: tuple[Interval, ...] = ()
 
     @property
     def is_right(self) -> bool:
         """Whether silver has what bronze gives."""
-        return not self.differing
+        return not self.differing and not self.copies
 
 
 def json_values(text: str) -> dict[str, Any]:
     """Returns the values of a row from JSON, so that two of them are equal if they are for Spark.
 
-    A number with a fraction is its text, because a float cannot hold every decimal. Only zero has two texts.
+    A number with a fraction is its text, because a float cannot hold every decimal. Only zero has two texts. Two maps
+    are equal if they have the same entries, in whatever order.
     """
-    found = json.loads(text, parse_float=_fraction, object_pairs_hook=tuple)
+    found = json.loads(text, parse_float=_fraction, object_pairs_hook=_entries)
     return dict(found)
+
+
+def _entries(pairs: Sequence[tuple[str, Any]]) -> tuple[tuple[str, Any], ...]:
+    return tuple(sorted(pairs, key=itemgetter(0)))
 
 
 def _fraction(text: str) -> tuple[str, str]:
@@ -153,7 +161,13 @@ def replay(rows: Sequence[KeyRow], stored: Sequence[Interval], rules: HistoryRul
         )
     ranks = sorted({*given, *compared}, reverse=True)
     pairs = ((given.get(rank), compared.get(rank)) for rank in ranks)
-    return Replay(steps, fates, tuple(pair for pair in pairs if pair[0] != pair[1]))
+    return Replay(steps, fates, tuple(pair for pair in pairs if pair[0] != pair[1]), copies(stored))
+
+
+def copies(stored: Sequence[Interval]) -> tuple[Interval, ...]:
+    """Returns rows of silver for a change that a later one of the rows has, too."""
+    last = {interval.rank: place for place, interval in enumerate(stored)}
+    return tuple(interval for place, interval in enumerate(stored) if last[interval.rank] != place)
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from tidegate.platform.core.silver.fates.intervals import json_values
 from tidegate.platform.core.silver.fates.key_row import Fate, KeyRow
 
 
@@ -16,17 +18,22 @@ class SilverRow:
         values: as JSON.
         deleted: it is a tombstone.
         of_dumps: its table is merged from full dumps, so a tombstone has the values of no row.
+        rows: number of rows that silver has of the key. More than 1 are a fault.
     """
 
     values: str
     deleted: bool
     of_dumps: bool = False
+    rows: int = 1
 
     def is_like(self, row: KeyRow) -> bool:
         """Whether it may be a row of bronze."""
         if self.deleted != row.deletes:
             return False
-        return self.values == row.values or (self.deleted and self.of_dumps)
+        if self.values == row.values or (self.deleted and self.of_dumps):
+            return True
+        # What an older row gave is not known here.
+        return bool(row.left) and _without(self.values, row.left) == _without(row.values, row.left)
 
 
 @dataclass(frozen=True)
@@ -68,7 +75,7 @@ def row_fates(rows: Sequence[KeyRow], silver: SilverRow | None, mark: int) -> Ro
     for place in changes:
         if rows[place].is_implied:
             fates[place] = Fate.GONE
-    is_right = found is not None or (silver is None and best.deletes)
+    is_right = best.deletes if silver is None else found is not None and silver.rows == 1
     return RowFates(tuple(fate or Fate.OLDER for fate in fates), winner, is_right)
 
 
@@ -85,6 +92,10 @@ def _of_silver(rows: Sequence[KeyRow], newest_first: Sequence[int], silver: Silv
     last = (place for place in like if rows[place].rank == best.rank and rows[place].n in (best.n, None))
     is_forgotten = best.deletes and not best.is_implied and not silver.deleted
     return next(last, like[0] if like and is_forgotten else None)
+
+
+def _without(values: str, columns: Collection[str]) -> dict[str, Any]:
+    return {name: value for name, value in json_values(values).items() if name not in columns}
 
 
 def _lost(row: KeyRow, winner: KeyRow) -> Fate:

@@ -46,6 +46,21 @@ def difference(name: str, given: Interval | None, have: Interval | None) -> str:
     return f"{name} should have {_span(given)}, and has {_span(have)}{others}"
 
 
+def copied(name: str, rows: int, order: str | None = None) -> str:
+    """Returns that silver has a row several times.
+
+    Args:
+        name: the silver table.
+        rows: number of rows.
+        order: order of their change, in a history. None if silver has the newest row of each key.
+    """
+    of = "the key" if order is None else f"the change of order {shown_order(order)}"
+    return (
+        f"{name} has {rows} rows of {of}, and should have 1: rows were written to silver again, or a file was copied. "
+        f"`tidegate rebuild {name}` makes them 1 again"
+    )
+
+
 def _span(interval: Interval | None) -> str:
     if interval is None:
         raise AssertionError("a row differs from another one, or from none")

@@ -83,6 +83,17 @@ def test_what_one_table_lacks_is_looked_up_if_the_other_is_whole() -> None:
     assert doubts_history([row(2, 5, "y")], later, RULES, PARTS)
 
 
+@pytest.mark.parametrize("sampled", [WHOLE, NO_SILVER, NO_BRONZE, PARTS])
+def test_a_key_that_silver_has_twice_is_looked_up(sampled: Sampled) -> None:
+    have = stored(ROWS)
+    assert doubts_history(ROWS, [*have, have[1]], RULES, sampled)
+    newest = replace(row(2, 2, None), values="b")
+    silver = SilverRow("b", deleted=False, of_dumps=True)
+    dumped = replace(sampled, dumps=Dumps.of([(LAST - 2, order(2))]))
+    assert not doubts_row([newest], silver, LAST - 2, dumped)
+    assert doubts_row([newest], replace(silver, rows=2), LAST - 2, dumped)
+
+
 def test_a_truncate_separates_rows_of_equal_values() -> None:
     rules = replace(RULES, truncates=((LAST - 3, order(3)),))
     have = stored(ROWS, rules)

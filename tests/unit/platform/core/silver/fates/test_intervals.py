@@ -11,7 +11,7 @@ import pytest
 from tidegate.platform.core.silver.fates.dumps import Dumps, with_gone
 from tidegate.platform.core.silver.fates.intervals import HistoryRules, Interval, Replay, json_values, replay
 from tidegate.platform.core.silver.fates.key_row import Fate, KeyRow
-from tidegate.platform.core.silver.fates.sentences import of_history
+from tidegate.platform.core.silver.fates.sentences import copied, of_history
 
 RULES = HistoryRules(("v",))
 LAST = 100
@@ -212,4 +212,15 @@ def test_values_are_equal_if_they_are_for_spark() -> None:
     assert json_values('{"d":0.10,"z":-0.0,"m":{"b":1,"a":2}}') == json_values('{"z":0.0,"d":0.10,"m":{"b":1,"a":2}}')
     for text in ('{"d":0.1}', '{"d":"0.10"}', '{"d":0.10000000000000001}', "{}"):
         assert json_values('{"d":0.10}') != json_values(text)
-    assert json_values('{"m":{"b":1,"a":2}}') != json_values('{"m":{"a":2,"b":1}}')
+    assert json_values('{"m":[{"b":1,"a":2}]}') == json_values('{"m":[{"a":2,"b":1}]}'), "the entries of a map"
+    assert json_values('{"m":{"b":1,"a":2}}') != json_values('{"m":{"a":1,"b":2}}')
+    assert json_values('{"l":[1,2]}') != json_values('{"l":[2,1]}')
+
+
+def test_a_row_that_silver_has_twice_is_a_fault() -> None:
+    rows = [row(1, 1, "a"), row(2, 2, "b")]
+    have = intervals(replay(rows, (), RULES))
+    assert replay(rows, have, RULES).is_right
+    found = replay(rows, (*have, have[0]), RULES)
+    assert (found.is_right, found.differing, found.copies) == (False, (), (have[0],))
+    assert copied("silver.t", 2, found.copies[0].order).startswith("silver.t has 2 rows of the change of order 1, and")

@@ -79,10 +79,21 @@ def test_a_key_that_a_dump_does_not_have_has_no_row_whatever_its_tombstone_is() 
         ([row(1, 3, "new")], None),
         ([row(1, 3, "new")], SilverRow("new", deleted=True)),
         ([], live("from nowhere")),
+        ([row(1, 3, "twice")], SilverRow("twice", deleted=False, rows=2)),
     ],
 )
 def test_silver_that_has_another_row_is_wrong(rows: list[KeyRow], silver: Any) -> None:
     assert not fates(rows, silver).is_right
+
+
+def test_a_value_that_the_row_leaves_as_it_is_may_be_any_and_no_other() -> None:
+    rows = [row(1, 3, '{"name":"unchanged","city":"Rome"}', left=frozenset({"name"})), row(2, 1, '{"name":"Ann"}')]
+    for silver, is_right in (
+        ('{"name":"Ann","city":"Rome"}', True),
+        ('{"city":"Rome"}', True),
+        ('{"name":"Ann","city":"Oslo"}', False),
+    ):
+        assert fates(rows, live(silver)).is_right is is_right, silver
 
 
 def test_rows_of_one_batch_or_of_an_unknown_one_may_have_changed_places() -> None:
