@@ -15,6 +15,7 @@ from tidegate.assets.bronze.run import BatchResult
 from tidegate.assets.presentation.check_events import as_event
 from tidegate.assets.presentation.columns import column_changes, column_schema
 from tidegate.assets.presentation.copied_sql import bronze_queries, copied
+from tidegate.assets.presentation.listed import listed
 from tidegate.assets.presentation.readers import readers_text
 from tidegate.assets.presentation.volume import volume
 from tidegate.platform.core.bronze.batch import Batch
@@ -144,7 +145,7 @@ class TableReport:
             found["objects"] = objects
         found |= self._table(row_count)
         if changes := self._schema_changes():
-            found["schema_changes"] = dg.MetadataValue.md("\n".join(f"- {change}" for change in changes))
+            found["schema_changes"] = listed(changes)
         if self.done:
             found["batch"] = self.done[-1].batch.n
         return found
@@ -272,8 +273,7 @@ class TableReport:
 def _late(inventories: Sequence[LateInventory]) -> dict[str, Any]:
     if not inventories:
         return {"late_inventories": 0}
-    lines = [f"- {late}" for late in inventories[:MAX_LISTED_OBJECTS]]
-    return {"late_inventories": len(inventories), "late_buckets": dg.MetadataValue.md("\n".join(lines))}
+    return {"late_inventories": len(inventories), "late_buckets": listed(inventories[:MAX_LISTED_OBJECTS])}
 
 
 def page_key(spec: TableSpec) -> dg.AssetKey:

@@ -8,6 +8,7 @@ import dagster as dg
 
 from tidegate.assets.bronze.report import page_key
 from tidegate.assets.costs.measure import cost_figures, table_costs
+from tidegate.assets.presentation.listed import listed
 from tidegate.assets.presentation.plot import bars
 from tidegate.assets.sources.asset import table_owners
 from tidegate.assets.storage.stored import folder_of
@@ -73,7 +74,7 @@ def costs_metadata(costs: LakeCosts, figures: Figures, spec: CostsSpec, more_pag
     tables = costs.tables
     totals = [(table.table, table.months[0].total) for table in tables[:_MAX_BARS]]
     remedies = [
-        dg.TableRecord({"table": table.table, "remedy": table.advice, "saving": round(table.remedy.saving, 4)})
+        dg.TableRecord({"table": table.table, "remedy": table.advice, "saved $ a month": round(table.remedy.saving, 4)})
         for table in tables
         if table.remedy
     ]
@@ -91,7 +92,7 @@ def costs_metadata(costs: LakeCosts, figures: Figures, spec: CostsSpec, more_pag
         "by_table_and_month": _months(tables),
         **({"remedies": dg.MetadataValue.table(remedies[:_MAX_LINES])} if remedies else {}),
         **{name: count for name, count in left_out.items() if count > 0},
-        **({"not_read": "\n".join(costs.warnings)} if costs.unread else {}),
+        **({"not_read": listed(costs.warnings)} if costs.unread else {}),
         "fresh_seconds": spec.fresh,
         "figures": dg.MetadataValue.table(
             [
@@ -108,11 +109,11 @@ def _months(tables: Sequence[TableReport]) -> dg.TableMetadataValue:
             {
                 "table": table.table,
                 "month": cost.month,
-                "dollars": round(cost.total, 4),
-                **{service: round(cost.dollars.get(service, 0.0), 4) for service in _SERVICES},
+                "all $": round(cost.total, 4),
+                **{f"{service} $": round(cost.dollars.get(service, 0.0), 4) for service in _SERVICES},
                 "batches": cost.batches,
                 "files": cost.files,
-                "measured": round(cost.measured, 2),
+                "measured seconds": f"{cost.measured:.0%}",
             }
         )
         for table in tables

@@ -35,8 +35,7 @@ def cost_figures(spec: CostsSpec, folder: Path, now: datetime) -> Figures:
         now: the time.
 
     Raises:
-        OSError: a price list cannot be read.
-        ValueError: it is none. The message says what to do.
+        ValueError: a price list cannot be read, or is none. The message says what to do.
     """
     paths = [folder / path for path in spec.prices]
     figures = FIGURES.with_prices(read_prices(paths), ", ".join(spec.prices)) if paths else FIGURES

@@ -14,6 +14,7 @@ from pydantic import Field
 from tidegate.assets.bronze.asset import TABLES
 from tidegate.assets.maintenance.old_objects import maintain_objects
 from tidegate.assets.maintenance.tables import Maintained, TableBusy, maintain_bronze, maintain_silver
+from tidegate.assets.presentation.listed import listed
 from tidegate.assets.runs.held_tables import MAINTENANCE, held_tables, is_forgetting, is_rebuild, other_run
 from tidegate.assets.silver.asset import silver_key
 from tidegate.assets.sources.asset import table_owners
@@ -24,6 +25,12 @@ from tidegate.resources.lake_resource import LakeResource
 
 MAINTAINED_BRONZE, MAINTAINED_LAKE = dg.AssetKey([MAINTENANCE, "bronze"]), dg.AssetKey([MAINTENANCE, "lake"])
 _Work = Callable[..., list[Maintained]]
+
+
+_BY_A_CLICK = (
+    " Materialized by a click, it is a dry run, which changes nothing and shows what it found below. Set `dry_run` to "
+    "false in the Launchpad to do it."
+)
 
 
 class MaintenanceConfig(dg.Config):
@@ -57,7 +64,7 @@ def _bronze(config: LakeConfig) -> dg.AssetsDefinition:
         kinds={"deltalake"},
         description="Maintenance of a bronze table and its ledger, one partition per table: small files are merged, "
         "the log gets a checkpoint, and files that no version needs are deleted. The files of a registered table are "
-        "never touched.",
+        f"never touched.{_BY_A_CLICK}",
         output_required=False,
     )
     def maintained_bronze(context: dg.AssetExecutionContext, config: MaintenanceConfig, lake: LakeResource) -> Any:
@@ -77,7 +84,7 @@ def _silver(spec: TableSpec) -> dg.AssetsDefinition:
         owners=list(spec.owners),
         kinds={"deltalake"},
         description=f"Maintenance of silver.{spec.name}: small files and files with many deleted rows are written "
-        "again, the log gets a checkpoint, and files that no version needs are deleted.",
+        f"again, the log gets a checkpoint, and files that no version needs are deleted.{_BY_A_CLICK}",
         output_required=False,
     )
     def maintained(context: dg.AssetExecutionContext, config: MaintenanceConfig, lake: LakeResource) -> Any:
@@ -101,7 +108,7 @@ def _lake(config: LakeConfig) -> dg.AssetsDefinition:
         owners=table_owners(config),
         kinds={"s3"},
         description="Retention of the intake log, of copies that runs left, and of the quarantine if `maintain` of "
-        "lake.yaml gives it one.",
+        f"lake.yaml gives it one.{_BY_A_CLICK}",
         output_required=False,
     )
     def maintained_lake(context: dg.AssetExecutionContext, config: MaintenanceConfig, lake: LakeResource) -> Any:
@@ -149,7 +156,7 @@ def metadata(done: Sequence[Maintained], *, dry_run: bool) -> dict[str, Any]:
         "merged_files": sum(found.merged for found in done),
         "checkpoints": sum(found.checkpoint for found in done),
         "log_files": sum(found.log.files for found in done),
-        "steps": dg.MetadataValue.md("\n".join(f"- {found.line(dry_run=dry_run)}" for found in done) or "nothing"),
+        "steps": listed(found.line(dry_run=dry_run) for found in done) if done else dg.MetadataValue.md("nothing"),
     }
 
 

@@ -72,23 +72,22 @@ def advice_metadata(found: Sequence[Advice], currency: str, months: int, command
         "cost_once": round(sum(one.once for one in found), 4),
         "months": months,
         "currency": currency,
-        **shown_lines("transitions", found, _record, command),
+        **shown_lines("transitions", found, lambda one: _record(one, currency), command),
         **({"plot": dg.MetadataValue.md(bars(title, bar))} if found else {}),
     }
 
 
-def _record(one: Advice) -> dict[str, Any]:
+def _record(one: Advice, currency: str) -> dict[str, Any]:
+    # The UI shows the first columns only, until a person scrolls: where, what, and what it is worth.
     return {
-        "bucket": one.bucket,
-        "prefix": one.prefix,
-        "from": one.storage_class,
+        "objects of": f"{one.bucket}/{one.prefix}",
+        "transition": f"{one.storage_class} → {one.to}",
+        f"{currency} saved a month": round(one.saving, 4),
+        f"{currency} once": round(one.once, 4),
+        "break-even, months": one.break_even,
+        "objects": one.objects,
         "age": one.age,
         "size": one.size,
         "versions": one.version,
-        "to": one.to,
-        "objects": one.objects,
-        "once": round(one.once, 4),
-        "saved a month": round(one.saving, 4),
-        "break-even": one.break_even,
         "readable a month": "any" if one.readable is None else f"{min(one.readable, 99):.0%}",
     }

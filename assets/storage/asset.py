@@ -8,6 +8,7 @@ from typing import Any
 import dagster as dg
 
 from tidegate.assets.costs.reads import Reads, reads_of
+from tidegate.assets.presentation.listed import listed
 from tidegate.assets.presentation.plot import bars
 from tidegate.assets.presentation.shown_lines import shown_lines
 from tidegate.assets.storage.advice import advice_key, build_advice
@@ -62,11 +63,11 @@ def _cost(spec: TableSpec, reports: StorageReportsSpec) -> dg.AssetsDefinition:
         prices = read_prices(folder_of(lake.lake_yaml) / path for path in reports.prices)
         objects = stored_objects(opened, spec.table_key.encode(), reports.configuration or "")
         sums, whole = sums_of_all(objects, OF, reports.depth)
-        stale = "\n".join(map(str, stale_inventories(newest_created(objects))))
+        stale = stale_inventories(newest_created(objects))
         reads = reads_of(opened, datetime.now(UTC), reports.depth)
         command = report_command("cost", spec, reports, prices=reports.prices, depth=reports.depth)
         metadata = cost_metadata(CostReport.of(sums, prices), reads, command, whole=whole)
-        return dg.MaterializeResult(metadata={**metadata, **({"stale": stale} if stale else {})})
+        return dg.MaterializeResult(metadata={**metadata, **({"stale": listed(stale)} if stale else {})})
 
     return cost
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import dagster as dg
 
+from tidegate.assets.presentation.listed import listed
 from tidegate.assets.presentation.shown_lines import shown_lines
 from tidegate.assets.storage.audited import audit_of
 from tidegate.assets.storage.report_asset import report_asset, report_command, report_key
@@ -44,7 +45,7 @@ def audit_metadata(report: AuditReport, command: str) -> dict[str, Any]:
     return {
         "findings": len(report.findings),
         **report.objects,
-        **({"not_listed": "\n".join(map(str, report.unlisted))} if report.unlisted else {}),
+        **({"not_listed": listed(report.unlisted)} if report.unlisted else {}),
         **shown_lines("audits", report.findings, _record, command),
     }
 

@@ -72,10 +72,14 @@ def read_prices(paths: Iterable[Path]) -> StoragePrices:
         paths: CSV files of one region.
 
     Raises:
-        OSError: a file cannot be read.
-        ValueError: one is no price list. The message says what to do.
+        ValueError: a file cannot be read, or is no price list. The message says what to do.
     """
     with ExitStack() as stack:
-        return read_price_lists(
-            {str(path): stack.enter_context(path.open(encoding="utf-8", newline="")) for path in paths}
-        )
+        try:
+            files = {str(path): stack.enter_context(path.open(encoding="utf-8", newline="")) for path in paths}
+        except OSError as error:
+            raise ValueError(
+                f"the price list {error.filename} cannot be read: {error.strerror}. docs/guides/storage.md shows how "
+                "to get AWS's list of your region"
+            ) from None
+        return read_price_lists(files)

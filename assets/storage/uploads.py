@@ -4,6 +4,7 @@ from typing import Any
 
 import dagster as dg
 
+from tidegate.assets.presentation.listed import listed
 from tidegate.assets.presentation.shown_lines import shown_lines
 from tidegate.assets.storage.incomplete import inventoried_buckets, uploads_report
 from tidegate.assets.storage.report_asset import report_asset, report_command, report_key
@@ -62,13 +63,13 @@ def uploads_metadata(report: UploadsReport, prices: StoragePrices, command: str)
             "rule": "" if one.lifecycle.aborts(report.days) else one.lifecycle.command(one.bucket, report.days),
         }
 
-    refused = "\n".join(f"{bucket}: {reason}" for bucket, reason in report.refused.items())
+    refused = [f"{bucket}: {reason}" for bucket, reason in report.refused.items()]
     return {
         "uploads": sum(one.old for one in report.found),
         "bytes": sum(one.size for one in report.found),
         "cost_a_month": round(sum(uploads_cost(one.oldest, prices)[0] for one in report.found), 4),
         "currency": prices.currency,
         "buckets_without_rule": len(report.without_rule),
-        **({"not_listed": refused} if refused else {}),
+        **({"not_listed": listed(refused)} if refused else {}),
         **shown_lines("by_bucket", report.found, record, command),
     }

@@ -9,6 +9,9 @@ from rich.segment import Segment
 
 from tidegate.platform.core.first_line import visible
 
+#: Columns of a console that is no terminal.
+_UNBOUNDED = 100_000
+
 
 class Terminal(Console):
     """A console that escapes control characters of the text, except line ends: a producer's text has no effect.
@@ -23,6 +26,6 @@ class Terminal(Console):
 
 
 def command_console() -> Terminal:
-    """Returns a console as wide as the terminal. In a log or a pipe it is wide enough for every table."""
+    """Returns a console as wide as the terminal. In a log or a pipe it ends no line, and cuts no cell, by itself."""
     console = Terminal()
-    return console if console.is_terminal else Terminal(width=120)
+    return console if console.is_terminal else Terminal(width=_UNBOUNDED)

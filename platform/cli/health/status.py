@@ -165,8 +165,8 @@ def _table_cells(table: StatusTable, now: datetime) -> tuple[str | int, ...]:
     ago = span((now - table.last_commit).total_seconds()) + " ago" if table.last_commit else ""
     return (
         f"{'! ' if table.behind else ''}{table.table}",
-        span(table.oldest_seconds),
-        span(table.limit_seconds),
+        span(table.oldest_seconds) if table.files else "",
+        span(table.limit_seconds) if table.files else "",
         f"{table.files:,}{'+' if table.at_least else ''}",
         size_text(table.bytes),
         ago,

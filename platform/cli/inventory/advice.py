@@ -119,20 +119,22 @@ def print_advice(console: Console, answer: AdviceAnswer) -> None:
 
 def _print(console: Console, answer: AdviceAnswer) -> None:
     table = Table()
-    for name in ("bucket", "prefix", "from", "age", "size", "versions", "to"):
-        table.add_column(name)
-    for name in ("objects", "once", "saved a month", "break-even", "readable"):
+    for name in ("objects of", "transition", "which"):
+        table.add_column(name, overflow="fold")
+    for name in ("objects", f"{answer.currency} once", f"{answer.currency} a month", "break-even", "readable"):
         table.add_column(name, justify="right")
     for one in answer.transitions:
         readable = "any" if one.readable_a_month is None else f"{min(one.readable_a_month, 99):.0%}"
-        numbers = (
+        table.add_row(
+            f"{one.bucket}/{one.prefix}",
+            f"{one.storage_class} → {one.to}",
+            f"{one.version}, {one.age}, {one.size}",
             f"{one.objects:,}",
             f"{one.cost_once:,.4f}",
             f"{one.saving_a_month:,.4f}",
             f"{one.break_even_months} months",
+            readable,
         )
-        names = one.bucket, one.prefix, one.storage_class, one.age, one.size, one.version, one.to
-        table.add_row(*names, *numbers, readable)
     console.print(table)
     if answer.more:
         console.print(f"and {answer.more} more lines: --limit shows more")

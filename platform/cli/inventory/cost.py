@@ -117,7 +117,7 @@ def known_prices(paths: Iterable[Path]) -> StoragePrices:
     """Returns the prices of AWS's price lists, or raises CommandError."""
     try:
         return read_prices(paths)
-    except (OSError, ValueError) as error:
+    except ValueError as error:
         raise CommandError(str(error)) from None
 
 

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from tidegate.platform.core.bronze import older_reasons
+from tidegate.platform.core.keys.s3_address import S3Address
 
 
 class Status(StrEnum):
@@ -83,7 +84,7 @@ def bounded(reason: str | None) -> str | None:
 
 
 def for_people(reason: str, bad_rows_folder: str | None, max_characters: int | None = None) -> str:
-    """Return a reason, and after it the folder of the bad rows if there is one.
+    """Return a reason, and after it the folder of the bad rows if there is one, as AWS's own tools read its address.
 
     Args:
         reason: of a row of any version.
@@ -93,7 +94,7 @@ def for_people(reason: str, bad_rows_folder: str | None, max_characters: int | N
     text = older_reasons.without_folder(reason) if bad_rows_folder else reason
     if max_characters is not None and len(text) > max_characters:
         text = f"{text[:max_characters]}…"
-    return f"{text}; see {bad_rows_folder}" if bad_rows_folder else text
+    return f"{text}; see {S3Address.parse_s3a(bad_rows_folder)}" if bad_rows_folder else text
 
 
 @dataclass(frozen=True)

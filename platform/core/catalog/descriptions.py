@@ -22,8 +22,8 @@ from tidegate.platform.core.silver.columns import (
 #: What the columns contain that Tidegate adds, by name.
 OWN_COLUMNS: Mapping[str, str] = {
     "_source_path": "address of the source object",
-    "_source_etag": "its etag",
-    "_source_event_time": "time of its event",
+    "_source_etag": "etag of the source object",
+    "_source_event_time": "time of the event of the source object",
     "_ingested_at": "when the row entered the table",
     "_batch": "number of the batch that has the row",
     "_message_id": "id of the message that the row came in",

@@ -468,7 +468,12 @@ def _audit(reported: Reported, kit: Any) -> None:
     lake.clients.s3.create_multipart_upload(Bucket=lake.bucket, Key="begun")
     metadata = reported.page(kit, uploads_key(lake.spec("objects")))
     assert (metadata["uploads"], metadata["buckets_without_rule"]) == (0, 1)
-    assert [line.split(":")[0] for line in metadata["not_listed"].splitlines()] == ["acme", "fourth", "second", "third"]
+    assert [line.split(":")[0] for line in metadata["not_listed"].splitlines()] == [
+        "- acme",
+        "- fourth",
+        "- second",
+        "- third",
+    ]
 
 
 def _cost_asset(reported: Reported, kit: Any, by_bucket: dict[Any, Any], answer: CostAnswer) -> None:

@@ -87,7 +87,7 @@ def test_an_older_ledger_and_batch_are_read_and_the_next_batches_follow(
 
     sales = lake.lake.table(lake.key("sales")).ledger
     held = sales.quarantined(sales.clock().version)
-    assert [(found.key, found.reason_and_folder.count("; see s3a://")) for found in held] == [
+    assert [(found.key, found.reason_and_folder.count("; see s3://")) for found in held] == [
         ("sales/a.csv", 1), ("sales/b.csv", 1), ("sales/c.csv", 1),
     ]  # fmt: skip
 

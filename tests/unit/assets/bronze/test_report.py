@@ -143,7 +143,7 @@ def test_bad_objects_are_listed_up_to_a_limit() -> None:
     report = TableReport([done(GOOD, PARTLY, *many)], NOW)
     lines = report.warnings()
     assert len(lines) == MAX_LISTED_OBJECTS + 1
-    assert lines[0] == "quarantined 2 rows of orders/partly.json: 2 of its 3 rows do not fit; see s3a://l/x"
+    assert lines[0] == "quarantined 2 rows of orders/partly.json: 2 of its 3 rows do not fit; see s3://l/x"
     assert lines[1].startswith("quarantined orders/0.json: rrr")
     assert lines[-1] == "and 5 more, see ledger.orders"
     records = report.metadata("dagster/row_count")["quarantine"].records

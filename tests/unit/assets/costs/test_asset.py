@@ -56,13 +56,13 @@ def test_the_page_shows_tables_by_cost_with_their_months_and_remedies() -> None:
     found = costs_metadata(LakeCosts(tables), FIGURES, CostsSpec())
     assert found["cost_of_month"] == pytest.approx(4.0 + 3 * 0.5)
     lines = [record.data for record in found["by_table_and_month"].records]
-    assert [(line["table"], line["month"], line["dollars"], line["storage"]) for line in lines[:2]] == [
+    assert [(line["table"], line["month"], line["all $"], line["storage $"]) for line in lines[:2]] == [
         ("b", "2026-11", 2.5, 0.5),
         ("b", "2026-10", 4.0, 0.0),
     ]
     (line,) = (record.data for record in found["remedies"].records)
     text = "window 300 instead of 30: 25% of the cost, 1.50 dollars of the month less"
-    assert line == {"table": "b", "remedy": text, "saving": 1.5}
+    assert line == {"table": "b", "remedy": text, "saved $ a month": 1.5}
     units = {record.data["figure"]: record.data for record in found["figures"].records}
     assert units.keys() == set(FIGURES)
     assert units["sqs_request"] == {"figure": "sqs_request", **FIGURES.of("sqs_request").to_json(), "value": "4e-07"}
@@ -76,8 +76,8 @@ def test_the_page_says_what_it_left_out() -> None:
     found = costs_metadata(costs, FIGURES, CostsSpec(), 3)
     assert (len(found["by_table_and_month"].records), found["more"]) == (200, 210)
     assert (len(found["remedies"].records), found["more_remedies"], found["more_pages"]) == (200, 5, 3)
-    assert found["not_read"] == (
-        "landing.bad is not in the costs, because it cannot be read: "
+    assert found["not_read"].value == (
+        "- landing.bad is not in the costs, because it cannot be read: "
         "s3://lake/tables/landing.bad.json is not a birth record"
     )
 

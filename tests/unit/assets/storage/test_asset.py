@@ -129,7 +129,7 @@ def test_the_page_of_uploads_has_what_they_cost_and_the_rule_that_is_missing() -
     buckets = [BucketUploads("b", some, 2, 0, Lifecycle()), BucketUploads("c", [], 0, 3, Lifecycle())]
     found = uploads_metadata(UploadsReport.of(buckets, {"gone": "404"}, 7), prices, "tidegate")
     assert (found["uploads"], found["bytes"], found["cost_a_month"]) == (2, 3 << 30, 6.0)
-    assert (found["buckets_without_rule"], found["not_listed"]) == (2, "gone: 404")
+    assert (found["buckets_without_rule"], found["not_listed"].value) == (2, "- gone: 404")
     (record,) = found["by_bucket"].records
     assert (record.data["GiB"], record.data["oldest"]) == (3.0, "2026-01-02")
     assert "put-bucket-lifecycle-configuration" in record.data["rule"]
@@ -150,6 +150,10 @@ def test_each_page_says_how_many_lines_it_leaves_out_and_which_command_prints_th
     )
     advised = advice_for([replace(one, group=(*one.group, "current")) for one in made], prices, 12)
     assert advice_metadata(advised, "EUR", 12, "advice")["more_transitions"] == "50 more lines: advice --limit 150"
+    (first, *_) = advice_metadata(advised[:1], "EUR", 12, "advice")["transitions"].records
+    # The amounts are in the columns that a page shows without scrolling.
+    assert list(first.data)[:5] == ["objects of", "transition", "EUR saved a month", "EUR once", "break-even, months"]
+    assert (first.data["objects of"], first.data["transition"]) == ("b0/x/", "STANDARD → GLACIER_IR")
     place = AuditPlace("b/x/", 1, 1, "s3://b/x/1", "s3://b/x/2")
     findings = [AuditFinding(Audit("outside", f"b{n}", "FROM x"), 1, 1, [place]) for n in range(150)]
     assert audit_metadata(AuditReport(findings, []), "audit")["more_audits"] == "50 more lines: audit --limit 150"

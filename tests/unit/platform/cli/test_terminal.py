@@ -10,7 +10,7 @@ from rich.text import Text
 
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Finding, show
-from tidegate.platform.cli.terminal import Terminal
+from tidegate.platform.cli.terminal import Terminal, command_console
 from tidegate.platform.core.first_line import one_line, visible
 
 HOSTILE = "\x1b]0;owned\x1b[2J\x9b1m\u202eevil"
@@ -55,3 +55,17 @@ def test_what_people_write_stays(text: str) -> None:
 def test_line_ends_stay_where_a_text_has_lines() -> None:
     assert visible("a\nb\r\tc\u2028") == "a\nb\\r\\tc\\u2028"
     assert one_line("a\nb\ud800") == "a\\nb\\ud800"
+
+
+def test_in_a_pipe_no_line_ends_by_itself_and_no_cell_is_cut(capsys: pytest.CaptureFixture[str]) -> None:
+    """Programs read a line for each event, and a person copies a command."""
+    words, name = "word " * 100, "a" * 300
+    table = Table()
+    table.add_column("name", no_wrap=True)
+    table.add_row(name)
+    command_console().print(Text(words))
+    command_console().print(table)
+    first, *lines = capsys.readouterr().out.splitlines()
+    assert first.rstrip() == words.rstrip()
+    assert len(lines) == 5
+    assert name in lines[3]

@@ -59,5 +59,5 @@ def test_programs_and_the_page_get_what_people_get() -> None:
     page = audit_metadata(REPORT, "tidegate inventory audit objects")
     assert (page["findings"], page["outside"], page["lone_delete_markers"], page["noncurrent"]) == (2, 1200, 1, 0)
     assert "unencrypted" not in page
-    assert page["not_listed"].startswith("the inventory of acme does not list EncryptionStatus")
+    assert page["not_listed"].value.startswith("- the inventory of acme does not list EncryptionStatus")
     assert page["audits"].records[0].data["sql"] == REPORT.findings[0].audit.sql == answer.findings[0].sql

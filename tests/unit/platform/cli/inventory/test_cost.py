@@ -22,7 +22,9 @@ def test_a_dimension_or_a_class_that_is_none_is_refused_with_those_that_are() ->
 
 
 def test_a_price_list_that_is_none_is_refused_with_its_name(tmp_path: Path) -> None:
-    with pytest.raises(CommandError, match=r"No such file or directory: '.*absent\.csv'"):
+    with pytest.raises(
+        CommandError, match=r"the price list .*absent\.csv cannot be read: No such file or directory\. docs"
+    ):
         known_prices([tmp_path / "absent.csv"])
     other = tmp_path / "other.csv"
     other.write_text("a,b\n1,2\n")
