@@ -22,11 +22,14 @@ _OF_BYTES = ("base64", "decimal")
 #: Columns by which rows of Maxwell are known, and the options that they need. No preset has them.
 _MAXWELL = {"database", "table", "type", "ts", "xid"}
 _OF_MAXWELL = (
-    "row: data, order: [ts, xid], apply_as_deletes: \"type = 'delete'\", "
+    "row: data, order: [\"split_part(position, ':', 1)\", \"CAST(split_part(position, ':', 2) AS BIGINT)\"], "
+    "apply_as_deletes: \"type = 'delete'\", "
     "skip_when: \"type NOT IN ('insert', 'update', 'delete', 'bootstrap-insert')\""
 )
-_IS_MAXWELL = (
-    "these are rows of Maxwell: `data` is the row, and rows of one transaction count in the order of the files"
+_IS_MAXWELL = "these are rows of Maxwell: `data` is the row, and `position` its place in the database's log"
+_NO_POSITION = (
+    "set output_binlog_position=true in Maxwell: these files have no `position`, and `ts` is the second in which a "
+    "statement began, which is no order of changes"
 )
 _TIME = re.compile(r"time|commit|_ts$|^ts$", re.IGNORECASE)
 
@@ -61,7 +64,8 @@ def silver_of_feed(
         given = f"decode: {json.dumps(decode, ensure_ascii=False)}, " if decode else ""
         return ProposedSilver(f"silver: {{from: debezium, keys: [{_key([*fields])}], {given}every: 60}}", notes)
     if (data := _fields(columns.get("data"))) and columns.keys() >= _MAXWELL:
-        return ProposedSilver(f"silver: {{keys: [{_key([*data])}], {_OF_MAXWELL}, every: 60}}", (_IS_MAXWELL,))
+        notes = (_IS_MAXWELL,) if "position" in columns else (_IS_MAXWELL, _NO_POSITION)
+        return ProposedSilver(f"silver: {{keys: [{_key([*data])}], {_OF_MAXWELL}, every: 60}}", notes)
     first = next(iter(columns), "")
     if first.lower() == "op" or any(_FULL_LOAD.search(key) for key in keys):
         times = [name for name in columns if _TIME.search(name)]

@@ -316,8 +316,9 @@ def test_rows_of_every_format_become_the_table_of_the_database(tidegate_lake: Ma
         assert _table(lake, name) == times, name
     lake.put("maxwell/1.json", kit.lines(*MAXWELL))
     kit.run(lake, "maxwell")
-    assert kit.merge(lake, "maxwell").skipped == 1
-    assert _table(lake, "maxwell") == [{"id": 1, "name": "Anna"}]
+    merged = kit.merge(lake, "maxwell")
+    assert (merged.skipped, merged.unordered) == (1, 2)
+    assert _table(lake, "maxwell") == [{"id": 1, "name": "Anna"}, {"id": 3, "name": "Cat"}]
     # What `tidegate infer` reports of an Avro file is what bronze has of it.
     body = _flat_avro(flat)
     sniffed = READABLE["avro"].sniff(FileSample(len(body), lambda _: body, lambda _: body)).columns
@@ -325,16 +326,18 @@ def test_rows_of_every_format_become_the_table_of_the_database(tidegate_lake: Ma
     assert sniffed == {name: kind for name, kind in fields.items() if name not in SOURCE_COLUMNS}
 
 
-#: Rows of two transactions, the second of which changes a row twice, and the start of a bootstrap.
+#: Rows of three transactions and of a bootstrap. The statement that Maxwell writes last began first.
 MAXWELL = [
     {"database": "shop", "table": "customers", "ts": 1764062400 + at, "xid": 7 + at, "type": kind, "data": data, **more}
     for at, kind, data, more in (
-        (0, "insert", {"id": 1, "name": "Ann"}, {"xoffset": 0}),
-        (0, "insert", {"id": 2, "name": "Bob"}, {"commit": True}),
-        (1, "update", {"id": 1, "name": "An"}, {"old": {"name": "Ann"}, "xoffset": 0}),
-        (1, "update", {"id": 1, "name": "Anna"}, {"old": {"name": "An"}, "xoffset": 1}),
-        (1, "delete", {"id": 2, "name": "Bob"}, {"commit": True}),
-        (2, "bootstrap-start", {}, {}),
+        (9, "bootstrap-start", {}, {}),
+        (9, "bootstrap-insert", {"id": 3, "name": "Cat"}, {}),
+        (9, "bootstrap-insert", {"id": 1, "name": "older"}, {}),
+        (0, "insert", {"id": 1, "name": "Ann"}, {"xoffset": 0, "position": "master.000006:800"}),
+        (0, "insert", {"id": 2, "name": "Bob"}, {"commit": True, "position": "master.000006:900"}),
+        (3, "update", {"id": 1, "name": "An"}, {"xoffset": 0, "position": "master.000006:1100"}),
+        (3, "delete", {"id": 2, "name": "Bob"}, {"commit": True, "position": "master.000006:1200"}),
+        (2, "update", {"id": 1, "name": "Anna"}, {"commit": True, "position": "master.000007:4"}),
     )
 ]
 

@@ -242,14 +242,18 @@ def test_an_encoding_is_a_name_or_a_decimal() -> None:
          "silver: {from: dms, keys: [id], order: <TimestampColumnName>, every: 60}"),
         ({"database": "string", "table": "string", "type": "string", "ts": "bigint", "xid": "bigint",
           "data": "struct<id:bigint>"}, [],
-         "silver: {keys: [id], row: data, order: [ts, xid], apply_as_deletes: \"type = 'delete'\", skip_when: \"type "
-         "NOT IN ('insert', 'update', 'delete', 'bootstrap-insert')\", every: 60}"),
+         "silver: {keys: [id], row: data, order: [\"split_part(position, ':', 1)\", "
+         "\"CAST(split_part(position, ':', 2) AS BIGINT)\"], apply_as_deletes: \"type = 'delete'\", "
+         "skip_when: \"type NOT IN ('insert', 'update', 'delete', 'bootstrap-insert')\", every: 60}"),
         ({"id": "bigint", "op": "string"}, ["orders/1.csv"], None),
     ],
 )  # fmt: skip
 def test_infer_proposes_the_preset_of_a_feed(columns: dict[str, str], keys: list[str], line: str | None) -> None:
     proposed = silver_of_feed(columns, keys)
     assert (proposed and proposed.line) == line
+    if proposed and "xid" in columns:
+        assert "output_binlog_position=true" in proposed.notes[-1]
+        assert "log" in silver_of_feed({**columns, "position": "string"}, keys).notes[-1]  # type: ignore[union-attr]
     if proposed and "<" not in proposed.line:
         SilverSpec.model_validate(yaml.safe_load(proposed.line)["silver"])
 
