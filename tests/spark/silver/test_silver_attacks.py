@@ -463,12 +463,12 @@ def test_the_last_line_of_a_file_counts_although_spark_divides_it(tidegate_lake:
             assert kit.query(lake, "SELECT v FROM {t} WHERE id = 0", t=lake.lake.store.uri("silver", name)) == [
                 ("last",)
             ]
-            found = key_history(lake.lake, lake.spec(name), ["id=0"])
-            assert ["last" in event.row.values for event in found.events] == [True, False]
-            assert found.is_right
-            compared = compare(lake.lake, lake.spec(name))
-            assert compared is not None
-            assert compared.wrong == ()
+        found = key_history(lake.lake, lake.spec("newest"), ["id=0"])
+        assert ["last" in event.row.values for event in found.events] == [True, False]
+        assert found.is_right
+        compared = compare(lake.lake, lake.spec("history"))
+        assert compared is not None
+        assert compared.wrong == ()
         before = kit.silver(lake, "newest", "*")
         rebuild_silver(lake.lake, "silver.newest", by="test")
         assert [row[:3] for row in kit.silver(lake, "newest", "*")] == [row[:3] for row in before]
