@@ -407,7 +407,7 @@ MUTANTS = (
         "a file that is in quarantine as a whole is missing in no dump",
         5,
         "assets/silver/dumps/incomplete_dumps.py",
-        "for n, of_key in _whole_files(session, work, rules, states, order):",
+        "for n, of_key in _whole_files(session, work, rules, states, decided, order):",
         "for n, of_key in ():",
         ("tests/spark/silver/test_snapshots.py::test_a_dump_without_a_file_that_is_in_quarantine_deletes_nothing",),
     ),

@@ -102,7 +102,7 @@ def incomplete_dumps(
     order = order or exact_json(order_struct(rules.order_values))
     # A request that S3 refused says nothing of a file that entered before. It counts if nothing else is known.
     newest = F.struct(tells_a_state(), "n", "position")
-    last = F.max_by(F.struct("status", "bad_rows", "n"), newest).alias("last")
+    last = F.max_by(F.struct("status", "etag", "bad_rows", "n"), newest).alias("last")
     states = decided.groupBy("key").agg(last).select("key", "last.*")
     found: dict[str, IncompleteDump] = {}
 
@@ -111,7 +111,7 @@ def incomplete_dumps(
         found[order] = IncompleteDump(order, max(n, before.n), before.files + files, before.rows + rows)
 
     unknown: dict[int, int] = {}
-    for n, of_key in _whole_files(session, work, rules, states, order):
+    for n, of_key in _whole_files(session, work, rules, states, decided, order):
         if of_key is None:
             unknown[n] = unknown.get(n, 0) + 1
         else:
@@ -132,10 +132,16 @@ def _birth(work: PendingMerge) -> Birth:
 
 
 def _whole_files(
-    session: SparkSession, work: PendingMerge, rules: MergeRules, states: DataFrame, order: str
+    session: SparkSession, work: PendingMerge, rules: MergeRules, states: DataFrame, decided: DataFrame, order: str
 ) -> list[tuple[int, str | None]]:
-    """Returns the batch of each file that is in quarantine as a whole, and its dump if the key shows it."""
-    files = states.where(_IS_WHOLE).select("key", "n").limit(_MAX_WHOLE_FILES + 1).collect()
+    """Returns the batch of each file that is in quarantine as a whole, and its dump if the key shows it.
+
+    Another event, or a redrive in vain, quarantines the same bytes again. The first batch is that of the dump.
+    """
+    first = decided.where(_IS_WHOLE).groupBy("key", "etag").agg(F.min("n").alias("n"))
+    now = states.where(_IS_WHOLE).select(F.col("key").alias("_key"), F.col("etag").alias("_etag"))
+    is_same = (F.col("key") == F.col("_key")) & F.col("etag").eqNullSafe(F.col("_etag"))
+    files = first.join(now, is_same, "left_semi").limit(_MAX_WHOLE_FILES + 1).collect()
     if len(files) > _MAX_WHOLE_FILES:
         name = work.table.spec.name
         raise ValueError(
