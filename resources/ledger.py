@@ -28,7 +28,6 @@ from tidegate.platform.core.bronze.ledger import (
 )
 from tidegate.platform.core.completion.waiting_datasets import WaitingDatasets
 from tidegate.platform.core.times import from_micros, parse_time, to_micros
-from tidegate.resources.spark.any_of import any_of
 from tidegate.resources.spark.delta import Delta
 from tidegate.resources.spark.results import CommitResult, TableState
 from tidegate.resources.spark.session import command
@@ -36,8 +35,6 @@ from tidegate.resources.spark.session import command
 _HEADER, _STATE = list(columns_of(Header)), list(columns_of(LastState))
 #: Up to this many keys, a query lists them; more are sent as a table.
 _LISTED_KEYS = 1000
-#: Folders of one query.
-_LISTED_FOLDERS = 100
 
 
 @dataclass(frozen=True)
@@ -208,40 +205,6 @@ class Ledger:
         entered = (F.col("kind") == "row") & (F.col("status") == str(Status.COMMITTED))
         rows: DataFrame = self.rows(version).where(entered)
         return rows
-
-    def newest_below(self, version: int, folders: Collection[str]) -> dict[str, str]:
-        """Return the last key, in order, of the objects that entered bronze from below each folder.
-
-        Args:
-            version: Delta version of the ledger.
-            folders: keys that end in "/". The ledger is clustered by key, so other folders cost nothing.
-        """
-        if version < 0 or not folders:
-            return {}
-        rows = self.committed_rows(version)
-        newest: dict[str, str] = {}
-        wanted = sorted(folders)
-        for start in range(0, len(wanted), _LISTED_FOLDERS):
-            some = wanted[start : start + _LISTED_FOLDERS]
-            below = any_of([F.col("key").startswith(folder) for folder in some])
-            folder = F.coalesce(*(F.when(F.col("key").startswith(folder), F.lit(folder)) for folder in some))
-            found = rows.where(below).groupBy(folder.alias("folder")).agg(F.max("key").alias("key"))
-            newest |= {row["folder"]: row["key"] for row in found.collect()}
-        return newest
-
-    def last_of_folders(self, version: int, count: int) -> list[str]:
-        """Return the last keys, in order, of the objects that entered bronze, by the folder above their own folder.
-
-        Args:
-            version: Delta version of the ledger.
-            count: number of keys of each folder.
-        """
-        if version < 0:
-            return []
-        folder = F.regexp_replace("key", "[^/]*/[^/]*$", "")
-        last = F.slice(F.sort_array(F.collect_set("key"), asc=False), 1, count).alias("keys")
-        found = self.committed_rows(version).groupBy(folder.alias("folder")).agg(last)
-        return [key for row in found.collect() for key in row["keys"]]
 
     def waiting(self, version: int, signals: str, max_signals: int) -> WaitingDatasets:
         """Return what waits for completion signals, as of a ledger version.

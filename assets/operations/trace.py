@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.assets.operations.forwarded import forwarded
+from tidegate.platform.cloud.address import Address
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.ledger import SETTLED, Status
 from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone, S3Unavailable
@@ -233,7 +234,7 @@ def _unseen(way: _Way, key: str) -> str:
     unknown = f"it is unknown whether {way.name} has its present bytes"
     if isinstance(way.probe, S3Forbidden):
         # Without s3:ListBucket, S3 also answers 403 if there is no such object.
-        bucket = f"arn:aws:s3:::{way.table.key.bucket}"
+        bucket = Address.of(way.table.lake.config).bucket(way.table.key.bucket)
         return f"{unknown}: allow s3:GetObject on {bucket}/{key} and s3:ListBucket on {bucket}, and trace it again"
     return f"{unknown}: trace it again when S3 answers"
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
 
 from pyspark.sql import functions as F
 
 from tidegate.platform.core.bronze.birth import Birth
-from tidegate.platform.core.inventory.delivery import Delivery
+from tidegate.platform.core.inventory.delivery import DROPPED, Delivery, Subject
 from tidegate.platform.core.maintenance.kept_versions import files_kept, log_kept
 from tidegate.platform.core.storage.history import EnteredInventory, KeptSince
 from tidegate.platform.core.times import from_micros
@@ -55,6 +55,20 @@ def entered_and_kept(table: Table, birth: Birth, after: int) -> Entered | None:
     now = datetime.now(UTC) + _MARGIN
     kept = KeptSince(now - files_kept(state.properties), now - log_kept(state.properties))
     return Entered(inventories, kept, present)
+
+
+def dropped_inventories(table: Table) -> set[tuple[Subject, date]]:
+    """Return which inventories of a table a person dropped, with the days.
+
+    Args:
+        table: of inventories.
+    """
+    clock = table.ledger.clock()
+    if clock.version < 0:
+        return set()
+    rows = table.ledger.committed_rows(clock.version).where(F.col("key").contains(f"{DROPPED}/"))
+    found = (Delivery.of(row["key"], table.key.prefix) for row in rows.select("key").collect())
+    return {(one.subject, one.began_at.date()) for one in found if one and one.is_drop}
 
 
 def entered_inventories(table: Table, clock: Clock, after: int) -> list[EnteredInventory]:

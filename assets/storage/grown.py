@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date
 
-from tidegate.assets.storage.entered import entered_and_kept
+from tidegate.assets.storage.entered import dropped_inventories, entered_and_kept
 from tidegate.assets.storage.kept_history import KeptHistory
 from tidegate.assets.storage.stored import stored_objects
 from tidegate.platform.core.bronze.birth import Birth
-from tidegate.platform.core.inventory.counted import not_counted
-from tidegate.platform.core.inventory.delivery import Subject
 from tidegate.platform.core.storage.growth import Growth, growth
 from tidegate.platform.core.storage.history import HistoryPart, StoredHistory, history_parts
 from tidegate.resources.inventory.history import objects_and_bytes
@@ -55,11 +53,10 @@ def growth_of(lake: Lake, table_key: str, months: int, configuration: str = "", 
         ValueError: a kept part of the history, or the retention of the table, cannot be read.
     """
     stored_objects(lake, table_key, configuration)
-    history = _history(lake.table(table_key), keep=keep)
-    newest = {Subject(day.bucket, day.configuration): day.day for day in sorted(history.days, key=lambda day: day.day)}
-    left_out = set(not_counted(newest, configuration)) if configuration else set()
-    days = [day for day in history.days if (day.bucket, day.configuration) not in left_out]
-    return KnownGrowth(growth(days, months, history.known_from), history.known_from)
+    table = lake.table(table_key)
+    history = _history(table, keep=keep)
+    drops = dropped_inventories(table)
+    return KnownGrowth(growth(history.days, months, history.known_from, configuration, drops), history.known_from)
 
 
 def _history(table: Table, *, keep: bool) -> StoredHistory:

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from tidegate.assets.bronze.prepare.inventories.newest import newest_deliveries
 from tidegate.platform.core.first_line import first_line
-from tidegate.platform.core.inventory.delivery import Delivery
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.storage.uploads import BucketUploads, UploadsReport, divided
 from tidegate.resources.aws.multipart_uploads import MultipartUploads
@@ -29,10 +29,9 @@ def inventoried_buckets(lake: Lake, table_key: str) -> list[str]:
         InventoryError: it is no such table, or has nothing yet.
     """
     table = lake.table(table_key)
-    keys = table.ledger.last_of_folders(table.ledger.clock().version, 1) if table.spec.has_inventories else []
-    newest = [found for key in keys if (found := Delivery.of(key, table.key.prefix))]
+    newest = newest_deliveries(table) if table.spec.has_inventories else {}
     if newest:
-        return sorted({found.subject.bucket for found in newest if not found.is_drop})
+        return sorted({subject.bucket for subject, (last, *_) in newest.items() if not last.is_drop})
     raise InventoryError(f"{table.spec.name} has no inventories yet, or is no table with `mode: inventory`")
 
 

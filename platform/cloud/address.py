@@ -12,6 +12,21 @@ from tidegate.platform.core.keys.s3_address import S3Address
 _ACCOUNT = re.compile(r"/(\d{12})/[^/]+/?$")
 #: Wildcard for a region or an account that is not in `lake.yaml`.
 _ANY = "*"
+#: How the names of regions begin that are in another partition of AWS than `aws`.
+_PARTITIONS = {
+    "cn-": "aws-cn",
+    "us-gov-": "aws-us-gov",
+    "us-iso-": "aws-iso",
+    "us-isob-": "aws-iso-b",
+    "us-isof-": "aws-iso-f",
+    "eu-isoe-": "aws-iso-e",
+    "eusc-": "aws-eusc",
+}
+
+
+def partition_of(region: str) -> str:
+    """Return the partition of AWS that a region is in, with which the ARNs of its resources begin."""
+    return next((name for start, name in _PARTITIONS.items() if region.startswith(start)), "aws")
 
 
 @dataclass(frozen=True)
@@ -26,6 +41,11 @@ class Address:
     region: str = _ANY
     account: str = _ANY
 
+    @property
+    def partition(self) -> str:
+        """The partition of AWS: `aws`, or that of China, GovCloud and others. Without a region it is `aws`."""
+        return partition_of(self.region)
+
     @classmethod
     def of(cls, config: LakeConfig) -> Address:
         """Read the address of a lake."""
@@ -38,33 +58,29 @@ class Address:
         """Return the ARN of a queue, or of the queue with another name in its account and region."""
         found = _ACCOUNT.search(spec.url or "")
         account = found[1] if found else self.account
-        return f"arn:aws:sqs:{spec.region or self.region}:{account}:{name or spec.name}"
+        return self._arn("sqs", name or spec.name, account, spec.region)
 
     def commit_table(self, name: str) -> str:
         """Return the ARN of a DynamoDB table."""
-        return f"arn:aws:dynamodb:{self.region}:{self.account}:table/{name}"
+        return self._arn("dynamodb", f"table/{name}")
 
     def glue(self, *databases: str) -> tuple[str, ...]:
         """Return the ARNs that a permission on databases of Glue and all of their tables needs."""
-        start = f"arn:aws:glue:{self.region}:{self.account}"
-        return tuple(
-            [
-                f"{start}:catalog",
-                *(f"{start}:{kind}" for name in databases for kind in (f"database/{name}", f"table/{name}/*")),
-            ]
-        )
+        kinds = (kind for name in databases for kind in (f"database/{name}", f"table/{name}/*"))
+        return tuple(self._arn("glue", kind) for kind in ("catalog", *kinds))
 
+    def bucket(self, name: str) -> str:
+        """Return the ARN of a bucket, or of the buckets of a pattern."""
+        return f"arn:{self.partition}:s3:::{name}"
 
-def bucket_arn(bucket: str) -> str:
-    """Return the ARN of a bucket."""
-    return f"arn:aws:s3:::{bucket}"
+    def objects(self, bucket: str, prefix: str = "") -> str:
+        """Return the ARN of all objects whose keys begin with a prefix."""
+        return f"{self.bucket(bucket)}/{literal(prefix)}*"
 
+    def folder(self, uri: str) -> str:
+        """Return the ARN of all objects below an `s3://` folder."""
+        return self.objects(*S3Address.parse(uri))
 
-def objects_arn(bucket: str, prefix: str = "") -> str:
-    """Return the ARN of all objects whose keys begin with a prefix."""
-    return f"arn:aws:s3:::{bucket}/{literal(prefix)}*"
-
-
-def folder_arn(uri: str) -> str:
-    """Return the ARN of all objects below an `s3://` folder."""
-    return objects_arn(*S3Address.parse(uri))
+    def _arn(self, service: str, resource: str, account: str = "", region: str | None = None) -> str:
+        region = region or self.region
+        return f"arn:{partition_of(region)}:{service}:{region}:{account or self.account}:{resource}"

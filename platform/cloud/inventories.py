@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
-from tidegate.platform.cloud.address import bucket_arn, objects_arn
+from tidegate.platform.cloud.address import Address
 from tidegate.platform.core.inventory.spec import InventoriesSpec
 from tidegate.platform.core.keys.s3_address import S3Address
 
-#: The statement of the destination's policy that belongs to Tidegate.
+#: How the names of statements begin that belong to Tidegate. Each prefix of the destination has one.
 SID = "TidegateInventories"
 #: Bytes of the longest policy that S3 accepts.
 MAX_POLICY_BYTES = 20 * 1024
@@ -43,12 +44,12 @@ class WantedInventories:
     Attributes:
         spec: as in `lake.yaml`.
         destination: bucket and prefix of the table.
-        account: AWS account of the buckets.
+        address: region and account of the buckets.
     """
 
     spec: InventoriesSpec
     destination: S3Address
-    account: str
+    address: Address
 
     def configuration(self, present: Mapping[str, Any] | None) -> dict[str, Any]:
         """Return the inventory configuration of a bucket.
@@ -63,8 +64,8 @@ class WantedInventories:
         prefix = self.destination.key.rstrip("/")
         target = {
             **present.get("Destination", {}).get("S3BucketDestination", {}),
-            "AccountId": self.account,
-            "Bucket": bucket_arn(self.destination.bucket),
+            "AccountId": self.address.account,
+            "Bucket": self.address.bucket(self.destination.bucket),
             "Format": _FORMATS[self.spec.format],
             "Prefix": prefix,
         }
@@ -90,19 +91,25 @@ class WantedInventories:
         Raises:
             ValueError: the policy would be longer than S3 accepts.
         """
+        left_out = list(map(self.address.bucket, self.spec.excluded))
         statement = {
-            "Sid": SID,
+            "Sid": f"{SID}{sha256(self.destination.key.encode()).hexdigest()[:12]}",
             "Effect": "Allow",
             "Principal": {"Service": "s3.amazonaws.com"},
             "Action": "s3:PutObject",
-            "Resource": objects_arn(*self.destination),
+            "Resource": self.address.objects(*self.destination),
             "Condition": {
-                "ArnLike": {"aws:SourceArn": [bucket_arn(pattern) for pattern in self.spec.buckets]},
-                "StringEquals": {"aws:SourceAccount": self.account, "s3:x-amz-acl": "bucket-owner-full-control"},
+                "ArnLike": {"aws:SourceArn": list(map(self.address.bucket, self.spec.included))},
+                **({"ArnNotLike": {"aws:SourceArn": left_out}} if left_out else {}),
+                "StringEquals": {
+                    "aws:SourceAccount": self.address.account,
+                    "s3:x-amz-acl": "bucket-owner-full-control",
+                },
             },
         }
-        # Statements without a Sid are compared by their places, so the statement keeps its own.
-        statements = [statement if one.get("Sid") == SID else one for one in _statements(present or {})]
+        # Statements without a Sid are compared by their places, so the statement keeps its own. Tables with other
+        # prefixes have theirs, and earlier versions of Tidegate gave all of them the same name.
+        statements = [statement if _is_of(one, statement) else one for one in _statements(present or {})]
         if statement not in statements:
             statements.append(statement)
         policy = {"Version": "2012-10-17", **(present or {}), "Statement": statements}
@@ -134,6 +141,12 @@ def _statements(policy: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the statements of a policy. One alone need not be in a list."""
     found = policy.get("Statement", ())
     return [found] if isinstance(found, Mapping) else list(found)
+
+
+def _is_of(present: Mapping[str, Any], statement: Mapping[str, Any]) -> bool:
+    """Return whether a statement of a policy is an earlier one of the same prefix."""
+    is_ours = str(present.get("Sid", "")).startswith(SID)
+    return is_ours and present.get("Resource") in (statement["Resource"], [statement["Resource"]])
 
 
 def _differing(present: Any, wanted: Any, path: str) -> list[str]:

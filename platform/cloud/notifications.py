@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tidegate.platform.cloud.address import bucket_arn
+from tidegate.platform.cloud.address import Address
 
 #: S3's kinds of events that the event queue has to get. Objects that a lifecycle rule deletes have their own kind.
 KINDS = ("s3:ObjectCreated", "s3:ObjectRemoved", "s3:LifecycleExpiration")
@@ -35,6 +35,7 @@ def queue_policy(queue: str, buckets: Sequence[str], account: str | None = None)
         buckets: the buckets whose events the queue gets.
         account: the account that has to own the buckets. None: any account.
     """
+    address = Address(region=queue.split(":")[3])
     owned = {"StringEquals": {"aws:SourceAccount": account}} if account else {}
     return {
         "Version": "2012-10-17",
@@ -45,7 +46,7 @@ def queue_policy(queue: str, buckets: Sequence[str], account: str | None = None)
                 "Principal": {"Service": "s3.amazonaws.com"},
                 "Action": "sqs:SendMessage",
                 "Resource": queue,
-                "Condition": {"ArnLike": {"aws:SourceArn": [bucket_arn(bucket) for bucket in buckets]}, **owned},
+                "Condition": {"ArnLike": {"aws:SourceArn": [address.bucket(bucket) for bucket in buckets]}, **owned},
             }
         ],
     }

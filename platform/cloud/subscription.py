@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tidegate.platform.cloud.address import Address
+from tidegate.platform.cloud.address import Address, partition_of
 from tidegate.platform.core.config.forwarding.routes import RouteSpec
 from tidegate.platform.core.config.lake import LakeConfig
 
@@ -68,7 +68,7 @@ def subscription(
 
 def _of_topics(route: RouteSpec, account: str, queue: str, types: Sequence[str]) -> list[Part]:
     region, owner, name = (route.topic or "").split(":")[3:]
-    endpoint = f"arn:aws:sqs:{region}:{account}:{queue or name}"
+    endpoint = f"arn:{partition_of(region)}:sqs:{region}:{account}:{queue or name}"
     topics = _topics_of(route, types)
     parts = []
     if account != owner:
@@ -76,7 +76,7 @@ def _of_topics(route: RouteSpec, account: str, queue: str, types: Sequence[str])
             statement = {
                 "Sid": f"Subscribe{account}",
                 "Effect": "Allow",
-                "Principal": {"AWS": f"arn:aws:iam::{account}:root"},
+                "Principal": _role_of(account, region),
                 "Action": "sns:Subscribe",
                 "Resource": topic,
                 "Condition": {"StringEquals": {"sns:Protocol": "sqs", "sns:Endpoint": endpoint}},
@@ -109,10 +109,11 @@ def _of_queue(route: RouteSpec, account: str, ours: str, region: str, queue: str
         raise ValueError(f"a queue has no filter: give `types` to the route {route.name} of lake.yaml instead")
     if queue and queue != route.queue.name:
         raise ValueError(f"the route {route.name} sends to {route.queue.name}: give that queue, or add a route")
-    arn = f"arn:aws:sqs:{route.queue.region or region}:{account}:{route.queue.name}"
-    parts = [Part(f"the policy of the queue, in account {account}", _json(_policy(_role_of(ours), arn)))]
+    region = route.queue.region or region
+    arn = f"arn:{partition_of(region)}:sqs:{region}:{account}:{route.queue.name}"
+    parts = [Part(f"the policy of the queue, in account {account}", _json(_policy(_role_of(ours, region), arn)))]
     if route.queue.given_name and account != ours:
-        url = f"https://sqs.{route.queue.region or region}.amazonaws.com/{account}/{route.queue.name}"
+        url = f"https://sqs.{region}.amazonaws.com{_suffix(region)}/{account}/{route.queue.name}"
         parts.append(Part("the queue of the route in lake.yaml, if it is in another account", f"queue: {{url: {url}}}"))
     return parts
 
@@ -125,11 +126,17 @@ def _of_tag(route: RouteSpec, account: str, ours: str, region: str, queue: str, 
     if len(types) != 1 or types[0].endswith("*"):
         raise ValueError(f"the tag {route.queues_tagged} of a queue has one event type: give one with --types")
     name = queue or f"{re.sub(r'[^A-Za-z0-9_-]', '-', types[0])}-events"[:80]
-    arn = f"arn:aws:sqs:{region}:{account}:{name}"
+    arn = f"arn:{partition_of(region)}:sqs:{region}:{account}:{name}"
     tag = json.dumps({route.queues_tagged: types[0]})
-    call = ["aws", "sqs", "tag-queue", "--queue-url", f"https://sqs.{region}.amazonaws.com/{account}/{name}"]
+    call = [
+        "aws",
+        "sqs",
+        "tag-queue",
+        "--queue-url",
+        f"https://sqs.{region}.amazonaws.com{_suffix(region)}/{account}/{name}",
+    ]
     return [
-        Part(f"the policy of the queue, in account {account}", _json(_policy(_role_of(account), arn))),
+        Part(f"the policy of the queue, in account {account}", _json(_policy(_role_of(account, region), arn))),
         Part("the tag of the queue", shlex.join([*call, "--tags", tag])),
     ]
 
@@ -174,8 +181,13 @@ def _policy(
     return {"Version": "2012-10-17", "Statement": [statement]}
 
 
-def _role_of(account: str) -> dict[str, str]:
-    return {"AWS": f"arn:aws:iam::{account}:root"}
+def _role_of(account: str, region: str) -> dict[str, str]:
+    return {"AWS": f"arn:{partition_of(region)}:iam::{account}:root"}
+
+
+def _suffix(region: str) -> str:
+    """Return the end of the names of hosts in China."""
+    return ".cn" if partition_of(region) == "aws-cn" else ""
 
 
 def _known(region: str) -> str:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from botocore.exceptions import ClientError
 
+from tidegate.resources.aws.answers import code_of
+
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
@@ -25,6 +27,11 @@ class BucketInventories:
     def __init__(self, client: S3Client) -> None:
         self._client = client
 
+    @property
+    def region(self) -> str:
+        """Region of the requests."""
+        return self._client.meta.region_name
+
     def buckets(self) -> dict[str, str]:
         """Return the regions of the account's buckets by their names. A region is empty if S3 does not name it."""
         # S3 names regions only in answers to requests with a parameter.
@@ -37,7 +44,7 @@ class BucketInventories:
         try:
             answer = self._client.get_bucket_inventory_configuration(Bucket=bucket, Id=name)
         except ClientError as error:
-            if _code(error) in _NONE:
+            if code_of(error) in _NONE:
                 return None
             raise
         return cast(dict[str, Any], answer["InventoryConfiguration"])
@@ -54,14 +61,10 @@ class BucketInventories:
         try:
             return cast(dict[str, Any], json.loads(self._client.get_bucket_policy(Bucket=bucket)["Policy"]))
         except ClientError as error:
-            if _code(error) in _NONE:
+            if code_of(error) in _NONE:
                 return None
             raise
 
     def put_policy(self, bucket: str, policy: Mapping[str, Any]) -> None:
         """Write a bucket's policy."""
         self._client.put_bucket_policy(Bucket=bucket, Policy=json.dumps(policy))
-
-
-def _code(error: ClientError) -> str:
-    return str(error.response.get("Error", {}).get("Code"))

@@ -8,6 +8,8 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
+from tidegate.resources.aws.answers import code_of
+
 _MISSING, _EXISTS = "EntityNotFoundException", "AlreadyExistsException"
 
 
@@ -30,7 +32,7 @@ class Glue:
         try:
             return dict(self._client.get_table(DatabaseName=database, Name=name)["Table"])
         except ClientError as error:
-            if _code(error) == _MISSING:
+            if code_of(error) == _MISSING:
                 return None
             raise
 
@@ -40,7 +42,7 @@ class Glue:
             pages = self._client.get_paginator("get_tables").paginate(DatabaseName=database)
             return {table["Name"]: table for page in pages for table in page["TableList"]}
         except ClientError as error:
-            if _code(error) == _MISSING:
+            if code_of(error) == _MISSING:
                 return None
             raise
 
@@ -49,7 +51,7 @@ class Glue:
         try:
             self._client.create_table(DatabaseName=database, TableInput=dict(table))
         except ClientError as error:
-            if _code(error) != _MISSING:
+            if code_of(error) != _MISSING:
                 raise
             self._create_database(database)
             self._client.create_table(DatabaseName=database, TableInput=dict(table))
@@ -67,16 +69,12 @@ class Glue:
         try:
             self._client.delete_table(DatabaseName=database, Name=name)
         except ClientError as error:
-            if _code(error) != _MISSING:
+            if code_of(error) != _MISSING:
                 raise
 
     def _create_database(self, database: str) -> None:
         try:
             self._client.create_database(DatabaseInput={"Name": database})
         except ClientError as error:
-            if _code(error) != _EXISTS:
+            if code_of(error) != _EXISTS:
                 raise
-
-
-def _code(error: ClientError) -> str:
-    return str(error.response.get("Error", {}).get("Code"))

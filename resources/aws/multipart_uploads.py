@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from botocore.exceptions import ClientError
 
 from tidegate.platform.core.storage.uploads import Lifecycle, Upload
+from tidegate.resources.aws.answers import code_of
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -39,7 +40,7 @@ class MultipartUploads:
         try:
             sizes = [part["Size"] for page in pages for part in page.get("Parts", ())]
         except ClientError as error:
-            if _code(error) == "NoSuchUpload":
+            if code_of(error) == "NoSuchUpload":
                 return None
             raise
         return replace(upload, parts=len(sizes), size=sum(sizes))
@@ -49,11 +50,7 @@ class MultipartUploads:
         try:
             answer = cast(Mapping[str, Any], self._client.get_bucket_lifecycle_configuration(Bucket=bucket))
         except ClientError as error:
-            if _code(error) == "NoSuchLifecycleConfiguration":
+            if code_of(error) == "NoSuchLifecycleConfiguration":
                 return Lifecycle()
             raise
         return Lifecycle(answer.get("Rules", ()), answer.get("TransitionDefaultMinimumObjectSize", ""))
-
-
-def _code(error: ClientError) -> str:
-    return str(error.response.get("Error", {}).get("Code"))

@@ -16,6 +16,7 @@ from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Fou
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.s3_object import S3Object
+from tidegate.resources.aws.answers import code_of, is_forbidden, region_in, status_of
 from tidegate.resources.aws.found import found_in
 from tidegate.resources.threads import parallel
 
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 _CONFLICT_RETRIES = 8
-#: Error codes that refuse an object, not the caller.
-_FORBIDDEN = frozenset({"AccessDenied", "InvalidObjectState", "AllAccessDisabled", "Forbidden", "403"})
 #: Error codes with status 400 that refuse an object: its producer encrypts it with a key that every request has to
 #: bring (SSE-C). Other codes with status 400 refuse the caller, for example for an expired token.
 _REFUSED = frozenset({"InvalidRequest"})
@@ -75,12 +74,17 @@ class ObjectStore:
         """URL of the S3 endpoint in use."""
         return self._client.meta.endpoint_url
 
+    @property
+    def region(self) -> str:
+        """Region of the requests."""
+        return self._client.meta.region_name
+
     def head(self, bucket: str, key: str) -> Probe:
         """Ask for an object's present state. Never raises."""
         try:
             answer = self._head_object(bucket, key)
         except ClientError as error:
-            status = _status(error)
+            status = status_of(error)
             if status == 404:
                 return S3Gone()
             if status == 403:
@@ -97,7 +101,7 @@ class ObjectStore:
         try:
             self._client.get_object(Bucket=bucket, Key=key, Range="bytes=0-0")["Body"].close()
         except ClientError as error:
-            refused = _code(error) in _REFUSED or _is_forbidden(error)
+            refused = code_of(error) in _REFUSED or is_forbidden(error)
             return (S3Forbidden if refused else S3Unavailable)(first_line(error))
         except BotoCoreError as error:
             return S3Unavailable(first_line(error))
@@ -107,7 +111,7 @@ class ObjectStore:
         try:
             return self._client.head_object(Bucket=bucket, Key=key, ChecksumMode="ENABLED")
         except ClientError as error:
-            if _status(error) != 403:
+            if status_of(error) != 403:
                 raise
             # If an object is encrypted with a KMS key that is not ours, S3 gives everything but the checksum.
             return self._client.head_object(Bucket=bucket, Key=key)
@@ -121,7 +125,7 @@ class ObjectStore:
             answer = self._client.get_object(Bucket=bucket, Key=key, Range=f"bytes=-{length}")
             body = answer["Body"].read()
         except ClientError as error:
-            return (S3Gone() if _status(error) == 404 else self.head(bucket, key)), b""
+            return (S3Gone() if status_of(error) == 404 else self.head(bucket, key)), b""
         except BotoCoreError:
             return self.head(bucket, key), b""
         size = answer.get("ContentRange", "").rpartition("/")[2]
@@ -139,7 +143,7 @@ class ObjectStore:
                 # Bytes that are not read are not sent, except those that are on their way.
                 body = stream.read() if answer["ContentLength"] <= max_bytes else None
         except ClientError as error:
-            return (S3Gone() if _status(error) == 404 else self.head(bucket, key)), None
+            return (S3Gone() if status_of(error) == 404 else self.head(bucket, key)), None
         except BotoCoreError:
             return self.head(bucket, key), None
         return found_in(answer, answer["ContentLength"]), body
@@ -157,10 +161,21 @@ class ObjectStore:
         try:
             self._client.head_bucket(Bucket=bucket)
         except ClientError as error:
-            if _status(error) == 404:
+            if status_of(error) == 404:
                 return False
             raise StoreError(f"s3://{bucket}: {first_line(error)}") from error
         return True
+
+    def region_of(self, bucket: str) -> str:
+        """Return the region of a bucket. If S3 does not name it, that of the client."""
+        region = ""
+        try:
+            region = self._client.head_bucket(Bucket=bucket).get("BucketRegion", "")
+        except ClientError as error:
+            region = region_in(error)  # a refusal names it, too
+        except BotoCoreError:
+            pass
+        return region or self.region
 
     def tail(self, version: S3Object, length: int) -> bytes:
         """The last `length` bytes of an object, if it still is this version.
@@ -211,7 +226,7 @@ class ObjectStore:
         except (Boto3Error, ClientError, BotoCoreError) as error:
             # boto3 raises an error of its own with S3's answer as text, and keeps S3's error as the context.
             answer = error if isinstance(error, ClientError) else error.__context__
-            denied = isinstance(answer, ClientError) and _is_forbidden(answer)
+            denied = isinstance(answer, ClientError) and is_forbidden(answer)
             kind = NotWritable if denied else StoreError
             raise kind(f"{S3Address(bucket, key)} cannot be written: {first_line(error)}") from error
         found = self.head(bucket, key)
@@ -232,9 +247,9 @@ class ObjectStore:
                 self._client.put_object(Bucket=bucket, Key=key, Body=_encoded(body), IfNoneMatch="*")
                 return True
             except ClientError as error:
-                if _status(error) == 412:
+                if status_of(error) == 412:
                     return False
-                if _status(error) != 409:
+                if status_of(error) != 409:
                     raise
                 time.sleep(0.05 * 2**attempt)
         raise StoreError(
@@ -265,14 +280,14 @@ class ObjectStore:
                 **condition,
             )
         except ClientError as error:
-            if _code(error) == "NoSuchBucket":
+            if code_of(error) == "NoSuchBucket":
                 raise StoreError(f"{target}: {first_line(error)}") from error
-            if _status(error) == 412 and only_new and self._has(target):
+            if status_of(error) == 412 and only_new and self._has(target):
                 raise ObjectTaken(f"{target} is there already") from error
-            if _status(error) in (404, 412):
-                kind = ObjectGone if _status(error) == 404 else ObjectChanged
+            if status_of(error) in (404, 412):
+                kind = ObjectGone if status_of(error) == 404 else ObjectChanged
                 raise kind(f"{source.address} changed while it was read") from error
-            if _status(error) == 400:
+            if status_of(error) == 400:
                 raise ObjectForbidden(f"{source.address}: {first_line(error)}") from error
             raise _refused(*source.address, error) from error
         except BotoCoreError as error:
@@ -291,9 +306,9 @@ class ObjectStore:
                 Bucket=target.bucket, Key=target.key, CopySource={"Bucket": source.bucket, "Key": source.key}
             )
         except ClientError as error:
-            if _code(error) == "NoSuchKey":
+            if code_of(error) == "NoSuchKey":
                 raise ObjectGone(f"{source} is not there") from error
-            kind = NotWritable if _is_forbidden(error) else StoreError
+            kind = NotWritable if is_forbidden(error) else StoreError
             raise kind(f"{target} cannot be written: {first_line(error)}") from error
         except BotoCoreError as error:
             raise StoreError(f"{target}: {first_line(error)}") from error
@@ -355,8 +370,8 @@ class ObjectStore:
         try:
             yield
         except ClientError as error:
-            if _status(error) in (404, 412):
-                kind = ObjectGone if _status(error) == 404 else ObjectChanged
+            if status_of(error) in (404, 412):
+                kind = ObjectGone if status_of(error) == 404 else ObjectChanged
                 raise kind(f"{S3Address(bucket, key)} changed or went while it was read") from error
             raise _refused(bucket, key, error) from error
         except BotoCoreError as error:
@@ -364,23 +379,8 @@ class ObjectStore:
 
 
 def _refused(bucket: str, key: str, error: ClientError) -> StoreError:
-    # Wrong or expired credentials give 403 too, and are no object's fault.
-    kind = ObjectForbidden if _is_forbidden(error) else StoreError
+    kind = ObjectForbidden if is_forbidden(error) else StoreError
     return kind(f"{S3Address(bucket, key)}: {first_line(error)}")
-
-
-def _is_forbidden(error: ClientError) -> bool:
-    # A KMS key that is disabled or deleted (`KMS.DisabledException`, …) is the object's fault, whatever the status.
-    return (_status(error) == 403 and _code(error) in _FORBIDDEN) or _code(error).startswith("KMS.")
-
-
-def _status(error: ClientError) -> int:
-    details: Mapping[str, Any] = error.response
-    return int(details.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
-
-
-def _code(error: ClientError) -> str:
-    return str(error.response.get("Error", {}).get("Code", ""))
 
 
 def _condition(version: S3Object) -> str:

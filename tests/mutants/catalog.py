@@ -1830,6 +1830,55 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "the policy of the destination lets buckets deliver that are left out",
+        10,
+        "platform/cloud/inventories.py",
+        "if left_out else {}",
+        "if left_out is None else {}",
+        ("tests/unit/platform/cloud/test_inventories.py::test_buckets_that_are_left_out_may_not_deliver_either",),
+    ),
+    Mutant(
+        "ARNs in China are those of other regions",
+        10,
+        "platform/cloud/address.py",
+        '"cn-": "aws-cn",',
+        '"cn-": "aws",',
+        ("tests/unit/platform/cloud/test_address.py::test_all_arns_of_a_lake_are_of_the_partition_of_its_queue",),
+    ),
+    Mutant(
+        "a bucket that was dropped stays in the growth with zero bytes",
+        10,
+        "platform/core/storage/growth.py",
+        "        if points[max(points)] is not None\n",
+        "",
+        (
+            "tests/unit/platform/core/storage/test_growth.py::"
+            "test_a_bucket_that_was_dropped_counts_until_then_and_is_no_line",
+        ),
+    ),
+    Mutant(
+        "a drop of one configuration counts as an empty inventory of its bucket",
+        10,
+        "platform/core/storage/growth.py",
+        "            known.pop(one.configuration, None)\n",
+        "            known[one.configuration] = one\n",
+        (
+            "tests/unit/platform/core/storage/test_growth.py::"
+            "test_a_bucket_counts_once_while_its_configuration_is_renamed_and_the_old_one_is_dropped",
+        ),
+    ),
+    Mutant(
+        "two tables with one destination bucket remove each other's statement from its policy",
+        10,
+        "platform/cloud/inventories.py",
+        'return is_ours and present.get("Resource") in (statement["Resource"], [statement["Resource"]])',
+        "return is_ours",
+        (
+            "tests/unit/platform/cloud/test_inventories.py::"
+            "test_tables_with_one_destination_bucket_have_a_statement_each_and_remove_none",
+        ),
+    ),
+    Mutant(
         "advice forgets that small objects are billed as larger ones",
         10,
         "platform/core/storage/advice.py",

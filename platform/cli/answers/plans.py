@@ -180,6 +180,26 @@ class EnableAnswer(Answer):
     """Buckets that patterns choose, in other regions than the destination. S3 delivers no inventory from there."""
 
 
+class DroppedInventory(Answer):
+    """The newest inventory of a bucket and configuration."""
+
+    bucket: str
+    """Name of the bucket."""
+    configuration: str
+    """Name of the inventory configuration."""
+    newest: datetime
+    """When S3 began the inventory, or when it was dropped."""
+    dropped: bool
+    """Whether it was dropped before. Then nothing would be written."""
+
+
+class DropAnswer(Answer):
+    """What would leave the table of inventories."""
+
+    inventories: tuple[DroppedInventory, ...]
+    """Those of the buckets, by name."""
+
+
 class CatalogEntryAnswer(Answer):
     """An entry of the Glue Data Catalog that is not as the table says."""
 

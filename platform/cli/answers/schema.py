@@ -27,6 +27,7 @@ from tidegate.platform.cli.answers.inventory import (
 from tidegate.platform.cli.answers.object_trace import TraceAnswer
 from tidegate.platform.cli.answers.plans import (
     CatalogSyncAnswer,
+    DropAnswer,
     EnableAnswer,
     ForgetAnswer,
     MaintainAnswer,
@@ -50,6 +51,7 @@ ANSWERS: Mapping[str, type[BaseModel]] = {
     "inventory advice": AdviceAnswer,
     "inventory audit": AuditAnswer,
     "inventory cost": CostAnswer,
+    "inventory drop-bucket": DropAnswer,
     "inventory enable": EnableAnswer,
     "inventory forecast": ForecastAnswer,
     "inventory manifest": ManifestAnswer,

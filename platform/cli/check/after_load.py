@@ -14,16 +14,17 @@ from tidegate.platform.cli.check.findings import (
     Failed,
     Finding,
     Warned,
+    arns_of,
     begin_listing,
     checked,
     permitted,
-    status_of,
     tried,
 )
 from tidegate.platform.core.config.after_load import moves_to, takes_away
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.resources.aws.answers import status_of
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -36,11 +37,11 @@ def check_after_load(s3: S3Client, spec: TableSpec) -> Finding:
 
 def _allowed(s3: S3Client, spec: TableSpec) -> str:
     key, name = spec.table_key, f"_tidegate-check-{uuid.uuid4()}"
-    objects, where = f"arn:aws:s3:::{key.bucket}/{key.prefix}*", {"Bucket": key.bucket, "Key": f"{key.prefix}{name}"}
+    objects, where = arns_of(s3).objects(key.bucket, key.prefix), {"Bucket": key.bucket, "Key": f"{key.prefix}{name}"}
     if folder := moves_to(spec.after_load):
         bucket, path = S3Address.parse(folder)
         there = {"Bucket": bucket, "Key": f"{path}{name}"}
-        target = f"arn:aws:s3:::{bucket}/{path}*"
+        target = arns_of(s3).objects(bucket, path)
         # Without this permission S3 would answer 403 for every name without an object.
         begin_listing(s3, bucket)
         permitted("s3:PutObject", target, s3.put_object, **there, Body=b"tidegate check")

@@ -15,12 +15,12 @@ from tidegate.platform.cli.check.findings import (
     Failed,
     Finding,
     Warned,
+    arns_of,
     begin_listing,
     checked,
     is_denied,
     permitted,
     reach_bucket,
-    status_of,
     tried,
 )
 from tidegate.platform.cli.check.queues import CheckedQueue
@@ -28,6 +28,7 @@ from tidegate.platform.cloud.notifications import CREATION, EVENTS, EXPIRATION, 
 from tidegate.platform.cloud.queue_policy import lets_send
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.keys.file_format import format_of
+from tidegate.resources.aws.answers import status_of
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -102,10 +103,10 @@ def _readable(s3: S3Client, bucket: str) -> str:
         s3.head_object(Bucket=bucket, Key=key)
     except ClientError as error:
         if is_denied(error):
-            raise Denied("s3:GetObject", f"arn:aws:s3:::{bucket}/*", f" (asked for {key})") from None
+            raise Denied("s3:GetObject", arns_of(s3).objects(bucket), f" (asked for {key})") from None
         if status_of(error) != 404:
             raise
-    tried("s3:GetObjectTagging", f"arn:aws:s3:::{bucket}/*", s3.get_object_tagging, Bucket=bucket, Key=key)
+    tried("s3:GetObjectTagging", arns_of(s3).objects(bucket), s3.get_object_tagging, Bucket=bucket, Key=key)
     return "s3:ListBucket, s3:GetObject and s3:GetObjectTagging are allowed"
 
 
@@ -114,7 +115,7 @@ def _notified(
 ) -> str:
     found = permitted(
         "s3:GetBucketNotification",
-        f"arn:aws:s3:::{bucket}",
+        arns_of(s3).bucket(bucket),
         s3.get_bucket_notification_configuration,
         Bucket=bucket,
     )
@@ -155,7 +156,7 @@ def _notified(
                     f"{spec.name}, {spec.format or 'any'} files): remove the filter, or add a notification for them"
                 )
         suffixes = sorted({filter_.suffix for filter_ in filters})
-    senders += [Sender("s3.amazonaws.com", f"arn:aws:s3:::{bucket}")] if direct else []
+    senders += [Sender("s3.amazonaws.com", arns_of(s3).bucket(bucket))] if direct else []
     senders += [Sender("sns.amazonaws.com", topic["TopicArn"]) for topic in topics]
     what = "created and removed objects" + ("" if "" in suffixes else f" that end in {' or '.join(suffixes)}")
     summary = f"{what}, " + ("to the queue" if direct else f"to {topics[0]['TopicArn']}")

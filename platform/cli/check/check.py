@@ -207,7 +207,7 @@ def _findings(
         if spec.inventory:
             yield check_inventory(store.objects, spec)
         if spec.inventories:
-            yield check_inventories(BucketInventories(s3), spec, aws.account)
+            yield check_inventories(BucketInventories(s3), store.objects, spec, aws.account)
     if reachable:
         yield from check_forget(config, store, os.environ)
         yield checked(Check.LAKE_TABLES, config.lake.root, lambda: _listed(store.table_keys(), known))

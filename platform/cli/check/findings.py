@@ -25,7 +25,9 @@ from rich.text import Text
 
 from tidegate.platform.cli.answers.findings import FindingAnswer, FindingsAnswer
 from tidegate.platform.cli.check.catalog import Check
+from tidegate.platform.cloud.address import Address
 from tidegate.platform.core.first_line import first_line, one_line
+from tidegate.resources.aws.answers import code_of, status_of
 from tidegate.resources.aws.s3 import StoreError
 
 _BAD_CREDENTIALS = frozenset(
@@ -199,6 +201,11 @@ def tried(action: str, resource: str, call: Callable[..., Any], **arguments: Any
         permitted(action, resource, call, **arguments)
 
 
+def arns_of(s3: Any) -> Address:
+    """Return what makes the ARNs of the region in which a client sends its requests."""
+    return Address(region=s3.meta.region_name)
+
+
 def begin_listing(s3: Any, bucket: str, prefix: str = "") -> Any:
     """List the first key of a bucket, or the first key below a prefix, and return the answer.
 
@@ -209,7 +216,7 @@ def begin_listing(s3: Any, bucket: str, prefix: str = "") -> Any:
         ClientError: any other refusal.
     """
     return permitted(
-        "s3:ListBucket", f"arn:aws:s3:::{bucket}", s3.list_objects_v2, Bucket=bucket, Prefix=prefix, MaxKeys=1
+        "s3:ListBucket", arns_of(s3).bucket(bucket), s3.list_objects_v2, Bucket=bucket, Prefix=prefix, MaxKeys=1
     )
 
 
@@ -232,16 +239,6 @@ def is_denied(error: ClientError) -> bool:
     """Whether AWS accepts the credentials and refuses the action."""
     code = code_of(error)
     return "AccessDenied" in code or (status_of(error) == 403 and code not in _BAD_CREDENTIALS)
-
-
-def code_of(error: ClientError) -> str:
-    """AWS's error code."""
-    return str(error.response.get("Error", {}).get("Code", ""))
-
-
-def status_of(error: ClientError) -> int:
-    """Returns the HTTP status of an error."""
-    return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
 
 
 def _answered(error: ClientError) -> str:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+
+from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed, Finding, Warned, checked
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.inventory.enable import differing
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.resources.aws.bucket_inventories import BucketInventories
 from tidegate.resources.aws.s3 import ObjectStore
 from tidegate.resources.inventory.deliveries import newest_inventory
+
+#: Differences, refusals and buckets that are named.
+_MAX_NAMED = 3
 
 
 def check_inventory(objects: ObjectStore, spec: TableSpec) -> Finding:
@@ -28,26 +34,48 @@ def _newest(objects: ObjectStore, spec: TableSpec) -> str:
     return f"of {found.began}, {found.format}, {len(found.files)} files"
 
 
-def check_inventories(inventories: BucketInventories, spec: TableSpec, account: Callable[[], str]) -> Finding:
-    """Check that buckets and destination are configured as `inventories` says.
+def check_inventories(
+    inventories: BucketInventories, objects: ObjectStore, spec: TableSpec, account: Callable[[], str]
+) -> Finding:
+    """Check that buckets and destination are configured as `inventories` says, and that each bucket has delivered.
 
     Args:
         inventories: reads configurations and policies.
+        objects: lists the destination.
         spec: a table with `inventories`.
         account: returns the AWS account of the buckets.
     """
-    return checked(Check.TABLE_INVENTORIES, spec.name, lambda: _as_wanted(inventories, spec, account()))
+    return checked(Check.TABLE_INVENTORIES, spec.name, lambda: _as_wanted(inventories, objects, spec, account()))
 
 
-def _as_wanted(inventories: BucketInventories, spec: TableSpec, account: str) -> str:
+def _as_wanted(inventories: BucketInventories, objects: ObjectStore, spec: TableSpec, account: str) -> str:
     try:
         found = differing(spec, account, inventories)
     except CommandError as error:
         raise Failed(str(error)) from None
-    differ = f"{len(found.lines)} differ: {found.lines[0]}" if found.lines else ""
+    silent = _silent(objects, spec, found.configured)
+    differ = f"{len(found.lines)} differ: {_first(found.lines)}" if found.lines else ""
+    late = f"{len(silent)} buckets have delivered no inventory yet: {_first(silent, ', ')}" if silent else ""
     if found.refused:
-        refused = f"{len(found.refused)} of {found.buckets} buckets are not known: {found.refused[0]}"
-        raise Failed("; ".join(filter(None, [refused, differ])))
-    if differ:
-        raise Warned(f"{differ}. `tidegate inventory enable` shows all of them")
+        refused = f"{len(found.refused)} of {found.buckets} buckets are not known: {_first(found.refused)}"
+        raise Failed("; ".join(filter(None, [refused, differ, late])))
+    shows = "`tidegate inventory enable` shows all differences" if differ else ""
+    waits = "S3 delivers the first one within 48 hours, if it may encrypt with the destination's key" if late else ""
+    if differ or late:
+        raise Warned(". ".join(filter(None, [differ, late, shows, waits])))
     return f"{found.buckets} buckets"
+
+
+def _silent(objects: ObjectStore, spec: TableSpec, configured: Sequence[str]) -> list[str]:
+    """Return the buckets that have the right configuration and delivered nothing, although others have."""
+    key = spec.table_key
+    try:
+        delivered = set(objects.folders(key.bucket, key.prefix))
+    except (BotoCoreError, ClientError) as error:
+        raise Failed(f"s3://{key.bucket} cannot be listed: {first_line(error)}") from None
+    return [bucket for bucket in configured if bucket not in delivered] if delivered else []
+
+
+def _first(lines: Sequence[str], between: str = "; ") -> str:
+    more = [f"and {len(lines) - _MAX_NAMED} more"] if len(lines) > _MAX_NAMED else []
+    return between.join([*lines[:_MAX_NAMED], *more])

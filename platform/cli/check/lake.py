@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pyspark.errors import PySparkException
 
 from tidegate.platform.cli.check.catalog import Check
-from tidegate.platform.cli.check.findings import Failed, Finding, checked, permitted, reach_bucket, tried
+from tidegate.platform.cli.check.findings import Failed, Finding, arns_of, checked, permitted, reach_bucket, tried
 from tidegate.platform.cloud.roles.lake_arns import COPIES_FOLDER, LOG_FOLDER
 from tidegate.platform.core.config.after_load import moves_to
 from tidegate.platform.core.config.drift import drift
@@ -154,7 +154,7 @@ def _reachable(s3: S3Client, bucket: str, field: str = "lake.root") -> str:
 def _write(s3: S3Client, bucket: str, folder: str, *, reads: bool = True) -> str:
     """Put, read, list and delete a probe. Its name begins with "_", so no table takes its events."""
     key = f"{folder}_tidegate-check-{uuid.uuid4()}"
-    objects, where = f"arn:aws:s3:::{bucket}/{folder}*", {"Bucket": bucket, "Key": key}
+    objects, where = arns_of(s3).objects(bucket, folder), {"Bucket": bucket, "Key": key}
     permitted("s3:PutObject", objects, s3.put_object, **where, Body=b"tidegate check")
     try:
         # The upload never began.
@@ -162,7 +162,7 @@ def _write(s3: S3Client, bucket: str, folder: str, *, reads: bool = True) -> str
         if reads:
             permitted("s3:GetObject", objects, s3.get_object, **where)
             permitted("s3:PutObjectTagging", objects, s3.put_object_tagging, **where, Tagging={"TagSet": []})
-            permitted("s3:ListBucket", f"arn:aws:s3:::{bucket}", s3.list_objects_v2, Bucket=bucket, Prefix=key)
+            permitted("s3:ListBucket", arns_of(s3).bucket(bucket), s3.list_objects_v2, Bucket=bucket, Prefix=key)
     finally:
         permitted("s3:DeleteObject", objects, s3.delete_object, **where)
     return "allowed"

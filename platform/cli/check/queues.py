@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import ClientError
 
 from tidegate.platform.cli.check.catalog import Check
-from tidegate.platform.cli.check.findings import Failed, Finding, checked, code_of, permitted, tried
+from tidegate.platform.cli.check.findings import Failed, Finding, checked, permitted, tried
 from tidegate.platform.cloud.wanted import (
     DEAD_LETTER_ARN,
     MAX_RECEIVES,
@@ -20,6 +20,7 @@ from tidegate.platform.cloud.wanted import (
     VISIBILITY,
 )
 from tidegate.platform.core.config.lake import QueueSpec
+from tidegate.resources.aws.answers import code_of
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient

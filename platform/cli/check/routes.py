@@ -11,10 +11,11 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from tidegate.platform.cli.check.catalog import Check
-from tidegate.platform.cli.check.findings import Failed, Finding, Warned, checked, code_of, permitted, tried
+from tidegate.platform.cli.check.findings import Failed, Finding, Warned, checked, permitted, tried
 from tidegate.platform.core.config.forwarding.routes import RouteSpec
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.queues import QueueSpec
+from tidegate.resources.aws.answers import code_of
 from tidegate.resources.aws.clients import Aws
 from tidegate.resources.forwarding.tagged_queues import TaggedQueues
 

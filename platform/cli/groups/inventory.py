@@ -186,10 +186,12 @@ def drop_bucket(
     yes: Annotated[bool, typer.Option("--yes", help="Write. Without it, only the plan is printed.")] = False,
     home: RunningHome = None,
     lake: LakeFile = None,
+    as_json: PlanAsJson = False,
 ) -> None:
     """Let the rows of deleted buckets leave the table: an empty inventory follows their last one."""
     from tidegate.platform.cli.environment import client
     from tidegate.platform.cli.inventory.drop_bucket import run_drop
 
     with client(home, lake).opened() as opened:
-        run_drop(command_console(), opened, opened.store.objects, table, buckets, configuration, yes=yes)
+        store = opened.store.objects
+        run_drop(command_console(), opened, store, table, buckets, configuration, yes=yes, as_json=as_json)

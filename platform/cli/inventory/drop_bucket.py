@@ -11,10 +11,14 @@ from datetime import UTC, datetime
 from botocore.exceptions import BotoCoreError, ClientError
 from rich.console import Console
 
+from tidegate.assets.bronze.prepare.inventories.newest import newest_deliveries
+from tidegate.platform.cli.answers.answer import print_answer
+from tidegate.platform.cli.answers.plans import DropAnswer, DroppedInventory, refuse_to_apply
 from tidegate.platform.cli.commands.table_named import table_named
 from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cloud.address import Address
 from tidegate.platform.core.first_line import first_line
-from tidegate.platform.core.inventory.delivery import Delivery, by_subject
+from tidegate.platform.core.inventory.delivery import Delivery
 from tidegate.platform.core.inventory.dropped import dropped_delivery
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.resources.aws.s3 import ObjectStore, StoreError
@@ -30,6 +34,7 @@ def run_drop(
     configuration: str = "",
     *,
     yes: bool,
+    as_json: bool = False,
     now: datetime | None = None,
 ) -> None:
     """Print the newest inventory of each bucket, and write an empty one after it.
@@ -42,14 +47,20 @@ def run_drop(
         buckets: names of source buckets.
         configuration: only inventories of this configuration. Empty: all.
         yes: write. Without it, only the plan is printed.
+        as_json: print only the plan, as one JSON object.
         now: the time.
 
     Raises:
-        CommandError: the table has no inventories, or none of a bucket; or S3 refused a write.
+        CommandError: the table has no inventories, or none of a bucket; or S3 refused a write; or `as_json` and `yes`
+            are given together.
     """
+    refuse_to_apply(as_json=as_json, yes=yes)
     table, now = lake.table(table_named(lake, name)), now or datetime.now(UTC)
     newest = _newest(table, buckets, configuration)
     left = [found for found in newest if not found.is_drop]
+    if as_json:
+        print_answer(console, DropAnswer(inventories=tuple(map(_planned, newest))))
+        return
     for found in newest:
         state = "was dropped" if found.is_drop else f"its newest inventory is of {found.began_at:%Y-%m-%d %H:%M} UTC"
         console.print(f"{found.subject}: {state}", markup=False)
@@ -66,11 +77,9 @@ def _newest(table: Table, buckets: Sequence[str], configuration: str) -> list[De
     """Return the newest delivery of each chosen subject that entered the table."""
     if not table.spec.has_inventories:
         raise CommandError(f"{table.spec.name} is no table with `mode: inventory`")
-    keys = table.ledger.last_of_folders(table.ledger.clock().version, 1)
-    deliveries = by_subject(found for key in keys if (found := Delivery.of(key, table.key.prefix)))
     chosen = {
         subject: newest
-        for subject, (newest, *_) in sorted(deliveries.items())
+        for subject, (newest, *_) in sorted(newest_deliveries(table).items())
         if subject.bucket in buckets and configuration in ("", subject.configuration)
     }
     if missing := set(buckets) - {subject.bucket for subject in chosen}:
@@ -79,9 +88,19 @@ def _newest(table: Table, buckets: Sequence[str], configuration: str) -> list[De
     return list(chosen.values())
 
 
+def _planned(newest: Delivery) -> DroppedInventory:
+    return DroppedInventory(
+        bucket=newest.subject.bucket,
+        configuration=newest.subject.configuration,
+        newest=newest.began_at,
+        dropped=newest.is_drop,
+    )
+
+
 def _write(store: ObjectStore, table: Table, newest: Delivery, now: datetime) -> None:
     # Never before the newest inventory, whatever the clock of this machine says.
-    for key, body in dropped_delivery(newest.subject, table.key, max(now, newest.began_at)).items():
+    began, destination = max(now, newest.began_at), Address(store.region).bucket(table.key.bucket)
+    for key, body in dropped_delivery(newest.subject, table.key, destination, began).items():
         try:
             store.put_if_absent(table.key.bucket, key, body)
         except (BotoCoreError, ClientError, StoreError) as error:

@@ -15,6 +15,7 @@ from rich.text import Text
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.plans import EnableAnswer, EnabledSetting, refuse_to_apply
 from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cloud.address import Address
 from tidegate.platform.cloud.inventories import WantedInventories, differences
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
@@ -51,12 +52,14 @@ class Differing:
         refused: what could not be read, with S3's answer.
         buckets: number of buckets that were compared.
         elsewhere: buckets that patterns choose in other regions than that of the destination, where S3 delivers from.
+        configured: buckets whose configuration is as it should be.
     """
 
     changes: list[_Change]
     refused: list[str]
     buckets: int
     elsewhere: tuple[str, ...] = ()
+    configured: tuple[str, ...] = ()
 
     @property
     def lines(self) -> list[str]:
@@ -143,7 +146,7 @@ def differing(spec: TableSpec, account: str, inventories: BucketInventories) -> 
         CommandError: the destination's policy or the buckets cannot be read, or the policy would be too long.
     """
     assert spec.inventories is not None
-    wanted = WantedInventories(spec.inventories, S3Address.parse(spec.prefix), account)
+    wanted = WantedInventories(spec.inventories, S3Address.parse(spec.prefix), Address(inventories.region, account))
     destination = wanted.destination.bucket
     try:
         present = inventories.policy(destination)
@@ -161,18 +164,20 @@ def differing(spec: TableSpec, account: str, inventories: BucketInventories) -> 
     home = regions.get(destination, "")
     elsewhere = [bucket for bucket in chosen if home and regions.get(bucket) not in (home, "", None)]
     sources = [bucket for bucket in chosen if bucket != destination and bucket not in elsewhere]
-    for bucket in wanted.spec.buckets:
+    for bucket in wanted.spec.names:
         if bucket in elsewhere:
             refused.append(
                 f"{bucket} is in {regions[bucket]}, and S3 delivers inventories only within the region of "
                 f"{destination}, {home}: give the inventories of each region a destination there"
             )
-    for found in parallel(lambda bucket: _change(wanted, inventories, bucket), sources):
-        if isinstance(found, str):
-            refused.append(found)
-        elif found:
-            changes.append(found)
-    return Differing(changes, refused, len(sources), tuple(one for one in elsewhere if one not in wanted.spec.buckets))
+    found = list(parallel(lambda bucket: _change(wanted, inventories, bucket), sources))
+    return Differing(
+        changes=[*changes, *(one for one in found if isinstance(one, _Change))],
+        refused=[*refused, *(one for one in found if isinstance(one, str))],
+        buckets=len(sources),
+        elsewhere=tuple(one for one in elsewhere if one not in wanted.spec.names),
+        configured=tuple(bucket for bucket, one in zip(sources, found, strict=True) if one is None),
+    )
 
 
 def _change(wanted: WantedInventories, inventories: BucketInventories, bucket: str) -> _Change | str | None:

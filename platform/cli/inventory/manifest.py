@@ -22,7 +22,7 @@ from tidegate.platform.cli.answers.inventory import ManifestAnswer, UnusableInve
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.inventory.cost import objects_of
 from tidegate.platform.cli.sql.sql import query_frame
-from tidegate.platform.cloud.address import bucket_arn
+from tidegate.platform.cloud.address import Address
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.inventory.columns import NULL_VERSION
 from tidegate.platform.core.inventory.manifest import InventoryError
@@ -104,8 +104,8 @@ def run_manifest(
         else:
             found = _inventories(store, objects_of(lake, asked.table, asked.configuration), asked.bucket, refused)
     except (BatchManifestError, StoreError, ValueError, PySparkException) as error:
-        raise CommandError("\n".join([first_line(error), *_before(found, account)])) from None
-    manifests = tuple(_written(one, account) for one in found)
+        raise CommandError("\n".join([first_line(error), *_before(store, found, account)])) from None
+    manifests = tuple(parallel(lambda one: _written(store, one, account), found))
     if as_json:
         print_answer(console, ManifestAnswer(manifests=manifests, refused=tuple(refused)))
     else:
@@ -171,13 +171,14 @@ def _inventories(
     return [one for one in found if isinstance(one, BatchManifest)]
 
 
-def _before(found: Sequence[BatchManifest], account: str) -> list[str]:
+def _before(store: ObjectStore, found: Sequence[BatchManifest], account: str) -> list[str]:
     """Return lines with the manifests that were written before an error. They may have replaced older ones."""
-    lines = [line for one in found for line in _lines(_written(one, account))]
+    lines = [line for one in found for line in _lines(_written(store, one, account))]
     return ["these manifests were written before, and are complete:", *lines] if lines else []
 
 
-def _written(one: BatchManifest, account: str) -> WrittenManifest:
+def _written(store: ObjectStore, one: BatchManifest, account: str) -> WrittenManifest:
+    region = store.region_of(one.bucket)
     return WrittenManifest(
         bucket=one.bucket,
         uri=one.address.s3,
@@ -185,7 +186,7 @@ def _written(one: BatchManifest, account: str) -> WrittenManifest:
         objects=one.objects,
         format=one.format,
         fields=one.fields,
-        call=one.call(account, f"{bucket_arn(one.address.bucket)}/{one.address.key}"),
+        call=one.call(account, region, f"{Address(region).bucket(one.address.bucket)}/{one.address.key}"),
     )
 
 

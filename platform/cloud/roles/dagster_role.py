@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidegate.platform.cloud.address import Address, folder_arn, objects_arn
+from tidegate.platform.cloud.address import Address
 from tidegate.platform.cloud.roles.catalog_statement import catalog_statement
 from tidegate.platform.cloud.roles.export_statement import export_statement
 from tidegate.platform.cloud.roles.inventory_statements import read_inventories, upload_statements
@@ -96,13 +96,13 @@ def _routes(config: LakeConfig) -> Statements:
         Statement(
             "TagObjects",
             ("s3:PutObjectTagging",),
-            tuple(objects_arn(bucket) for bucket in config.buckets if any(route.tag for route in routes)),
+            tuple(address.objects(bucket) for bucket in config.buckets if any(route.tag for route in routes)),
             "routes with `tag`",
         ),
         Statement(
             "WriteLines",
             ("s3:PutObject",),
-            tuple(folder_arn(route.unwrap) for route in routes if route.unwrap),
+            tuple(address.folder(route.unwrap) for route in routes if route.unwrap),
             "routes with `unwrap`",
         ),
         Statement(
@@ -125,17 +125,17 @@ def _sources(config: LakeConfig, arns: LakeArns) -> Statements:
         Statement(
             "ReadSources",
             ("s3:GetObject", "s3:GetObjectTagging"),
-            tuple(objects_arn(bucket) for bucket in config.buckets),
+            tuple(map(arns.address.objects, config.buckets)),
             "reads of objects, footers and first lines; a copy of an object includes its tags",
         ),
-        read_inventories(config.tables),
+        read_inventories(config),
         Statement(
             "CopiesOfRegisteredTables",
             ("s3:PutObject", "s3:AbortMultipartUpload"),
             arns.registered(COPIES_FOLDER),
             "a copy of each Parquet file that Spark would misread, such as one of pandas",
         ),
-        *upload_statements(config.tables, reports_only=True),
+        *upload_statements(config, reports_only=True),
     )
 
 
@@ -150,7 +150,7 @@ def _after_load(config: LakeConfig, arns: LakeArns) -> Statements:
         Statement(
             "MoveLoaded",
             ("s3:GetObject", "s3:PutObject", "s3:PutObjectTagging"),
-            tuple(folder_arn(folder) for folder in config.after_load_folders),
+            tuple(map(arns.address.folder, config.after_load_folders)),
             "`after_load` that moves: the copy with its tags, and whether a name is taken",
         ),
         Statement(
@@ -166,7 +166,7 @@ def _outputs(config: LakeConfig) -> Statement:
     return Statement(
         "WriteOutputs",
         ("s3:PutObject", "s3:PutObjectTagging", "s3:GetObject"),
-        tuple(map(folder_arn, config.output_roots)),
+        tuple(map(Address.of(config).folder, config.output_roots)),
         "`output` of tables: copies of staged objects, and whether a copy is there already; manifests of `export`",
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidegate.platform.cloud.address import folder_arn
+from tidegate.platform.cloud.address import Address
 from tidegate.platform.cloud.roles.statement import Statement
 from tidegate.platform.core.config.lake import LakeConfig
 
@@ -17,6 +17,6 @@ def export_statement(config: LakeConfig, *actions: str) -> Statement:
     return Statement(
         "WriteExports",
         actions,
-        tuple(map(folder_arn, export_folders(config))),
+        tuple(map(Address.of(config).folder, export_folders(config))),
         "`export` of silver tables: files of changes, and the end of those that no manifest will name",
     )

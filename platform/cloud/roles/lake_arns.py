@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tidegate.platform.cloud.address import Address, bucket_arn, folder_arn, objects_arn
+from tidegate.platform.cloud.address import Address
 from tidegate.platform.cloud.wanted import CommitTable
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
@@ -21,43 +21,48 @@ class LakeArns:
 
     config: LakeConfig
 
+    @property
+    def address(self) -> Address:
+        """The region and account of the lake."""
+        return Address.of(self.config)
+
     def queues(self) -> tuple[str, ...]:
         """The queues of events and of rows."""
-        address = Address.of(self.config)
-        return tuple(dict.fromkeys(address.queue(spec) for spec in self.config.every_queue))
+        return tuple(dict.fromkeys(self.address.queue(spec) for spec in self.config.every_queue))
 
     def dead_letters(self) -> tuple[str, ...]:
         """Their dead-letter queues."""
-        address = Address.of(self.config)
-        return tuple(dict.fromkeys(address.queue(spec, spec.dlq) for spec in self.config.every_queue if spec.dlq))
+        return tuple(dict.fromkeys(self.address.queue(spec, spec.dlq) for spec in self.config.every_queue if spec.dlq))
 
     def buckets(self, *folders: str) -> tuple[str, ...]:
         """The buckets of sources, of the lake, of inventories, and of some `s3://` folders."""
         folders = (*folders, *(spec.inventory for spec in self.config.tables if spec.inventory))
         elsewhere = [S3Address.parse(folder).bucket for folder in folders]
-        return tuple(map(bucket_arn, dict.fromkeys([*self.config.buckets, self.config.lake.bucket, *elsewhere])))
+        return tuple(
+            map(self.address.bucket, dict.fromkeys([*self.config.buckets, self.config.lake.bucket, *elsewhere]))
+        )
 
     def lake(self) -> str:
         """The objects below the lake root."""
-        return objects_arn(self.config.lake.bucket, self.config.lake.prefix)
+        return self.address.objects(self.config.lake.bucket, self.config.lake.prefix)
 
     def commit_table(self) -> str:
         """The table of DynamoDB in which the log store coordinates commits."""
-        return Address.of(self.config).commit_table(CommitTable().name)
+        return self.address.commit_table(CommitTable().name)
 
     def sources(self, which: Callable[[TableSpec], bool]) -> tuple[str, ...]:
         """The files of the tables that a condition chooses."""
-        return tuple(folder_arn(spec.prefix) for spec in self.config.tables if which(spec))
+        return tuple(self.address.folder(spec.prefix) for spec in self.config.tables if which(spec))
 
     def registered(self, folder: str) -> tuple[str, ...]:
         """Return the ARNs of a folder of each registered table. With discovery, any prefix may become a table."""
         if self.config.discovery:
-            anywhere = tuple(f"arn:aws:s3:::{bucket}/*/{folder}*" for bucket in self.config.buckets)
+            anywhere = tuple(f"{self.address.bucket(bucket)}/*/{folder}*" for bucket in self.config.buckets)
             # A whole bucket is a table only if `lake.yaml` has it, never by discovery.
             whole = [spec.table_key for spec in self.config.tables if _may_register(spec) and not spec.table_key.prefix]
-            return (*anywhere, *(objects_arn(key.bucket, folder) for key in whole))
+            return (*anywhere, *(self.address.objects(key.bucket, folder) for key in whole))
         keys = [spec.table_key for spec in self.config.tables if _may_register(spec)]
-        return tuple(objects_arn(key.bucket, f"{key.prefix}{folder}") for key in keys)
+        return tuple(self.address.objects(key.bucket, f"{key.prefix}{folder}") for key in keys)
 
 
 def _may_register(spec: TableSpec) -> bool:

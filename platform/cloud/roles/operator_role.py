@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tidegate.platform.cloud.address import bucket_arn, folder_arn
 from tidegate.platform.cloud.roles.inventory_statements import inventory_statements, upload_statements
 from tidegate.platform.cloud.roles.lake_arns import COPIES_FOLDER, LOG_FOLDER, LakeArns
 from tidegate.platform.cloud.roles.statement import Statement, Statements, without_empty
@@ -13,12 +12,12 @@ def operator(config: LakeConfig) -> Statements:
     """Return what `tidegate check`, `doctor` and the other commands need in addition to Dagster's permissions."""
     arns = LakeArns(config)
     return without_empty(
-        *inventory_statements(config.tables),
-        *upload_statements(config.tables),
+        *inventory_statements(config),
+        *upload_statements(config),
         Statement(
             "Notifications",
             ("s3:GetBucketNotification",),
-            tuple(bucket_arn(bucket) for bucket in config.buckets),
+            tuple(arns.address.bucket(bucket) for bucket in config.buckets),
             "`check`",
         ),
         Statement(
@@ -42,7 +41,10 @@ def operator(config: LakeConfig) -> Statements:
         Statement(
             "Probes",
             ("s3:DeleteObject",),
-            (*arns.registered(COPIES_FOLDER), *map(folder_arn, (*config.after_load_folders, *config.output_roots))),
+            (
+                *arns.registered(COPIES_FOLDER),
+                *map(arns.address.folder, (*config.after_load_folders, *config.output_roots)),
+            ),
             "`check` deletes its probes",
         ),
         Statement(

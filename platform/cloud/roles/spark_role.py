@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tidegate.platform.cloud.address import objects_arn
 from tidegate.platform.cloud.roles.export_statement import export_folders, export_statement
 from tidegate.platform.cloud.roles.inventory_statements import read_inventories
 from tidegate.platform.cloud.roles.lake_arns import LOG_FOLDER, LakeArns
@@ -23,10 +22,10 @@ def spark(config: LakeConfig) -> Statements:
         Statement(
             "ReadSources",
             ("s3:GetObject",),
-            tuple(objects_arn(bucket) for bucket in config.buckets),
+            tuple(arns.address.objects(bucket) for bucket in config.buckets),
             "files and logs of registered tables, files that are loaded",
         ),
-        read_inventories(config.tables),
+        read_inventories(config),
         Statement(
             "LogsOfRegisteredTables",
             ("s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"),

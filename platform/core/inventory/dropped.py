@@ -14,19 +14,20 @@ from tidegate.platform.core.inventory.delivery import BEGAN_TIME, DROPPED, Subje
 from tidegate.platform.core.keys.table_key import TableKey
 
 
-def dropped_delivery(subject: Subject, table: TableKey, now: datetime) -> dict[str, bytes]:
+def dropped_delivery(subject: Subject, table: TableKey, destination: str, now: datetime) -> dict[str, bytes]:
     """Return the objects of the delivery by key, in the order in which they must be written.
 
     Args:
         subject: that leaves the table.
-        table: key of the table of inventories, with the destination of the inventories.
+        table: key of the table of inventories.
+        destination: ARN of the bucket of the inventories.
         now: the time. Only its minute counts, so that the same command in the same minute writes the same objects.
     """
     began = now.astimezone(UTC).replace(second=0, microsecond=0)
     manifest = json.dumps(
         {
             "sourceBucket": subject.bucket,
-            "destinationBucket": f"arn:aws:s3:::{table.bucket}",
+            "destinationBucket": destination,
             "version": "2016-11-30",
             "creationTimestamp": str(int(began.timestamp() * 1000)),
             "fileFormat": "CSV",

@@ -59,7 +59,7 @@ def late_inventories(
     found = by_subject(deliveries)
     late = []
     if spec and any(now - one.began_at > _FIRST for some in found.values() for one in some):
-        named = (Subject(name, spec.configuration) for name in spec.buckets if "*" not in name)
+        named = (Subject(name, spec.configuration) for name in spec.names)
         late = [LateInventory(one, None, _FIRST, spec.frequency == "daily") for one in named if one not in found]
     for subject, (newest, *before) in found.items():
         if newest.is_drop:

@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, field_validator
 
 from tidegate.platform.core.config.fields import Model
 
-#: A name of a bucket, in which `*` matches any characters.
-BucketPattern = Annotated[str, StringConstraints(pattern=r"^[a-z0-9.*-]{1,63}$")]
+#: A name of a bucket, in which `*` matches any characters. With `!` before it, such buckets are left out.
+BucketPattern = Annotated[str, StringConstraints(pattern=r"^!?[a-z0-9.*-]{1,63}$")]
+_NOT = "!"
 ConfigurationId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,64}$")]
 
 
@@ -19,7 +20,8 @@ class InventoriesSpec(Model):
     """The inventory configurations that `tidegate inventory enable` gives to buckets, and `tidegate check` compares."""
 
     buckets: Annotated[tuple[BucketPattern, ...], Field(min_length=1)]
-    """Names of source buckets, or patterns with `*`, of the account of the destination bucket."""
+    """Names of source buckets, or patterns with `*`, of the account of the destination bucket. Those with `!` before
+    them are left out, such as `"!acme-logs"`."""
     configuration: ConfigurationId = "tidegate"
     """Name of the inventory configuration in each bucket."""
     frequency: Literal["daily", "weekly"] = "daily"
@@ -29,14 +31,36 @@ class InventoriesSpec(Model):
     versions: Literal["all", "current"] = "all"
     """Whether noncurrent versions and delete markers are listed."""
 
+    @field_validator("buckets")
+    @classmethod
+    def _choose_some(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if all(pattern.startswith(_NOT) for pattern in value):
+            raise ValueError("leaves buckets out and names none: add a name or a pattern without `!`")
+        return value
+
+    @property
+    def included(self) -> tuple[str, ...]:
+        """The names and patterns of the buckets that are wanted."""
+        return tuple(pattern for pattern in self.buckets if not pattern.startswith(_NOT))
+
+    @property
+    def excluded(self) -> tuple[str, ...]:
+        """The names and patterns of the buckets that are left out of these."""
+        return tuple(pattern.removeprefix(_NOT) for pattern in self.buckets if pattern.startswith(_NOT))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The buckets that are wanted by name, whether or not they exist."""
+        return tuple(name for name in self.included if "*" not in name and self.chooses(name))
+
     @property
     def has_patterns(self) -> bool:
         """Whether the buckets of the account must be listed to know which are wanted."""
-        return any("*" in pattern for pattern in self.buckets)
+        return any("*" in pattern for pattern in self.included)
 
     def chooses(self, bucket: str) -> bool:
-        """Return whether a name or a pattern is that of a bucket."""
-        return any(fnmatchcase(bucket, pattern) for pattern in self.buckets)
+        """Return whether a name or a pattern is that of a bucket, and the bucket is not left out."""
+        return _matches(bucket, self.included) and not _matches(bucket, self.excluded)
 
     def chosen(self, existing: Iterable[str]) -> list[str]:
         """Return the buckets that the names and patterns choose.
@@ -44,5 +68,8 @@ class InventoriesSpec(Model):
         Args:
             existing: names of the account's buckets. Needed only for patterns.
         """
-        named = {pattern for pattern in self.buckets if "*" not in pattern}
-        return sorted(named | set(filter(self.chooses, existing)))
+        return sorted({*self.names, *filter(self.chooses, existing)})
+
+
+def _matches(bucket: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(bucket, pattern) for pattern in patterns)

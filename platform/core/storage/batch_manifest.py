@@ -65,11 +65,12 @@ class BatchManifest:
         """The fields of a list. The files of an inventory have theirs in its manifest."""
         return ("Bucket", "Key", *(["VersionId"] if self.has_versions else [])) if self.format == LIST else ()
 
-    def call(self, account: str, arn: str) -> str:
+    def call(self, account: str, region: str, arn: str) -> str:
         """Return the shell command that makes a job, with places for what only its user knows.
 
         Args:
             account: AWS account of the job.
+            region: that of the bucket of its objects.
             arn: ARN of the manifest.
         """
         fields = {"Fields": list(self.fields)} if self.fields else {}
@@ -77,9 +78,10 @@ class BatchManifest:
             "Spec": {"Format": self.format, **fields},
             "Location": {"ObjectArn": arn, "ETag": self.etag},
         }
-        parts = ["aws", "s3control", "create-job", "--account-id", account, "--manifest", json.dumps(spec)]
+        parts = ["aws", "s3control", "create-job", "--region", region, "--account-id", account]
+        call = shlex.join([*parts, "--manifest", json.dumps(spec)])
         return (
-            f"{shlex.join(parts)} --operation file://operation.json --role-arn ROLE_ARN --priority 10 "
+            f"{call} --operation file://operation.json --role-arn ROLE_ARN --priority 10 "
             f"--report {shlex.quote(json.dumps({'Enabled': False}))} --confirmation-required"
         )
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from tidegate.platform.core.inventory.delivery import Subject
 from tidegate.platform.core.storage.forecast import MONTH, Forecast, daily, forecast
 
 #: The name of all buckets together.
@@ -43,39 +44,71 @@ class Growth:
     objects_ahead: Forecast
 
 
-def growth(days: Iterable[StoredDay], months: int, known_from: date | None = None) -> list[Growth]:
+def growth(
+    days: Iterable[StoredDay],
+    months: int,
+    known_from: date | None = None,
+    configuration: str = "",
+    drops: Collection[tuple[Subject, date]] = (),
+) -> list[Growth]:
     """Return the growth of all buckets together and of each bucket, the one with the most bytes first.
 
     Each history ends on the day of the last inventory of all. What has no inventory on a day has as much as before.
+    Each bucket counts once: of several configurations that it has on a day, one counts.
 
     Args:
         days: what each inventory had. Of several of one day, the last in order counts.
         months: of 30 days, to forecast.
         known_from: first day of the histories. Of the days before, inventories may be missing.
+        configuration: counts where a bucket has several. The newest counts where it does not have this one.
+        drops: when a person dropped which inventories. A bucket without others counts until then, and has no line.
     """
-    sizes: dict[str, dict[tuple[str, date], StoredDay]] = defaultdict(dict)
+    found: dict[str, list[StoredDay]] = defaultdict(list)
     for one in days:
-        sizes[one.bucket][one.configuration, one.day] = one
-    if not sizes:
+        found[one.bucket].append(one)
+    if not found:
         return []
-    end = max(day for some in sizes.values() for _, day in some)
-    every = (one for some in sizes.values() for one in some.values())
-    total = _line(ALL, _sums(every, known_from, end), months)
-    lines = [_line(bucket, _sums(some.values(), known_from, end), months) for bucket, some in sizes.items()]
+    every = {bucket: _of_bucket(some, configuration, drops) for bucket, some in found.items()}
+    end = max(day for points in every.values() for day in points)
+    total = _line(ALL, _sums(every.values(), known_from, end), months)
+    lines = [
+        _line(bucket, _sums([points], known_from, end), months)
+        for bucket, points in every.items()
+        if points[max(points)] is not None
+    ]
     lines.sort(key=lambda line: (-line.history[-1], line.bucket))
     return [total, *lines]
 
 
-def _sums(days: Iterable[StoredDay], known_from: date | None, end: date) -> Mapping[date, tuple[int, int]]:
+#: Bytes and objects of a bucket on the days of its inventories. None: it was dropped.
+_Points = Mapping[date, tuple[int, int] | None]
+
+
+def _of_bucket(days: Iterable[StoredDay], configuration: str, drops: Collection[tuple[Subject, date]]) -> _Points:
+    known: dict[str, StoredDay] = {}
+    found: dict[date, tuple[int, int] | None] = {}
+    for one in sorted(days, key=lambda one: one.day):
+        if not one.objects and (Subject(one.bucket, one.configuration), one.day) in drops:
+            known.pop(one.configuration, None)
+        else:
+            known[one.configuration] = one
+        counted = max(
+            known.values(),
+            key=lambda one: (one.configuration == configuration, one.day, one.configuration),
+            default=None,
+        )
+        found[one.day] = (counted.size, counted.objects) if counted else None
+    return found
+
+
+def _sums(buckets: Iterable[_Points], known_from: date | None, end: date) -> Mapping[date, tuple[int, int]]:
     """Return bytes and objects of each day. What has no inventory on a day has as much as on the day before."""
-    found: dict[tuple[str, str], dict[date, tuple[int, int]]] = defaultdict(dict)
-    for one in days:
-        found[one.bucket, one.configuration][one.day] = one.size, one.objects
-    known: dict[tuple[str, str], tuple[int, int]] = {}
+    found = dict(enumerate(buckets))
+    known: dict[int, tuple[int, int]] = {}
     sums = {}
     first = known_from or date.min
     for day in sorted({end, *(day for points in found.values() for day in points)}):
-        known |= {subject: points[day] for subject, points in found.items() if day in points}
+        known |= {number: points[day] or (0, 0) for number, points in found.items() if day in points}
         # All that was known by the first day is its value.
         sums[max(day, first)] = sum(size for size, _ in known.values()), sum(count for _, count in known.values())
     return sums

@@ -24,6 +24,7 @@ from tidegate.platform.core.inventory.manifest import InventoryError, InventoryF
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.aws.s3 import ObjectForbidden, StoreError
 from tidegate.resources.lake import Table
+from tidegate.resources.ledger_folders import newest_below
 from tidegate.resources.threads import parallel
 
 #: Deliveries that are read in one query of Spark.
@@ -90,7 +91,7 @@ class _Preparation:
         folders = {f"{self.table.key.prefix}{subject.bucket}/{subject.configuration}/": subject for subject in subjects}
         # If another run has recorded a batch meanwhile, this one's batch has its number and is not decided.
         version = self.table.ledger.clock().version
-        found = self.table.ledger.newest_below(version, list(folders))
+        found = newest_below(self.table.ledger, version, list(folders))
         deliveries = (Delivery.of(key, self.table.key.prefix) for key in found.values())
         return {delivery.subject: delivery.began for delivery in deliveries if delivery}
 

@@ -27,10 +27,12 @@ class Inventories:
         self.objects, self.batches, self.txn = Objects(), 2, 2
         self.store = LakeStore(self.objects, "s3://lake/root")  # type: ignore[arg-type]
         self.reads: list[Any] = []
+        self.dropped: set[tuple[Subject, date]] = set()
         self.meanwhile: list[Any] = []
         monkeypatch.setattr(grown, "stored_objects", lambda *asked: None)
         monkeypatch.setattr(entered, "entered_inventories", self.entered)
         monkeypatch.setattr(grown, "objects_and_bytes", self.read)
+        monkeypatch.setattr(grown, "dropped_inventories", lambda table: self.dropped)
         state = SimpleNamespace(version=7, properties={"delta.deletedFileRetentionDuration": "interval 9 days"})
         self.delta = SimpleNamespace(
             session=None, table_state=lambda *asked: SimpleNamespace(**vars(state), txn=self.txn)
@@ -40,7 +42,7 @@ class Inventories:
         self.reads += part.reads
         if self.meanwhile:
             self.meanwhile.pop()()
-        return {(one.subject, one.n): (1, 10 * one.n) for one in part.inventories}
+        return {(one.subject, one.n): (1, 10 * one.n) for one in part.inventories if one.rows}
 
     def entered(self, table: Any, clock: Clock, after: int) -> list[EnteredInventory]:
         now, subject = datetime.now(UTC), Subject("acme", "all")
@@ -100,3 +102,14 @@ def test_a_choice_leaves_days_out_only_of_buckets_with_several_configurations(mo
     monkeypatch.setattr(entered, "entered_inventories", lambda *asked: entered_)
     found = grown.growth_of(lake, KEY.encode(), 1, "all")  # type: ignore[arg-type]
     assert {line.bucket: list(line.history) for line in found.lines} == {ALL: [40], "acme": [10], "other": [30]}
+
+
+def test_a_bucket_that_was_dropped_has_no_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    lake, now = Inventories(monkeypatch), datetime.now(UTC)
+    every = [("acme", "all"), ("gone", "all"), ("gone", "all")]
+    some = [EnteredInventory(Subject(*one), date(2026, 1, n), n, n, now, n < 3) for n, one in enumerate(every, 1)]
+    lake.batches = lake.txn = 3
+    monkeypatch.setattr(entered, "entered_inventories", lambda *asked: some)
+    lake.dropped = {(Subject("gone", "all"), date(2026, 1, 3))}
+    found = grown.growth_of(lake, KEY.encode(), 1)  # type: ignore[arg-type]
+    assert {line.bucket: list(line.history) for line in found.lines} == {ALL: [10, 30, 10], "acme": [10, 10, 10]}

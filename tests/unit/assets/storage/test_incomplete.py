@@ -7,29 +7,32 @@ from typing import Any
 
 import pytest
 
+from tidegate.assets.bronze.prepare.inventories import newest
 from tidegate.assets.storage.incomplete import inventoried_buckets
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.keys.table_key import TableKey
 
 
-def lake(*deliveries: str) -> Any:
+def lake(monkeypatch: pytest.MonkeyPatch, *deliveries: str) -> Any:
     """A lake whose table of inventories has these newest deliveries."""
     keys = [f"inventory/{delivery}/manifest.checksum" for delivery in deliveries]
-    ledger = SimpleNamespace(clock=lambda: SimpleNamespace(version=7), last_of_folders=lambda version, count: keys)
+    monkeypatch.setattr(newest, "last_of_folders", lambda ledger, version, count: keys)
+    ledger = SimpleNamespace(clock=lambda: SimpleNamespace(version=7))
     spec = SimpleNamespace(name="objects", has_inventories=True)
     return SimpleNamespace(
         table=lambda key: SimpleNamespace(ledger=ledger, spec=spec, key=TableKey("landing", "inventory/"))
     )
 
 
-def test_each_bucket_that_delivers_is_looked_at_once_and_none_that_was_dropped() -> None:
+def test_each_bucket_that_delivers_is_looked_at_once_and_none_that_was_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     some = lake(
+        monkeypatch,
         "acme/daily/2026-11-20T01-00Z",
         "acme/weekly/2026-11-20T01-00Z-dropped",
         "gone/daily/2026-11-20T01-00Z-dropped",
         "acme/other/2026-11-20T01-00Z",
     )
     assert inventoried_buckets(some, "landing.inventory") == ["acme"]
-    assert inventoried_buckets(lake("gone/daily/2026-11-20T01-00Z-dropped"), "landing.inventory") == []
+    assert inventoried_buckets(lake(monkeypatch, "gone/daily/2026-11-20T01-00Z-dropped"), "landing.inventory") == []
     with pytest.raises(InventoryError, match="objects has no inventories yet"):
-        inventoried_buckets(lake(), "landing.inventory")
+        inventoried_buckets(lake(monkeypatch), "landing.inventory")

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+
 import pytest
 
+from tidegate.platform.cloud.address import Address
 from tidegate.platform.cloud.inventories import WantedInventories, differences
 from tidegate.platform.core.inventory.spec import InventoriesSpec
 from tidegate.platform.core.keys.s3_address import S3Address
 
+#: `inventory/` in SHA-256.
+SID_OF_PREFIX = f"TidegateInventories{hashlib.sha256(b'inventory/').hexdigest()[:12]}"
 
-def wanted(prefix: str = "inventory/", **spec: object) -> WantedInventories:
+
+def wanted(prefix: str = "inventory/", region: str = "eu-central-1", **spec: object) -> WantedInventories:
     found = InventoriesSpec.model_validate({"buckets": ["acme"], **spec})
-    return WantedInventories(found, S3Address("central", prefix), "111122223333")
+    return WantedInventories(found, S3Address("central", prefix), Address(region, "111122223333"))
 
 
 def test_a_new_configuration_is_as_lake_yaml_says() -> None:
@@ -33,7 +40,7 @@ def test_the_statement_is_replaced_and_never_doubled_and_a_policy_has_a_bound() 
     assert again["Statement"][0]["Condition"]["ArnLike"]["aws:SourceArn"] == ["arn:aws:s3:::acme", "arn:aws:s3:::bravo"]
     # A bucket that `lake.yaml` does not name any more could still write there.
     assert differences(again, first) == [
-        "Statement.TidegateInventories.Condition.ArnLike.aws:SourceArn: remove arn:aws:s3:::bravo"
+        f"Statement.{SID_OF_PREFIX}.Condition.ArnLike.aws:SourceArn: remove arn:aws:s3:::bravo"
     ]
     with pytest.raises(ValueError, match="fewer names and more patterns with"):
         wanted(buckets=[f"bucket-with-a-name-{number}" for number in range(600)]).policy(None)
@@ -55,5 +62,31 @@ def test_what_the_grammar_of_policies_writes_in_two_ways_is_no_difference() -> N
     present = {"Version": "2012-10-17", "Statement": [theirs, statement, {**theirs, "Resource": "x"}]}
     assert wanted().policy(present) == present
     assert differences(present, wanted(buckets=["acme", "bravo"]).policy(present)) == [
-        "Statement.TidegateInventories.Condition.ArnLike.aws:SourceArn: add arn:aws:s3:::bravo"
+        f"Statement.{SID_OF_PREFIX}.Condition.ArnLike.aws:SourceArn: add arn:aws:s3:::bravo"
     ]
+
+
+def test_buckets_that_are_left_out_may_not_deliver_either() -> None:
+    (statement,) = wanted(buckets=["acme-*", "!acme-logs"]).policy(None)["Statement"]
+    assert statement["Condition"]["ArnLike"] == {"aws:SourceArn": ["arn:aws:s3:::acme-*"]}
+    assert statement["Condition"]["ArnNotLike"] == {"aws:SourceArn": ["arn:aws:s3:::acme-logs"]}
+    assert "ArnNotLike" not in wanted().policy(None)["Statement"][0]["Condition"]
+
+
+def test_in_china_all_arns_are_of_china() -> None:
+    china = wanted(region="cn-north-1", buckets=["acme-*", "!acme-logs"])
+    written = json.dumps([china.policy(None), china.configuration(None)])
+    assert written.count("arn:") == written.count("arn:aws-cn:s3:::") == 4
+
+
+def test_tables_with_one_destination_bucket_have_a_statement_each_and_remove_none() -> None:
+    daily, weekly = wanted("daily/", buckets=["acme-*"]), wanted("weekly/", buckets=["beta-*"])
+    both = weekly.policy(daily.policy(None))
+    assert [one["Resource"].partition("central")[2] for one in both["Statement"]] == ["/daily/*", "/weekly/*"]
+    assert differences(both, daily.policy(both)) == differences(both, weekly.policy(both)) == []
+    assert daily.policy(both) == both
+    # Earlier versions gave the statement of each prefix the same name.
+    old = {"Statement": [{**one, "Sid": "TidegateInventories"} for one in both["Statement"][:1]]}
+    assert weekly.policy(old)["Statement"] == [*old["Statement"], both["Statement"][1]]
+    assert daily.policy(old)["Statement"] == both["Statement"][:1]
+    assert all(one["Sid"].isalnum() for one in both["Statement"])

@@ -46,6 +46,8 @@ WANTED = Wanted.of(LAKE)
 class Account:
     """The provisioned parts of S3, SQS and DynamoDB. Records what was put, and counts the writes."""
 
+    meta = SimpleNamespace(region_name="eu-central-1")
+
     def __init__(self) -> None:
         self.buckets: dict[str, dict[str, Any]] = {}
         self.queues: dict[str, dict[str, str]] = {}

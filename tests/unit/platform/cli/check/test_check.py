@@ -93,6 +93,8 @@ def test_who_may_send_by_a_policy(given: dict[str, Any], allowed: bool) -> None:
 class Client:
     """Answers calls from a table. An exception in it is raised."""
 
+    meta = SimpleNamespace(region_name="eu-central-1")
+
     def __init__(self, **answers: Any) -> None:
         self.answers = answers
         self.calls: list[str] = []

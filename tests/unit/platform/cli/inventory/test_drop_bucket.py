@@ -11,6 +11,8 @@ import pytest
 from botocore.exceptions import ClientError
 from rich.console import Console
 
+from tidegate.assets.bronze.prepare.inventories import newest
+from tidegate.platform.cli.answers.plans import DropAnswer
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.inventory import drop_bucket
 from tidegate.platform.core.keys.table_key import TableKey
@@ -30,6 +32,8 @@ KEYS = [
 class Written(dict[str, bytes]):
     """A store that keeps what is written."""
 
+    region = "eu-central-1"
+
     def put_if_absent(self, bucket: str, key: str, body: bytes) -> bool:
         assert bucket == "second"
         self[key] = body
@@ -39,15 +43,23 @@ class Written(dict[str, bytes]):
 @pytest.fixture(autouse=True)
 def _named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drop_bucket, "table_named", lambda lake, name: f"second.{name}")
+    monkeypatch.setattr(newest, "last_of_folders", lambda ledger, version, count: KEYS)
 
 
-def drop(store: Any, *buckets: str, inventories: bool = True, configuration: str = "", yes: bool = True) -> str:
-    ledger = SimpleNamespace(clock=lambda: SimpleNamespace(version=7), last_of_folders=lambda version, count: KEYS)
+def drop(
+    store: Any,
+    *buckets: str,
+    inventories: bool = True,
+    configuration: str = "",
+    yes: bool = True,
+    as_json: bool = False,
+) -> str:
+    ledger = SimpleNamespace(clock=lambda: SimpleNamespace(version=7))
     spec = SimpleNamespace(name="objects", has_inventories=inventories)
     table = SimpleNamespace(ledger=ledger, spec=spec, key=TableKey("second", "inventory/"))
     lake: Any = SimpleNamespace(table=lambda key: table)
     console = Console(file=StringIO(), width=200)
-    drop_bucket.run_drop(console, lake, store, "objects", buckets, configuration, yes=yes, now=NOW)
+    drop_bucket.run_drop(console, lake, store, "objects", buckets, configuration, yes=yes, as_json=as_json, now=NOW)
     return console.file.getvalue()  # type: ignore[attr-defined,no-any-return]
 
 
@@ -59,6 +71,16 @@ def test_a_plan_writes_nothing() -> None:
         "gone by configuration daily: was dropped",
         "2 would leave the table. With --yes they do",
     ]
+    answer = DropAnswer.model_validate_json(drop(store, "acme", "gone", yes=False, as_json=True), strict=True)
+    assert [
+        (one.bucket, one.configuration, f"{one.newest:%m-%dT%H:%M}", one.dropped) for one in answer.inventories
+    ] == [
+        ("acme", "daily", "11-20T01:00", False),
+        ("acme", "weekly", "11-26T07:30", False),
+        ("gone", "daily", "11-01T01:00", True),
+    ]
+    with pytest.raises(CommandError, match="--json"):
+        drop(store, "acme", as_json=True)
     assert store == {}
 
 
@@ -91,4 +113,4 @@ def test_what_cannot_be_dropped_is_named_and_nothing_is_written() -> None:
         raise ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, "PutObject")
 
     with pytest.raises(CommandError, match=r"s3://second/inventory/other/.*manifest.json: .*The command needs s3:PutO"):
-        drop(SimpleNamespace(put_if_absent=refuse), "other")
+        drop(SimpleNamespace(put_if_absent=refuse, region="eu-central-1"), "other")

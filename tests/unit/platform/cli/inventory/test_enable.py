@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -31,13 +32,14 @@ CONFIG = LakeConfig.model_validate({**PAPER, "tables": [TABLE]})
 def enable(
     settings: BucketSettings, *, yes: bool = False, config: LakeConfig = CONFIG, table: str = "", as_json: bool = False
 ) -> str:
-    console = Console(file=io.StringIO(), width=400)
+    console = Console(file=io.StringIO(), width=800)
     run_enable(console, config, table, ACCOUNT, BucketInventories(settings.client), yes=yes, as_json=as_json)
     return console.file.getvalue()  # type: ignore[attr-defined,no-any-return]
 
 
-def check(settings: BucketSettings) -> tuple[str, str]:
-    found = check_inventories(BucketInventories(settings.client), CONFIG.tables[0], lambda: ACCOUNT)
+def check(settings: BucketSettings, *delivered: str) -> tuple[str, str]:
+    objects: Any = SimpleNamespace(folders=lambda bucket, prefix: list(delivered))
+    found = check_inventories(BucketInventories(settings.client), objects, CONFIG.tables[0], lambda: ACCOUNT)
     return found.outcome, found.detail
 
 
@@ -66,7 +68,8 @@ def test_it_shows_what_differs_writes_only_that_and_keeps_what_others_set() -> N
     assert "inventory tidegate of acme-a:\n  there is none" in said
     assert "  Schedule.Frequency: Weekly → Daily" in said
     assert "  Destination.S3BucketDestination.Format: ORC → Parquet" in said
-    assert '  Statement.TidegateInventories: none → {"Sid"' in said
+    assert "  Statement.TidegateInventories" in said
+    assert ': none → {"Sid"' in said
     assert "unrelated" not in said
     assert said.endswith("4 would change. With --yes they are written\n")
     answer = EnableAnswer.model_validate_json(enable(settings, as_json=True), strict=True)
@@ -106,6 +109,24 @@ def test_a_bucket_that_s3_refuses_keeps_no_other_from_its_configuration() -> Non
     outcome, detail = check(settings)
     assert (outcome, "AccessDenied" in detail) == ("failed", True)
     assert detail.startswith("1 of 2 buckets are not known: inventory tidegate of other: ")
+
+
+def test_check_names_some_of_the_differences_with_a_refusal_and_counts_the_others() -> None:
+    settings = BucketSettings(*(f"acme-{number}" for number in range(9)), "second")
+    settings.refused.add("other")
+    outcome, detail = check(settings)
+    assert (outcome, detail.count("there is none"), "; 10 differ: " in detail) == ("failed", 3, True)
+    assert detail.endswith("; and 7 more")
+
+
+def test_check_names_buckets_that_deliver_nothing_although_their_configuration_is_right() -> None:
+    settings = BucketSettings("acme-a", "acme-b", "second")
+    enable(settings, yes=True)
+    assert check(settings)[0] == "ok", "until the first inventory has come, nothing is missing"
+    outcome, detail = check(settings, "acme-a", "unrelated")
+    assert outcome == "warning"
+    assert detail.startswith("2 buckets have delivered no inventory yet: acme-b, other. S3 delivers the first one")
+    assert check(settings, "acme-a", "acme-b", "other") == ("ok", "3 buckets")
 
 
 def test_what_it_cannot_do_is_one_readable_error() -> None:

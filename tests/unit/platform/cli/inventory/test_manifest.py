@@ -53,6 +53,10 @@ class Store:
     def __init__(self) -> None:
         self.lists: dict[str, str] = {}
 
+    @staticmethod
+    def region_of(bucket: str) -> str:
+        return {"acme": "cn-north-1"}.get(bucket, "eu-central-1")
+
     def upload(self, bucket: str, key: str, file: Path) -> Any:
         self.lists[f"s3://{bucket}/{key}"] = file.read_text()
         return SimpleNamespace(etag=f"etag {len(self.lists)}")
@@ -119,7 +123,8 @@ def test_an_error_in_the_last_bucket_names_the_manifests_that_were_replaced_befo
     _, why, list_, _, call = str(error.value).split("\n")
     assert why == "these manifests were written before, and are complete:"
     assert list_ == 's3://jobs/x/acme.csv: 2 objects of acme, ETag "etag 1"'
-    assert call.startswith("  aws s3control create-job --account-id 111122223333")
+    assert call.startswith("  aws s3control create-job --region cn-north-1 --account-id 111122223333")
+    assert '"ObjectArn": "arn:aws-cn:s3:::jobs/x/acme.csv"' in call
 
 
 def test_an_error_of_the_first_bucket_names_no_manifest(monkeypatch: pytest.MonkeyPatch) -> None:

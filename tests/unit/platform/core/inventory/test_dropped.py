@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from datetime import UTC, datetime
 
 from tidegate.platform.core.inventory.delivery import Delivery, Subject, newer_than
@@ -12,16 +13,18 @@ from tidegate.platform.core.keys.table_key import TableKey
 
 ACME, TABLE = Subject("acme", "all"), TableKey("second", "inventory/")
 NOW = datetime(2026, 11, 26, 7, 8, 59, 999, UTC)
-MANIFEST, CHECKSUM = dropped_delivery(ACME, TABLE, NOW)
+ARN = "arn:aws-cn:s3:::second"
+MANIFEST, CHECKSUM = dropped_delivery(ACME, TABLE, ARN, NOW)
 
 
 def test_it_is_an_empty_inventory_as_s3_would_write_it() -> None:
-    objects = dropped_delivery(ACME, TABLE, NOW)
+    objects = dropped_delivery(ACME, TABLE, ARN, NOW)
     found = Inventory.from_manifest(objects[MANIFEST], f"s3://second/{MANIFEST}", "acme")
     assert (found.files, found.created) == ((), datetime(2026, 11, 26, 7, 8, tzinfo=UTC).timestamp())
+    assert json.loads(objects[MANIFEST])["destinationBucket"] == ARN
     assert list(objects) == [MANIFEST, CHECKSUM], "the checksum is the signal, and comes last"
     assert objects[CHECKSUM].decode().strip() == hashlib.md5(objects[MANIFEST]).hexdigest()
-    assert objects == dropped_delivery(ACME, TABLE, NOW.replace(second=1)), "a repeated command changes nothing"
+    assert objects == dropped_delivery(ACME, TABLE, ARN, NOW.replace(second=1)), "a repeated command changes nothing"
 
 
 def test_it_counts_more_than_an_inventory_of_its_minute_and_less_than_a_later_one() -> None:

@@ -45,6 +45,8 @@ def test_lake_yaml_says_the_schedule_and_which_buckets_should_have_an_inventory(
     assert str(late[0]).startswith(
         "new by configuration all: no inventory has come yet. S3 delivers the first one within"
     )
+    without = spec.model_copy(update={"buckets": ("!new", *spec.buckets)})
+    assert [one.subject.bucket for one in late_inventories(given, NOW, without)] == ["daily-first"]
     # Until the first inventories can have come, none is late.
     assert late_inventories(deliveries("weekly", 1.9), NOW, spec) == []
     weekly = spec.model_copy(update={"frequency": "weekly", "buckets": ("daily*",)})

@@ -77,7 +77,7 @@ def test_the_call_is_one_that_the_api_of_s3_control_takes(
 ) -> None:
     """Fields are of a list only. The API's own description, as the client has it, is the measure."""
     manifest = BatchManifest("acme", S3Address("jobs", "a.csv"), "e7", 3, format, versions)
-    words = shlex.split(manifest.call("123456789012", "arn:aws:s3:::jobs/a.csv"))
+    words = shlex.split(manifest.call("123456789012", "eu-west-1", "arn:aws:s3:::jobs/a.csv"))
     given = json.loads(words[words.index("--manifest") + 1])
     assert given["Spec"] == {"Format": format} | ({"Fields": fields} if fields else {})
     assert given["Location"] == {"ObjectArn": "arn:aws:s3:::jobs/a.csv", "ETag": "e7"}

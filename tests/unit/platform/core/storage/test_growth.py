@@ -6,6 +6,7 @@ from datetime import date, timedelta
 
 import pytest
 
+from tidegate.platform.core.inventory.delivery import Subject
 from tidegate.platform.core.storage.growth import ALL, StoredDay, growth
 
 FIRST = date(2026, 1, 1)
@@ -40,6 +41,29 @@ def test_a_bucket_that_was_emptied_has_no_bytes_from_that_day_on() -> None:
     total, other, emptied = growth([day("a", 0, 100), day("b", 0, 40), day("a", 1, 0), day("b", 2, 50)], 1)
     assert [list(line.history) for line in (total, other, emptied)] == [[140, 40, 50], [40, 40, 50], [100, 0, 0]]
     assert emptied.objects == 0
+
+
+def test_a_bucket_that_was_dropped_counts_until_then_and_is_no_line() -> None:
+    days = [day("a", 0, 100), day("gone", 0, 40), day("a", 2, 110), day("gone", 1, 0)]
+    drops = {(Subject("gone", "all"), FIRST + timedelta(days=1))}
+    found = growth(days, 1, drops=drops)
+    assert {line.bucket: list(line.history) for line in found} == {ALL: [140, 100, 110], "a": [100, 100, 110]}
+    back = growth([*days, day("gone", 2, 30)], 1, drops=drops)
+    assert [list(line.history) for line in back if line.bucket == "gone"] == [[40, 0, 30]]
+    assert [line.bucket for line in growth(days, 1)] == [ALL, "a", "gone"], "an empty bucket is not a dropped one"
+
+
+def test_a_bucket_counts_once_while_its_configuration_is_renamed_and_the_old_one_is_dropped() -> None:
+    """Its objects are the same on all days. Inventories of the old name come until day 3, of the new one from day 2."""
+    old, new = (
+        [day("a", number, 100, name) for number in range(*days)] for name, days in (("old", (0, 4)), ("new", (2, 7)))
+    )
+    for configuration in ("", "new", "old"):
+        for dropped in (old[3], new[-1]):
+            gone = day("a", 5 if dropped in old else 7, 0, dropped.configuration)
+            drops = {(Subject("a", dropped.configuration), gone.day)}
+            found = growth(sorted([*old, *new, gone], key=lambda one: one.day), 1, None, configuration, drops)
+            assert [set(line.history) for line in found] == [{100}, {100}], (configuration, dropped)
 
 
 def test_all_histories_end_on_the_same_day_and_so_do_the_forecasts() -> None:

@@ -1,0 +1,51 @@
+"""The newest objects of folders, as a ledger has them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from pyspark.sql import functions as F
+
+from tidegate.resources.ledger import Ledger
+from tidegate.resources.spark.any_of import any_of
+
+#: Folders of one query.
+_LISTED_FOLDERS = 100
+
+
+def newest_below(ledger: Ledger, version: int, folders: Collection[str]) -> dict[str, str]:
+    """Return the last key, in order, of the objects that entered bronze from below each folder.
+
+    Args:
+        ledger: of a table.
+        version: Delta version of the ledger.
+        folders: keys that end in "/". The ledger is clustered by key, so other folders cost nothing.
+    """
+    if version < 0 or not folders:
+        return {}
+    rows = ledger.committed_rows(version)
+    newest: dict[str, str] = {}
+    wanted = sorted(folders)
+    for start in range(0, len(wanted), _LISTED_FOLDERS):
+        some = wanted[start : start + _LISTED_FOLDERS]
+        below = any_of([F.col("key").startswith(folder) for folder in some])
+        folder = F.coalesce(*(F.when(F.col("key").startswith(folder), F.lit(folder)) for folder in some))
+        found = rows.where(below).groupBy(folder.alias("folder")).agg(F.max("key").alias("key"))
+        newest |= {row["folder"]: row["key"] for row in found.collect()}
+    return newest
+
+
+def last_of_folders(ledger: Ledger, version: int, count: int) -> list[str]:
+    """Return the last keys, in order, of the objects that entered bronze, by the folder above their own folder.
+
+    Args:
+        ledger: of a table.
+        version: Delta version of the ledger.
+        count: number of keys of each folder.
+    """
+    if version < 0:
+        return []
+    folder = F.regexp_replace("key", "[^/]*/[^/]*$", "")
+    last = F.slice(F.sort_array(F.collect_set("key"), asc=False), 1, count).alias("keys")
+    found = ledger.committed_rows(version).groupBy(folder.alias("folder")).agg(last)
+    return [key for row in found.collect() for key in row["keys"]]
