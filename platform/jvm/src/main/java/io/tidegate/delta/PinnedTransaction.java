@@ -31,7 +31,8 @@ public final class PinnedTransaction extends OptimisticTransaction {
 
   /**
    * From so many live files on, each commit has a checksum file, whatever the session's setting is. Without it, the
-   * first commit after a log was read again, as it is after each checkpoint, has Delta compute the state of all files.
+   * first commit after a log was read again has Delta compute the state of all files. A log is read again after each
+   * checkpoint, so the commit that asks for one always has the file.
    */
   private static final long FILES_WITH_CHECKSUMS = 5_000;
 
@@ -105,7 +106,8 @@ public final class PinnedTransaction extends OptimisticTransaction {
       return;
     }
     Snapshot after = committed.postCommitSnapshot();
-    if (hook == ChecksumHook$.MODULE$ && files >= FILES_WITH_CHECKSUMS && after.checksumOpt().isDefined()) {
+    boolean hasChecksum = checkpointIsDue || files >= FILES_WITH_CHECKSUMS;
+    if (hook == ChecksumHook$.MODULE$ && hasChecksum && after.checksumOpt().isDefined()) {
       // After another commit the snapshot is of that commit: its checksum would be wrong for this version.
       if (after.version() == committed.committedVersion()) {
         writeChecksumFile(after.version(), after.checksumOpt().get());

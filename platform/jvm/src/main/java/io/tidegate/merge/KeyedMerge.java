@@ -13,7 +13,6 @@ import io.tidegate.TidegateException;
 import io.tidegate.TidegateException.Kind;
 import io.tidegate.delta.DeletionVectors;
 import io.tidegate.delta.LiveFile;
-import io.tidegate.delta.LogPath;
 import io.tidegate.delta.PinnedTransaction;
 import io.tidegate.delta.TableView;
 import io.tidegate.load.Staging;
@@ -39,7 +38,6 @@ import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
@@ -90,27 +88,27 @@ public final class KeyedMerge {
   /** Bytes of cached rows that one task writes: about the size that Delta wants a file to have. */
   private static final long BYTES_OF_A_TASK = 128L << 20;
 
-  private static final String PATH = "_tidegate_file";
-  private static final String INDEX = "_tidegate_file_row";
   private static final String HASH = "_tidegate_hash";
 
   /** Columns of the query that say of a row whether it is late, and whether it is tied. It may have none of them. */
   private static final String LATE = "_tidegate_late";
   private static final String TIED = "_tidegate_tied";
 
-  private static final String[] NOT_WRITTEN = {PATH, INDEX, LATE, TIED};
+  private static final String[] NOT_WRITTEN = {StoredRows.PATH, StoredRows.INDEX, LATE, TIED};
 
   private final SparkSession spark;
   private final TableView table;
   private final Work work;
   private final Dataset<Row> rows;
+  private final StoredRows stored;
   private final PinnedTransaction txn;
 
-  private KeyedMerge(SparkSession spark, TableView table, Work work, Dataset<Row> rows) {
+  private KeyedMerge(SparkSession spark, TableView table, Work work, Dataset<Row> rows, StoredRows stored) {
     this.spark = spark;
     this.table = table;
     this.work = work;
     this.rows = rows;
+    this.stored = stored;
     this.txn = new PinnedTransaction(table);
   }
 
@@ -134,16 +132,17 @@ public final class KeyedMerge {
       return null;
     }
     List<AddFile> live = known.stream().map(LiveFile::entry).toList();
+    StoredRows stored = new StoredRows(spark, table, live);
     if (!work.stored().isEmpty()) {
-      withPlaces(spark, table, live).createOrReplaceTempView(work.stored());
+      stored.all().createOrReplaceTempView(work.stored());
     }
     Dataset<Row> rows = spark.sql(work.rows());
     if (!MergedTable.isOf(table.snapshot().metadata().schema(), rows.drop(NOT_WRITTEN).schema())) {
       return null;
     }
-    KeyedMerge merge = new KeyedMerge(spark, table, work, rows);
+    KeyedMerge merge = new KeyedMerge(spark, table, work, rows, stored);
     try {
-      return live.isEmpty() ? merge.first() : merge.into(live);
+      return live.isEmpty() ? merge.first() : merge.into();
     } catch (PinnedTransaction.SnapshotMoved e) {
       throw new TidegateException(
           Kind.BUSY, "another writer committed to " + location + " during the merge. Nothing is lost: merge it again.");
@@ -161,7 +160,7 @@ public final class KeyedMerge {
     return new Changed(written, 0);
   }
 
-  private Changed into(List<AddFile> live) {
+  private Changed into() {
     Dataset<Row> source = rows.persist(StorageLevel.MEMORY_AND_DISK());
     try {
       Column isNull = keys("").map(Column::isNull).reduce(Column::or).orElseThrow();
@@ -174,7 +173,7 @@ public final class KeyedMerge {
       List<Long> kept = new ArrayList<>();
       boolean hasPlaces = !work.stored().isEmpty();
       boolean hasNulls = counts.getLong(3) > 0;
-      if (all > 0 && !(hasPlaces ? places(source, live, replaced) : compare(source, hasNulls, live, replaced, kept))) {
+      if (all > 0 && !(hasPlaces ? places(source, replaced) : compare(source, hasNulls, replaced, kept))) {
         return null;
       }
       long updated = replaced.values().stream().mapToLong(RoaringBitmapArray::cardinality).sum();
@@ -215,17 +214,14 @@ public final class KeyedMerge {
   private boolean compare(
       Dataset<Row> source,
       boolean hasNulls,
-      List<AddFile> live,
       Map<AddFile, RoaringBitmapArray> replaced,
       List<Long> kept) {
-    Dataset<Row> target = withPlaces(spark, table, live);
     Column newer = coalesce(expr(work.newer()), lit(false));
     List<Row> found =
-        target.as("t")
-            .join(broadcast(source).as("s"), sameKey(source, hasNulls))
-            .select(col("t." + PATH), col("t." + INDEX), newer, hash("s"))
-            .collectAsList();
-    Map<String, AddFile> files = byPath(live);
+        stored.few(
+            rows -> rows.as("t").join(broadcast(source).as("s"), sameKey(source, hasNulls)),
+            rows -> rows.select(col("t." + StoredRows.PATH), col("t." + StoredRows.INDEX), newer, hash("s")).collectAsList());
+    Map<String, AddFile> files = stored.byPath();
     Set<Long> seen = new HashSet<>();
     for (Row row : found) {
       AddFile file = files.get(row.getString(0));
@@ -247,9 +243,9 @@ public final class KeyedMerge {
    * @param replaced as for {@link #compare}
    * @return whether the merge can be done here
    */
-  private boolean places(Dataset<Row> source, List<AddFile> live, Map<AddFile, RoaringBitmapArray> replaced) {
-    Map<String, AddFile> files = byPath(live);
-    List<Row> found = source.select(PATH, INDEX).where(col(PATH).isNotNull()).collectAsList();
+  private boolean places(Dataset<Row> source, Map<AddFile, RoaringBitmapArray> replaced) {
+    Map<String, AddFile> files = stored.byPath();
+    List<Row> found = source.select(StoredRows.PATH, StoredRows.INDEX).where(col(StoredRows.PATH).isNotNull()).collectAsList();
     for (Row row : found) {
       AddFile file = files.get(row.getString(0));
       if (file == null || file.numPhysicalRecords().isEmpty()) {
@@ -258,33 +254,6 @@ public final class KeyedMerge {
       replaced.computeIfAbsent(file, f -> new RoaringBitmapArray()).add(row.getLong(1));
     }
     return true;
-  }
-
-  /** Returns files by the path that their rows have in {@code _metadata}, without those that share a path. */
-  private Map<String, AddFile> byPath(List<AddFile> live) {
-    Map<String, AddFile> files = new HashMap<>();
-    Set<String> shared = new HashSet<>();
-    for (AddFile file : live) {
-      String path = LogPath.inMetadata(table.root(), file.path());
-      if (files.put(path, file) != null) {
-        shared.add(path);
-      }
-    }
-    files.keySet().removeAll(shared);
-    return files;
-  }
-
-  /** Returns the rows of the table's files, each with its file and its number there. */
-  private static Dataset<Row> withPlaces(SparkSession spark, TableView table, List<AddFile> live) {
-    if (live.isEmpty()) {
-      // Spark leaves out what joins no row.
-      StructType columns = table.snapshot().metadata().schema();
-      columns = columns.add(PATH, DataTypes.StringType).add(INDEX, DataTypes.LongType);
-      return spark.createDataFrame(List.<Row>of(), columns);
-    }
-    return table.log()
-        .createDataFrame(table.snapshot(), CollectionConverters.asScala(live).toSeq(), false, Option.empty())
-        .select(col("*"), col("_metadata.file_path").as(PATH), col("_metadata.row_index").as(INDEX));
   }
 
   private Dataset<Row> without(List<Long> kept, Dataset<Row> source) {

@@ -51,6 +51,10 @@ class CheckpointsTest {
     }
     assertTrue(t.exists("_delta_log/00000000000000000002.checkpoint.parquet"), "of the version that asked for it");
     assertEquals(40, t.count());
+    for (long version = 0; version < 4; version++) {
+      // Delta opens the log again with the checkpoint, and would compute the state of all files without the checksum.
+      assertEquals(version == 2, t.exists("_delta_log/%020d.crc".formatted(version)));
+    }
   }
 
   @Test
