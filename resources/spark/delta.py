@@ -251,8 +251,8 @@ class Delta:
 
         Its columns are `_tidegate_path`, spelled as in `_metadata.file_path`, `_tidegate_key`, decoded and relative to
         the table, `_tidegate_logged`, spelled as in the log, `_tidegate_size` in bytes, `_tidegate_modified` in
-        milliseconds since 1970, `_tidegate_partition`, the texts of its partition's values by name, and
-        `_tidegate_hidden`, the share of the rows that a deletion vector hides.
+        milliseconds since 1970, `_tidegate_partition`, the texts of its partition's values by name, `_tidegate_rows`,
+        all rows of the file by its statistics, and `_tidegate_hidden`, the share of them that a deletion vector hides.
 
         Args:
             location: `s3a://` URI of the table.

@@ -6,14 +6,22 @@ import dagster as dg
 from pyspark.errors import PySparkException
 
 from tidegate.assets.presentation.discreet import spark_failed
-from tidegate.assets.silver.audit.comparison import MAX_BYTES, MAX_FILES, Comparison, compare
-from tidegate.assets.silver.audit.sampled_keys import MAX_KEYS
+from tidegate.assets.silver.audit.chosen_keys import MAX_KEYS
+from tidegate.assets.silver.audit.comparison import (
+    MAX_BYTES,
+    MAX_FILE_ROWS,
+    MAX_FILES,
+    MAX_SUSPECTS,
+    Comparison,
+    compare,
+)
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.first_line import first_line
 from tidegate.resources.lake import Lake
 
 EQUALS_BRONZE_CHECK = "silver_equals_bronze"
-_BOUNDS = {"max_keys": MAX_KEYS, "max_files": MAX_FILES, "max_bytes": MAX_BYTES}
+_FILES = f"{MAX_FILES} files, {MAX_BYTES >> 20} MiB and {MAX_FILE_ROWS:,} rows"
+_BOUNDS = {"max_keys": MAX_KEYS, "max_files": MAX_FILES, "max_bytes": MAX_BYTES, "max_rows": MAX_FILE_ROWS}
 
 
 def equals_bronze_spec(asset: dg.AssetKey) -> dg.AssetCheckSpec:
@@ -22,8 +30,7 @@ def equals_bronze_spec(asset: dg.AssetKey) -> dg.AssetCheckSpec:
         EQUALS_BRONZE_CHECK,
         asset=asset,
         description=f"Up to {MAX_KEYS:,} keys are computed from bronze again after each merge, and their rows are "
-        f"those of silver. At most {MAX_FILES} files and {MAX_BYTES >> 20} MiB of each table are read, half of them "
-        "the newest.",
+        f"those of silver. At most {_FILES} of each table are read, half of them the newest.",
     )
 
 
@@ -61,7 +68,7 @@ def _result(spec: TableSpec, asset: dg.AssetKey, found: Comparison) -> dg.AssetC
     # A key of a table with personal columns may be an identity, and Dagster keeps what a check says.
     shown = [("KEY=VALUE",)] if spec.personal is not None and found.wrong else found.wrong
     commands = [shlex.join(["tidegate", "why", f"silver.{spec.name}", *key]) for key in shown]
-    description = f"{found.keys:,} keys are as bronze gives them" if not commands else (
+    description = _right(spec, found) if not commands else (
         f"{len(found.wrong)} of {found.keys:,} keys differ from what bronze gives: somebody wrote to silver, or "
         f"changed rows of bronze, or `silver` in lake.yaml has changed. See {commands[0]}"
     )  # fmt: skip
@@ -74,6 +81,7 @@ def _result(spec: TableSpec, asset: dg.AssetKey, found: Comparison) -> dg.AssetC
         metadata={
             "keys": found.keys,
             "suspects": found.suspects,
+            "left_out": found.left_out,
             "wrong": len(found.wrong) if spec.personal is not None else commands,
             "bronze_files": len(found.bronze.paths),
             "bronze_bytes": found.bronze.size,
@@ -83,3 +91,17 @@ def _result(spec: TableSpec, asset: dg.AssetKey, found: Comparison) -> dg.AssetC
             **_BOUNDS,
         },
     )
+
+
+def _right(spec: TableSpec, found: Comparison) -> str:
+    """Returns what a comparison without a wrong key has shown, and what it could not afford to read."""
+    lines = [f"{found.keys:,} keys are as bronze gives them"]
+    if not found.keys and not found.left_out and not (found.bronze.is_whole and found.silver.is_whole):
+        lines = [
+            f"no key of silver.{spec.name} was compared: none is in both tables, of each of which {_FILES} are read"
+        ]
+    if found.left_out:
+        lines.append(f"{found.left_out:,} keys were left out, because they have too many rows")
+    if found.suspects > MAX_SUSPECTS:
+        lines.append(f"of {found.suspects:,} keys that may be wrong, {MAX_SUSPECTS} were looked up")
+    return "; ".join(lines)

@@ -9,25 +9,29 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from tidegate.assets.silver.audit.chosen_keys import Limits, SampledRows, chosen_keys
 from tidegate.assets.silver.audit.found_keys import FoundKey, found_keys
 from tidegate.assets.silver.audit.key_rows import SKIPPED, TRUNCATES, KeyRows, N
 from tidegate.assets.silver.audit.lost_files import keeps_lost, lost_files
-from tidegate.assets.silver.audit.sampled_keys import MAX_KEYS, doubted_keys
+from tidegate.assets.silver.audit.sampled_keys import MAX_REPLAYED, doubted_keys
 from tidegate.assets.silver.newest_rows import order_struct
 from tidegate.assets.silver.pending import merge_state
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.silver.columns import CHANGED_BATCH, DELETED
-from tidegate.platform.core.silver.file_sample import FileSample, file_sample
+from tidegate.platform.core.silver.file_sample import Bounds, FileSample, TableFile, file_sample
 from tidegate.resources.lake import Lake
 from tidegate.resources.spark.temporary_view import temporary_view
 
 #: Bounds of a comparison, of each of the two tables.
 MAX_FILES = 64
-MAX_BYTES = 256 << 20
+MAX_BYTES = 128 << 20
+MAX_FILE_ROWS = 10_000_000
+#: Rows that the compared keys may have together in these files.
+_MAX_ROWS = Limits(rows=200_000, rows_of_a_key=200_000)
 #: Keys that are looked up completely, because their row may be wrong.
-_MAX_SUSPECTS = 20
+MAX_SUSPECTS = 20
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,8 @@ class Comparison:
 
     Attributes:
         keys: number of compared keys.
-        suspects: number of keys whose row may be wrong, and whose rows were all looked up.
+        suspects: number of keys whose row may be wrong. All rows of up to `MAX_SUSPECTS` of them were looked up.
+        left_out: keys that were not compared, because they have more rows than a comparison may read.
         bronze: the files of bronze that were read.
         silver: the files of silver that were read.
         wrong: keys whose row differs from what bronze gives, each as `part=value` for each part of the key.
@@ -44,6 +49,7 @@ class Comparison:
 
     keys: int
     suspects: int
+    left_out: int
     bronze: FileSample
     silver: FileSample
     wrong: tuple[tuple[str, ...], ...]
@@ -57,37 +63,45 @@ def compare(lake: Lake, spec: TableSpec) -> Comparison | None:
     work = merge_state(lake, spec)
     if work is None or not work.mark or not work.silver.exists:
         return None
-    rows, session = KeyRows.of(lake, work), lake.delta.session
-    find = _suspects if rows.rules.history is None and not rows.rules.are_dumps else doubted_keys
+    rows, session, mark = KeyRows.of(lake, work), lake.delta.session, work.mark
+    is_plain = rows.rules.history is None and not rows.rules.are_dumps
+    find, limits = (_suspects, _MAX_ROWS) if is_plain else (doubted_keys, MAX_REPLAYED)
     with temporary_view(session, "compared") as of_bronze, temporary_view(session, "compared") as of_silver:
-        bronze = _sampled(lake, rows.location, of_bronze, work.mark)
-        silver = _sampled(lake, work.location, of_silver, work.mark)
-        keys, suspects = find(lake, rows, work.mark, (of_bronze, bronze), (of_silver, silver))
-    suspects = suspects[:_MAX_SUSPECTS]
-    return Comparison(keys, len(suspects), bronze, silver, _wrong(lake, rows, suspects))
+        bronze = _sampled(lake, rows.location, of_bronze, mark)
+        silver = _sampled(lake, work.location, of_silver, mark)
+        with chosen_keys(lake, rows, mark, bronze, silver, limits) as chosen:
+            keys, suspects = find(lake, rows, mark, chosen.view, bronze, silver) if chosen.keys else (0, [])
+    found = Comparison(keys, len(suspects), chosen.left_out, bronze.files, silver.files, ())
+    return replace(found, wrong=_wrong(lake, rows, suspects[:MAX_SUSPECTS]))
 
 
-def _sampled(lake: Lake, location: str, view: str, seed: int) -> FileSample:
-    """Create a view of the rows of some files of a table. Returns the files."""
+def _sampled(lake: Lake, location: str, view: str, seed: int) -> SampledRows:
+    """Create a view of the rows of some files of a table. Returns its name, and the files."""
     ranks = {"newest": "_tidegate_modified DESC, _tidegate_logged", "mixed": f"xxhash64(_tidegate_logged, {seed}L)"}
     places = ", ".join(f"row_number() OVER (ORDER BY {order}) AS {name}" for name, order in ranks.items())
+    # A file without statistics has fewer rows than bytes.
+    rows = "coalesce(_tidegate_rows, _tidegate_size)"
     with temporary_view(lake.delta.session, "live") as live:
         lake.delta.live_view(location, live)
         found = lake.delta.session.sql(
-            f"SELECT * FROM (SELECT _tidegate_logged, _tidegate_size, count(*) OVER () AS files, {places} FROM {live}) "
-            f"WHERE newest <= {MAX_FILES} OR mixed <= {MAX_FILES}"
+            f"SELECT * FROM (SELECT _tidegate_logged, _tidegate_size, {rows} AS rows, sum({rows}) OVER () AS all_rows, "
+            f"count(*) OVER () AS files, {places} FROM {live}) WHERE newest <= {MAX_FILES} OR mixed <= {MAX_FILES}"
         ).collect()
     newest, mixed = (
-        [(row["_tidegate_logged"], row["_tidegate_size"]) for row in sorted(found, key=lambda row: int(row[name]))]
+        [
+            TableFile(row["_tidegate_logged"], row["_tidegate_size"], row["rows"])
+            for row in sorted(found, key=lambda row: int(row[name]))
+        ]
         for name in ranks
     )
-    sample = file_sample(newest, mixed, found[0]["files"] if found else 0, MAX_FILES, MAX_BYTES)
+    files, all_rows = (found[0]["files"], found[0]["all_rows"]) if found else (0, 0)
+    sample = file_sample(newest, mixed, files, all_rows, Bounds(MAX_FILES, MAX_BYTES, MAX_FILE_ROWS))
     lake.delta.batch_view(location, {0: list(sample.paths)}, view)
-    return sample
+    return SampledRows(view, sample)
 
 
 def _suspects(
-    lake: Lake, rows: KeyRows, mark: int, bronze: tuple[str, FileSample], silver: tuple[str, FileSample]
+    lake: Lake, rows: KeyRows, mark: int, chosen: str, bronze: SampledRows, silver: SampledRows
 ) -> tuple[int, list[str]]:
     """Returns the number of compared keys, and those that may be wrong, each as JSON of a list."""
     parts = rows.rules.keys
@@ -101,28 +115,25 @@ def _suspects(
 
     changes = (
         f"SELECT {key}, {order} AS o, struct({values(silver=False)}) AS row "
-        f"FROM ({rows.sampled(bronze[0])}) WHERE NOT {SKIPPED} AND "
+        f"FROM ({rows.of_keys(f'({rows.sampled(bronze.view)})', chosen, mark)}) WHERE NOT {SKIPPED} AND "
         f"NOT {TRUNCATES} AND NOT {rows.is_truncated()} AND coalesce({N}, 0) <= {mark}"
     )
-    have = f"SELECT {key}, {order} AS o, struct({values(silver=True)}) AS row, {CHANGED_BATCH} AS n FROM {silver[0]}"
+    have = (
+        f"SELECT {key}, {order} AS o, struct({values(silver=True)}) AS row, {CHANGED_BATCH} AS n "
+        f"FROM ({rows.of_keys(silver.view, chosen, mark)})"
+    )
     all_keys = ", ".join(names)
     same = " AND ".join(f"a.{name} <=> b.{name}" for name in names)
-    chosen = (
-        f"SELECT {all_keys} FROM (SELECT {all_keys} FROM ({changes}) UNION ALL SELECT {all_keys} FROM ({have})) "
-        f"GROUP BY {all_keys} ORDER BY xxhash64({all_keys}, {mark}L) LIMIT {MAX_KEYS}"
-    )
     newest = (
         f"SELECT {all_keys}, max_by(rows, o) AS rows, max(o) AS o FROM (SELECT {all_keys}, o, collect_set(row) AS rows "
-        f"FROM (SELECT b.* FROM ({changes}) b LEFT SEMI JOIN ({chosen}) a ON {same}) GROUP BY {all_keys}, o) "
-        f"GROUP BY {all_keys}"
+        f"FROM ({changes}) GROUP BY {all_keys}, o) GROUP BY {all_keys}"
     )
-    of_chosen = f"SELECT b.* FROM ({have}) b LEFT SEMI JOIN ({chosen}) a ON {same}"
     first = ", ".join(f"any_value({name}) AS {name}" for name in ("o", "row", "n"))
-    of_silver = f"SELECT {all_keys}, {first}, count(*) AS rows FROM ({of_chosen}) GROUP BY {all_keys}"
+    of_silver = f"SELECT {all_keys}, {first}, count(*) AS rows FROM ({have}) GROUP BY {all_keys}"
     text = rows.key_json(f"coalesce(a.{name}, b.{name})" for name in names)
-    doubt = _doubt(rows, mark, bronze_is_whole=bronze[1].is_whole, silver_is_whole=silver[1].is_whole)
+    doubt = _doubt(rows, mark, bronze_is_whole=bronze.files.is_whole, silver_is_whole=silver.files.is_whole)
     (found,) = lake.delta.session.sql(
-        f"SELECT count(*) AS keys, slice(collect_list(if({doubt}, {text}, NULL)), 1, {_MAX_SUSPECTS}) AS suspects "
+        f"SELECT count(*) AS keys, collect_list(if({doubt}, {text}, NULL)) AS suspects "
         f"FROM ({newest}) a FULL JOIN ({of_silver}) b ON {same}"
     ).collect()
     return found["keys"], found["suspects"]

@@ -32,6 +32,8 @@ from tidegate.resources.suppression import SecretProblem, Suppression
 N, FILE, DATA_FILE, BLOCK, SKIPPED, TRUNCATES, VIOLATED, LEFT = (
     f"_tidegate_{name}" for name in ("n", "path", "part", "block", "skipped", "truncates", "violated", "left")
 )
+#: The column of a view of keys, with the hash of each.
+HASH = "_tidegate_hash"
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,19 @@ class KeyRows:
         n = "CAST(NULL AS BIGINT)" if self.is_registered else "_batch"
         rows = f"SELECT * EXCEPT (_tidegate_n, _tidegate_path, _tidegate_row) FROM {view}"
         return self.bronze(f"(SELECT *, {n} AS {N}, '' AS {FILE}, '' AS {DATA_FILE}, 0L AS {BLOCK} FROM ({rows}))")
+
+    def key_hash(self, seed: int) -> str:
+        """Returns SQL of a hash of the key of a row of `bronze`, or of silver."""
+        parts = []
+        for place, part in enumerate(self.rules.keys):
+            own = self.key_type(place)
+            kind = self._wider(part.column, own) if part.column else own
+            parts.append(f"CAST({part.path} AS {kind.sql()})")
+        return f"xxhash64({', '.join([*parts, f'{seed}L'])})"
+
+    def of_keys(self, relation: str, view: str, seed: int) -> str:
+        """Returns a query of those rows of a relation whose key is in a view of hashes."""
+        return f"SELECT r.* FROM {relation} r LEFT SEMI JOIN {view} k ON {self.key_hash(seed)} = k.{HASH}"
 
     def condition(self, values: Sequence[str | None]) -> str:
         """Returns the condition that a row has a key. It is over the columns of silver."""
@@ -250,12 +265,15 @@ class KeyRows:
     @property
     def _order_types(self) -> list[Type]:
         """The types of the parts of the order: those of silver, or wider ones that bronze has by now."""
-        types, have = [], self.work.silver.schema.fields
-        for own, path in zip(self.rules.order_types, self.rules.order_paths, strict=True):
-            stored = path_of(".".join(path), have)
-            theirs = own if stored is None else type_at(stored, have)
-            types.append(own if grows(theirs, own) else theirs)
-        return types
+        pairs = zip(self.rules.order_types, self.rules.order_paths, strict=True)
+        return [self._wider(path, own) for own, path in pairs]
+
+    def _wider(self, path: Sequence[str], own: Type) -> Type:
+        """Returns the type of a column of silver, or that of bronze if it is wider by now."""
+        have = self.work.silver.schema.fields
+        stored = path_of(".".join(path), have)
+        theirs = own if stored is None else type_at(stored, have)
+        return own if grows(theirs, own) else theirs
 
 
 def _lacks(field: Field, have: Field) -> bool:

@@ -1,6 +1,6 @@
 """Keys whose history may be wrong, and keys of full dumps, by the rows of some files of both tables.
 
-The rows of up to `MAX_KEYS` keys are compared here, row by row, with hashes in place of their values.
+The rows of the chosen keys are compared here, row by row, with hashes in place of their values.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import Row
 
+from tidegate.assets.silver.audit.chosen_keys import Limits, SampledRows
 from tidegate.assets.silver.audit.found_keys import history_rules, in_orders
 from tidegate.assets.silver.audit.key_rows import LEFT, SKIPPED, TRUNCATES, KeyRows, N
 from tidegate.assets.silver.audit.lost_files import keeps_lost
@@ -20,14 +21,10 @@ from tidegate.platform.core.silver.fates.dumps import Dumps
 from tidegate.platform.core.silver.fates.intervals import HistoryRules, Interval, json_values
 from tidegate.platform.core.silver.fates.key_row import KeyRow
 from tidegate.platform.core.silver.fates.row_fates import SilverRow
-from tidegate.platform.core.silver.file_sample import FileSample
 from tidegate.resources.lake import Lake
 
-#: Keys that are compared, and their rows in both tables together.
-MAX_KEYS = 1_000
-_MAX_ROWS = 20_000
-#: A key with more rows is left out.
-_MAX_ROWS_OF_A_KEY = 1_000
+#: Rows of the compared keys, in both tables together.
+MAX_REPLAYED = Limits(rows=20_000, rows_of_a_key=1_000)
 #: Full dumps that are known at most.
 _MAX_DUMPS = 10_000
 
@@ -42,7 +39,7 @@ class _Key:
 
 
 def doubted_keys(
-    lake: Lake, rows: KeyRows, mark: int, bronze: tuple[str, FileSample], silver: tuple[str, FileSample]
+    lake: Lake, rows: KeyRows, mark: int, chosen: str, bronze: SampledRows, silver: SampledRows
 ) -> tuple[int, list[str]]:
     """Returns the number of compared keys, and those that may be wrong, each as JSON of a list.
 
@@ -50,24 +47,27 @@ def doubted_keys(
         lake: reads the tables.
         rows: queries of the table.
         mark: last batch that silver holds.
-        bronze: a view of some files of bronze, and the files.
-        silver: a view of some files of silver, and the files.
+        chosen: a view with the hashes of the keys to compare.
+        bronze: the rows of some files of bronze.
+        silver: the rows of some files of silver.
     """
     session = lake.delta.session
     # A row of a dump that is no change shows that the dump has the key.
     is_change = "true" if rows.rules.are_dumps else f"NOT {SKIPPED}"
-    changes = f"({rows.sampled(bronze[0])}) WHERE {is_change} AND NOT {TRUNCATES} AND coalesce({N}, 0) <= {mark}"
-    found = session.sql(_rows(rows, changes, silver[0], mark)).collect()
+    counts = f"WHERE {is_change} AND NOT {TRUNCATES} AND coalesce({N}, 0) <= {mark}"
+    sampled_rows = f"({rows.sampled(bronze.view)})"
+    changes = f"({rows.of_keys(sampled_rows, chosen, mark)}) {counts}"
+    found = session.sql(_rows(rows, changes, rows.of_keys(silver.view, chosen, mark))).collect()
     dumps = []
     if rows.rules.are_dumps:
-        query = f"SELECT DISTINCT {rows.order} AS o FROM {changes} LIMIT {_MAX_DUMPS}"
+        query = f"SELECT DISTINCT {rows.order} AS o FROM {sampled_rows} {counts} LIMIT {_MAX_DUMPS}"
         incomplete = rows.incomplete_dumps(lake, mark)
         dumps = [row["o"] for row in session.sql(query).collect() if row["o"] not in incomplete]
     given = [row[name] for row in found for name in ("o", "valid_from", "valid_to") if row[name] is not None]
     orders = Orders.of(session, rows.order_type, [*given, *dumps, *recorded_truncates(rows.work)])
     sampled = Sampled(
-        bronze[1].is_whole,
-        silver[1].is_whole,
+        bronze.files.is_whole,
+        silver.files.is_whole,
         Dumps.of((orders.rank(order), orders.texts[order]) for order in dumps),
         mark,
         keeps_lost(rows.work),
@@ -79,10 +79,8 @@ def doubted_keys(
     return len(keys), [text for text, key in keys.items() if _doubts(key, rules, sampled)]
 
 
-def _rows(rows: KeyRows, changes: str, silver: str, mark: int) -> str:
-    """Returns a query of the rows of some keys, chosen by a hash with the mark."""
-    names = [f"k{place}" for place in range(len(rows.rules.keys))]
-    key = ", ".join(f"{part.path} AS {name}" for part, name in zip(rows.rules.keys, names, strict=True))
+def _rows(rows: KeyRows, changes: str, silver: str) -> str:
+    """Returns a query of changes, and of rows of silver."""
     own = {"valid_from": "STRING", "valid_to": "STRING", "is_current": "BOOLEAN", "joined": "BOOLEAN"}
     nothing = ", ".join(f"CAST(NULL AS {kind}) AS {name}" for name, kind in own.items())
     times = nothing
@@ -91,25 +89,14 @@ def _rows(rows: KeyRows, changes: str, silver: str, mark: int) -> str:
         times = ", ".join(f"{column} AS {name}" for column, name in zip(columns, own, strict=True))
 
     def of(values: str, n: str, left: str, skipped: str) -> str:
-        own = f"{key}, {rows.key} AS key, {rows.order} AS o, {values} AS v, {DELETED} AS d"
+        own = f"{rows.key} AS key, {rows.order} AS o, {values} AS v, {DELETED} AS d"
         return f"{own}, {n} AS n, {left} AS l, {skipped} AS s"
 
     own_rows = of(rows.compared(silver=False, is_hashed=True), N, LEFT, SKIPPED)
     theirs = of(rows.compared(silver=True, is_hashed=True), CHANGED_BATCH, "CAST(array() AS array<string>)", "false")
-    every = (
-        f"SELECT true AS is_bronze, {own_rows}, {nothing} FROM {changes} "
-        f"UNION ALL SELECT false, {theirs}, {times} FROM {silver}"
-    )
-    all_names = ", ".join(names)
-    counts = (
-        f"SELECT {all_names}, count(*) AS rows, xxhash64({all_names}, {mark}L) AS hash FROM ({every}) "
-        f"GROUP BY {all_names} HAVING count(*) <= {_MAX_ROWS_OF_A_KEY} ORDER BY hash LIMIT {MAX_KEYS}"
-    )
-    chosen = f"SELECT *, sum(rows) OVER (ORDER BY hash ROWS UNBOUNDED PRECEDING) AS total FROM ({counts})"
-    same = " AND ".join(f"a.{name} <=> b.{name}" for name in names)
     return (
-        f"SELECT a.* EXCEPT ({', '.join(f'a.{name}' for name in names)}) FROM ({every}) a "
-        f"LEFT SEMI JOIN (SELECT * FROM ({chosen}) WHERE total <= {_MAX_ROWS}) b ON {same}"
+        f"SELECT true AS is_bronze, {own_rows}, {nothing} FROM {changes} "
+        f"UNION ALL SELECT false, {theirs}, {times} FROM ({silver})"
     )
 
 

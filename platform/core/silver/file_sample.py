@@ -1,9 +1,27 @@
-"""Which files of a table are read to check it: as many as a bound allows, half of them the newest."""
+"""Which files of a table are read to check it: as many as the bounds allow, half of them the newest."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """A file of a table: its path, its bytes, and its rows."""
+
+    path: str
+    size: int
+    rows: int
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """How many files are read at most, and how many bytes and rows they may have together."""
+
+    files: int
+    size: int
+    rows: int
 
 
 @dataclass(frozen=True)
@@ -13,30 +31,51 @@ class FileSample:
     Attributes:
         paths: of the chosen files.
         size: bytes of the chosen files.
-        is_whole: whether they are all files of the table.
+        rows: of the chosen files.
+        table_rows: rows of all files of the table.
+        is_whole: whether the chosen files are all files of the table.
     """
 
     paths: tuple[str, ...]
     size: int
+    rows: int
+    table_rows: int
     is_whole: bool
 
 
 def file_sample(
-    newest: Sequence[tuple[str, int]], mixed: Sequence[tuple[str, int]], files: int, max_files: int, max_bytes: int
+    newest: Sequence[TableFile], mixed: Sequence[TableFile], files: int, table_rows: int, bounds: Bounds
 ) -> FileSample:
-    """Choose files: the newest ones up to half of both bounds, and then files of any age up to the bounds.
+    """Choose files: the newest ones up to half of the bounds, and then files of any age up to the bounds.
+
+    The newest file may take all of the bounds: in a table of few large files it is the only one with the last rows.
 
     Args:
-        newest: path and bytes of the newest files, the newest first.
-        mixed: path and bytes of files in an order that does not depend on their age.
+        newest: the newest files, the newest first.
+        mixed: files in an order that does not depend on their age.
         files: number of files of the table.
-        max_files: number of files to choose at most.
-        max_bytes: bytes of the chosen files together at most.
+        table_rows: rows of all files of the table.
+        bounds: of the chosen files.
     """
-    chosen: dict[str, int] = {}
-    for candidates, part in ((newest, 2), (mixed, 1)):
-        for path, size in candidates:
-            fits = sum(chosen.values()) + size <= max_bytes // part and len(chosen) < max(1, max_files // part)
-            if path not in chosen and fits:
-                chosen[path] = size
-    return FileSample(tuple(chosen), sum(chosen.values()), len(chosen) == files)
+    half = Bounds(max(1, bounds.files // 2), bounds.size // 2, bounds.rows // 2)
+    chosen: dict[str, TableFile] = {}
+    for candidates, limit in ((newest, half), (mixed, bounds)):
+        for file in candidates:
+            if file.path not in chosen and _fits((*chosen.values(), file), limit if chosen else bounds):
+                chosen[file.path] = file
+    taken = chosen.values()
+    return FileSample(
+        tuple(chosen),
+        sum(file.size for file in taken),
+        sum(file.rows for file in taken),
+        table_rows,
+        len(chosen) == files,
+    )
+
+
+def _fits(files: Collection[TableFile], bounds: Bounds) -> bool:
+    return (
+        len(files) <= bounds.files
+        and sum(file.size for file in files) <= bounds.size
+        and sum(file.rows for file in files) <= bounds.rows
+    )

@@ -3,7 +3,6 @@ package io.tidegate.load.rows;
 import io.tidegate.load.request.LoadRequest;
 import java.io.Serializable;
 import java.nio.charset.StandardCharsets;
-import java.security.GeneralSecurityException;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.HashSet;
@@ -12,8 +11,6 @@ import java.util.List;
 import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import javax.crypto.Mac;
-import javax.crypto.spec.SecretKeySpec;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -22,8 +19,6 @@ import org.apache.spark.sql.types.StructType;
 
 /** The subjects whose rows never enter the table again. Their identities are not known here, only keyed digests. */
 public final class Suppression implements Serializable {
-  private static final String ALGORITHM = "HmacSHA256";
-
   /** What ends a word of JSON, and a cell of CSV. An identity may contain any other character. */
   private static final Pattern WORDS = Pattern.compile("[\\s\"',:;|{}\\[\\]()<>=\\\\]+");
 
@@ -38,7 +33,7 @@ public final class Suppression implements Serializable {
   /** For each path of a subject, its places: in the columns of files, then in each struct. */
   private final int[][] places;
   private final StructType columns;
-  private transient Mac mac;
+  private transient SubjectDigest digest;
 
   Suppression(byte[] key, Set<String> digests, List<List<String>> paths, StructType columns) {
     this.key = key.clone();
@@ -159,14 +154,9 @@ public final class Suppression implements Serializable {
   }
 
   private boolean isKnown(String subject) {
-    try {
-      if (mac == null) {
-        mac = Mac.getInstance(ALGORITHM);
-        mac.init(new SecretKeySpec(key, ALGORITHM));
-      }
-      return digests.contains(HexFormat.of().formatHex(mac.doFinal(subject.getBytes(StandardCharsets.UTF_8))));
-    } catch (GeneralSecurityException e) {
-      throw new IllegalStateException(e);
+    if (digest == null) {
+      digest = new SubjectDigest(key);
     }
+    return digests.contains(digest.of(subject));
   }
 }

@@ -14,6 +14,7 @@ import io.tidegate.delta.TableView;
 import io.tidegate.procedures.LocalProcedure;
 import java.util.List;
 import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.Column;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.api.java.UDF1;
 import org.apache.spark.sql.types.StructType;
@@ -22,8 +23,9 @@ import org.apache.spark.sql.types.StructType;
  * {@code live_view(table, view)}: makes a temporary view over a table's live files: {@code _tidegate_path} as in {@code
  * _metadata.file_path}, {@code _tidegate_key}, decoded and below the table, {@code _tidegate_logged}, the path as in the
  * log, {@code _tidegate_size} in bytes, {@code _tidegate_modified} in milliseconds since 1970, {@code
- * _tidegate_partition}, the texts of its partition's values by the names of the log, and {@code _tidegate_hidden}, the
- * share of the file's rows that its deletion vector hides. Returns the version that it shows.
+ * _tidegate_partition}, the texts of its partition's values by the names of the log, {@code _tidegate_rows}, all rows of the
+ * file by its statistics, and {@code _tidegate_hidden}, the share of them that its deletion vector hides. Returns the version
+ * that it shows.
  */
 public final class LiveViewProcedure extends LocalProcedure {
   public LiveViewProcedure() {
@@ -40,6 +42,7 @@ public final class LiveViewProcedure extends LocalProcedure {
     String root = table.root().toString();
     UDF1<String, String> place = logged -> LogPath.inMetadata(new Path(root), logged);
     UDF1<String, String> key = logged -> LogPath.key(root, logged);
+    Column rows = get_json_object(col("stats"), "$.numRecords").cast(LongType);
     table.snapshot().allFiles().toDF()
         .select(
             udf(place, StringType).apply(col("path")).as("_tidegate_path"),
@@ -48,9 +51,9 @@ public final class LiveViewProcedure extends LocalProcedure {
             col("size").as("_tidegate_size"),
             col("modificationTime").as("_tidegate_modified"),
             col("partitionValues").as("_tidegate_partition"),
+            rows.as("_tidegate_rows"),
             coalesce(
-                    col("deletionVector.cardinality")
-                        .divide(get_json_object(col("stats"), "$.numRecords").cast(DoubleType)),
+                    col("deletionVector.cardinality").divide(rows.cast(DoubleType)),
                     when(col("deletionVector").isNull(), 0.0).otherwise(1.0))
                 .as("_tidegate_hidden"))
         .createOrReplaceTempView(arguments.text("view"));

@@ -1,6 +1,8 @@
 package io.tidegate.load.rows;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -58,6 +60,20 @@ final class SuppressionTest {
       }
     }
     assertFalse(list(List.of(), "x").mentions(null));
+  }
+
+  @Test
+  void aDigestIsTheHmacOfTheTextWhateverKeyWasAskedForBefore() throws Exception {
+    for (byte[] key : List.of(KEY, new byte[64], KEY)) {
+      for (String text : List.of("42", "é", "", "x".repeat(200))) {
+        Mac mac = Mac.getInstance("HmacSHA256");
+        mac.init(new SecretKeySpec(key, "HmacSHA256"));
+        String wanted = HexFormat.of().formatHex(mac.doFinal(text.getBytes(StandardCharsets.UTF_8)));
+        assertEquals(wanted, SubjectDigest.of(HexFormat.of().formatHex(key), text));
+      }
+    }
+    assertNull(SubjectDigest.of("00", null));
+    assertThrows(IllegalArgumentException.class, () -> new SubjectDigest(new byte[65]));
   }
 
   private static Suppression list(List<List<String>> paths, String... subjects) throws Exception {
