@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from tidegate.platform.core.schema.column_reference import path_of
+from tidegate.platform.core.config.silver import SilverSpec
+from tidegate.platform.core.schema.column_reference import path_of, root_of
 from tidegate.platform.core.schema.names import fed_columns
 from tidegate.platform.core.silver.rules import UnsuitableColumns
 from tidegate.platform.core.silver.subject_paths import former_paths, subject_paths
@@ -26,6 +28,24 @@ def silver_suppression(lake: Lake, table: Table, suppression: Suppression, silve
     Raises:
         SubjectProblem: silver does not show whose its rows are. The message says what to do.
     """
+    subject = silver_subject(lake, table, suppression.subject, silver)
+    return replace(suppression, name=f"silver.{table.spec.name}", subject=subject, rescued=suppression.subject)
+
+
+def silver_subject(lake: Lake, table: Table, subject: Sequence[str], silver: TableState) -> tuple[str, ...]:
+    """Return the columns and nested fields of a silver table that identify a subject.
+
+    Before bronze has its first batch, they follow from silver's own columns, as far as these show it.
+
+    Args:
+        lake: the lake.
+        table: the bronze table. Its silver table exists.
+        subject: the columns and nested fields of bronze that identify a subject.
+        silver: the state of the silver table.
+
+    Raises:
+        SubjectProblem: silver does not show whose its rows are. The message says what to do.
+    """
     spec, birth = table.spec, table.birth
     if spec.silver is None:
         raise SubjectProblem(
@@ -35,7 +55,7 @@ def silver_suppression(lake: Lake, table: Table, suppression: Suppression, silve
     known = lake.delta.table_state(birth.location).schema.fields if birth else silver.schema.fields
     columns = fed_columns(known, is_registered=birth is None or birth.registered)
     try:
-        places = subject_paths(spec.silver, suppression.subject, columns)
+        places = subject_paths(spec.silver, subject, columns)
     except UnsuitableColumns as error:
         raise SubjectProblem(f"silver.{spec.name}: bronze {error}") from None
     held = {
@@ -45,9 +65,29 @@ def silver_suppression(lake: Lake, table: Table, suppression: Suppression, silve
     for name, texts in held.items():
         if not texts and (path_of(name, columns) or not any(held.values())):
             raise SubjectProblem(no_subject(spec.name, name))
-    former = [".".join(path) for path in former_paths(spec.silver, suppression.subject, columns)]
-    names = dict.fromkeys((*chain.from_iterable(held.values()), *former))
-    return replace(suppression, name=f"silver.{spec.name}", subject=tuple(names), rescued=suppression.subject)
+        if ignored := ignored_subject(spec.silver, texts):
+            raise SubjectProblem(may_not_name(spec.name, ignored))
+    former = [".".join(path) for path in former_paths(spec.silver, subject, columns)]
+    return tuple(dict.fromkeys((*chain.from_iterable(held.values()), *former)))
+
+
+def ignored_subject(silver: SilverSpec, paths: Iterable[str]) -> str | None:
+    """Return the first of the columns of a subject whose value a row may leave as it is. None if there is none."""
+    return next((path for path in paths if silver.ignores_nulls_of(root_of(path))), None)
+
+
+def may_not_name(name: str, subject: str) -> str:
+    """Return the text of the error that a row of bronze may be about a person whom it does not name.
+
+    Args:
+        name: SQL name of the table.
+        subject: the column of silver whose value a row may leave as it is.
+    """
+    return (
+        f"a row of bronze.{name} may be about a person whom it does not name, because `ignore_null_updates` leaves "
+        f"{subject} of silver.{name} as it is, so nobody can say whose its rows are: list {subject} in "
+        "ignore_null_updates_except_columns, and let every row have it"
+    )
 
 
 def no_subject(name: str, subject: str) -> str:

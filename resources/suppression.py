@@ -23,6 +23,8 @@ from tidegate.resources.spark.any_of import any_of
 
 #: Types whose values have one text. A number with a fraction, for example, has several.
 _TYPES = ("string", "byte", "short", "integer", "long")
+#: The class of the Spark server that makes digests, and a column of rows with its key.
+_DIGEST, _KEY = "io.tidegate.load.rows.SubjectDigest", "_tidegate_key"
 
 
 class SecretProblem(RuntimeError):
@@ -99,25 +101,29 @@ class Suppression:
             rows: with these columns, and perhaps others.
             fields: the columns of the table.
         """
-        return self._divided(rows, fields, "left_anti")
+        return self._divided(rows, fields, holds=False)
 
     def only(self, rows: DataFrame, fields: Sequence[Field]) -> DataFrame:
         """Return the rows of suppressed subjects. The arguments are as for `without`."""
-        return self._divided(rows, fields, "left_semi")
+        return self._divided(rows, fields, holds=True)
 
-    def _divided(self, rows: DataFrame, fields: Sequence[Field], how: str) -> DataFrame:
+    def _divided(self, rows: DataFrame, fields: Sequence[Field], *, holds: bool) -> DataFrame:
         texts = self.texts(fields)
         if not texts:
-            return rows if how == "left_anti" else rows.where("false")
+            return rows.where("false") if holds else rows
         session = rows.sparkSession
-        inner, outer = self.key.pads
-        pads = session.createDataFrame(pa.table({"_tidegate_inner": [inner], "_tidegate_outer": [outer]}))
-        digests = session.createDataFrame(pa.table({"_tidegate_digest": sorted(self.digests)}))
+        key = session.createDataFrame(pa.table({_KEY: [self.key.key.hex()]}))
         names = [f"_tidegate_subject{place}" for place in range(len(texts))]
-        keyed = rows.crossJoin(F.broadcast(pads))
-        keyed = keyed.withColumns(dict(zip(names, map(_digest, texts), strict=True)))
-        same = any_of([keyed[name] == digests["_tidegate_digest"] for name in names])
-        return keyed.join(F.broadcast(digests), same, how).drop("_tidegate_inner", "_tidegate_outer", *names)
+        keyed = rows.crossJoin(F.broadcast(key)).withColumns(dict(zip(names, map(_digest, texts), strict=True)))
+        for name in names:
+            # With one join for all texts, Spark would compare every row with every digest.
+            known = pa.table({f"{name}_known": sorted(self.digests)})
+            keyed = keyed.join(
+                F.broadcast(session.createDataFrame(known)), F.col(name) == F.col(f"{name}_known"), "left"
+            )
+        flags = [f"{name}_known" for name in names]
+        is_known = any_of([F.col(flag).isNotNull() for flag in flags])
+        return keyed.where(is_known if holds else ~is_known).drop(_KEY, *names, *flags)
 
 
 def suppression(
@@ -179,6 +185,4 @@ def subject_key(
 
 def _digest(sql: str) -> Column:
     """Return HMAC-SHA-256 of a text, in hexadecimal digits. Spark has no function for it."""
-    text = F.encode(F.expr(sql), "UTF-8")
-    inner = F.unhex(F.sha2(F.concat("_tidegate_inner", text), 256))
-    return F.sha2(F.concat("_tidegate_outer", inner), 256)
+    return F.expr(f"java_method('{_DIGEST}', 'of', {_KEY}, {sql})")

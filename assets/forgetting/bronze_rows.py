@@ -93,7 +93,8 @@ def erase_from_bronze(
     """Take the rows of forgotten subjects out of a bronze table.
 
     The other rows of their data files are written again as they are. At least one batch is decided: a run that prepared
-    its batch before the subjects were on the list loses its number to this batch, and prepares again with the list.
+    its batch before the subjects were on the list loses its number to this batch, and prepares again with the list. So
+    the table has no such row after the last of these batches, and is not searched again here.
 
     Args:
         table: the table.
@@ -104,7 +105,7 @@ def erase_from_bronze(
     Raises:
         RuntimeError: the table is registered or an output. Also if other writers commit all the time.
     """
-    done, settled, options = Erased(), False, RunOptions(run_id)
+    done, options = Erased(), RunOptions(run_id)
     for _ in range(_MAX_BATCHES):
         begun, table = time.monotonic(), table.reopened()
         birth = table.birth
@@ -116,17 +117,17 @@ def erase_from_bronze(
             continue
         previous = table.ledger.header(clock.version, clock.n) if clock.n else None
         draft = BatchDraft(clock.n + 1, birth, previous, (), Plan(), {})
-        prepared, erasing = _prepared(table, suppression, draft)
-        if settled and not erasing.rows:
-            _purge(table, birth, log)
-            return done
+        prepared, erasing, is_last = _prepared(table, suppression, draft)
         seam("forget-prepare")
         batch = decide(table, draft, prepared, run_id)
         seam("forget-decide")
         result = land(table, batch, options, log, found=False, begun=begun)
         if batch.run_id == run_id and result.landed.outcome != "void":
-            settled, done = True, done.plus(erasing)
+            done = done.plus(erasing)
             log(f"{erasing.rows} rows in {erasing.files} files of bronze.{birth.name} left it with batch {batch.n}")
+            if is_last:
+                _purge(table, birth, log)
+                return done
     raise RuntimeError(f"the rows could not leave {table.table_key} in {_MAX_BATCHES} batches: run it again")
 
 
@@ -145,33 +146,36 @@ def _purge(table: Table, birth: Birth, log: Callable[[str], None]) -> None:
         repeated(lambda: command(table.delta.session, sql), lambda _: log("another commit came first, trying again"))
 
 
-def _prepared(table: Table, suppression: Suppression, draft: BatchDraft) -> tuple[PreparedBatch, Erased]:
+def _prepared(table: Table, suppression: Suppression, draft: BatchDraft) -> tuple[PreparedBatch, Erased, bool]:
+    """Returns a batch, what it takes out of the table, and whether nothing is left after it."""
     prepared = PreparedBatch(draft.plan)
     base = present_schema(table, draft)
     if base is None:
-        return prepared, Erased()
+        return prepared, Erased(), True
     prepared.base = prepared.schema = base
     delta, location = table.delta, draft.birth.location
-    files, entries = found_with_entries(
-        delta,
-        location,
-        f"bronze.{draft.birth.name}",
-        lambda: _first(held_files(table, suppression)),
-        lambda file: file.path,
-    )
+    held: list[HeldFile] = []
+
+    def first() -> list[HeldFile]:
+        held[:] = held_files(table, suppression)
+        return _first(held)
+
+    name = f"bronze.{draft.birth.name}"
+    files, entries = found_with_entries(delta, location, name, first, lambda file: file.path)
     if not files:
-        return prepared, Erased()
+        return prepared, Erased(), True
     adds = stage_rest(
         delta, location, [file.path for file in files], lambda rows: suppression.without(rows, base.fields), base
     )
     prepared.adds = [add for add in adds if add.records]
     prepared.removes = [entries[file.path] for file in files]
-    return prepared, Erased(
+    erased = Erased(
         sum(file.rows for file in files),
         len(files),
         sum(file.size for file in files),
         sum(add.size for add in prepared.adds),
     )
+    return prepared, erased, len(files) == len(held)
 
 
 def _first(files: Sequence[HeldFile]) -> list[HeldFile]:

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from tidegate.assets.forgetting.bronze_rows import held_files
 from tidegate.assets.forgetting.kept_objects import kept_objects
-from tidegate.assets.forgetting.silver_rows import rows_in_silver
+from tidegate.assets.forgetting.silver_rows import can_search, rows_in_silver
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.suppression import Suppression
@@ -93,9 +93,10 @@ def _sources(table: Table, suppression: Suppression) -> int:
 
 
 def unsearched(lake: Lake) -> list[str]:
-    """Return the folders of tables that `lake.yaml` does not have (any more), relative to the lake root.
+    """Return the folders of tables of which nobody can say which of their columns is a subject.
 
-    Nobody can say which of their columns is a subject. After a new `name` or `prefix` the earlier table is among them.
+    They are relative to the lake root. `lake.yaml` does not have the table (any more): after a new `name` or `prefix`
+    the earlier table is among them. Or bronze has no batch yet, and the silver table alone does not show it.
 
     Raises:
         StoreError: S3 did not answer.
@@ -104,7 +105,15 @@ def unsearched(lake: Lake) -> list[str]:
     names = store.objects.folders(store.bucket, store.key("silver", ""))
     known, keys = {spec.name for spec in lake.config.tables}, {spec.table_key.encode() for spec in lake.config.tables}
     bronze = (f"bronze/{key}" for key in store.births.tables() if key not in keys)
-    return sorted((*(f"silver/{name}" for name in names if name not in known), *bronze))
+    unborn = (f"silver/{spec.name}" for spec in lake.config.tables if spec.name in names and not _shows(lake, spec))
+    return sorted((*(f"silver/{name}" for name in names if name not in known), *bronze, *unborn))
+
+
+def _shows(lake: Lake, spec: TableSpec) -> bool:
+    if spec.personal is None or not spec.personal.subject:
+        return True
+    table = lake.table(spec.table_key.encode())
+    return table.birth is not None or can_search(lake, table, spec.personal.subject)
 
 
 def total(found: Sequence[Found]) -> int:

@@ -27,6 +27,7 @@ from tidegate.assets.forgetting.find import Found, find, tables_of, total, unsea
 from tidegate.assets.forgetting.kept_objects import erase_kept_objects
 from tidegate.assets.forgetting.late_messages import erase_late_messages
 from tidegate.assets.forgetting.old_versions import end_old_versions, longest_retention
+from tidegate.assets.forgetting.shared_keys import compute_shared_keys
 from tidegate.assets.forgetting.silver_rows import erase_from_silver
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.failpoints import seam
@@ -40,6 +41,7 @@ from tidegate.resources.suppression import Suppression, subject_key
 SEAMS = (
     "forget-request",
     "forget-found",
+    "forget-shared-keys",
     "forget-prepare",
     "forget-decide",
     "forget-bronze",
@@ -90,10 +92,11 @@ def look_for(lake: Lake, kind: str, subjects: Sequence[str]) -> list[Found]:
     """Count what a lake has of subjects. Nothing is changed, and the subjects are written nowhere.
 
     Raises:
-        ForgetRefused: no table has this kind of subject.
+        ForgetRefused: no table has this kind of subject, or a subject is no identity.
         SecretProblem: the secret is missing, or is another than that of earlier requests.
         StoreError: S3 did not answer.
     """
+    _refuse_unlikely(subjects)
     key = _key(lake, kind)
     digests = frozenset(map(key.digest, subjects))
     return find(lake, kind, lambda spec: _list(spec, key, digests))
@@ -109,12 +112,13 @@ def ask(lake: Lake, kind: str, subjects: Sequence[str], by: str) -> ForgetReques
         by: the user that asks.
 
     Raises:
-        ForgetRefused: no table has this kind of subject, or there are no subjects.
+        ForgetRefused: no table has this kind of subject, there are no subjects, or one is no identity.
         SecretProblem: as for `look_for`.
         StoreError: S3 did not answer. The request may have been written.
     """
     if not subjects:
         raise ForgetRefused("no subject is given")
+    _refuse_unlikely(subjects)
     if lake.config.forget is None:
         raise ForgetRefused("lake.yaml has no `forget`: add it, with the place of a secret")
     key, now = _key(lake, kind), datetime.now(UTC).replace(microsecond=0)
@@ -177,6 +181,8 @@ def _erase(lake: Lake, kind: str, run_id: str, log: Callable[[str], None]) -> li
     for spec in tables_of(lake, kind):
         table = lake.table(spec.table_key.encode())
         suppression = _required(lake, spec)
+        compute_shared_keys(lake, table, suppression, run_id, log)
+        seam("forget-shared-keys")
         bronze = erase_from_bronze(table, suppression, run_id, log).rows
         seam("forget-bronze")
         silver = erase_from_silver(lake, table, suppression, run_id, log)
@@ -226,7 +232,7 @@ def _note_found(lake: Lake, request: ForgetRequest, log: Callable[[str], None]) 
     facts = {"by": request.by, "tables": [asdict(one) for one in found], "not_searched": others}
     _note(lake, request.id, FOUND, facts)
     for folder in others:
-        log(f"{folder} is not searched: lake.yaml has no such table")
+        log(f"{folder} is not searched: lake.yaml has no such table, or its bronze table has no batch yet")
     log(f"request {request.id} of {request.by}: {total(found)} rows, lines and messages found")
     seam("forget-found")
 
@@ -245,6 +251,12 @@ def _note_erased(lake: Lake, request: ForgetRequest, taken: Sequence[Gone], run_
 def _note(lake: Lake, request: str, step: str, facts: dict[str, Any], *, again: bool = False) -> None:
     at = datetime.now(UTC).isoformat(timespec="seconds")
     lake.store.forgotten.put_note(request, step, {"format": 1, "at": at, **facts}, again=again)
+
+
+def _refuse_unlikely(subjects: Sequence[str]) -> None:
+    """Refuse an empty text, as that of an unset variable of a shell: every row without an identity would leave."""
+    if any(not subject or subject != subject.strip() for subject in subjects):
+        raise ForgetRefused("an identity is empty, or begins or ends with a space, as no identity does: correct it")
 
 
 def _key(lake: Lake, kind: str) -> SubjectKey:

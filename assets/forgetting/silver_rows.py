@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pyarrow as pa
 
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.schema.sql_literal import properties_sql
 from tidegate.resources.lake import Lake, Table
-from tidegate.resources.silver_suppression import silver_suppression
+from tidegate.resources.silver_suppression import silver_subject, silver_suppression
 from tidegate.resources.spark.attempts import repeated
+from tidegate.resources.spark.results import TableState
 from tidegate.resources.spark.session import command, configured
 from tidegate.resources.spark.temporary_view import temporary_view
-from tidegate.resources.suppression import Suppression
+from tidegate.resources.suppression import SubjectProblem, Suppression
 
 #: A commit of this property ends every merge that has begun before: Delta refuses a commit on older metadata.
 _BARRIER = "tidegate.forgotten"
@@ -24,17 +25,43 @@ _WITHOUT_VECTORS = "spark.databricks.delta.merge.deletionVectors.persistent"
 
 
 def rows_in_silver(lake: Lake, table: Table, suppression: Suppression) -> int:
-    """Return the number of a silver table's rows, and tombstones, of forgotten subjects.
+    """Return the number of a silver table's rows, and tombstones, of forgotten subjects. 0 if it cannot be searched.
 
     Raises:
         SubjectProblem: silver does not show whose its rows are.
     """
     location = _location(lake, table)
     state = lake.delta.table_state(location)
-    if not state.exists:
+    if not state.exists or not can_search(lake, table, suppression.subject, state):
         return 0
     rows = lake.delta.session.read.format("delta").load(location)
     return silver_suppression(lake, table, suppression, state).only(rows, state.schema.fields).count()
+
+
+def can_search(lake: Lake, table: Table, subject: Sequence[str], silver: TableState | None = None) -> bool:
+    """Return whether a silver table shows whose its rows are, or does not exist.
+
+    Without a first batch of bronze, it may not show that: nobody knows then how `lake.yaml` makes silver's columns.
+
+    Args:
+        lake: the lake.
+        table: the bronze table.
+        subject: the columns and nested fields of bronze that identify a subject.
+        silver: the state of the silver table. None: it is read.
+
+    Raises:
+        SubjectProblem: bronze has a batch, and silver does not show it.
+    """
+    silver = silver or lake.delta.table_state(_location(lake, table))
+    if not silver.exists:
+        return True
+    try:
+        silver_subject(lake, table, subject, silver)
+    except SubjectProblem:
+        if table.birth is not None:
+            raise
+        return False
+    return True
 
 
 def erase_from_silver(
@@ -53,13 +80,13 @@ def erase_from_silver(
     """
     location, session, deleted = _location(lake, table), lake.delta.session, 0
     state = lake.delta.table_state(location)
-    if not state.exists:
+    if not state.exists or not can_search(lake, table, suppression.subject, state):
         return 0
     subjects = silver_suppression(lake, table, suppression, state)
 
     def erase() -> None:
         nonlocal deleted
-        command(session, f"ALTER TABLE delta.`{location}` SET TBLPROPERTIES ({properties_sql({_BARRIER: run_id})})")
+        end_merges(lake, table, run_id)
         seam("forget-barrier")
         deleted += _deleted(lake, location, subjects)
         seam("forget-silver")
@@ -69,6 +96,18 @@ def erase_from_silver(
     repeated(erase, lambda _: log("another commit came first, trying again"))
     log(f"{deleted} rows left silver.{table.spec.name}")
     return deleted
+
+
+def end_merges(lake: Lake, table: Table, text: str) -> None:
+    """Let every merge into a silver table fail that has begun. Its run begins again, and reads the suppression list.
+
+    Args:
+        lake: the lake.
+        table: the bronze table.
+        text: recorded in the silver table, and another one in each call.
+    """
+    properties = properties_sql({_BARRIER: text})
+    command(lake.delta.session, f"ALTER TABLE delta.`{_location(lake, table)}` SET TBLPROPERTIES ({properties})")
 
 
 def _deleted(lake: Lake, location: str, suppression: Suppression) -> int:

@@ -20,7 +20,7 @@ from tidegate.assets.silver.merge_sql import build_merge, mode_of
 from tidegate.assets.silver.pending import PendingMerge, merge_state, pending_merge
 from tidegate.assets.silver.private_statistics import make_private
 from tidegate.assets.silver.row_queries import RowCounts, expression_types, has_copies, row_counts
-from tidegate.assets.silver.suppressed import with_dropped, without_suppressed
+from tidegate.assets.silver.suppressed import wanted_changes
 from tidegate.assets.silver.table import create_table, purge_tombstones, record_first_reading, silver_rules, widen_table
 from tidegate.assets.silver.truncate import record_truncate, record_truncates
 from tidegate.platform.core.config.table import TableSpec
@@ -268,8 +268,7 @@ def _changes(lake: Lake, work: PendingMerge, rules: MergeRules) -> Iterator[Chan
     with (
         gathered(lake.delta, work) as everything,
         with_incomplete_dumps(lake, work, rules, everything) as known,
-        without_suppressed(lake, work, known) as kept,
-        with_dropped(lake, work, rules, kept) as changes,
+        wanted_changes(lake, work, rules, known) as changes,
     ):
         yield changes
 

@@ -13,19 +13,34 @@ from tidegate.assets.silver.pending import PendingMerge
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.resources.lake import Lake
 from tidegate.resources.spark.temporary_view import temporary_view
+from tidegate.resources.suppression import Suppression
 
 
 @contextmanager
-def without_suppressed(lake: Lake, work: PendingMerge, changes: Changes) -> Iterator[Changes]:
-    """Yield the changes without rows of subjects on the suppression list.
-
-    A load leaves these rows out already. Bronze may have some of an earlier load until they are deleted, or again after
-    somebody restored it.
+def wanted_changes(lake: Lake, work: PendingMerge, rules: MergeRules, changes: Changes) -> Iterator[Changes]:
+    """Yield the changes without rows of suppressed subjects, and with what earlier merges left out of full dumps.
 
     Raises:
         SecretProblem: the list cannot be applied.
     """
-    if work.table.spec.personal is None or (suppression := lake.suppression(work.table.spec)) is None:
+    suppression = lake.suppression(work.table.spec) if work.table.spec.personal is not None else None
+    with (
+        _without_suppressed(lake, work, changes, suppression) as kept,
+        _with_dropped(lake, work, rules, kept, suppression) as wanted,
+    ):
+        yield wanted
+
+
+@contextmanager
+def _without_suppressed(
+    lake: Lake, work: PendingMerge, changes: Changes, suppression: Suppression | None
+) -> Iterator[Changes]:
+    """Yield the changes without rows of suppressed subjects.
+
+    A load leaves these rows out already. Bronze may have some of an earlier load until they are deleted, or again after
+    somebody restored it.
+    """
+    if suppression is None:
         yield changes
         return
     session = lake.delta.session
@@ -35,14 +50,13 @@ def without_suppressed(lake: Lake, work: PendingMerge, changes: Changes) -> Iter
 
 
 @contextmanager
-def with_dropped(lake: Lake, work: PendingMerge, rules: MergeRules, changes: Changes) -> Iterator[Changes]:
+def _with_dropped(
+    lake: Lake, work: PendingMerge, rules: MergeRules, changes: Changes, suppression: Suppression | None
+) -> Iterator[Changes]:
     """Yield the changes with a view of the rows that earlier merges left out of full dumps.
 
     Silver does not have them, and yet they show that their dump has their key. Only rows of that kind are read, and of
     them the columns of key, order and conditions.
-
-    Raises:
-        SecretProblem: the suppression list cannot be applied.
     """
     birth = work.table.birth
     if not rules.are_dumps or rules.skipped is None or birth is None or changes.why_full is not None:
@@ -53,7 +67,7 @@ def with_dropped(lake: Lake, work: PendingMerge, rules: MergeRules, changes: Cha
     if not birth.registered:
         # Of a registered table, the batch of a row is not known. The next merge corrects what a later batch decided.
         rows = rows.where(F.col("_batch") <= changes.n)
-    if work.table.spec.personal is not None and (suppression := lake.suppression(work.table.spec)) is not None:
+    if suppression is not None:
         rows = suppression.without(rows, work.bronze.schema.fields)
     nothing = ("CAST(NULL AS BIGINT) AS _tidegate_n", "'' AS _tidegate_path", "0L AS _tidegate_row")
     with temporary_view(session, "dropped", rows.selectExpr("*", *nothing)) as view:

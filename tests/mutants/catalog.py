@@ -562,6 +562,25 @@ MUTANTS = (
         ("tests/spark/silver/test_silver_rebuild.py::test_a_rebuild_gives_what_merges_gave",),
     ),
     Mutant(
+        "a comparison of a large table leaves out the keys of the last batch",
+        5,
+        "assets/silver/audit/chosen_keys.py",
+        "WHERE n.hash IS NOT NULL OR e.hash",
+        "WHERE e.hash",
+        (
+            "tests/spark/silver/test_silver_equals_bronze.py::"
+            "test_a_row_that_bronze_does_not_give_fails_the_check_with_its_key",
+        ),
+    ),
+    Mutant(
+        "a comparison reads keys with any number of rows",
+        5,
+        "assets/silver/audit/chosen_keys.py",
+        "        if rows > min(left, limits.rows_of_a_key):\n",
+        "        if rows > left:\n",
+        ("tests/unit/assets/silver/audit/test_chosen_keys.py::test_keys_with_too_many_rows_are_left_out_and_counted",),
+    ),
+    Mutant(
         "the history of a key does not look at truncates between two changes",
         5,
         "platform/core/silver/fates/intervals.py",
@@ -1520,8 +1539,8 @@ MUTANTS = (
         "a merge lets a restored row of a forgotten subject in",
         12,
         "assets/silver/suppressed.py",
-        "    if work.table.spec.personal is None or (suppression := lake.suppression(work.table.spec)) is None:\n",
-        "    suppression = lake.suppression(work.table.spec)\n    if True:\n",
+        "    suppression = lake.suppression(work.table.spec) if work.table.spec.personal is not None else None\n",
+        "    suppression = None\n",
         (f"{_FORGOTTEN}test_no_way_into_a_table_brings_a_forgotten_subject",),
     ),
     Mutant(
@@ -1547,11 +1566,19 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "silver keeps what a forgotten person did to the rows of others",
+        12,
+        "assets/forgetting/forget.py",
+        "        compute_shared_keys(lake, table, suppression, run_id, log)\n",
+        "",
+        (f"{_FORGET}test_keys_that_others_share_with_a_forgotten_person_become_what_bronze_gives_without_them",),
+    ),
+    Mutant(
         "a run that prepared before a request to forget is not overtaken",
         12,
         "assets/forgetting/bronze_rows.py",
-        "        if settled and not erasing.rows:\n",
-        "        if not erasing.rows:\n",
+        '        seam("forget-prepare")\n',
+        '        if not erasing.rows:\n            return done\n        seam("forget-prepare")\n',
         (f"{_FORGET}test_a_run_that_prepared_before_the_request_does_not_bring_the_person_back",),
     ),
     Mutant(

@@ -19,7 +19,7 @@ from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.presets import resolved
 from tidegate.platform.core.silver.rules import BRONZE, UnsuitableColumns, merge_rules, rows_of
 from tidegate.platform.core.silver.subject_paths import subject_paths
-from tidegate.resources.silver_suppression import no_subject
+from tidegate.resources.silver_suppression import ignored_subject, may_not_name, no_subject
 from tidegate.resources.spark.delta import Delta
 from tidegate.resources.spark.remote import SparkRemote
 from tidegate.resources.spark.session import session_of_its_own
@@ -74,6 +74,8 @@ def _named(delta: Delta, store: LakeStore, spec: TableSpec) -> str:
     for name, paths in subject_paths(silver, spec.personal.subject if spec.personal else (), columns).items():
         if not paths:
             raise Failed(no_subject(spec.name, name))
+        if ignored := ignored_subject(silver, [".".join(path) for path in paths]):
+            raise Failed(may_not_name(spec.name, ignored))
     for options, condition in (
         *((f"the expectation {each.name}", each.violated) for each in rules.expectations),
         ("apply_as_deletes (or delete_when)", rules.deleted),

@@ -25,13 +25,13 @@ def found_lines(found: Sequence[Found], subjects: int) -> list[str]:
 
 
 def unsearched_lines(folders: Sequence[str]) -> list[str]:
-    """Return what to do about folders of tables that `lake.yaml` does not have."""
+    """Return what to do about folders of tables that cannot be searched."""
     if not folders:
         return []
     shown = ", ".join(folders[:10]) + (f" and {len(folders) - 10} more" if len(folders) > 10 else "")
     return [
-        f"  not searched: {shown}. lake.yaml has no such table, so nobody can say whose its rows are: delete the "
-        "folder of a table that nobody needs, or configure the table with `personal`"
+        f"  not searched: {shown}. lake.yaml has no such table, or its bronze table has no batch yet, so nobody can "
+        "say whose its rows are: delete the folder of a table that nobody needs, or configure the table with `personal`"
     ]
 
 

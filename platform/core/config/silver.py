@@ -193,6 +193,16 @@ class SilverSpec(Model):
         options = (self.unavailable, self.ignore_null_updates, *(getattr(self, name) for name in _IGNORED))
         return self.preset == "debezium" or any(options)
 
+    def ignores_nulls_of(self, column: str) -> bool:
+        """Whether a NULL in a newer row leaves the value of a column of silver as it is."""
+        name = column.lower()
+        if name in {root_of(part).lower() for part in (*self.keys, *self.order)}:
+            return False
+        if self.ignore_null_updates_columns:
+            return name in {given.lower() for given in self.ignore_null_updates_columns}
+        excepted = {given.lower() for given in self.ignore_null_updates_except_columns}
+        return self.ignore_null_updates or (bool(excepted) and name not in excepted)
+
     @property
     def keeps_keys(self) -> bool:
         """Whether silver has a column of its own for the key, because the row alone does not show it."""

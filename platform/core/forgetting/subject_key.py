@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 
-#: Bytes of a block of SHA-256. HMAC pads its key to them.
-_BLOCK = 64
 #: Characters that the secret needs. Shorter ones could be found by trying all.
 MIN_SECRET_CHARS = 16
 
@@ -40,12 +38,6 @@ class SubjectKey:
     def check(self) -> str:
         """Digest of no subject, by which a later process sees whether it has the same secret."""
         return _hmac(self.key, "\0check").hex()
-
-    @property
-    def pads(self) -> tuple[bytes, bytes]:
-        """The two blocks that HMAC-SHA-256 puts before the text and before the inner digest."""
-        padded = self.key.ljust(_BLOCK, b"\0")
-        return bytes(byte ^ 0x36 for byte in padded), bytes(byte ^ 0x5C for byte in padded)
 
 
 def _hmac(key: bytes, text: str) -> bytes:

@@ -26,6 +26,7 @@ from tidegate.assets.forgetting.find import unsearched
 from tidegate.assets.forgetting.forget import SEAMS, ask, look_for, progress, work_off
 from tidegate.assets.forgetting.silver_rows import rows_in_silver
 from tidegate.assets.operations.rebuild import rebuild_table
+from tidegate.assets.silver.audit.comparison import compare
 from tidegate.platform.testing import TestLake
 from tidegate.resources.lake import Lake
 from tidegate.resources.suppression import SubjectProblem
@@ -349,6 +350,9 @@ def test_silver_forgets_the_rows_that_bronze_says_are_a_persons(
             table("sold", {"user_id": "int", "seller": "int"}, "user_id", rename=swapped),
             table("rescued", {"who": "int", "n": "int"}, "who") | {"schema": "rescue"},
             table("sent", {"mail": "string"}, "mail", derive={"mail": "lower(mail)", "person": "mail"}),
+            # Their bronze tables have no batch yet, as after a new prefix.
+            table("moved", {"who": "int"}, "who", rename={"who": "buyer"}),
+            table("feed", {"after": "struct<who int>"}, "after.who", **{"from": "debezium"}),
         ],
         forget=forget,
     )
@@ -365,13 +369,18 @@ def test_silver_forgets_the_rows_that_bronze_says_are_a_persons(
     lake.lake.store.objects.put(
         lake.lake_bucket, lake.lake.store.key("silver", "earlier", "_delta_log", "0.json"), "{}"
     )
-    assert unsearched(lake.lake) == ["silver/earlier"]
+    for name in ("moved", "feed"):
+        silver = "SELECT id, 1 AS at, id + 41 AS buyer, false AS _deleted FROM range(1, 3)"
+        kit.query(lake, f"CREATE TABLE {{t}} USING delta AS {silver}", t=lake.lake.store.uri("silver", name))
+    assert unsearched(lake.lake) == ["silver/earlier", "silver/feed"]
     found = look_for(lake.lake, "person", ["42", "Ann"])
-    assert [(one.table, one.bronze, one.silver) for one in found] == [(name, 1, 1) for name in rows]
+    expected = [*((name, 1, 1) for name in rows), ("moved", 0, 1), ("feed", 0, 0)]
+    assert [(one.table, one.bronze, one.silver) for one in found] == expected
     ask(lake.lake, "person", ["42", "Ann"], "eva")
     work_off(lake.lake, "forget 1")
     kept = [kit.silver(lake, name, "id") for name in rows]
     assert kept == [[(given[0]["id"],)] for given in rows.values()]
+    assert kit.silver(lake, "moved", "id") == [(2,)]
 
     hidden = lake.spec("sent")
     assert hidden.silver is not None
@@ -382,3 +391,53 @@ def test_silver_forgets_the_rows_that_bronze_says_are_a_persons(
     bronze = replace(bronze, spec=hidden.model_copy(update={"silver": without}))
     with pytest.raises(SubjectProblem, match=r"silver.sent has no column with the text of mail"):
         rows_in_silver(lake.lake, bronze, suppression)
+
+
+def test_keys_that_others_share_with_a_forgotten_person_become_what_bronze_gives_without_them(
+    tidegate_lake: MakeLake, kit: Any, forget: dict[str, Any]
+) -> None:
+    """A row of another person keeps a value of the person, is older than the person's row, or ended with it."""
+
+    def table(name: str, **silver: Any) -> dict[str, Any]:
+        columns = {"id": "int", "at": "int", "who": "string", "mail": "string"}
+        silver = {"keys": ["id"], "order": "at", "every": 10, **silver}
+        made = {"name": name, "prefix": f"{name}/", "format": "json", "columns": columns}
+        return {**made, "silver": silver, "personal": {"subject": "who", "columns": ["mail"]}}
+
+    keeps = {"ignore_null_updates_except_columns": ["who"]}
+    dumps = {"from": "snapshots", "keys": ["mail"]}
+    lake = tidegate_lake(
+        [table("newest", **keeps), table("history", stored_as="scd2", **keeps), table("dumps", **dumps)], forget=forget
+    )
+    changes: list[list[tuple[int, int, str, str | None]]] = [
+        [(1, 1, "zoe", None), (3, 1, "abe", "a"), (4, 1, "ian", "i")],
+        [(1, 2, CANARY, CANARY), (2, 2, CANARY, None), (4, 2, CANARY, "c")],
+        [(1, 3, "kim", None), (3, 3, "joe", None)],
+    ]
+    full: list[list[tuple[int, int, str, str | None]]] = [
+        [(1, 1, CANARY, CANARY), (3, 1, "abe", "a")],
+        [(3, 2, "abe", "a")],
+    ]
+    for name, batches in (("newest", changes), ("history", changes), ("dumps", full)):
+        for number, rows in enumerate(batches):
+            body = [{"id": id, "at": at, "who": who, "mail": mail} for id, at, who, mail in rows]
+            lake.put(f"{name}/{number}.json", kit.lines(*body))
+            kit.run(lake, name)
+            kit.merge(lake, name)
+    columns = "id, at, who, mail"
+    assert (1, 3, "kim", CANARY) in kit.silver(lake, "newest", columns), "so a merge keeps it"
+    mails = "SELECT mail FROM {t} WHERE _deleted"
+    dump = lake.lake.store.uri("silver", "dumps")
+    assert CANARY in [row[0] for row in kit.query(lake, mails, t=dump)], "a tombstone without a subject"
+    ask(lake.lake, "person", [CANARY], "eva")
+    work_off(lake.lake, "forget 1")
+    newest = [(1, 3, "kim", None), (3, 3, "joe", "a"), (4, 1, "ian", "i")]
+    assert kit.silver(lake, "newest", columns) == newest
+    history = [(1, 1, "zoe", None), newest[0], (3, 1, "abe", "a"), newest[1], newest[2]]
+    assert kit.silver(lake, "history", columns) == history
+    assert [row[0] for row in lake.sql("SELECT id FROM silver.history WHERE is_current ORDER BY id")] == [1, 3, 4]
+    assert CANARY not in [row[0] for row in kit.query(lake, "SELECT mail FROM {t}", t=dump)]
+    for name in ("newest", "history", "dumps"):
+        compared = compare(lake.lake, lake.spec(name))
+        assert compared is not None
+        assert compared.wrong == ()

@@ -21,13 +21,6 @@ def test_a_digest_is_hmac_sha_256_with_a_key_for_each_kind() -> None:
     assert key.key.hex() not in repr(key)
 
 
-def test_the_pads_make_the_digest_as_spark_does_without_a_function_for_it() -> None:
-    key = SubjectKey(SECRET, "person")
-    inner, outer = key.pads
-    digest = hashlib.sha256(outer + hashlib.sha256(inner + b"42").digest()).hexdigest()
-    assert digest == key.digest("42")
-
-
 def test_a_short_secret_is_refused_and_not_shown() -> None:
     with pytest.raises(ValueError, match="fewer than 16") as caught:
         SubjectKey("fifteen-chars-x", "person")

@@ -1,0 +1,69 @@
+"""Keys of silver that forgotten persons share with others are computed from bronze again.
+
+A key may go from one person to another. Without the rows of one of them, the other's rows are different: the newest row
+of the key is an older one, an interval does not end, and a row has no value that it left as it was
+(`ignore_null_updates`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tidegate.assets.forgetting.silver_rows import end_merges
+from tidegate.assets.silver.audit.key_rows import KeyRows, N
+from tidegate.assets.silver.merge import rebuild_table
+from tidegate.assets.silver.pending import merge_state
+from tidegate.resources.lake import Lake, Table
+from tidegate.resources.spark.temporary_view import temporary_view
+from tidegate.resources.suppression import SubjectProblem, Suppression
+
+
+def compute_shared_keys(
+    lake: Lake, table: Table, suppression: Suppression, run_id: str, log: Callable[[str], None] = lambda _: None
+) -> bool:
+    """Compute rows of keys that forgotten persons share with others again. Returns whether there were any.
+
+    Call it before the rows leave bronze: they show which keys these are. The merge applies the suppression list, so it
+    takes nothing of these persons. A call that dies is repeated.
+
+    Raises:
+        SubjectProblem: silver cannot be computed again. The message has the reason.
+    """
+    spec = table.spec
+    if spec.silver is None:
+        return False
+    try:
+        first = _first_batch(lake, table, suppression)
+        if first is None:
+            return False
+        end_merges(lake, table, f"{run_id}: shared keys")
+        # A truncate ends rows of every key of a history.
+        is_whole = spec.silver.is_history and spec.silver.apply_as_truncates is not None
+        rebuild_table(lake, spec, log, since=None if is_whole else first)
+    except ValueError as error:
+        raise SubjectProblem(
+            f"silver.{spec.name} has keys that these persons share with others, and their rows cannot be computed from "
+            f"bronze again: {error}"
+        ) from None
+    log(f"rows of silver.{spec.name} were computed again without these persons, from batch {first} on")
+    return True
+
+
+def _first_batch(lake: Lake, table: Table, suppression: Suppression) -> int | None:
+    """Returns the first batch with a row of a forgotten person whose key others have, too. None if there is none.
+
+    In a table of full dumps every row counts: the deletes that dumps imply have no subject, and have the key.
+    """
+    work = merge_state(lake, table.spec)
+    if work is None or not work.mark or not work.silver.exists:
+        return None
+    rows, session, fields = KeyRows.of(lake, work), lake.delta.session, work.bronze.schema.fields
+    bronze = session.sql(rows.view(f"delta.`{rows.location}`"))
+    key = f"SELECT {rows.key} AS key, {N} AS n FROM"
+    with (
+        temporary_view(session, "theirs", suppression.only(bronze, fields)) as theirs,
+        temporary_view(session, "others", suppression.without(bronze, fields)) as others,
+    ):
+        shared = "" if rows.rules.are_dumps else f"LEFT SEMI JOIN ({key} ({rows.bronze(others)})) b ON a.key = b.key"
+        (found,) = session.sql(f"SELECT min(n) AS first FROM ({key} ({rows.bronze(theirs)})) a {shared}").collect()
+    return None if found["first"] is None else int(found["first"])
