@@ -150,13 +150,16 @@ def work_off(lake: Lake, run_id: str, log: Callable[[str], None] = lambda _: Non
         log: called with each line. No line has an identity.
 
     Raises:
-        ForgetRefused: something of the subjects is left although it was deleted.
+        ForgetRefused: something of the subjects is left although it was deleted, or lake.yaml no longer says whose the
+            rows of a table are that had some of the subjects.
         SubjectProblem: a table does not show whose its rows are.
         SecretProblem: the secret is missing, or is another than that of the requests.
         StoreError: S3 did not answer.
     """
     for kind in sorted({one.request.kind for one in progress(lake) if not one.done}):
         waiting = [one for one in progress(lake) if one.request.kind == kind and not one.done]
+        for one in waiting:
+            _require_tables(lake, one.request)
         now = datetime.now(UTC)
         if all(one.due and one.due > now for one in waiting):
             for one in waiting:
@@ -173,6 +176,18 @@ def work_off(lake: Lake, run_id: str, log: Callable[[str], None] = lambda _: Non
     for kind in sorted({one.request.kind for one in states}):
         erase_late_messages(lake, kind, log)
     return states
+
+
+def _require_tables(lake: Lake, request: ForgetRequest) -> None:
+    """Check that every table that had something of a request's subjects can be searched, and its files deleted."""
+    notes = (lake.store.forgotten.note(request.id, step) for step in (FOUND, ERASED))
+    tables = [one for note in notes if note for one in note["tables"]]
+    had = {one["table"] for one in tables if one["bronze"] or one["silver"] or one["kept"]}
+    if missing := sorted(had - {spec.name for spec in tables_of(lake, request.kind)}):
+        raise ForgetRefused(
+            f"request {request.id} found rows of its persons in {', '.join(missing)}, and lake.yaml no longer has it "
+            f"with `personal.subject` of the kind {request.kind!r}: put that back until the request is done"
+        )
 
 
 def _erase(lake: Lake, kind: str, run_id: str, log: Callable[[str], None]) -> list[Gone]:

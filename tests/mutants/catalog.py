@@ -1574,6 +1574,17 @@ MUTANTS = (
         (f"{_FORGET}test_keys_that_others_share_with_a_forgotten_person_become_what_bronze_gives_without_them",),
     ),
     Mutant(
+        "a request to forget is done without VACUUM if lake.yaml no longer has its table",
+        8,
+        "assets/forgetting/forget.py",
+        "            _require_tables(lake, one.request)\n",
+        "            pass\n",
+        (
+            "tests/unit/assets/forgetting/test_forget.py::"
+            "test_a_request_is_not_done_while_lake_yaml_lacks_a_table_that_had_rows_of_its_persons",
+        ),
+    ),
+    Mutant(
         "a run that prepared before a request to forget is not overtaken",
         12,
         "assets/forgetting/bronze_rows.py",
