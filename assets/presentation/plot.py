@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
+from datetime import date, timedelta
 from html import escape
 
 _WIDTH, _ROW, _LABEL, _VALUE = 720, 22, 240, 110
@@ -31,11 +32,12 @@ def bars(title: str, values: Sequence[tuple[str, float, str]]) -> str:
     return image(title, _WIDTH, _ROW * (len(values) + 1) + 8, "".join(rows))
 
 
-def curve(title: str, past: Sequence[float], future: Sequence[float]) -> str:
-    """Returns a plot of values over time, as Markdown: a line, and a dashed line for the forecast.
+def curve(title: str, first: date, past: Sequence[float], future: Sequence[float]) -> str:
+    """Returns a plot of values by day, as Markdown: a line, and a dashed line for the forecast.
 
     Args:
         title: of the plot.
+        first: day of the first value.
         past: at least one value. No value is negative.
         future: values after the last one of the past.
     """
@@ -56,7 +58,13 @@ def curve(title: str, past: Sequence[float], future: Sequence[float]) -> str:
     if future:
         ahead = points([past[-1], *future], len(past) - 1)
         drawing += f'{line} stroke-dasharray="4 4" points="{ahead}"/>'
-    return image(title, _WIDTH, height, drawing)
+    # The first day, the last one that is known, and the last one of the forecast.
+    for place in {0, len(past) - 1, len(past) + len(future) - 1}:
+        x = left + step * place
+        anchor = "start" if place == 0 else "end" if x > _WIDTH - _VALUE else "middle"
+        day = first + timedelta(days=place)
+        drawing += f'<text x="{x:.1f}" y="{height + 8}" text-anchor="{anchor}">{day.isoformat()}</text>'
+    return image(title, _WIDTH, height + 16, drawing)
 
 
 def image(title: str, width: int, height: int, drawing: str) -> str:

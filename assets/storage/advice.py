@@ -72,8 +72,8 @@ def advice_metadata(found: Sequence[Advice], currency: str, months: int, command
         "cost_once": round(sum(one.once for one in found), 4),
         "months": months,
         "currency": currency,
-        **shown_lines("transitions", found, lambda one: _record(one, currency), command),
         **({"plot": dg.MetadataValue.md(bars(title, bar))} if found else {}),
+        **shown_lines("transitions", found, lambda one: _record(one, currency), command),
     }
 
 

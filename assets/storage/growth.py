@@ -58,8 +58,10 @@ def growth_metadata(found: KnownGrowth, months: int, command: str) -> dict[str, 
         "remark": "; ".join(
             filter(None, [total.bytes.why_not or f"forecast by {total.bytes.method}", total.bytes.caution])
         ),
-        **shown_lines("by_bucket", found.lines, lambda line: _record(line, months), command),
-        "plot": dg.MetadataValue.md(curve(title, past, [value / GIGABYTE for value in total.bytes.values])),
+        "plot": dg.MetadataValue.md(
+            curve(title, total.first, past, [value / GIGABYTE for value in total.bytes.values])
+        ),
+        **shown_lines("by_bucket", found.lines, lambda line: _record(line, months, total.bytes.caution), command),
         **({"known_from": found.lost} if found.lost else {}),
         **({"forecast_error": round(total.bytes.error, 4)} if total.bytes.error is not None else {}),
         **({"forecast_error_over_days": total.bytes.tested_days} if total.bytes.tested_days else {}),
@@ -67,7 +69,7 @@ def growth_metadata(found: KnownGrowth, months: int, command: str) -> dict[str, 
     }
 
 
-def _record(line: Growth, months: int) -> dict[str, Any]:
+def _record(line: Growth, months: int, known: str) -> dict[str, Any]:
     ahead = line.bytes
     return {
         "bucket": line.bucket,
@@ -78,6 +80,7 @@ def _record(line: Growth, months: int) -> dict[str, Any]:
         "error": None if ahead.error is None else f"{ahead.error:.1%}",
         "of last value": None if ahead.naive_error is None else f"{ahead.naive_error:.1%}",
         "error over days": ahead.tested_days or None,
-        "method": ahead.why_not or ahead.method,
-        "remark": ahead.caution,
+        "method": ahead.method or ahead.why_not,
+        # A long text makes each line of the table as high as the page.
+        "remark": "" if ahead.caution == known else ahead.caution,
     }

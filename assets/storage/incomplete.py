@@ -15,6 +15,8 @@ from tidegate.resources.aws.multipart_uploads import MultipartUploads
 from tidegate.resources.lake import Lake
 from tidegate.resources.threads import parallel
 
+_GONE = "the bucket does not exist: `tidegate inventory drop-bucket` lets the rows of a deleted bucket leave the table"
+
 
 def inventoried_buckets(lake: Lake, table_key: str) -> list[str]:
     """Return the buckets of which a table has inventories, by name. An empty bucket may have uploads, too.
@@ -55,7 +57,7 @@ def uploads_report(
             old -= len(oldest) - len(sized)  # those that were completed or aborted in the meantime
             return BucketUploads(bucket, sized, old, young, uploads.lifecycle(bucket))
         except (BotoCoreError, ClientError) as error:
-            return bucket, first_line(error)
+            return bucket, _GONE if "(NoSuchBucket)" in str(error) else first_line(error)
 
     looked = list(parallel(look, buckets))
     refused = dict(one for one in looked if isinstance(one, tuple))

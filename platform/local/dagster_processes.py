@@ -86,8 +86,8 @@ class DagsterProcesses:
                     f"the {process.name} died with exit code {process.returncode}; see {process.log}, then start again"
                 )
 
-    def load_code(self) -> None:
-        """Start the code server, which loads the definitions. `start` waits for it, and starts the others.
+    def require_startable(self) -> None:
+        """Check what a start needs, so that nobody waits for other servers before it fails.
 
         Raises:
             LocalStackError: the UI's port is taken, or a workspace file or package is missing.
@@ -99,6 +99,14 @@ class DagsterProcesses:
         if self.ui_port is not None:
             require_extra("local", "dagster_webserver")
             require_free(self.ui_port, "Dagster UI", "--ui-port")
+
+    def load_code(self) -> None:
+        """Start the code server, which loads the definitions. `start` waits for it, and starts the others.
+
+        Raises:
+            LocalStackError: the UI's port is taken, or a workspace file or package is missing.
+        """
+        self.require_startable()
         self._prepare()
         self._spawn(
             "code server",

@@ -34,17 +34,20 @@ def run_stack(
     """
     ready = partial(name_tables, say=console.print)
     stack = LocalStack(home, lake=lake, aws_port=aws_port, spark_port=spark_port, on_ready=ready)
+    dagster = None
+    if ui_port is not None:
+        dagster = DagsterProcesses(home, client_environ(stack.environ), ui_port, extra_workspace=workspace)
+        dagster.require_startable()
     with ExitStack() as running:
         with console.status("Starting the local AWS and the Spark Connect server"):
             running.enter_context(stack)
         console.print(
             f"local AWS      {stack.aws.endpoint}\nSpark Connect  {stack.spark.remote}\nstate          {stack.home}"
         )
-        if ui_port is None:
+        if dagster is None:
             _say_how_to_use(console, stack)
             stack.run_until_signal()
             return
-        dagster = DagsterProcesses(home, client_environ(stack.environ), ui_port, extra_workspace=workspace)
         try:
             with console.status("Starting Dagster: code server, daemon, UI"):
                 dagster.start()

@@ -11,7 +11,12 @@ from tidegate.platform.cli.options import AsJson, LakeFile, PlanAsJson, RunningH
 from tidegate.platform.cli.terminal import command_console
 
 _Table = Annotated[str, typer.Argument(help="The table of inventories.")]
-_Prices = Annotated[list[Path], typer.Option(help="AWS's price list of S3 for your region: its index.csv. Repeatable.")]
+_Prices = Annotated[
+    list[Path] | None,
+    typer.Option(
+        help="AWS's price list of S3 for your region: its index.csv. Repeatable; default: those of `storage_reports`."
+    ),
+]
 _Counted = Annotated[
     str, typer.Option("--configuration", help="Which inventory counts where a bucket has several; default: none may.")
 ]
@@ -48,7 +53,7 @@ def enable(
 @inventories.command()
 def cost(
     table: _Table,
-    prices: _Prices,
+    prices: _Prices = None,
     by: Annotated[
         str, typer.Option(help="bucket, configuration, prefix, storage_class, age, size, version; separated by commas.")
     ] = "bucket,storage_class",
@@ -61,17 +66,18 @@ def cost(
 ) -> None:
     """Print what the storage of all inventories costs a month, the most expensive first."""
     from tidegate.platform.cli.environment import client
-    from tidegate.platform.cli.inventory.cost import CostQuestion, run_cost
+    from tidegate.platform.cli.inventory.cost import CostQuestion, price_lists, run_cost
 
-    with client(home, lake).opened() as opened:
-        asked = CostQuestion(table, tuple(prices), by, depth, configuration, limit)
+    using = client(home, lake)
+    with using.opened() as opened:
+        asked = CostQuestion(table, price_lists(prices, using, opened, table), by, depth, configuration, limit)
         run_cost(command_console(), opened, asked, as_json=as_json)
 
 
 @inventories.command()
 def advice(
     table: _Table,
-    prices: _Prices,
+    prices: _Prices = None,
     months: Annotated[int, typer.Option(min=1, max=36, help="Months for which the objects stay.")] = 12,
     to: Annotated[
         str, typer.Option(help="Storage classes, separated by commas; also ONEZONE_IA, GLACIER, DEEP_ARCHIVE.")
@@ -86,9 +92,13 @@ def advice(
     """Print which objects would cost less in another storage class, and when the transition has paid."""
     from tidegate.platform.cli.environment import client
     from tidegate.platform.cli.inventory.advice import AdviceQuestion, run_advice
+    from tidegate.platform.cli.inventory.cost import price_lists
 
-    with client(home, lake).opened() as opened:
-        asked = AdviceQuestion(table, tuple(prices), months, to, depth, configuration, limit)
+    using = client(home, lake)
+    with using.opened() as opened:
+        asked = AdviceQuestion(
+            table, price_lists(prices, using, opened, table), months, to, depth, configuration, limit
+        )
         run_advice(command_console(), opened, asked, as_json=as_json)
 
 

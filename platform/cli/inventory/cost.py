@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,10 +12,11 @@ from rich.console import Console
 from rich.table import Table
 
 from tidegate.assets.costs.reads import Reads, reads_of
-from tidegate.assets.storage.stored import read_prices, stored_objects
+from tidegate.assets.storage.stored import folder_of, read_prices, stored_objects
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.inventory import CostAnswer, CostGroup, StaleBucket
 from tidegate.platform.cli.commands.table_named import table_named
+from tidegate.platform.cli.environment import Client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.inventory.late import stale_inventories
 from tidegate.platform.core.inventory.manifest import InventoryError
@@ -111,6 +112,29 @@ def run_cost(console: Console, lake: Lake, asked: CostQuestion, *, as_json: bool
         _print(console, answer, asked.prices)
         for one in [*stale, *([files.unknown] if files.unknown else [])]:
             console.print(f"WARNING: {one}", markup=False)
+
+
+def price_lists(given: Sequence[Path] | None, using: Client, lake: Lake, name: str) -> tuple[Path, ...]:
+    """Returns the price lists of a command: the given ones, or those that `lake.yaml` names for the table.
+
+    Args:
+        given: paths of the option `--prices`.
+        using: the lake of the command.
+        lake: the lake, opened.
+        name: SQL name, key or `s3://` prefix of the table of inventories.
+
+    Raises:
+        CommandError: there are none, or the table does not exist.
+    """
+    if given:
+        return tuple(given)
+    reports = lake.table(table_named(lake, name)).spec.storage_reports
+    if reports is None:
+        raise CommandError(
+            "no price list is known: give AWS's list of your region with --prices, or name it in `storage_reports` of "
+            f"{name} in lake.yaml. docs/guides/storage.md shows how to get it"
+        )
+    return tuple(folder_of(str(using.settings.lake_yaml)) / path for path in reports.prices)
 
 
 def known_prices(paths: Iterable[Path]) -> StoragePrices:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+from datetime import date
 from xml.etree import ElementTree
 
 from tidegate.assets.presentation.plot import bars, curve
@@ -30,7 +31,7 @@ def test_a_plot_of_nothing_is_a_title() -> None:
 
 
 def test_a_curve_has_its_highest_value_at_the_top_and_the_forecast_begins_where_the_past_ends() -> None:
-    svg = drawing(curve("bytes", [0.0, 5.0, 10.0], [20.0]))
+    svg = drawing(curve("bytes", date(2026, 1, 30), [0.0, 5.0, 10.0], [20.0]))
     past, future = [
         [tuple(map(float, point.split(","))) for point in line.attrib["points"].split()]
         for line in svg.iter("{http://www.w3.org/2000/svg}polyline")
@@ -39,4 +40,8 @@ def test_a_curve_has_its_highest_value_at_the_top_and_the_forecast_begins_where_
     assert future[0] == past[-1]
     assert future[-1][1] == 30.0
     assert past[0][1] == 230.0
-    assert len(list(drawing(curve("one", [0.0], [])).iter("{http://www.w3.org/2000/svg}polyline"))) == 1
+    days = {text.text for text in svg.iter("{http://www.w3.org/2000/svg}text")} - {"bytes", "20", "0"}
+    assert days == {"2026-01-30", "2026-02-01", "2026-02-02"}
+    assert (
+        len(list(drawing(curve("one", date(2026, 1, 1), [0.0], [])).iter("{http://www.w3.org/2000/svg}polyline"))) == 1
+    )

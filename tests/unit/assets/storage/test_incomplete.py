@@ -6,9 +6,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from tidegate.assets.bronze.prepare.inventories import newest
-from tidegate.assets.storage.incomplete import inventoried_buckets
+from tidegate.assets.storage.incomplete import inventoried_buckets, uploads_report
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.keys.table_key import TableKey
 
@@ -36,3 +37,14 @@ def test_each_bucket_that_delivers_is_looked_at_once_and_none_that_was_dropped(m
     assert inventoried_buckets(lake(monkeypatch, "gone/daily/2026-11-20T01-00Z-dropped"), "landing.inventory") == []
     with pytest.raises(InventoryError, match="objects has no inventories yet"):
         inventoried_buckets(lake(monkeypatch), "landing.inventory")
+
+
+def test_a_bucket_that_was_deleted_is_named_with_the_command_that_drops_it() -> None:
+    def incomplete(bucket: str) -> Any:
+        code = "NoSuchBucket" if bucket == "gone" else "SlowDown"
+        raise ClientError({"Error": {"Code": code, "Message": "no"}}, "ListMultipartUploads")
+
+    uploads: Any = SimpleNamespace(incomplete=incomplete)
+    refused = uploads_report(uploads, ["gone", "slow"], 7).refused
+    assert "tidegate inventory drop-bucket" in refused["gone"]
+    assert "(SlowDown)" in refused["slow"]

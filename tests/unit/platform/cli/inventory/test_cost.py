@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.inventory.advice import AdviceQuestion
-from tidegate.platform.cli.inventory.cost import CostQuestion, known_prices
+from tidegate.platform.cli.inventory.cost import CostQuestion, known_prices, price_lists
+from tidegate.platform.core.config.table import TableSpec
 
 
 def test_a_dimension_or_a_class_that_is_none_is_refused_with_those_that_are() -> None:
@@ -30,3 +33,19 @@ def test_a_price_list_that_is_none_is_refused_with_its_name(tmp_path: Path) -> N
     other.write_text("a,b\n1,2\n")
     with pytest.raises(CommandError, match=r"other\.csv is no price list of AWS: it has no column SKU\. Download"):
         known_prices([other])
+
+
+def test_without_the_option_the_price_lists_are_those_of_the_table_next_to_lake_yaml(tmp_path: Path) -> None:
+    objects = {"name": "objects", "prefix": "s3://landing/inventory/", "mode": "inventory"}
+    for reports, wanted in (({"storage_reports": {"prices": ["s3.csv"]}}, tmp_path / "s3.csv"), ({}, None)):
+        spec = TableSpec.model_validate({**objects, **reports})
+        lake: Any = SimpleNamespace(
+            config=SimpleNamespace(tables=[spec]), table=lambda key, spec=spec: SimpleNamespace(spec=spec)
+        )
+        using: Any = SimpleNamespace(settings=SimpleNamespace(lake_yaml=tmp_path / "lake.yaml"))
+        assert price_lists([tmp_path / "own.csv"], using, lake, "objects") == (tmp_path / "own.csv",)
+        if wanted:
+            assert price_lists(None, using, lake, "objects") == (wanted,)
+        else:
+            with pytest.raises(CommandError, match=r"no price list is known: give .* with --prices, or name it in"):
+                price_lists(None, using, lake, "objects")

@@ -1,0 +1,29 @@
+"""`tidegate dev` finds out first what it can find out without its servers."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from tidegate.platform.cli.commands.stack import run_stack
+from tidegate.platform.cli.terminal import command_console
+from tidegate.platform.local.errors import LocalStackError
+from tidegate.platform.local.stack import LocalStack
+
+
+def test_a_taken_port_and_a_missing_workspace_are_reported_before_a_server_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(LocalStack, "start", lambda self: pytest.fail("a server was started"))
+    ports = {"aws_port": 0, "spark_port": 0}
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(LocalStackError, match=rf"port {port} \(Dagster UI\) is in use .* --ui-port"):
+            run_stack(command_console(), tmp_path / "lake.yaml", tmp_path, **ports, ui_port=port)
+    absent = tmp_path / "workspace.yaml"
+    with pytest.raises(LocalStackError, match=r"there is no file .*workspace\.yaml: --workspace must name"):
+        run_stack(command_console(), tmp_path / "lake.yaml", tmp_path, **ports, ui_port=0, workspace=absent)
