@@ -141,7 +141,7 @@ def test_column_lineage_is_seen_from_silver_to_bronze(page: Page, ui: str) -> No
 def test_an_expectation_that_fails_is_seen_with_its_rows(page: Page, ui: str) -> None:
     page.goto(f"{ui}/assets/silver_orders?view=checks&checkDetail=expect_has_state")
     page.get_by_text("3 rows of the merged batches violate state IS NOT NULL").wait_for()
-    page.get_by_text("Each changed row fulfils: state IS NOT NULL. Rows that violate it are counted.").wait_for()
+    page.get_by_text("Each changed row should fulfil: state IS NOT NULL. Rows that violate it are counted.").wait_for()
     # The query that shows the rows.
     page.get_by_text(re.compile(r"SELECT \* FROM bronze\.orders WHERE .*state IS NOT NULL")).wait_for()
     page.get_by_text("Failed", exact=True).first.wait_for()

@@ -27,7 +27,7 @@ def expectation_specs(spec: TableSpec, asset: dg.AssetKey) -> list[dg.AssetCheck
         dg.AssetCheckSpec(
             each.check,
             asset=asset,
-            description=f"Each changed row fulfils: {each.condition}. {_ACTIONS[each.action]}",
+            description=f"Each changed row should fulfil: {each.condition}. {_ACTIONS[each.action]}",
         )
         for each in _of(spec)
     ]

@@ -42,6 +42,32 @@ _OF_HISTORY: Mapping[str, str] = {
     VALID_TO: "the order of the change that ended the row; NULL if none did",
     IS_CURRENT: "whether no change has ended the row",
 }
+#: The fields of an inventory, in the words of AWS's documentation.
+_OF_INVENTORIES: Mapping[str, str] = {
+    "bucket": "bucket that S3 listed",
+    "configuration": "name of the inventory configuration",
+    "inventory_created": "when S3 began to list the bucket",
+    "key": "key of the object",
+    "version_id": "id of the version; `null` is that of an object from before its bucket had versions",
+    "is_latest": "whether the version is the current one; NULL if the inventory lists current versions only",
+    "is_delete_marker": "whether the version is a delete marker",
+    "size": "bytes of the object",
+    "last_modified_date": "when the object was put, or its multipart upload began",
+    "e_tag": "etag of the object",
+    "storage_class": "storage class of the object",
+    "is_multipart_uploaded": "whether the object was uploaded in parts",
+    "replication_status": "`PENDING`, `COMPLETED`, `FAILED` or `REPLICA`; NULL if no rule replicates the object",
+    "encryption_status": "`SSE-S3`, `SSE-C`, `SSE-KMS`, `DSSE-KMS` or `NOT-SSE`",
+    "object_lock_retain_until_date": "until when Object Lock keeps the version",
+    "object_lock_mode": "`GOVERNANCE` or `COMPLIANCE`",
+    "object_lock_legal_hold_status": "`On` if a legal hold keeps the version, or `Off`",
+    "intelligent_tiering_access_tier": "access tier of an object in INTELLIGENT_TIERING",
+    "bucket_key_status": "`ENABLED` or `DISABLED`: whether an S3 Bucket Key encrypts the object",
+    "checksum_algorithm": "algorithm of the checksum that S3 has of the object",
+    "object_access_control_list": "access control list of the object: JSON in base64",
+    "object_owner": "canonical user id of the owner of the object",
+    "lifecycle_expiration_date": "when a lifecycle rule deletes the object",
+}
 
 
 def column_descriptions(spec: TableSpec) -> dict[str, str]:
@@ -56,6 +82,8 @@ def column_descriptions(spec: TableSpec) -> dict[str, str]:
     own = dict(OWN_COLUMNS)
     if spec.silver and spec.silver.is_history:
         own |= _OF_HISTORY
+    if spec.has_inventories:
+        own |= _OF_INVENTORIES
     if spec.policy == "variant":
         own[VARIANT_COLUMN] = "the whole JSON object"
     renames = spec.silver.rename if spec.silver else {}

@@ -6,6 +6,7 @@ from typing import Any
 
 from tidegate.platform.core.catalog.descriptions import OWN_COLUMNS, column_descriptions
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.inventory.columns import CREATED, FIELDS, PARTITIONS
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
 from tidegate.platform.core.silver.columns import HISTORY_COLUMNS, own_columns
 
@@ -21,6 +22,8 @@ def test_every_column_that_tidegate_adds_has_a_description() -> None:
     texts = column_descriptions(history)
     assert {*SOURCE_COLUMNS, *HISTORY_COLUMNS, *own_columns(history.silver)} <= texts.keys()
     assert column_descriptions(spec(schema="variant"))["data"] == "the whole JSON object"
+    inventories = column_descriptions(TableSpec(name="objects", prefix="s3://landing/inventory/", mode="inventory"))
+    assert {CREATED, *PARTITIONS, *FIELDS} == inventories.keys() - OWN_COLUMNS.keys()
     assert column_descriptions(spec()) == OWN_COLUMNS, "a column of a row may have the name of one of a history"
 
 
