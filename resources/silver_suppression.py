@@ -15,6 +15,10 @@ from tidegate.resources.lake import Lake, Table
 from tidegate.resources.spark.results import TableState
 from tidegate.resources.suppression import SubjectProblem, Suppression
 
+#: A property of a silver table. A commit of it ends every merge that has begun before: Delta refuses a commit on older
+#: metadata.
+FORGOTTEN = "tidegate.forgotten"
+
 
 def silver_suppression(lake: Lake, table: Table, suppression: Suppression, silver: TableState) -> Suppression:
     """Return the list for the silver table of a table.

@@ -9,15 +9,13 @@ import pyarrow as pa
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.schema.sql_literal import properties_sql
 from tidegate.resources.lake import Lake, Table
-from tidegate.resources.silver_suppression import silver_subject, silver_suppression
+from tidegate.resources.silver_suppression import FORGOTTEN, silver_subject, silver_suppression
 from tidegate.resources.spark.attempts import repeated
 from tidegate.resources.spark.results import TableState
 from tidegate.resources.spark.session import command, configured
 from tidegate.resources.spark.temporary_view import temporary_view
 from tidegate.resources.suppression import SubjectProblem, Suppression
 
-#: A commit of this property ends every merge that has begun before: Delta refuses a commit on older metadata.
-_BARRIER = "tidegate.forgotten"
 #: A name that no column of the table has.
 _SUBJECT = "_tidegate_subject"
 #: A deletion vector leaves the row in its file.
@@ -106,7 +104,7 @@ def end_merges(lake: Lake, table: Table, text: str) -> None:
         table: the bronze table.
         text: recorded in the silver table, and another one in each call.
     """
-    properties = properties_sql({_BARRIER: text})
+    properties = properties_sql({FORGOTTEN: text})
     command(lake.delta.session, f"ALTER TABLE delta.`{_location(lake, table)}` SET TBLPROPERTIES ({properties})")
 
 

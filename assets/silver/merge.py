@@ -20,7 +20,7 @@ from tidegate.assets.silver.merge_sql import build_merge, mode_of
 from tidegate.assets.silver.pending import PendingMerge, merge_state, pending_merge
 from tidegate.assets.silver.private_statistics import make_private
 from tidegate.assets.silver.row_queries import RowCounts, expression_types, has_copies, row_counts
-from tidegate.assets.silver.suppressed import wanted_changes
+from tidegate.assets.silver.suppressed import require_same_list, wanted_changes
 from tidegate.assets.silver.table import create_table, purge_tombstones, record_first_reading, silver_rules, widen_table
 from tidegate.assets.silver.truncate import record_truncate, record_truncates
 from tidegate.platform.core.config.table import TableSpec
@@ -133,6 +133,7 @@ def rebuild_table(
     Raises:
         RuntimeError: bronze was reset meanwhile, or its rows were replaced during each of many merges.
         ValueError: the table has no `silver` in `lake.yaml`, or bronze has no rows yet.
+        Overtaken: persons were forgotten during each of `MAX_ATTEMPTS` attempts.
         PySparkException: the merge lost `MAX_ATTEMPTS` times, or failed for another reason.
     """
 
@@ -231,6 +232,7 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
         violations = count_violations(lake.delta.session, work, changes, rules)
         counts = row_counts(lake.delta.session, changes, rules, work.bronze.schema)
         merging = _merging(lake, work, changes, rules, have, counts)
+        require_same_list(lake, work)
         merged = lake.delta.merge(work.location, merging, changes.view, work.app_id, changes.n)
     seam("silver-merge")
     if (merged.txn or 0) < changes.n:

@@ -12,6 +12,8 @@ from tidegate.assets.silver.changes import Changes
 from tidegate.assets.silver.pending import PendingMerge
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.resources.lake import Lake
+from tidegate.resources.silver_suppression import FORGOTTEN
+from tidegate.resources.spark.attempts import Overtaken
 from tidegate.resources.spark.temporary_view import temporary_view
 from tidegate.resources.suppression import Suppression
 
@@ -47,6 +49,22 @@ def _without_suppressed(
     kept = suppression.without(session.table(changes.view), work.bronze.schema.fields)
     with temporary_view(session, "kept", kept) as view:
         yield replace(changes, view=view)
+
+
+def require_same_list(lake: Lake, work: PendingMerge) -> None:
+    """Check that no person was forgotten since the state of silver was read, after which the list was read.
+
+    A rebuild from a batch reads a version of bronze, which has the rows of a person who was forgotten since. A request
+    that ends before the commit begins is no conflict for Delta. Other merges read bronze as it is then.
+
+    Raises:
+        Overtaken: a person was forgotten.
+    """
+    if work.since is None or work.table.spec.personal is None:
+        return
+    now = lake.delta.table_state(work.location).properties
+    if now.get(FORGOTTEN) != work.silver.properties.get(FORGOTTEN):
+        raise Overtaken(f"persons were forgotten while silver.{work.table.spec.name} was rebuilt")
 
 
 @contextmanager

@@ -428,6 +428,25 @@ MUTANTS = (
         ("tests/spark/silver/test_silver_equals_bronze.py::test_keys_of_any_type_are_compared",),
     ),
     Mutant(
+        "a rebuild from a batch brings back who was forgotten meanwhile",
+        12,
+        _MERGE,
+        "        require_same_list(lake, work)\n",
+        "",
+        (
+            "tests/spark/tables/test_suppression.py::"
+            "test_nobody_who_is_forgotten_during_a_rebuild_from_a_batch_comes_back",
+        ),
+    ),
+    Mutant(
+        "equal orders with different texts are different",
+        5,
+        "assets/silver/audit/orders.py",
+        "before if is_repeated else now",
+        "now",
+        ("tests/unit/assets/silver/audit/test_orders.py",),
+    ),
+    Mutant(
         "columns whose names do not show what they have keep their statistics",
         12,
         "assets/silver/private_statistics.py",

@@ -40,11 +40,15 @@ class Orders:
         options = ", ".join(literal(text) for option in EXACT_TIMES.items() for text in option)
         parsed = f"struct(from_json(t, {literal(kind)}, map({options})) AS o, t)"
         every = f"from_json({literal(json.dumps(distinct))}, 'array<string>')"
-        pairs = (
-            f"transform(sort_array(transform({every}, t -> {parsed})), x -> struct(x.t, to_json(x.o, map({options}))))"
-        )
-        (found,) = session.sql(f"SELECT {pairs}").collect()[0]
-        texts = {text: now for text, now in found}
+        # Equal orders may have several texts, as 0.0 and -0.0 have.
+        repeats = "place > 0 AND x.o <=> get(orders, place - 1).o"
+        shown = f"transform(orders, (x, place) -> struct(x.t, to_json(x.o, map({options})), {repeats}))"
+        listed = f"SELECT sort_array(transform({every}, t -> {parsed})) AS orders"
+        (found,) = session.sql(f"SELECT {shown} FROM ({listed})").collect()[0]
+        texts: dict[str, str] = {}
+        before = ""
+        for text, now, is_repeated in found:
+            before = texts[text] = before if is_repeated else now
         oldest_first = list(dict.fromkeys(texts.values()))
         return cls(texts, {text: len(oldest_first) - place for place, text in enumerate(oldest_first)})
 

@@ -12,10 +12,12 @@ import pytest
 from ulid import ULID
 
 from tidegate.assets.bronze.run import run_table
+from tidegate.assets.forgetting.forget import ask, work_off
 from tidegate.assets.operations.rebuild import rebuild_table
 from tidegate.assets.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
 from tidegate.assets.operations.reset import reset_table
 from tidegate.assets.runs.options import RunOptions
+from tidegate.assets.silver import merge as silver_merge
 from tidegate.assets.silver.audit.comparison import compare
 from tidegate.platform.core.forgetting.request import ForgetRequest
 from tidegate.platform.core.forgetting.subject_key import SubjectKey
@@ -122,6 +124,32 @@ def test_no_way_into_a_table_brings_a_forgotten_subject(tidegate_lake: MakeLake,
     )
     assert kit.bronze(lake, "sheets", "who") == [("C 2",)]
     assert kit.bronze(lake, "staff", "who") == [("C 1",)], "another kind of subject"
+
+
+def test_nobody_who_is_forgotten_during_a_rebuild_from_a_batch_comes_back(
+    tidegate_lake: MakeLake, kit: Any, secret: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rebuild has read the list before the request, and reads bronze as it was before."""
+    silver = {"keys": ["id"], "order": "at", "every": 10}
+    columns = {"id": "int", "at": "int", "who": "bigint"}
+    lake = tidegate_lake(
+        [_table("lines", format="csv", columns=columns, silver=silver)], forget={"secret": {"file": str(secret)}}
+    )
+    lake.put("lines/1.csv", "id,at,who,mail\n1,1,41,a\n2,1,42,b\n")
+    kit.run(lake, "lines")
+    kit.merge(lake, "lines")
+    seams, logged = list[str](), list[str]()
+
+    def forget_once(name: str) -> None:
+        seams.append(name)
+        if name == "silver-gather" and seams.count(name) == 1:
+            ask(lake.lake, "person", ["42"], "eva")
+            work_off(lake.lake, "run", lambda _: None)
+
+    monkeypatch.setattr(silver_merge, "seam", forget_once)
+    silver_merge.rebuild_table(lake.lake, lake.spec("lines"), logged.append, since=1)
+    assert kit.silver(lake, "lines", "id, who") == [(1, 41)]
+    assert any("persons were forgotten while silver.lines was rebuilt" in line for line in logged)
 
 
 def test_without_the_right_secret_a_table_waits(tidegate_lake: MakeLake, kit: Any, secret: Path) -> None:
