@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame
@@ -46,7 +47,12 @@ def _raw(delta: Delta, inventories: Sequence[Inventory]) -> DataFrame:
         # The format of RFC 4180, without a header.
         reader = reader.options(header="false", quote='"', escape='"')
     schema = ", ".join(f"{quoted(name)} {kind}" for name, kind in first.columns.items())
-    return reader.schema(schema).load([address for one in inventories for address in one.addresses])
+    return reader.schema(schema).load([_literal(address) for one in inventories for address in one.addresses])
+
+
+def _literal(address: str) -> str:
+    """Return the pattern that only this address matches: Spark takes addresses of files for patterns."""
+    return re.sub(r"([\\*?\[\]{}])", r"\\\1", address)
 
 
 def _columns(inventory: Inventory) -> list[Column]:
@@ -56,8 +62,8 @@ def _columns(inventory: Inventory) -> list[Column]:
         if name not in fields:
             return F.lit(None).cast(column_type(name))
         value = F.col(quoted(fields[name]))
-        if inventory.format == "csv" or name == "version_id":
-            value = F.nullif(value, F.lit(""))  # An empty cell is a missing value.
+        if inventory.columns[fields[name]] == "string" and name != "key":
+            value = F.nullif(value, F.lit(""))  # An empty text is a missing value, as it is in CSV.
         if inventory.format == "csv" and name == "key":
             value = F.url_decode(value)
         if name == "version_id" and "is_latest" in fields:

@@ -50,7 +50,12 @@ class Delivery:
             prefix: key prefix of the table.
         """
         found = _CHECKSUM.fullmatch(key.removeprefix(prefix)) if key.startswith(prefix) else None
-        return cls(Subject(found["bucket"], found["configuration"]), found["began"]) if found else None
+        delivery = cls(Subject(found["bucket"], found["configuration"]), found["began"]) if found else None
+        try:
+            return delivery if delivery and delivery.began_at else None
+        except ValueError:
+            # A person named the folder: there is no such day or minute, and its order among others has no meaning.
+            return None
 
     @property
     def began_at(self) -> datetime:

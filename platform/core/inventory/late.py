@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 from tidegate.platform.core.inventory.delivery import Delivery, Subject, by_subject
 from tidegate.platform.core.inventory.spec import InventoriesSpec
 
 #: S3's schedules are daily and weekly. An inventory comes hours after it was begun, and the first one within 48 hours.
 DAILY_LATE, WEEKLY_LATE = timedelta(days=3), timedelta(days=9)
-#: Two inventories that were begun within this time are daily.
-_DAILY = timedelta(days=3)
+#: Inventories that were begun within this time of each other are daily. A weekly one is begun on each Sunday (UTC) that
+#: follows the first one, which may be of the Friday before.
+_DAILY, _SUNDAY = timedelta(days=3), 6
 _FIRST = timedelta(hours=48)
 
 
@@ -46,8 +48,8 @@ def late_inventories(
 ) -> list[LateInventory]:
     """Return the subjects that are late, those without any inventory first, and then the oldest.
 
-    `lake.yaml` says the schedule, or the gap between the last two deliveries shows it. With one delivery, it may be
-    weekly. A subject that was dropped is never late.
+    `lake.yaml` says the schedule, or the gaps between the last three deliveries show it. With one delivery, or with two
+    of which the newer is of a Sunday, it may be weekly. A subject that was dropped is never late.
 
     Args:
         deliveries: the last three of each subject, or more. Without one that is two days old, no first one is late.
@@ -61,17 +63,26 @@ def late_inventories(
     if spec and any(now - one.began_at > _FIRST for some in found.values() for one in some):
         named = (Subject(name, spec.configuration) for name in spec.names)
         late = [LateInventory(one, None, _FIRST, spec.frequency == "daily") for one in named if one not in found]
-    for subject, (newest, *before) in found.items():
+    for subject, some in found.items():
+        newest, *_ = some
         if newest.is_drop:
             continue
         if spec and subject.configuration == spec.configuration and spec.chooses(subject.bucket):
             daily = spec.frequency == "daily"
         else:
-            daily = bool(before) and newest.began_at - before[0].began_at < _DAILY
+            daily = _seem_daily([one.began_at for one in some if not one.is_drop])
         age = now - newest.began_at
         if age > (DAILY_LATE if daily else WEEKLY_LATE):
             late.append(LateInventory(subject, newest.began_at, age, daily))
     return sorted(late, key=lambda one: (one.began or datetime.min.replace(tzinfo=UTC), one.subject))
+
+
+def _seem_daily(began: Sequence[datetime]) -> bool:
+    """Whether inventories come each day, by when the last of them were begun, the newest first."""
+    gaps = [newer - older for newer, older in pairwise(began[:3])]
+    if not gaps or max(gaps) >= _DAILY:
+        return False
+    return len(gaps) > 1 or began[0].weekday() != _SUNDAY
 
 
 @dataclass(frozen=True)

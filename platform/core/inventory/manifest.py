@@ -4,27 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
 from tidegate.platform.core.inventory.delivery import BEGAN
+from tidegate.platform.core.inventory.file_schema import Column, InventoryFormat, columns_of
 from tidegate.platform.core.keys.s3_address import S3Address
 
-InventoryFormat = Literal["csv", "orc", "parquet"]
 #: What Tidegate reads of an object's line.
 InventoryField = Literal["key", "size", "etag", "islatest", "isdeletemarker"]
 
 _FORMATS: dict[str, InventoryFormat] = {"CSV": "csv", "ORC": "orc", "Parquet": "parquet"}
-#: Columns in `fileSchema`, which each format writes in its own way. The types of a CSV's columns are not there.
-_COLUMNS = {
-    "csv": re.compile(r"(?P<name>[^,\s]+)(?P<type>)"),
-    "orc": re.compile(r"(?P<name>\w+)\s*:\s*(?P<type>\w+)"),
-    "parquet": re.compile(r"(?:required|optional)\s+(?P<type>\w+)\s+(?P<name>\w+)(?:\s*\((?P<as>[^;]*)\))?"),
-}
-#: SQL types of Parquet's, where no annotation says more.
-_PARQUET = {"boolean": "boolean", "int32": "int", "int64": "bigint", "int96": "timestamp", "float": "float"}
 _DELIVERY = re.compile(BEGAN, re.ASCII)
 
 
@@ -72,6 +64,8 @@ class Inventory:
         created: epoch seconds at which S3 began to look at the source bucket.
         columns: names in the order of `fileSchema`, as the files have them, with their SQL types in the files.
         files: with the lines, in no order.
+        left_out: fields of the files that are not read, because their types have no text: lists, maps, structs and
+            types that are not known.
     """
 
     uri: str
@@ -81,6 +75,7 @@ class Inventory:
     format: InventoryFormat
     columns: Mapping[str, str]
     files: tuple[InventoryFile, ...]
+    left_out: tuple[Column, ...] = ()
 
     @property
     def addresses(self) -> list[str]:
@@ -120,7 +115,10 @@ class Inventory:
         if format not in _FORMATS:
             raise InventoryError(f"{uri}: its format {format} is not read; choose CSV, ORC or Parquet")
         known = _FORMATS[format]
-        found = cls(uri, S3Address.parse(uri).bucket, of, created, known, dict(_columns(known, schema)), files)
+        fields = columns_of(known, schema)
+        columns = {field.name: field.sql for field in fields if field.sql}
+        left_out = tuple(field for field in fields if not field.sql)
+        found = cls(uri, S3Address.parse(uri).bucket, of, created, known, columns, files, left_out)
         if found.column("key") is None:
             raise InventoryError(f"{uri}: its fileSchema has no column Key: {schema}")
         return found
@@ -133,23 +131,6 @@ class Inventory:
     def column(self, field: InventoryField) -> str | None:
         """The name of a field's column in the files; None where the inventory's configuration left it out."""
         return next((name for name in self.columns if name.replace("_", "").lower() == field), None)
-
-
-def _columns(format: InventoryFormat, schema: str) -> Iterator[tuple[str, str]]:
-    """Yield the columns of a `fileSchema` with their SQL types in the files."""
-    for found in _COLUMNS[format].finditer(schema):
-        kind = found["type"]
-        yield found["name"], _parquet_type(kind, found["as"] or "") if format == "parquet" else kind or "string"
-
-
-def _parquet_type(kind: str, annotation: str) -> str:
-    if annotation.startswith("TIMESTAMP"):
-        return "timestamp"
-    if annotation == "DATE":
-        return "date"
-    if kind == "binary":
-        return "string" if annotation else "binary"
-    return _PARQUET.get(kind, kind)
 
 
 def deliveries(folders: Iterable[str]) -> list[str]:

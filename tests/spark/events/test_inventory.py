@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import time
 import uuid
 from collections.abc import Callable
@@ -29,7 +30,8 @@ class Destination:
 
     def __init__(self) -> None:
         self.bucket = f"inventories-{uuid.uuid4().hex[:8]}"
-        self.prefix = "all/landing/daily/"
+        # Spark would take its characters for patterns.
+        self.prefix = "all/land[i]n{g}*?\\/daily/"
         self.folder = f"s3://{self.bucket}/{self.prefix}"
 
     def deliver(self, lake: TestLake, lines: list[Line], created: float = NOW, **options: Any) -> None:
@@ -143,7 +145,7 @@ def test_pages_fields_that_are_left_out_and_files_that_are_still_in_s3(tidegate_
     inventory = newest_inventory(lake.lake.store.objects, at.folder, lake.bucket)
     lake.clients.s3.delete_object(Bucket=at.bucket, Key=inventory.files[0].key)
     empty = lake.lake.table(lake.key("t")).ledger.last_states(-1)
-    with pytest.raises(InventoryError, match=f"Spark cannot compare the inventory {inventory.uri} with the ledger: "):
+    with pytest.raises(InventoryError, match=re.escape(f"cannot compare the inventory {inventory.uri} with the")):
         inventory_differences(lake.lake.delta, inventory, "t/", empty, after="", limit=9, left=False)
     for later, files in ((120, 1), (180, 0)):
         at.deliver(lake, [], created=NOW + later, files=files)

@@ -41,6 +41,12 @@ class Entry:
         """The columns of its fields in the table."""
         return [column_name(name) for name in self.inventory.columns]
 
+    @property
+    def left_out(self) -> str | None:
+        """Which fields of its files the table does not get. None: it gets all."""
+        fields = ", ".join(f"{field.name} ({field.type})" for field in self.inventory.left_out)
+        return f"without the fields {fields}: a column of text cannot have their types" if fields else None
+
 
 def proven_entry(table: Table, delivery: Delivery, candidate: Candidate) -> Entry:
     """Read the manifest of a delivery, and prove it and the files that it names.

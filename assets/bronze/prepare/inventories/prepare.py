@@ -189,5 +189,5 @@ class _Preparation:
     def _stage(self, entries: Sequence[Entry]) -> None:
         for entry, adds in stage(self.table, self.work, self.prepared, entries):
             self.prepared.adds += adds
-            self.prepared.commit(entry.candidate, rows=sum(add.records for add in adds))
+            self.prepared.commit(entry.candidate, rows=sum(add.records for add in adds), reason=entry.left_out)
             self.entered[entry.delivery.subject] = entry.delivery

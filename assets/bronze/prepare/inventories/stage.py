@@ -42,8 +42,17 @@ _WRITING = {
     "parquet.column.statistics.enabled": "false",
     **{f"parquet.column.statistics.enabled#{name}": "true" for name in sorted(SOUGHT)},
 }
-#: Conditions of values that are not what AWS documents for their field.
-_OF_VALUES = ("CAST_INVALID_INPUT", "CANNOT_DECODE_URL", "CAST_OVERFLOW")
+#: Conditions of values, and of types in a manifest, that are not what AWS documents for their field.
+_OF_FIELDS = (
+    "CAST_INVALID_INPUT",
+    "CANNOT_DECODE_URL",
+    "CAST_OVERFLOW",
+    "DATATYPE_MISMATCH",
+    "INCOMPLETE_TYPE_DEFINITION",
+    "PARSE_SYNTAX_ERROR",
+    "UNSUPPORTED_DATA_TYPE_FOR_DATASOURCE",
+    "UNSUPPORTED_DATATYPE",
+)
 
 
 def stage(
@@ -86,7 +95,7 @@ def stage(
 
 
 def _is_of_files(error: PySparkException) -> bool:
-    return (error.getCondition() or "").startswith(_OF_VALUES) or fault_of(error) is Fault.FILE
+    return (error.getCondition() or "").startswith(_OF_FIELDS) or fault_of(error) is Fault.FILE
 
 
 def _error_of_reading(table: Table, entry: Entry) -> PySparkException | None:

@@ -39,6 +39,10 @@ def test_two_configurations_of_a_bucket_are_two_subjects() -> None:
         "q/acme/all/2016-11-06T21-32Z/manifest.checksum",
         "p/acme/all/2016-11-06T21-32Z/xmanifest.checksum",
         "p/acme/all/2016-11-06T21-32Z-other/manifest.checksum",
+        # Written by a person: there is no such day, or minute.
+        "p/acme/all/2016-11-31T21-32Z/manifest.checksum",
+        "p/acme/all/2016-11-30T21-60Z/manifest.checksum",
+        "p/acme/all/2016-13-01T01-00Z-dropped/manifest.checksum",
     ],
 )
 def test_no_other_object_is_a_delivery(key: str) -> None:

@@ -19,7 +19,7 @@ def deliveries(bucket: str, *days: float) -> list[Delivery]:
 def test_a_bucket_is_late_after_three_days_or_after_nine_if_its_inventory_is_weekly() -> None:
     given = [
         *deliveries("daily", 2.9, 3.9),
-        *deliveries("daily-late", 4.9, 3.5),
+        *deliveries("daily-late", 4.9, 3.5, 5.9),
         *deliveries("weekly", 8.9, 15.9),
         *deliveries("weekly-late", 9.5, 16.5),
         *deliveries("first", 8.9),
@@ -35,6 +35,20 @@ def test_a_bucket_is_late_after_three_days_or_after_nine_if_its_inventory_is_wee
         "daily-late by configuration all: a daily inventory, the newest is of 2026-11-22 00:00 UTC, 3 days old"
     )
     assert late_inventories([], NOW) == []
+
+
+def test_a_weekly_inventory_whose_first_one_came_days_before_its_first_sunday_is_not_late_as_a_daily_one() -> None:
+    friday, sunday = datetime(2026, 11, 20, 3, tzinfo=UTC), datetime(2026, 11, 22, 1, tzinfo=UTC)
+    given = [Delivery(Subject("b", "all"), f"{day:%Y-%m-%dT%H-%MZ}") for day in (friday, sunday)]
+    assert late_inventories(given, sunday + timedelta(days=6.9)) == []
+    next_week = Delivery(given[0].subject, f"{sunday + timedelta(days=7):%Y-%m-%dT%H-%MZ}")
+    assert late_inventories([*given, next_week], sunday + timedelta(days=13)) == []
+    (late,) = late_inventories([*given, next_week], sunday + timedelta(days=16.1))
+    assert not late.daily
+    # Two of which the newer is of another day are daily, and three are whatever the day is.
+    assert [one.daily for one in late_inventories(given[:1] + deliveries("b", 4.0), NOW)] == [True]
+    saturday = Delivery(given[0].subject, "2026-11-21T01-00Z")
+    assert [one.daily for one in late_inventories([*given, saturday], NOW)] == [True]
 
 
 def test_lake_yaml_says_the_schedule_and_which_buckets_should_have_an_inventory() -> None:

@@ -71,4 +71,31 @@ def test_fields_of_other_types_have_them() -> None:
     assert manifest("Parquet", schema).columns == {
         "key": "string", "raw": "binary", "days": "int", "day": "date", "share": "double", "moment": "timestamp",
     }  # fmt: skip
-    assert manifest("ORC", "struct<key:string,days:int>").columns == {"key": "string", "days": "int"}
+    assert manifest("ORC", "struct<key:string, days:int, share:decimal(10, 2)>").columns == {
+        "key": "string", "days": "int", "share": "decimal(10,2)",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("format", "schema", "left_out"),
+    [
+        (
+            "ORC",
+            "struct<key:string,tags:map<string,array<int>>,of:struct<size:bigint,day:date>,x:weird_type,size:bigint>",
+            ["tags map<string,array<int>>", "of struct<size:bigint,day:date>", "x weird_type"],
+        ),
+        (
+            "Parquet",
+            "message s3.inventory { required binary key (STRING) = 1; optional group tags (MAP) { repeated group "
+            "key_value { required binary key (STRING); optional int32 size; } } optional fixed_len_byte_array(16) id "
+            "(UUID); repeated binary names (STRING); optional int64 cost (DECIMAL(10,2)); "
+            "optional group of { optional binary x; } optional int64 size; }",
+            ["tags group (MAP)", "id fixed_len_byte_array(16) (UUID)", "names binary (STRING)",
+             "cost int64 (DECIMAL(10,2))", "of group"],
+        ),
+    ],
+)  # fmt: skip
+def test_fields_whose_values_have_no_text_are_left_out_and_named(format: str, schema: str, left_out: list[str]) -> None:
+    found = manifest(format, schema)
+    assert found.columns == {"key": "string", "size": "bigint"}
+    assert [f"{field.name} {field.type}" for field in found.left_out] == left_out
