@@ -119,7 +119,8 @@ def _show(console: Console, found: KeyHistory) -> None:
         console.print(Text(f"{hidden} older rows and more; the queries below show all", style="dim"))
     console.print(Text(f"\n{found.key}: {one_line(found.verdict)}", style="bold"))
     for query in found.sql:
-        console.print(Text(f"\n{copied_command(query)}", style="dim"))
+        # A terminal breaks a long line itself, and gives it back in one piece to the person who copies it.
+        console.print(Text(f"\n{copied_command(query)}", style="dim"), soft_wrap=True)
 
 
 def _lines(event: Event) -> list[Text]:

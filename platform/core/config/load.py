@@ -25,6 +25,7 @@ from tidegate.platform.core.config.yaml_document import (
     Location,
     Problem,
     YamlDocument,
+    empty_sections,
     read_yaml,
     read_yaml_documents,
     validation_problems,
@@ -70,6 +71,7 @@ def load_lake(path: str | PathLike[str], env: Mapping[str, str] | None = None) -
     problems = list(document.problems)
     config: LakeConfig | None = None
     if document.data is not None:
+        problems += empty_sections(LakeConfig, document.data)
         try:
             config = LakeConfig.model_validate(document.data)
         except ValidationError as error:

@@ -250,6 +250,26 @@ def validation_problems(model: type[BaseModel], error: ValidationError) -> Itera
         yield Problem(where, message)
 
 
+def empty_sections(model: type[BaseModel], data: Any, where: Location = ()) -> Iterator[Problem]:
+    """Sections without a value. Of an optional section the model takes none as absent, which its author did not mean.
+
+    Args:
+        model: of the data.
+        data: a mapping, as the document has it.
+        where: its place in the document.
+    """
+    for name, info in model.model_fields.items():
+        inner, key = _model_in(info.annotation), info.alias or name
+        if inner is None or not isinstance(data, Mapping) or key not in data:
+            continue
+        value = data[key]
+        if value is None and info.default is None:
+            yield Problem((*where, key), "is empty; give it fields, or {} for their defaults, or remove it")
+        for index, item in enumerate(value if isinstance(value, list) else ()):
+            yield from empty_sections(inner, item, (*where, key, index))
+        yield from empty_sections(inner, value, (*where, key))
+
+
 def _known(model: type[BaseModel], where: Location) -> str:
     """Which field an unknown field may be: a field of a section whose lines are not indented, or one spelled alike."""
     section, name = _model_at(model, where[:-1]), str(where[-1])

@@ -138,7 +138,10 @@ def test_the_config_is_frozen(tmp_path: Path) -> None:
         ("a:\n  - b: 1\n   c: 2\n", ["lake.yaml:3: not valid YAML: …; correct the indentation of this line: fields"]),
         (
             SMALL + "tables:\n- name: t\n  prefix: s3://landing/t/\n  silver:\n  keys: [id]\n",
-            ["lake.yaml:8: tables[0].keys: unknown field; 'keys' is a field of `silver`: indent it below `silver:`"],
+            [
+                "lake.yaml:7: tables[0].silver: is empty; give it fields",
+                "lake.yaml:8: tables[0].keys: unknown field; 'keys' is a field of `silver`: indent it below `silver:`",
+            ],
         ),
         (
             SMALL + "intake: {buckets: [a]}\n",
@@ -167,6 +170,11 @@ def test_the_config_is_frozen(tmp_path: Path) -> None:
             ],
         ),
         (SMALL + "intake:\n", ["lake.yaml:4: intake: is empty; give it a value or remove it"]),
+        (SMALL + "costs:\n", ["lake.yaml:4: costs: is empty; give it fields, or {} for their defaults, or remove it"]),
+        (
+            SMALL + "tables:\n- name: t\n  prefix: s3://landing/t/\n  silver:\n",
+            ["lake.yaml:7: tables[0].silver: is empty; give it fields"],
+        ),
         (SMALL + "intake: 5\n", ["lake.yaml:4: intake: must be a mapping of fields"]),
         (SMALL + "window: -1\n", ["lake.yaml:4: window: input should be greater than or equal to 0"]),
         (
