@@ -71,7 +71,7 @@ def silver_subject(lake: Lake, table: Table, subject: Sequence[str], silver: Tab
             raise SubjectProblem(no_subject(spec.name, name))
         if ignored := ignored_subject(spec.silver, texts):
             raise SubjectProblem(may_not_name(spec.name, ignored))
-    former = [".".join(path) for path in former_paths(spec.silver, subject, columns)]
+    former = [".".join(path) for path in former_paths(spec.silver, subject, columns, silver.properties)]
     return tuple(dict.fromkeys((*chain.from_iterable(held.values()), *former)))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import pyarrow as pa
 
+from tidegate.assets.forgetting.hidden_subjects import refuse_hidden_subjects
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.schema.sql_literal import properties_sql
 from tidegate.resources.lake import Lake, Table
@@ -32,6 +33,7 @@ def rows_in_silver(lake: Lake, table: Table, suppression: Suppression) -> int:
     state = lake.delta.table_state(location)
     if not state.exists or not can_search(lake, table, suppression.subject, state):
         return 0
+    refuse_hidden_subjects(lake, table, state)
     rows = lake.delta.session.read.format("delta").load(location)
     return silver_suppression(lake, table, suppression, state).only(rows, state.schema.fields).count()
 
@@ -80,6 +82,7 @@ def erase_from_silver(
     state = lake.delta.table_state(location)
     if not state.exists or not can_search(lake, table, suppression.subject, state):
         return 0
+    refuse_hidden_subjects(lake, table, state)
     subjects = silver_suppression(lake, table, suppression, state)
 
     def erase() -> None:

@@ -21,7 +21,15 @@ from tidegate.assets.silver.pending import PendingMerge, merge_state, pending_me
 from tidegate.assets.silver.private_statistics import make_private
 from tidegate.assets.silver.row_queries import RowCounts, expression_types, has_copies, row_counts
 from tidegate.assets.silver.suppressed import require_same_list, wanted_changes
-from tidegate.assets.silver.table import create_table, purge_tombstones, record_first_reading, silver_rules, widen_table
+from tidegate.assets.silver.table import (
+    create_table,
+    purge_tombstones,
+    record_first_reading,
+    record_subject,
+    renew_subject_record,
+    silver_rules,
+    widen_table,
+)
 from tidegate.assets.silver.truncate import record_truncate, record_truncates
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.failpoints import seam
@@ -214,6 +222,7 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
         create_table(lake, work, rules)
     if work.mark is None:
         record_first_reading(lake, work)
+    record_subject(lake, work)
     have = lake.delta.table_state(work.location).schema if widened else work.silver.schema
     # Without a mark, an earlier merge may have died between the creation of the table and its SQL names.
     if widened or work.mark is None:
@@ -240,6 +249,8 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
             f"the merge of silver.{work.table.spec.name} returned, but its table has the mark {merged.txn}, not "
             f"{changes.n}; the next run merges these batches again"
         )
+    if work.rebuilds and work.since is None:
+        renew_subject_record(lake, work, merged.version)
     if is_due(work.mark or 0, changes.n):
         compact(lake.delta, work.location, f"silver.{work.table.spec.name}", log)
     if widened or not work.silver.exists:

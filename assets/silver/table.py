@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pyspark.errors import PySparkException
 
@@ -11,7 +11,7 @@ from tidegate.assets.silver.pending import PendingMerge
 from tidegate.assets.silver.private_statistics import private_statistics
 from tidegate.platform.core.schema.column_types import Array, Field, grows
 from tidegate.platform.core.schema.names import fed_columns, needs_mapping
-from tidegate.platform.core.schema.sql_literal import properties_sql
+from tidegate.platform.core.schema.sql_literal import literal, properties_sql
 from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import BY_NAME, columns_sql
 from tidegate.platform.core.silver.columns import (
@@ -27,6 +27,7 @@ from tidegate.platform.core.silver.columns import (
 from tidegate.platform.core.silver.first_reading import first_reading, read_after
 from tidegate.platform.core.silver.presets import resolved
 from tidegate.platform.core.silver.rules import MergeRules, TypesOf, UnsuitableColumns, merge_rules
+from tidegate.platform.core.silver.subject_paths import is_record, subject_paths, subject_record
 from tidegate.resources.lake import Lake
 from tidegate.resources.spark.session import command
 
@@ -123,8 +124,51 @@ def record_first_reading(lake: Lake, work: PendingMerge) -> None:
     """
     known = read_after(lake.delta.table_state(work.location).properties, work.app_id)
     if known is None or known > work.n:
-        properties = properties_sql(first_reading(work.n, work.app_id))
-        command(lake.delta.session, f"ALTER TABLE delta.`{work.location}` SET TBLPROPERTIES ({properties})")
+        _set_properties(lake, work, first_reading(work.n, work.app_id))
+
+
+def record_subject(lake: Lake, work: PendingMerge) -> None:
+    """Record in a silver table where its next rows have the subject of their row, before it has any of them.
+
+    Forgetting looks there for ever, also after another option of the merge gave the subject another column.
+    """
+    wanted = _subject_record(work, work.n if work.silver.files else 0)
+    if not wanted:
+        return
+    # The table may be one that another run created, by other options.
+    known = work.silver if work.silver.exists else lake.delta.table_state(work.location)
+    _set_properties(lake, work, {name: after for name, after in wanted.items() if name not in known.properties})
+
+
+def renew_subject_record(lake: Lake, work: PendingMerge, version: int) -> None:
+    """Record that a rebuild of the whole table gave every row the subject where the present options have it.
+
+    Args:
+        lake: has the table.
+        work: what was rebuilt.
+        version: Delta version of the rebuild. If another commit came after it, its rows may be by other options.
+    """
+    wanted = _subject_record(work, 0)
+    if not wanted or (state := lake.delta.table_state(work.location)).version != version:
+        return
+    _set_properties(lake, work, dict(wanted.items() - state.properties.items()))
+    if stale := [name for name in state.properties if is_record(name) and name not in wanted]:
+        names = ", ".join(map(literal, stale))
+        command(lake.delta.session, f"ALTER TABLE delta.`{work.location}` UNSET TBLPROPERTIES ({names})")
+
+
+def _subject_record(work: PendingMerge, after: int) -> dict[str, str]:
+    personal = work.table.spec.personal
+    if personal is None:
+        return {}
+    columns = fed_columns(work.bronze.schema.fields, is_registered=False)  # a table with a subject is loaded
+    return subject_record(subject_paths(work.spec, personal.subject, columns), after)
+
+
+def _set_properties(lake: Lake, work: PendingMerge, properties: Mapping[str, str]) -> None:
+    if properties:
+        sql = f"ALTER TABLE delta.`{work.location}` SET TBLPROPERTIES ({properties_sql(properties)})"
+        command(lake.delta.session, sql)
 
 
 def widen_table(lake: Lake, work: PendingMerge, columns: Sequence[Field]) -> bool:

@@ -1587,6 +1587,22 @@ MUTANTS = (
         (f"{_FORGOTTEN}test_no_way_into_a_table_brings_a_forgotten_subject",),
     ),
     Mutant(
+        "a merge does not record where silver has the subject of its rows",
+        12,
+        "assets/silver/merge.py",
+        "    record_subject(lake, work)\n",
+        "",
+        (f"{_FORGET}test_silver_forgets_rows_of_every_column_that_a_subject_ever_had",),
+    ),
+    Mutant(
+        "a subject is searched where silver has it now, and not where it had it before",
+        12,
+        "platform/core/silver/subject_paths.py",
+        "*_recorded(properties, name)]",
+        "]",
+        ("tests/unit/platform/core/silver/test_subject_paths.py::test_every_path_that_a_subject_ever_had_is_searched",),
+    ),
+    Mutant(
         "a column of silver is a person's by its name alone",
         12,
         "platform/core/silver/subject_paths.py",

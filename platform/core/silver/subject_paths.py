@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.schema.column_reference import is_expression, path_of, type_at
-from tidegate.platform.core.schema.column_types import WHOLE, Field, Simple
+from tidegate.platform.core.schema.column_types import WHOLE, Field, Simple, Struct
 from tidegate.platform.core.schema.sql_types import any_type
+from tidegate.platform.core.silver.columns import HISTORY_COLUMNS, JOINED, KEY, LEFT, ORDER, SILVER_COLUMNS
 from tidegate.platform.core.silver.presets import resolved
 
 Path = tuple[str, ...]
 #: The columns of Debezium's envelopes that have a row.
 _ENVELOPE = ("before", "after")
+#: Begins the name of a property of a silver table. Its end is a part of a subject and a path, as JSON.
+_RECORD = "tidegate.silver_subject."
+_OWN = {*SILVER_COLUMNS, *HISTORY_COLUMNS, KEY, ORDER, JOINED, LEFT}
 _CHOICE = re.compile(r"\s*coalesce\s*\((.*)\)\s*", re.IGNORECASE | re.DOTALL)
 
 
@@ -42,19 +48,109 @@ def subject_paths(silver: SilverSpec, subject: Sequence[str], columns: Sequence[
     }
 
 
-def former_paths(silver: SilverSpec, subject: Sequence[str], columns: Sequence[Field]) -> list[Path]:
-    """Returns the paths of a subject that silver has of rows from before an option took or renamed the column.
+def former_paths(
+    silver: SilverSpec, subject: Sequence[str], columns: Sequence[Field], properties: Mapping[str, str]
+) -> list[Path]:
+    """Returns the paths of a subject that silver may have of rows from before an option changed, and of no other rows.
 
-    The arguments are as for `subject_paths`. With `row`, silver never had the paths of bronze.
+    With `row`, silver never had the paths of bronze.
+
+    Args:
+        silver: as for `subject_paths`.
+        subject: as for `subject_paths`.
+        columns: as for `subject_paths`.
+        properties: of the silver table.
     """
     options = resolved(silver, columns)
-    if options.row is not None:
-        return []
-    renamed = {old.lower(): new.lower() for old, new in options.rename.items()}
-    chosen = [name for field in columns if _is_chosen(options, name := renamed.get(field.name.lower(), field.name))]
-    now = {name.lower() for name in (*chosen, *options.derive)}
-    paths = (_path(name, columns) for name in subject)
-    return [path for path in paths if path[0].lower() not in now]
+    found: list[Path] = []
+    for name in subject:
+        path = _path(name, columns)
+        before = [*(() if options.row else (path,)), *_recorded(properties, name)]
+        now = _given(silver, options, path, columns)
+        found += (each for each in before if each and each[0].lower() not in now)
+    return list(dict.fromkeys(found))
+
+
+def subject_record(paths: Mapping[str, Sequence[Path]], after: int) -> dict[str, str]:
+    """Returns the properties that record where a silver table has each part of a subject.
+
+    When an option changes, the subject gets another path in new rows, and older rows keep it where it was.
+
+    Args:
+        paths: as `subject_paths` returns them. A part without a path is recorded, too.
+        after: last batch whose rows silver had before it had this record. 0 if it had no row.
+    """
+    places = ((name, path) for name, own in paths.items() for path in own or [()])
+    return {f"{_RECORD}{json.dumps([name, *path])}": str(after) for name, path in places}
+
+
+def is_record(name: str) -> bool:
+    """Whether a property of a silver table records where it has a subject."""
+    return name.startswith(_RECORD)
+
+
+@dataclass(frozen=True)
+class Unattributable:
+    """Rows of silver whose subject cannot be known: those without a value of `known`, and with one of `others`.
+
+    Attributes:
+        subject: the part of the subject, as `lake.yaml` has it.
+        known: paths that have it, also in older rows.
+        others: columns and nested fields that may have had it. None: any row without a value of `known` is such a row.
+    """
+
+    subject: str
+    known: tuple[Path, ...]
+    others: tuple[Path, ...] | None
+
+
+def unattributable(
+    silver: SilverSpec,
+    subject: Sequence[str],
+    columns: Sequence[Field],
+    properties: Mapping[str, str],
+    fields: Sequence[Field],
+) -> list[Unattributable]:
+    """Returns which rows of a silver table may be of a subject that no column shows, for each part of the subject.
+
+    Args:
+        silver: as for `subject_paths`.
+        subject: as for `subject_paths`.
+        columns: as for `subject_paths`.
+        properties: of the silver table.
+        fields: the columns of the silver table.
+    """
+    options, found = resolved(silver, columns), []
+    for name, paths in subject_paths(silver, subject, columns).items():
+        path, recorded = _path(name, columns), _recorded(properties, name)
+        now, former = _given(silver, options, path, columns), former_paths(silver, [name], columns, properties)
+        known = [each for each in dict.fromkeys((*paths, *former)) if path_of(".".join(each), fields)]
+        others = [each for each in recorded if each and each not in known and path_of(".".join(each), fields)]
+        if 0 not in recorded.values() and _parents(silver, options, path, columns):
+            roots = {own[0].lower() for own in known} | now | _OWN
+            others += [(field.name,) for field in fields if field.name.lower() not in roots]
+        found.append(Unattributable(name, tuple(known), None if () in recorded else tuple(others)))
+    return [rows for rows in found if rows.others is None or rows.others]
+
+
+def _recorded(properties: Mapping[str, str], subject: str) -> dict[Path, int]:
+    records = {name.removeprefix(_RECORD): after for name, after in properties.items() if is_record(name)}
+    parsed = ((json.loads(text), int(after)) for text, after in records.items())
+    return {tuple(path): after for (name, *path), after in parsed if name == subject}
+
+
+def _given(silver: SilverSpec, options: SilverSpec, path: Path, columns: Sequence[Field]) -> set[str]:
+    """Returns the names of the columns, in lower case, that the rows with a path of bronze give to silver."""
+    renamed = {old.lower(): new for old, new in options.rename.items()}
+    fields = [field for parent in _parents(silver, options, path, columns) for field in _fields(parent, columns)]
+    names = (renamed.get(field.name.lower(), field.name) for field in fields)
+    return {name.lower() for name in (*(name for name in names if _is_chosen(options, name)), *options.derive)}
+
+
+def _fields(parent: Path, columns: Sequence[Field]) -> Sequence[Field]:
+    found = parent and path_of(".".join(parent), columns)
+    kind = type_at(found, columns) if found else None
+    return columns if not parent else kind.fields if isinstance(kind, Struct) else ()
 
 
 def _taken(silver: SilverSpec, options: SilverSpec, path: Path, columns: Sequence[Field]) -> Iterator[Path]:

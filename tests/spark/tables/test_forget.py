@@ -15,6 +15,7 @@ from typing import Any
 import dagster as dg
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 from tests.support.lakes.seams import Died
 from tests.support.servers.client import wait_until
@@ -26,7 +27,10 @@ from tidegate.assets.forgetting.find import unsearched
 from tidegate.assets.forgetting.forget import SEAMS, ask, look_for, progress, work_off
 from tidegate.assets.forgetting.silver_rows import rows_in_silver
 from tidegate.assets.operations.rebuild import rebuild_table
+from tidegate.assets.operations.silver_rebuild import rebuild_silver
 from tidegate.assets.silver.audit.comparison import compare
+from tidegate.platform.core.config.load import load_lake
+from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.testing import TestLake
 from tidegate.resources.lake import Lake
 from tidegate.resources.suppression import SubjectProblem
@@ -441,3 +445,56 @@ def test_keys_that_others_share_with_a_forgotten_person_become_what_bronze_gives
         compared = compare(lake.lake, lake.spec(name))
         assert compared is not None
         assert compared.wrong == ()
+
+
+def test_silver_forgets_rows_of_every_column_that_a_subject_ever_had(
+    tidegate_lake: MakeLake, kit: Any, forget: dict[str, Any]
+) -> None:
+    """Without a record of the columns, as in a table of an earlier version, it refuses and names the way out."""
+    silver = {"keys": ["id"], "order": "at", "every": 10, "rename": {"customer": "buyer"}}
+    lake = tidegate_lake(
+        [
+            {
+                "name": "orders",
+                "prefix": "orders/",
+                "format": "json",
+                "columns": {"id": "int", "at": "int", "customer": "int", "note": "string"},
+                "silver": silver,
+                "personal": {"subject": "customer", "columns": ["note"]},
+            }
+        ],
+        forget=forget,
+    )
+
+    def land(number: int, *customers: int) -> None:
+        rows = ({"id": 10 * number + place, "at": 1, "customer": who} for place, who in enumerate(customers))
+        lake.put(f"orders/{number}.json", kit.lines(*rows))
+        kit.run(lake, "orders")
+        kit.merge(lake, "orders")
+
+    def silver_ids() -> list[int]:
+        return sorted(row["id"] for row in lake.sql("SELECT id FROM silver.orders_with_tombstones"))
+
+    land(1, 42, 43, 7)
+    body = yaml.safe_load(lake.path.read_text())
+    body["tables"][0]["silver"]["rename"] = {"customer": "client"}
+    lake.path.write_text(yaml.safe_dump(body, sort_keys=False))
+    lake.config = lake.lake.config = load_lake(lake.path)
+    land(2, 42, 8)
+    table = lake.lake.store.uri("silver", "orders")
+    ask(lake.lake, "person", ["42"], "eva")
+    work_off(lake.lake, "forget 1")
+    assert silver_ids() == [11, 12, 21]
+
+    recorded = [
+        name for name in lake.lake.delta.table_state(table).properties if name.startswith("tidegate.silver_sub")
+    ]
+    names = ", ".join(map(literal, recorded))
+    kit.query(lake, f"ALTER TABLE {{t}} UNSET TBLPROPERTIES ({names})", t=table)
+    with pytest.raises(SubjectProblem, match=r"silver\.orders has rows in which buyer may be customer by earlier"):
+        look_for(lake.lake, "person", ["43"])
+    rebuild_silver(lake.lake, "silver.orders", by="eva")
+    assert [one.silver for one in look_for(lake.lake, "person", ["43"])] == [1]
+    ask(lake.lake, "person", ["43"], "eva")
+    work_off(lake.lake, "forget 2")
+    assert silver_ids() == [12, 21]

@@ -9,7 +9,7 @@ import pytest
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.sql_types import any_type
-from tidegate.platform.core.silver.subject_paths import former_paths, subject_paths
+from tidegate.platform.core.silver.subject_paths import former_paths, subject_paths, subject_record, unattributable
 
 PLAIN = {"id": "int", "at": "int", "mail": "string", "user_id": "int", "seller": "int", "customer": "struct<id:int>"}
 ENVELOPE = {
@@ -100,10 +100,54 @@ def test_a_subject_that_bronze_does_not_have_yet_has_its_place() -> None:
 def test_a_column_that_was_renamed_later_keeps_its_earlier_rows() -> None:
     def former(**options: Any) -> list[tuple[str, ...]]:
         spec = SilverSpec.model_validate({"keys": ["id"], "order": "at", "every": 9, **options})
-        return former_paths(spec, ["user_id", "customer.id"], fields(PLAIN))
+        return former_paths(spec, ["user_id", "customer.id"], fields(PLAIN), {})
 
     assert former() == []
     assert former(rename={"user_id": "buyer", "customer": "whose"}) == [("user_id",), ("customer", "id")]
     assert former(rename={"user_id": "buyer", "seller": "user_id"}) == [], "it has another value now"
     assert former(except_columns=["customer"]) == [("customer", "id")]
     assert former(except_columns=["customer"], derive={"customer": "1"}) == []
+
+
+def _spec(**options: Any) -> SilverSpec:
+    return SilverSpec.model_validate({"keys": ["id"], "order": "at", "every": 9, **options})
+
+
+def _recorded(after: int = 0, bronze: dict[str, str] = PLAIN, **options: Any) -> dict[str, str]:
+    return subject_record(subject_paths(_spec(**options), ["user_id"], fields(bronze)), after)
+
+
+def test_every_path_that_a_subject_ever_had_is_searched() -> None:
+    recorded = _recorded(rename={"user_id": "buyer"}) | _recorded(5, derive={"who": "user_id"})
+    recorded |= {"delta.appendOnly": "false"}
+
+    def former(subject: str = "user_id", **options: Any) -> list[tuple[str, ...]]:
+        return former_paths(_spec(**options), [subject], fields(PLAIN), recorded)
+
+    assert former(rename={"user_id": "client"}) == [("user_id",), ("buyer",), ("who",)]
+    assert former() == [("buyer",), ("who",)]
+    assert former("seller") == [], "a record is of one subject"
+    assert former(rename={"seller": "buyer"}) == [("who",)], "it has another value now"
+    envelope = {"row": "after", "order": ["source.lsn"], "rename": {"who": "client"}}
+    record = subject_record({"after.who": [("whose",)]}, 0)
+    assert former_paths(_spec(**envelope), ["after.who"], fields(ENVELOPE), record) == [("whose",)]
+
+
+def test_rows_whose_subject_may_have_been_in_another_column_are_known() -> None:
+    silver = fields({**PLAIN, "buyer": "int", "client": "int", "_deleted": "boolean"})
+    options = {"rename": {"user_id": "client"}}
+
+    def found(properties: dict[str, str], **more: Any) -> Any:
+        rows = unattributable(_spec(**{**options, **more}), ["user_id"], fields(PLAIN), properties, silver)
+        return [(each.known, each.others) for each in rows]
+
+    known = (("client",), ("user_id",))
+    assert found({}) == [(known, (("buyer",),))], "a table of an earlier version records nothing"
+    assert found(_recorded(3, **options)) == [(known, (("buyer",),))]
+    assert found(_recorded(**options)) == [], "no row has come before the record"
+    before = _recorded(rename={"user_id": "buyer"}) | _recorded(3, **options)
+    assert found(before) == []
+    reused = {"rename": {"user_id": "client", "seller": "buyer"}}
+    assert found(before, **reused) == [(known, (("buyer",),))]
+    lacking = _recorded(except_columns=["user_id"]) | _recorded(3, **options)
+    assert found(lacking) == [(known, None)], "silver did not have the subject at all"
