@@ -181,8 +181,6 @@ def test_a_dump_without_a_file_that_is_in_quarantine_deletes_nothing(tidegate_la
         if day == 2:
             lake.put("items/day=2/2.json.gz", b"this is no gzip")
         kit.run(lake, "items")
-        if day == 1:
-            kit.merge(lake, "items")
     metadata = kit.metadata(lake.materialize("silver_items"))
     assert metadata["incomplete_dumps"] == [
         "the dump 2 deletes nothing in silver.items, as 1 file went into quarantine, the last in batch 2. Write the "
@@ -204,6 +202,8 @@ def test_a_dump_without_a_file_that_is_in_quarantine_deletes_nothing(tidegate_la
         if day == 3:
             lake.intake()  # the event of the file is received after a listing found it
         kit.run(lake, "flat", listing=day < 3)
-        kit.merge(lake, "flat")
-        assert kit.silver(lake, "flat", "sku, day") == ([("a", day)] if day == 3 else [("a", day), ("b", 1), ("c", 1)])
+        if day > 1:
+            kit.merge(lake, "flat")
+            kept = [] if day == 3 else [("b", 1), ("c", 1)]
+            assert kit.silver(lake, "flat", "sku, day") == [("a", day), *kept]
     assert [row["n"] for row in kit.ledger(lake, "flat") if row["key"].endswith("gz")] == [2, 3]
