@@ -33,7 +33,7 @@ def test_the_error_of_another_table_is_spark_s() -> None:
 
 def test_the_comparison_with_bronze_names_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     some = SimpleNamespace(paths=(), size=0, is_whole=True)
-    found = SimpleNamespace(wrong=[("mail=CANARY",)], keys=9, suspects=1, bronze=some, silver=some)
+    found = SimpleNamespace(wrong=[("mail=CANARY",)], keys=9, suspects=1, left_out=0, bronze=some, silver=some)
     monkeypatch.setattr(check, "compare", lambda *_: found)
     lake: Any = None
     for spec, shown in ((PERSONAL, False), (PLAIN, True)):
