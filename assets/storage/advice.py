@@ -13,7 +13,7 @@ from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.storage.advice import OF, Advice, advice_for, no_advice_for, without_price
 from tidegate.platform.core.storage.cost import PUT_TOGETHER
 from tidegate.platform.core.storage.spec import StorageReportsSpec
-from tidegate.resources.inventory.sums import staying
+from tidegate.resources.inventory.sums import with_ends
 from tidegate.resources.lake_resource import LakeResource
 
 #: Bars of the plot.
@@ -32,13 +32,12 @@ def build_advice(spec: TableSpec, reports: StorageReportsSpec) -> dg.AssetsDefin
         spec,
         advice_key(spec),
         "Which objects would cost less in another storage class, with the requests of the transition, "
-        "minimum sizes and durations, and monitoring. Objects that a lifecycle rule deletes within the months are left "
-        "out.",
+        "minimum sizes and durations, and monitoring. Each line is a lifecycle rule, with all objects that it moves.",
     )
     def advice(lake: LakeResource) -> dg.MaterializeResult[Any]:
         prices = read_prices(folder_of(lake.lake_yaml) / path for path in reports.prices)
         objects = stored_objects(lake.open(), spec.table_key.encode(), reports.configuration or "")
-        sums, whole = sums_of_all(staying(objects, reports.months), OF, reports.depth)
+        sums, whole = sums_of_all(with_ends(objects, reports.months), OF, reports.depth)
         found = advice_for(sums, prices, reports.months, reports.classes)
         options = {"prices": reports.prices, "months": reports.months, "to": ",".join(reports.classes)}
         command = report_command("advice", spec, reports, **options, depth=reports.depth)
@@ -86,7 +85,7 @@ def _record(one: Advice, currency: str) -> dict[str, Any]:
         f"{currency} once": round(one.once, 4),
         "break-even, months": one.break_even,
         "objects": one.objects,
-        "age": one.age,
+        "days": one.days,
         "size": one.size,
         "versions": one.version,
         "readable a month": "any" if one.readable is None else f"{min(one.readable, 99):.0%}",

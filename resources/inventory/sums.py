@@ -11,11 +11,13 @@ from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.storage.cost import (
     AGES,
     CURRENT,
+    ENDS,
     LARGER,
     NONCURRENT,
     OLDER,
     PUT_TOGETHER,
     SIZES,
+    STAYS,
     UNKNOWN,
     StoredSum,
 )
@@ -44,7 +46,7 @@ def stored_sums(objects: DataFrame, by: Sequence[str], depth: int) -> list[Store
 
     Args:
         objects: rows of the table of inventories.
-        by: of `DIMENSIONS`.
+        by: of `DIMENSIONS`, and `ends` if the objects have it.
         depth: number of folders of `prefix`. With 0, all prefixes are `PUT_TOGETHER`.
 
     Raises:
@@ -75,19 +77,19 @@ def stored_sums(objects: DataFrame, by: Sequence[str], depth: int) -> list[Store
     return [StoredSum(tuple(group), *values) for group, *values in found]
 
 
-def staying(objects: DataFrame, months: int) -> DataFrame:
-    """Return the objects that no lifecycle rule deletes within some months after their inventory.
+def with_ends(objects: DataFrame, months: int) -> DataFrame:
+    """Return objects with the dimension `ends`: whether a lifecycle rule deletes them within some months.
 
     Where an inventory does not list `LifecycleExpirationDate`, all objects are taken to stay.
 
     Args:
         objects: rows of the table of inventories.
-        months: a month has 30 days.
+        months: after their inventory. A month has 30 days.
     """
     if "lifecycle_expiration_date" not in objects.columns:
-        return objects
-    stays = F.datediff("lifecycle_expiration_date", "inventory_created") > 30 * months
-    return objects.where(F.coalesce(stays, F.lit(True)))
+        return objects.withColumn("ends", F.lit(STAYS))
+    ends = F.datediff("lifecycle_expiration_date", "inventory_created") <= 30 * months
+    return objects.withColumn("ends", F.when(ends, ENDS).otherwise(STAYS))
 
 
 def first_folders(depth: int) -> Column:
@@ -106,6 +108,7 @@ def _dimensions(depth: int) -> Mapping[str, Column]:
         "storage_class": F.col("storage_class"),
         "age": _class(days, AGES, OLDER),
         "size": _class(F.col("size"), SIZES, LARGER),
+        "ends": F.col("ends"),
         "version": F.when(F.coalesce("is_latest", F.lit(True)), CURRENT).otherwise(NONCURRENT),
     }
 

@@ -1976,6 +1976,39 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "advice counts only the objects of one age, and its rule moves older ones too",
+        10,
+        "platform/core/storage/advice.py",
+        "_FROM.get(cell.age, 0) >= days",
+        "_FROM.get(cell.age, 0) == days",
+        (
+            "tests/unit/platform/core/storage/test_advice.py::"
+            "test_a_rule_moves_older_objects_too_and_is_advised_for_all_of_them_or_none",
+        ),
+    ),
+    Mutant(
+        "advice takes it that objects of a month stay for a year",
+        10,
+        "platform/core/storage/advice.py",
+        "        return days > _FROM[_QUARTER_OLD] or after >= before * _STAYING\n",
+        "        return days > 0 or after >= before * _STAYING\n",
+        (
+            "tests/unit/platform/core/storage/test_advice.py::"
+            "test_short_lived_objects_are_not_moved_because_each_would_be_billed_for_months",
+        ),
+    ),
+    Mutant(
+        "advice does not count the objects that another rule deletes soon",
+        10,
+        "platform/core/storage/advice.py",
+        "                once += sum(entered[: max(stay, 1)])\n",
+        "                once -= request * cell.objects\n",
+        (
+            "tests/unit/platform/core/storage/test_advice.py::"
+            "test_a_rule_moves_older_objects_too_and_is_advised_for_all_of_them_or_none",
+        ),
+    ),
+    Mutant(
         "advice forgets that small objects are billed as larger ones",
         10,
         "platform/core/storage/advice.py",

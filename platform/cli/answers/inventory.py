@@ -61,16 +61,16 @@ class CostAnswer(Answer):
 
 
 class AdvisedTransition(Answer):
-    """A transition that makes objects cost less."""
+    """A lifecycle rule that makes objects cost less."""
 
     bucket: str
     """Bucket of the objects."""
     prefix: str
-    """Their first folders."""
+    """Prefix of the rule."""
     storage_class: str
-    """Their storage class."""
-    age: str
-    """Class of their age."""
+    """The storage classes that objects leave, separated by commas."""
+    days: int
+    """Age in days from which on the rule moves objects, or days since which a version is noncurrent."""
     size: str
     """Class of their size."""
     version: str

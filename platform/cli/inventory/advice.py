@@ -16,7 +16,7 @@ from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.inventory.cost import known_prices, objects_of
 from tidegate.platform.core.storage.advice import AT_ONCE, OF, advice_for, no_advice_for, without_price
 from tidegate.platform.core.storage.transitions import TARGETS
-from tidegate.resources.inventory.sums import staying
+from tidegate.resources.inventory.sums import with_ends
 from tidegate.resources.lake import Lake
 
 
@@ -69,7 +69,7 @@ def run_advice(console: Console, lake: Lake, asked: AdviceQuestion, *, as_json: 
         CommandError: the table, the price list or a class is not one.
     """
     targets, prices = asked.targets, known_prices(asked.prices)
-    objects = staying(objects_of(lake, asked.table, asked.configuration), asked.months)
+    objects = with_ends(objects_of(lake, asked.table, asked.configuration), asked.months)
     sums, _ = sums_of_all(objects, OF, asked.depth)
     found = advice_for(sums, prices, asked.months, targets)
     answer = AdviceAnswer(
@@ -81,7 +81,7 @@ def run_advice(console: Console, lake: Lake, asked: AdviceQuestion, *, as_json: 
                 bucket=one.bucket,
                 prefix=one.prefix,
                 storage_class=one.storage_class,
-                age=one.age,
+                days=one.days,
                 size=one.size,
                 version=one.version,
                 rule=one.rule,
@@ -128,7 +128,7 @@ def _print(console: Console, answer: AdviceAnswer) -> None:
         table.add_row(
             f"{one.bucket}/{one.prefix}",
             f"{one.storage_class} → {one.to}",
-            f"{one.version}, {one.age}, {one.size}",
+            f"{one.version}, after {one.days} days, {one.size}",
             f"{one.objects:,}",
             f"{one.cost_once:,.4f}",
             f"{one.saving_a_month:,.4f}",

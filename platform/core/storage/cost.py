@@ -18,6 +18,8 @@ LARGER = "128 MiB and more"
 CURRENT, NONCURRENT = "current", "noncurrent"
 #: A configuration without the field StorageClass, and one without Size, leave it unknown what objects cost.
 UNKNOWN = "unknown"
+#: Whether a lifecycle rule deletes objects soon, for advice.
+STAYS, ENDS = "stays", "ends"
 #: The prefix of a group that has all prefixes of its bucket. Others are empty or end in "/".
 PUT_TOGETHER = "prefixes put together"
 

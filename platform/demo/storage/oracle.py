@@ -20,6 +20,9 @@ GIB, _KIB = 1 << 30, 1 << 10
 PRICES = {"STANDARD": 0.023, "STANDARD_IA": 0.0125, "DEEP_ARCHIVE": 0.00099}
 #: Dollars for the request that moves an object to STANDARD_IA.
 TRANSITION = 0.00001
+#: Days from which on objects are of a class of age, and how many days it has.
+_AGES = (0, 30, 90, 365)
+_LENGTHS = {0: 30, 30: 60, 90: 275}
 #: Months for which advice must be worth its cost.
 MONTHS = 12
 
@@ -66,23 +69,33 @@ def dollars(one: StoredObject) -> float:
 
 
 def advice(buckets: Sequence[CompanyBucket], day: int) -> list[float]:
-    """Returns what each transition to STANDARD_IA saves that saves more than it costs, the largest saving first.
+    """Returns what each lifecycle rule to STANDARD_IA saves that saves more than it costs, the largest saving first.
 
-    A lifecycle rule can name a folder, an age and a least size. So objects that are alike in these move together.
+    A rule names a folder, a least age and a least or largest size, and moves all such objects. Objects of 30 days stay
+    if those of a quarter of a year are at least half as many bytes for each day.
     """
-    alike: dict[object, list[StoredObject]] = defaultdict(list)
+    alike: dict[tuple[str, str, bool], dict[int, list[StoredObject]]] = defaultdict(
+        lambda: {0: [], 30: [], 90: [], 365: []}
+    )
     for bucket in buckets:
         newest = bucket.newest(day)
         for one in bucket.on(newest):
             age = (bucket.at(newest).date() - bucket.put(one).date()).days
-            if one.storage_class == "STANDARD" and one.is_latest and age >= 30:
-                old = (age >= 90) + (age >= 365)
-                alike[bucket.name, one.key.split("/")[0], old, one.size < 128 * _KIB].append(one)
-    saved = (sum(_saving(one) for one in objects) for objects in alike.values())
+            least = max(days for days in _AGES if days <= age)
+            if one.is_latest and not one.is_marker:
+                alike[bucket.name, one.key.split("/")[0], one.size < 128 * _KIB][least].append(one)
+    saved = []
+    for ages in alike.values():
+        a_day = {days: sum(one.size for one in ages[days]) / length for days, length in _LENGTHS.items()}
+        bounds = (30, 90, 365) if a_day[90] >= a_day[30] / 2 else (365,)
+        rules = ([one for days in ages if days >= bound for one in ages[days]] for bound in bounds)
+        saved.append(max(sum(map(_saving, objects)) for objects in rules))
     return sorted((saving for saving in saved if saving > 0), reverse=True)
 
 
 def _saving(one: StoredObject) -> float:
+    if one.storage_class != "STANDARD":
+        return 0.0
     moved = StoredObject(one.key, one.size, "STANDARD_IA", one.created, one.deleted)
     return MONTHS * (dollars(one) - dollars(moved)) - TRANSITION
 

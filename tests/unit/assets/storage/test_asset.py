@@ -148,7 +148,7 @@ def test_each_page_says_how_many_lines_it_leaves_out_and_which_command_prints_th
     assert growth_metadata(KnownGrowth(growth(days, 1), None), 1, "forecast")["more_by_bucket"] == (
         "51 more lines: forecast --limit 151"
     )
-    advised = advice_for([replace(one, group=(*one.group, "current")) for one in made], prices, 12)
+    advised = advice_for([replace(one, group=(*one.group, "current", "stays")) for one in made], prices, 12)
     assert advice_metadata(advised, "EUR", 12, "advice")["more_transitions"] == "50 more lines: advice --limit 150"
     (first, *_) = advice_metadata(advised[:1], "EUR", 12, "advice")["transitions"].records
     # The amounts are in the columns that a page shows without scrolling.

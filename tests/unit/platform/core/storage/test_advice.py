@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from tidegate.platform.core.storage.advice import Advice, advice_for, without_price
 from tidegate.platform.core.storage.cost import StoredSum
 from tidegate.platform.core.storage.prices import FREQUENT, GIGABYTE, INFREQUENT, INSTANT, StoragePrices
-from tidegate.platform.core.storage.transitions import TARGETS
+from tidegate.platform.core.storage.transitions import TARGETS, TRANSITIONS
 
 T = TypeVar("T")
 LARGE, SMALL, OLD, YOUNG = "under 1 MiB", "under 128 KiB", "under a year", "under 30 days"
+FROM = {YOUNG: 0, "under 90 days": 30, OLD: 90, "a year and more": 365}
 #: Prices like those of us-east-1. The tests need only their relations.
 PRICES = StoragePrices(
     "USD",
@@ -55,8 +56,10 @@ def stored(
     size: str = "",
     bucket: str = "b",
     version: str = "current",
+    prefix: str = "p/",
+    ends: str = "stays",
 ) -> StoredSum:
-    group = (bucket, "p/", kind, age, size or (SMALL if each < 131_072 else LARGE), version)
+    group = (bucket, prefix, kind, age, size or (SMALL if each < 131_072 else LARGE), version, ends)
     return StoredSum(group, kind, objects, objects * each, 0, 0)
 
 
@@ -78,6 +81,7 @@ def test_the_numbers_of_one_advice_are_those_of_a_calculation_by_hand() -> None:
     assert found.saving == pytest.approx(gigabytes * (0.021 - 0.004))
     assert found.net == pytest.approx(12 * found.saving - found.once)
     assert (found.break_even, found.stay, found.to, found.size) == (2, 3, "GLACIER_IR", "128 KiB and more")
+    assert (found.days, found.storage_class, found.prefix) == (90, "STANDARD", "p/")
     assert found.readable == pytest.approx(found.saving / (gigabytes * 0.03 + 1000 * 0.0000096))
 
 
@@ -161,8 +165,58 @@ def test_noncurrent_versions_have_a_rule_of_their_own_that_may_begin_a_month_lat
     assert (current.version, noncurrent.version) == ("current", "noncurrent")
     assert current.net - noncurrent.net == pytest.approx(current.saving) == pytest.approx(100 * (0.021 - 0.0125))
     assert (current.stay, noncurrent.stay) == (1, 2)
-    same = advice_for(sums, PRICES, 12, ("GLACIER_IR",))
-    assert same[0].net == same[1].net
+    assert (current.days, noncurrent.days) == (90, 30)
+
+
+def test_short_lived_objects_are_not_moved_because_each_would_be_billed_for_months() -> None:
+    """An application writes 333,333 objects a day and deletes each of them after 3 days, or after 40 or 120."""
+    assert advice_for([stored(1_000_000, 1 << 20, age=YOUNG)], PRICES, 12) == []
+    lives = {40: (30, 10, 0), 60: (30, 30, 0), 120: (30, 60, 30)}
+    for days in lives.values():
+        some = [stored(333_333 * number, 1 << 20, age=age) for number, age in zip(days, FROM, strict=False) if number]
+        assert advice_for(some, PRICES, 12, TARGETS) == [], days
+    staying = [stored(333_333 * number, 1 << 20, age=age) for number, age in zip((30, 60, 275, 400), FROM, strict=True)]
+    (found,) = advice_for(staying, PRICES, 12)
+    assert found.days == 30
+    noncurrent = [replace(one, group=(*one.group[:5], "noncurrent", "stays")) for one in staying]
+    assert advice_for(noncurrent[:1], PRICES, 12, TARGETS) == []
+    assert len(advice_for(noncurrent, PRICES, 12)) == 1
+
+
+@pytest.mark.parametrize(
+    ("targets", "months", "younger"),
+    [(("GLACIER",), 12, "STANDARD"), (("DEEP_ARCHIVE",), 12, "STANDARD"), (("GLACIER_IR",), 12, "STANDARD_IA")],
+)
+def test_a_rule_moves_older_objects_too_and_is_advised_for_all_of_them_or_none(
+    targets: tuple[str, ...], months: int, younger: str
+) -> None:
+    large = stored(1000, 256 << 20, younger, OLD)
+    assert advice_for([large], PRICES, months, targets) != []
+    many = stored(20_000_000, 131_072, younger, "a year and more")
+    assert advice_for([large, many], PRICES, months, targets) == []
+    # What a rule deletes soon would be moved before that, and billed for the whole minimum duration.
+    ending = stored(20_000_000, 131_072, younger, "a year and more", ends="ends")
+    assert advice_for([large, ending], PRICES, months, targets) == []
+
+
+def test_a_rule_of_a_prefix_moves_what_is_below_other_prefixes_of_it() -> None:
+    deep, direct = stored(1000, 1 << 28, prefix="a/b/"), stored(10, 1 << 28, prefix="a/")
+    (found,) = advice_for([deep, direct], PRICES, 12)
+    assert (found.prefix, found.objects) == ("a/", 1010)
+    costly = stored(20_000_000, 131_072, kind="STANDARD_IA", prefix="a/")
+    found = advice_for([deep, costly], PRICES, 12, ("GLACIER_IR",))[0]
+    assert found.prefix == "a/b/"
+    unknown = stored(1, 1, kind="unknown", size=LARGE, prefix="")
+    assert [one.prefix for one in advice_for([deep, unknown, stored(9, 1 << 28, prefix="")], PRICES, 12)] == ["a/b/"]
+
+
+def test_a_rule_for_standard_also_moves_what_tiering_has_and_is_worth_what_is_left_there() -> None:
+    tiered = replace(stored(100, 1 << 30), storage_class="INTELLIGENT_TIERING INFREQUENT")
+    tiered = replace(tiered, group=("b", "p/", "INTELLIGENT_TIERING", *tiered.group[3:]))
+    (found,) = advice_for([stored(100, 1 << 30), tiered], PRICES, 12, ("GLACIER_IR",))
+    (alone,) = advice_for([stored(100, 1 << 30)], PRICES, 12, ("GLACIER_IR",))
+    assert (found.storage_class, found.objects) == ("INTELLIGENT_TIERING, STANDARD", 200)
+    assert found.net == pytest.approx(alone.net - 100 * 0.00002), "unread, they cost the price of GLACIER_IR there"
 
 
 _PRICE = st.floats(0.0001, 0.1)
@@ -184,45 +238,71 @@ def price_lists(draw: st.DrawFn) -> StoragePrices:
 _OBJECTS = st.lists(
     st.tuples(
         st.sampled_from(_CLASSES),
-        st.sampled_from([OLD, YOUNG]),
+        st.sampled_from(list(FROM)),
         st.sampled_from([0, 1, 4096, 131_071, 131_072, 1 << 20, 1 << 28]),
-        st.sampled_from("ab"),
+        st.sampled_from([("a", ""), ("a", "p/"), ("a", "p/q/"), ("b", "p/")]),
         st.integers(1, 1000),
         st.sampled_from(["current", "noncurrent"]),
+        st.sampled_from(["stays", "stays", "ends"]),
     ),
     max_size=12,
 )
+_MIN_MONTHS = {"STANDARD_IA": 1, "ONEZONE_IA": 1, "GLACIER_IR": 3, "GLACIER": 3, "DEEP_ARCHIVE": 6}
 
 
 @given(price_lists(), _OBJECTS, st.integers(1, 24))
 def test_an_account_that_follows_all_advice_never_pays_more(
-    prices: StoragePrices, objects: list[tuple[str, str, int, str, int, str]], months: int
+    prices: StoragePrices, objects: list[tuple[str, str, int, tuple[str, str], int, str, str]], months: int
 ) -> None:
-    """The bill of each month is computed for the whole account, with its tiers, by AWS's rules for one object."""
-    sums = [stored(count, each, kind, age, "", bucket, version) for kind, age, each, bucket, count, version in objects]
+    """The bill of each month is computed for the whole account, with its tiers, by AWS's rules for one object.
+
+    Each rule moves every object that S3's filter chooses. What another rule deletes is deleted just after that.
+    """
+    sums = [
+        stored(count, each, kind, age, "", *where[:1], version, where[1], ends)
+        for kind, age, each, where, count, version, ends in objects
+    ]
     found = advice_for(sums, prices, months, TARGETS)
-    moves = {(one.bucket, one.storage_class, one.age, one.size == SMALL, one.version): one.to for one in found}
+
+    def moved_to(kind: str, age: str, each: int, where: tuple[str, str], version: str) -> str:
+        rules = {
+            one.to
+            for one in found
+            if one.bucket == where[0]
+            and where[1].startswith(one.prefix)
+            and (one.size == SMALL) == (each < 131_072)
+            and one.version == version
+            and (version == "noncurrent" or FROM[age] >= one.days)
+            and one.to in TRANSITIONS.get(kind, ())
+        }
+        assert len(rules) < 2, "two rules move the same object"
+        return rules.pop() if rules else kind
+
+    def price_of(name: str, each: int) -> float:
+        """A month of an object at the highest prices."""
+        dearest = {tier: max(price for _, price in tiers) for tier, tiers in prices.tiers.items()}
+        if name == "INTELLIGENT_TIERING":
+            return dearest[FREQUENT] * each / GIGABYTE + (prices.monitoring or 0.0) * (each >= 131_072)
+        archived = name in ("GLACIER", "DEEP_ARCHIVE")
+        billed = max(each, 131_072) if name in ("STANDARD_IA", "ONEZONE_IA", "GLACIER_IR") else each + 32_768 * archived
+        return (dearest[name] * billed + dearest["STANDARD"] * 8_192 * archived) / GIGABYTE
 
     def bill(month: int, *, followed: bool) -> float:
         used: dict[str, float] = defaultdict(float)
         more = 0.0
-        for kind, age, each, bucket, count, version in objects:
-            to = moves.get((bucket, kind, age, each < 131_072, version), kind) if followed else kind
-            begins = 1 if version == "noncurrent" and to in ("STANDARD_IA", "ONEZONE_IA") else 0
+        for kind, age, each, where, count, version, ends in objects:
+            to = moved_to(kind, age, each, where, version) if followed else kind
+            begins = 1 if version == "noncurrent" else 0
+            if to != kind and month == min(begins, months - 1):
+                more += count * (prices.transitions[to] + _MIN_MONTHS.get(kind, 0) * price_of(kind, each))
+                if ends == "ends":
+                    more += count * max(1, _MIN_MONTHS.get(to, 0)) * price_of(to, each)
             to = kind if month < begins else to
-            if to != kind and month == begins:
-                early = {"STANDARD_IA": 1, "ONEZONE_IA": 1, "GLACIER_IR": 3, "GLACIER": 3, "DEEP_ARCHIVE": 6}.get(
-                    kind, 0
-                )
-                dearest = {name: max(price for _, price in tiers) for name, tiers in prices.tiers.items()}
-                small = kind in ("STANDARD_IA", "ONEZONE_IA", "GLACIER_IR")
-                archived = kind in ("GLACIER", "DEEP_ARCHIVE")
-                rest = (max(each, 131_072) if small else each + 32_768 * archived) * dearest[kind]
-                rest += 8_192 * archived * dearest["STANDARD"]
-                more += count * (prices.transitions[to] + early * rest / GIGABYTE)
+            if ends == "ends":
+                continue
             if to == "INTELLIGENT_TIERING":
                 monitored = each >= 131_072
-                tier = FREQUENT if month == 0 or not monitored else INFREQUENT if month < 3 else INSTANT
+                tier = FREQUENT if month == begins or not monitored else INFREQUENT if month < 3 + begins else INSTANT
                 used[tier] += count * each
                 more += count * (prices.monitoring or 0) * monitored
             elif to in ("GLACIER", "DEEP_ARCHIVE"):

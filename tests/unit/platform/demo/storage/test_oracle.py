@@ -54,11 +54,13 @@ def test_a_bucket_has_what_its_newest_inventory_lists() -> None:
 
 
 def test_advice_is_for_old_and_large_objects_only() -> None:
-    large = StoredObject("x/1", 10 * GIB, "STANDARD", -40, None)
-    small = [StoredObject(f"x/{part}", 1_000, "STANDARD", -40, None) for part in range(9)]
-    young, there = (StoredObject("x/2", GIB, kind, day, None) for kind, day in (("STANDARD", 0), ("STANDARD_IA", -40)))
+    large = StoredObject("x/1", 10 * GIB, "STANDARD", -90, None)
+    small = [StoredObject(f"x/{part}", 1_000, "STANDARD", -90, None) for part in range(9)]
+    young, there = (StoredObject("x/2", GIB, kind, day, None) for kind, day in (("STANDARD", 0), ("STANDARD_IA", -90)))
     (saved,) = advice([bucket(large, *small, young, there)], 9)
     assert saved == pytest.approx(10 * (0.023 - 0.0125) * MONTHS - TRANSITION)
+    month_old = StoredObject("x/3", 20 * GIB, "STANDARD", -40, None)
+    assert advice([bucket(large, month_old)], 9) == [], "most are gone before they are 90 days old"
 
 
 def test_audits_find_what_is_wrong() -> None:
