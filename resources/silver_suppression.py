@@ -9,7 +9,7 @@ from itertools import chain
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.schema.column_reference import path_of, root_of
 from tidegate.platform.core.schema.names import fed_columns
-from tidegate.platform.core.silver.rules import UnsuitableColumns
+from tidegate.platform.core.silver.expression_types import UnsuitableColumns
 from tidegate.platform.core.silver.subject_paths import former_paths, subject_paths
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.spark.results import TableState

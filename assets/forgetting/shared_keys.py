@@ -58,7 +58,7 @@ def _first_batch(lake: Lake, table: Table, suppression: Suppression) -> int | No
     if work is None or not work.mark or not work.silver.exists:
         return None
     rows, session, fields = KeyRows.of(lake, work), lake.delta.session, work.bronze.schema.fields
-    bronze = session.sql(rows.view(f"delta.`{rows.location}`"))
+    bronze = session.sql(rows.view(f"delta.`{rows.work.bronze_location}`"))
     key = f"SELECT {rows.key} AS key, {N} AS n FROM"
     with (
         temporary_view(session, "theirs", suppression.only(bronze, fields)) as theirs,

@@ -59,7 +59,7 @@ def _build(spec: TableSpec) -> dg.AssetsDefinition:
             with discreet_errors(spec):
                 merged = merge_table(handles, spec, context.log.info)
         except ExpectationFailed as failed:
-            yield from expectation_results(spec, key, failed.counts)
+            yield from expectation_results(spec, key, failed.counts, failed.expectations)
             if spec.exports:
                 yield exported(handles, spec, key)  # of the merges before the one that failed
             raise

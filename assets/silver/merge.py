@@ -18,11 +18,12 @@ from tidegate.assets.silver.expect.violations import count_violations
 from tidegate.assets.silver.history_merge import build_history_merge
 from tidegate.assets.silver.merge_sql import build_merge, mode_of
 from tidegate.assets.silver.pending import PendingMerge, merge_state, pending_merge
-from tidegate.assets.silver.private_statistics import make_private
 from tidegate.assets.silver.row_queries import RowCounts, expression_types, has_copies, row_counts
 from tidegate.assets.silver.suppressed import require_same_list, wanted_changes
 from tidegate.assets.silver.table import (
+    check_conditions,
     create_table,
+    follow_lake_yaml,
     purge_tombstones,
     record_first_reading,
     record_subject,
@@ -35,6 +36,7 @@ from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.core.silver.expectations import Expectation
 from tidegate.platform.core.silver.lineage import column_sources
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.resources.lake import Lake
@@ -76,6 +78,7 @@ class MergeResult:
         sources: columns of bronze that each column of silver comes from.
         violations: rows of the batches that violate an expectation, by its name.
         incomplete_dumps: full dumps of the batches that deleted nothing, as sentences with the reason and the remedy.
+        expectations: the expectations as they were counted, with what a preset adds.
     """
 
     version: int
@@ -94,6 +97,7 @@ class MergeResult:
     sources: Mapping[str, Sequence[str]] = field(default_factory=dict)
     violations: Mapping[str, int] = field(default_factory=dict)
     incomplete_dumps: tuple[str, ...] = ()
+    expectations: Sequence[Expectation] = ()
 
 
 def merge_table(lake: Lake, spec: TableSpec, log: Callable[[str], None] = lambda _: None) -> MergeResult | None:
@@ -213,20 +217,28 @@ def _of_known(together: Callable[[Sequence[_Number]], _Number], numbers: Sequenc
     return together(known) if known else None
 
 
-def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeResult:
-    rules = silver_rules(work, partial(expression_types, lake.delta.session, work))
+def _prepare_table(lake: Lake, work: PendingMerge, rules: MergeRules, log: Callable[[str], None]) -> bool:
+    """Create the silver table, or let it follow bronze and `lake.yaml`. Returns whether it got columns or types."""
     widened = work.silver.exists and widen_table(lake, work, rules.stored)
     if work.silver.exists:
-        make_private(lake, work, rules.stored)
+        follow_lake_yaml(lake, work, rules, log)
     else:
         create_table(lake, work, rules)
     if work.mark is None:
         record_first_reading(lake, work)
     record_subject(lake, work)
-    have = lake.delta.table_state(work.location).schema if widened else work.silver.schema
     # Without a mark, an earlier merge may have died between the creation of the table and its SQL names.
     if widened or work.mark is None:
         _name(lake, work, log)
+    return widened
+
+
+def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeResult:
+    types_of = partial(expression_types, lake.delta.session, work.bronze_location)
+    rules = silver_rules(work, types_of)
+    check_conditions(work, rules, types_of)
+    widened = _prepare_table(lake, work, rules, log)
+    have = lake.delta.table_state(work.location).schema if widened else work.silver.schema
     seam("silver-create")
     with _changes(lake, work, rules) as changes:
         seam("silver-gather")
@@ -272,6 +284,7 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
         column_sources(rules, [column.name for column in work.bronze.schema.fields]),
         violations.counts,
         incomplete,
+        rules.expectations,
     )
 
 

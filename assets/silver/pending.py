@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.silver.first_reading import read_after
+from tidegate.platform.core.silver.recorded.first_reading import read_after
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.spark.results import TableState
 
@@ -53,6 +53,13 @@ class PendingMerge:
     rebuilds: bool = False
     rereads: bool = False
     since: int | None = None
+
+    @property
+    def bronze_location(self) -> str:
+        """`s3a://` URI of the bronze table."""
+        if self.table.birth is None:
+            raise AssertionError("a table with batches has been born")
+        return self.table.birth.location
 
 
 def pending_merge(lake: Lake, spec: TableSpec) -> PendingMerge | None:

@@ -19,6 +19,7 @@ from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.schema.column_types import Field, Struct, Type
 from tidegate.platform.core.schema.exact_json import exact_json
 from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.core.silver.expression_types import UnfitExpression
 from tidegate.platform.core.silver.rules import BRONZE, MergeRules, rows_of
 
 
@@ -58,27 +59,34 @@ def has_copies(session: SparkSession, work: PendingMerge, rules: MergeRules) -> 
     return bool(session.sql(query).collect())
 
 
-def expression_types(
-    session: SparkSession, work: PendingMerge, expressions: Sequence[str], relation: str
-) -> list[Type]:
+def expression_types(session: SparkSession, location: str, expressions: Sequence[str], relation: str) -> list[Type]:
     """Returns the types of expressions over a relation of bronze's rows. They are only analyzed, no row is read.
 
+    Args:
+        session: a session.
+        location: `s3a://` URI of the bronze table.
+        expressions: SQL.
+        relation: of bronze's rows, which are `BRONZE` in it.
+
     Raises:
-        ValueError: bronze lacks a column of an expression, or it is no expression.
+        UnfitExpression: bronze lacks a column of an expression, or it is no expression.
     """
-    birth = work.table.birth
-    if birth is None:
-        raise AssertionError("a table with batches has been born")
     selected = ", ".join(f"{sql} AS e{place}" for place, sql in enumerate(expressions))
-    bronze = relation.replace(BRONZE, f"delta.`{birth.location}`")
+    bronze = relation.replace(BRONZE, f"delta.`{location}`")
     try:
         schema = session.sql(f"SELECT {selected} FROM {bronze}").schema
     except AnalysisException as error:
-        raise ValueError(
-            f"silver.{work.table.spec.name}: an expression of `silver` in lake.yaml does not fit bronze's rows: "
-            f"{first_line(error)}"
-        ) from error
+        raise UnfitExpression(unfit(error)) from error
     return [field.type for field in TableSchema.from_spark(json.loads(schema.json()), ()).fields]
+
+
+def unfit(error: AnalysisException) -> str:
+    """Returns why Spark refuses an expression over bronze's rows."""
+    found = error.getMessageParameters() or {}
+    if not (error.getCondition() or "").startswith("UNRESOLVED_COLUMN") or "objectName" not in found:
+        return first_line(error)
+    near = f"; the nearest names are {found['proposal']}" if found.get("proposal") else ""
+    return f"there is no column {found['objectName']}{near}"
 
 
 def row_counts(session: SparkSession, changes: Changes, rules: MergeRules, bronze: TableSchema) -> RowCounts:

@@ -2,44 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from pyspark.errors import PySparkException
 
 from tidegate.assets.maintenance.compaction import passes
 from tidegate.assets.silver.pending import PendingMerge
-from tidegate.assets.silver.private_statistics import private_statistics
-from tidegate.platform.core.schema.column_types import Array, Field, grows
+from tidegate.assets.silver.private_statistics import make_private, private_statistics
+from tidegate.platform.core.schema.column_types import Array, Field
 from tidegate.platform.core.schema.names import fed_columns, needs_mapping
-from tidegate.platform.core.schema.sql_literal import literal, properties_sql
+from tidegate.platform.core.schema.sql_literal import in_parentheses, literal, properties_sql
 from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import BY_NAME, columns_sql
-from tidegate.platform.core.silver.columns import (
-    CHANGED_AT,
-    CHANGED_BATCH,
-    DELETED,
-    JOINED,
-    KEY,
-    LEFT,
-    ORDER,
-    own_columns,
-)
-from tidegate.platform.core.silver.first_reading import first_reading, read_after
+from tidegate.platform.core.silver.columns import CHANGED_AT, CHANGED_BATCH, DELETED, JOINED, LEFT
+from tidegate.platform.core.silver.expectations import conditions
+from tidegate.platform.core.silver.expression_types import TypesOf, UnfitExpression, UnsuitableColumns
 from tidegate.platform.core.silver.presets import resolved
-from tidegate.platform.core.silver.rules import MergeRules, TypesOf, UnsuitableColumns, merge_rules
+from tidegate.platform.core.silver.recorded.first_reading import first_reading, read_after
+from tidegate.platform.core.silver.recorded.options import OPTIONS, changed_options, recorded_options
+from tidegate.platform.core.silver.recorded.refusals import refusal
+from tidegate.platform.core.silver.rules import MergeRules, merge_rules, rows_of
 from tidegate.platform.core.silver.subject_paths import is_record, subject_paths, subject_record
 from tidegate.resources.lake import Lake
 from tidegate.resources.spark.session import command
 
 #: Expired tombstones are purged each time that the mark passes a multiple of this.
 _PURGE_EVERY = 50
-#: Options that a silver table records: their name, the end of the property, and what its absence means.
-_RECORDED = (
-    ("stored_as", "_stored_as", "scd1"),
-    ("track_history", "_track_history", "none"),
-    ("keys", KEY, "columns"),
-    ("order", ORDER, "columns"),
-)
 
 
 def silver_rules(work: PendingMerge, types_of: TypesOf) -> MergeRules:
@@ -51,44 +39,82 @@ def silver_rules(work: PendingMerge, types_of: TypesOf) -> MergeRules:
 
     Raises:
         ValueError: bronze lacks a column that lake.yaml names, or silver's columns cannot be as the rules say: one has
-            the name of one of silver's own, or another type than in silver. Or key or order were derived in another
-            way before.
+            the name of one of silver's own, or another type than in silver. Or an option has changed since, so that
+            rows of silver do not compare with new rows.
     """
-    birth = work.table.birth
-    columns = fed_columns(work.bronze.schema.fields, is_registered=birth is not None and birth.registered)
+    columns = _fed(work)
     silver = f"silver.{work.table.spec.name}"
     try:
         rules = merge_rules(resolved(work.spec, columns), columns, types_of)
     except UnsuitableColumns as error:
         raise ValueError(f"{silver}: bronze {error}") from None
-    names = [name.lower() for name, value in rules.values.items() if name not in (KEY, ORDER)]
-    if taken := [name for name in own_columns(work.spec) if name in names]:
-        raise ValueError(f"{silver}: bronze has a column {taken[0]!r}, and silver one of its own by that name")
-    _check_recorded(work, rules)
-    for name, ours_now, theirs in work.silver.schema.retyped(rules.stored):
-        if work.table.spec.widen and grows(ours_now, theirs) and "[]" not in name:
-            continue
-        raise ValueError(
-            f"{silver}: column {name} is {ours_now.sql()}, and {theirs.sql()} in bronze: bronze was reset since, or "
-            "somebody changed the type in silver. Values would change on their way: give the table another `name` in "
-            "lake.yaml, and a new silver table is merged"
-        )
+    now = work.silver
+    if now.exists and (why := refusal(work.spec, rules, now.properties, now.schema, widens=work.table.spec.widen)):
+        raise ValueError(f"{silver}: {why}")
     return rules
 
 
-def _check_recorded(work: PendingMerge, rules: MergeRules) -> None:
-    """Check that key and order of new rows compare with those that silver has kept of its rows."""
-    if not work.silver.exists:
+def check_conditions(work: PendingMerge, rules: MergeRules, types_of: TypesOf) -> None:
+    """Check that the conditions of lake.yaml fit bronze's rows, before anything is written.
+
+    Args:
+        work: what is pending.
+        rules: what a row of bronze is in silver.
+        types_of: returns the types of SQL expressions over a relation of bronze's rows.
+
+    Raises:
+        ValueError: a condition does not fit.
+    """
+    if why := unfit_condition(conditions(resolved(work.spec, _fed(work))), rules, types_of):
+        raise ValueError(f"silver.{work.table.spec.name}: {why}")
+
+
+def unfit_condition(conditions: Mapping[str, str], rules: MergeRules, types_of: TypesOf) -> str | None:
+    """Returns which condition does not fit bronze's rows, and why. None if all do.
+
+    Args:
+        conditions: SQL, by what names it in lake.yaml.
+        rules: what a row of bronze is in silver.
+        types_of: returns the types of SQL expressions over a relation of bronze's rows.
+    """
+    relation = rows_of(rules.row)
+    sqls = {name: f"coalesce({in_parentheses(text)}, false)" for name, text in conditions.items()}
+    try:
+        if sqls:
+            types_of([*sqls.values()], relation)
+    except UnfitExpression:
+        for name, sql in sqls.items():
+            try:
+                types_of([sql], relation)
+            except UnfitExpression as error:
+                return f"{name} is no condition over bronze's rows: {error}"
+        raise
+    return None
+
+
+def _fed(work: PendingMerge) -> tuple[Field, ...]:
+    """Returns bronze's columns that silver is merged from."""
+    birth = work.table.birth
+    return fed_columns(work.bronze.schema.fields, is_registered=birth is not None and birth.registered)
+
+
+def follow_lake_yaml(lake: Lake, work: PendingMerge, rules: MergeRules, log: Callable[[str], None]) -> None:
+    """Record in a silver table that exists with which options of lake.yaml its next rows are merged.
+
+    Args:
+        lake: has the table.
+        work: what is pending.
+        rules: what a row of bronze is in silver.
+        log: called with each option that has changed.
+    """
+    make_private(lake, work, rules.stored)
+    recorded, now = work.silver.properties.get(OPTIONS), recorded_options(work.spec)
+    if recorded == now:
         return
-    for option, own, otherwise in _RECORDED:
-        name = f"tidegate.silver{own}"
-        before, now = work.silver.properties.get(name), rules.recorded.get(name)
-        if before != now:
-            raise ValueError(
-                f"silver.{work.table.spec.name}: `{option}` of `silver` in lake.yaml has changed from "
-                f"{before or otherwise} to {now or otherwise}, and the rows of silver do not compare with new rows any "
-                "more. Change it back, or give the table another `name` in lake.yaml, and a new silver table is merged"
-            )
+    for option in changed_options(recorded, work.spec):
+        log(f"{option}; `tidegate rebuild silver.{work.table.spec.name}` makes older rows so, too")
+    properties = properties_sql({OPTIONS: now})
+    command(lake.delta.session, f"ALTER TABLE delta.`{work.location}` SET TBLPROPERTIES ({properties})")
 
 
 def create_table(lake: Lake, work: PendingMerge, rules: MergeRules) -> None:
@@ -103,6 +129,7 @@ def create_table(lake: Lake, work: PendingMerge, rules: MergeRules) -> None:
         if rules.history.leaves_values:
             own.append(Field(LEFT, Array(simple_type("string"))))
     properties = {"tidegate.lake": lake.id, "delta.enableDeletionVectors": "true", **rules.recorded}
+    properties[OPTIONS] = recorded_options(work.spec)
     properties |= private_statistics(work.table.spec, rules.stored) | first_reading(work.n, work.app_id)
     if needs_mapping(rules.stored):
         properties |= BY_NAME

@@ -68,7 +68,7 @@ def reported(instance: dg.DagsterInstance) -> None:
     ):
         instance.report_runless_asset_event(dg.AssetMaterialization(key, metadata=metadata))
     # Three rows of the merge violate an expectation.
-    for result in expectation_results(spec, SILVER, {"has_state": 3}):
+    for result in expectation_results(spec, SILVER, {"has_state": 3}, rules.expectations):
         instance.report_runless_asset_event(as_event(result))
 
 

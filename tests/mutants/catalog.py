@@ -734,10 +734,12 @@ MUTANTS = (
     Mutant(
         "rows that were replaced while a first merge was under way stay in silver",
         5,
-        "platform/core/silver/first_reading.py",
+        "platform/core/silver/recorded/first_reading.py",
         "return min((",
         "return max((",
-        ("tests/unit/platform/core/silver/test_first_reading.py::test_the_earliest_of_all_first_merges_counts",),
+        (
+            "tests/unit/platform/core/silver/recorded/test_first_reading.py::test_the_earliest_of_all_first_merges_counts",
+        ),
     ),
     Mutant(
         "a step of a registered table has files of later batches",
@@ -2263,5 +2265,29 @@ MUTANTS = (
         'f"CAST({aligned(given, wanted, value)} AS {wanted.sql()})"',
         'f"CAST({value} AS {wanted.sql()})"',
         ("tests/unit/platform/core/silver/test_presets.py::test_structs_of_before_and_after_have_the_fields_of_both",),
+    ),
+    Mutant(
+        "rows are merged by other keys than those of silver's rows",
+        5,
+        "platform/core/silver/recorded/refusals.py",
+        "        return _folded(option.before) != _folded(option.now)",
+        "        return False",
+        ("tests/unit/platform/core/silver/recorded/test_refusals.py::test_a_key_keeps_its_meaning",),
+    ),
+    Mutant(
+        "a derived key has another value than in silver's rows",
+        5,
+        "platform/core/silver/recorded/refusals.py",
+        '_VALUES = ("rename", "decode", "derive")',
+        '_VALUES = ("rename", "decode")',
+        ("tests/unit/platform/core/silver/recorded/test_refusals.py::test_a_key_keeps_its_meaning",),
+    ),
+    Mutant(
+        "a number that comes with its scale is rounded",
+        5,
+        "platform/core/schema/value_encoding.py",
+        "if(coalesce({is_rounded}, false), {error}, {decoded})",
+        "if(false, {error}, {decoded})",
+        ("tests/spark/silver/test_change_feeds.py::test_each_encoding_gives_the_value_of_the_database",),
     ),
 )

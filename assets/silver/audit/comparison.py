@@ -67,7 +67,7 @@ def compare(lake: Lake, spec: TableSpec) -> Comparison | None:
     is_plain = rows.rules.history is None and not rows.rules.are_dumps
     find, limits = (_suspects, _MAX_ROWS) if is_plain else (doubted_keys, MAX_REPLAYED)
     with temporary_view(session, "compared") as of_bronze, temporary_view(session, "compared") as of_silver:
-        bronze = _sampled(lake, rows.location, of_bronze, mark)
+        bronze = _sampled(lake, rows.work.bronze_location, of_bronze, mark)
         silver = _sampled(lake, work.location, of_silver, mark)
         with chosen_keys(lake, rows, mark, bronze, silver, limits) as chosen:
             keys, suspects = find(lake, rows, mark, chosen.view, bronze, silver) if chosen.keys else (0, [])

@@ -142,7 +142,7 @@ def _queried(lake: Lake, rows: KeyRows, query: Callable[[str], str], version: in
     """Returns the rows of a query over bronze, without those of persons who were forgotten."""
     session = lake.delta.session
     past = "" if version is None else f" VERSION AS OF {version}"
-    bronze = session.sql(rows.view(f"delta.`{rows.location}`{past}"))
+    bronze = session.sql(rows.view(f"delta.`{rows.work.bronze_location}`{past}"))
     if rows.suppression is not None:
         bronze = rows.suppression.without(bronze, rows.work.bronze.schema.fields)
     with temporary_view(session, "key", bronze) as view:
@@ -247,7 +247,7 @@ def _address(rows: KeyRows, file: str) -> str:
     """Returns the address of the producer's file: for a copy, of the object that it was made of."""
     if not rows.is_registered:
         return file
-    path = unquote(file).removeprefix(rows.location).lstrip("/")
+    path = unquote(file).removeprefix(rows.work.bronze_location).lstrip("/")
     if path.startswith(f"{COPIES}/"):
         path = path.removeprefix(f"{COPIES}/").rpartition("/")[0]
     return S3Address(rows.work.table.key.bucket, f"{rows.work.table.key.prefix}{path}").s3

@@ -11,6 +11,7 @@ from tidegate.assets.silver.audit.found_rows import BronzeRow, FoundRow, FoundTi
 from tidegate.assets.silver.audit.key_rows import KeyRows, N
 from tidegate.assets.silver.pending import PendingMerge, merge_state
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.schema.sql_literal import on_one_line
 from tidegate.platform.core.silver.columns import VALID_FROM, WITH_TOMBSTONES
 from tidegate.platform.core.silver.fates.intervals import Replay
 from tidegate.platform.core.silver.fates.key_row import Fate, KeyRow
@@ -191,4 +192,4 @@ def _sql(rows: KeyRows, values: Sequence[str | None]) -> tuple[str, ...]:
     silver = f"SELECT * FROM silver.{rows.work.table.spec.name}{WITH_TOMBSTONES} WHERE {condition}"
     if rows.rules.history is not None:
         silver += f" ORDER BY {VALID_FROM}, {rows.rules.oldest_first}"
-    return tuple(" ".join(query.split()) for query in (bronze, silver))
+    return on_one_line(bronze), on_one_line(silver)

@@ -62,15 +62,9 @@ class KeyRows:
             suppression = lake.suppression(work.table.spec)
         except SecretProblem:
             suppression = None  # only a merge has the secret
-        return cls(work, silver_rules(work, partial(expression_types, lake.delta.session, work)), suppression)
-
-    @property
-    def location(self) -> str:
-        """`s3a://` URI of bronze."""
-        birth = self.work.table.birth
-        if birth is None:
-            raise AssertionError("a table with batches has been born")
-        return birth.location
+        return cls(
+            work, silver_rules(work, partial(expression_types, lake.delta.session, work.bronze_location)), suppression
+        )
 
     @property
     def is_registered(self) -> bool:

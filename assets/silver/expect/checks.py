@@ -8,6 +8,7 @@ from dagster._core.storage.asset_check_execution_record import AssetCheckExecuti
 from tidegate.assets.bronze.report import SAID_BEFORE
 from tidegate.assets.silver.merge import MergeResult
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.schema.sql_literal import on_one_line
 from tidegate.platform.core.silver.expectations import Expectation, OnViolation, expectations
 
 _ACTIONS = {
@@ -33,14 +34,18 @@ def expectation_specs(spec: TableSpec, asset: dg.AssetKey) -> list[dg.AssetCheck
     ]
 
 
-def expectation_results(spec: TableSpec, asset: dg.AssetKey, counts: Mapping[str, int]) -> list[dg.AssetCheckResult]:
+def expectation_results(
+    spec: TableSpec, asset: dg.AssetKey, counts: Mapping[str, int], counted: Sequence[Expectation]
+) -> list[dg.AssetCheckResult]:
     """Returns the results of the checks.
 
     Args:
         spec: the table.
         asset: its silver asset.
         counts: number of violating rows among those of the run, by the name of the expectation.
+        counted: the expectations as the run counted them, with what a preset adds. Empty if the run merged nothing.
     """
+    queries = {each.name: _query(spec, each) for each in counted}
     return [
         dg.AssetCheckResult(
             asset_key=asset,
@@ -48,7 +53,7 @@ def expectation_results(spec: TableSpec, asset: dg.AssetKey, counts: Mapping[str
             passed=not counts.get(each.name),
             severity=dg.AssetCheckSeverity.ERROR if each.action is OnViolation.FAIL else dg.AssetCheckSeverity.WARN,
             description=f"{counts.get(each.name, 0)} rows of the merged batches violate {each.condition}",
-            metadata={"rows": counts.get(each.name, 0), "action": str(each.action), "sql": _query(spec, each)},
+            metadata={"rows": counts.get(each.name, 0), "action": str(each.action), **_sql(queries.get(each.name))},
         )
         for each in _of(spec)
     ]
@@ -67,8 +72,8 @@ def results_of_merge(
         merged: the merges of the run. None if there were none.
         instance: has the results of the run before.
     """
-    counts = merged.violations if merged else {}
-    results = expectation_results(spec, asset, counts)
+    counts, counted = (merged.violations, merged.expectations) if merged else ({}, ())
+    results = expectation_results(spec, asset, counts, counted)
     if merged and merged.volume["rows"]:
         return results
     return [_as_before(instance, result) for result in results]
@@ -88,6 +93,10 @@ def _as_before(instance: dg.DagsterInstance, result: dg.AssetCheckResult) -> dg.
     return result._replace(description="no row was checked: this run merged none, and no run before has a result")
 
 
+def _sql(query: str | None) -> dict[str, str]:
+    return {} if query is None else {"sql": query}
+
+
 def _query(spec: TableSpec, expectation: Expectation) -> str:
     """Returns the SQL of all rows of bronze that violate an expectation, of merged batches and of others."""
-    return " ".join(f"SELECT * FROM bronze.{spec.name} WHERE {expectation.violated}".split())
+    return on_one_line(f"SELECT * FROM bronze.{spec.name} WHERE {expectation.violated}")

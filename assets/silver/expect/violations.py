@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
 
 from tidegate.assets.silver.changes import Changes
 from tidegate.assets.silver.pending import PendingMerge
-from tidegate.platform.core.silver.expectations import OnViolation
+from tidegate.platform.core.schema.sql_literal import on_one_line
+from tidegate.platform.core.silver.expectations import Expectation, OnViolation
 from tidegate.platform.core.silver.rules import MergeRules, rows_of
 
 
@@ -18,11 +19,13 @@ class ExpectationFailed(RuntimeError):
 
     Attributes:
         counts: number of violating rows, by the name of the expectation.
+        expectations: those of the table, as they were counted.
     """
 
-    def __init__(self, text: str, counts: Mapping[str, int]) -> None:
+    def __init__(self, text: str, counts: Mapping[str, int], expectations: Sequence[Expectation]) -> None:
         super().__init__(text)
         self.counts = counts
+        self.expectations = expectations
 
 
 @dataclass(frozen=True)
@@ -59,8 +62,9 @@ def count_violations(session: SparkSession, work: PendingMerge, changes: Changes
         first = failed[0]
         raise ExpectationFailed(
             f"silver.{work.table.spec.name}: {counts[first.name]} rows violate the expectation {first.name} of "
-            f"`expect_or_fail` ({' '.join(first.condition.split())}), so nothing was merged. Its "
+            f"`expect_or_fail` ({on_one_line(first.condition)}), so nothing was merged. Its "
             f"check {first.check} has the SQL that shows them. Move it to `expect` or `expect_or_drop`, or repair them",
             counts,
+            rules.expectations,
         )
     return Violations(counts, int(row[-1]))

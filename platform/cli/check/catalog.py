@@ -220,6 +220,12 @@ class Check(Enum):
         "bronze has the columns that `silver` names, and its conditions hold for rows of bronze",
         "correct `keys`, `order` or a condition of `silver`",
     )
+    TABLE_DESCRIPTIONS = (
+        "table.descriptions",
+        "table {}: columns that have descriptions",
+        "bronze or silver has each column that `descriptions` names; a warning names the others",
+        "correct the name, or remove it from `descriptions`",
+    )
     TABLE_LAST_RUN = (
         "table.last-run",
         "last run of {}",

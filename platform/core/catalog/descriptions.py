@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.schema.names import RESCUED_COLUMN, VARIANT_COLUMN
+from tidegate.platform.core.schema.names import RESCUED_COLUMN, VARIANT_COLUMN, near_names
 from tidegate.platform.core.silver.columns import (
     CHANGED_AT,
     CHANGED_BATCH,
@@ -89,3 +89,19 @@ def column_descriptions(spec: TableSpec) -> dict[str, str]:
     renames = spec.silver.rename if spec.silver else {}
     renamed = {new.lower(): given[old.lower()] for old, new in renames.items() if old.lower() in given}
     return {**own, **renamed, **given}
+
+
+def unknown_descriptions(descriptions: Iterable[str], columns: Iterable[str]) -> str | None:
+    """Returns which names in `descriptions` no column has, and the names that are nearest. None if each has a column.
+
+    Args:
+        descriptions: the names in `lake.yaml`.
+        columns: of bronze and silver.
+    """
+    known = {name.lower(): name for name in columns}
+    unknown = [
+        f"no column is called {name!r}; {near_names(name, [*known.values()])}"
+        for name in descriptions
+        if name.lower() not in known
+    ]
+    return ". ".join(unknown) or None

@@ -86,7 +86,8 @@ class SilverSpec(Model):
     unavailable: Text | None = None
     """Text that stands for a value that did not change: the value of the column stays as it is."""
     decode: dict[Text, EncodingName] = Field(default_factory=dict)
-    """Encodings of columns: `days`, `milliseconds`, `microseconds`, `nanoseconds`, `base64`, `decimal(p, s)`."""
+    """Encodings of columns: `days`, `milliseconds`, `microseconds`, `nanoseconds`, `time_milliseconds`,
+    `time_microseconds`, `time_nanoseconds`, `base64`, `decimal(p, s)`."""
     on_removed: Literal["ignore", "full"] = "ignore"
     """What a file's removal from bronze does: nothing, or a full merge."""
     schedule: Cron | None = None

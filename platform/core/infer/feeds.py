@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from tidegate.platform.core.infer.stated import Stated
-from tidegate.platform.core.schema.column_types import Struct
+from tidegate.platform.core.schema.column_types import Struct, Type
 from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.silver.presets import FLAT_MARKS
 
 _FULL_LOAD = re.compile(r"(^|/)LOAD[0-9A-Fa-f]{8}\.[^/]+$")
 #: Columns by which a payload is known.
 _MARKS = {"op", *FLAT_MARKS}
-#: Types of values that an encoding of bytes, or of a time, is written as.
-_TEXTS, _NUMBERS = ("string", "binary"), ("int", "bigint")
+#: Starts of the types of values that an encoding of bytes, or of a time, is written as.
+_TEXTS, _NUMBERS = ("string", "binary", "struct<"), ("int", "bigint")
 _OF_BYTES = ("base64", "decimal")
 #: Columns by which rows of Maxwell are known, and the options that they need. No preset has them.
 _MAXWELL = {"database", "table", "type", "ts", "xid"}
@@ -83,7 +83,7 @@ def _decoded(fields: Mapping[str, str], stated: Mapping[str, Stated]) -> tuple[d
             continue
         encoded = _TEXTS if one.encoding.startswith(_OF_BYTES) else _NUMBERS
         # Bronze gets a column that is null everywhere with its first value, as it is encoded.
-        if fields.get(name, encoded[0]) in encoded:
+        if fields.get(name, encoded[0]).startswith(encoded):
             decode[name] = one.encoding
             notes.append(f"decode of {name}: the files state that its type is {one.type}")
     return decode, tuple(notes)
@@ -101,12 +101,16 @@ def _debezium(columns: Mapping[str, str]) -> dict[str, str] | None:
     return fields if fields.keys() & FLAT_MARKS else None
 
 
+def _type(kind: str | None) -> Type | None:
+    try:
+        return any_type(kind or "")
+    except ValueError:
+        return None
+
+
 def _fields(kind: str | None) -> dict[str, str]:
     """Returns the types of a struct's fields, by name; none if it is no struct."""
-    try:
-        found = any_type(kind or "")
-    except ValueError:
-        return {}
+    found = _type(kind)
     return {field.name: field.type.sql() for field in found.fields} if isinstance(found, Struct) else {}
 
 

@@ -21,7 +21,13 @@ _TIMES: Mapping[str, str] = {
     "org.apache.kafka.connect.data.Timestamp": "milliseconds",
     "io.debezium.time.MicroTimestamp": "microseconds",
     "io.debezium.time.NanoTimestamp": "nanoseconds",
+    "io.debezium.time.Time": "time_milliseconds",
+    "org.apache.kafka.connect.data.Time": "time_milliseconds",
+    "io.debezium.time.MicroTime": "time_microseconds",
+    "io.debezium.time.NanoTime": "time_nanoseconds",
 }
+#: A decimal that comes with its scale, and the type that is proposed for it. No file states its digits.
+_OF_ANY_SCALE, _PROPOSED = "io.debezium.data.VariableScaleDecimal", "decimal(38, 18)"
 _DECIMAL = "org.apache.kafka.connect.data.Decimal"
 
 
@@ -56,6 +62,8 @@ def connect_type(name: str, kind: str, parameters: Any) -> tuple[str, str | None
         except ValueError:
             return f"{name}, {text}", None
         return f"{name}, {text}", text
+    if name == _OF_ANY_SCALE:
+        return f"{name}, whose numbers have any digits: {_PROPOSED} is a guess", _PROPOSED
     if name in _TIMES:
         return name, _TIMES[name]
     return (name or kind, "base64") if kind == "bytes" else (name, None)

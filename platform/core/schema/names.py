@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
+from difflib import get_close_matches
 
 from tidegate.platform.core.schema.column_types import Array, Field, Map, Struct, inner_fields
 from tidegate.platform.core.schema.misfit import Misfit
@@ -24,6 +25,8 @@ _HIDDEN = "_metadata"
 MAX_FIELDS = 10_000
 #: Maximum number of characters of a name.
 _MAX_NAME = 1_000
+#: Columns that an error lists. Of more columns it has those with the nearest names, up to `_MAX_NEAR`.
+_MAX_NAMED, _MAX_NEAR = 12, 5
 #: Delta accepts such a name only in a table that maps its columns. The restriction was once Parquet's.
 _NEEDS_MAPPING = re.compile(r"[ ,;{}()\n\t=]")
 
@@ -104,3 +107,14 @@ def fed_columns(fields: Iterable[Field], *, is_registered: bool) -> tuple[Field,
     """
     ours = () if is_registered else SOURCE_COLUMNS
     return tuple(field for field in fields if field.name not in ours)
+
+
+def near_names(name: str, known: Sequence[str]) -> str:
+    """Returns what names there are instead of one that nothing has: all, or of many those that are nearest to it."""
+    if len(known) <= _MAX_NAMED:
+        return f"it has {', '.join(known)}"
+    spelled = {other.lower(): other for other in known}
+    near = get_close_matches(name.lower(), spelled, _MAX_NEAR)
+    if not near:
+        return f"none of its {len(known)} columns has a name like it"
+    return f"the nearest of its {len(known)} names are {', '.join(spelled[other] for other in near)}"

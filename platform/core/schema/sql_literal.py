@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+
+_QUOTED_OR_SPACE = re.compile(r"""('[^']*'|"[^"]*"|`[^`]*`)|\s+""")
+#: With one of these, a line end may mean something, or a quotation mark may be no end.
+_MARKS = ("--", "/*", "\\")
 
 
 def literal(value: str | bool | int) -> str:
@@ -18,6 +23,16 @@ def literal(value: str | bool | int) -> str:
 def in_parentheses(text: str) -> str:
     """Returns an expression in parentheses. They are on lines of their own: the text may end in a comment."""
     return f"(\n{text}\n)"
+
+
+def on_one_line(sql: str) -> str:
+    """Returns SQL to show, on one line if that does not change its meaning.
+
+    Spaces in quotes stay. SQL with a comment or a backslash is returned as it is.
+    """
+    if any(mark in sql for mark in _MARKS):
+        return sql
+    return _QUOTED_OR_SPACE.sub(lambda found: found[1] or " ", sql).strip()
 
 
 def properties_sql(properties: Mapping[str, str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from tidegate.platform.core.schema.column_types import WHOLE, Decimal, Simple, Type, widens
+from tidegate.platform.core.schema.column_types import WHOLE, Decimal, Simple, Struct, Type, quoted, widens
 from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.core.schema.sql_types import simple_type
 
@@ -74,31 +74,78 @@ def _time(thousands: int, sql: str) -> Callable[[str, Type], str]:
 
 def _decimal(type: Decimal) -> Callable[[str, Type], str]:
     def sql(value: str, given: Type) -> str:
-        # The bytes are a whole number in two's complement, the most significant byte first. It is added up as a
-        # decimal, because SQL has no such number of 16 bytes.
-        digits = "CAST(conv(hex(substring({bytes}, {place}, 1)), 16, 10) AS DECIMAL(38, 0))"
-        data = _bytes(value, given)
-        first = digits.format(bytes=data, place=1)
-        # A variable of the lambda hides a column of its name.
-        rest = digits.format(bytes=data, place="_tidegate_place")
-        number = (
-            f"aggregate(if(length({data}) < 2, array(), sequence(2, length({data}))), "
-            f"CAST(if({first} < 128, {first}, {first} - 256) AS DECIMAL(38, 0)), "
-            # A negative sum times 256 can have a digit more than the sum after the addition.
-            "(_tidegate_sum, _tidegate_place) -> CAST("
-            f"if(_tidegate_sum < 0, (_tidegate_sum + 1) * 256 + ({rest} - 256), _tidegate_sum * 256 + {rest}) "
-            "AS DECIMAL(38, 0)))"
-        )
-        return f"CAST(concat(CAST({number} AS STRING), 'E-{type.scale}') AS {type.sql()})"
+        if isinstance(given, Struct):
+            return _of_any_scale(value, given, type)
+        return f"CAST(concat({_number(value, given)}, 'E-{type.scale}') AS {type.sql()})"
 
     return sql
 
 
+def _of_any_scale(value: str, given: Struct, type: Decimal) -> str:
+    """Returns SQL of a decimal that comes with its scale. A cast would round one that has more digits than the type."""
+    fields = {field.name.lower(): field for field in given.fields}
+    if not fields.keys() >= {"scale", "value"}:
+        raise NotEncoded(f"is {given.sql()}, and an encoded number is text, binary, or a struct of `scale` and `value`")
+    scale = f"{value}.{quoted(fields['scale'].name)}"
+    number = _number(f"{value}.{quoted(fields['value'].name)}", fields["value"].type)
+    more = f"CAST(greatest({scale} - {type.scale}, 0) AS INT)"
+    is_rounded = f"{number} <> '0' AND right({number}, {more}) <> repeat('0', {more})"
+    error = (
+        f"raise_error(concat('a number has ', CAST({scale} AS STRING), ' digits after its point, and `decode` "
+        f"of `silver` says {type.sql()}: give it more'))"
+    )
+    decoded = f"CAST(concat({number}, 'E', CAST(-{scale} AS STRING)) AS {type.sql()})"
+    return f"if(coalesce({is_rounded}, false), {error}, {decoded})"
+
+
+def _number(value: str, given: Type) -> str:
+    """Returns SQL of the text of the whole number that bytes stand for, in two's complement, the highest byte first."""
+    # It is added up as a decimal, because SQL has no such number of 16 bytes.
+    digits = "CAST(conv(hex(substring({bytes}, {place}, 1)), 16, 10) AS DECIMAL(38, 0))"
+    data = _bytes(value, given)
+    first = digits.format(bytes=data, place=1)
+    # A variable of the lambda hides a column of its name.
+    rest = digits.format(bytes=data, place="_tidegate_place")
+    number = (
+        f"aggregate(if(length({data}) < 2, array(), sequence(2, length({data}))), "
+        f"CAST(if({first} < 128, {first}, {first} - 256) AS DECIMAL(38, 0)), "
+        # A negative sum times 256 can have a digit more than the sum after the addition.
+        "(_tidegate_sum, _tidegate_place) -> CAST("
+        f"if(_tidegate_sum < 0, (_tidegate_sum + 1) * 256 + ({rest} - 256), _tidegate_sum * 256 + {rest}) "
+        "AS DECIMAL(38, 0)))"
+    )
+    return f"CAST({number} AS STRING)"
+
+
+def _time_of_day(digits: int) -> Encoding:
+    """Returns the encoding of a time of day as a number of parts of a second, of which a second has 10 to the `digits`.
+
+    The text is that of a time of day in Avro. MySQL has times below zero and of more than a day.
+    """
+
+    def sql(value: str, given: Type) -> str:
+        whole, second = _whole(value, given), 10**digits
+        number = f"abs({whole})"
+        hours, minutes, seconds = (f"CAST({number} DIV {size * second}L{most} AS STRING)" for size, most in _CLOCK)
+        return (
+            f"concat(if({whole} < 0, '-', ''), lpad({hours}, greatest(2, length({hours})), '0'), "
+            f"':', lpad({minutes}, 2, '0'), ':', lpad({seconds}, 2, '0'), "
+            f"'.', lpad(CAST({number} % {second}L AS STRING), {digits}, '0'))"
+        )
+
+    return Encoding(Simple("string"), sql)
+
+
+#: Seconds of an hour, a minute and a second, and what limits their number.
+_CLOCK = ((3600, ""), (60, " % 60"), (1, " % 60"))
 _ENCODINGS: Mapping[str, Encoding] = {
     "days": Encoding(Simple("date"), lambda value, given: f"date_from_unix_date(CAST({_whole(value, given)} AS INT))"),
     "milliseconds": Encoding(Simple("timestamp"), _time(1_000, "timestamp_millis({})")),
     "microseconds": Encoding(Simple("timestamp"), _time(1, "timestamp_micros({})")),
     "nanoseconds": Encoding(Simple("timestamp"), _time(1, "timestamp_micros(CAST(floor({} / 1000BD) AS BIGINT))")),
+    "time_milliseconds": _time_of_day(3),
+    "time_microseconds": _time_of_day(6),
+    "time_nanoseconds": _time_of_day(9),
     "base64": Encoding(Simple("binary"), _bytes),
 }
 
@@ -120,8 +167,9 @@ def encoding(text: str) -> Encoding:
     """Returns the encoding of a name in `lake.yaml`.
 
     Args:
-        text: `days`, `milliseconds`, `microseconds` or `nanoseconds` since 1970, `base64`, or `decimal(p, s)`, which
-            stands for the unscaled number as bytes, in base64 if they are text.
+        text: `days`, `milliseconds`, `microseconds` or `nanoseconds` since 1970, `time_milliseconds` and others since
+            midnight, `base64`, or `decimal(p, s)`, which stands for the unscaled number as bytes, in base64 if they are
+            text, or for a struct of it and its scale.
 
     Raises:
         ValueError: there is no such encoding.

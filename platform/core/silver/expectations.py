@@ -64,6 +64,23 @@ def expectations(silver: SilverSpec) -> tuple[Expectation, ...]:
     )
 
 
+def conditions(silver: SilverSpec) -> dict[str, str]:
+    """Returns all conditions over bronze's row, by how `lake.yaml` names them.
+
+    Args:
+        silver: the options, after a preset has set its own.
+    """
+    of_rows = {
+        "delete_when" if silver.apply_as_deletes is None else "apply_as_deletes": silver.deletes,
+        "apply_as_truncates": silver.apply_as_truncates,
+        "skip_when": silver.skip_when,
+    }
+    found = {name: text for name, text in of_rows.items() if text}
+    for option in ("expect", "expect_or_drop", "expect_or_fail"):
+        found |= {f"{option}.{name}": text for name, text in getattr(silver, option).items()}
+    return {f"`{name}` of `silver`": text for name, text in found.items()}
+
+
 def skipped(silver: SilverSpec) -> str | None:
     """Returns the condition that a row does not enter silver, by `skip_when` or an expectation. None if every row does.
 

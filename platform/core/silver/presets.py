@@ -9,8 +9,8 @@ from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.schema.aligned import aligned
 from tidegate.platform.core.schema.column_types import Field, Struct, Type, quoted
 from tidegate.platform.core.schema.united import united
+from tidegate.platform.core.silver.expression_types import UnsuitableColumns
 from tidegate.platform.core.silver.log_positions import log_position
-from tidegate.platform.core.silver.rules import UnsuitableColumns
 
 #: What Debezium writes in place of a large value that an update did not change.
 UNAVAILABLE = "__debezium_unavailable_value"

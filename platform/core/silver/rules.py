@@ -9,11 +9,13 @@ from typing import Literal
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.schema.column_reference import as_sql, is_expression, path_of, type_at
 from tidegate.platform.core.schema.column_types import Field, Struct, Type, quoted
+from tidegate.platform.core.schema.names import near_names
 from tidegate.platform.core.schema.sql_literal import in_parentheses
 from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.schema.value_encoding import NotEncoded, encoding
-from tidegate.platform.core.silver.columns import HISTORY_COLUMNS, KEY, ORDER
+from tidegate.platform.core.silver.columns import HISTORY_COLUMNS, KEY, ORDER, own_columns
 from tidegate.platform.core.silver.expectations import Expectation, expectations, skipped
+from tidegate.platform.core.silver.expression_types import TypesOf, UnsuitableColumns, entries, types_over
 from tidegate.platform.core.silver.history import History, history, recorded_history
 from tidegate.platform.core.silver.log_positions import is_optional, or_null
 from tidegate.platform.core.silver.shaped_columns import WrongShape, shaped
@@ -23,8 +25,6 @@ from tidegate.platform.core.silver.unavailable import unavailable
 ROW_VALUE = "_tidegate_value"
 #: Stands for bronze, or for a view over some of its rows, in a relation of rows.
 BRONZE = "{bronze}"
-#: Returns the types of SQL expressions over the rows of a relation.
-TypesOf = Callable[[Sequence[str], str], Sequence[Type]]
 
 
 @dataclass(frozen=True)
@@ -116,10 +116,6 @@ class MergeRules:
         return not (self.skipped or self.truncated or self.kept)
 
 
-class UnsuitableColumns(ValueError):
-    """Bronze does not have the columns that the options need. The text is a predicate of bronze."""
-
-
 def merge_rules(silver: SilverSpec, columns: Sequence[Field], types_of: TypesOf) -> MergeRules:
     """Returns the rules of a silver table.
 
@@ -129,11 +125,13 @@ def merge_rules(silver: SilverSpec, columns: Sequence[Field], types_of: TypesOf)
         types_of: returns the types of SQL expressions over a row of bronze.
 
     Raises:
-        UnsuitableColumns: bronze lacks a column of an option, or `row` is no struct.
+        UnsuitableColumns: bronze lacks a column of an option, or `row` is no struct, or an expression does not fit.
     """
     relation = rows_of(silver.row and in_parentheses(silver.row))
     try:
-        raw = shaped(silver, _raw(silver, columns, types_of), lambda sqls: types_of(sqls, relation))
+        raw = shaped(
+            silver, _raw(silver, columns, types_of), types_over(types_of, relation, entries(derive=silver.derive))
+        )
     except WrongShape as error:
         raise UnsuitableColumns(str(error)) from None
     awaited = _awaited(silver, [field.name for field, _ in raw])
@@ -141,15 +139,15 @@ def merge_rules(silver: SilverSpec, columns: Sequence[Field], types_of: TypesOf)
     outputs = _chosen(silver, [field for field, _ in raw])
     sql = {field.name: value for field, value in raw}
     kept = _kept(silver, outputs, sql, ignoring := _ignoring(silver, outputs))
-    fields, values = _typed(silver, outputs, sql, lambda sqls: types_of(sqls, relation))
+    fields, values = _typed(silver, outputs, sql, lambda sqls, options: types_over(types_of, relation, options)(sqls))
     over = f"(SELECT {', '.join(f'{value} AS {quoted(name)}' for name, value in values.items())} FROM {relation})"
-    keys, key, _ = _parts(silver.keys, fields, KEY, lambda sqls: types_of(sqls, over), is_kept=silver.keeps_keys)
+    keys, key, _ = _parts(silver.keys, fields, KEY, types_over(types_of, over, ["keys"]), is_kept=silver.keeps_keys)
     ordered_by = [or_null(text, columns) if silver.preset == "debezium" else text for text in silver.order]
     order, newest, order_values = _parts(
-        ordered_by, columns, ORDER, lambda sqls: types_of(sqls, relation), is_kept=silver.keeps_order
+        ordered_by, columns, ORDER, types_over(types_of, relation, ["order"]), is_kept=silver.keeps_order
     )
     spans = history(silver, _order_types(order, newest and newest[0], columns), _tracked(silver, fields))
-    _check_names(fields, spans)
+    _check_names(fields, own_columns(silver), spans)
     for field, value in [own for own in (key, newest) if own is not None]:
         fields.append(field)
         values[field.name] = value
@@ -162,14 +160,7 @@ def merge_rules(silver: SilverSpec, columns: Sequence[Field], types_of: TypesOf)
         required_order=_required(silver, order_values),
         deleted=f"coalesce({in_parentheses(silver.deletes)}, false)" if silver.deletes else "false",
         on_tie=silver.on_tie,
-        recorded={
-            **recorded_history(silver),
-            **{
-                f"tidegate.silver{own[0].name}": "; ".join(" ".join(text.split()) for text in texts)
-                for own, texts in ((key, silver.keys), (newest, silver.order))
-                if own is not None
-            },
-        },
+        recorded={**recorded_history(silver), **_recorded(key, silver.keys), **_recorded(newest, silver.order)},
         row=silver.row and in_parentheses(silver.row),
         skipped=skipped(silver),
         expectations=expectations(silver),
@@ -182,6 +173,11 @@ def merge_rules(silver: SilverSpec, columns: Sequence[Field], types_of: TypesOf)
     )
 
 
+def _recorded(own: tuple[Field, str] | None, texts: Sequence[str]) -> dict[str, str]:
+    """Returns the property that records how a column of silver's own was derived. Empty if silver has none."""
+    return {f"tidegate.silver{own[0].name}": "; ".join(" ".join(text.split()) for text in texts)} if own else {}
+
+
 def rows_of(row: str | None, relation: str = BRONZE) -> str:
     """Returns a relation of bronze's rows with `row` as `ROW_VALUE`."""
     return f"(SELECT *, {row} AS {ROW_VALUE} FROM {relation})" if row else relation
@@ -191,7 +187,7 @@ def _raw(silver: SilverSpec, columns: Sequence[Field], types_of: TypesOf) -> lis
     """Returns the columns of a row, before they are chosen and decoded, with the SQL of their values."""
     if silver.row is None:
         return [(field, quoted(field.name)) for field in columns]
-    (kind,) = types_of([in_parentheses(silver.row)], BRONZE)
+    (kind,) = types_over(types_of, BRONZE, ["row"])([in_parentheses(silver.row)])
     if not isinstance(kind, Struct):
         raise UnsuitableColumns(f"has no columns in `row` of `silver`: {silver.row} is {kind.sql()}, and not a struct")
     return [(field, f"{ROW_VALUE}.{quoted(field.name)}") for field in kind.fields]
@@ -213,7 +209,7 @@ def _typed(
     silver: SilverSpec,
     outputs: Sequence[Field],
     sql: Mapping[str, str],
-    types_of: Callable[[Sequence[str]], Sequence[Type]],
+    check: Callable[[Sequence[str], Sequence[str]], object],
 ) -> tuple[list[Field], dict[str, str]]:
     """Returns the columns with the types of `decode` and `cast`, and SQL of their values."""
     decoded = {_named(outputs, name, "decode").name: encoding(text) for name, text in silver.decode.items()}
@@ -237,9 +233,9 @@ def _typed(
             value = f"if({is_same}, NULL, {value})"
         fields.append(Field(field.name, kind) if value != raw else field)
         values[field.name] = value
-    if casts:
-        # Spark refuses here what it cannot cast, before a row is read.
-        types_of([values[name] for name in casts])
+    if encoded := [*decoded, *casts]:
+        # Spark refuses here what it cannot decode or cast, before a row is read.
+        check([values[name] for name in encoded], entries(decode=decoded, cast=casts))
     return fields, values
 
 
@@ -279,7 +275,7 @@ def _tracked(silver: SilverSpec, fields: Sequence[Field]) -> list[str]:
     excepted = {
         _named(fields, name, "track_history_except_columns").name for name in silver.track_history_except_columns
     }
-    # The columns of the order are different in every change. With `row`, they are no columns of silver.
+    # The columns of the order are different in every change. With `row`, `order` is over other columns than silver's.
     order = set() if silver.row is not None else {name.lower() for name in silver.order}
     order |= {new.lower() for old, new in silver.rename.items() if old.lower() in order}
     return [field.name for field in fields if field.name not in excepted and field.name.lower() not in order]
@@ -312,13 +308,15 @@ def _are_dumps(silver: SilverSpec, parts: Sequence[Part]) -> bool:
     return True
 
 
-def _check_names(fields: Sequence[Field], spans: History | None) -> None:
-    names = {field.name.lower() for field in fields}
-    if spans and (taken := [name for name in HISTORY_COLUMNS if name in names]):
-        raise UnsuitableColumns(
-            f"has a column {taken[0]!r}, and a history one of its own by that name: name it in `except_columns` of "
-            "`silver`, or remove `stored_as: scd2`"
-        )
+def _check_names(fields: Sequence[Field], own: Collection[str], spans: History | None) -> None:
+    for field in fields:
+        name = field.name.lower()
+        if name in own or (spans and name in HISTORY_COLUMNS):
+            whose = "silver" if name in own else "a history"
+            raise UnsuitableColumns(
+                f"has a column {field.name!r}, and {whose} one of its own by that name: give it another name by "
+                "`rename` of `silver`, or leave it out by `except_columns`"
+            )
 
 
 def _parts(
@@ -338,7 +336,8 @@ def _parts(
         types: returns the types of SQL expressions over these columns.
         is_kept: whether silver has that column.
     """
-    paths = [() if is_expression(text) else _path(text, fields) for text in texts]
+    option = "keys" if own == KEY else "order"
+    paths = [() if is_expression(text) else _path(text, fields, option) for text in texts]
     sqls = tuple(as_sql(path) if path else in_parentheses(text) for text, path in zip(texts, paths, strict=True))
     if not is_kept:
         return tuple(Part(as_sql(path), path) for path in paths), None, sqls
@@ -348,10 +347,10 @@ def _parts(
     return tuple(Part(as_sql((own, name))) for name in names), (column, struct), sqls
 
 
-def _path(text: str, fields: Sequence[Field]) -> tuple[str, ...]:
+def _path(text: str, fields: Sequence[Field], option: str) -> tuple[str, ...]:
     path = path_of(text, fields)
     if path is None:
-        raise UnsuitableColumns(f"has no column {text!r}, which lake.yaml names in `silver`; it has {_names(fields)}")
+        raise UnsuitableColumns(_lacks(text, option, fields))
     return path
 
 
@@ -359,11 +358,13 @@ def _named(fields: Sequence[Field], name: str, option: str) -> Field:
     for field in fields:
         if field.name.lower() == name.lower():
             return field
-    raise UnsuitableColumns(f"has no column {name!r}, which `{option}` of `silver` names; it has {_names(fields)}")
+    raise UnsuitableColumns(_lacks(name, option, fields))
 
 
-def _names(fields: Iterable[Field]) -> str:
-    return ", ".join(field.name for field in fields)
+def _lacks(name: str, option: str, fields: Sequence[Field]) -> str:
+    return (
+        f"has no column {name!r}, which `{option}` of `silver` names; {near_names(name, [one.name for one in fields])}"
+    )
 
 
 def _roots(parts: Iterable[Part]) -> Collection[str]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.schema.column_types import Field, Type
+from tidegate.platform.core.schema.names import near_names
 
 #: A column, and SQL of its value over a row of bronze.
 Valued = tuple[Field, str]
@@ -32,7 +33,7 @@ def shaped(
     new_names = {old.lower(): new for old, new in silver.rename.items()}
     for old, new in silver.rename.items():
         if old.lower() not in map(str.lower, names):
-            raise WrongShape(f"has no column {old!r}, which `rename` of `silver` names; it has {', '.join(names)}")
+            raise WrongShape(f"has no column {old!r}, which `rename` of `silver` names; {near_names(old, names)}")
         if new.lower() in map(str.lower, names) and new.lower() not in new_names:
             raise WrongShape(
                 f"has a column {new!r}, which `rename` of `silver` gives {old!r} as its new name: choose another name, "

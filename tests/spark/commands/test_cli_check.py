@@ -84,10 +84,20 @@ def test_columns_that_silver_names_and_bronze_has_not_are_reported(
     assert silver(keys=["info.id", "abs(id)"], order=["at", "info.id"]).startswith("ok"), shell.said()
     assert "bronze has no column 'info.no'" in silver(keys=["info.no"])
     assert "bronze has no column 'when'" in silver(order="when")
-    assert "keys, order, row, derive or cast of `silver` does not fit bronze's rows" in silver(order="(at - no)")
+    assert "bronze does not fit `order` of `silver`: there is no column `no`; the" in silver(order="(at - no)")
     assert 'cannot cast "STRUCT<id: BIGINT>" to "INT"' in silver(cast={"info": "int"})
     assert silver(rename={"info": "more"}, derive={"twice": "at * 2"}, cast={"twice": "string"}).startswith("ok")
-    assert "apply_as_deletes (or delete_when) of `silver` is not a condition" in silver(delete_when="gone = 'yes'")
+    said = silver(delete_when="gone = 'yes'")
+    assert "every merge fails: `delete_when` of `silver` is no condition over bronze's rows: there is no column" in said
+    # What silver was merged with is compared, too, and descriptions of no column are named.
+    kit.merge(lake, "merged")
+    said = silver(apply_as_truncates="at < 0")
+    assert "every merge fails: `apply_as_truncates` of `silver` in lake.yaml has changed from nothing to at < 0" in said
+    body = yaml.safe_load(lake.path.read_text())
+    body["tables"][0] |= {"silver": SILVER, "descriptions": {"ID": "number", "_changed_at": "when", "infos": "more"}}
+    lake.path.write_text(yaml.safe_dump(body))
+    run_check(shell, lake.path, None, None)
+    assert "no column is called 'infos'; it has " in " ".join(shell.said().split())
 
 
 def test_an_invalid_lake_is_reported_line_by_line(

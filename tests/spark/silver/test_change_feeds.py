@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from pyspark.errors import PySparkException
 
 from tests.support.lakes.seams import dying_in
 from tests.support.tracked import ROOT
@@ -24,6 +25,8 @@ from tidegate.assets.silver import merge as silver_merge
 from tidegate.assets.silver.audit.comparison import compare
 from tidegate.platform.core.infer.sniff import FileSample
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
+from tidegate.platform.core.schema.sql_types import any_type
+from tidegate.platform.core.schema.value_encoding import encoding
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]
@@ -324,6 +327,44 @@ def test_rows_of_every_format_become_the_table_of_the_database(tidegate_lake: Ma
     sniffed = READABLE["avro"].sniff(FileSample(len(body), lambda _: body, lambda _: body)).columns
     fields = {field.name: field.type.sql() for field in kit.state(lake, "avro").schema.fields}
     assert sniffed == {name: kind for name, kind in fields.items() if name not in SOURCE_COLUMNS}
+
+
+_SCALED = "struct<scale: bigint, value: string>"
+
+
+def _scaled(number: int, scale: int) -> str:
+    return f"named_struct('scale', {scale}L, 'value', '{_unscaled(number)}')"
+
+
+#: Encoding, type and SQL of a value, and the value of the database.
+ENCODED: list[tuple[str, str, str, Any]] = [
+    ("time_milliseconds", "int", "86399999", "23:59:59.999"),
+    ("time_milliseconds", "bigint", "CAST(NULL AS BIGINT)", None),
+    ("time_microseconds", "bigint", "23400000001L", "06:30:00.000001"),
+    ("time_microseconds", "bigint", "86400000000L", "24:00:00.000000"),
+    ("time_microseconds", "bigint", "-3020399000000L", "-838:59:59.000000"),
+    ("time_microseconds", "string", "'06:30:00.5'", "06:30:00.5"),
+    ("time_nanoseconds", "bigint", "1L", "00:00:00.000000001"),
+    ("decimal(10, 2)", _SCALED, _scaled(12345, 2), Decimal("123.45")),
+    ("decimal(10, 2)", _SCALED, _scaled(-7, 0), Decimal("-7.00")),
+    ("decimal(10, 2)", _SCALED, _scaled(123400, 4), Decimal("12.34")),
+    ("decimal(10, 2)", _SCALED, _scaled(5, -2), Decimal("500.00")),
+    ("decimal(10, 2)", _SCALED, _scaled(0, 9), Decimal("0.00")),
+    ("decimal(10, 2)", _SCALED, f"CAST(NULL AS {_SCALED})", None),
+    ("decimal(38, 18)", _SCALED, _scaled(-(10**37), 18), Decimal(f"-1{'0' * 19}.{'0' * 18}")),
+]
+
+
+def test_each_encoding_gives_the_value_of_the_database(tidegate_lake: MakeLake) -> None:
+    session = tidegate_lake([]).lake.delta.session
+    values = ", ".join(f"{sql} AS v{place}" for place, (_, _, sql, _) in enumerate(ENCODED))
+    decoded = [encoding(name).sql(f"v{place}", any_type(kind)) for place, (name, kind, _, _) in enumerate(ENCODED)]
+    (row,) = session.sql(f"SELECT {', '.join(decoded)} FROM (SELECT {values})").collect()
+    assert list(row) == [expected for _, _, _, expected in ENCODED]
+    rounded = encoding("decimal(10, 2)").sql("v", any_type(_SCALED))
+    for number, scale in ((12345, 3), (1, 20)):
+        with pytest.raises(PySparkException, match=f"a number has {scale} digits after its point, and `decode` of"):
+            session.sql(f"SELECT {rounded} FROM (SELECT {_scaled(number, scale)} AS v)").collect()
 
 
 #: Rows of three transactions and of a bootstrap. The statement that Maxwell writes last began first.

@@ -24,7 +24,7 @@ def test_rows_that_violate_an_expectation_are_counted_dropped_or_fail_the_merge(
         "order": "at",
         "delete_when": "gone",
         "expect": {"has_text": "v IS NOT NULL"},
-        "expect_or_drop": {"positive": "amount > 0"},
+        "expect_or_drop": {"positive": "amount > 0 AND v IS DISTINCT FROM 'two  spaces' -- nothing else"},
         "expect_or_fail": {"known": "id < 100"},
         "every": 10,
     }

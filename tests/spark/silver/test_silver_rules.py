@@ -120,15 +120,26 @@ def test_a_tie_fails_the_merge_if_its_rows_differ(tidegate_lake: MakeLake, kit: 
     silver = {"keys": ["id"], "order": ["at"], "on_tie": "fail", "every": 10}
     columns = {"id": "int", "at": "int", "v": "timestamp_ntz"}
     lake = tidegate_lake(
-        [{"name": "items", "prefix": "items/", "format": "json", "columns": columns, "silver": silver}]
+        [
+            {"name": "items", "prefix": "items/", "format": "json", "columns": columns, "silver": silver},
+            {"name": "first", "prefix": "first/", "format": "json", "columns": columns, "silver": silver},
+        ]
     )
 
-    def land(name: str, *rows: tuple[int, int, int]) -> Any:
+    def land(name: str, *rows: tuple[int, int, int], table: str = "items") -> Any:
         """A row has the microseconds of its value, which decide whether rows differ."""
         lines = ({"id": id, "at": at, "v": f"2026-11-25T10:00:00.{v:06}"} for id, at, v in rows)
-        lake.put(f"items/{name}.json", kit.lines(*lines))
-        kit.run(lake, "items")
-        return kit.merge(lake, "items")
+        lake.put(f"{table}/{name}.json", kit.lines(*lines))
+        kit.run(lake, table)
+        return kit.merge(lake, table)
+
+    # A first merge compares rows in the tasks that write them, and its error has the same first line.
+    with pytest.raises(PySparkException, match=r"^\[USER_RAISED_EXCEPTION\] .*silver.first: two different rows have"):
+        land("1", (1, 1, 1), (1, 1, 2), table="first")
+    spec = lake.spec("first")
+    cast = spec.silver.model_copy(update={"on_tie": "last", "derive": {"w": "id || 'x'"}, "cast": {"w": "int"}})
+    with pytest.raises(PySparkException, match=r"^\[CAST_INVALID_INPUT\] .*'1x'"):
+        silver_merge.merge_table(lake.lake, spec.model_copy(update={"silver": cast}))
 
     now = "id, date_format(v, 'SSSSSS')"
     land("1", (1, 1, 1), (1, 1, 1), (2, 1, 3), (2, 1, 4), (2, 2, 2))
@@ -153,13 +164,29 @@ def test_a_changed_expression_is_refused_before_rows_are_compared(tidegate_lake:
     spec = lake.spec("items")
     for order, problem in (
         ("at * 2", r"`order` of `silver` in lake.yaml has changed from at \+ 1 to at \* 2"),
-        ("at", r"has changed from at \+ 1 to columns"),
+        ("at", r"`order` of `silver` in lake.yaml has changed from at \+ 1 to at, and the rows"),
     ):
         changed = spec.model_copy(update={"silver": spec.silver.model_copy(update={"order": (order,)})})
         with pytest.raises(ValueError, match=problem):
             silver_merge.merge_table(lake.lake, changed)
-    wrong = spec.model_copy(update={"silver": spec.silver.model_copy(update={"order": ("att + 1",)})})
-    with pytest.raises(ValueError, match=r"an expression of `silver` in lake.yaml does not fit bronze's rows: .*att"):
-        silver_merge.merge_table(lake.lake, wrong)
-    kit.merge(lake, "items")
+    for options, problem in (
+        ({"order": ("att + 1",)}, r"bronze does not fit `order` of `silver`: there is no column `att`; .*`at`"),
+        (
+            {"expect": {"new": "idd > 0"}},
+            r"`expect.new` of `silver` is no condition .*no column `idd`; .*`id`",
+        ),
+    ):
+        wrong = spec.model_copy(update={"silver": spec.silver.model_copy(update=options)})
+        with pytest.raises(ValueError, match=rf"^silver.items: {problem}"):
+            silver_merge.merge_table(lake.lake, wrong)
+    # An option that changes no row that is there is named by the merge, and only once.
+    said: list[str] = []
+    spec = spec.model_copy(update={"silver": spec.silver.model_copy(update={"on_tie": "fail"})})
+    silver_merge.merge_table(lake.lake, spec, said.append)
+    assert [line for line in said if "lake.yaml" in line] == [
+        "`on_tie` of `silver` in lake.yaml has changed from nothing to fail; `tidegate rebuild silver.items` makes "
+        "older rows so, too"
+    ]
+    silver_merge.rebuild_table(lake.lake, spec, said.append)
+    assert sum("lake.yaml" in line for line in said) == 1
     assert kit.silver(lake, "items", "id, at") == [(1, 2)]

@@ -73,9 +73,7 @@ def stage(
         adds = _written(table, work, prepared, entries)
     except PySparkException as error:
         table.delta.check_session_alive()
-        # Spark says so of whatever fails while it writes, and hides the condition.
-        is_hidden = (error.getCondition() or "").startswith("TASK_WRITE_FAILED")
-        if not (is_hidden or _is_of_files(error)):
+        if not _is_of_files(error):
             raise
         if len(entries) > 1:
             half = len(entries) // 2
@@ -83,10 +81,7 @@ def stage(
                 *stage(table, work, prepared, entries[:half]),
                 *stage(table, work, prepared, entries[half:]),
             ]
-        cause = _error_of_reading(table, entries[0]) if is_hidden else error
-        if cause is None or not _is_of_files(cause):
-            raise
-        prepared.quarantine(entries[0].candidate, explained(cause))
+        prepared.quarantine(entries[0].candidate, explained(error))
         return []
     changed = _changed(table, entries)
     for entry in changed:
@@ -96,15 +91,6 @@ def stage(
 
 def _is_of_files(error: PySparkException) -> bool:
     return (error.getCondition() or "").startswith(_OF_FIELDS) or fault_of(error) is Fault.FILE
-
-
-def _error_of_reading(table: Table, entry: Entry) -> PySparkException | None:
-    """Return the error of reading all values of a delivery without writing them. None if there is none."""
-    try:
-        inventory_rows(table.delta, entry.inventory).write.format("noop").mode("overwrite").save()
-    except PySparkException as error:
-        return error
-    return None
 
 
 def _written(

@@ -8,8 +8,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pyspark.errors.exceptions.connect import AnalysisException
 
-from tidegate.assets.silver.row_queries import RowCounts, row_counts
+from tidegate.assets.silver.row_queries import RowCounts, row_counts, unfit
 from tidegate.platform.core.schema.column_types import Field, Struct
 from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import TableSchema
@@ -48,3 +49,22 @@ def test_the_newest_time_of_the_order_is_that_of_the_statistics(
     changes: Any = SimpleNamespace(statistics=statistics)
     session: Any = NoSession()
     assert row_counts(session, changes, rules, schema) == RowCounts(newest=newest)
+
+
+@pytest.mark.parametrize(
+    ("condition", "parameters", "why"),
+    [
+        (
+            "UNRESOLVED_COLUMN.WITH_SUGGESTION",
+            {"objectName": "`nosuch`", "proposal": "`price`, `id`"},
+            "there is no column `nosuch`; the nearest names are `price`, `id`",
+        ),
+        ("UNRESOLVED_COLUMN.WITHOUT_SUGGESTION", {"objectName": "`nosuch`"}, "there is no column `nosuch`"),
+        ("PARSE_SYNTAX_ERROR", {}, "[PARSE_SYNTAX_ERROR] Syntax error"),
+    ],
+)
+def test_an_unknown_column_is_named_with_the_nearest_names(
+    condition: str, parameters: dict[str, str], why: str
+) -> None:
+    text = "[PARSE_SYNTAX_ERROR] Syntax error\nat line 1"
+    assert unfit(AnalysisException(text, errorClass=condition, messageParameters=parameters)) == why

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from tidegate.assets.silver.table import create_table, silver_rules
+from tidegate.assets.silver.table import check_conditions, create_table, follow_lake_yaml, silver_rules
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.core.silver.expression_types import UnfitExpression
+from tidegate.platform.core.silver.recorded.options import OPTIONS, recorded_options
 
 
 def work(*names: str, registered: bool = True) -> Any:
@@ -20,7 +23,7 @@ def work(*names: str, registered: bool = True) -> Any:
         birth=SimpleNamespace(registered=registered), spec=SimpleNamespace(name="orders", widen=False)
     )
     spec = SilverSpec(keys=("id",), order="at", every=9)  # type: ignore[arg-type]
-    silver = SimpleNamespace(schema=TableSchema(), exists=False)
+    silver = SimpleNamespace(schema=TableSchema(), exists=False, properties={})
     return SimpleNamespace(table=table, bronze=SimpleNamespace(schema=schema), silver=silver, spec=spec)
 
 
@@ -36,8 +39,11 @@ def test_silver_has_what_producers_wrote() -> None:
 @pytest.mark.parametrize(
     ("names", "reason"),
     [
-        (("id", "at", "_deleted"), "silver.orders: bronze has a column '_deleted', and silver one of its own"),
-        (("id",), "silver.orders: bronze has no column 'at', which lake.yaml names in `silver`; it has id"),
+        (
+            ("id", "at", "_deleted"),
+            "silver.orders: bronze has a column '_deleted', and silver one of its own by that name: .*`rename`",
+        ),
+        (("id",), "silver.orders: bronze has no column 'at', which `order` of `silver` names; it has id"),
     ],
 )
 def test_silver_says_what_it_cannot_have(names: tuple[str, ...], reason: str) -> None:
@@ -48,6 +54,7 @@ def test_silver_says_what_it_cannot_have(names: tuple[str, ...], reason: str) ->
 def test_silver_takes_no_column_in_another_type_than_it_has() -> None:
     """After a reset, MERGE would silently cut 1.5 to 1."""
     now = work("id", "at")
+    now.silver.exists = True
     now.silver.schema = TableSchema((Field("ID", simple_type("bigint")), Field("at", simple_type("int"))))
     with pytest.raises(
         ValueError, match=r"silver.orders: column at is int, and bigint in bronze: bronze was reset since"
@@ -65,3 +72,72 @@ def test_times_of_a_history_may_have_a_name_that_delta_maps() -> None:
     lake: Any = SimpleNamespace(id="lake", delta=SimpleNamespace(session=session))
     create_table(lake, now, silver_rules(now, lambda expressions, relation: [simple_type("bigint")] * len(expressions)))
     assert "'delta.columnMapping.mode' = 'name'" in commands[0]
+    assert f"'{OPTIONS}' = " in commands[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"expect": {"a": "v > 0"}, "expect_or_drop": {"b": "vv > 0"}}, "`expect_or_drop.b` of `silver`"),
+        ({"delete_when": "vv", "expect": {"a": "v > 0"}}, "`delete_when` of `silver`"),
+        ({"skip_when": "vv"}, "`skip_when` of `silver`"),
+        ({"apply_as_truncates": "vv"}, "`apply_as_truncates` of `silver`"),
+    ],
+)
+def test_a_condition_over_an_unknown_column_is_named(options: dict[str, Any], named: str) -> None:
+    now = work("id", "at", "v")
+    now.spec = SilverSpec(keys=("id",), order="at", every=9, **options)  # type: ignore[arg-type]
+
+    def types(expressions: Sequence[str], relation: str) -> list[Any]:
+        if any("vv" in sql for sql in expressions):
+            raise UnfitExpression("there is no column `vv`")
+        return [simple_type("bigint")] * len(expressions)
+
+    with pytest.raises(
+        ValueError, match=f"silver.orders: {named} is no condition over bronze's rows: there is no column"
+    ):
+        check_conditions(now, silver_rules(now, types), types)
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"derive": {"x": "1", "y": "vv"}}, "`derive.y`"),
+        ({"row": "struct(vv)"}, "`row`"),
+        ({"keys": ("id", "abs(vv)")}, "`keys`"),
+        ({"order": ("abs(vv)",)}, "`order`"),
+        ({"cast": {"at": "date"}}, "`cast.at`"),
+        ({"cast": {"id": "int"}, "decode": {"at": "days"}}, "`decode.at`"),
+    ],
+)
+def test_an_expression_that_does_not_fit_is_named(options: dict[str, Any], named: str) -> None:
+    now = work("id", "at")
+    now.spec = SilverSpec(**{"keys": ("id",), "order": "at", "every": 9, **options})
+
+    def types(expressions: Sequence[str], relation: str) -> list[Any]:
+        if any(part in sql for sql in expressions for part in ("vv", "AS date", "from_unix_date")):
+            raise UnfitExpression("there is no such thing")
+        return [simple_type("bigint")] * len(expressions)
+
+    with pytest.raises(
+        ValueError, match=f"silver.orders: bronze does not fit {named} of `silver`: there is no such thing"
+    ):
+        silver_rules(now, types)
+
+
+def test_changed_options_are_recorded_and_named_once() -> None:
+    now, commands, lines = work("id", "at"), list[str](), list[str]()
+    now.table.spec.personal, now.location = None, "s3a://b/silver"
+    session = SimpleNamespace(sql=lambda text: commands.append(text) or SimpleNamespace(collect=list))  # type: ignore[func-returns-value]
+    lake: Any = SimpleNamespace(id="lake", delta=SimpleNamespace(session=session))
+    made = silver_rules(now, lambda expressions, relation: [])
+    now.silver.properties = {OPTIONS: recorded_options(now.spec.model_copy(update={"except_columns": ("x",)}))}
+    follow_lake_yaml(lake, now, made, lines.append)
+    (line,) = lines
+    assert line.startswith(
+        "`except_columns` of `silver` in lake.yaml has changed from x to nothing; `tidegate rebuild silver"
+    )
+    assert f"SET TBLPROPERTIES ('{OPTIONS}' = " in commands[0]
+    now.silver.properties = {OPTIONS: recorded_options(now.spec)}
+    follow_lake_yaml(lake, now, made, lines.append)
+    assert (len(lines), len(commands)) == (1, 1)

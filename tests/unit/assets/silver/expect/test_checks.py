@@ -15,6 +15,7 @@ from tidegate.assets.silver.expect.checks import results_of_merge
 from tidegate.assets.silver.merge import MergeResult
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.silver.expectations import Expectation, OnViolation
 from tidegate.resources.lake_resource import LakeResource
 
 KEY = dg.AssetKey(["silver_orders"])
@@ -29,9 +30,18 @@ def spec(paper: Paper) -> TableSpec:
     return orders.model_copy(update={"silver": silver})
 
 
+#: As a merge counts them: a preset has added that deletes are not asked, and a comment ends a condition.
+COUNTED = (
+    Expectation(
+        "has_text", "v IS NOT NULL", OnViolation.WARN, "(NOT coalesce((\nv <> '  '\n), false) AND NOT (op = 'd'))"
+    ),
+    Expectation("known", "id < 100", OnViolation.FAIL, "(NOT coalesce((\nid < 100 -- so far\n), false))"),
+)
+
+
 def merged(rows: int, **violations: int) -> MergeResult:
     volume: dict[str, int | float] = {"files": 1, "rows": rows, "bytes": 9}
-    return MergeResult(1, 1, 1, volume, None, rows, 0, 0, violations=violations)
+    return MergeResult(1, 1, 1, volume, None, rows, 0, 0, violations=violations, expectations=COUNTED)
 
 
 def test_a_run_that_merges_no_rows_repeats_the_results_of_the_run_before(
@@ -57,6 +67,15 @@ def test_a_run_that_merges_no_rows_repeats_the_results_of_the_run_before(
     assert shown(merged(0)) == failed, "a batch that only removed files"
     assert shown(merged(1)) == [(True, "WARN", 0, False), (True, "ERROR", 0, False)]
     assert shown(None) == [(True, "WARN", 0, True), (True, "ERROR", 0, True)]
+
+
+def test_the_sql_of_a_check_shows_the_rows_that_were_counted(spec: TableSpec, instance: dg.DagsterInstance) -> None:
+    shown = [each.metadata.get("sql") for each in results_of_merge(spec, KEY, merged(5), instance)]
+    assert [text and text.value for text in shown] == [
+        "SELECT * FROM bronze.orders WHERE (NOT coalesce(( v <> '  ' ), false) AND NOT (op = 'd'))",
+        "SELECT * FROM bronze.orders WHERE (NOT coalesce((\nid < 100 -- so far\n), false))",
+    ]
+    assert all("sql" not in each.metadata for each in results_of_merge(spec, dg.AssetKey(["other"]), None, instance))
 
 
 def test_a_failed_expectation_is_seen_in_dagster_until_rows_are_merged_that_fulfil_it(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tidegate.platform.core.catalog.descriptions import OWN_COLUMNS, column_descriptions
+from tidegate.platform.core.catalog.descriptions import OWN_COLUMNS, column_descriptions, unknown_descriptions
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.inventory.columns import CREATED, FIELDS, PARTITIONS
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
@@ -37,3 +37,15 @@ def test_a_column_keeps_its_description_under_its_new_name() -> None:
     )
     both = {**given, "Customer": "who ordered"}
     assert column_descriptions(spec(descriptions=both, silver=SILVER))["customer"] == "who ordered"
+
+
+def test_a_description_of_no_column_is_named_with_the_nearest_names() -> None:
+    assert unknown_descriptions(["ID", "at"], ["id", "At"]) is None
+    assert unknown_descriptions(["idd", "x"], ["id", "at"]) == (
+        "no column is called 'idd'; it has id, at. no column is called 'x'; it has id, at"
+    )
+    many = [f"c{number}" for number in range(20)] + ["Customer_No"]
+    assert unknown_descriptions(["customer_number", "zz"], many) == (
+        "no column is called 'customer_number'; the nearest of its 21 names are Customer_No. "
+        "no column is called 'zz'; none of its 21 columns has a name like it"
+    )

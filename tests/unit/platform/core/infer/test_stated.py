@@ -25,9 +25,14 @@ _CONNECT = "org.apache.kafka.connect.data."
         (f"{_CONNECT}Decimal", "bytes", {"scale": "2", "connect.decimal.precision": "65"}, None),
         ("", "bytes", None, "base64"),
         ("io.debezium.data.Bits", "bytes", {"length": "10"}, "base64"),
-        # A time of day, and a text of a time, have no encoding.
-        ("io.debezium.time.MicroTime", "int64", None, None),
+        ("io.debezium.data.VariableScaleDecimal", "struct", None, "decimal(38, 18)"),
+        ("io.debezium.time.Time", "int32", None, "time_milliseconds"),
+        (f"{_CONNECT}Time", "int32", None, "time_milliseconds"),
+        ("io.debezium.time.MicroTime", "int64", None, "time_microseconds"),
+        ("io.debezium.time.NanoTime", "int64", None, "time_nanoseconds"),
+        # A text of a time has no encoding.
         ("io.debezium.time.ZonedTimestamp", "string", None, None),
+        ("io.debezium.time.ZonedTime", "string", None, None),
         ("", "int32", None, None),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from tidegate.platform.core.config.silver import SilverSpec
-from tidegate.platform.core.silver.expectations import OnViolation, expectations, first_dropping, skipped
+from tidegate.platform.core.silver.expectations import OnViolation, conditions, expectations, first_dropping, skipped
 
 
 def silver(**options: Any) -> SilverSpec:
@@ -23,6 +23,18 @@ def test_rows_that_change_nothing_are_not_asked() -> None:
     assert " ".join(asked.violated.split()) == (
         "(NOT coalesce(( v > 0 ), false) AND NOT coalesce(( gone ), false) AND NOT coalesce(( op = 'x' ), false))"
     )
+
+
+def test_conditions_are_named_as_in_lake_yaml() -> None:
+    named = conditions(silver(delete_when="gone", skip_when="op = 'x'", expect={"a": "v"}, expect_or_fail={"b": "w"}))
+    assert named == {
+        "`delete_when` of `silver`": "gone",
+        "`skip_when` of `silver`": "op = 'x'",
+        "`expect.a` of `silver`": "v",
+        "`expect_or_fail.b` of `silver`": "w",
+    }
+    assert conditions(silver(apply_as_deletes="gone")) == {"`apply_as_deletes` of `silver`": "gone"}
+    assert conditions(silver()) == {}
 
 
 def test_only_rows_of_expect_or_drop_do_not_enter_silver() -> None:

@@ -15,8 +15,9 @@ from tidegate.platform.core.infer.sniff import sniff_csv, sniff_json
 from tidegate.platform.core.schema.column_types import Field, Simple, Struct, Type, quoted
 from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.schema.value_encoding import encoding
+from tidegate.platform.core.silver.expression_types import UnsuitableColumns
 from tidegate.platform.core.silver.presets import resolved
-from tidegate.platform.core.silver.rules import MergeRules, UnsuitableColumns, merge_rules
+from tidegate.platform.core.silver.rules import MergeRules, merge_rules
 
 ROW = "struct<id:bigint,name:string>"
 POSTGRES = {"before": ROW, "after": ROW, "source": "struct<ts_ms:bigint,lsn:bigint>", "op": "string"}

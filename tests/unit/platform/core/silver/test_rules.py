@@ -10,7 +10,8 @@ from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.schema.column_reference import path_of
 from tidegate.platform.core.schema.column_types import Field, Simple, Struct, Type
 from tidegate.platform.core.silver.columns import own_columns
-from tidegate.platform.core.silver.rules import UnsuitableColumns, merge_rules
+from tidegate.platform.core.silver.expression_types import UnsuitableColumns
+from tidegate.platform.core.silver.rules import merge_rules
 
 BIGINT = Simple("bigint")
 COLUMNS = (
@@ -43,7 +44,7 @@ def test_a_reference_is_a_column_or_a_nested_field(text: str, path: tuple[str, .
     assert path_of(text, COLUMNS) == path
     spec = SilverSpec(keys=("id",), order=(text,), every=9)
     if path is None:
-        with pytest.raises(UnsuitableColumns, match=f"has no column {text!r}, which lake.yaml names"):
+        with pytest.raises(UnsuitableColumns, match=f"has no column {text!r}, which `order` of `silver` names"):
             merge_rules(spec, COLUMNS, types)
 
 
@@ -93,7 +94,9 @@ def test_a_history_tracks_what_is_asked_and_its_times_have_the_type_of_the_order
     assert own_columns(spec.model_copy(update={"preset": "debezium"}))[-2:] == ("_joined", "_left")
     with pytest.raises(UnsuitableColumns, match="has no column 'x', which `track_history_columns` of `silver` names"):
         merge_rules(spec.model_copy(update={"track_history_columns": ("x",)}), COLUMNS, types)
-    with pytest.raises(UnsuitableColumns, match="has a column 'valid_to', and a history one of its own by that name"):
+    with pytest.raises(
+        UnsuitableColumns, match=r"has a column 'Valid_To', and a history one of its own by that name: .*`rename`"
+    ):
         merge_rules(spec, (*COLUMNS, Field("Valid_To", BIGINT)), types)
 
 

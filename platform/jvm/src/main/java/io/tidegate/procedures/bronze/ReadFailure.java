@@ -1,8 +1,8 @@
 package io.tidegate.procedures.bronze;
 
+import io.tidegate.procedures.Cause;
 import java.util.List;
 import java.util.function.Supplier;
-import org.apache.spark.SparkThrowable;
 
 /**
  * Finds the cause of a failed read or write of rows: a file that cannot be read, or a row that a constraint of the
@@ -21,23 +21,17 @@ final class ReadFailure {
 
   /** Does {@code work}. Throws the cause that a person can act on, or else what {@code work} threw. */
   static <T> T explained(Supplier<T> work) {
-    try {
-      return work.get();
-    } catch (Exception e) {
-      Throwable found = e;
-      for (Throwable cause = e; cause != null; cause = cause.getCause()) {
-        String condition = cause instanceof SparkThrowable error ? error.getCondition() : null;
-        if (condition != null && CAUSES.stream().anyMatch(condition::startsWith)) {
-          found = cause;
-        }
-      }
-      throw ReadFailure.<RuntimeException>asUnchecked(found);
-    }
+    return Cause.thrown(work, ReadFailure::cause);
   }
 
-  /** Throws a checked exception without declaring it, as Spark does. */
-  @SuppressWarnings("unchecked")
-  private static <E extends Throwable> E asUnchecked(Throwable error) throws E {
-    throw (E) error;
+  private static Throwable cause(Throwable error) {
+    Throwable found = error;
+    for (Throwable cause = error; cause != null; cause = cause.getCause()) {
+      String condition = Cause.condition(cause);
+      if (condition != null && CAUSES.stream().anyMatch(condition::startsWith)) {
+        found = cause;
+      }
+    }
+    return found;
   }
 }

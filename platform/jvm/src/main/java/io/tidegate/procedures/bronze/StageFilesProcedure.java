@@ -3,6 +3,7 @@ package io.tidegate.procedures.bronze;
 import static org.apache.spark.sql.types.DataTypes.StringType;
 
 import io.tidegate.load.Staging;
+import io.tidegate.procedures.Cause;
 import io.tidegate.procedures.LocalProcedure;
 import java.util.List;
 import org.apache.spark.sql.SparkSession;
@@ -39,6 +40,8 @@ public final class StageFilesProcedure extends LocalProcedure {
             arguments.text("schema"),
             arguments.text("partition_columns"),
             arguments.text("properties"));
-    return staging.write(spark.sql(arguments.text("query"))).stream().map(action -> new Object[] {action}).toList();
+    return Cause.ofWrite(() -> staging.write(spark.sql(arguments.text("query")))).stream()
+        .map(action -> new Object[] {action})
+        .toList();
   }
 }

@@ -6,6 +6,7 @@ import static org.apache.spark.sql.types.DataTypes.StringType;
 import io.tidegate.Json;
 import io.tidegate.delta.TableView;
 import io.tidegate.merge.KeyedMerge;
+import io.tidegate.procedures.Cause;
 import io.tidegate.procedures.LocalProcedure;
 import java.util.List;
 import java.util.Map;
@@ -55,7 +56,7 @@ public final class MergeProcedure extends LocalProcedure {
   protected List<Object[]> run(SparkSession spark, Arguments arguments) {
     Object[] changed;
     try {
-      changed = changed(spark, arguments);
+      changed = Cause.ofWrite(() -> changed(spark, arguments));
     } finally {
       spark.catalog().dropTempView(arguments.text("source"));
     }

@@ -1,0 +1,1 @@
+"""What a silver table records of how its rows were made."""

@@ -1,0 +1,111 @@
+"""Why rows cannot be merged into a silver table by the options of today: those of its rows were others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from tidegate.platform.core.config.silver import SilverSpec
+from tidegate.platform.core.schema.column_types import Type, grows
+from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.core.silver.columns import KEY, LEFT, ORDER, VALID_FROM, VALID_TO
+from tidegate.platform.core.silver.recorded.options import OPTIONS, ChangedOption, changed_options
+from tidegate.platform.core.silver.rules import MergeRules
+
+#: Options that decide the value of a column, and so its type.
+_SHAPING = ("rename", "cast", "decode", "derive")
+#: Those that may give a column another value of its type.
+_VALUES = ("rename", "decode", "derive")
+#: How rows were derived, as a silver table records it: the end of the property, and the options that it follows from.
+_RECORDED: Mapping[str, Sequence[str]] = {
+    "_stored_as": ("stored_as", "order", "from"),
+    "_track_history": ("track_history_columns", "track_history_except_columns"),
+    KEY: ("keys",),
+    ORDER: ("order", "from", "row", "apply_as_truncates", "columns", "except_columns", *_SHAPING),
+}
+#: Options by which a change may leave values as they are.
+_LEAVING = (
+    "from",
+    "ignore_null_updates",
+    "ignore_null_updates_columns",
+    "ignore_null_updates_except_columns",
+    "unavailable",
+)
+_OTHERWISE = "bronze was reset since, or somebody changed the type in silver"
+_DIFFER = "and the rows of silver do not compare with new rows any more"
+_WAY_OUT = "or give the table another `name` in lake.yaml, and a new silver table is merged"
+
+
+def refusal(
+    spec: SilverSpec, rules: MergeRules, properties: Mapping[str, str], schema: TableSchema, *, widens: bool
+) -> str | None:
+    """Returns why no row is merged into a silver table, and what to do. None if rows can be merged.
+
+    Args:
+        spec: the options as in `lake.yaml`.
+        rules: what they make of a row of bronze.
+        properties: of the silver table, which record how its rows were made.
+        schema: its columns.
+        widens: whether a column may get a wider type.
+    """
+    changed = changed_options(properties.get(OPTIONS), spec)
+    if keys := [option for option in changed if _changes_keys(spec, option)]:
+        return _of_rows(keys, "")
+    for own, options in _RECORDED.items():
+        before, now = properties.get(f"tidegate.silver{own}"), rules.recorded.get(f"tidegate.silver{own}")
+        if before != now:
+            return _of_rows(_among(options, changed), _otherwise(own, before, now, options))
+    if rules.history and rules.history.leaves_values != (schema.named(LEFT) is not None):
+        causes = _among(_LEAVING, changed)
+        # Without a record, a table that has the column and needs it no more was merged like that before.
+        if rules.history.leaves_values or causes:
+            return _of_rows(causes, f"one of {', '.join(_LEAVING)} of `silver` in lake.yaml is new")
+    for name, ours, theirs in schema.retyped(rules.stored):
+        if not (widens and grows(ours, theirs) and "[]" not in name):
+            return _of_column(spec, changed, name, ours, theirs)
+    return None
+
+
+def _changes_keys(spec: SilverSpec, option: ChangedOption) -> bool:
+    """Returns whether rows of a key have another key by an option, although their types are the same."""
+    if option.name == "keys":
+        return _folded(option.before) != _folded(option.now)
+    return option.name in _VALUES and any(option.concerns(key) for key in spec.keys)
+
+
+def _folded(keys: Iterable[str]) -> set[str]:
+    return {key.lower() for key in keys}
+
+
+def _among(options: Sequence[str], changed: Sequence[ChangedOption]) -> list[ChangedOption]:
+    return [option for option in changed if option.name in options]
+
+
+def _otherwise(own: str, before: str | None, now: str | None, options: Sequence[str]) -> str:
+    """Returns what has changed of a table that an older version made, which does not record its options."""
+    ways = " to ".join(text or "what the columns show" for text in (before, now))
+    return (
+        f"{own.strip('_')} has changed from {ways}, by {', '.join(f'`{option}`' for option in options)} of `silver` in "
+        "lake.yaml or by new columns of bronze"
+    )
+
+
+def _of_rows(causes: Sequence[ChangedOption], otherwise: str) -> str:
+    return f"{'; '.join(map(str, causes)) or otherwise}, {_DIFFER}. Change it back, {_WAY_OUT}"
+
+
+def _of_column(spec: SilverSpec, changed: Sequence[ChangedOption], name: str, ours: Type, theirs: Type) -> str:
+    of_order = name.lower().startswith((VALID_FROM, VALID_TO, ORDER))
+    of_row = ("row", "from", *(("order",) if of_order else ()))
+    causes = [option for option in changed if option.concerns(name) or option.name in of_row]
+    shaped = {"rename": spec.rename.values(), "cast": spec.cast, "decode": spec.decode, "derive": spec.derive}
+    shaping = [option for option in _SHAPING if any(name.lower() == entry.lower() for entry in shaped[option])]
+    if causes:
+        why = f"by lake.yaml: {'; '.join(map(str, causes))}"
+    elif shaping:
+        why = f"by `{shaping[0]}` of `silver` in lake.yaml: it has changed, {_OTHERWISE}"
+    else:
+        why = f"in bronze: {_OTHERWISE}"
+    return (
+        f"column {name} is {ours.sql()}, and {theirs.sql()} {why}. Values would change on their way: change it back, "
+        f"{_WAY_OUT}"
+    )
