@@ -17,21 +17,21 @@ from tidegate.platform.demo.storage.commands import answer_of
 from tidegate.platform.demo.storage.company import CompanyBucket
 from tidegate.platform.demo.storage.configurations import configure
 from tidegate.platform.demo.storage.deliveries import delivery
+from tidegate.platform.demo.storage.landing import TO, create_bucket, only_signals, put_orders
 from tidegate.platform.demo.storage.left_over import Deleted, delete_left_over, leave_files
-from tidegate.platform.demo.storage.planted import ORDERS, loaded_orders, lost_orders, order_body, young_order
+from tidegate.platform.demo.storage.planted import ORDERS
 from tidegate.platform.local.stack import LocalStack
 from tidegate.resources.lake import Lake
 from tidegate.sensors.intake.tick import take_in
 
-#: Bucket of the inventories, and the keys of the tables.
-TO, INVENTORIES, ORDERS_TABLE = "tidegate-landing", "tidegate-landing.inventory", "checkout-000.orders"
+#: Keys of the tables.
+INVENTORIES, ORDERS_TABLE = "tidegate-landing.inventory", "checkout-000.orders"
 LAKE_INVENTORIES = "tidegate-landing.lake-inventory"
 _UPLOADS = 4
 #: Days between two readings of the table's history.
 _HISTORY_EVERY = 12
 #: Less than a second: a receive does not wait for further messages, because all of them are in the queue.
 _NO_WAIT = 0.9
-_SIGNAL = "manifest.checksum"
 
 
 class Past:
@@ -74,9 +74,9 @@ class Past:
         s3 = stack.clients().s3
         with stack.settings.opened() as lake, Stages(console).shown() as stages, self._pool:
             stage = stages.begin("The inventories of the days before", self._days)
-            list(self._pool.map(lambda bucket: _create(s3, bucket), self._buckets))
-            _only_signals(s3)
-            _put_orders(s3, self._buckets[ORDERS].name)
+            list(self._pool.map(lambda bucket: create_bucket(s3, bucket), self._buckets))
+            only_signals(s3)
+            put_orders(s3, self._buckets[ORDERS].name)
             uploads = self._upload(s3, 0)
             for day in range(self._days):
                 deliveries = self._made[day].result()
@@ -85,7 +85,7 @@ class Past:
                 for *_, (key, body) in deliveries:
                     s3.put_object(Bucket=TO, Key=key, Body=body)
                 uploads = self._upload(s3, day + 1) if day + 1 < self._days else []
-                self.versions[day] = _take(lake)
+                self.versions[day] = take_day(lake)
                 if day == 0:
                     self._begin_orders(stack, lake, s3)
                 elif day % _HISTORY_EVERY == 0:
@@ -96,16 +96,11 @@ class Past:
 
     def _begin_orders(self, stack: LocalStack, lake: Lake, s3: Any) -> None:
         """Load the orders, and let maintenance and commands look at them in the background."""
-        run_table(lake.table(ORDERS_TABLE), RunOptions(run_id="history"))
-        birth = lake.table(ORDERS_TABLE).birth
-        assert birth is not None
-        leave_files(lake, s3, birth.location, TO)
-        _receive(lake)
-        run_table(lake.table(LAKE_INVENTORIES), RunOptions(run_id="history"))
+        location = begin_orders(lake, s3)
 
         def maintain() -> Deleted:
             with stack.settings.opened() as own:
-                return delete_left_over(own, birth.location)
+                return delete_left_over(own, location)
 
         self.answers["left_over"] = self._background.submit(maintain)
         for name, words in {"readers": ("catalog", "readers"), "table_cost": ("cost", "orders")}.items():
@@ -125,13 +120,24 @@ class Past:
         return [self._pool.submit(put, part) for part in range(_UPLOADS)]
 
 
+def begin_orders(lake: Lake, s3: Any) -> str:
+    """Load the orders, and leave files behind that an inventory of the lake's bucket has. Return where the table is."""
+    run_table(lake.table(ORDERS_TABLE), RunOptions(run_id="history"))
+    birth = lake.table(ORDERS_TABLE).birth
+    assert birth is not None
+    leave_files(lake, s3, birth.location, TO)
+    _receive(lake)
+    run_table(lake.table(LAKE_INVENTORIES), RunOptions(run_id="history"))
+    return birth.location
+
+
 def _receive(lake: Lake) -> None:
     """Take in all events that have arrived."""
     while sum(sum(queue.depth()) for queue in lake.queues):
         take_in(lake, seconds=_NO_WAIT)
 
 
-def _take(lake: Lake) -> int:
+def take_day(lake: Lake) -> int:
     """Bring in what has arrived, and return the version of the table afterwards."""
     _receive(lake)
     done = run_table(lake.table(INVENTORIES), RunOptions(run_id="history"))
@@ -142,34 +148,3 @@ def _keep_history(stack: LocalStack) -> None:
     """Read what the inventories so far had, as the asset of the growth does each morning, and keep it."""
     with stack.settings.opened() as lake:
         growth_of(lake, INVENTORIES, 1, keep=True)
-
-
-def _create(s3: Any, bucket: CompanyBucket) -> None:
-    """Create a bucket. It stays empty: what it has is known from its inventories."""
-    s3.create_bucket(Bucket=bucket.name)
-    if bucket.aborts_uploads:
-        abort = {"DaysAfterInitiation": 7}
-        rule = {"ID": "uploads", "Status": "Enabled", "Filter": {"Prefix": ""}, "AbortIncompleteMultipartUpload": abort}
-        s3.put_bucket_lifecycle_configuration(Bucket=bucket.name, LifecycleConfiguration={"Rules": [rule]})
-
-
-def _only_signals(s3: Any) -> None:
-    """Let S3 send the events of `manifest.checksum` only, as the guide of inventories says."""
-    found = s3.get_bucket_notification_configuration(Bucket=TO)
-    queues = [
-        {**queue, "Filter": {"Key": {"FilterRules": [{"Name": "suffix", "Value": _SIGNAL}]}}}
-        for queue in found["QueueConfigurations"]
-    ]
-    s3.put_bucket_notification_configuration(Bucket=TO, NotificationConfiguration={"QueueConfigurations": queues})
-
-
-def _put_orders(s3: Any, bucket: str) -> None:
-    """Put files of orders. While the bucket has no notifications, events are lost."""
-    for key in loaded_orders():
-        s3.put_object(Bucket=bucket, Key=key, Body=order_body(key))
-    found = s3.get_bucket_notification_configuration(Bucket=bucket)
-    s3.put_bucket_notification_configuration(Bucket=bucket, NotificationConfiguration={})
-    for key in (*lost_orders(), young_order()):
-        s3.put_object(Bucket=bucket, Key=key, Body=order_body(key))
-    again = {"QueueConfigurations": found["QueueConfigurations"]}
-    s3.put_bucket_notification_configuration(Bucket=bucket, NotificationConfiguration=again)

@@ -20,7 +20,7 @@ from tidegate.platform.demo.settle import NotSettled
 from tidegate.platform.demo.storage import storage_lake_file
 from tidegate.platform.demo.storage.commands import answer_of
 from tidegate.platform.demo.storage.company import CompanyBucket, company
-from tidegate.platform.demo.storage.deliveries import deliver, delivery, file_columns
+from tidegate.platform.demo.storage.deliveries import file_columns
 from tidegate.platform.demo.storage.findings import (
     compare_catalog,
     compare_configurations,
@@ -34,7 +34,8 @@ from tidegate.platform.demo.storage.findings import (
     compare_table_cost,
     write_prices,
 )
-from tidegate.platform.demo.storage.past import INVENTORIES, TO, Past
+from tidegate.platform.demo.storage.landing import TO, deliver_last_day
+from tidegate.platform.demo.storage.past import INVENTORIES, Past
 from tidegate.platform.demo.storage.planted import LEGACY
 from tidegate.platform.demo.storage.report import StorageReport, show_storage_report
 from tidegate.platform.local.extras import require_extra
@@ -46,11 +47,9 @@ from tidegate.resources.sql_names import SqlNames
 
 _TABLE = "bronze.objects"
 _SETTLE_SECONDS, _PAUSE = 300.0, 0.5
-#: Buckets with a weekly inventory that get one on the last day, too. Its file is not the manifest's, or is missing.
-_OTHER, _MISSING = 1, 2
 #: The job of the reports, the database of the catalog, and what a job encrypts.
 _REPORTS, _DATABASE = "storage_objects_job", "company"
-_JOBS, _UNENCRYPTED = "jobs/encrypt/", f"SELECT bucket, key FROM {_TABLE} WHERE encryption_status = 'NOT-SSE'"
+JOBS, UNENCRYPTED = "jobs/encrypt/", f"SELECT bucket, key FROM {_TABLE} WHERE encryption_status = 'NOT-SSE'"
 
 
 def run_storage_demo(
@@ -123,7 +122,8 @@ def _last_day_and_reports(
         answers = _reports(platform, lake, instance, home, past.answers, lambda what: stage.show(what, 0))
         stage.done("cost, growth, advice and audits are on their pages in Dagster")
         stage = stages.begin("The table and its reports are compared with the oracle")
-        _compare(report, lake, instance, buckets, past.versions, answers)
+        compare_configurations(report, answers["configured"], buckets, TO)
+        compare_tables(report, lake, instance, buckets, past.versions, answers)
         stage.done("every figure is right" if report.ok else "there are differences")
 
 
@@ -136,16 +136,7 @@ def _last_day(
     show: Callable[[str], None],
 ) -> None:
     """Deliver the last day with what goes wrong at times, and wait for Dagster's runs."""
-    s3 = platform.stack.clients().s3
-    for bucket in buckets:
-        if bucket.delivers(day):
-            deliver(s3, TO, bucket, day)
-    deliver(s3, TO, buckets[_OTHER], day, broken=True)
-    for key, body in list(delivery(buckets[_MISSING], day))[1:]:
-        s3.put_object(Bucket=TO, Key=key, Body=body)
-    *_, (checksum, body) = delivery(buckets[0], day)
-    s3.put_object(Bucket=TO, Key=checksum, Body=body)  # its event comes a second time
-
+    deliver_last_day(platform.stack.clients().s3, buckets, day)
     _settle(platform, lake, instance, show)
 
 
@@ -179,10 +170,10 @@ def _reports(
     show: Callable[[str], None],
 ) -> Mapping[str, Any]:
     """Let Dagster make the reports, and return what commands print and maintenance does, by their names."""
-    prices, to = str((home / "prices.csv").resolve()), f"s3://{lake.config.lake.bucket}/{_JOBS}"
+    prices, to = str((home / "prices.csv").resolve()), f"s3://{lake.config.lake.bucket}/{JOBS}"
     commands = {
         "cost": ("inventory", "cost", "objects", "--prices", prices, "--limit", "1"),
-        "manifest": ("inventory", "manifest", "--sql", _UNENCRYPTED, "--to", to, "--account", "000000000000"),
+        "manifest": ("inventory", "manifest", "--sql", UNENCRYPTED, "--to", to, "--account", "000000000000"),
     }
     from dagster_graphql import DagsterGraphQLClient  # of the extra `local`, without which every module loads
 
@@ -194,7 +185,7 @@ def _reports(
     return {name: answer.result() for name, answer in {**earlier, **later}.items()}
 
 
-def _compare(
+def compare_tables(
     report: StorageReport,
     lake: Lake,
     instance: dg.DagsterInstance,
@@ -202,7 +193,16 @@ def _compare(
     versions: Mapping[int, int],
     answers: Mapping[str, Any],
 ) -> None:
-    compare_configurations(report, answers["configured"], buckets, TO)
+    """Compare the tables, their pages and what commands and maintenance did with the oracle.
+
+    Args:
+        report: takes the figures.
+        lake: the lake.
+        instance: of Dagster, with the pages.
+        buckets: of the company.
+        versions: of the table of inventories after each day.
+        answers: of commands and maintenance, by their names.
+    """
     SqlNames(lake).name_table(INVENTORIES)
     compare_table(report, lake, _TABLE, buckets)
     compare_past(report, lake, _TABLE, buckets, versions)
@@ -211,7 +211,7 @@ def _compare(
     compare_cost(report, answers["cost"], buckets)
     compare_table_cost(report, answers["table_cost"])
     compare_left_over(report, answers["left_over"])
-    bucket, key = lake.config.lake.bucket, f"{_JOBS}{buckets[LEGACY].name}.csv"
+    bucket, key = lake.config.lake.bucket, f"{JOBS}{buckets[LEGACY].name}.csv"
     compare_manifest(report, answers["manifest"], lake.store.objects.get(bucket, key) or b"", buckets[LEGACY])
     entry = lake.catalog.table(_DATABASE, "objects") if lake.catalog else None
     compare_catalog(report, answers["readers"], entry, set(file_columns()))
