@@ -7,8 +7,10 @@ from dataclasses import replace
 from itertools import chain
 
 from tidegate.platform.core.config.silver import SilverSpec
+from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.schema.column_reference import path_of, root_of
-from tidegate.platform.core.schema.names import fed_columns
+from tidegate.platform.core.schema.column_types import Field
+from tidegate.platform.core.schema.names import RESCUED_COLUMN, fed_columns
 from tidegate.platform.core.silver.expression_types import UnsuitableColumns
 from tidegate.platform.core.silver.subject_paths import former_paths, subject_paths
 from tidegate.resources.lake import Lake, Table
@@ -33,7 +35,22 @@ def silver_suppression(lake: Lake, table: Table, suppression: Suppression, silve
         SubjectProblem: silver does not show whose its rows are. The message says what to do.
     """
     subject = silver_subject(lake, table, suppression.subject, silver)
-    return replace(suppression, name=f"silver.{table.spec.name}", subject=subject, rescued=suppression.subject)
+    named = replace(suppression, name=f"silver.{table.spec.name}", subject=subject, rescued=suppression.subject)
+    return replace(named, rescued_in=_rescued_in(table.spec, _fed(lake, table, silver)))
+
+
+def _rescued_in(spec: TableSpec, columns: Sequence[Field]) -> tuple[str, ...]:
+    """Return the columns of silver that have rescued values: a row has NULL in place of an identity that is rescued.
+
+    Raises:
+        SubjectProblem: bronze has rescued values, and silver leaves them out.
+    """
+    if spec.silver is None or all(field.name != RESCUED_COLUMN for field in columns):
+        return (RESCUED_COLUMN,)
+    paths = subject_paths(spec.silver, (RESCUED_COLUMN,), columns)[RESCUED_COLUMN]
+    if not paths:
+        raise SubjectProblem(no_subject(spec.name, RESCUED_COLUMN))
+    return tuple(dict.fromkeys((*(".".join(path) for path in paths), RESCUED_COLUMN)))
 
 
 def silver_subject(lake: Lake, table: Table, subject: Sequence[str], silver: TableState) -> tuple[str, ...]:
@@ -50,14 +67,13 @@ def silver_subject(lake: Lake, table: Table, subject: Sequence[str], silver: Tab
     Raises:
         SubjectProblem: silver does not show whose its rows are. The message says what to do.
     """
-    spec, birth = table.spec, table.birth
+    spec = table.spec
     if spec.silver is None:
         raise SubjectProblem(
             f"silver.{spec.name} has rows, and {spec.name} has no `silver` in lake.yaml any more, so nobody can say "
             f"whose they are: put it back, or delete the folder of the table ({lake.store.uri('silver', spec.name)})"
         )
-    known = lake.delta.table_state(birth.location).schema.fields if birth else silver.schema.fields
-    columns = fed_columns(known, is_registered=birth is None or birth.registered)
+    columns = _fed(lake, table, silver)
     try:
         places = subject_paths(spec.silver, subject, columns)
     except UnsuitableColumns as error:
@@ -73,6 +89,13 @@ def silver_subject(lake: Lake, table: Table, subject: Sequence[str], silver: Tab
             raise SubjectProblem(may_not_name(spec.name, ignored))
     former = [".".join(path) for path in former_paths(spec.silver, subject, columns, silver.properties)]
     return tuple(dict.fromkeys((*chain.from_iterable(held.values()), *former)))
+
+
+def _fed(lake: Lake, table: Table, silver: TableState) -> tuple[Field, ...]:
+    """Return the columns of bronze from which silver is merged, or silver's own before bronze has its first batch."""
+    birth = table.birth
+    known = lake.delta.table_state(birth.location).schema.fields if birth else silver.schema.fields
+    return fed_columns(known, is_registered=birth is None or birth.registered)
 
 
 def ignored_subject(silver: SilverSpec, paths: Iterable[str]) -> str | None:

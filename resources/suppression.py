@@ -14,9 +14,9 @@ from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.forgetting.request import ForgetRequest
 from tidegate.platform.core.forgetting.subject_key import SubjectKey
 from tidegate.platform.core.schema.column_reference import as_sql, path_of, type_at
-from tidegate.platform.core.schema.column_types import Field, Simple
+from tidegate.platform.core.schema.column_types import Field, Simple, quoted
 from tidegate.platform.core.schema.names import RESCUED_COLUMN
-from tidegate.platform.core.schema.sql_literal import literal
+from tidegate.platform.core.schema.rescued_texts import rescued_texts
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.secret_text import secret_text
 from tidegate.resources.spark.any_of import any_of
@@ -44,7 +44,8 @@ class Suppression:
         key: the key of the digests.
         digests: of the subjects.
         subject: the columns and nested fields that identify a subject, as lake.yaml has them.
-        rescued: the fields that identify a subject in `_rescued_data`, if they are not those of `subject`.
+        rescued: the fields that identify a subject in the text of rescued values, if they are not those of `subject`.
+        rescued_in: the columns that may have the text of rescued values.
     """
 
     name: str
@@ -52,20 +53,20 @@ class Suppression:
     digests: frozenset[str] = field(repr=False)
     subject: tuple[str, ...]
     rescued: tuple[str, ...] = ()
+    rescued_in: tuple[str, ...] = (RESCUED_COLUMN,)
 
     def texts(self, fields: Sequence[Field]) -> list[str]:
         """Return SQL of each text that identifies a subject in a table that has these columns.
 
-        A value that did not fit its column is in `_rescued_data`, under the name that the file gave it.
+        A value that did not fit its column is in `_rescued_data`, under the name that the file gave it, in any case.
 
         Raises:
             SubjectProblem: a column has a type whose values do not have one text.
         """
         texts = [f"CAST({as_sql(path)} AS STRING)" for path in self.paths(fields)]
-        if any(field.name == RESCUED_COLUMN for field in fields):
-            names = (name.split(".") for name in self.rescued or self.subject)
-            places = ("".join(f"['{part}']" for part in parts) for parts in names)
-            texts += [f"get_json_object({RESCUED_COLUMN}, {literal(f'${place}')})" for place in places]
+        for column in (one.name for one in fields if one.name in self.rescued_in):
+            for name in self.rescued or self.subject:
+                texts += rescued_texts(quoted(column), name)
         return texts
 
     def paths(self, fields: Sequence[Field]) -> list[tuple[str, ...]]:

@@ -8,6 +8,7 @@ from tidegate.assets.silver.pending import PendingMerge
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.schema.column_statistics import personal_paths, statistics_property
 from tidegate.platform.core.schema.column_types import Field
+from tidegate.platform.core.schema.names import RESCUED_COLUMN
 from tidegate.platform.core.schema.sql_literal import properties_sql
 from tidegate.platform.core.silver.columns import KEY, ORDER, VALID_FROM, VALID_TO
 from tidegate.platform.core.silver.subject_paths import row_choices
@@ -35,7 +36,11 @@ def private_statistics(spec: TableSpec, columns: Sequence[Field]) -> dict[str, s
     if spec.silver is not None:
         # A derived column may have any value of the row.
         made |= {name.lower() for name in spec.silver.derive}
-        made |= {new.lower() for old, new in spec.silver.rename.items() if old.lower() in spec.personal.names}
+        made |= {
+            new.lower()
+            for old, new in spec.silver.rename.items()
+            if old.lower() in {*spec.personal.names, RESCUED_COLUMN}
+        }
     return statistics_property(columns, paths | spec.personal.paths | made)
 
 

@@ -2290,4 +2290,14 @@ MUTANTS = (
         "if(false, {error}, {decoded})",
         ("tests/spark/silver/test_change_feeds.py::test_each_encoding_gives_the_value_of_the_database",),
     ),
+    Mutant(
+        "an update whose new row is left out is exported as half an update",
+        5,
+        "platform/core/silver/change_rows.py",
+        "AND NOT {after} THEN '{DELETE}'",
+        "AND NOT {after} THEN '{BEFORE}'",
+        (
+            "tests/unit/platform/core/silver/test_change_rows.py::test_what_is_left_of_an_update_is_a_delete_or_an_insert",
+        ),
+    ),
 )

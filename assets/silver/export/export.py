@@ -16,6 +16,7 @@ import json
 from dataclasses import dataclass, field, replace
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 from ulid import ULID
 
 from tidegate.platform.core.config.output import ExportSpec
@@ -30,6 +31,7 @@ from tidegate.platform.core.silver.change_rows import (
     COMMIT_VERSION,
     changes_query,
     exported_columns,
+    kind_of_what_is_left,
     snapshot_query,
 )
 from tidegate.platform.core.silver.columns import KEY, own_columns
@@ -198,6 +200,7 @@ class _Version:
             # Forgetting deletes rows, too: the delete would have the values of the forgotten person.
             table = self.lake.table(self.spec.table_key.encode())
             rows = silver_suppression(self.lake, table, suppression, self.state).without(rows, fields)
+            rows = rows.withColumn(CHANGE_TYPE, F.expr(kind_of_what_is_left(self._keys())))
         columns = exported_columns(fields, own, is_text=self.to.format == "csv")
         return rows.selectExpr(CHANGE_TYPE, COMMIT_VERSION, *columns)
 

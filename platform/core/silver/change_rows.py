@@ -56,6 +56,20 @@ def changes_query(location: str, version: int, keys: Sequence[str], own: Sequenc
     return _selected(kind, excluded, version, f"({sides})")
 
 
+def kind_of_what_is_left(keys: Sequence[str]) -> str:
+    """Returns SQL of the change type of rows of which some were left out: half of an update is a delete or an insert.
+
+    Args:
+        keys: SQL of the key.
+    """
+    there = "max({kind} = '{side}') OVER (PARTITION BY {keys})"
+    before, after = (there.format(kind=CHANGE_TYPE, side=side, keys=", ".join(keys)) for side in (BEFORE, AFTER))
+    return (
+        f"CASE WHEN {CHANGE_TYPE} = '{BEFORE}' AND NOT {after} THEN '{DELETE}' "
+        f"WHEN {CHANGE_TYPE} = '{AFTER}' AND NOT {before} THEN '{INSERT}' ELSE {CHANGE_TYPE} END"
+    )
+
+
 def exported_columns(fields: Sequence[Field], own: Sequence[str], *, is_text: bool) -> list[str]:
     """Returns the SQL of each column of an export.
 

@@ -353,6 +353,8 @@ def test_silver_forgets_the_rows_that_bronze_says_are_a_persons(
             table("nested", {"customer": "struct<id int>"}, "customer.id"),
             table("sold", {"user_id": "int", "seller": "int"}, "user_id", rename=swapped),
             table("rescued", {"who": "int", "n": "int"}, "who") | {"schema": "rescue"},
+            # The file spells the name otherwise, and silver has what was rescued under another name.
+            table("cased", {"who.id": "int"}, "who.id", rename={"_rescued_data": "rest"}) | {"schema": "rescue"},
             table("sent", {"mail": "string"}, "mail", derive={"mail": "lower(mail)", "person": "mail"}),
             # Their bronze tables have no batch yet, as after a new prefix.
             table("moved", {"who": "int"}, "who", rename={"who": "buyer"}),
@@ -364,6 +366,7 @@ def test_silver_forgets_the_rows_that_bronze_says_are_a_persons(
         "nested": ({"id": 42, "customer": {"id": 7}}, {"id": 1, "customer": {"id": 42}}),
         "sold": ({"id": 2, "user_id": 7, "seller": 42}, {"id": 1, "user_id": 42, "seller": 7}),
         "rescued": ({"id": 2, "who": 7, "n": "42"}, {"id": 1, "who": "Ann", "n": 1}),
+        "cased": ({"id": 2, "Who.ID": 7, "who": {"n": 42}}, {"id": 1, "Who.ID": 42}),
         "sent": ({"id": 2, "mail": "Zoe"}, {"id": 1, "mail": "Ann"}),
     }
     for name, given in rows.items():

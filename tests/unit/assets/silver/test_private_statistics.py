@@ -28,6 +28,7 @@ SOME = {STATISTICS: "`id`"}
         ("after", {"row": "coalesce(after, before)"}, NONE),
         ("data", {"row": "data.after"}, NONE),
         ("after.contact", {"row": "struct(after.id, after.contact AS mail)"}, NONE),
+        ("who", {"rename": {"_rescued_data": "mail"}}, SOME),
     ],
 )
 def test_no_column_has_them_if_its_name_does_not_show_what_it_has(

@@ -7,7 +7,12 @@ import duckdb
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.exact_json import exact_json
 from tidegate.platform.core.schema.sql_types import any_type
-from tidegate.platform.core.silver.change_rows import changes_query, exported_columns, snapshot_query
+from tidegate.platform.core.silver.change_rows import (
+    changes_query,
+    exported_columns,
+    kind_of_what_is_left,
+    snapshot_query,
+)
 from tidegate.platform.core.silver.columns import SILVER_COLUMNS
 
 #: Change type, key, value, and whether the row is a tombstone.
@@ -66,3 +71,13 @@ def test_text_has_json_for_what_has_parts_and_no_format_has_a_variant() -> None:
     assert exported_columns(fields, SILVER_COLUMNS, is_text=False) == ["`a b`", "`l`", "`x`", *json]
     text = ["`a b`", f"{exact_json('`l`')} AS `l`", "base64(`x`) AS `x`", *json]
     assert exported_columns(fields, SILVER_COLUMNS, is_text=True) == text
+
+
+def test_what_is_left_of_an_update_is_a_delete_or_an_insert() -> None:
+    left = [("update_preimage", 1), ("update_postimage", 2), ("update_preimage", 3), ("update_postimage", 3)]
+    rows = ", ".join(f"('{kind}', {id})" for kind, id in [*left, ("delete", 4), ("insert", 5)])
+    with duckdb.connect() as db:
+        query = f"SELECT id, {kind_of_what_is_left(['id'])} FROM (VALUES {rows}) AS t(_change_type, id)"
+        found = db.sql(query).fetchall()
+    ends = [(1, "delete"), (2, "insert"), (3, "update_postimage"), (3, "update_preimage"), (4, "delete"), (5, "insert")]
+    assert sorted(found) == ends

@@ -1,0 +1,33 @@
+"""The values of a field in the text of rescued values."""
+
+from __future__ import annotations
+
+from tidegate.platform.core.schema.sql_literal import literal
+
+#: A row can spell a name in so many ways. Each value is a text of its own, so that it can be joined.
+_SPELLINGS = 3
+
+
+def rescued_texts(rescued: str, name: str) -> list[str]:
+    """Returns SQL of each value that rescued values can have of a column or nested field. Numbers keep all digits.
+
+    A name may have dots: `c.id` is a column of that name, or the field `id` of `c`.
+
+    Args:
+        rescued: SQL of the rescued values: the text of a JSON object.
+        name: as in `lake.yaml`. Its case does not matter, because a name in another case is rescued for its case.
+    """
+    found = _values(rescued, name)
+    if "." in name:
+        nested = f"array({rescued})"
+        for part in name.split("."):
+            nested = f"flatten(transform({nested}, _tidegate_text -> {_values('_tidegate_text', part)}))"
+        found = f"concat({found}, {nested})"
+    return [f"get({found}, {place})" for place in range(_SPELLINGS)]
+
+
+def _values(text: str, name: str) -> str:
+    """Returns SQL of a list of the values that an object has under a name."""
+    entries = f"map_entries(from_json({text}, 'map<string,string>'))"
+    named = f"filter({entries}, _tidegate_entry -> lower(_tidegate_entry.key) = {literal(name.lower())})"
+    return f"coalesce(transform({named}, _tidegate_entry -> _tidegate_entry.value), array())"
