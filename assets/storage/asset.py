@@ -90,6 +90,7 @@ def cost_metadata(report: CostReport, reads: Reads, command: str, *, whole: bool
         "objects": report.objects,
         "bytes": report.size,
         "bytes_without_price": report.unpriced,
+        **({"objects_without_fee": report.without_fee} if report.without_fee else {}),
         "plot": dg.MetadataValue.md(bars(title, [(line.group[0], line.cost, f"{line.cost:,.2f}") for line in buckets])),
         **{
             name: value

@@ -76,7 +76,7 @@ def read_prices(paths: Iterable[Path]) -> StoragePrices:
     """
     with ExitStack() as stack:
         try:
-            files = {str(path): stack.enter_context(path.open(encoding="utf-8", newline="")) for path in paths}
+            files = {str(path): stack.enter_context(path.open(encoding="utf-8-sig", newline="")) for path in paths}
         except OSError as error:
             raise ValueError(
                 f"the price list {error.filename} cannot be read: {error.strerror}. docs/guides/storage.md shows how "

@@ -7,7 +7,7 @@ The same seed gives the same page. It takes a minute or two, and starts no serve
 
 from __future__ import annotations
 
-import sys
+import argparse
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,7 +22,11 @@ _HOUR = 3_600.0
 
 def main() -> None:
     """Simulate, and write the page."""
-    docs = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[2] / "docs"
+    asked = argparse.ArgumentParser(prog="python -m benchmarks.fleet", description="Write the page about scale.")
+    asked.add_argument("docs", nargs="?", type=Path, default=Path(__file__).parents[2] / "docs", help="the folder docs")
+    docs: Path = asked.parse_args().docs
+    if missing := [folder for folder in ("images", "operate") if not (docs / folder).is_dir()]:
+        asked.error(f"{docs} has no folder {missing[0]}: give the folder docs of a checkout")
     found = figures()
     hour = replace(FLEET, seconds=_HOUR)
     larger = replace(TUNED, receives=37.5, events=100_000)

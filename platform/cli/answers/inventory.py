@@ -56,6 +56,9 @@ class CostAnswer(Answer):
     """Why the groups have no reads: a table that cannot be read. Empty if that is not so."""
     bytes_without_price: int
     """Size of all objects of classes without a price. Their cost is not known."""
+    objects_without_fee: int
+    """Number of objects that `INTELLIGENT_TIERING` monitors, if the price list has no price of that. Their fee is not
+    in the cost."""
     stale: tuple[StaleBucket, ...]
     """Buckets that may be deleted. Their objects are in the cost, as their last inventory has them."""
 
@@ -211,6 +214,8 @@ class WrittenManifest(Answer):
     """Its ETag, which a job must name."""
     objects: int
     """Number of objects or versions that it lists."""
+    duplicates: int
+    """Number of rows of the query that are left out, because the manifest has their object already."""
     format: str
     """Name of the format in a job."""
     fields: tuple[str, ...]

@@ -101,6 +101,7 @@ def run_cost(console: Console, lake: Lake, asked: CostQuestion, *, as_json: bool
         cost_a_month=sum(line.cost for line in lines),
         reads_unknown=files.unknown,
         bytes_without_price=sum(line.unpriced for line in lines),
+        objects_without_fee=sum(line.without_fee for line in lines),
         stale=tuple(
             StaleBucket(bucket=one.subject.bucket, configuration=one.subject.configuration, inventory=one.created)
             for one in stale
@@ -187,4 +188,9 @@ def _print(console: Console, answer: CostAnswer, prices: Iterable[Path]) -> None
             f"WARNING: {answer.bytes_without_price / GIGABYTE:,.2f} GiB are of storage classes without a price, or of "
             "inventories without the field StorageClass, and not in the total. The prices of DEEP_ARCHIVE are in the "
             "list of AmazonS3GlacierDeepArchive: give both lists with --prices"
+        )
+    if answer.objects_without_fee:
+        console.print(
+            f"WARNING: the price list has no price, or several, of the monitoring of INTELLIGENT_TIERING "
+            f"(Monitoring-Automation-INT). The fee of {answer.objects_without_fee:,} objects is not in the total"
         )

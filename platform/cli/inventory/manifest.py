@@ -115,9 +115,9 @@ def run_manifest(
 def _lists(lake: Lake, store: ObjectStore, frame: DataFrame, folder: S3Address) -> Iterator[BatchManifest]:
     """Write the objects of a query, a list for each bucket."""
     # A manifest has the objects of one bucket. One bucket after the other takes one open file, however many there are.
-    columns = [F.col(quoted(column)).cast("string") for column in manifest_columns(frame.columns)]
+    columns = [F.col(quoted(column)).cast("string") for column in manifest_columns(frame.dtypes)]
     of_versions = cache(lambda: _buckets_of_versions(lake))
-    rows = frame.select(*columns).orderBy(*columns[:2]).toLocalIterator()
+    rows = frame.select(*columns).orderBy(*columns).toLocalIterator()
     with TemporaryDirectory(prefix="tidegate-manifest-") as temporary:
         file = Path(temporary, "manifest.csv")
         for bucket, listed in groupby((ListedObject(*row) for row in rows), attrgetter("bucket")):
@@ -127,12 +127,16 @@ def _lists(lake: Lake, store: ObjectStore, frame: DataFrame, folder: S3Address) 
             if len(columns) > len((BUCKET, KEY)) and not has_versions and bucket in of_versions():
                 raise unnamed_version(bucket)
             lines = manifest_lines(chain([first], some), with_versions=has_versions)
+            objects = duplicates = 0
             with file.open("w", encoding="ascii", newline="") as target:
-                objects = sum(target.write(line) and 1 for line in lines)
+                for line, same in groupby(lines):
+                    target.write(line)
+                    objects += 1
+                    duplicates += sum(1 for _ in same) - 1
             key = f"{folder.key.rstrip('/')}/{bucket}.csv".lstrip("/")
             address = S3Address(folder.bucket, key)
             etag = store.upload(*address, file).etag
-            yield BatchManifest(bucket or "", address, etag, objects, LIST, has_versions)
+            yield BatchManifest(bucket or "", address, etag, objects, LIST, has_versions, duplicates)
 
 
 def _buckets_of_versions(lake: Lake) -> set[str]:
@@ -184,6 +188,7 @@ def _written(store: ObjectStore, one: BatchManifest, account: str) -> WrittenMan
         uri=one.address.s3,
         etag=one.etag,
         objects=one.objects,
+        duplicates=one.duplicates,
         format=one.format,
         fields=one.fields,
         call=one.call(account, region, f"{Address(region).bucket(one.address.bucket)}/{one.address.key}"),
@@ -193,6 +198,8 @@ def _written(store: ObjectStore, one: BatchManifest, account: str) -> WrittenMan
 def _lines(one: WrittenManifest) -> list[str]:
     has_no_versions = len(one.fields) == len((BUCKET, KEY))
     warning = ["  it has no version IDs: a job works on the current version of each key"] if has_no_versions else []
+    if one.duplicates:
+        warning.append(f"  the query gave objects several times: {one.duplicates:,} rows are left out")
     return [f'{one.uri}: {one.objects:,} objects of {one.bucket}, ETag "{one.etag}"', *warning, f"  {one.call}"]
 
 

@@ -16,7 +16,7 @@ class CostsSpec(Model):
     prices: tuple[Text, ...] = ()
     """CSV files of AWS's price lists of S3 of the region: paths, relative to the folder of lake.yaml. Without them the
     prices are those of us-east-1."""
-    figures: dict[Text, Annotated[float, Field(ge=0)]] = Field(default_factory=dict)
+    figures: dict[Text, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = Field(default_factory=dict)
     """Units of cost that differ from the published ones, by name, such as `vcpu_hour`."""
     fresh: Annotated[int, Field(ge=0)] = 300
     """Seconds by which `window` and silver's `every` may delay a row. No remedy delays it for longer."""

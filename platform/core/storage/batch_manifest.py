@@ -8,6 +8,7 @@ other format is the `manifest.json` of an inventory whose files are CSV: a job w
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -20,6 +21,10 @@ from tidegate.platform.core.keys.s3_address import S3Address
 LIST, INVENTORY = "S3BatchOperations_CSV_20180820", "S3InventoryReport_CSV_20161130"
 #: The columns of a query that become fields.
 BUCKET, KEY, VERSION = "bucket", "key", "version_id"
+#: Types of columns that are text. That of NULL is `void`.
+_TEXT = re.compile(r"string|void|(?:var)?char\(\d+\)")
+#: Names that buckets have, also those from before 2018.
+_BUCKET_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{2,254}", re.ASCII)
 
 
 class BatchManifestError(ValueError):
@@ -51,6 +56,7 @@ class BatchManifest:
         objects: number of its objects or versions.
         format: `LIST` or `INVENTORY`.
         has_versions: whether it names versions. A job works on the current versions of the others.
+        duplicates: rows of the query that are left out, because the manifest has their object already.
     """
 
     bucket: str
@@ -59,6 +65,7 @@ class BatchManifest:
     objects: int
     format: str
     has_versions: bool
+    duplicates: int = 0
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -86,19 +93,28 @@ class BatchManifest:
         )
 
 
-def manifest_columns(columns: Iterable[str]) -> list[str]:
+def manifest_columns(columns: Iterable[tuple[str, str]]) -> list[str]:
     """Return the names of the columns of a query that give bucket, key and, if it has it, version ID, in this order.
 
     Upper and lower case are the same.
 
+    Args:
+        columns: names and types of all columns.
+
     Raises:
-        BatchManifestError: a column is missing, or two have one name.
+        BatchManifestError: a column is missing or is no text, or two have one name.
     """
     found: dict[str, str] = {}
-    given = list(columns)
-    for column in given:
-        if found.setdefault(column.lower(), column) is not column and column.lower() in (BUCKET, KEY, VERSION):
+    given = []
+    for column, kind in columns:
+        given.append(column)
+        if column.lower() not in (BUCKET, KEY, VERSION):
+            continue
+        if column.lower() in found:
             raise BatchManifestError(f"two columns of the query have the name {column}: select one of them")
+        if not _TEXT.fullmatch(kind):
+            raise BatchManifestError(f"the column {column} of the query is {kind} and no text: select a text")
+        found[column.lower()] = column
     if missing := [name for name in (BUCKET, KEY) if name not in found]:
         raise BatchManifestError(
             f"the query has no column {' and no column '.join(missing)}, only {', '.join(given)}: "
@@ -115,12 +131,14 @@ def manifest_lines(objects: Iterable[ListedObject], *, with_versions: bool) -> I
         with_versions: whether the manifest has the field VersionId.
 
     Raises:
-        BatchManifestError: a bucket or a key is NULL, a version ID is empty, or some objects have a version ID and some
-            have none.
+        BatchManifestError: a bucket or a key is NULL, the bucket is no name of a bucket, a version ID is empty, or some
+            objects have a version ID and some have none.
     """
     for number, (bucket, key, version) in enumerate(objects, 1):
         if not bucket or not key:
             raise BatchManifestError(f"the bucket or the key of row {number} is NULL or empty: exclude it with WHERE")
+        if number == 1 and not _BUCKET_NAME.fullmatch(bucket):
+            raise BatchManifestError(f"{bucket!r} is no name of a bucket: exclude it with WHERE")
         line = f"{bucket},{quote(key)}"
         if version == "":
             # S3 would read it as the current version.

@@ -54,6 +54,8 @@ class CostLine:
     Attributes:
         cost: of a month. Objects of classes without a price cost nothing in it.
         unpriced: bytes of classes without a price.
+        without_fee: objects that INTELLIGENT_TIERING monitors, if the price of that is not known. Their fee is not in
+            the cost.
     """
 
     group: tuple[str, ...]
@@ -61,6 +63,7 @@ class CostLine:
     size: int
     cost: float
     unpriced: int
+    without_fee: int = 0
 
 
 def cost_lines(sums: Iterable[StoredSum], prices: StoragePrices) -> list[CostLine]:
@@ -81,7 +84,7 @@ def cost_lines(sums: Iterable[StoredSum], prices: StoragePrices) -> list[CostLin
     groups: dict[tuple[str, ...], list[StoredSum]] = {}
     for one in sums:
         groups.setdefault(one.group, []).append(one)
-    lines = [_line(group, some, rates, prices.monitoring or 0.0) for group, some in groups.items()]
+    lines = [_line(group, some, rates, prices.monitoring) for group, some in groups.items()]
     return sorted(lines, key=lambda line: (-line.cost, -line.size, line.group))
 
 
@@ -117,10 +120,12 @@ def _rate(prices: StoragePrices, name: str, total: int) -> float | None:
 
 
 def _line(
-    group: tuple[str, ...], sums: Sequence[StoredSum], rates: dict[str, float | None], monitoring: float
+    group: tuple[str, ...], sums: Sequence[StoredSum], rates: dict[str, float | None], monitoring: float | None
 ) -> CostLine:
     standard = rates["STANDARD"] or 0.0
     cost = sum((rates[one.storage_class] or 0.0) * one.billed + standard * one.billed_standard for one in sums)
-    cost += monitoring * sum(one.monitored for one in sums)
+    monitored = sum(one.monitored for one in sums)
+    cost += (monitoring or 0.0) * monitored
     unpriced = sum(one.size for one in sums if rates[one.storage_class] is None)
-    return CostLine(group, sum(one.objects for one in sums), sum(one.size for one in sums), cost, unpriced)
+    objects, size = sum(one.objects for one in sums), sum(one.size for one in sums)
+    return CostLine(group, objects, size, cost, unpriced, monitored if monitoring is None else 0)

@@ -22,6 +22,7 @@ class CostReport:
         lines: by the dimensions, the most expensive first.
         effective: date from which the prices are valid.
         unpriced: bytes of classes without a price. Their cost is not in the report.
+        without_fee: objects whose fee of INTELLIGENT_TIERING is not in the report, because its price is not known.
     """
 
     lines: Mapping[tuple[str, ...], Sequence[CostLine]]
@@ -31,6 +32,7 @@ class CostReport:
     size: int
     cost: float
     unpriced: int
+    without_fee: int
 
     @classmethod
     def of(cls, sums: Sequence[StoredSum], prices: StoragePrices) -> CostReport:
@@ -50,4 +52,5 @@ class CostReport:
             sum(line.size for line in by_class),
             sum(line.cost for line in by_class),
             sum(line.unpriced for line in by_class),
+            sum(line.without_fee for line in by_class),
         )

@@ -52,6 +52,8 @@ _WRITES = {
 _READS = {name.replace("Tier1", "Tier2"): kind for name, kind in _WRITES.items()}
 _RETRIEVALS = {"Retrieval-SIA": "STANDARD_IA", "Retrieval-ZIA": "ONEZONE_IA", "Retrieval-GIR": "GLACIER_IR"}
 _MONITORING = "Monitoring-Automation-INT"
+#: The service of S3, and with what the names of its others begin.
+_SERVICE = "AmazonS3"
 _NEEDED = ("usageType", "StartingRange", "PricePerUnit", "Unit", "Currency", "EffectiveDate", "TermType")
 _URL = "https://pricing.us-east-1.amazonaws.com/offers/v1.0/aws/AmazonS3/current/<region>/index.csv"
 
@@ -98,7 +100,13 @@ def read_price_lists(files: Mapping[str, Iterable[str]]) -> StoragePrices:
     """
     found = _Found()
     for where, lines in files.items():
-        _read(lines, where, found)
+        try:
+            _read(lines, where, found)
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise ValueError(
+                f"{where} is no CSV file in UTF-8 ({error}): if it is packed, unpack it with gunzip; if a program has "
+                f"saved it in UTF-16, download {_URL} again"
+            ) from None
     where = " and ".join(files)
     tiers = {name: tiers for name in _STORAGE.values() if (tiers := found.tiers("storage", name))}
     if "STANDARD" not in tiers:
@@ -142,6 +150,8 @@ def _read(lines: Iterable[str], where: str, found: _Found) -> None:
 
 def _of(row: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return what a price is of: its kind, and a class."""
+    if not row.get("serviceCode", _SERVICE).startswith(_SERVICE):
+        return []  # Other services have usage types of the same names.
     matched = _REGION.fullmatch(row["usageType"])
     usage, operation, unit = matched["type"] if matched else "", row.get("operation", ""), row["Unit"]
     if unit == "GB-Mo" and usage in _STORAGE and "Overhead" not in operation:

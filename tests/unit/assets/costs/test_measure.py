@@ -67,6 +67,11 @@ def test_a_utilization_that_is_no_share_is_refused(share: float) -> None:
     assert CostsSpec(figures={"utilization": 1.0}).figures == {"utilization": 1.0}
 
 
+def test_a_figure_without_end_is_refused() -> None:
+    with pytest.raises(ValueError, match="finite number"):
+        CostsSpec(figures={"vcpu_hour": float("inf")})
+
+
 def test_a_price_list_in_another_currency_is_refused() -> None:
     """The other figures are in dollars."""
     prices = StoragePrices("CNY", "2026-11-01", {"STANDARD": ((0.0, 0.2),)})

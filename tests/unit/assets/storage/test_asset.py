@@ -33,6 +33,7 @@ from tidegate.resources.aws.dagster_resource import AwsResource
 from tidegate.resources.lake_resource import LakeResource
 
 OBJECTS = {"name": "objects", "prefix": "s3://second/inventory/", "mode": "inventory"}
+PRICES = StoragePrices("EUR", "2026-11-01", {"STANDARD": ((0.0, 2.0),)})
 REPORTS = {"prices": ["prices/s3.csv"], "schedule": "15 7 * * 1"}
 
 
@@ -80,7 +81,7 @@ def test_the_page_shows_the_total_the_dearest_buckets_and_no_prefixes_that_were_
         StoredSum((f"b{number}", "x/", "STANDARD", "old", "small"), "STANDARD", 1, number << 30, number << 30, 0)
         for number in range(1, 31)
     ]
-    report = CostReport.of(sums, StoragePrices("EUR", "2026-11-01", {"STANDARD": ((0.0, 2.0),)}))
+    report = CostReport.of(sums, PRICES)
     reads = Reads(Counter({("b30", "x/"): 3, ("b30", "y/"): 4}))
     command = "tidegate inventory cost objects"
     found = cost_metadata(report, reads, command, whole=True)
@@ -102,6 +103,9 @@ def test_the_page_shows_the_total_the_dearest_buckets_and_no_prefixes_that_were_
     assert unknown["reads_not_known"] == "b cannot be read"
     assert "reads of 30 days" not in unknown["by_bucket"].records[0].data
     assert found["bytes"] == sum(range(1, 31)) * GIGABYTE
+    assert "objects_without_fee" not in found
+    monitored = replace(sums[0], monitored=7)
+    assert cost_metadata(CostReport.of([monitored], PRICES), reads, command, whole=True)["objects_without_fee"] == 7
 
 
 def test_the_page_of_growth_shows_the_forecast_and_its_error_only_if_there_is_one() -> None:

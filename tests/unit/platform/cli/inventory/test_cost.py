@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -33,6 +34,21 @@ def test_a_price_list_that_is_none_is_refused_with_its_name(tmp_path: Path) -> N
     other.write_text("a,b\n1,2\n")
     with pytest.raises(CommandError, match=r"other\.csv is no price list of AWS: it has no column SKU\. Download"):
         known_prices([other])
+    head = "SKU,TermType,EffectiveDate,StartingRange,Unit,PricePerUnit,Currency,usageType,serviceCode\n"
+    row = "A,OnDemand,2026-11-01,0,GB-Mo,0.3,USD,TimedStorage-ByteHrs,{}\n"
+    listed = head + row.format("AmazonS3")
+    for body in (gzip.compress(listed.encode()), listed.encode("utf-16")):
+        other.write_bytes(body)
+        with pytest.raises(CommandError, match=r"other\.csv is no CSV file in UTF-8 \(.*unpack it with gunzip"):
+            known_prices([other])
+    # Elastic File System has a usage type of the same name.
+    other.write_text(head + row.format("AmazonEFS"))
+    with pytest.raises(
+        CommandError, match=r"other\.csv has no prices of the class STANDARD: is it the list of AmazonS3"
+    ):
+        known_prices([other])
+    other.write_text(listed, encoding="utf-8-sig")
+    assert known_prices([other]).tiers == {"STANDARD": ((0.0, 0.3),)}
 
 
 def test_without_the_option_the_price_lists_are_those_of_the_table_next_to_lake_yaml(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def frame(rows: Sequence[tuple[str | None, ...]]) -> Any:
                 raise PySparkException("the server is gone\n\tat a.b.C")
             yield row
 
-    result = MagicMock(columns=["bucket", "key", "version_id"])
+    result = MagicMock(dtypes=[(name, "string") for name in ("bucket", "key", "version_id")])
     result.select().orderBy().toLocalIterator = listed
     return result
 
@@ -104,6 +104,18 @@ def test_a_list_has_no_versions_if_its_inventories_list_only_the_current_ones(mo
     assert "VersionId" in written(store, [("acme", "a", "v1")], monkeypatch)
     assert store.lists == {"s3://jobs/x/acme.csv": "acme,a,v1\n"}
     assert "current version" not in written(store, [("acme", "a", "null")], monkeypatch, "acme")
+
+
+def test_what_a_query_gives_several_times_is_an_object_once_and_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store()
+    rows = [("acme", "a", None), ("acme", "a", None), ("acme", "b", None), ("acme", "b", None), ("acme", "b", None)]
+    printed = written(store, [*rows, ("beta", "b", None)], monkeypatch)
+    assert store.lists == {"s3://jobs/x/acme.csv": "acme,a\nacme,b\n", "s3://jobs/x/beta.csv": "beta,b\n"}
+    assert "acme.csv: 2 objects of acme" in printed
+    assert printed.count("the query gave objects several times: 3 rows are left out") == 1
+    versions = [("acme", "a", "v1"), ("acme", "a", "v2")]
+    assert "several times" not in written(store, versions, monkeypatch)
+    assert store.lists["s3://jobs/x/acme.csv"] == "acme,a,v1\nacme,a,v2\n"
 
 
 @pytest.mark.parametrize(

@@ -60,12 +60,27 @@ def test_a_row_without_bucket_or_key_is_refused(listed: ListedObject) -> None:
 
 
 def test_the_columns_of_a_query_are_the_fields_of_a_job() -> None:
-    assert manifest_columns(["size", "Key", "VERSION_ID", "bucket"]) == ["bucket", "Key", "VERSION_ID"]
-    assert manifest_columns(["bucket", "key", "size", "size"]) == ["bucket", "key"]
+    def columns(*names: str, **types: str) -> list[str]:
+        return manifest_columns((name, types.get(name, "string")) for name in names)
+
+    assert columns("size", "Key", "VERSION_ID", "bucket", size="bigint", VERSION_ID="void") == [
+        "bucket", "Key", "VERSION_ID",
+    ]  # fmt: skip
+    assert columns("bucket", "key", "size", "size", bucket="varchar(63)") == ["bucket", "key"]
     with pytest.raises(BatchManifestError, match="no column bucket, only name, key: give a column its name with AS"):
-        manifest_columns(["name", "key"])
-    with pytest.raises(BatchManifestError, match="two columns of the query have the name Key"):
-        manifest_columns(["bucket", "key", "Key"])
+        columns("name", "key")
+    for second in ("Key", "key"):
+        with pytest.raises(BatchManifestError, match=f"two columns of the query have the name {second}"):
+            columns("bucket", "key", second)
+    for kind in ("array<string>", "bigint", "struct<a:string>"):
+        with pytest.raises(BatchManifestError, match=f"the column key of the query is {kind} and no text"):
+            columns("bucket", "key", key=kind)
+
+
+@pytest.mark.parametrize("bucket", ["a/b", "../x", "1", "two words", "a,b", "ü" * 5])
+def test_a_bucket_whose_name_no_bucket_has_is_refused(bucket: str) -> None:
+    with pytest.raises(BatchManifestError, match="is no name of a bucket"):
+        list(manifest_lines([ListedObject(bucket, "a")], with_versions=False))
 
 
 @pytest.mark.parametrize(

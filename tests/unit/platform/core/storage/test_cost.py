@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tidegate.platform.core.storage.cost import StoredSum, cost_lines, rolled_up
@@ -34,7 +36,15 @@ def test_a_group_pays_its_share_of_the_tiers_and_what_has_no_price_is_named() ->
 
 def test_each_object_that_is_monitored_costs_its_fee() -> None:
     (line,) = cost_lines([StoredSum(("a",), FREQUENT, 5, GIGABYTE, GIGABYTE, 0, 4)], PRICES)
-    assert line.cost == pytest.approx(0.5 + 4 * 0.25)
+    assert (line.cost, line.without_fee) == (pytest.approx(0.5 + 4 * 0.25), 0)
+
+
+def test_a_fee_whose_price_is_not_known_is_named() -> None:
+    sums = [StoredSum(("a",), kind, 5, GIGABYTE, GIGABYTE, 0, 4) for kind in (FREQUENT, "STANDARD")]
+    (line,) = cost_lines(sums, replace(PRICES, monitoring=None))
+    assert (line.cost, line.without_fee) == (pytest.approx(0.5 + 0.02), 8)
+    (line,) = cost_lines(sums, replace(PRICES, monitoring=0.0))
+    assert line.without_fee == 0, "a price of zero is a price"
 
 
 def test_sums_by_fewer_dimensions_have_the_same_cost() -> None:
