@@ -258,7 +258,7 @@ class TableReport:
                 row_count: self.now.rows,
                 "delta_version": self.done[-1].landed.version if self.done else state.version,
                 "live_files": state.files,
-                "readers": readers_text(state.features),
+                "readers": readers_text(state.features, state.schema),
             }
             if row_count == PARTITION_ROWS:
                 # A page has them in its definition. A discovered table has no page.

@@ -216,7 +216,8 @@ def _settle(
 ) -> CatalogChange | None:
     """Create or update one entry, if it is not as it should be. Somebody else's entry stays as it is."""
     named = f"{entry.database}.{entry.name}"
-    left_out = f", without {', '.join(entry.left_out)}: Hive has no type for it" if entry.left_out else ""
+    names = ", ".join(map(repr, entry.left_out))
+    left_out = f", without {names}: Hive has no type for it, or Glue no room" if names else ""
     if found is None:
         return _attempt(
             named, f"created{left_out}", None if dry_run else lambda: catalog.create(entry.database, entry.input)

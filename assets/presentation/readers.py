@@ -7,12 +7,14 @@ from collections.abc import Sequence
 import dagster as dg
 
 from tidegate.platform.core.catalog.readers import readers_of
+from tidegate.platform.core.schema.table_schema import TableSchema
 
 
-def readers_text(features: Sequence[str]) -> dg.MarkdownMetadataValue:
+def readers_text(features: Sequence[str], schema: TableSchema) -> dg.MarkdownMetadataValue:
     """Returns a line for each engine: that it reads the table, or which features forbid it.
 
     Args:
         features: names of the features of the table's protocol.
+        schema: the columns of the table.
     """
-    return dg.MetadataValue.md("\n".join(f"- {found}" for found in readers_of(features)))
+    return dg.MetadataValue.md("\n".join(f"- {found}" for found in readers_of(features, schema)))

@@ -81,7 +81,7 @@ def table_metadata(
         "dagster/row_count": _visible_rows(session, f"delta.`{location}`", own_columns(spec.silver)),
         "dagster/uri": S3Address.parse_s3a(location).s3,
         "dagster/table_name": f"silver.{spec.name}",
-        "readers": readers_text(state.features),
+        "readers": readers_text(state.features, state.schema),
         **columns_metadata(spec, state.schema, sources),
     }
 

@@ -13,7 +13,7 @@ class ReaderAnswer(Answer):
     reads: bool
     """Whether it reads the table."""
     forbids: tuple[str, ...]
-    """Features of the table's protocol that the engine does not read."""
+    """Features of the table that the engine does not read, or reads wrong."""
 
 
 class TableReadersAnswer(Answer):

@@ -24,7 +24,7 @@ def run_readers(console: Console, lake: Lake, *, as_json: bool = False) -> None:
         as_json: print only one JSON object.
     """
     states = ((name, lake.delta.table_state(location)) for name, location in _tables(lake))
-    found = {name: readers_of(state.features) for name, state in states if state.exists}
+    found = {name: readers_of(state.features, state.schema) for name, state in states if state.exists}
     if as_json:
         tables = tuple(
             TableReadersAnswer(table=name, readers=tuple(map(_answer, engines))) for name, engines in found.items()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -35,10 +36,10 @@ _SEQUENCE_FILES = {
 }
 _SERDE = "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe"
 _VIEW = {"presto_view": "true", "comment": "Presto View"}
-#: Longest name of a column in Glue.
-_NAME_CHARACTERS_MAX = 255
-#: Longest comment of a column in Glue.
-_COMMENT_CHARACTERS_MAX = 255
+#: Longest name and comment of a column in Glue, in bytes. Neither has line breaks.
+_NAME_BYTES_MAX = _COMMENT_BYTES_MAX = 255
+#: Longest type of a column in Glue, and longest text of a view. Glue refuses the whole entry where one is longer.
+_TYPE_CHARACTERS_MAX, _VIEW_BYTES_MAX = 131_072, 409_600
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,8 @@ class CatalogEntry:
     Attributes:
         database: the database of Glue.
         input: the `TableInput` of Glue's API.
-        left_out: columns of the table that the entry lacks, because Hive has no type for them.
+        left_out: columns of the table that the entry lacks, because Hive has no type for them, or because Glue takes
+            no such name, type or text of a view.
     """
 
     database: str
@@ -152,11 +154,7 @@ def table_entry(
     """
     path = tuple(name.lower() for name in schema.partitions)
     columns = {field.name: hive_type(field.type) for field in schema.fields}
-    known = [
-        _column(column, kind, descriptions)
-        for column, kind in columns.items()
-        if kind and len(column) <= _NAME_CHARACTERS_MAX
-    ]
+    known = [_column(column, kind, descriptions) for column, kind in columns.items() if kind and _fits(column, kind)]
     by_name = {column["Name"]: column for column in known}
     return CatalogEntry(
         database,
@@ -203,17 +201,21 @@ def view_entry(
     columns = [
         (field, hive, trino)
         for field in fields
-        if (hive := hive_type(field.type)) and (trino := trino_type(field.type))
+        if (hive := hive_type(field.type)) and (trino := trino_type(field.type)) and _fits(field.name, hive)
     ]
-    definition = {
-        "originalSql": view_sql(database, table, [field for field, _, _ in columns], own),
-        "catalog": CATALOG,
-        "schema": database,
-        "columns": [{"name": field.name.lower(), "type": trino} for field, _, trino in columns],
-        # With the rights of the person who reads, and not with those of the writer.
-        "runAsInvoker": True,
-    }
-    text = base64.b64encode(json.dumps(definition).encode()).decode()
+    while True:
+        definition = {
+            "originalSql": view_sql(database, table, [field for field, _, _ in columns], own),
+            "catalog": CATALOG,
+            "schema": database,
+            "columns": [{"name": field.name.lower(), "type": trino} for field, _, trino in columns],
+            # With the rights of the person who reads, and not with those of the writer.
+            "runAsInvoker": True,
+        }
+        text = f"/* Presto View: {base64.b64encode(json.dumps(definition).encode()).decode()} */"
+        if len(text) <= _VIEW_BYTES_MAX:
+            break
+        columns.remove(max(columns, key=lambda column: len(column[2])))
     return CatalogEntry(
         database,
         {
@@ -226,7 +228,7 @@ def view_entry(
                 "Location": "",
                 "SerdeInfo": {},
             },
-            "ViewOriginalText": f"/* Presto View: {text} */",
+            "ViewOriginalText": text,
             "ViewExpandedText": "/* Presto View */",
         },
         tuple(field.name for field in fields if field not in [column for column, _, _ in columns]),
@@ -248,9 +250,15 @@ def view_sql(database: str, table: str, columns: Sequence[Field], own: Sequence[
 
 def _column(name: str, kind: str, descriptions: Mapping[str, str]) -> dict[str, str]:
     text = " ".join(descriptions.get(name.lower(), "").split())
-    if len(text) > _COMMENT_CHARACTERS_MAX:
-        text = f"{text[: _COMMENT_CHARACTERS_MAX - 1]}…"
+    if len(text.encode()) > _COMMENT_BYTES_MAX:
+        text = f"{text.encode()[: _COMMENT_BYTES_MAX - len('…'.encode())].decode(errors='ignore')}…"
     return {"Name": name.lower(), "Type": kind, **({"Comment": text} if text else {})}
+
+
+def _fits(name: str, kind: str) -> bool:
+    """Whether Glue takes a column of this name and type."""
+    known = 0 < len(name.lower().encode()) <= _NAME_BYTES_MAX and not re.search(r"[\x00-\x08\x0a-\x1f]", name)
+    return known and len(kind) <= _TYPE_CHARACTERS_MAX
 
 
 def _owned(owner: tuple[str, str]) -> dict[str, str]:

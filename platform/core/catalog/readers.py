@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
+
+from tidegate.platform.core.schema.table_schema import TableSchema
 
 #: Features that a reader need not know: they bind writers only.
 _WRITERS_ONLY = frozenset(
@@ -80,14 +82,24 @@ class Readable:
         return f"{self.reader.title}: " + ("yes" if self.reads else f"no, because of {', '.join(self.forbids)}")
 
 
-def readers_of(features: Iterable[str]) -> list[Readable]:
+def readers_of(features: Iterable[str], schema: TableSchema) -> list[Readable]:
     """Returns what each engine says to a table. A feature that is not known here forbids every engine except Spark.
 
     Args:
         features: names of the features of the table's protocol.
+        schema: the columns of the table.
     """
     needed = sorted(set(features) - _WRITERS_ONLY)
-    return [
-        Readable(reader, tuple(name for name in needed if name not in reader.features and reader is not Reader.SPARK))
-        for reader in Reader
-    ]
+
+    def forbids(reader: Reader) -> Iterator[str]:
+        if reader is not Reader.SPARK:
+            yield from (name for name in needed if name not in reader.features)
+        if reader is Reader.DUCKDB and _loses_partitions(schema):
+            yield f"{_MAPPED} with partitions"
+
+    return [Readable(reader, tuple(forbids(reader))) for reader in Reader]
+
+
+def _loses_partitions(schema: TableSchema) -> bool:
+    """Whether DuckDB reads NULL for each partition column, without an error: the files have other names of columns."""
+    return bool(schema.partitions) and any(field.physical not in (None, field.name) for field in schema.columns)

@@ -64,9 +64,9 @@ def test_each_reader_reads_what_the_matrix_says_and_refuses_the_rest(
         lake.delta.session.sql(f"CREATE TABLE {table} ({columns}) USING delta TBLPROPERTIES ({shown})").collect()
         for statement in statements:
             lake.delta.session.sql(statement.format(t=table)).collect()
-        features = lake.delta.table_state(path.as_uri()).features
-        assert not feature or feature in features
-        by = {readable.reader: readable for readable in readers_of(features)}
+        state = lake.delta.table_state(path.as_uri())
+        assert not feature or feature in state.features
+        by = {readable.reader: readable for readable in readers_of(state.features, state.schema)}
         for reader, read in READ.items():
             said[feature, reader.name] = by[reader].reads
             try:

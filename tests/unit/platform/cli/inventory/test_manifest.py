@@ -106,7 +106,7 @@ def test_a_list_has_no_versions_if_its_inventories_list_only_the_current_ones(mo
     assert "current version" not in written(store, [("acme", "a", "null")], monkeypatch, "acme")
 
 
-def test_what_a_query_gives_several_times_is_an_object_once_and_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_query_gives_several_times_is_an_object_once_and_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store()
     rows = [("acme", "a", None), ("acme", "a", None), ("acme", "b", None), ("acme", "b", None), ("acme", "b", None)]
     printed = written(store, [*rows, ("beta", "b", None)], monkeypatch)

@@ -47,7 +47,7 @@ def test_columns_have_their_descriptions_and_what_others_wrote_of_other_columns_
         column["Name"]: column.get("Comment")
         for column in (*described.input["StorageDescriptor"]["Columns"], *described.input["PartitionKeys"])
     }
-    assert comments == {"id": "number of the order", "lines": None, "day": "x" * 254 + "…"}
+    assert comments == {"id": "number of the order", "lines": None, "day": "x" * 252 + "…"}
     found = as_found(table())
     assert described.differs(found) == ["comments of columns"]
     found["StorageDescriptor"]["Columns"][0]["Comment"] = "theirs"
@@ -86,6 +86,32 @@ def test_a_table_is_as_athena_and_trino_recognize_delta() -> None:
     ]
     assert entry.input["PartitionKeys"] == [{"Name": "day", "Type": "date"}]
     assert entry.left_out == ("data",)
+
+
+def test_a_column_that_glue_refuses_is_left_out_and_keeps_no_other_out() -> None:
+    wide = f"struct<{','.join(f'field_with_a_long_name_{n}:struct<a:string,b:string>' for n in range(3000))}>"
+    names = ["", "two\nlines", "ü" * 128, "x" * 256]
+    fields = [Field(name, any_type("int")) for name in [*names, "ü" * 127, "tab\there"]]
+    schema = TableSchema((*fields, Field("wide", any_type(wide))), ())
+    found = table(schema)
+    assert found.left_out == (*names, "wide")
+    assert [column["Name"] for column in found.input["StorageDescriptor"]["Columns"]] == ["ü" * 127, "tab\there"]
+    view = view_entry("clean", "orders", "orders_all", schema, (), OWNER, {"tab\there": "ü" * 200})
+    assert view.left_out == found.left_out
+    (comment,) = [one["Comment"] for one in view.input["StorageDescriptor"]["Columns"] if "Comment" in one]
+    assert comment == "ü" * 126 + "…"
+    assert len(comment.encode()) == 255
+
+
+def test_a_view_whose_text_is_too_long_lacks_the_columns_of_the_longest_types() -> None:
+    long = f"struct<{','.join(f'field_{n}:string' for n in range(6000))}>"
+    schema = TableSchema(
+        tuple(Field(name, any_type(long if name != "id" else "int")) for name in ("a", "id", "b", "c"))
+    )
+    view = view_entry("clean", "orders", "orders_all", schema, (), OWNER)
+    assert view.left_out == ("a",)
+    assert len(view.input["ViewOriginalText"]) <= 409_600
+    assert [column["Name"] for column in view.input["StorageDescriptor"]["Columns"]] == ["id", "b", "c"]
 
 
 def test_only_our_own_entry_is_ours() -> None:
