@@ -95,18 +95,26 @@ def _sources(table: Table, suppression: Suppression) -> int:
 def unsearched(lake: Lake) -> list[str]:
     """Return the folders of tables of which nobody can say which of their columns is a subject.
 
-    They are relative to the lake root. `lake.yaml` does not have the table (any more): after a new `name` or `prefix`
-    the earlier table is among them. Or bronze has no batch yet, and the silver table alone does not show it.
+    They are relative to the lake root: folders of silver and bronze, of row queues and of rows in quarantine.
+    `lake.yaml` does not have the table (any more): after a new `name` or `prefix` the earlier table is among them. Or
+    bronze has no batch yet, and the silver table alone does not show it.
 
     Raises:
         StoreError: S3 did not answer.
     """
     store = lake.store
-    names = store.objects.folders(store.bucket, store.key("silver", ""))
+
+    def folders(*parts: str) -> list[str]:
+        return store.objects.folders(store.bucket, store.key(*parts, ""))
+
+    names = folders("silver")
     known, keys = {spec.name for spec in lake.config.tables}, {spec.table_key.encode() for spec in lake.config.tables}
     bronze = (f"bronze/{key}" for key in store.births.tables() if key not in keys)
     unborn = (f"silver/{spec.name}" for spec in lake.config.tables if spec.name in names and not _shows(lake, spec))
-    return sorted((*(f"silver/{name}" for name in names if name not in known), *bronze, *unborn))
+    silver = (f"silver/{name}" for name in names if name not in known)
+    queued = (f"rows/{name}" for name in folders("rows") if name not in known)
+    bad = (f"quarantine/rows/{key}" for key in folders("quarantine", "rows") if key not in keys)
+    return sorted((*silver, *bronze, *unborn, *queued, *bad))
 
 
 def _shows(lake: Lake, spec: TableSpec) -> bool:

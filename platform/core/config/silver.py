@@ -74,7 +74,7 @@ class SilverSpec(Model):
     rename: dict[Text, Text] = Field(default_factory=dict)
     """New names of columns. All other options of columns name the new ones."""
     cast: dict[Text, Type] = Field(default_factory=dict)
-    """SQL types of columns. A value that does not fit its type fails the merge."""
+    """SQL types of columns, by Spark's CAST: `abc` as a number fails the merge, and 1.9 as `int` is 1."""
     derive: dict[Text, Expression] = Field(default_factory=dict)
     """Columns and their values, which are SQL expressions over bronze's row. A column of that name is replaced."""
     ignore_null_updates: bool = False

@@ -373,13 +373,18 @@ def test_silver_forgets_the_rows_that_bronze_says_are_a_persons(
         lake.put(f"{name}/1.json", kit.lines(*({"at": 1, **row} for row in given)))
         kit.run(lake, name)
         kit.merge(lake, name)
-    lake.lake.store.objects.put(
-        lake.lake_bucket, lake.lake.store.key("silver", "earlier", "_delta_log", "0.json"), "{}"
-    )
+    for parts in (
+        ("silver", "earlier", "_delta_log"),
+        ("rows", "earlier"),
+        ("rows", "sent"),
+        ("quarantine", "rows", "old"),
+    ):
+        lake.lake.store.objects.put(lake.lake_bucket, lake.lake.store.key(*parts, "0.json"), "{}")
     for name in ("moved", "feed"):
         silver = "SELECT id, 1 AS at, id + 41 AS buyer, false AS _deleted FROM range(1, 3)"
         kit.query(lake, f"CREATE TABLE {{t}} USING delta AS {silver}", t=lake.lake.store.uri("silver", name))
-    assert unsearched(lake.lake) == ["silver/earlier", "silver/feed"]
+    earlier = ["quarantine/rows/old", "rows/earlier", "silver/earlier"]
+    assert unsearched(lake.lake) == [*earlier, "silver/feed"]
     found = look_for(lake.lake, "person", ["42", "Ann"])
     expected = [*((name, 1, 1) for name in rows), ("moved", 0, 1), ("feed", 0, 0)]
     assert [(one.table, one.bronze, one.silver) for one in found] == expected
