@@ -33,6 +33,7 @@ class Forecast:
         naive_error: that of the last value.
         why_not: why there is no forecast, or none that is better than the last value. Empty if there is one.
         tested_days: days that each of the forecasts of the past was long. 0 if there is no forecast.
+        came: sum of the values that these should have forecast.
     """
 
     values: tuple[float, ...]
@@ -41,6 +42,7 @@ class Forecast:
     naive_error: float | None
     why_not: str
     tested_days: int = 0
+    came: float = 0.0
 
     @property
     def caution(self) -> str:
@@ -87,7 +89,32 @@ def forecast(history: Sequence[float], days: int) -> Forecast:
     values = tuple(max(0.0, value) for value in _METHODS[best](history, days))
     why = "no forecast was better than the last value" if best == "last value" else ""
     error, naive_error = (missed[best][0] / came, naive / came) if came else (None, None)
-    return Forecast(values, best, error, naive_error, why, ahead)
+    return Forecast(values, best, error, naive_error, why, ahead, came)
+
+
+def together(parts: Sequence[tuple[Sequence[float], Forecast]]) -> Forecast:
+    """Return the forecast of a sum: a part that is new grows by no more than its own history shows.
+
+    The sum itself would show each new part as growth. A part without a forecast counts with its last value. The error
+    is what the parts missed. The sum missed as much or less.
+
+    Args:
+        parts: history and forecast of each.
+    """
+    known = [one for _, one in parts if one.values]
+    if not known:
+        longest = max(parts, key=lambda part: len(part[0]), default=None)
+        return longest[1] if longest else forecast((), 0)
+    days, came = len(known[0].values), sum(one.came for one in known)
+    values = tuple(sum(one.values[day] if one.values else history[-1] for history, one in parts) for day in range(days))
+    methods = {one.method for one in known}
+    method = methods.pop() if len(methods) == 1 else "sum of the buckets"
+    error, naive_error = (
+        sum((each or 0.0) * one.came for each, one in zip(errors, known, strict=True)) / came if came else None
+        for errors in ([one.error for one in known], [one.naive_error for one in known])
+    )
+    why = known[0].why_not if method == "last value" else ""
+    return Forecast(values, method, error, naive_error, why, min(one.tested_days for one in known), came)
 
 
 def _missed(method: _Method, history: Sequence[float], ahead: int) -> tuple[float, float]:

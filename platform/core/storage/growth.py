@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from tidegate.platform.core.inventory.delivery import Subject
-from tidegate.platform.core.storage.forecast import MONTH, Forecast, daily, forecast
+from tidegate.platform.core.storage.forecast import MONTH, Forecast, daily, forecast, together
 
 #: The name of all buckets together.
 ALL = "all buckets"
@@ -70,14 +70,18 @@ def growth(
         return []
     every = {bucket: _of_bucket(some, configuration, drops) for bucket, some in found.items()}
     end = max(day for points in every.values() for day in points)
-    total = _line(ALL, _sums(every.values(), known_from, end), months)
     lines = [
         _line(bucket, _sums([points], known_from, end), months)
         for bucket, points in every.items()
         if points[max(points)] is not None
     ]
     lines.sort(key=lambda line: (-line.history[-1], line.bucket))
-    return [total, *lines]
+    first, sizes, objects = _daily(_sums(every.values(), known_from, end))
+    ahead = (
+        together([(line.history, line.bytes) for line in lines]),
+        together([([float(line.objects)] * len(line.history), line.objects_ahead) for line in lines]),
+    )
+    return [Growth(ALL, first, sizes, int(objects[-1]), *ahead), *lines]
 
 
 #: Bytes and objects of a bucket on the days of its inventories. None: it was dropped.
@@ -115,7 +119,12 @@ def _sums(buckets: Iterable[_Points], known_from: date | None, end: date) -> Map
 
 
 def _line(bucket: str, points: Mapping[date, tuple[int, int]], months: int) -> Growth:
-    sizes = daily({day: float(size) for day, (size, _) in points.items()})
-    objects = daily({day: float(count) for day, (_, count) in points.items()})
+    first, sizes, objects = _daily(points)
     ahead = months * MONTH
-    return Growth(bucket, min(points), sizes, int(objects[-1]), forecast(sizes, ahead), forecast(objects, ahead))
+    return Growth(bucket, first, sizes, int(objects[-1]), forecast(sizes, ahead), forecast(objects, ahead))
+
+
+def _daily(points: Mapping[date, tuple[int, int]]) -> tuple[date, list[float], list[float]]:
+    """Return the first day, and bytes and objects of each day."""
+    sizes = daily({day: float(size) for day, (size, _) in points.items()})
+    return min(points), sizes, daily({day: float(count) for day, (_, count) in points.items()})

@@ -37,6 +37,15 @@ def test_each_bucket_is_forecast_by_itself() -> None:
     assert growth([], 1) == []
 
 
+def test_buckets_that_are_enabled_one_after_the_other_are_no_growth() -> None:
+    """Ten a day, each of a constant size. The sum of their histories grows by ten buckets a day."""
+    days = [day(f"b{number}", at, 100) for at in range(20) for number in range(10 * (at + 1))]
+    total = growth(days, 3)[0]
+    assert (total.history[-1], total.bytes.values[-1], total.objects_ahead.values[-1]) == (20_000, 20_000, 2_000)
+    assert (total.bytes.method, total.bytes.error, total.bytes.tested_days) == ("last value", 0.0, 4)
+    assert total.bytes.why_not == "no forecast was better than the last value"
+
+
 def test_a_bucket_that_was_emptied_has_no_bytes_from_that_day_on() -> None:
     total, other, emptied = growth([day("a", 0, 100), day("b", 0, 40), day("a", 1, 0), day("b", 2, 50)], 1)
     assert [list(line.history) for line in (total, other, emptied)] == [[140, 40, 50], [40, 40, 50], [100, 0, 0]]
