@@ -34,7 +34,7 @@ def inventory_problem(mode: str | None, given: Mapping[str, Any]) -> str | None:
     if mode != "inventory":
         found = next((name for name in _OF_INVENTORIES if given.get(name)), None)
         return f"`{found}` needs `mode: inventory`; remove one of them" if found else None
-    if "//" in str(given.get("prefix", "")).removeprefix("s3://"):
+    if "//" in str(given.get("prefix", "")).partition("://")[2]:
         return "`prefix` has an empty folder (`//`), and S3 writes inventories into none: remove a `/`"
     for name, why in _NOT_OF_INVENTORIES.items():
         if given.get(name) not in (None, "keep"):

