@@ -87,7 +87,7 @@ def compare_pages(report: StorageReport, instance: dg.DagsterInstance, buckets: 
     lines = {line["bucket"]: line for line in growth.get("by_bucket", ())}
     steady, still = (lines.get(buckets[number].name, {}) for number in (STEADY, STILL))
     ahead: float | None = oracle.steady_after(buckets[STEADY], day, _AHEAD) / oracle.GIB
-    by = "no forecast was better than the last value"
+    by = "last value"
     if report.days < _KNOWN:
         ahead, by = None, f"{report.days} days of history are too few: {_KNOWN} are needed"
     report.compare(f"forecast: GiB of {buckets[STEADY].name}", ahead, steady.get("GiB in 3 months"))
