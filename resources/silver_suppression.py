@@ -22,7 +22,9 @@ from tidegate.resources.suppression import SubjectProblem, Suppression
 FORGOTTEN = "tidegate.forgotten"
 
 
-def silver_suppression(lake: Lake, table: Table, suppression: Suppression, silver: TableState) -> Suppression:
+def silver_suppression(
+    lake: Lake, table: Table, suppression: Suppression, silver: TableState, columns: Sequence[Field]
+) -> Suppression:
     """Return the list for the silver table of a table.
 
     Args:
@@ -30,13 +32,18 @@ def silver_suppression(lake: Lake, table: Table, suppression: Suppression, silve
         table: the bronze table. Its silver table exists.
         suppression: the list for the bronze table.
         silver: the state of the silver table.
+        columns: from `columns_of_silver`.
 
     Raises:
         SubjectProblem: silver does not show whose its rows are. The message says what to do.
     """
-    subject = silver_subject(lake, table, suppression.subject, silver)
-    named = replace(suppression, name=f"silver.{table.spec.name}", subject=subject, rescued=suppression.subject)
-    return replace(named, rescued_in=_rescued_in(table.spec, _fed(lake, table, silver)))
+    return replace(
+        suppression,
+        name=f"silver.{table.spec.name}",
+        subject=silver_subject(lake, table, suppression.subject, silver, columns),
+        rescued=suppression.subject,
+        rescued_in=_rescued_in(table.spec, columns),
+    )
 
 
 def _rescued_in(spec: TableSpec, columns: Sequence[Field]) -> tuple[str, ...]:
@@ -53,7 +60,9 @@ def _rescued_in(spec: TableSpec, columns: Sequence[Field]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*(".".join(path) for path in paths), RESCUED_COLUMN)))
 
 
-def silver_subject(lake: Lake, table: Table, subject: Sequence[str], silver: TableState) -> tuple[str, ...]:
+def silver_subject(
+    lake: Lake, table: Table, subject: Sequence[str], silver: TableState, columns: Sequence[Field]
+) -> tuple[str, ...]:
     """Return the columns and nested fields of a silver table that identify a subject.
 
     Before bronze has its first batch, they follow from silver's own columns, as far as these show it.
@@ -63,6 +72,7 @@ def silver_subject(lake: Lake, table: Table, subject: Sequence[str], silver: Tab
         table: the bronze table. Its silver table exists.
         subject: the columns and nested fields of bronze that identify a subject.
         silver: the state of the silver table.
+        columns: from `columns_of_silver`.
 
     Raises:
         SubjectProblem: silver does not show whose its rows are. The message says what to do.
@@ -73,7 +83,6 @@ def silver_subject(lake: Lake, table: Table, subject: Sequence[str], silver: Tab
             f"silver.{spec.name} has rows, and {spec.name} has no `silver` in lake.yaml any more, so nobody can say "
             f"whose they are: put it back, or delete the folder of the table ({lake.store.uri('silver', spec.name)})"
         )
-    columns = _fed(lake, table, silver)
     try:
         places = subject_paths(spec.silver, subject, columns)
     except UnsuitableColumns as error:
@@ -91,7 +100,7 @@ def silver_subject(lake: Lake, table: Table, subject: Sequence[str], silver: Tab
     return tuple(dict.fromkeys((*chain.from_iterable(held.values()), *former)))
 
 
-def _fed(lake: Lake, table: Table, silver: TableState) -> tuple[Field, ...]:
+def columns_of_silver(lake: Lake, table: Table, silver: TableState) -> tuple[Field, ...]:
     """Return the columns of bronze from which silver is merged, or silver's own before bronze has its first batch."""
     birth = table.birth
     known = lake.delta.table_state(birth.location).schema.fields if birth else silver.schema.fields

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tidegate.platform.core.schema.column_reference import as_sql
-from tidegate.platform.core.schema.names import fed_columns
+from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.silver.subject_paths import Unattributable, unattributable
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.spark.results import TableState
 from tidegate.resources.suppression import SubjectProblem
 
 
-def refuse_hidden_subjects(lake: Lake, table: Table, silver: TableState) -> None:
+def refuse_hidden_subjects(lake: Lake, table: Table, silver: TableState, columns: Sequence[Field]) -> None:
     """Check that no row of a silver table may be of a subject that its present columns do not show.
 
     Args:
         lake: the lake.
         table: the bronze table.
         silver: the state of the silver table, which exists.
+        columns: from `columns_of_silver`.
 
     Raises:
         SubjectProblem: such a row may be there.
     """
-    spec, birth = table.spec, table.birth
-    if spec.silver is None or spec.personal is None or birth is None:
+    spec = table.spec
+    if spec.silver is None or spec.personal is None or table.birth is None:
         return
-    columns = fed_columns(lake.delta.table_state(birth.location).schema.fields, is_registered=birth.registered)
     fields = silver.schema.fields
     hidden = unattributable(spec.silver, spec.personal.subject, columns, silver.properties, fields)
     rows = lake.delta.session.read.format("delta").load(lake.store.uri("silver", spec.name)) if hidden else None

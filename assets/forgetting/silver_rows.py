@@ -8,10 +8,11 @@ import pyarrow as pa
 
 from tidegate.assets.forgetting.hidden_subjects import refuse_hidden_subjects
 from tidegate.platform.core.failpoints import seam
-from tidegate.platform.core.schema.sql_literal import properties_sql
+from tidegate.platform.core.schema.column_types import Field
 from tidegate.resources.lake import Lake, Table
-from tidegate.resources.silver_suppression import FORGOTTEN, silver_subject, silver_suppression
+from tidegate.resources.silver_suppression import FORGOTTEN, columns_of_silver, silver_subject, silver_suppression
 from tidegate.resources.spark.attempts import repeated
+from tidegate.resources.spark.properties import set_properties
 from tidegate.resources.spark.results import TableState
 from tidegate.resources.spark.session import command, configured
 from tidegate.resources.spark.temporary_view import temporary_view
@@ -29,16 +30,26 @@ def rows_in_silver(lake: Lake, table: Table, suppression: Suppression) -> int:
     Raises:
         SubjectProblem: silver does not show whose its rows are.
     """
-    location = _location(lake, table)
-    state = lake.delta.table_state(location)
-    if not state.exists or not can_search(lake, table, suppression.subject, state):
+    state = lake.delta.table_state(_location(lake, table))
+    subjects = _subjects(lake, table, suppression, state)
+    if subjects is None:
         return 0
-    refuse_hidden_subjects(lake, table, state)
-    rows = lake.delta.session.read.format("delta").load(location)
-    return silver_suppression(lake, table, suppression, state).only(rows, state.schema.fields).count()
+    rows = lake.delta.session.read.format("delta").load(_location(lake, table))
+    return subjects.only(rows, state.schema.fields).count()
 
 
-def can_search(lake: Lake, table: Table, subject: Sequence[str], silver: TableState | None = None) -> bool:
+def _subjects(lake: Lake, table: Table, suppression: Suppression, silver: TableState) -> Suppression | None:
+    """Return the list for a silver table. None if there is no table, or nobody can say whose its rows are yet."""
+    if not silver.exists:
+        return None
+    columns = columns_of_silver(lake, table, silver)
+    if not _shows(lake, table, suppression.subject, silver, columns):
+        return None
+    refuse_hidden_subjects(lake, table, silver, columns)
+    return silver_suppression(lake, table, suppression, silver, columns)
+
+
+def can_search(lake: Lake, table: Table, subject: Sequence[str]) -> bool:
     """Return whether a silver table shows whose its rows are, or does not exist.
 
     Without a first batch of bronze, it may not show that: nobody knows then how `lake.yaml` makes silver's columns.
@@ -47,16 +58,17 @@ def can_search(lake: Lake, table: Table, subject: Sequence[str], silver: TableSt
         lake: the lake.
         table: the bronze table.
         subject: the columns and nested fields of bronze that identify a subject.
-        silver: the state of the silver table. None: it is read.
 
     Raises:
         SubjectProblem: bronze has a batch, and silver does not show it.
     """
-    silver = silver or lake.delta.table_state(_location(lake, table))
-    if not silver.exists:
-        return True
+    silver = lake.delta.table_state(_location(lake, table))
+    return not silver.exists or _shows(lake, table, subject, silver, columns_of_silver(lake, table, silver))
+
+
+def _shows(lake: Lake, table: Table, subject: Sequence[str], silver: TableState, columns: Sequence[Field]) -> bool:
     try:
-        silver_subject(lake, table, subject, silver)
+        silver_subject(lake, table, subject, silver, columns)
     except SubjectProblem:
         if table.birth is not None:
             raise
@@ -79,11 +91,9 @@ def erase_from_silver(
         PySparkException: other writers won every attempt, or Spark failed.
     """
     location, session, deleted = _location(lake, table), lake.delta.session, 0
-    state = lake.delta.table_state(location)
-    if not state.exists or not can_search(lake, table, suppression.subject, state):
+    subjects = _subjects(lake, table, suppression, lake.delta.table_state(location))
+    if subjects is None:
         return 0
-    refuse_hidden_subjects(lake, table, state)
-    subjects = silver_suppression(lake, table, suppression, state)
 
     def erase() -> None:
         nonlocal deleted
@@ -107,8 +117,7 @@ def end_merges(lake: Lake, table: Table, text: str) -> None:
         table: the bronze table.
         text: recorded in the silver table, and another one in each call.
     """
-    properties = properties_sql({FORGOTTEN: text})
-    command(lake.delta.session, f"ALTER TABLE delta.`{_location(lake, table)}` SET TBLPROPERTIES ({properties})")
+    set_properties(lake.delta.session, _location(lake, table), {FORGOTTEN: text})
 
 
 def _deleted(lake: Lake, location: str, suppression: Suppression) -> int:

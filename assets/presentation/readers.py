@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import dagster as dg
 
+from tidegate.assets.presentation.listed import listed
 from tidegate.platform.core.catalog.readers import readers_of
 from tidegate.platform.core.schema.table_schema import TableSchema
 
@@ -17,4 +18,4 @@ def readers_text(features: Sequence[str], schema: TableSchema) -> dg.MarkdownMet
         features: names of the features of the table's protocol.
         schema: the columns of the table.
     """
-    return dg.MetadataValue.md("\n".join(f"- {found}" for found in readers_of(features, schema)))
+    return listed(readers_of(features, schema))

@@ -9,11 +9,10 @@ from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.schema.column_statistics import personal_paths, statistics_property
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.names import RESCUED_COLUMN
-from tidegate.platform.core.schema.sql_literal import properties_sql
 from tidegate.platform.core.silver.columns import KEY, ORDER, VALID_FROM, VALID_TO
 from tidegate.platform.core.silver.subject_paths import row_choices
 from tidegate.resources.lake import Lake
-from tidegate.resources.spark.session import command
+from tidegate.resources.spark.properties import set_properties
 
 
 def private_statistics(spec: TableSpec, columns: Sequence[Field]) -> dict[str, str]:
@@ -67,5 +66,4 @@ def make_private(lake: Lake, work: PendingMerge, columns: Sequence[Field]) -> No
     """
     wanted = private_statistics(work.table.spec, columns)
     if not wanted.items() <= work.silver.properties.items():
-        sql = f"ALTER TABLE delta.`{work.location}` SET TBLPROPERTIES ({properties_sql(wanted)})"
-        command(lake.delta.session, sql)
+        set_properties(lake.delta.session, work.location, wanted)

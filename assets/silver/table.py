@@ -11,7 +11,7 @@ from tidegate.assets.silver.pending import PendingMerge
 from tidegate.assets.silver.private_statistics import make_private, private_statistics
 from tidegate.platform.core.schema.column_types import Array, Field
 from tidegate.platform.core.schema.names import fed_columns, needs_mapping
-from tidegate.platform.core.schema.sql_literal import in_parentheses, literal, properties_sql
+from tidegate.platform.core.schema.sql_literal import in_parentheses, properties_sql
 from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import BY_NAME, columns_sql
 from tidegate.platform.core.silver.columns import CHANGED_AT, CHANGED_BATCH, DELETED, JOINED, LEFT
@@ -24,6 +24,7 @@ from tidegate.platform.core.silver.recorded.refusals import refusal
 from tidegate.platform.core.silver.rules import MergeRules, merge_rules, rows_of
 from tidegate.platform.core.silver.subject_paths import is_record, subject_paths, subject_record
 from tidegate.resources.lake import Lake
+from tidegate.resources.spark.properties import set_properties
 from tidegate.resources.spark.session import command
 
 #: Expired tombstones are purged each time that the mark passes a multiple of this.
@@ -113,8 +114,7 @@ def follow_lake_yaml(lake: Lake, work: PendingMerge, rules: MergeRules, log: Cal
         return
     for option in changed_options(recorded, work.spec):
         log(f"{option}; `tidegate rebuild silver.{work.table.spec.name}` makes older rows so, too")
-    properties = properties_sql({OPTIONS: now})
-    command(lake.delta.session, f"ALTER TABLE delta.`{work.location}` SET TBLPROPERTIES ({properties})")
+    set_properties(lake.delta.session, work.location, {OPTIONS: now})
 
 
 def create_table(lake: Lake, work: PendingMerge, rules: MergeRules) -> None:
@@ -151,7 +151,7 @@ def record_first_reading(lake: Lake, work: PendingMerge) -> None:
     """
     known = read_after(lake.delta.table_state(work.location).properties, work.app_id)
     if known is None or known > work.n:
-        _set_properties(lake, work, first_reading(work.n, work.app_id))
+        set_properties(lake.delta.session, work.location, first_reading(work.n, work.app_id))
 
 
 def record_subject(lake: Lake, work: PendingMerge) -> None:
@@ -164,7 +164,8 @@ def record_subject(lake: Lake, work: PendingMerge) -> None:
         return
     # The table may be one that another run created, by other options.
     known = work.silver if work.silver.exists else lake.delta.table_state(work.location)
-    _set_properties(lake, work, {name: after for name, after in wanted.items() if name not in known.properties})
+    new = {name: after for name, after in wanted.items() if name not in known.properties}
+    set_properties(lake.delta.session, work.location, new)
 
 
 def renew_subject_record(lake: Lake, work: PendingMerge, version: int) -> None:
@@ -178,24 +179,16 @@ def renew_subject_record(lake: Lake, work: PendingMerge, version: int) -> None:
     wanted = _subject_record(work, 0)
     if not wanted or (state := lake.delta.table_state(work.location)).version != version:
         return
-    _set_properties(lake, work, dict(wanted.items() - state.properties.items()))
-    if stale := [name for name in state.properties if is_record(name) and name not in wanted]:
-        names = ", ".join(map(literal, stale))
-        command(lake.delta.session, f"ALTER TABLE delta.`{work.location}` UNSET TBLPROPERTIES ({names})")
+    stale = (name for name in state.properties if is_record(name) and name not in wanted)
+    changed = {**dict.fromkeys(stale), **dict(wanted.items() - state.properties.items())}
+    set_properties(lake.delta.session, work.location, changed)
 
 
 def _subject_record(work: PendingMerge, after: int) -> dict[str, str]:
     personal = work.table.spec.personal
     if personal is None:
         return {}
-    columns = fed_columns(work.bronze.schema.fields, is_registered=False)  # a table with a subject is loaded
-    return subject_record(subject_paths(work.spec, personal.subject, columns), after)
-
-
-def _set_properties(lake: Lake, work: PendingMerge, properties: Mapping[str, str]) -> None:
-    if properties:
-        sql = f"ALTER TABLE delta.`{work.location}` SET TBLPROPERTIES ({properties_sql(properties)})"
-        command(lake.delta.session, sql)
+    return subject_record(subject_paths(work.spec, personal.subject, _fed(work)), after)
 
 
 def widen_table(lake: Lake, work: PendingMerge, columns: Sequence[Field]) -> bool:

@@ -10,11 +10,10 @@ from pyspark.sql import SparkSession
 
 from tidegate.assets.silver.newest_rows import before_truncate, order_from_json
 from tidegate.assets.silver.pending import PendingMerge
-from tidegate.platform.core.schema.sql_literal import literal, properties_sql
 from tidegate.platform.core.silver.merge_mode import MergeMode
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.resources.lake import Lake
-from tidegate.resources.spark.session import command
+from tidegate.resources.spark.properties import set_properties
 
 #: Properties of a silver table: the order of its newest truncate as JSON, and that of the newest one of bronze before a
 #: reset. Bronze does not have that one any more.
@@ -95,13 +94,7 @@ def _newest(session: SparkSession, rules: MergeRules, one: str | None, other: st
 def _record(lake: Lake, work: PendingMerge, wanted: Mapping[str, str | None]) -> None:
     """Set properties of the silver table, and remove those that are None."""
     changed = {name: text for name, text in wanted.items() if text != work.silver.properties.get(name)}
-    given = {name: text for name, text in changed.items() if text is not None}
-    gone = ", ".join(literal(name) for name in changed if name not in given)
-    table = f"ALTER TABLE delta.`{work.location}`"
-    if given:
-        command(lake.delta.session, f"{table} SET TBLPROPERTIES ({properties_sql(given)})")
-    if gone:
-        command(lake.delta.session, f"{table} UNSET TBLPROPERTIES ({gone})")
+    set_properties(lake.delta.session, work.location, changed)
 
 
 def recorded_truncates(work: PendingMerge) -> tuple[str, ...]:

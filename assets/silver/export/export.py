@@ -37,9 +37,10 @@ from tidegate.platform.core.silver.change_rows import (
 from tidegate.platform.core.silver.columns import KEY, own_columns
 from tidegate.platform.core.silver.export_manifest import ExportedFile, ExportManifest, ExportMark, manifest_name
 from tidegate.resources.lake import Lake
-from tidegate.resources.silver_suppression import silver_suppression
+from tidegate.resources.silver_suppression import columns_of_silver, silver_suppression
+from tidegate.resources.spark.properties import set_properties
 from tidegate.resources.spark.results import TableState
-from tidegate.resources.spark.session import command, configured
+from tidegate.resources.spark.session import configured
 
 #: The seams of an export, in order. Each is right after the step that it is named for.
 SEAMS = ("export-write", "export-manifest", "export-mark")
@@ -90,7 +91,7 @@ def export_changes(lake: Lake, spec: TableSpec) -> Exported:
     if export is None or not state.has_columns or state.table_id is None:
         return Exported()
     if state.properties.get(_FEED) != "true":
-        command(lake.delta.session, f"ALTER TABLE delta.`{location}` SET TBLPROPERTIES ('{_FEED}' = 'true')")
+        set_properties(lake.delta.session, location, {_FEED: "true"})
         state = lake.delta.table_state(location)
     table_id = state.table_id or ""
     mark = lake.store.export_marks.ensure(spec.name, table_id, state.version, export.folder)
@@ -199,7 +200,8 @@ class _Version:
         if suppression is not None:
             # Forgetting deletes rows, too: the delete would have the values of the forgotten person.
             table = self.lake.table(self.spec.table_key.encode())
-            rows = silver_suppression(self.lake, table, suppression, self.state).without(rows, fields)
+            known = columns_of_silver(self.lake, table, self.state)
+            rows = silver_suppression(self.lake, table, suppression, self.state, known).without(rows, fields)
             rows = rows.withColumn(CHANGE_TYPE, F.expr(kind_of_what_is_left(self._keys())))
         columns = exported_columns(fields, own, is_text=self.to.format == "csv")
         return rows.selectExpr(CHANGE_TYPE, COMMIT_VERSION, *columns)
