@@ -10,8 +10,8 @@ from hypothesis import settings
 pytest_plugins = [
     "tidegate.platform.testing.fixtures",
     "tests.support.plugins.groups",
-    "tests.support.plugins.costs",
     "tests.support.plugins.parallel",
+    "tests.support.plugins.costs",
     "tests.support.plugins.processes",
     "tests.support.plugins.proxied_aws",
 ]

@@ -1,4 +1,4 @@
-"""Cost of tests: CPU time of a test's process and of every process below it, by group, and the slowest tests.
+"""Cost of tests by group and by servers, and the slowest: CPU time of a test's process and of every process below it.
 
 The figures exist only on Linux. Elsewhere the columns stay empty.
 """
@@ -6,6 +6,7 @@ The figures exist only on Linux. Elsewhere the columns stay empty.
 from __future__ import annotations
 
 import os
+import time
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.plugins.groups import GROUPS
+from tests.support.plugins.parallel import server_of
 
 #: Where the Makefile notes the CPU seconds of the JUnit tests.
 JUNIT = Path(__file__).resolve().parents[3] / "build" / "junit-cpu-seconds"
@@ -70,6 +72,8 @@ class _Bill:
     def __init__(self) -> None:
         self._groups: dict[str, float] = defaultdict(float)
         self._tests: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
+        self._began = time.time()
+        self._of_servers: dict[str, list[pytest.TestReport]] = defaultdict(list)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         spent = getattr(report, "cpu_seconds", 0.0)
@@ -79,12 +83,19 @@ class _Bill:
         test = self._tests[report.nodeid]
         test[0] += report.duration
         test[1] += spent
+        if (server := server_of(report.nodeid)) not in report.nodeid:
+            self._of_servers[server].append(report)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section(f"slowest {_SLOWEST}, shared set-up included")
         slowest = sorted(self._tests.items(), key=lambda item: -item[1][0])[:_SLOWEST]
         for name, (wall, spent) in slowest:
             terminalreporter.write_line(f"{wall:7.1f} s {spent:7.1f} CPU s  {name}")
+        for server, reports in self._of_servers.items():
+            spent = sum(report.cpu_seconds for report in reports)  # type: ignore[attr-defined]
+            first, last = min(report.start for report in reports), max(report.stop for report in reports)
+            when = f"from minute {(first - self._began) / 60:.1f} to {(last - self._began) / 60:.1f}"
+            terminalreporter.write_line(f"{server}: {spent / 60:.1f} CPU minutes, {when}")
         by_group = {name: self._groups[name] for name in GROUPS if name in self._groups}
         total = sum(by_group.values())
         if JUNIT.exists():

@@ -9,9 +9,9 @@ import pytest
 
 _TESTS = Path(__file__).resolve().parents[2]
 
-#: Folders and markers. The fast group is first, so that a mistake is found early. Then come the longest groups, so that
-#: parallel runs end together.
-GROUPS = ("unit", "browser", "spark", "foreign", "jvm", "faults", "interop", "local")
+#: Folders and markers. The fast group is first, so that a mistake is found early. Then come the tests of the longest
+#: servers, which are one after the other: they begin at once, and the short files of other groups fill the end.
+GROUPS = ("unit", "spark", "browser", "foreign", "jvm", "faults", "interop", "local")
 
 
 def group_of(path: Path) -> str:

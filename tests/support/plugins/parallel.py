@@ -25,10 +25,15 @@ _SERVERS = {
 }
 
 
+def server_of(nodeid: str) -> str:
+    """Returns the servers that a test shares with others, or its file if there are none."""
+    path = nodeid.partition("::")[0]
+    return next((server for start, server in _SERVERS.items() if path.startswith(start)), path)
+
+
 class _Together(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
     def _split_scope(self, nodeid: str) -> str:
-        path = nodeid.partition("::")[0]
-        return next((server for start, server in _SERVERS.items() if path.startswith(start)), path)
+        return server_of(nodeid)
 
 
 @pytest.hookimpl(optionalhook=True)
