@@ -11,6 +11,7 @@ from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.silver.columns import WITH_TOMBSTONES, own_columns, silver_query
+from tidegate.resources.forgotten_view import name_forgotten
 from tidegate.resources.lake import Lake
 from tidegate.resources.lake_views import name_lake_objects, name_lake_tables, quarantine_query
 from tidegate.resources.spark.catalog import TableName
@@ -57,6 +58,7 @@ class SqlNames:
         self._attempt(
             unnamed, "lake.quarantine", partial(name_lake_tables, self._lake.delta.catalog, self._lake.store, ledgers)
         )
+        self._attempt(unnamed, "lake.forgotten", self._name_forgotten)
         return unnamed + lost
 
     def name_asked(self, asked: Collection[str]) -> list[Unnamed]:
@@ -100,8 +102,9 @@ class SqlNames:
         return None
 
     def name_objects(self) -> None:
-        """Make `lake.intake`, and the tables of objects that `lake.quarantine` reads in addition to ledgers."""
+        """Make `lake.intake`, `lake.forgotten`, and the tables that `lake.quarantine` reads in addition to ledgers."""
         name_lake_objects(self._lake.delta.catalog, self._lake.store)
+        self._name_forgotten()
 
     def quarantine_query(self) -> str:
         """The query of `lake.quarantine` for these tables only. Needs the tables of `name_objects`."""
@@ -179,6 +182,10 @@ class SqlNames:
                 TableName("silver", f"{spec.name}{WITH_TOMBSTONES}", self._lake.store.uri("silver", spec.name))
             )
         return names, None
+
+    def _name_forgotten(self) -> None:
+        if self._lake.config.forget is not None:
+            name_forgotten(self._lake.delta.catalog, self._lake.store)
 
     def _attempt(self, unnamed: list[Unnamed], table: str, name: Callable[[], _T]) -> _T | None:
         try:

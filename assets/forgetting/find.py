@@ -95,9 +95,9 @@ def _sources(table: Table, suppression: Suppression) -> int:
 def unsearched(lake: Lake) -> list[str]:
     """Return the folders of tables of which nobody can say which of their columns is a subject.
 
-    They are relative to the lake root: folders of silver and bronze, of row queues and of rows in quarantine.
-    `lake.yaml` does not have the table (any more): after a new `name` or `prefix` the earlier table is among them. Or
-    bronze has no batch yet, and the silver table alone does not show it.
+    They are relative to the lake root: folders of silver and bronze, of row queues, of rows in quarantine, and of
+    copies that runs made. `lake.yaml` does not have the table (any more): after a new `name` or `prefix` the earlier
+    table is among them. Or bronze has no batch yet, and the silver table alone does not show it.
 
     Raises:
         StoreError: S3 did not answer.
@@ -114,7 +114,8 @@ def unsearched(lake: Lake) -> list[str]:
     silver = (f"silver/{name}" for name in names if name not in known)
     queued = (f"rows/{name}" for name in folders("rows") if name not in known)
     bad = (f"quarantine/rows/{key}" for key in folders("quarantine", "rows") if key not in keys)
-    return sorted((*silver, *bronze, *unborn, *queued, *bad))
+    copies = (f"staging/{key}" for key in folders("staging") if key not in keys)
+    return sorted((*silver, *bronze, *unborn, *queued, *bad, *copies))
 
 
 def _shows(lake: Lake, spec: TableSpec) -> bool:

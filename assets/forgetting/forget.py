@@ -9,7 +9,8 @@ What is durable, in this order::
 
 A call that dies is repeated: `erased` and `done` are written after a search that found nothing.
 
-Each call also takes out what row queues have brought of the subjects of all requests since the last call.
+Each call also takes out what row queues have brought of the subjects of all requests since the last call, and copies
+that runs left.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from tidegate.assets.forgetting.late_messages import erase_late_messages
 from tidegate.assets.forgetting.old_versions import end_old_versions, longest_retention
 from tidegate.assets.forgetting.shared_keys import compute_shared_keys
 from tidegate.assets.forgetting.silver_rows import erase_from_silver
+from tidegate.assets.forgetting.staged_copies import erase_late_copies, erase_staged_copies
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.forgetting.gone import Gone, gone
@@ -175,6 +177,7 @@ def work_off(lake: Lake, run_id: str, log: Callable[[str], None] = lambda _: Non
     states = progress(lake)
     for kind in sorted({one.request.kind for one in states}):
         erase_late_messages(lake, kind, log)
+        erase_late_copies(lake, tables_of(lake, kind), log)
     return states
 
 
@@ -203,6 +206,8 @@ def _erase(lake: Lake, kind: str, run_id: str, log: Callable[[str], None]) -> li
         silver = erase_from_silver(lake, table, suppression, run_id, log)
         lines = erase_kept_objects(lake, table, suppression)
         log(f"{lines} lines and messages of {spec.name} left the quarantine and the row objects")
+        if copies := erase_staged_copies(lake, table.table_key):
+            log(f"{copies} copies of whole objects of {spec.name} left staging/")
         taken.append(Gone(spec.name, bronze, silver, lines))
         seam("forget-objects")
     left = find(lake, kind, partial(_required, lake))

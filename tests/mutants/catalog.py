@@ -1635,6 +1635,14 @@ MUTANTS = (
         (f"{_FORGET}test_keys_that_others_share_with_a_forgotten_person_become_what_bronze_gives_without_them",),
     ),
     Mutant(
+        "copies that runs left keep rows of a forgotten person",
+        12,
+        "assets/forgetting/forget.py",
+        "        if copies := erase_staged_copies(lake, table.table_key):\n",
+        "        if copies := 0:\n",
+        (f"{_FORGET}test_no_byte_of_a_forgotten_person_is_left",),
+    ),
+    Mutant(
         "a request to forget is done without VACUUM if lake.yaml no longer has its table",
         8,
         "assets/forgetting/forget.py",

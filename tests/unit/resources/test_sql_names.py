@@ -70,6 +70,7 @@ def lake_of(tables: list[str], delta: Any) -> Lake:
         # The table `old` was born before lake.yaml gave it another name.
         table_for=lambda key: SimpleNamespace(name=key.prefix.rstrip("/").replace("old", "new"), silver=None),
         taker_of_name=lambda name, key: None,
+        forget=None,
     )
     keys = [TableKey("shop", f"{name}/").encode() for name in tables]
     store = SimpleNamespace(
