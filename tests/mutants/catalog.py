@@ -1691,6 +1691,17 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "MySQL's binlog files are in the order of their texts",
+        5,
+        "platform/core/silver/log_positions.py",
+        '    if _field(part) != "file":\n',
+        '    if part != "file":\n',
+        (
+            "tests/unit/platform/core/silver/test_presets.py::"
+            "test_a_snapshot_without_a_position_has_the_order_that_the_first_change_has",
+        ),
+    ),
+    Mutant(
         "the order of a feed changes with the first change after its snapshot",
         5,
         "platform/core/silver/log_positions.py",

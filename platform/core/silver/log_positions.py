@@ -57,6 +57,19 @@ def or_null(part: str, columns: Sequence[Field]) -> str:
     return part
 
 
+def comparable_position(part: str) -> str:
+    """Returns a part of an order as SQL that compares as the positions do.
+
+    After `mysql-bin.999999` comes `mysql-bin.1000000`, which is less as a text. A tilde for each digit after the sixth
+    makes it greater, and leaves every other name as silver has stored it.
+    """
+    if _field(part) != "file":
+        return part
+    digits = f"regexp_extract({part}, '([0-9]+)$', 1)"
+    start = f"substring({part}, 1, length({part}) - length({digits}))"
+    return f"concat({start}, repeat('~', length({digits}) - 6), {digits})"
+
+
 def _field(part: str) -> str:
     """Returns the field of `source` that a part of an order is; empty for an expression."""
     if is_expression(part):

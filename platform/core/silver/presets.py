@@ -7,7 +7,7 @@ from typing import Any
 
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.schema.aligned import aligned
-from tidegate.platform.core.schema.column_types import Field, Struct, Type, quoted
+from tidegate.platform.core.schema.column_types import Field, Simple, Struct, Type, quoted
 from tidegate.platform.core.schema.united import united
 from tidegate.platform.core.silver.expression_types import UnsuitableColumns
 from tidegate.platform.core.silver.log_positions import log_position
@@ -16,6 +16,9 @@ from tidegate.platform.core.silver.log_positions import log_position
 UNAVAILABLE = "__debezium_unavailable_value"
 #: Columns by which flattened rows are known.
 FLAT_MARKS = {"__deleted", "__op"}
+#: Fields that only the connector of MongoDB writes.
+_OF_MONGODB = {"updatedescription", "patch", "filter"}
+_TEXT = Simple("string")
 
 
 def resolved(silver: SilverSpec, columns: Sequence[Field]) -> SilverSpec:
@@ -57,6 +60,12 @@ def _debezium(silver: SilverSpec, columns: Sequence[Field]) -> dict[str, Any]:
 def _envelope(silver: SilverSpec, start: str, fields: dict[str, Field]) -> dict[str, Any]:
     before, after = (_struct(fields.get(name)) for name in ("before", "after"))
     if before is None and after is None:
+        kinds = {fields[name].type for name in ("before", "after") if name in fields}
+        if _TEXT in kinds and _OF_MONGODB & fields.keys():
+            raise UnsuitableColumns(
+                "has rows of MongoDB, whose `after` is text: `from: debezium` does not open it. Let the connector "
+                "flatten them (ExtractNewDocumentState), and give `order`"
+            )
         raise UnsuitableColumns(
             "has rows of Debezium without a struct `before` or `after`, so their columns are not known: let bronze "
             "infer them, or give their types under `columns` of the table"

@@ -17,7 +17,7 @@ from tidegate.platform.core.silver.columns import HISTORY_COLUMNS, KEY, ORDER, o
 from tidegate.platform.core.silver.expectations import Expectation, expectations, skipped
 from tidegate.platform.core.silver.expression_types import TypesOf, UnsuitableColumns, entries, types_over
 from tidegate.platform.core.silver.history import History, history, recorded_history
-from tidegate.platform.core.silver.log_positions import is_optional, or_null
+from tidegate.platform.core.silver.log_positions import comparable_position, is_optional, or_null
 from tidegate.platform.core.silver.shaped_columns import WrongShape, shaped
 from tidegate.platform.core.silver.unavailable import unavailable
 
@@ -25,6 +25,8 @@ from tidegate.platform.core.silver.unavailable import unavailable
 ROW_VALUE = "_tidegate_value"
 #: Stands for bronze, or for a view over some of its rows, in a relation of rows.
 BRONZE = "{bronze}"
+#: Columns with which a merge computes have names with this start.
+_OF_MERGES = "_tidegate_"
 
 
 @dataclass(frozen=True)
@@ -142,12 +144,15 @@ def merge_rules(silver: SilverSpec, columns: Sequence[Field], types_of: TypesOf)
     fields, values = _typed(silver, outputs, sql, lambda sqls, options: types_over(types_of, relation, options)(sqls))
     over = f"(SELECT {', '.join(f'{value} AS {quoted(name)}' for name, value in values.items())} FROM {relation})"
     keys, key, _ = _parts(silver.keys, fields, KEY, types_over(types_of, over, ["keys"]), is_kept=silver.keeps_keys)
-    ordered_by = [or_null(text, columns) if silver.preset == "debezium" else text for text in silver.order]
+    is_feed = silver.preset == "debezium"
+    ordered_by = [comparable_position(or_null(text, columns)) if is_feed else text for text in silver.order]
     order, newest, order_values = _parts(
         ordered_by, columns, ORDER, types_over(types_of, relation, ["order"]), is_kept=silver.keeps_order
     )
     spans = history(silver, _order_types(order, newest and newest[0], columns), _tracked(silver, fields))
-    _check_names(fields, own_columns(silver), spans)
+    # A merge computes the key in this column, also if silver does not have it.
+    _check_names(fields, {*own_columns(silver), KEY}, spans)
+    _check_bronze(columns)
     for field, value in [own for own in (key, newest) if own is not None]:
         fields.append(field)
         values[field.name] = value
@@ -316,6 +321,15 @@ def _check_names(fields: Sequence[Field], own: Collection[str], spans: History |
             raise UnsuitableColumns(
                 f"has a column {field.name!r}, and {whose} one of its own by that name: give it another name by "
                 "`rename` of `silver`, or leave it out by `except_columns`"
+            )
+
+
+def _check_bronze(columns: Sequence[Field]) -> None:
+    for field in columns:
+        if field.name.lower().startswith(_OF_MERGES):
+            raise UnsuitableColumns(
+                f"has a column {field.name!r}, and names that begin with {_OF_MERGES} are those of a merge: write it "
+                "under another name, and start the table over (`tidegate reset`)"
             )
 
 

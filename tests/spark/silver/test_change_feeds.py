@@ -27,6 +27,7 @@ from tidegate.platform.core.infer.sniff import FileSample
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
 from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.schema.value_encoding import encoding
+from tidegate.platform.core.silver.log_positions import comparable_position
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]
@@ -361,6 +362,15 @@ def test_each_encoding_gives_the_value_of_the_database(tidegate_lake: MakeLake) 
     decoded = [encoding(name).sql(f"v{place}", any_type(kind)) for place, (name, kind, _, _) in enumerate(ENCODED)]
     (row,) = session.sql(f"SELECT {', '.join(decoded)} FROM (SELECT {values})").collect()
     assert list(row) == [expected for _, _, _, expected in ENCODED]
+    # Names of binlog files in their order. Silver has those of six digits as they are.
+    files = ("a.000009", "mysql-bin.000010", "mysql-bin.999999", "mysql-bin.1000000", "mysql-bin.1000001",
+             "mysql-bin.9999999", "mysql-bin.10000000")  # fmt: skip
+    position = comparable_position("source.file")
+    sources = ", ".join(f"named_struct('file', '{name}')" for name in files)
+    sql = f"SELECT {position} FROM (SELECT explode(array({sources})) AS source)"
+    positions = [row[0] for row in session.sql(sql).collect()]
+    assert positions == sorted(positions)
+    assert positions[:4] == [*files[:3], "mysql-bin.~1000000"]
     rounded = encoding("decimal(10, 2)").sql("v", any_type(_SCALED))
     for number, scale in ((12345, 3), (1, 20)):
         with pytest.raises(PySparkException, match=f"a number has {scale} digits after its point, and `decode` of"):
@@ -406,10 +416,12 @@ def test_rows_of_dms_become_the_table_of_the_database(tidegate_lake: MakeLake, k
     """A full load without the column `Op`, then changes: as Parquet files, and as CSV files with a header.
 
     Rows 5 and 6 changed while the load ran. 5 has the time of its transfer, so its change is late; 6 that of the task.
+    The events of two files of changes come in the other order.
     """
-    silver = {"from": "dms", "keys": ["id"], "order": "committed", "every": 10}
+    second = yaml.safe_load(_documented("AWS DMS"))["tables"][0]["silver"]["order"][1]
+    silver = {"from": "dms", "keys": ["id"], "order": ["committed", second], "every": 10}
     csv = {"name": "csv", "prefix": "csv/", "csv": {"nulls": ["NULL"]}, "silver": silver}
-    lake = tidegate_lake([{"name": "parquet", "prefix": "parquet/", "silver": silver}, csv])
+    lake = tidegate_lake([{"name": "parquet", "prefix": "parquet/", "mode": "load", "silver": silver}, csv])
     loaded = [{"id": 1, "name": "Ann", "committed": _at(0)}, {"id": 2, "name": "Bob", "committed": _at(0)},
               {"id": 3, "name": None, "committed": _at(0)}, {"id": 5, "name": "Eve", "committed": _at(10)},
               {"id": 6, "name": "Flo", "committed": _at(0)}]  # fmt: skip
@@ -422,7 +434,11 @@ def test_rows_of_dms_become_the_table_of_the_database(tidegate_lake: MakeLake, k
         ("I", {"id": 4, "name": "Dan", "committed": _at(7)}),
         ("U", {"id": 3, "name": "Cat", "committed": _at(8)}),
     ]
-    for file, rows in (("LOAD00000001", loaded), ("20261125-093000123", [{"Op": op, **row} for op, row in changes])):
+    before = [("U", {"id": 1, "name": "An", "committed": _at(5)}), ("D", {"id": 4, "name": None, "committed": _at(7)})]
+    files = {"LOAD00000001": loaded}
+    for file, some in (("20261125-093000123", changes), ("20261125-093000122", before)):
+        files[file] = [{"Op": op, **row} for op, row in some]
+    for file, rows in files.items():
         lake.put(f"parquet/{file}.parquet", kit.parquet(rows))
         cells = [",".join("NULL" if value is None else str(value) for value in row.values()) for row in rows]  # type: ignore[attr-defined]
         lake.put(f"csv/{file}.csv", "\n".join([",".join(rows[0]), *cells, ""]))

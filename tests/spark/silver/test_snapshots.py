@@ -8,8 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.support.lakes.seams import dying_in
+from tests.support.tracked import ROOT
 from tidegate.assets.silver import merge as silver_merge
 from tidegate.assets.silver.audit.comparison import compare
 from tidegate.assets.silver.history_merge import build_history_merge
@@ -137,7 +139,16 @@ def test_a_dump_counts_when_its_signal_is_there_and_an_empty_dump_deletes_nothin
         "completion": "_SUCCESS",
         "silver": {"from": "snapshots", "keys": ["sku"], "order": "day", "every": 10},
     }
-    lake = tidegate_lake([table])
+    lake = tidegate_lake([table, _exported()])
+    # An export of Aurora: its id is before the table, and next to the database are files that are no rows.
+    for day, skus in ((24, "ab"), (25, "b")):
+        export = f"products/e-2026-11-{day}"
+        lake.put(f"{export}/export_info_e-2026-11-{day}.json", '{"status": "COMPLETE"}')
+        lake.put(f"{export}/shop/shop.products/1/part-00000-x.gz.parquet", kit.parquet([{"sku": sku} for sku in skus]))
+        lake.put(f"{export}/shop/shop.products/1/_SUCCESS", b"")
+        kit.run(lake, "products")
+        assert kit.merge(lake, "products").incomplete_dumps == ()
+        assert kit.silver(lake, "products", "sku") == [(sku,) for sku in skus]
 
     def put(day: int, *parts: str, signal: bool = True) -> None:
         for number, skus in enumerate(parts):
@@ -162,6 +173,13 @@ def test_a_dump_counts_when_its_signal_is_there_and_an_empty_dump_deletes_nothin
     assert shown() == "a"
     put(4, "ad")
     assert shown() == "ad"
+
+
+def _exported() -> Row:
+    """Returns the table of exports as the guide has it."""
+    text = (ROOT / "docs" / "guides" / "snapshots.md").read_text().split("## Exports of Aurora and RDS\n", 1)[1]
+    (table,) = yaml.safe_load(text.split("```yaml\n", 1)[1].split("```", 1)[0])["tables"]
+    return {**table, "prefix": "products/"}
 
 
 def test_a_dump_without_a_file_that_is_in_quarantine_deletes_nothing(tidegate_lake: MakeLake, kit: Any) -> None:

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 from botocore.exceptions import ClientError, NoCredentialsError, ProfileNotFound
+from typer.testing import CliRunner
 
 from tests.support.servers.child import ending_with_us
 from tidegate.platform.cli.check.check import run_check
-from tidegate.platform.cli.main import explained
+from tidegate.platform.cli.main import app, explained
 from tidegate.platform.cli.terminal import command_console
 from tidegate.resources.aws.s3 import StoreError
 
@@ -82,3 +83,10 @@ def test_a_check_without_a_way_to_aws_says_the_same(
     said = capsys.readouterr().out
     assert "no AWS region is set" in said
     assert "no local platform runs on" in said
+
+
+@pytest.mark.parametrize(("typed", "completed"), [("tidegate mai", "maintain"), ("tidegate status --js", "--json")])
+def test_a_shell_completes_commands_and_options(typed: str, completed: str) -> None:
+    words = {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
+    answer = CliRunner().invoke(app, [], prog_name="tidegate", env={"_TIDEGATE_COMPLETE": "complete_bash", **words})
+    assert answer.output.split() == [completed]

@@ -138,6 +138,10 @@ def test_a_snapshot_without_a_position_has_the_order_that_the_first_change_has()
     assert merge_rules(silver(flat), fields(flat), types).order_values == (
         "`__source_commit_lsn`", "(\nCAST(NULL AS STRING)\n)", "(\nCAST(NULL AS BIGINT)\n)"
     )  # fmt: skip
+    mysql = {**POSTGRES, "source": "struct<file:string,pos:bigint,row:int>"}
+    file, *others = merge_rules(silver(mysql), fields(mysql), types).order_values
+    assert "repeat('~', length(regexp_extract(source.file, '([0-9]+)$', 1)) - 6)" in file, "the text is no order"
+    assert others == ["`source`.`pos`", "`source`.`row`"]
     only = merge_rules(silver(flat, order="__source_change_lsn"), fields(flat), types)
     assert only.required_order == only.order_values
     with pytest.raises(UnsuitableColumns, match="has no column '__source_lsn'"):
@@ -168,6 +172,10 @@ def test_rows_of_dms_have_an_operation_only_where_there_are_changes() -> None:
             "without a position in the database's log in `source`",
         ),
         ({**POSTGRES, "before": "string", "after": "string"}, "without a struct `before` or `after`"),
+        (
+            {**POSTGRES, "before": "string", "after": "string", "updateDescription": "struct<truncatedArrays:string>"},
+            "has rows of MongoDB, whose `after` is text",
+        ),
         ({"id": "bigint", "__deleted": "string"}, "without a position in the database's log in `add.fields`"),
     ],
 )
@@ -243,7 +251,8 @@ def test_an_encoding_is_a_name_or_a_decimal() -> None:
          "silver: {from: dms, keys: [id], order: <TimestampColumnName>, every: 60}"),
         ({"database": "string", "table": "string", "type": "string", "ts": "bigint", "xid": "bigint",
           "data": "struct<id:bigint>"}, [],
-         "silver: {keys: [id], row: data, order: [\"split_part(position, ':', 1)\", "
+         "silver: {keys: [id], row: data, "
+         "order: [\"CAST(split_part(split_part(position, ':', 1), '.', -1) AS BIGINT)\", "
          "\"CAST(split_part(position, ':', 2) AS BIGINT)\"], apply_as_deletes: \"type = 'delete'\", "
          "skip_when: \"type NOT IN ('insert', 'update', 'delete', 'bootstrap-insert')\", every: 60}"),
         ({"id": "bigint", "op": "string"}, ["orders/1.csv"], None),

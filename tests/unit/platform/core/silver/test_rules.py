@@ -98,6 +98,10 @@ def test_a_history_tracks_what_is_asked_and_its_times_have_the_type_of_the_order
         UnsuitableColumns, match=r"has a column 'Valid_To', and a history one of its own by that name: .*`rename`"
     ):
         merge_rules(spec, (*COLUMNS, Field("Valid_To", BIGINT)), types)
+    with pytest.raises(UnsuitableColumns, match="has a column '_key', and silver one of its own by that name"):
+        merge_rules(spec, (*COLUMNS, Field("_key", BIGINT)), types)
+    with pytest.raises(UnsuitableColumns, match="has a column '_Tidegate_n', and names that begin with _tidegate_ are"):
+        merge_rules(spec, (*COLUMNS, Field("_Tidegate_n", BIGINT)), types)
 
 
 def test_columns_are_renamed_derived_and_cast_on_the_way() -> None:
