@@ -298,6 +298,12 @@ class Check(Enum):
         "`delta.enableFastS3AListFrom` is off, so folders of a Delta log are not read as commits",
         "unset `delta.enableFastS3AListFrom` on the server",
     )
+    SPARK_TIME_ZONE = (
+        "spark.time-zone",
+        "Spark {}: time zone",
+        "times without a zone in CSV and JSON, and days in folders, are those of UTC",
+        "set `spark.sql.session.timeZone=UTC` on the server, and rebuild tables that it loaded with another zone",
+    )
     SPARK_STREAM = (
         "spark.stream",
         "Spark {}: reads of S3",

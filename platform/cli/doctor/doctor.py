@@ -33,6 +33,9 @@ _CONDITIONAL = (DYNAMODB_STORE, "io.tidegate.storage.ConditionalS3LogStore")
 LOG_STORE_CLASS = "spark.delta.logStore.class"
 LOG_STORE_S3A = "spark.delta.logStore.s3a.impl"
 LOG_STORE_S3 = "spark.delta.logStore.s3.impl"
+_TIME_ZONE = "spark.sql.session.timeZone"
+#: Names of UTC without summer time that Java knows.
+_UTC = ("UTC", "Etc/UTC", "GMT", "Etc/GMT", "Z", "+00:00")
 _FAST_LISTING = "delta.enableFastS3AListFrom"
 #: How S3A reads objects.
 _STREAM = "fs.s3a.input.stream.type"
@@ -81,6 +84,7 @@ def _examined(opened: Lake, aws: Aws, *, repair: bool) -> Iterator[Finding]:
     buckets = [*opened.config.buckets, opened.store.bucket]
     yield checked(Check.SPARK_LOG_STORE, server, lambda: check_store(opened.delta, buckets))
     yield checked(Check.SPARK_LISTING, server, lambda: check_listing(opened.delta))
+    yield checked(Check.SPARK_TIME_ZONE, server, lambda: check_time_zone(opened.delta))
     yield checked(Check.SPARK_STREAM, server, lambda: check_stream(opened.delta))
     yield checked(Check.SPARK_JARS, server, lambda: check_jars(opened.delta))
     entries = None
@@ -208,6 +212,21 @@ def check_listing(delta: Delta) -> str:
                 "in one of them breaks the table. Unset it: Tidegate's log stores list as fast without it"
             )
     return f"{_FAST_LISTING} is off"
+
+
+def check_time_zone(delta: Delta) -> str:
+    """Check that the server reads times without a zone as UTC.
+
+    Raises:
+        Failed: it reads them as those of another zone.
+    """
+    zone = conf(delta, _TIME_ZONE)
+    if zone not in _UTC:
+        raise Failed(
+            f"{_TIME_ZONE} is {zone or 'not set'}: times without a zone in files become other instants than in UTC, "
+            "and an hour of each autumn is there twice"
+        )
+    return f"{_TIME_ZONE} is {zone}"
 
 
 def check_stream(delta: Delta) -> str:

@@ -17,6 +17,7 @@ from tidegate.platform.cli.doctor.doctor import (
     check_store,
     check_stream,
     check_table,
+    check_time_zone,
     commit_table,
 )
 from tidegate.resources.aws.clients import Aws
@@ -33,6 +34,7 @@ _NAMES = {
     "spark.hadoop.fs.s3a.performance.flags": "flags",
     "spark.hadoop.fs.s3a.bucket.landing.performance.flags": "flags_of_landing",
     "spark.hadoop.fs.s3a.input.stream.type": "stream",
+    "spark.sql.session.timeZone": "zone",
     "spark.hadoop.delta.enableFastS3AListFrom": "fast_in_hadoop",
     "delta.enableFastS3AListFrom": "fast",
     "spark.io.delta.storage.S3DynamoDBLogStore.ddb.region": "region",
@@ -102,6 +104,13 @@ def test_every_scheme_that_is_open_has_a_store(settings: dict[str, str]) -> None
 def test_delta_s_fast_listing_is_a_problem(settings: dict[str, str]) -> None:
     with pytest.raises(Failed, match=r"delta\.enableFastS3AListFrom=true: .*Unset it"):
         check_listing(Settings(impl=DYNAMODB_STORE, **settings))  # type: ignore[arg-type]
+
+
+def test_a_server_in_another_time_zone_is_a_problem() -> None:
+    assert check_time_zone(Settings(zone="Etc/UTC")).endswith(" is Etc/UTC")  # type: ignore[arg-type]
+    for settings in ({"zone": "Europe/Berlin"}, {}):
+        with pytest.raises(Failed, match=f"timeZone is {settings.get('zone', 'not set')}: times without a zone"):
+            check_time_zone(Settings(**settings))  # type: ignore[arg-type]
 
 
 def test_a_listing_that_delta_does_itself_is_none() -> None:
