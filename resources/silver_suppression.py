@@ -43,6 +43,7 @@ def silver_suppression(
         subject=silver_subject(lake, table, suppression.subject, silver, columns),
         rescued=suppression.subject,
         rescued_in=_rescued_in(table.spec, columns),
+        sides=(),
     )
 
 
@@ -123,6 +124,21 @@ def may_not_name(name: str, subject: str) -> str:
         f"a row of bronze.{name} may be about a person whom it does not name, because `ignore_null_updates` leaves "
         f"{subject} of silver.{name} as it is, so nobody can say whose its rows are: list {subject} in "
         "ignore_null_updates_except_columns, and let every row have it"
+    )
+
+
+def key_is_personal(name: str, key: str, column: str) -> str:
+    """Return the text of the error that a delete may have something personal and name nobody.
+
+    Args:
+        name: SQL name of the table.
+        key: the key of silver.
+        column: the personal column of bronze that it is made of.
+    """
+    return (
+        f"a delete of bronze.{name} may have nothing but the key {key}, which is personal by {column} and names nobody "
+        f"as subject, so it would stay when its person is forgotten: list {column} under `personal.subject`, too, and "
+        "forget each person by all identities, or take a key that is not personal"
     )
 
 

@@ -11,7 +11,9 @@ from pyspark.sql import functions as F
 
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.forgetting.forgotten_by import lost_subject
 from tidegate.platform.core.forgetting.request import ForgetRequest
+from tidegate.platform.core.forgetting.sides import sides
 from tidegate.platform.core.forgetting.subject_key import SubjectKey
 from tidegate.platform.core.schema.column_reference import as_sql, path_of, type_at
 from tidegate.platform.core.schema.column_types import Field, Simple, quoted
@@ -20,11 +22,13 @@ from tidegate.platform.core.schema.rescued_texts import rescued_texts
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.secret_text import secret_text
 from tidegate.resources.spark.any_of import any_of
+from tidegate.resources.spark.results import TableState
 
 #: Types whose values have one text. A number with a fraction, for example, has several.
 _TYPES = ("string", "byte", "short", "integer", "long")
 #: The class of the Spark server that makes digests, and a column of rows with its key.
 _DIGEST, _KEY = "io.tidegate.load.rows.SubjectDigest", "_tidegate_key"
+_IS_KNOWN = "_tidegate_is_known"
 
 
 class SecretProblem(RuntimeError):
@@ -46,6 +50,8 @@ class Suppression:
         subject: the columns and nested fields that identify a subject, as lake.yaml has them.
         rescued: the fields that identify a subject in the text of rescued values, if they are not those of `subject`.
         rescued_in: the columns that may have the text of rescued values.
+        sides: the two structs of a change that may each be of another person (`platform.core.forgetting.sides`). Empty
+            if a row is of its persons as a whole.
     """
 
     name: str
@@ -54,6 +60,14 @@ class Suppression:
     subject: tuple[str, ...]
     rescued: tuple[str, ...] = ()
     rescued_in: tuple[str, ...] = (RESCUED_COLUMN,)
+    sides: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, spec: TableSpec, key: SubjectKey, digests: frozenset[str]) -> Suppression:
+        """Return the list of a bronze table that has a subject."""
+        assert spec.personal is not None
+        subject = spec.personal.subject
+        return cls(spec.name, key, digests, subject, sides=sides(subject, spec.personal.columns))
 
     def texts(self, fields: Sequence[Field]) -> list[str]:
         """Return SQL of each text that identifies a subject in a table that has these columns.
@@ -86,6 +100,16 @@ class Suppression:
                 )
         return found
 
+    def side_paths(self, fields: Sequence[Field]) -> list[tuple[str, ...]]:
+        """Return the paths of the sides in a table that has these columns. None if it has not both, or not as structs.
+
+        Raises:
+            SubjectProblem: as for `paths`.
+        """
+        found = [path for side in self.sides if (path := path_of(side, fields))]
+        are_within = (any(_is_within(path, side) for side in found) for path in self.paths(fields))
+        return found if len(found) == len(self.sides) and all(are_within) else []
+
     def holds(self, text: str) -> bool:
         """Return whether a text is a subject of the list."""
         return self.key.digest(text) in self.digests
@@ -96,7 +120,9 @@ class Suppression:
         return session.createDataFrame(pa.table({"key": [self.key.key] * len(digests), "digest": digests}))
 
     def without(self, rows: DataFrame, fields: Sequence[Field]) -> DataFrame:
-        """Return the rows of no suppressed subject.
+        """Return the rows of no suppressed subject, and of a change that another person has a side of, that side.
+
+        The other side of such a row is NULL.
 
         Args:
             rows: with these columns, and perhaps others.
@@ -105,7 +131,7 @@ class Suppression:
         return self._divided(rows, fields, holds=False)
 
     def only(self, rows: DataFrame, fields: Sequence[Field]) -> DataFrame:
-        """Return the rows of suppressed subjects. The arguments are as for `without`."""
+        """Return the rows that suppressed subjects have, or have a side of. The arguments are as for `without`."""
         return self._divided(rows, fields, holds=True)
 
     def _divided(self, rows: DataFrame, fields: Sequence[Field], *, holds: bool) -> DataFrame:
@@ -124,7 +150,46 @@ class Suppression:
             )
         flags = [f"{name}_known" for name in names]
         is_known = any_of([F.col(flag).isNotNull() for flag in flags])
-        return keyed.where(is_known if holds else ~is_known).drop(_KEY, *names, *flags)
+        if holds or not self.sides:
+            found = keyed.where(is_known if holds else ~is_known)
+        else:
+            found = self._with_others_sides(keyed.withColumn(_IS_KNOWN, is_known), fields, flags)
+        return found.drop(_KEY, _IS_KNOWN, *names, *flags)
+
+    def _with_others_sides(self, rows: DataFrame, fields: Sequence[Field], flags: Sequence[str]) -> DataFrame:
+        """Return the rows of no suppressed subject, and the sides of others.
+
+        A side that names nobody may be the suppressed subject's, too. What is rescued may be of either side.
+
+        Args:
+            rows: with `_IS_KNOWN`.
+            fields: as for `without`.
+            flags: columns that say by a value that a path of `paths` names a suppressed subject, in its order.
+        """
+        known, is_known = dict(zip(self.paths(fields), flags, strict=False)), F.col(_IS_KNOWN)
+        others = {side: _names_another(side, known) for side in self.side_paths(fields)}
+        rescued = [F.col(quoted(one.name)).isNotNull() for one in fields if one.name in self.rescued_in]
+        stays = any_of([*others.values(), F.lit(False)]) & ~any_of([*rescued, F.lit(False)])
+        columns: dict[str, Column] = {}
+        for side, is_another in others.items():
+            nothing = F.when(is_known & ~is_another, None).otherwise(F.col(as_sql(side)))
+            root, *below = side
+            whole = columns.get(root, F.col(quoted(root)))
+            columns[root] = whole.withField(as_sql(below), nothing) if below else nothing
+        kept = rows.where(~is_known | stays)
+        return kept.withColumns(columns) if columns else kept
+
+
+def require_subject(spec: TableSpec, bronze: TableState) -> None:
+    """Check that lake.yaml still has the subject by which persons were forgotten in a table.
+
+    Raises:
+        SubjectProblem: it has not, so later rows of these persons would enter.
+    """
+    personal = spec.personal
+    why = lost_subject(bronze.properties, spec.name, spec.subject_kind, personal.subject if personal else ())
+    if why is not None:
+        raise SubjectProblem(why)
 
 
 def suppression(
@@ -144,7 +209,7 @@ def suppression(
     if not requests:
         return None
     digests = frozenset(digest for request in requests for digest in request.digests)
-    return Suppression(spec.name, subject_key(config, environ, kind, requests), digests, spec.personal.subject)
+    return Suppression.of(spec, subject_key(config, environ, kind, requests), digests)
 
 
 def subject_key(
@@ -182,6 +247,19 @@ def subject_key(
             "the former secret back"
         )
     return key
+
+
+def _is_within(path: Sequence[str], side: Sequence[str]) -> bool:
+    return len(path) > len(side) and [*path[: len(side)]] == [*side]
+
+
+def _names_another(side: Sequence[str], known: Mapping[tuple[str, ...], str]) -> Column:
+    """Return the condition that a side names a person, and no suppressed one."""
+    own = {path: flag for path, flag in known.items() if _is_within(path, side)}
+    if not own:
+        return F.lit(False)
+    is_named = any_of([F.col(as_sql(path)).isNotNull() for path in own])
+    return is_named & ~any_of([F.col(flag).isNotNull() for flag in own.values()])
 
 
 def _digest(sql: str) -> Column:

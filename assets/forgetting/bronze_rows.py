@@ -18,8 +18,10 @@ from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.plan import BATCH_BYTES, Plan
 from tidegate.platform.core.failpoints import seam
+from tidegate.platform.core.forgetting.forgotten_by import forgotten_by
 from tidegate.resources.lake import Table
 from tidegate.resources.spark.attempts import repeated
+from tidegate.resources.spark.properties import set_properties
 from tidegate.resources.spark.session import command
 from tidegate.resources.suppression import Suppression
 
@@ -126,7 +128,7 @@ def erase_from_bronze(
             done = done.plus(erasing)
             log(f"{erasing.rows} rows in {erasing.files} files of bronze.{birth.name} left it with batch {batch.n}")
             if is_last:
-                _purge(table, birth, log)
+                _end(table, birth, log)
                 return done
     raise RuntimeError(f"the rows could not leave {table.table_key} in {_MAX_BATCHES} batches: run it again")
 
@@ -139,11 +141,20 @@ def _require_loaded(birth: Birth) -> None:
         )
 
 
-def _purge(table: Table, birth: Birth, log: Callable[[str], None]) -> None:
-    """Write the files again of which a user's DELETE hides rows by a deletion vector."""
-    if table.delta.table_state(birth.location).schema.fields:
-        sql = f"REORG TABLE delta.`{birth.location}` APPLY (PURGE)"
-        repeated(lambda: command(table.delta.session, sql), lambda _: log("another commit came first, trying again"))
+def _end(table: Table, birth: Birth, log: Callable[[str], None]) -> None:
+    """Record the subject, and write the files again of which a user's DELETE hides rows by a deletion vector."""
+    session, location, personal = table.delta.session, birth.location, table.spec.personal
+    state = table.delta.table_state(location)
+    if not state.schema.fields or personal is None:
+        return
+    record = forgotten_by(personal.kind, personal.subject)
+
+    def end() -> None:
+        if not record.items() <= state.properties.items():
+            set_properties(session, location, record)
+        command(session, f"REORG TABLE delta.`{location}` APPLY (PURGE)")
+
+    repeated(end, lambda _: log("another commit came first, trying again"))
 
 
 def _prepared(table: Table, suppression: Suppression, draft: BatchDraft) -> tuple[PreparedBatch, Erased, bool]:

@@ -25,6 +25,7 @@ from ulid import ULID
 
 from tidegate.assets.forgetting.bronze_rows import erase_from_bronze
 from tidegate.assets.forgetting.find import Found, find, tables_of, total, unsearched
+from tidegate.assets.forgetting.hidden_subjects import refuse_personal_keys
 from tidegate.assets.forgetting.kept_objects import erase_kept_objects
 from tidegate.assets.forgetting.late_messages import erase_late_messages
 from tidegate.assets.forgetting.old_versions import end_old_versions, longest_retention
@@ -95,13 +96,15 @@ def look_for(lake: Lake, kind: str, subjects: Sequence[str]) -> list[Found]:
 
     Raises:
         ForgetRefused: no table has this kind of subject, or a subject is no identity.
+        SubjectProblem: a table does not show whose its rows are.
         SecretProblem: the secret is missing, or is another than that of earlier requests.
         StoreError: S3 did not answer.
     """
     _refuse_unlikely(subjects)
     key = _key(lake, kind)
+    refuse_personal_keys(lake, tables_of(lake, kind))
     digests = frozenset(map(key.digest, subjects))
-    return find(lake, kind, lambda spec: _list(spec, key, digests))
+    return find(lake, kind, lambda spec: Suppression.of(spec, key, digests))
 
 
 def ask(lake: Lake, kind: str, subjects: Sequence[str], by: str) -> ForgetRequest:
@@ -115,6 +118,7 @@ def ask(lake: Lake, kind: str, subjects: Sequence[str], by: str) -> ForgetReques
 
     Raises:
         ForgetRefused: no table has this kind of subject, there are no subjects, or one is no identity.
+        SubjectProblem: a table may have rows that have something of a person and do not name the person.
         SecretProblem: as for `look_for`.
         StoreError: S3 did not answer. The request may have been written.
     """
@@ -124,6 +128,7 @@ def ask(lake: Lake, kind: str, subjects: Sequence[str], by: str) -> ForgetReques
     if lake.config.forget is None:
         raise ForgetRefused("lake.yaml has no `forget`: add it, with the place of a secret")
     key, now = _key(lake, kind), datetime.now(UTC).replace(microsecond=0)
+    refuse_personal_keys(lake, tables_of(lake, kind))
     digests = tuple(dict.fromkeys(map(key.digest, subjects)))
     until = now + timedelta(days=lake.config.forget.days)
     request = ForgetRequest(str(ULID()), by, now, until, kind, key.check, digests)
@@ -247,7 +252,7 @@ def _note_found(lake: Lake, request: ForgetRequest, log: Callable[[str], None]) 
     if lake.store.forgotten.note(request.id, FOUND) is not None:
         return
     key = _key(lake, request.kind)
-    found = find(lake, request.kind, lambda spec: _list(spec, key, frozenset(request.digests)))
+    found = find(lake, request.kind, lambda spec: Suppression.of(spec, key, frozenset(request.digests)))
     others = unsearched(lake)
     facts = {"by": request.by, "tables": [asdict(one) for one in found], "not_searched": others}
     _note(lake, request.id, FOUND, facts)
@@ -285,11 +290,6 @@ def _key(lake: Lake, kind: str) -> SubjectKey:
         raise ForgetRefused(f"no table of lake.yaml has `personal.subject` of the kind {kind!r} (kinds: {known})")
     earlier = [request for request in lake.store.forgotten.requests() if request.kind == kind]
     return subject_key(lake.config, lake.environ, kind, earlier)
-
-
-def _list(spec: TableSpec, key: SubjectKey, digests: frozenset[str]) -> Suppression:
-    assert spec.personal is not None
-    return Suppression(spec.name, key, digests, spec.personal.subject)
 
 
 def _required(lake: Lake, spec: TableSpec) -> Suppression:

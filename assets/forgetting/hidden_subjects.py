@@ -1,15 +1,38 @@
-"""Rows of a silver table whose subject no column shows, because options of the merge have changed."""
+"""Rows whose subject no column shows: deletes that have only a key, or rows from before an option of silver changed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.schema.column_reference import as_sql
 from tidegate.platform.core.schema.column_types import Field
-from tidegate.platform.core.silver.subject_paths import Unattributable, unattributable
+from tidegate.platform.core.schema.names import fed_columns
+from tidegate.platform.core.silver.expression_types import UnsuitableColumns
+from tidegate.platform.core.silver.subject_paths import Unattributable, personal_key, unattributable
 from tidegate.resources.lake import Lake, Table
+from tidegate.resources.silver_suppression import key_is_personal
 from tidegate.resources.spark.results import TableState
 from tidegate.resources.suppression import SubjectProblem
+
+
+def refuse_personal_keys(lake: Lake, specs: Sequence[TableSpec]) -> None:
+    """Check that no table may have rows that name nobody and have something of a person, which is their key.
+
+    Raises:
+        SubjectProblem: a table may have such rows.
+    """
+    for spec in specs:
+        birth = lake.table(spec.table_key.encode()).birth
+        if spec.silver is None or spec.personal is None or not spec.personal.columns or birth is None:
+            continue
+        known = lake.delta.table_state(birth.location).schema.fields
+        try:
+            key = personal_key(spec.silver, spec.personal.columns, fed_columns(known, is_registered=birth.registered))
+        except UnsuitableColumns:
+            continue  # no merge fits bronze either
+        if key is not None:
+            raise SubjectProblem(key_is_personal(spec.name, *key))
 
 
 def refuse_hidden_subjects(lake: Lake, table: Table, silver: TableState, columns: Sequence[Field]) -> None:

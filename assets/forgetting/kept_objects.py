@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any
 
+from tidegate.platform.core.forgetting.blanked_members import blanked_members
 from tidegate.platform.core.forgetting.mentions import mentions
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.suppression import Suppression
@@ -44,11 +46,11 @@ def kept_objects(lake: Lake, table: Table, suppression: Suppression, *, since: f
         StoreError: S3 did not answer.
     """
     bad_rows = lake.store.key("quarantine", "rows", table.table_key, "")
-    bad = partial(_is_bad_row_of, suppression=suppression)
+    bad = partial(_rest_of_bad_row, suppression=suppression)
     yield from _with_lines(lake, bad_rows, "quarantine/rows", bad, since)
     if table.spec.row_queue:
         rows = lake.store.key("rows", table.spec.name, "")
-        yield from _with_lines(lake, rows, "rows", partial(_is_row_of, suppression=suppression), since)
+        yield from _with_lines(lake, rows, "rows", partial(_rest_of_row, suppression=suppression), since)
         for folder in ("messages", "redriven"):
             yield from _messages(lake, folder, table.spec.row_queue.names, suppression, since)
 
@@ -72,7 +74,7 @@ def erase_kept_objects(lake: Lake, table: Table, suppression: Suppression, *, si
 
 
 def _with_lines(
-    lake: Lake, folder: str, place: str, is_of: Callable[[str], bool], since: float
+    lake: Lake, folder: str, place: str, rest_of: Callable[[str], str | None], since: float
 ) -> Iterator[KeptObject]:
     objects, bucket = lake.store.objects, lake.store.bucket
 
@@ -81,10 +83,10 @@ def _with_lines(
         if body is None:
             return None
         lines = body.split(b"\n")
-        kept = [line for line in lines if not line or not is_of(line.decode("utf-8", "replace"))]
-        if len(kept) == len(lines):
-            return None
-        return KeptObject(key, place, len(lines) - len(kept), b"\n".join(kept) if any(kept) else None)
+        kept = [_rest(line, rest_of) for line in lines]
+        found = sum(line != left for line, left in zip(lines, kept, strict=True))
+        left = [line for line in kept if line is not None]
+        return KeptObject(key, place, found, b"\n".join(left) if any(left) else None) if found else None
 
     yield from filter(None, parallel(divided, _changed(lake, folder, since)))
 
@@ -98,8 +100,8 @@ def _messages(
         content = _parsed((objects.get(bucket, key) or b"").decode("utf-8", "replace"))
         if content is None or (content.get("row") or {}).get("queue") not in queues:
             return None
-        is_of = _is_row_of(str(content.get("body", "")), suppression)
-        return KeptObject(key, f"quarantine/{folder}", 1, None) if is_of else None
+        text = str(content.get("body", ""))
+        return KeptObject(key, f"quarantine/{folder}", 1, None) if _rest_of_row(text, suppression) != text else None
 
     yield from filter(None, parallel(found, _changed(lake, root, since)))
 
@@ -109,23 +111,47 @@ def _changed(lake: Lake, folder: str, since: float) -> list[str]:
     return [item.key for item in lake.store.objects.under(lake.store.bucket, folder) if item.modified >= since]
 
 
-def _is_bad_row_of(line: str, suppression: Suppression) -> bool:
+def _rest(line: bytes, rest_of: Callable[[str], str | None]) -> bytes | None:
+    """Returns the line itself if nothing leaves it, also if it is no UTF-8."""
+    text = line.decode("utf-8", "replace")
+    rest = rest_of(text) if line else text
+    return line if rest == text else rest.encode() if rest is not None else None
+
+
+def _rest_of_bad_row(line: str, suppression: Suppression) -> str | None:
     content = _parsed(line)
-    if content is None:
-        return mentions(line, suppression.holds)
-    return any(mentions(str(content.get(name) or ""), suppression.holds) for name in ("raw", "reason"))
+    texts = [line] if content is None else [str(content.get(name) or "") for name in ("raw", "reason")]
+    return None if any(mentions(text, suppression.holds) for text in texts) else line
 
 
-def _is_row_of(text: str, suppression: Suppression) -> bool:
-    """A row that can be read is of the subjects in its fields. Another text is if it mentions one."""
+def _rest_of_row(text: str, suppression: Suppression) -> str | None:
+    """Returns what stays of a row: as a load, a side of another person. None if the row leaves.
+
+    A row that can be read is of the subjects in its fields. Another text is if it mentions one.
+    """
     content = _parsed(text)
     if content is None:
-        return mentions(text, suppression.holds)
-    subjects = [found for name in suppression.subject for found in _values(content, name.lower().split("."))]
-    proper = [subject for subject in subjects if isinstance(subject, str | int) and not isinstance(subject, bool)]
-    if any(suppression.holds(str(subject)) for subject in proper):
-        return True
-    return len(proper) < len(subjects) and mentions(text, suppression.holds)
+        return None if mentions(text, suppression.holds) else text
+    subjects = {name: [*_values(content, name.lower().split("."))] for name in suppression.subject}
+    proper = all(map(_is_proper, chain.from_iterable(subjects.values())))
+    known = {
+        name for name, values in subjects.items() if any(map(suppression.holds, map(str, filter(_is_proper, values))))
+    }
+    if not known:
+        return text if proper or not mentions(text, suppression.holds) else None
+    named = {name for name, values in subjects.items() if values}
+    theirs = [side for side in suppression.sides if _within(known, side) or not _within(named, side)]
+    if not proper or len(theirs) == len(suppression.sides):
+        return None
+    return blanked_members(text, [side.split(".") for side in theirs])
+
+
+def _is_proper(subject: Any) -> bool:
+    return isinstance(subject, str | int) and not isinstance(subject, bool)
+
+
+def _within(names: Iterable[str], side: str) -> bool:
+    return any(name.lower().startswith(f"{side.lower()}.") for name in names)
 
 
 def _values(content: Any, path: Sequence[str]) -> Iterator[Any]:

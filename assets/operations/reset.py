@@ -13,6 +13,7 @@ from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.completion.signal_name import SignalName
 from tidegate.platform.core.config.after_load import moves_to, takes_away
 from tidegate.platform.core.failpoints import seam
+from tidegate.platform.core.forgetting.forgotten_by import forgotten_records
 from tidegate.platform.core.keys.file_format import Mode, OutputMode, format_of, mode_of
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.resources.aws.s3 import Listed
@@ -220,16 +221,18 @@ def _begin(lake: Lake, plan: ResetPlan, by: str, log: Callable[[str], None]) -> 
         # A run that sleeps in its copies finds nothing to copy any more.
         lake.store.remove_folder(f"{plan.birth.location}/{plan.birth.generation}")
         log(f"objects of {plan.birth.name} that have -{plan.birth.generation}. in their name are of the old generation")
+    # The list of forgotten persons outlives the table's rows.
+    records = forgotten_records(lake.delta.table_state(plan.birth.location).properties) if not plan.birth.output else {}
     for location in {_prefix(table), _own(table), plan.birth.location} - {plan.location}:
         if lake.delta.table_state(location).properties.get("tidegate.lake") == lake.id:
             properties = table_properties(table, _LEFT, registered=location == _prefix(table))
-            lake.delta.renew(location, properties, table.spec.name)
+            lake.delta.renew(location, {**properties, **records}, table.spec.name)
             log(f"{location} was emptied: the table is elsewhere from now on")
     seam("empty")
     version = -1
     if not plan.output:
         properties = table_properties(table, generation, registered=plan.registered)
-        version = lake.delta.renew(plan.location, properties, table.spec.name)
+        version = lake.delta.renew(plan.location, {**properties, **records}, table.spec.name)
         log(f"{plan.location} is empty with version {version}")
     seam("renew")
     folder = f"{table_key}..{generation}"  # no table key has two dots in a row

@@ -15,7 +15,7 @@ from tidegate.resources.lake import Lake
 from tidegate.resources.silver_suppression import FORGOTTEN
 from tidegate.resources.spark.attempts import Overtaken
 from tidegate.resources.spark.temporary_view import temporary_view
-from tidegate.resources.suppression import Suppression
+from tidegate.resources.suppression import Suppression, require_subject
 
 
 @contextmanager
@@ -24,7 +24,9 @@ def wanted_changes(lake: Lake, work: PendingMerge, rules: MergeRules, changes: C
 
     Raises:
         SecretProblem: the list cannot be applied.
+        SubjectProblem: `lake.yaml` lacks the subject by which persons were forgotten.
     """
+    require_subject(work.table.spec, work.bronze)
     suppression = lake.suppression(work.table.spec) if work.table.spec.personal is not None else None
     with (
         _without_suppressed(lake, work, changes, suppression) as kept,

@@ -16,6 +16,7 @@ from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import RESCUED_COLUMN, VARIANT_COLUMN
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.lake import Table
+from tidegate.resources.suppression import require_subject
 
 
 def present_schema(table: Table, work: BatchDraft) -> TableSchema | None:
@@ -31,6 +32,7 @@ def present_schema(table: Table, work: BatchDraft) -> TableSchema | None:
     if work.after_version < 0:
         return None
     state = table.delta.table_state(work.birth.location)
+    require_subject(table.spec, state)
     # A table that was reset has no columns until its first file.
     if not state.schema.fields:
         return None

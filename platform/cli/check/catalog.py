@@ -109,6 +109,13 @@ class Check(Enum):
         "give every process that loads or merges the secret that the requests were written with",
     )
 
+    FORGET_TABLES = (
+        "forget.tables",
+        "forgotten subjects, {}: tables",
+        "each table in which persons were forgotten has its `personal.subject`, so their later rows stay out",
+        "put `personal.subject` of the tables that the detail names back",
+    )
+
     BUCKET_REACHABLE = (
         "bucket.reachable",
         "bucket {}: reachable",

@@ -1,30 +1,36 @@
-"""The check of the secret by which forgotten persons stay out."""
+"""Checks of what keeps forgotten persons out: the secret of the suppression list, and the subjects of tables."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
 
+from tidegate.assets.forgetting.forget import FOUND
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed, Finding, Warned, checked
 from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.forgetting.forgotten_by import subject_is_missing
 from tidegate.platform.core.forgetting.request import ForgetRequest
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.suppression import SecretProblem, subject_key
+from tidegate.resources.threads import parallel
 
 
 def check_forget(config: LakeConfig, store: LakeStore, environ: Mapping[str, str]) -> Iterator[Finding]:
-    """Check that the secret is the one of the requests, for each kind of subject.
+    """Check that the secret is the one of the requests, and that their tables have subjects, for each kind of subject.
 
     Args:
         config: the lake.yaml.
         store: the store of the lake. It answers.
         environ: may have the secret.
     """
-    requests = store.forgotten.requests() if config.subject_kinds else []
+    requests = store.forgotten.requests()
     for kind in config.subject_kinds:
         asked = [request for request in requests if request.kind == kind]
         yield checked(Check.FORGET_SECRET, kind, partial(_secret, config, environ, kind, asked))
+    for kind in sorted({request.kind for request in requests}):
+        asked = [request for request in requests if request.kind == kind]
+        yield checked(Check.FORGET_TABLES, kind, partial(_tables, config, store, kind, asked))
 
 
 def _secret(config: LakeConfig, environ: Mapping[str, str], kind: str, requests: list[ForgetRequest]) -> str:
@@ -35,3 +41,13 @@ def _secret(config: LakeConfig, environ: Mapping[str, str], kind: str, requests:
             raise Failed(str(problem)) from None
         raise Warned(f"{problem}. Nobody asked to forget a {kind} yet, so no table waits") from None
     return "it is that of every request" if requests else "it can be used; there are no requests yet"
+
+
+def _tables(config: LakeConfig, store: LakeStore, kind: str, requests: list[ForgetRequest]) -> str:
+    notes = parallel(lambda request: store.forgotten.note(request.id, FOUND), requests)
+    named = {one["table"] for note in notes if note for one in note["tables"]}
+    # No row enters a table that lake.yaml does not have.
+    present = {spec.name: spec.subject_kind for spec in config.tables if spec.name in named}
+    if lost := sorted(name for name, now in present.items() if now != kind):
+        raise Failed("; ".join(subject_is_missing(name, kind) for name in lost))
+    return f"each of {len(present)} tables has its subject"

@@ -21,8 +21,8 @@ from tidegate.platform.core.silver.expression_types import UnsuitableColumns
 from tidegate.platform.core.silver.presets import resolved
 from tidegate.platform.core.silver.recorded.refusals import refusal
 from tidegate.platform.core.silver.rules import merge_rules
-from tidegate.platform.core.silver.subject_paths import subject_paths
-from tidegate.resources.silver_suppression import ignored_subject, may_not_name, no_subject
+from tidegate.platform.core.silver.subject_paths import personal_key, subject_paths
+from tidegate.resources.silver_suppression import ignored_subject, key_is_personal, may_not_name, no_subject
 from tidegate.resources.spark.delta import Delta
 from tidegate.resources.spark.remote import SparkRemote
 from tidegate.resources.spark.results import TableState
@@ -69,6 +69,8 @@ def _named(delta: Delta, store: LakeStore, spec: TableSpec) -> str:
             raise Failed(no_subject(spec.name, name))
         if ignored := ignored_subject(silver, [".".join(path) for path in paths]):
             raise Failed(may_not_name(spec.name, ignored))
+    if spec.subject_kind and spec.personal and (found := personal_key(silver, spec.personal.columns, columns)):
+        raise Failed(key_is_personal(spec.name, *found))
     if unfit := unfit_condition(conditions(options), rules, types):
         raise Failed(f"every merge fails: {unfit}")
     now = _state(delta, store.uri("silver", spec.name))

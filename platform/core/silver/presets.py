@@ -8,6 +8,7 @@ from typing import Any
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.schema.aligned import aligned
 from tidegate.platform.core.schema.column_types import Field, Simple, Struct, Type, quoted
+from tidegate.platform.core.schema.names import RESCUED_COLUMN
 from tidegate.platform.core.schema.united import united
 from tidegate.platform.core.silver.expression_types import UnsuitableColumns
 from tidegate.platform.core.silver.log_positions import log_position
@@ -53,11 +54,11 @@ def _debezium(silver: SilverSpec, columns: Sequence[Field]) -> dict[str, Any]:
     inner = _by_name(payload.fields) if payload else {}
     for start, found in (("payload.", inner), ("", fields)):
         if "op" in found and ("after" in found or "before" in found):
-            return _envelope(silver, start, found)
+            return _envelope(silver, start, found, rescues=RESCUED_COLUMN in fields)
     return _flattened(silver, "payload.", inner) if inner.keys() & FLAT_MARKS else _flattened(silver, "", fields)
 
 
-def _envelope(silver: SilverSpec, start: str, fields: dict[str, Field]) -> dict[str, Any]:
+def _envelope(silver: SilverSpec, start: str, fields: dict[str, Field], *, rescues: bool) -> dict[str, Any]:
     before, after = (_struct(fields.get(name)) for name in ("before", "after"))
     if before is None and after is None:
         kinds = {fields[name].type for name in ("before", "after") if name in fields}
@@ -74,14 +75,26 @@ def _envelope(silver: SilverSpec, start: str, fields: dict[str, Field]) -> dict[
     source = _struct(fields.get("source"))
     positions = log_position(f"{start}source.", [] if source is None else [field.name for field in source.fields])
     known = f"{start}op IN ('c', 'u', 'd', 'r')"
+    deletes = f"{start}op = 'd'"
+    if before is not None and after is not None:
+        deletes += f" OR {_is_half(start, rescues=rescues)}"
     return {
         "row": row,
         "order": silver.order or positions or _no_order("source"),
-        "apply_as_deletes": f"{start}op = 'd'",
+        "apply_as_deletes": deletes,
         "apply_as_truncates": f"{start}op = 't'",
         "skip_when": f"NOT coalesce({known}, false) OR ({row}) IS NULL",
         "unavailable": UNAVAILABLE,
     }
+
+
+def _is_half(start: str, *, rescues: bool) -> str:
+    """Returns the condition that bronze lacks `after` of an update, because it is of a person who was forgotten.
+
+    The key has left the person of `before`. An `after` that did not fit its column is among the rescued values.
+    """
+    rescued = f" AND {RESCUED_COLUMN} IS NULL" if rescues else ""
+    return f"({start}op = 'u' AND {start}after IS NULL AND {start}before IS NOT NULL{rescued})"
 
 
 def _flattened(silver: SilverSpec, start: str, fields: dict[str, Field]) -> dict[str, Any]:

@@ -71,6 +71,37 @@ def former_paths(
     return list(dict.fromkeys(found))
 
 
+def personal_key(silver: SilverSpec, personal: Sequence[str], columns: Sequence[Field]) -> tuple[str, str] | None:
+    """Returns a key of silver that is made of a personal column, and this column. None if there is none.
+
+    A delete of a change feed may have the key and nothing else of its row. Without deletes, each row has its subject.
+
+    Args:
+        silver: as for `subject_paths`.
+        personal: the personal columns and nested fields of bronze that are no subjects.
+        columns: as for `subject_paths`.
+
+    Raises:
+        UnsuitableColumns: bronze does not have the columns of the change feed.
+    """
+    options = resolved(silver, columns)
+    if options.deletes is None:
+        return None
+    for name in personal:
+        path = _path(name, columns)
+        made = [column for column, text in options.derive.items() if _mentions(text, ".".join(path))]
+        places = [".".join(place) for place in _places(silver, options, path, columns)]
+        for key in options.keys:
+            if any(_mentions(key, place) or place.lower().startswith(f"{key.lower()}.") for place in (*places, *made)):
+                return key, name
+    return None
+
+
+def _mentions(text: str, name: str) -> bool:
+    """Whether a reference or an expression has the name of a column or nested field, or of a field in it."""
+    return re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", text.replace("`", ""), re.IGNORECASE) is not None
+
+
 def subject_record(paths: Mapping[str, Sequence[Path]], after: int) -> dict[str, str]:
     """Returns the properties that record where a silver table has each part of a subject.
 
@@ -155,13 +186,20 @@ def _fields(parent: Path, columns: Sequence[Field]) -> Sequence[Field]:
 
 def _taken(silver: SilverSpec, options: SilverSpec, path: Path, columns: Sequence[Field]) -> Iterator[Path]:
     """Yields where silver has a path of bronze that it takes as it is."""
+    for name, *below in _places(silver, options, path, columns):
+        if _keeps_text(options, name, path, columns):
+            yield (name, *below)
+
+
+def _places(silver: SilverSpec, options: SilverSpec, path: Path, columns: Sequence[Field]) -> Iterator[Path]:
+    """Yields where silver has a path of bronze by its name, or by that of `rename`. The text may be another one."""
     derived = {name.lower() for name in options.derive}
     renamed = {old.lower(): new for old, new in options.rename.items()}
     for parent in _parents(silver, options, path, columns):
         if len(path) > len(parent) and _same(path[: len(parent)], parent):
             column, *below = path[len(parent) :]
             name = renamed.get(column.lower(), column)
-            if name.lower() not in derived and _keeps_text(options, name, path, columns):
+            if name.lower() not in derived:
                 yield (name, *below)
 
 

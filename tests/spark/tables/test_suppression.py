@@ -108,7 +108,14 @@ def test_no_way_into_a_table_brings_a_forgotten_subject(tidegate_lake: MakeLake,
     )
     lake.put(
         "feed/1.json",
-        kit.lines({"before": {"who": "C 1"}, "after": None}, {"before": {"who": "x"}, "after": {"who": "y"}}),
+        kit.lines(
+            {"before": {"who": "C 1"}, "after": None},
+            {"before": {"who": "x"}, "after": {"who": "y"}},
+            # Another person has the key now, or had it before.
+            {"before": {"who": "C 1"}, "after": {"who": "z"}},
+            {"before": {"who": "z"}, "after": {"who": "C 1"}},
+            {"before": {"who": None}, "after": {"who": "C 1"}},
+        ),
     )
     lake.put("feed/2.json", kit.lines({"before": None, "after": {"who": "C 1"}}))
     lake.put("sheets/1.parquet", kit.parquet([{"who": "C 1"}, {"who": "C 2"}]))
@@ -117,7 +124,11 @@ def test_no_way_into_a_table_brings_a_forgotten_subject(tidegate_lake: MakeLake,
         kit.run(lake, name)
     assert kit.bronze(lake, "texts", "who") == [("C 2",)]
     assert _quarantined(lake, "texts", "texts/1.json") == []
-    assert kit.bronze(lake, "feed", "before.who, after.who") == [("x", "y")]
+    assert kit.bronze(lake, "feed", "before.who, after.who") == [("x", "y"), ("z", None), (None, "z")]
+    assert kit.fate(lake, "feed")["1.json"][1] == (
+        "2 of its rows were left out, for their subjects were forgotten; "
+        "2 of its rows have only one of `before` and `after`, for their subjects were forgotten"
+    )
     assert kit.fate(lake, "feed")["2.json"] == (
         "committed",
         "1 of its rows were left out, for their subjects were forgotten",

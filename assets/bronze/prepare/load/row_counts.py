@@ -17,6 +17,7 @@ class RowCounts:
         unknown: bad rows whose only fault is a field that the table does not have.
         torn: lines that are not a row each; if there are any, `good` and `bad` mean nothing.
         suppressed: rows of subjects that were forgotten. They are left out, and are neither good nor bad.
+        blanked: good rows of a change of which one side is a suppressed subject's, and is left out.
         why: the reason of one bad row; None if there is none.
     """
 
@@ -26,6 +27,7 @@ class RowCounts:
     unknown: int = 0
     torn: int = 0
     suppressed: int = 0
+    blanked: int = 0
     why: str | None = None
 
     def bad_rows_reason(self, *, discreet: bool = False) -> str:
@@ -40,12 +42,17 @@ class RowCounts:
         return f"{some if self.good else none}{example}"
 
     def left_out_reason(self) -> str | None:
-        """Return how many rows were left out, or None."""
-        return (
-            f"{self.suppressed} of its rows were left out, for their subjects were forgotten"
-            if self.suppressed
-            else None
-        )
+        """Return how many rows, or sides of changes, were left out. None if none was."""
+        left_out = {
+            "were left out": self.suppressed,
+            "have only one of `before` and `after`": self.blanked,
+        }
+        parts = [
+            f"{count} of its rows {what}, for their subjects were forgotten"
+            for what, count in left_out.items()
+            if count
+        ]
+        return "; ".join(parts) or None
 
 
 def require_all(table_key: str, written: int, counted: Mapping[str, RowCounts]) -> None:

@@ -27,6 +27,7 @@ def suppressed(table: Table, suppression: Suppression | None, schema: TableSchem
     if suppression is None:
         yield {}
         return
-    paths, session = suppression.paths(schema.columns), table.delta.session
+    paths, sides = suppression.paths(schema.columns), suppression.side_paths(schema.columns)
+    session = table.delta.session
     with temporary_view(session, "suppressed", suppression.rows(session)) as view:
-        yield {"suppressed": {"view": view, "paths": paths}}
+        yield {"suppressed": {"view": view, "paths": paths, "sides": sides}}

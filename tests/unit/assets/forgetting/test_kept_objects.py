@@ -32,8 +32,8 @@ def _table(*, rows: bool = False) -> Any:
     return SimpleNamespace(table_key="landing.t", spec=SimpleNamespace(name="clicks", row_queue=queue))
 
 
-def _list(*subjects: str, paths: tuple[str, ...] = ("who",)) -> Suppression:
-    return Suppression("t", KEY, frozenset(map(KEY.digest, subjects)), paths)
+def _list(*subjects: str, paths: tuple[str, ...] = ("who",), sides: tuple[str, ...] = ()) -> Suppression:
+    return Suppression("t", KEY, frozenset(map(KEY.digest, subjects)), paths, sides=sides)
 
 
 def test_a_bad_row_leaves_by_its_text_or_its_reason_and_others_stay(lake: Any, objects: Objects) -> None:
@@ -90,3 +90,23 @@ def test_only_messages_of_the_table_s_queue_leave(lake: Any, objects: Objects) -
     assert erase_kept_objects(lake, _table(rows=True), _list("7")) == 2
     assert sorted(objects.bodies) == ["root/quarantine/messages/3.json", "root/quarantine/messages/4.json"]
     assert erase_kept_objects(lake, _table(), _list("7")) == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "rest"),
+    [
+        ('{"before": {"who": 7, "n": 1.10}, "after": {"who": 8}}', '{"before": null, "after": {"who": 8}}'),
+        ('{"After":{"who":"7"},"before":{"who":8,"to":7}}', '{"After":null,"before":{"who":8,"to":7}}'),
+        ('{"before": {"who": 7}, "after": {"who": 7}}', None),
+        ('{"before": {"who": 7}, "after": {"to": 7, "who": 8}}', '{"before": null, "after": {"to": 7, "who": 8}}'),
+        # What names nobody may be the person's, too, and so may a value that is no identity.
+        ('{"before": {"who": 7}, "after": {"who": null, "mail": "x"}}', None),
+        ('{"before": {"who": 7}, "after": {"who": [8]}}', None),
+        ('{"before": null, "after": {"who": 7}}', None),
+    ],
+)
+def test_of_a_change_the_side_of_another_person_stays(lake: Any, objects: Objects, line: str, rest: str | None) -> None:
+    objects.put("lake", "root/rows/clicks/2026-01-01/1.jsonl", f'{line}\n{{"who": 7}}\n')
+    paths, sides = ("before.who", "after.who"), ("before", "after")
+    assert erase_kept_objects(lake, _table(rows=True), _list("7", paths=paths, sides=sides)) == 1
+    assert [*objects.bodies.values()] == ["".join(f"{one}\n" for one in (rest, '{"who": 7}') if one)]

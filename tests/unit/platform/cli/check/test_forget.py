@@ -14,10 +14,18 @@ from tidegate.platform.core.forgetting.subject_key import SubjectKey
 SECRET = "a secret that only this test has"
 
 
-def found(environ: dict[str, str], *requests: ForgetRequest, subject: str | None = "who") -> list[Finding]:
+def found(
+    environ: dict[str, str], *requests: ForgetRequest, subject: str | None = "who", kind: str | None = "person"
+) -> list[Finding]:
     secret = SimpleNamespace(env="SECRET", file=None, place="the environment variable SECRET")
     config: Any = SimpleNamespace(subject_kinds=["person"] if subject else [], forget=SimpleNamespace(secret=secret))
-    store: Any = SimpleNamespace(forgotten=SimpleNamespace(requests=lambda: list(requests)))
+    config.tables = [
+        SimpleNamespace(name="orders", subject_kind=kind),
+        SimpleNamespace(name="other", subject_kind=None),
+    ]
+    note = {"tables": [{"table": "orders"}, {"table": "gone"}]}
+    forgotten = SimpleNamespace(requests=lambda: list(requests), note=lambda _, step: note if step == "found" else None)
+    store: Any = SimpleNamespace(forgotten=forgotten)
     return list(check_forget(config, store, environ))
 
 
@@ -27,14 +35,15 @@ def request(secret: str = SECRET) -> ForgetRequest:
 
 
 def test_the_secret_of_the_requests_is_ok() -> None:
-    (finding,) = found({"SECRET": SECRET}, request())
+    finding, tables = found({"SECRET": SECRET}, request())
+    assert (tables.check.id, tables.outcome) == ("forget.tables", "ok")
     assert (finding.check.id, finding.subject, finding.outcome) == ("forget.secret", "person", "ok")
     assert finding.detail == "it is that of every request"
 
 
 def test_a_missing_or_another_secret_fails_once_somebody_was_forgotten() -> None:
     for environ, why in (({}, "is not set or empty"), ({"SECRET": SECRET + "!"}, "another")):
-        (finding,) = found(environ, request())
+        finding, _ = found(environ, request())
         assert finding.outcome == "failed"
         assert why in finding.detail
 
@@ -48,3 +57,12 @@ def test_a_missing_secret_is_a_warning_before_the_first_request() -> None:
 
 def test_a_lake_without_subjects_needs_no_secret() -> None:
     assert found({}, subject=None) == []
+
+
+def test_a_table_that_lost_its_subject_lets_forgotten_persons_in_again() -> None:
+    for kind in (None, "client"):
+        *_, finding = found({"SECRET": SECRET}, request(), subject=None, kind=kind)
+        assert (finding.check.id, finding.subject, finding.outcome) == ("forget.tables", "person", "failed")
+        assert "persons were forgotten in orders by its subject (kind 'person')" in finding.detail
+        assert "other" not in finding.detail.split(":")[0]
+        assert "gone" not in finding.detail, "no row enters it"

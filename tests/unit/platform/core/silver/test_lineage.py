@@ -57,7 +57,7 @@ def test_columns_of_an_envelope_come_from_both_of_its_rows() -> None:
     )
     assert found["id"] == found["v"] == ("before", "after")
     assert found["_order"] == ("source",)
-    assert found["_deleted"] == ("op",)
+    assert found["_deleted"] == ("before", "after", "op")
     assert "other" not in found
 
 

@@ -9,7 +9,13 @@ import pytest
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.sql_types import any_type
-from tidegate.platform.core.silver.subject_paths import former_paths, subject_paths, subject_record, unattributable
+from tidegate.platform.core.silver.subject_paths import (
+    former_paths,
+    personal_key,
+    subject_paths,
+    subject_record,
+    unattributable,
+)
 
 PLAIN = {"id": "int", "at": "int", "mail": "string", "user_id": "int", "seller": "int", "customer": "struct<id:int>"}
 ENVELOPE = {
@@ -151,3 +157,33 @@ def test_rows_whose_subject_may_have_been_in_another_column_are_known() -> None:
     assert found(before, **reused) == [(known, (("buyer",),))]
     lacking = _recorded(except_columns=["user_id"]) | _recorded(3, **options)
     assert found(lacking) == [(known, None)], "silver did not have the subject at all"
+
+
+@pytest.mark.parametrize(
+    ("options", "personal", "found"),
+    [
+        ({"keys": ["Mail"], "delete_when": "seller = 0"}, ["mail"], ("Mail", "mail")),
+        ({"keys": ["id", "lower(`mail`)"], "apply_as_deletes": "seller = 0"}, ["mail"], ("lower(`mail`)", "mail")),
+        ({"keys": ["m"], "rename": {"mail": "m"}, "delete_when": "id = 0"}, ["mail"], ("m", "mail")),
+        ({"keys": ["m"], "derive": {"m": "sha2(mail, 256)"}, "delete_when": "id = 0"}, ["mail"], ("m", "mail")),
+        ({"keys": ["customer.id"], "delete_when": "id = 0"}, ["customer"], ("customer.id", "customer")),
+        # Each row has its subject: nothing is deleted by its key alone, or by a dump.
+        ({"keys": ["mail"]}, ["mail"], None),
+        ({"keys": ["mail"], "from": "snapshots"}, ["mail"], None),
+        # Another column of the name.
+        ({"keys": ["mail"], "rename": {"mail": "m", "user_id": "mail"}, "delete_when": "id = 0"}, ["mail"], None),
+        ({"keys": ["id"], "delete_when": "mail IS NULL"}, ["mail", "customer.id"], None),
+        ({"keys": ["email", "mail_id"], "delete_when": "id = 0"}, ["mail"], None),
+    ],
+)
+def test_a_key_that_is_personal_is_found(
+    options: dict[str, Any], personal: list[str], found: tuple[str, str] | None
+) -> None:
+    spec = SilverSpec.model_validate({"order": "at", "every": 9, **options})
+    assert personal_key(spec, personal, fields(PLAIN)) == found
+
+
+def test_the_key_of_an_envelope_is_personal_by_the_field_of_either_side() -> None:
+    spec = SilverSpec.model_validate({"from": "debezium", "keys": ["who"], "every": 9})
+    assert personal_key(spec, ["after.who"], fields(ENVELOPE)) == ("who", "after.who")
+    assert personal_key(spec, ["after.id", "who"], fields(ENVELOPE)) is None

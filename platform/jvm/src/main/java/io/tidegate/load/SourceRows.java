@@ -137,13 +137,13 @@ public final class SourceRows implements Iterator<InternalRow> {
       fileTally.torn++;
       return null;
     }
-    if (suppression != null && isSuppressed()) {
+    String bad = reader.bad == null ? reader.rescued.problem() : reader.bad;
+    bad = bad == null ? columns.differing(file, reader.inFile) : bad;
+    if (suppression != null && isSuppressed(bad)) {
       fileTally.suppressed++;
       return null;
     }
     fileTally.suspect += reader.suspect ? 1 : 0;
-    String bad = reader.bad == null ? reader.rescued.problem() : reader.bad;
-    bad = bad == null ? columns.differing(file, reader.inFile) : bad;
     if (bad != null) {
       fileTally.bad(bad, reader.unknown);
       if (fileTally.torn == 0) {
@@ -161,9 +161,17 @@ public final class SourceRows implements Iterator<InternalRow> {
     return new GenericInternalRow(row);
   }
 
-  /** A row whose subject is not in its column, because it is bad or the subject is rescued, is searched as text. */
-  private boolean isSuppressed() {
+  /**
+   * A row whose subject is not in its column, because it is bad or the subject is rescued, is searched as text. Of a
+   * change, a side of another subject stays, unless the text of the row is kept.
+   */
+  private boolean isSuppressed(String bad) {
     boolean isWhole = reader.bad == null && reader.rescued.object() == null;
-    return (reader.bad == null && suppression.holds(reader.values)) || (!isWhole && suppression.mentions(reader.raw()));
+    if (reader.bad == null && suppression.holds(reader.values)) {
+      boolean stays = isWhole && bad == null && suppression.keepsSide(reader.values);
+      fileTally.blanked += stays ? 1 : 0;
+      return !stays;
+    }
+    return !isWhole && suppression.mentions(reader.raw());
   }
 }

@@ -17,6 +17,8 @@ public final class FileTally implements Serializable {
   @JsonProperty public long torn;
   /** Rows of suppressed subjects: they are neither good nor bad. */
   @JsonProperty public long suppressed;
+  /** Good rows that lack the side of a change that a suppressed subject has. */
+  @JsonProperty public long blanked;
   /** The reason of one bad row: of all, the first in alphabetical order. */
   @JsonProperty public String why;
 
@@ -45,6 +47,7 @@ public final class FileTally implements Serializable {
     sum.unknown = unknown + other.unknown;
     sum.torn = torn + other.torn;
     sum.suppressed = suppressed + other.suppressed;
+    sum.blanked = blanked + other.blanked;
     sum.why = why == null || (other.why != null && other.why.compareTo(why) < 0) ? other.why : why;
     return sum;
   }

@@ -29,8 +29,13 @@ public record LoadRequest(
    * @param view a temporary view of the caller's session: {@code key}, the key of the digests, in each row, and
    *     {@code digest}
    * @param paths the columns, or nested fields, that identify a subject; each is a list of names
+   * @param sides the structs of a change that may each be of another subject, as lists of names; empty where a row is
+   *     of its subjects as a whole
    */
-  public record Suppressed(@JsonProperty("view") String view, @JsonProperty("paths") List<List<String>> paths)
+  public record Suppressed(
+      @JsonProperty("view") String view,
+      @JsonProperty("paths") List<List<String>> paths,
+      @JsonProperty("sides") List<List<String>> sides)
       implements Serializable {}
 
   /**

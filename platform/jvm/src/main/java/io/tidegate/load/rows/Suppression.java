@@ -4,6 +4,7 @@ import io.tidegate.load.request.LoadRequest;
 import java.io.Serializable;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Base64;
 import java.util.HashSet;
 import java.util.HexFormat;
@@ -14,7 +15,9 @@ import java.util.regex.Pattern;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /** The subjects whose rows never enter the table again. Their identities are not known here, only keyed digests. */
@@ -32,14 +35,19 @@ public final class Suppression implements Serializable {
   private final Set<String> digests;
   /** For each path of a subject, its places: in the columns of files, then in each struct. */
   private final int[][] places;
+  /** The places of the structs of a change that may each be of another subject. */
+  private final int[][] sides;
+
   private final StructType columns;
   private transient SubjectDigest digest;
 
-  Suppression(byte[] key, Set<String> digests, List<List<String>> paths, StructType columns) {
+  Suppression(
+      byte[] key, Set<String> digests, List<List<String>> paths, List<List<String>> sides, StructType columns) {
     this.key = key.clone();
     this.digests = digests;
     this.columns = columns;
     this.places = paths.stream().map(path -> places(path, columns)).toArray(int[][]::new);
+    this.sides = sides.stream().map(side -> places(side, columns)).toArray(int[][]::new);
   }
 
   /**
@@ -61,7 +69,7 @@ public final class Suppression implements Serializable {
     if (key == null) {
       throw new IllegalStateException("the list of suppressed subjects is empty");
     }
-    return new Suppression(key, digests, suppressed.paths(), columns);
+    return new Suppression(key, digests, suppressed.paths(), suppressed.sides(), columns);
   }
 
   private static int[] places(List<String> path, StructType columns) {
@@ -83,6 +91,56 @@ public final class Suppression implements Serializable {
       }
     }
     return false;
+  }
+
+  /**
+   * Takes the sides of a change out of a row of a suppressed subject, but for those that name another subject. A side
+   * that names nobody may be the suppressed subject's, too.
+   *
+   * @return whether a side stays; without one, no value is changed
+   */
+  public boolean keepsSide(Object[] values) {
+    boolean[] stay = new boolean[sides.length];
+    boolean any = false;
+    for (int i = 0; i < sides.length; i++) {
+      stay[i] = namesAnother(values, sides[i]);
+      any |= stay[i];
+    }
+    for (int i = 0; any && i < sides.length; i++) {
+      if (!stay[i]) {
+        values[sides[i][0]] = without(values[sides[i][0]], columns.fields()[sides[i][0]].dataType(), sides[i], 1);
+      }
+    }
+    return any;
+  }
+
+  private boolean namesAnother(Object[] values, int[] side) {
+    boolean isNamed = false;
+    for (int[] path : places) {
+      if (path.length > side.length && Arrays.equals(path, 0, side.length, side, 0, side.length)) {
+        Object subject = value(values, path);
+        if (subject != null && isKnown(subject.toString())) {
+          return false;
+        }
+        isNamed |= subject != null;
+      }
+    }
+    return isNamed;
+  }
+
+  /** Returns a struct without one of the structs in it; null for the struct itself. */
+  private static Object without(Object value, DataType type, int[] side, int depth) {
+    if (depth == side.length || value == null) {
+      return null;
+    }
+    InternalRow row = (InternalRow) value;
+    StructField[] fields = ((StructType) type).fields();
+    Object[] kept = new Object[fields.length];
+    for (int i = 0; i < fields.length; i++) {
+      kept[i] = row.isNullAt(i) ? null : row.get(i, fields[i].dataType());
+    }
+    kept[side[depth]] = without(kept[side[depth]], fields[side[depth]].dataType(), side, depth + 1);
+    return new GenericInternalRow(kept);
   }
 
   private Object value(Object[] values, int[] path) {

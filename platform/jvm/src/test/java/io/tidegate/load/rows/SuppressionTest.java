@@ -13,7 +13,9 @@ import java.nio.charset.StandardCharsets;
 import java.util.HashSet;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
+import java.util.stream.Stream;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
@@ -39,6 +41,49 @@ final class SuppressionTest {
     assertFalse(list.holds(row(1L, after(null), "eva")));
     assertFalse(list.holds(row(null, null, "42")));
     assertFalse(list.holds(row(420L, after("Eva"), null)));
+  }
+
+  @Test
+  void ofAChangeTheSideOfAnotherSubjectStays() throws Exception {
+    StructType state = new StructType().add("id", DataTypes.LongType).add("who", DataTypes.StringType);
+    StructType envelope = new StructType().add("before", state).add("op", DataTypes.StringType).add("after", state);
+    for (String parent : new String[] {null, "payload"}) {
+      StructType columns = parent == null ? envelope : new StructType().add(parent, envelope);
+      List<String> start = parent == null ? List.of() : List.of(parent);
+      List<List<String>> sides = List.of(path(start, "before"), path(start, "after"));
+      List<List<String>> paths = sides.stream().map(side -> path(side, "who")).toList();
+      Suppression list = new Suppression(KEY, digests("eva", "ann"), paths, sides, columns);
+      String[][] cases = {
+        // before, after, before that stays, after that stays
+        {"eva", "zoe", null, "zoe"},
+        {"zoe", "eva", "zoe", null},
+        {"eva", "ann", "eva", "ann"},
+        {"eva", null, "eva", null},
+        {null, "eva", null, "eva"},
+        {"", "eva", "", "eva"},
+      };
+      for (String[] each : cases) {
+        Object[] change = {state(each[0]), UTF8String.fromString("u"), state(each[1])};
+        Object[] values = parent == null ? change : new Object[] {new GenericInternalRow(change)};
+        assertTrue(list.holds(values));
+        boolean stays = !Objects.equals(each[0], each[2]) || !Objects.equals(each[1], each[3]);
+        assertEquals(stays, list.keepsSide(values), () -> String.join(" ", each));
+        Object[] left = parent == null ? values : ((GenericInternalRow) values[0]).values();
+        assertEquals(state(each[2]), left[0]);
+        assertEquals(UTF8String.fromString("u"), left[1]);
+        assertEquals(state(each[3]), left[2]);
+      }
+    }
+  }
+
+  private static List<String> path(List<String> start, String name) {
+    return Stream.concat(start.stream(), Stream.of(name)).toList();
+  }
+
+  /** A state of a row, of nobody if the text is empty. */
+  private static GenericInternalRow state(String who) {
+    Object subject = who == null || who.isEmpty() ? null : UTF8String.fromString(who);
+    return who == null ? null : new GenericInternalRow(new Object[] {1L, subject});
   }
 
   @Test
@@ -77,13 +122,17 @@ final class SuppressionTest {
   }
 
   private static Suppression list(List<List<String>> paths, String... subjects) throws Exception {
+    return new Suppression(KEY, digests(subjects), paths, List.of(), COLUMNS);
+  }
+
+  private static Set<String> digests(String... subjects) throws Exception {
     Mac mac = Mac.getInstance("HmacSHA256");
     mac.init(new SecretKeySpec(KEY, "HmacSHA256"));
     Set<String> digests = new HashSet<>();
     for (String subject : subjects) {
       digests.add(HexFormat.of().formatHex(mac.doFinal(subject.getBytes(StandardCharsets.UTF_8))));
     }
-    return new Suppression(KEY, digests, paths, COLUMNS);
+    return digests;
   }
 
   private static Object[] row(Long n, Object after, String id) {
