@@ -478,8 +478,9 @@ def test_keys_that_others_share_with_a_forgotten_person_become_what_bronze_gives
         for number, rows in enumerate(batches):
             body = [{"id": id, "at": at, "who": who, "mail": mail} for id, at, who, mail in rows]
             lake.put(f"{name}/{number}.json", kit.lines(*body))
-            kit.run(lake, name)
-            kit.merge(lake, name)
+            if name == "history" or number == len(batches) - 1:
+                kit.run(lake, name)
+                kit.merge(lake, name)
     # The person gives 1 away, gets 2, and has 3 until its end. Nobody else but abe has 4, at first.
     moves = [(1, None, CANARY), (1, CANARY, "kim"), (2, None, "zoe"), (2, "zoe", CANARY), (3, None, CANARY)]
     _put_moves(lake, kit, 10, *moves, (3, CANARY, None), (4, None, "abe"))
