@@ -12,6 +12,7 @@ from tidegate.assets.bronze.prepare.inventories.late import late_in
 from tidegate.assets.bronze.previous import PendingCleanup, PreviousReport, TableSnapshot, row_count
 from tidegate.assets.bronze.report import PARTITION_ROWS, TableReport, check_specs, page_of
 from tidegate.assets.bronze.run import BatchResult, run_table
+from tidegate.assets.presentation.readable_failure import readable_failure
 from tidegate.assets.runs.listener import RunListener
 from tidegate.assets.runs.options import RunOptions
 from tidegate.assets.runs.tags import ALLOW_REMOVALS_TAG, LISTED_TAG, TRIGGER_TAG
@@ -58,7 +59,8 @@ def build_bronze(config: LakeConfig) -> dg.AssetsDefinition:
     )
     def bronze(context: dg.AssetExecutionContext, lake: LakeResource) -> Iterator[Any]:
         page = page_of(config, context.partition_key)
-        report = work_off(context.op_execution_context, lake.open().table(context.partition_key), page)
+        with readable_failure():
+            report = work_off(context.op_execution_context, lake.open().table(context.partition_key), page)
         checks = report.checks(BRONZE)
         if report.materializes:
             yield dg.MaterializeResult(metadata=report.metadata(PARTITION_ROWS), check_results=checks)

@@ -20,6 +20,7 @@ from tidegate.assets.operations.redrive_routes import redrive_route, undeliverab
 from tidegate.assets.operations.silver_rebuild import is_silver, only_silver_since, plan_silver_rebuild, rebuild_silver
 from tidegate.assets.presentation.check_events import as_event
 from tidegate.assets.presentation.discreet import discreet_errors
+from tidegate.assets.presentation.readable_failure import readable_failure
 from tidegate.assets.runs.held_tables import REBUILD_JOB, REBUILD_OP
 from tidegate.assets.silver.asset import silver_key, silver_report
 from tidegate.platform.core.times import parse_time
@@ -46,6 +47,7 @@ class RedriveConfig(dg.Config):
 
 
 @dg.op(description="Retries objects or messages in quarantine, or dead letters.")
+@readable_failure()
 def redrive_op(context: dg.OpExecutionContext, config: RedriveConfig, lake: LakeResource) -> None:
     """Redrive what the config selects."""
     handles = lake.open()
@@ -109,6 +111,7 @@ class RebuildConfig(dg.Config):
 @dg.op(
     name=REBUILD_OP, description="Puts every file of a loaded table into its inbox, or computes a silver table again."
 )
+@readable_failure()
 def rebuild_op(context: dg.OpExecutionContext, config: RebuildConfig, lake: LakeResource) -> None:
     """Rebuild the table that the config selects."""
     handles, log = lake.open(), context.log.info

@@ -1,35 +1,41 @@
-"""Plots on Dagster's pages: images in SVG within Markdown."""
+"""Plots on Dagster's pages, as Markdown that the page shows at once.
+
+Dagster's UI shows Markdown of under 1,000 characters in its place, and longer Markdown only behind a link.
+"""
 
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Sequence
 from datetime import date, timedelta
-from html import escape
+from itertools import pairwise
 
-_WIDTH, _ROW, _LABEL, _VALUE = 720, 22, 240, 110
-_COLOUR = "#4f43dd"
+#: Dagster hides Markdown of this length behind a link.
+MAX_MARKDOWN = 1000
+_BAR, _EIGHTHS = 20, " ▏▎▍▌▋▊▉"
+_WIDTH, _HEIGHT, _LEFT, _TOP, _BOTTOM = 700, 170, 60, 14, 150
+_DATE = 75
+#: Points of a curve, because each of them takes some characters.
+_MAX_POINTS = 32
+_LINE = 'fill="none" stroke="#4f43dd" stroke-width="2"'
 
 
 def bars(title: str, values: Sequence[tuple[str, float, str]]) -> str:
-    """Returns a plot with horizontal bars, as Markdown.
+    """Returns a plot with horizontal bars, as Markdown: a table of text.
 
     Args:
         title: of the plot.
-        values: label, value and the value as text of each bar, in order. No value is negative.
+        values: label, value and the value as text of each bar, the largest first. No value is negative. The last bars
+            are left out if the plot would be too long.
     """
     most = max((value for _, value, _ in values), default=0.0) or 1.0
-    room = _WIDTH - _LABEL - _VALUE
-    rows = []
-    for number, (label, value, text) in enumerate(values):
-        top = _ROW * (number + 1)
-        width = room * value / most
-        rows.append(
-            f'<text x="{_LABEL - 8}" y="{top + 15}" text-anchor="end">{escape(_short(label))}</text>'
-            f'<rect x="{_LABEL}" y="{top + 3}" width="{width:.1f}" height="{_ROW - 6}" fill="{_COLOUR}"/>'
-            f'<text x="{_LABEL + width + 6:.1f}" y="{top + 15}">{escape(text)}</text>'
-        )
-    return image(title, _WIDTH, _ROW * (len(values) + 1) + 8, "".join(rows))
+    lines = [f"| {_text(title)} | | |", "|:-|-:|:-|"]
+    for label, value, text in values:
+        lines.append(f"| {_text(_short(label))} | {text} | {_bar(value / most)} |")
+        if len("\n".join(lines)) >= MAX_MARKDOWN:
+            return "\n".join(lines[:-1])
+    return "\n".join(lines)
 
 
 def curve(title: str, first: date, past: Sequence[float], future: Sequence[float]) -> str:
@@ -41,47 +47,44 @@ def curve(title: str, first: date, past: Sequence[float], future: Sequence[float
         past: at least one value. No value is negative.
         future: values after the last one of the past.
     """
-    height, left, top = 240, 60, 30
-    most = max((*past, *future)) or 1.0
-    step = (_WIDTH - left - 10) / max(1, len(past) + len(future) - 1)
+    values, last = [*past, *future], len(past) - 1
+    most = max(values) or 1.0
+    step = (_WIDTH - _LEFT - 10) / max(1, len(values) - 1)
 
-    def points(values: Sequence[float], first: int) -> str:
-        places = (
-            (left + step * (first + number), top + (height - top - 10) * (1 - value / most))
-            for number, value in enumerate(values)
-        )
-        return " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+    def path(days: Sequence[int]) -> str:
+        places = [(round(_LEFT + step * day), round(_BOTTOM - (_BOTTOM - _TOP) * values[day] / most)) for day in days]
+        moves = "".join(f"l{x - before} {y - above}" for (before, above), (x, y) in pairwise(places))
+        return f'd="M{places[0][0]} {places[0][1]}{moves}"'
 
-    line = f'<polyline fill="none" stroke="{_COLOUR}" stroke-width="2"'
-    drawing = f'<text x="{left - 6}" y="{top + 4}" text-anchor="end">{most:,.4g}</text>'
-    drawing += f'<text x="{left - 6}" y="{height - 8}" text-anchor="end">0</text>{line} points="{points(past, 0)}"/>'
+    drawing = [f'<text x="2" y="{_TOP + 4}">{most:,.4g}</text><path {_LINE} {path(_some(0, last, len(values)))}/>']
     if future:
-        ahead = points([past[-1], *future], len(past) - 1)
-        drawing += f'{line} stroke-dasharray="4 4" points="{ahead}"/>'
-    # The first day, the last one that is known, and the last one of the forecast.
-    for place in {0, len(past) - 1, len(past) + len(future) - 1}:
-        x = left + step * place
-        anchor = "start" if place == 0 else "end" if x > _WIDTH - _VALUE else "middle"
-        day = first + timedelta(days=place)
-        drawing += f'<text x="{x:.1f}" y="{height + 8}" text-anchor="{anchor}">{day.isoformat()}</text>'
-    return image(title, _WIDTH, height + 16, drawing)
-
-
-def image(title: str, width: int, height: int, drawing: str) -> str:
-    """Returns an image as Markdown.
-
-    Args:
-        title: text above the drawing.
-        width: of the image in pixels.
-        height: of the image in pixels.
-        drawing: elements of SVG.
-    """
+        drawing.append(f'<path {_LINE} stroke-dasharray="4" {path(_some(last, len(values) - 1, len(values)))}/>')
+    # The first day, the last one of the forecast, and the last one that is known if there is room for it.
+    room = _LEFT + _DATE < _LEFT + step * last < _WIDTH - 2 * _DATE
+    for day in sorted({0, len(values) - 1, *([last] if room else [])}):
+        x = min(round(_LEFT + step * day), _WIDTH - _DATE)
+        drawing.append(f'<text x="{x}" y="{_HEIGHT - 5}">{(first + timedelta(days=day)).isoformat()}</text>')
     svg = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif" '
-        f'font-size="12" fill="#333"><rect width="100%" height="100%" fill="#fff"/>'
-        f'<text x="8" y="16" font-weight="bold">{escape(title)}</text>{drawing}</svg>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{_HEIGHT}" font-size="12" '
+        f'font-family="sans-serif" style="background:#fff">{"".join(drawing)}</svg>'
     )
-    return f"![{title}](data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()})"
+    return f"{_text(title)}\n\n![](data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()})"
+
+
+def _some(first: int, last: int, days: int) -> list[int]:
+    """Returns days from the first to the last: both, and of the others as many as a curve of all days may have."""
+    step = max(1, -(-days // _MAX_POINTS))
+    return [*range(first, last, step), last]
+
+
+def _bar(part: float) -> str:
+    eighths = round(8 * _BAR * part)
+    return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8]).strip()
+
+
+def _text(text: str) -> str:
+    """Returns text that Markdown shows as it is, within a cell of a table."""
+    return re.sub(r"([\\`*_\[\]<>|~&])", r"\\\1", " ".join(text.split()))
 
 
 def _short(label: str) -> str:

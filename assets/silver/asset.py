@@ -9,6 +9,7 @@ from tidegate.assets.bronze.report import page_key
 from tidegate.assets.presentation.copied_sql import copied, silver_queries
 from tidegate.assets.presentation.discreet import discreet_errors
 from tidegate.assets.presentation.freshness import silver_freshness
+from tidegate.assets.presentation.readable_failure import readable_failure
 from tidegate.assets.silver.audit.check import equals_bronze, equals_bronze_spec
 from tidegate.assets.silver.expect.checks import expectation_results, expectation_specs, results_of_merge
 from tidegate.assets.silver.expect.violations import ExpectationFailed
@@ -54,17 +55,18 @@ def _build(spec: TableSpec) -> dg.AssetsDefinition:
     def silver_asset(
         context: dg.AssetExecutionContext, lake: LakeResource
     ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
-        handles, key = lake.open(), silver_key(spec)
-        try:
-            with discreet_errors(spec):
-                merged = merge_table(handles, spec, context.log.info)
-        except ExpectationFailed as failed:
-            yield from expectation_results(spec, key, failed.counts, failed.expectations)
-            if spec.exports:
-                yield exported(handles, spec, key)  # of the merges before the one that failed
-            raise
-        metadata, checks = silver_report(handles, spec, merged, context.instance)
-        yield dg.MaterializeResult(metadata=metadata, check_results=checks)
+        with readable_failure():
+            handles, key = lake.open(), silver_key(spec)
+            try:
+                with discreet_errors(spec):
+                    merged = merge_table(handles, spec, context.log.info)
+            except ExpectationFailed as failed:
+                yield from expectation_results(spec, key, failed.counts, failed.expectations)
+                if spec.exports:
+                    yield exported(handles, spec, key)  # of the merges before the one that failed
+                raise
+            metadata, checks = silver_report(handles, spec, merged, context.instance)
+            yield dg.MaterializeResult(metadata=metadata, check_results=checks)
 
     return silver_asset
 

@@ -39,7 +39,7 @@ def build_advice(spec: TableSpec, reports: StorageReportsSpec) -> dg.AssetsDefin
         objects = stored_objects(lake.open(), spec.table_key.encode(), reports.configuration or "")
         sums, whole = sums_of_all(with_ends(objects, reports.months), OF, reports.depth)
         found = advice_for(sums, prices, reports.months, reports.classes)
-        options = {"prices": reports.prices, "months": reports.months, "to": ",".join(reports.classes)}
+        options = {"months": reports.months, "to": ",".join(reports.classes)}
         command = report_command("advice", spec, reports, **options, depth=reports.depth)
         missing = no_advice_for(without_price(sums, prices, reports.classes))
         return dg.MaterializeResult(

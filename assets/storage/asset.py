@@ -65,7 +65,7 @@ def _cost(spec: TableSpec, reports: StorageReportsSpec) -> dg.AssetsDefinition:
         sums, whole = sums_of_all(objects, OF, reports.depth)
         stale = stale_inventories(newest_created(objects))
         reads = reads_of(opened, datetime.now(UTC), reports.depth)
-        command = report_command("cost", spec, reports, prices=reports.prices, depth=reports.depth)
+        command = report_command("cost", spec, reports, depth=reports.depth)
         metadata = cost_metadata(CostReport.of(sums, prices), reads, command, whole=whole)
         return dg.MaterializeResult(metadata={**metadata, **({"stale": listed(stale)} if stale else {})})
 

@@ -50,7 +50,7 @@ def growth_metadata(found: KnownGrowth, months: int, command: str) -> dict[str, 
         return {"buckets": 0}
     total = found.lines[0]
     title = f"GiB of all buckets, and the forecast of {months} months"
-    past = [value / GIGABYTE for value in total.history]
+    past, ahead = ([value / GIGABYTE for value in values] for values in (total.history, total.bytes.values))
     return {
         "buckets": len(found.lines) - 1,
         "bytes": int(total.history[-1]),
@@ -58,9 +58,7 @@ def growth_metadata(found: KnownGrowth, months: int, command: str) -> dict[str, 
         "remark": "; ".join(
             filter(None, [total.bytes.why_not or f"forecast by {total.bytes.method}", total.bytes.caution])
         ),
-        "plot": dg.MetadataValue.md(
-            curve(title, total.first, past, [value / GIGABYTE for value in total.bytes.values])
-        ),
+        **({"plot": dg.MetadataValue.md(curve(title, total.first, past, ahead))} if len(past) + len(ahead) > 1 else {}),
         **shown_lines("by_bucket", found.lines, lambda line: _record(line, months, total.bytes.caution), command),
         **({"known_from": found.lost} if found.lost else {}),
         **({"forecast_error": round(total.bytes.error, 4)} if total.bytes.error is not None else {}),

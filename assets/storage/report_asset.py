@@ -41,12 +41,11 @@ def report_command(kind: str, spec: TableSpec, reports: StorageReportsSpec, **op
         kind: name of the command.
         spec: the table of inventories.
         reports: settings of its reports.
-        options: further options, by name. Each value of a tuple is an option of its own.
+        options: further options, by name. The price lists are none: the command takes those of `lake.yaml`, too.
     """
     if reports.configuration and kind != "uploads":
         options["configuration"] = reports.configuration
     words = ["tidegate", "inventory", kind, spec.name]
     for name, value in options.items():
-        for one in value if isinstance(value, tuple) else (value,):
-            words += [f"--{name}", str(one)]
+        words += [f"--{name}", str(value)]
     return shlex.join(words)

@@ -38,7 +38,7 @@ def build_uploads(spec: TableSpec, reports: StorageReportsSpec) -> dg.AssetsDefi
         prices = read_prices(folder_of(lake.lake_yaml) / path for path in reports.prices)
         buckets = inventoried_buckets(lake.open(), spec.table_key.encode())
         found = uploads_report(MultipartUploads(lake.settings.aws.client("s3")), buckets, DAYS)
-        command = report_command("uploads", spec, reports, prices=reports.prices, days=DAYS)
+        command = report_command("uploads", spec, reports, days=DAYS)
         return dg.MaterializeResult(metadata=uploads_metadata(found, prices, command))
 
     return uploads

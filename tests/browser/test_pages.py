@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
@@ -18,8 +19,10 @@ import yaml
 from playwright.sync_api import Page, sync_playwright
 
 from tests.support.servers.child import ending_with_us
+from tidegate.assets.costs.asset import LAKE_COSTS
 from tidegate.assets.presentation.check_events import as_event
 from tidegate.assets.presentation.columns import column_schema
+from tidegate.assets.presentation.plot import bars, curve
 from tidegate.assets.silver.expect.checks import expectation_results
 from tidegate.assets.silver.report import columns_metadata
 from tidegate.platform.core.config.lake import LakeConfig
@@ -36,6 +39,7 @@ LAKE = {
     "lake": {"root": "s3://lake/root"},
     "queues": [{"name": "events"}],
     "buckets": ["landing"],
+    "costs": {},
     "tables": [
         {
             "name": "orders",
@@ -67,6 +71,10 @@ def reported(instance: dg.DagsterInstance) -> None:
         (SILVER, columns_metadata(spec, silver, sources)),
     ):
         instance.report_runless_asset_event(dg.AssetMaterialization(key, metadata=metadata))
+    plot = bars("dollars of this month by table", [("orders", 2.0, "2.0000"), ("a_b*c", 1.0, "1.0000")])
+    growth = curve("GiB of all buckets", date(2026, 11, 1), [float(day) for day in range(60)], [60.0, 70.0])
+    costs = {"plot": dg.MetadataValue.md(plot), "growth": dg.MetadataValue.md(growth)}
+    instance.report_runless_asset_event(dg.AssetMaterialization(LAKE_COSTS, metadata=costs))
     # Three rows of the merge violate an expectation.
     for result in expectation_results(spec, SILVER, {"has_state": 3}, rules.expectations):
         instance.report_runless_asset_event(as_event(result))
@@ -148,6 +156,16 @@ def test_an_expectation_that_fails_is_seen_with_its_rows(page: Page, ui: str) ->
     page.goto(f"{ui}/assets/silver_orders?view=checks&checkDetail=expect_positive")
     page.get_by_text("0 rows of the merged batches violate id > 0").wait_for()
     page.get_by_text("Passed", exact=True).first.wait_for()
+
+
+def test_plots_are_seen_without_a_click(page: Page, ui: str) -> None:
+    page.goto(f"{ui}/assets/lake_costs?view=overview")
+    row = page.get_by_role("row").filter(has=page.get_by_text("orders", exact=True)).last
+    row.get_by_text("█" * 20, exact=True).wait_for()
+    page.get_by_role("row").filter(has_text="a_b*c").get_by_text("█" * 10, exact=True).first.wait_for()
+    # An image that the browser cannot read has no width.
+    page.wait_for_function("[...document.images].some(image => image.naturalWidth === 700)")
+    assert page.get_by_text("[Show Markdown]").count() == 0
 
 
 def test_a_table_has_a_page_without_a_partition(page: Page, ui: str) -> None:

@@ -6,6 +6,7 @@ import dagster as dg
 from pyspark.errors import PySparkException
 
 from tidegate.assets.presentation.discreet import spark_failed
+from tidegate.assets.presentation.listed import code, listed
 from tidegate.assets.silver.audit.chosen_keys import MAX_KEYS
 from tidegate.assets.silver.audit.comparison import (
     MAX_BYTES,
@@ -21,7 +22,6 @@ from tidegate.resources.lake import Lake
 
 EQUALS_BRONZE_CHECK = "silver_equals_bronze"
 _FILES = f"{MAX_FILES} files, {MAX_BYTES >> 20} MiB and {MAX_FILE_ROWS:,} rows"
-_BOUNDS = {"max_keys": MAX_KEYS, "max_files": MAX_FILES, "max_bytes": MAX_BYTES, "max_rows": MAX_FILE_ROWS}
 
 
 def equals_bronze_spec(asset: dg.AssetKey) -> dg.AssetCheckSpec:
@@ -45,7 +45,6 @@ def equals_bronze(lake: Lake, spec: TableSpec, asset: dg.AssetKey) -> dg.AssetCh
             passed=False,
             severity=dg.AssetCheckSeverity.WARN,
             description=f"silver.{spec.name} could not be compared with bronze: {_why(spec, error)}",
-            metadata=_BOUNDS,
         )
     if found is None:
         return dg.AssetCheckResult(
@@ -53,7 +52,6 @@ def equals_bronze(lake: Lake, spec: TableSpec, asset: dg.AssetKey) -> dg.AssetCh
             check_name=EQUALS_BRONZE_CHECK,
             passed=True,
             description="silver has no rows of bronze yet",
-            metadata=_BOUNDS,
         )
     return _result(spec, asset, found)
 
@@ -70,7 +68,7 @@ def _result(spec: TableSpec, asset: dg.AssetKey, found: Comparison) -> dg.AssetC
     commands = [shlex.join(["tidegate", "why", f"silver.{spec.name}", *key]) for key in shown]
     description = _right(spec, found) if not commands else (
         f"{len(found.wrong)} of {found.keys:,} keys differ from what bronze gives: somebody wrote to silver, or "
-        f"changed rows of bronze, or `silver` in lake.yaml has changed. See {commands[0]}"
+        f"changed rows of bronze, or `silver` in lake.yaml has changed. See {code(commands[0])}"
     )  # fmt: skip
     return dg.AssetCheckResult(
         asset_key=asset,
@@ -82,13 +80,13 @@ def _result(spec: TableSpec, asset: dg.AssetKey, found: Comparison) -> dg.AssetC
             "keys": found.keys,
             "suspects": found.suspects,
             "left_out": found.left_out,
-            "wrong": len(found.wrong) if spec.personal is not None else commands,
+            "wrong": len(found.wrong),
+            **({"why": listed(map(code, commands))} if commands else {}),
             "bronze_files": len(found.bronze.paths),
             "bronze_bytes": found.bronze.size,
             "silver_files": len(found.silver.paths),
             "silver_bytes": found.silver.size,
             "whole_tables": found.bronze.is_whole and found.silver.is_whole,
-            **_BOUNDS,
         },
     )
 

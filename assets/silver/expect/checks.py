@@ -6,8 +6,10 @@ import dagster as dg
 from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
 
 from tidegate.assets.bronze.report import SAID_BEFORE
+from tidegate.assets.presentation.listed import code
 from tidegate.assets.silver.merge import MergeResult
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.number_of import number_of
 from tidegate.platform.core.schema.sql_literal import on_one_line
 from tidegate.platform.core.silver.expectations import Expectation, OnViolation, expectations
 
@@ -28,7 +30,7 @@ def expectation_specs(spec: TableSpec, asset: dg.AssetKey) -> list[dg.AssetCheck
         dg.AssetCheckSpec(
             each.check,
             asset=asset,
-            description=f"Each changed row should fulfil: {each.condition}. {_ACTIONS[each.action]}",
+            description=f"Each changed row should fulfil: {code(each.condition)}. {_ACTIONS[each.action]}",
         )
         for each in _of(spec)
     ]
@@ -52,11 +54,16 @@ def expectation_results(
             check_name=each.check,
             passed=not counts.get(each.name),
             severity=dg.AssetCheckSeverity.ERROR if each.action is OnViolation.FAIL else dg.AssetCheckSeverity.WARN,
-            description=f"{counts.get(each.name, 0)} rows of the merged batches violate {each.condition}",
+            description=_violating(counts.get(each.name, 0), each),
             metadata={"rows": counts.get(each.name, 0), "action": str(each.action), **_sql(queries.get(each.name))},
         )
         for each in _of(spec)
     ]
+
+
+def _violating(count: int, expectation: Expectation) -> str:
+    verb = "violates" if count == 1 else "violate"
+    return f"{number_of(count, 'row')} of the merged batches {verb} {code(expectation.condition)}"
 
 
 def results_of_merge(

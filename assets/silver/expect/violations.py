@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from tidegate.assets.silver.changes import Changes
 from tidegate.assets.silver.pending import PendingMerge
+from tidegate.platform.core.number_of import number_of
 from tidegate.platform.core.schema.sql_literal import on_one_line
 from tidegate.platform.core.silver.expectations import Expectation, OnViolation
 from tidegate.platform.core.silver.rules import MergeRules, rows_of
@@ -61,8 +62,8 @@ def count_violations(session: SparkSession, work: PendingMerge, changes: Changes
     if failed:
         first = failed[0]
         raise ExpectationFailed(
-            f"silver.{work.table.spec.name}: {counts[first.name]} rows violate the expectation {first.name} of "
-            f"`expect_or_fail` ({on_one_line(first.condition)}), so nothing was merged. Its "
+            f"silver.{work.table.spec.name}: {number_of(counts[first.name], 'row')} violated the expectation "
+            f"{first.name} of `expect_or_fail` ({on_one_line(first.condition)}), so nothing was merged. Its "
             f"check {first.check} has the SQL that shows them. Move it to `expect` or `expect_or_drop`, or repair them",
             counts,
             rules.expectations,

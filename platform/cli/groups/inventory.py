@@ -123,7 +123,7 @@ def audit(
 @inventories.command()
 def uploads(
     table: _Table,
-    prices: Annotated[list[Path] | None, typer.Option(help="AWS's price lists, to show costs. Repeatable.")] = None,
+    prices: _Prices = None,
     days: Annotated[int, typer.Option(min=1, help="Age of uploads that are shown, and that the rule removes.")] = 7,
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of buckets.")] = 50,
     home: RunningHome = None,
@@ -132,13 +132,14 @@ def uploads(
 ) -> None:
     """Print incomplete multipart uploads, which are billed and in no inventory, and the rule that removes them."""
     from tidegate.platform.cli.environment import client
-    from tidegate.platform.cli.inventory.cost import known_prices
+    from tidegate.platform.cli.inventory.cost import known_prices, named_price_lists
     from tidegate.platform.cli.inventory.uploads import print_uploads, report_of
     from tidegate.resources.aws.multipart_uploads import MultipartUploads
 
-    known = known_prices(prices) if prices else None
     using = client(home, lake)
     with using.opened() as opened:
+        lists = named_price_lists(prices, using, opened, table)
+        known = known_prices(lists) if lists else None
         found = report_of(opened, table, MultipartUploads(using.settings.aws.client("s3")), days)
         print_uploads(command_console(), found, known, limit, as_json=as_json)
 

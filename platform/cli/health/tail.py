@@ -18,6 +18,7 @@ from tidegate.platform.cli.answers.health import NewsAnswer
 from tidegate.platform.cli.dagster_storage import dagster_instance
 from tidegate.platform.cli.environment import client
 from tidegate.platform.core.first_line import one_line
+from tidegate.platform.core.number_of import number_of
 
 #: Seconds between two requests.
 INTERVAL = 1.0
@@ -79,7 +80,9 @@ def _print(console: Console, news: News, *, as_json: bool) -> None:
         return
     style = _STYLES.get(news.event, "")
     line = Text(f"{at:%H:%M:%S} ", style="dim") + Text(f"{news.event:12}", style=style)
-    details = [", ".join(_number(name, value) for name, value in news.numbers.items()), news.key or "", news.detail]
+    # Nothing was removed or quarantined in most batches.
+    numbers = [_number(name, value) for name, value in news.numbers.items() if value or name == "files"]
+    details = [", ".join(numbers), news.key or "", news.detail]
     console.print(line + Text(f"{one_line(news.table):24} ") + Text(one_line("  ".join(filter(None, details)))))
 
 
@@ -88,4 +91,4 @@ def _number(name: str, value: int | float) -> str:
         return size_text(int(value))
     if name in ("batch", "delta_version"):
         return f"{name.removeprefix('delta_')} {value}"
-    return f"{value:,} {name}"
+    return number_of(int(value), name[:-1]) if name in ("files", "rows") else f"{value:,} {name}"

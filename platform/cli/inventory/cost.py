@@ -116,7 +116,21 @@ def run_cost(console: Console, lake: Lake, asked: CostQuestion, *, as_json: bool
 
 
 def price_lists(given: Sequence[Path] | None, using: Client, lake: Lake, name: str) -> tuple[Path, ...]:
-    """Returns the price lists of a command: the given ones, or those that `lake.yaml` names for the table.
+    """Returns the price lists of a command, as `named_price_lists` does.
+
+    Raises:
+        CommandError: there are none, or the table does not exist.
+    """
+    if found := named_price_lists(given, using, lake, name):
+        return found
+    raise CommandError(
+        "no price list is known: give AWS's list of your region with --prices, or name it in `storage_reports` of "
+        f"{name} in lake.yaml. docs/guides/storage.md shows how to get it"
+    )
+
+
+def named_price_lists(given: Sequence[Path] | None, using: Client, lake: Lake, name: str) -> tuple[Path, ...]:
+    """Returns the given price lists, or those that `lake.yaml` names for the table, which may be none.
 
     Args:
         given: paths of the option `--prices`.
@@ -125,17 +139,13 @@ def price_lists(given: Sequence[Path] | None, using: Client, lake: Lake, name: s
         name: SQL name, key or `s3://` prefix of the table of inventories.
 
     Raises:
-        CommandError: there are none, or the table does not exist.
+        CommandError: the table does not exist.
     """
     if given:
         return tuple(given)
     reports = lake.table(table_named(lake, name)).spec.storage_reports
-    if reports is None:
-        raise CommandError(
-            "no price list is known: give AWS's list of your region with --prices, or name it in `storage_reports` of "
-            f"{name} in lake.yaml. docs/guides/storage.md shows how to get it"
-        )
-    return tuple(folder_of(str(using.settings.lake_yaml)) / path for path in reports.prices)
+    paths = reports.prices if reports else ()
+    return tuple(folder_of(str(using.settings.lake_yaml)) / path for path in paths)
 
 
 def known_prices(paths: Iterable[Path]) -> StoragePrices:

@@ -1,9 +1,21 @@
-"""SQL of values that can be compared although they have maps."""
+"""Which values Spark compares, and SQL of values that can be compared although they have maps."""
 
 from __future__ import annotations
 
-from tidegate.platform.core.schema.column_types import Array, Map, Struct, Type, quoted
+from tidegate.platform.core.schema.column_types import Array, Map, Simple, Struct, Type, quoted
 from tidegate.platform.core.schema.exact_json import exact_json
+
+
+def is_comparable(kind: Type) -> bool:
+    """Returns whether Spark compares values of a type as they are. It compares no map and no variant."""
+    match kind:
+        case Map() | Simple("variant"):
+            return False
+        case Array(element):
+            return is_comparable(element)
+        case Struct(fields):
+            return all(is_comparable(field.type) for field in fields)
+    return True
 
 
 def comparable(kind: Type, value: str, *, level: int = 0) -> str:

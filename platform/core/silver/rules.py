@@ -9,6 +9,7 @@ from typing import Literal
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.schema.column_reference import as_sql, is_expression, path_of, type_at
 from tidegate.platform.core.schema.column_types import Field, Struct, Type, quoted
+from tidegate.platform.core.schema.comparable import is_comparable
 from tidegate.platform.core.schema.names import near_names
 from tidegate.platform.core.schema.sql_literal import in_parentheses
 from tidegate.platform.core.schema.sql_types import any_type
@@ -353,12 +354,23 @@ def _parts(
     option = "keys" if own == KEY else "order"
     paths = [() if is_expression(text) else _path(text, fields, option) for text in texts]
     sqls = tuple(as_sql(path) if path else in_parentheses(text) for text, path in zip(texts, paths, strict=True))
+    kinds = types(sqls) if is_kept else [type_at(path, fields) for path in paths]
+    _check_comparable(texts, kinds, option)
     if not is_kept:
         return tuple(Part(as_sql(path), path) for path in paths), None, sqls
     names = [f"{own[1]}{place}" for place in range(1, len(sqls) + 1)]
-    column = Field(own, Struct(tuple(Field(name, kind) for name, kind in zip(names, types(sqls), strict=True))))
+    column = Field(own, Struct(tuple(Field(name, kind) for name, kind in zip(names, kinds, strict=True))))
     struct = f"struct({', '.join(f'{sql} AS {name}' for sql, name in zip(sqls, names, strict=True))})"
     return tuple(Part(as_sql((own, name))) for name in names), (column, struct), sqls
+
+
+def _check_comparable(texts: Sequence[str], kinds: Sequence[Type], option: str) -> None:
+    for text, kind in zip(texts, kinds, strict=True):
+        if not is_comparable(kind):
+            raise UnsuitableColumns(
+                f"has {kind.sql()} in {text!r}, which `{option}` of `silver` names, and Spark does not compare such "
+                "values: name an expression of another type instead, such as a value within it"
+            )
 
 
 def _path(text: str, fields: Sequence[Field], option: str) -> tuple[str, ...]:

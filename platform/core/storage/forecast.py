@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import pairwise, product
 
+from tidegate.platform.core.number_of import number_of
+
 #: Days of history without which there is no forecast, and days of a month.
 MIN_HISTORY, MONTH = 14, 30
 #: How often the past is forecast to measure the error.
@@ -80,7 +82,7 @@ def forecast(history: Sequence[float], days: int) -> Forecast:
         days: number of days to forecast.
     """
     if len(history) < MIN_HISTORY:
-        return Forecast((), "", None, None, f"{len(history)} days of history are too few: {MIN_HISTORY} are needed")
+        return Forecast((), "", None, None, f"{_days(len(history))} too few: {MIN_HISTORY} are needed")
     ahead = max(1, min(days, len(history) // 3))
     missed = {name: _missed(method, history, ahead) for name, method in _METHODS.items()}
     naive, came = missed["last value"]
@@ -168,3 +170,7 @@ def _smoothed(history: Sequence[float], alpha: float, beta: float) -> tuple[floa
 
 
 _METHODS: Mapping[str, _Method] = {"last value": _last, "drift": _drift, "trend": _trend}
+
+
+def _days(count: int) -> str:
+    return f"{number_of(count, 'day')} of history {'is' if count == 1 else 'are'}"

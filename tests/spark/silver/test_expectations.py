@@ -76,7 +76,7 @@ def test_rows_that_violate_an_expectation_are_counted_dropped_or_fail_the_merge(
     result = lake.materialize("silver_items", raise_on_error=False)
     assert not result.success
     assert checks(result)["expect_known"] == (False, 1)
-    with pytest.raises(ExpectationFailed, match=r"silver\.items: 1 rows violate the expectation known of `expect_or_f"):
+    with pytest.raises(ExpectationFailed, match=r"silver\.items: 1 row violated the expectation known of `expect_or_f"):
         kit.merge(lake, "items")
     assert lake.lake.delta.table_state(lake.lake.store.uri("silver", "items")).version == before
 

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from tidegate.platform.core.schema.column_types import Array, Field, Map, Simple, Struct
-from tidegate.platform.core.schema.comparable import comparable
+from tidegate.platform.core.schema.comparable import comparable, is_comparable
 
 TEXT = Simple("string")
+
+
+def test_spark_compares_no_map_and_no_variant_at_any_depth() -> None:
+    for kind in (TEXT, Array(Struct((Field("a", TEXT),)))):
+        assert is_comparable(kind)
+    for kind in (Map(TEXT, TEXT), Simple("variant")):
+        assert not any(map(is_comparable, (kind, Array(kind), Struct((Field("a", TEXT), Field("b", kind))))))
 
 
 def test_only_values_with_maps_are_changed() -> None:

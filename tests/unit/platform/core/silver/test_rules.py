@@ -8,7 +8,7 @@ import pytest
 
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.schema.column_reference import path_of
-from tidegate.platform.core.schema.column_types import Field, Simple, Struct, Type
+from tidegate.platform.core.schema.column_types import Field, Map, Simple, Struct, Type
 from tidegate.platform.core.silver.columns import own_columns
 from tidegate.platform.core.silver.expression_types import UnsuitableColumns
 from tidegate.platform.core.silver.rules import merge_rules
@@ -135,6 +135,18 @@ def test_columns_are_renamed_derived_and_cast_on_the_way() -> None:
 def test_columns_that_cannot_be_shaped_are_named(options: dict[str, dict[str, str]], problem: str) -> None:
     with pytest.raises(UnsuitableColumns, match=problem):
         merge_rules(SilverSpec(keys=("id",), order=("ref.at",), every=9, **options), COLUMNS, types)
+
+
+@pytest.mark.parametrize("option", ["keys", "order"])
+def test_a_part_of_key_or_order_that_spark_does_not_compare_is_named(option: str) -> None:
+    tags = Field("tags", Map(Simple("string"), BIGINT))
+    for texts in ("tags",), ("ID", "(tags)"):
+        spec = SilverSpec(**{"keys": ("id",), "order": ("ref.at",), "every": 9, option: texts})
+        problem = rf"has map<string,bigint> in '\(?tags\)?', which `{option}` of `silver` names, and Spark does not"
+        with pytest.raises(UnsuitableColumns, match=problem):
+            merge_rules(
+                spec, (*COLUMNS, tags), lambda sqls, _: [tags.type if "tags" in sql else BIGINT for sql in sqls]
+            )
 
 
 def test_columns_exchange_their_names() -> None:
