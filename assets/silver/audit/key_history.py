@@ -15,7 +15,7 @@ from tidegate.platform.core.schema.sql_literal import on_one_line
 from tidegate.platform.core.silver.columns import VALID_FROM, WITH_TOMBSTONES
 from tidegate.platform.core.silver.fates.intervals import Replay
 from tidegate.platform.core.silver.fates.key_row import Fate, KeyRow
-from tidegate.platform.core.silver.fates.row_fates import RowFates
+from tidegate.platform.core.silver.fates.row_fates import RowFates, SilverRow
 from tidegate.platform.core.silver.fates.sentences import copied, difference, named, of_history, of_row, shown_order
 from tidegate.platform.core.silver.key_values import key_values
 from tidegate.platform.core.times import from_micros
@@ -23,6 +23,8 @@ from tidegate.resources.lake import Lake
 
 _NOTHING = FoundKey((), False, None, (), RowFates((), None, is_right=True))
 _CAUSES = "somebody changed silver, rows of bronze were replaced or deleted, or `silver` in lake.yaml has changed since"
+
+_MAX_DIFFERENCES = 3
 
 
 @dataclass(frozen=True)
@@ -151,7 +153,7 @@ def _verdict(name: str, table: str, rows: Sequence[KeyRow], fates: RowFates, sil
     if silver is not None and silver.row.rows > 1:
         return copied(name, silver.row.rows)
     if not fates.is_right:
-        has = "no row" if silver is None or silver.row.deleted else "another row"
+        has = "no row" if silver is None or silver.row.deleted else _another(silver.row, winner)
         if winner.is_implied:
             return f"{name} should have no row, because {named(winner)} does not have the key, and has {has}: {_CAUSES}"
         return f"{name} should have {named(winner)}, and has {has}: {_CAUSES}"
@@ -160,6 +162,14 @@ def _verdict(name: str, table: str, rows: Sequence[KeyRow], fates: RowFates, sil
     if silver is None or silver.row.deleted:
         return f"{name} shows no row: {named(winner)} deleted the key"
     return f"{name} has {named(winner)}"
+
+
+def _another(has: SilverRow, wanted: KeyRow) -> str:
+    differences = has.differences(wanted)
+    if not differences or wanted.deletes:
+        return "another row"
+    more = ", …" if len(differences) > _MAX_DIFFERENCES else ""
+    return f"another row, in which {', '.join(differences[:_MAX_DIFFERENCES])}{more}"
 
 
 def _verdict_of_history(name: str, found: FoundKey, fates: Replay) -> str:

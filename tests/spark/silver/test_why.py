@@ -82,7 +82,7 @@ def test_each_row_of_a_key_is_followed_to_silver(
     kit.query(lake, "UPDATE {t} SET v = 'changed' WHERE ref.id = 2", t=table)
     found = why(lake, "orders", "ref.id=2", "lower(region)=eu")
     assert not found.is_right
-    assert found.verdict.startswith("silver.orders should have the row of batch 2, and has another row: somebody")
+    assert " has another row, in which v is changed and not " in found.verdict
     assert why(lake, "orders", "ref.id=7", "lower(region)=NULL").verdict == "bronze.orders has no row with this key"
 
     monkeypatch.setenv("TIDEGATE_LAKE", str(lake.path))

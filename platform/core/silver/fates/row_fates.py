@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tidegate.platform.core.silver.fates.intervals import json_values
 from tidegate.platform.core.silver.fates.key_row import Fate, KeyRow
+
+#: Characters of a value that are shown.
+_MAX_SHOWN = 40
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,16 @@ class SilverRow:
             return True
         # What an older row gave is not known here.
         return bool(row.left) and _without(self.values, row.left) == _without(row.values, row.left)
+
+    def differences(self, row: KeyRow) -> list[str]:
+        """Returns the columns in which it differs from a row of bronze, each with both values."""
+        own, wanted = (_without(values, row.left) for values in (self.values, row.values))
+        has, should = (json.loads(values, parse_float=str) for values in (self.values, row.values))
+        return [
+            f"{name} is {_shown(has.get(name))} and not {_shown(should.get(name))}"
+            for name in {**wanted, **own}
+            if own.get(name) != wanted.get(name)
+        ]
 
 
 @dataclass(frozen=True)
@@ -92,6 +106,13 @@ def _of_silver(rows: Sequence[KeyRow], newest_first: Sequence[int], silver: Silv
     last = (place for place in like if rows[place].rank == best.rank and rows[place].n in (best.n, None))
     is_forgotten = best.deletes and not best.is_implied and not silver.deleted
     return next(last, like[0] if like and is_forgotten else None)
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    text = value if value and isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
 
 
 def _without(values: str, columns: Collection[str]) -> dict[str, Any]:

@@ -101,3 +101,15 @@ def test_rows_of_one_batch_or_of_an_unknown_one_may_have_changed_places() -> Non
     found = fates([row(1, 3, "a", line=2), row(1, 3, "b", line=1)], live("b"))
     assert found == RowFates((Fate.TIE, Fate.WON), 1, is_right=True)
     assert fates([row(1, 3, "a"), row(1, None, "b")], live("b")).is_right
+
+
+def test_the_columns_in_which_silver_differs_are_named_with_both_values() -> None:
+    own = live('{"id": 1, "amount": 1.0, "text": "' + "x" * 99 + '", "kept": 1, "tags": [1]}')
+    wanted = row(
+        1, 1, '{"id": 1, "amount": 44.28, "text": "", "kept": 2, "more": true, "tags": [1]}', left=frozenset({"kept"})
+    )
+    assert own.differences(wanted) == [
+        "amount is 1.0 and not 44.28",
+        "more is NULL and not true",
+        f'text is {"x" * 40}… and not ""',
+    ]
