@@ -9,6 +9,7 @@ import typer
 
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.options import ApplyChange, LakeFile, PlanAsJson, RunningHome
+from tidegate.platform.cli.table_names import table_names
 from tidegate.platform.cli.terminal import command_console
 
 changes = typer.Typer()
@@ -16,7 +17,9 @@ changes = typer.Typer()
 
 @changes.command()
 def reset(
-    table: Annotated[str, typer.Argument(help="SQL name, key or s3:// prefix of the table.")],
+    table: Annotated[
+        str, typer.Argument(help="SQL name, key or s3:// prefix of the table.", autocompletion=table_names)
+    ],
     yes: ApplyChange = False,
     accept_loss: Annotated[
         bool, typer.Option("--accept-loss", help="Reset even if S3 no longer has the objects of some rows.")
@@ -33,7 +36,12 @@ def reset(
 
 @changes.command()
 def rebuild(
-    table: Annotated[str, typer.Argument(help="SQL name, key or s3:// prefix of the table; or silver.<name>.")],
+    table: Annotated[
+        str,
+        typer.Argument(
+            help="SQL name, key or s3:// prefix of the table; or silver.<name>.", autocompletion=table_names
+        ),
+    ],
     from_batch: Annotated[
         int | None, typer.Option(help="Of silver.<name>, compute only keys with a row of this batch or later.")
     ] = None,
@@ -50,7 +58,10 @@ def rebuild(
 
 @changes.command()
 def redrive(
-    table: Annotated[str | None, typer.Argument(help="SQL name, key or s3:// prefix; default: every table.")] = None,
+    table: Annotated[
+        str | None,
+        typer.Argument(help="SQL name, key or s3:// prefix; default: every table.", autocompletion=table_names),
+    ] = None,
     messages: Annotated[
         bool, typer.Option("--messages", help="Redrive messages that could not be parsed, instead of objects.")
     ] = False,
@@ -94,7 +105,10 @@ def redrive(
 def maintain(
     table: Annotated[
         str | None,
-        typer.Argument(help="SQL name, key or s3:// prefix of the table; or silver.<name>. Default: everything."),
+        typer.Argument(
+            help="SQL name, key or s3:// prefix of the table; or silver.<name>. Default: everything.",
+            autocompletion=table_names,
+        ),
     ] = None,
     yes: ApplyChange = False,
     lake: LakeFile = None,

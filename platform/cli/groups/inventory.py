@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 from tidegate.platform.cli.options import AsJson, LakeFile, PlanAsJson, RunningHome, WriteChanges
+from tidegate.platform.cli.table_names import table_names
 from tidegate.platform.cli.terminal import command_console
 
-_Table = Annotated[str, typer.Argument(help="The table of inventories.")]
+_Table = Annotated[str, typer.Argument(help="The table of inventories.", autocompletion=table_names)]
 _Prices = Annotated[
     list[Path] | None,
     typer.Option(

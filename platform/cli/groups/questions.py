@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from tidegate.platform.cli.options import AsJson, LakeFile, RunningHome
+from tidegate.platform.cli.table_names import silver_names, table_names
 from tidegate.platform.cli.terminal import command_console
 
 questions = typer.Typer()
@@ -68,7 +69,9 @@ def trace(
 
 @questions.command()
 def why(
-    table: Annotated[str, typer.Argument(help="A silver table, for example silver.orders.")],
+    table: Annotated[
+        str, typer.Argument(help="A silver table, for example silver.orders.", autocompletion=silver_names)
+    ],
     key: Annotated[list[str], typer.Argument(help="order_id=42 for each part of the table's key.")],
     lake: LakeFile = None,
     home: RunningHome = None,
@@ -83,7 +86,9 @@ def why(
 
 @questions.command()
 def cost(
-    table: Annotated[str, typer.Argument(help="SQL name, key or s3:// prefix; default: every table.")] = "",
+    table: Annotated[
+        str, typer.Argument(help="SQL name, key or s3:// prefix; default: every table.", autocompletion=table_names)
+    ] = "",
     months: Annotated[
         int | None, typer.Option(min=1, max=36, help="Number of months, this one among them; default: of lake.yaml.")
     ] = None,

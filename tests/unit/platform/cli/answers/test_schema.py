@@ -53,12 +53,21 @@ def test_a_line_of_json_is_as_long_as_it_is(capsys: Any) -> None:
     assert NewsAnswer.model_validate_json(line, strict=True) == news
 
 
-def test_a_shell_completes_commands_and_options() -> None:
+def test_a_shell_completes_commands_options_and_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def completed(words: str) -> set[str]:
         place = str(len(words.split(" ")) - 1)
         environ = {"_TIDEGATE_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": place}
         return set(CliRunner().invoke(app, [], prog_name="tidegate", env=environ).stdout.split())
 
+    lake = tmp_path / "lake.yaml"
+    lake.write_text(
+        "queues: [{url: '${NOT_SET}'}]\ntables: [{name: orders, silver: {keys: [id]}}, {name: clicks}, 1]\n"
+    )
+    monkeypatch.setenv("TIDEGATE_LAKE", str(lake))
+    assert completed("tidegate rebuild ") == {"clicks", "orders", "silver.orders"}
+    assert completed("tidegate why s") == {"silver.orders"}
+    lake.write_text("[")
+    assert completed("tidegate rebuild ") == set()
     assert completed("tidegate st") == {"status"}
     assert {"--json", "--home", "--lake"} <= completed("tidegate status --")
     script = CliRunner().invoke(app, [], prog_name="tidegate", env={"_TIDEGATE_COMPLETE": "source_bash"}).stdout
