@@ -195,10 +195,14 @@ def _sql(rows: KeyRows, values: Sequence[str | None]) -> tuple[str, ...]:
     birth = rows.work.table.birth
     name = birth.name if birth is not None else rows.work.table.spec.name
     condition = rows.condition(values)
-    view = rows.view(f"bronze.{name}")
-    bronze = (
-        f"SELECT * FROM ({rows.bronze(f'({view})')}) WHERE {condition} ORDER BY {rows.rules.newest_first}, {N} DESC"
-    )
+    if rows.keys_are_of_bronze:
+        newest = [f"{value} DESC NULLS LAST" for value in rows.rules.order_values]
+        by = ", ".join(newest if rows.is_registered else [*newest, "_batch DESC"])
+        bronze = f"SELECT * FROM bronze.{name} WHERE {condition} ORDER BY {by}"
+    else:
+        view = rows.view(f"bronze.{name}")
+        by = f"{rows.rules.newest_first}, {N} DESC"
+        bronze = f"SELECT * FROM ({rows.bronze(f'({view})')}) WHERE {condition} ORDER BY {by}"
     silver = f"SELECT * FROM silver.{rows.work.table.spec.name}{WITH_TOMBSTONES} WHERE {condition}"
     if rows.rules.history is not None:
         silver += f" ORDER BY {VALID_FROM}, {rows.rules.oldest_first}"

@@ -72,6 +72,12 @@ class KeyRows:
         return self.work.table.birth is not None and self.work.table.birth.registered
 
     @property
+    def keys_are_of_bronze(self) -> bool:
+        """Whether a condition on the key is one over bronze's own columns, with the same values."""
+        roots = [part.column[0] if part.column else "" for part in self.rules.keys]
+        return self.rules.row is None and all(self.rules.values.get(name) == quoted(name) for name in roots)
+
+    @property
     def merged_version(self) -> int | None:
         """Delta version of bronze with the batch that silver holds. None if it is not known."""
         header = self.work.table.ledger.header(self.work.recorded, self.work.mark or 0)

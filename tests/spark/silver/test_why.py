@@ -127,6 +127,7 @@ def test_a_registered_table_s_rows_have_the_batch_of_their_file(tidegate_lake: M
         f"s3://{lake.bucket}/orders/a b.parquet",
     ]
     assert sorted(row["v"] for row in lake.sql(found.sql[0])) == [1.5, 2.5]
+    assert found.sql[0].endswith(" WHERE `id` = CAST('1' AS bigint) ORDER BY `at` DESC NULLS LAST")
     # The condition reaches the scan, so files whose statistics exclude the key are not read.
     work = merge_state(lake.lake, lake.spec("orders"))
     assert work is not None
