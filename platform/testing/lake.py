@@ -155,13 +155,17 @@ class TestLake:
         with dg.DagsterInstance.ephemeral() as instance:
             if partition:
                 instance.add_dynamic_partitions(TABLES.name or "", [partition])
-            return dg.materialize(
-                [found],
-                partition_key=partition,
-                instance=instance,
-                tags={**({TRIGGER_TAG: "sensor"} if from_inbox else {}), **(tags or {})},
-                raise_on_error=raise_on_error,
-            )
+            try:
+                return dg.materialize(
+                    [found],
+                    partition_key=partition,
+                    instance=instance,
+                    tags={**({TRIGGER_TAG: "sensor"} if from_inbox else {}), **(tags or {})},
+                    raise_on_error=raise_on_error,
+                )
+            except dg.Failure as failure:
+                # Dagster's page shows the failure. A test knows the error.
+                raise failure.__cause__ or failure from None
 
     def _placed(self, table: Mapping[str, Any], lake: str) -> dict[str, Any]:
         if "row_queue" in table:
