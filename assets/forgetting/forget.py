@@ -254,7 +254,9 @@ def _note_found(lake: Lake, request: ForgetRequest, log: Callable[[str], None]) 
     key = _key(lake, request.kind)
     found = find(lake, request.kind, lambda spec: Suppression.of(spec, key, frozenset(request.digests)))
     others = unsearched(lake)
-    facts = {"by": request.by, "tables": [asdict(one) for one in found], "not_searched": others}
+    subjects = {spec.name: spec.personal.subject for spec in tables_of(lake, request.kind) if spec.personal}
+    tables = [asdict(one) for one in found]
+    facts = {"by": request.by, "tables": tables, "not_searched": others, "subjects": subjects}
     _note(lake, request.id, FOUND, facts)
     for folder in others:
         log(f"{folder} is not searched: lake.yaml has no such table, or its bronze table has no batch yet")

@@ -1683,6 +1683,17 @@ MUTANTS = (
         (f"{_FORGET}test_files_wait_for_the_retention_and_a_late_request_fails_the_check",),
     ),
     Mutant(
+        "a table of another kind has the subject by which persons were forgotten",
+        12,
+        "platform/core/forgetting/forgotten_by.py",
+        "    return lost if lost or kind != before else None\n",
+        "    return lost or None\n",
+        (
+            "tests/unit/platform/cli/check/test_forget.py::"
+            "test_a_table_that_lost_its_subject_lets_forgotten_persons_in_again",
+        ),
+    ),
+    Mutant(
         "a reset loses by which columns persons were forgotten",
         12,
         "assets/operations/reset.py",

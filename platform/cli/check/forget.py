@@ -9,7 +9,7 @@ from tidegate.assets.forgetting.forget import FOUND
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed, Finding, Warned, checked
 from tidegate.platform.core.config.lake import LakeConfig
-from tidegate.platform.core.forgetting.forgotten_by import subject_is_missing
+from tidegate.platform.core.forgetting.forgotten_by import lost_columns, subject_is_missing
 from tidegate.platform.core.forgetting.request import ForgetRequest
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.suppression import SecretProblem, subject_key
@@ -45,9 +45,19 @@ def _secret(config: LakeConfig, environ: Mapping[str, str], kind: str, requests:
 
 def _tables(config: LakeConfig, store: LakeStore, kind: str, requests: list[ForgetRequest]) -> str:
     notes = parallel(lambda request: store.forgotten.note(request.id, FOUND), requests)
-    named = {one["table"] for note in notes if note for one in note["tables"]}
+    named: dict[str, set[str]] = {}
+    for note in filter(None, notes):
+        for one in note["tables"]:
+            # A note of an earlier version does not have the columns.
+            named.setdefault(one["table"], set()).update(note.get("subjects", {}).get(one["table"], ()))
     # No row enters a table that lake.yaml does not have.
-    present = {spec.name: spec.subject_kind for spec in config.tables if spec.name in named}
-    if lost := sorted(name for name, now in present.items() if now != kind):
-        raise Failed("; ".join(subject_is_missing(name, kind) for name in lost))
+    present = [spec for spec in config.tables if spec.name in named]
+    lost = {
+        spec.name: lost_columns(
+            kind, named[spec.name], spec.subject_kind, spec.personal.subject if spec.personal else ()
+        )
+        for spec in present
+    }
+    if problems := [subject_is_missing(name, kind, columns) for name, columns in lost.items() if columns is not None]:
+        raise Failed("; ".join(problems))
     return f"each of {len(present)} tables has its subject"

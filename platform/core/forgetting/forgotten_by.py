@@ -6,7 +6,7 @@ The suppression list is for ever, and it is applied by these columns. So a later
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 #: Begins the name of a property of a bronze table. Its end is the kind of subject, and its value the columns, as JSON.
 _RECORD = "tidegate.forgotten_by."
@@ -31,25 +31,41 @@ def lost_subject(properties: Mapping[str, str], name: str, kind: str | None, sub
         kind: kind of its subject in `lake.yaml`. None if it has none.
         subject: the columns that identify a person, in `lake.yaml`.
     """
-    now = {column.lower() for column in subject}
     for record, value in forgotten_records(properties).items():
-        before, columns = record.removeprefix(_RECORD), json.loads(value)
-        lost = columns if before != kind else [column for column in columns if column.lower() not in now]
-        if lost:
-            return subject_is_missing(name, before, ", ".join(lost))
+        before = record.removeprefix(_RECORD)
+        lost = lost_columns(before, json.loads(value), kind, subject)
+        if lost is not None:
+            return subject_is_missing(name, before, lost)
     return None
 
 
-def subject_is_missing(name: str, kind: str, columns: str = "its subject") -> str:
+def lost_columns(
+    before: str, columns: Iterable[str], kind: str | None, subject: Iterable[str]
+) -> Collection[str] | None:
+    """Returns those of the columns by which persons were forgotten that are no subject any more. None if all are.
+
+    Args:
+        before: kind of these persons.
+        columns: the columns that identified them. Empty if they are not known.
+        kind: kind of the table's subject in `lake.yaml`. None if it has none.
+        subject: the columns that identify a person, in `lake.yaml`.
+    """
+    now = {column.lower() for column in subject} if kind == before else set[str]()
+    lost = [column for column in columns if column.lower() not in now]
+    return lost if lost or kind != before else None
+
+
+def subject_is_missing(name: str, kind: str, columns: Collection[str]) -> str:
     """Returns the text of the error that `lake.yaml` lacks a subject by which persons were forgotten.
 
     Args:
         name: SQL name of the table.
         kind: kind of the persons.
-        columns: the columns that identified them.
+        columns: the columns that identified them. Empty if they are not known.
     """
+    by = ", ".join(sorted(columns)) or "its subject"
     return (
-        f"persons were forgotten in {name} by {columns} (kind {kind!r}), and lake.yaml no longer has that as its "
+        f"persons were forgotten in {name} by {by} (kind {kind!r}), and lake.yaml no longer has that as its "
         "`personal.subject`, so later rows of these persons would enter: put it back, or start the table over with "
         "another `name` and `prefix`"
     )

@@ -15,15 +15,20 @@ SECRET = "a secret that only this test has"
 
 
 def found(
-    environ: dict[str, str], *requests: ForgetRequest, subject: str | None = "who", kind: str | None = "person"
+    environ: dict[str, str],
+    *requests: ForgetRequest,
+    subject: str | None = "who",
+    kind: str | None = "person",
+    subjects: tuple[str, ...] | None = None,
 ) -> list[Finding]:
     secret = SimpleNamespace(env="SECRET", file=None, place="the environment variable SECRET")
     config: Any = SimpleNamespace(subject_kinds=["person"] if subject else [], forget=SimpleNamespace(secret=secret))
     config.tables = [
-        SimpleNamespace(name="orders", subject_kind=kind),
-        SimpleNamespace(name="other", subject_kind=None),
+        SimpleNamespace(name="orders", subject_kind=kind, personal=SimpleNamespace(subject=("Who",))),
+        SimpleNamespace(name="other", subject_kind=None, personal=None),
     ]
-    note = {"tables": [{"table": "orders"}, {"table": "gone"}]}
+    note: dict[str, Any] = {"tables": [{"table": "orders"}, {"table": "gone"}]}
+    note |= {"subjects": {"orders": subjects}} if subjects else {}
     forgotten = SimpleNamespace(requests=lambda: list(requests), note=lambda _, step: note if step == "found" else None)
     store: Any = SimpleNamespace(forgotten=forgotten)
     return list(check_forget(config, store, environ))
@@ -66,3 +71,6 @@ def test_a_table_that_lost_its_subject_lets_forgotten_persons_in_again() -> None
         assert "persons were forgotten in orders by its subject (kind 'person')" in finding.detail
         assert "other" not in finding.detail.split(":")[0]
         assert "gone" not in finding.detail, "no row enters it"
+    *_, finding = found({"SECRET": SECRET}, request(), subjects=("mail", "who"))
+    assert (finding.outcome, "forgotten in orders by mail (" in finding.detail) == ("failed", True)
+    assert found({"SECRET": SECRET}, request(), subjects=("who",))[-1].outcome == "ok"

@@ -15,8 +15,8 @@ RECORD = forgotten_by("person", ["who", "after.who"])
         ("person", ["After.Who", "WHO"], None),
         ("person", ["who", "after.who", "mail"], None),
         ("person", ["who"], "by after.who (kind 'person')"),
-        ("client", ["who", "after.who"], "by who, after.who (kind 'person')"),
-        (None, [], "by who, after.who (kind 'person')"),
+        ("client", ["who", "after.who"], "by after.who, who (kind 'person')"),
+        (None, [], "by after.who, who (kind 'person')"),
     ],
 )
 def test_what_identified_forgotten_persons_still_does(kind: str | None, subject: list[str], lost: str | None) -> None:
