@@ -6,7 +6,7 @@ import base64
 import json
 import math
 from collections.abc import Callable, Mapping
-from datetime import UTC
+from datetime import MINYEAR, UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -38,7 +38,7 @@ def json_value(value: Any, type: DataType) -> Any:
     BINARY is base64. Values of types without a form in JSON are strings.
 
     Args:
-        value: as PySpark returns it. A VARIANT may also be its JSON.
+        value: as PySpark returns it. A VARIANT may also be its JSON, and a time may be Spark's text.
         type: its type.
     """
     if value is None or isinstance(value, bool):
@@ -81,6 +81,19 @@ def _number(text: str) -> float | str:
     return number if math.isfinite(number) and Decimal(repr(number)) == Decimal(text) else text
 
 
+def _in_utc(value: datetime | str) -> datetime | str:
+    """Returns a TIMESTAMP in UTC, without the zone. Text of Spark is in UTC already."""
+    if isinstance(value, str):
+        return value
+    # Python looks for the offset of the day before, too, and has none before year 1.
+    shift = timedelta(days=2 if value.year == MINYEAR else 0)
+    return (value + shift).astimezone(UTC).replace(tzinfo=None) - shift
+
+
+def _iso(value: date | str) -> str:
+    return value.replace(" ", "T") if isinstance(value, str) else value.isoformat()
+
+
 #: PySpark returns a TIMESTAMP as a time without a zone, in the time zone of this process.
 _CONVERTED: Mapping[type[DataType], Callable[[Any, Any], Any]] = {
     StructType: _struct,
@@ -90,9 +103,9 @@ _CONVERTED: Mapping[type[DataType], Callable[[Any, Any], Any]] = {
     IntegralType: lambda value, _: value,
     DecimalType: lambda value, _: format(value, "f"),
     FractionalType: _double,
-    TimestampType: lambda value, _: value.astimezone(UTC).isoformat().replace("+00:00", "Z"),
-    TimestampNTZType: lambda value, _: value.isoformat(),
-    DateType: lambda value, _: value.isoformat(),
+    TimestampType: lambda value, _: f"{_iso(_in_utc(value))}Z",
+    TimestampNTZType: lambda value, _: _iso(value),
+    DateType: lambda value, _: _iso(value),
     TimeType: lambda value, _: value.isoformat(),
     BinaryType: lambda value, _: base64.b64encode(value).decode("ascii"),
     VariantType: _variant,

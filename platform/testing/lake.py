@@ -25,6 +25,7 @@ from tidegate.platform.local.stack import LocalStack
 from tidegate.resources.aws.dagster_resource import AwsResource
 from tidegate.resources.lake import Lake
 from tidegate.resources.lake_resource import LakeResource
+from tidegate.resources.spark.collected import collected
 from tidegate.resources.sql_names import SqlNames
 from tidegate.sensors.intake.intake_result import IntakeResult
 from tidegate.sensors.intake.tick import take_in
@@ -179,9 +180,12 @@ class TestLake:
         return placed
 
     def sql(self, query: str) -> list[Row]:
-        """Run a query on the shared Spark server, after the tables of this lake got their names."""
+        """Run a query on the shared Spark server, after the tables of this lake got their names.
+
+        Returns the rows. If one has a time that Python does not have, every time of them is text.
+        """
         SqlNames(self.lake).name_tables()
-        return self.lake.delta.session.sql(query).collect()
+        return collected(self.lake.delta.session.sql(query))
 
 
 def _uri(bucket: str, prefix: str) -> str:

@@ -37,6 +37,7 @@ from tidegate.platform.core.first_line import first_line, visible
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.silver.columns import own_columns
 from tidegate.resources.lake import Lake
+from tidegate.resources.spark.collected import collected
 from tidegate.resources.sql_names import SqlNames, Unnamed
 
 _SCHEMAS = ("bronze", "silver", "ledger", "lake")
@@ -167,7 +168,7 @@ def _analyzed(lake: Lake, query: str) -> DataFrame:
 
 
 def _run(frame: DataFrame, limit: int) -> Result:
-    rows = _variants_as_json(frame.limit(limit + 1)).collect()
+    rows = collected(_variants_as_json(frame.limit(limit + 1)))
     return Result(frame.schema, rows[:limit], frame.count() - limit if len(rows) > limit else 0)
 
 

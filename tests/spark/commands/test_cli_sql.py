@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import Row
 
 from tests.spark.conftest import Shell
 from tidegate.assets.presentation.copied_sql import bronze_queries, silver_queries
@@ -92,6 +93,22 @@ def test_the_layers_and_their_past(
     answer = SqlAnswer.model_validate_json(shell.said()[before:], strict=True)
     assert answer.rows == ({f"c{index}": value for index, value in enumerate(values.values())},)
     assert (answer.columns[0], answer.more) == (SqlColumn(name="c0", type="decimal(9,2)"), 4)
+
+    # Spark has times that Python does not have.
+    ages = {
+        "TIMESTAMP '+12026-01-31T12:00:00.5Z'": "+12026-01-31T12:00:00.5Z",
+        "TIMESTAMP '2026-01-31T12:00:00Z'": "2026-01-31T12:00:00Z",
+        "named_struct('d', array(DATE '-0044-03-15'), 'm', map(TIMESTAMP_NTZ '0000-01-01', 1))": {
+            "d": ["-0044-03-15"],
+            "m": {"0000-01-01T00:00:00": 1},
+        },
+    }
+    before, query = len(shell.said()), f"SELECT {', '.join(ages)}, 1 AS same"
+    run_sql(shell, query, None, 1, as_json=True)
+    assert [*SqlAnswer.model_validate_json(shell.said()[before:]).rows[0].values()] == [*ages.values(), 1]
+    run_sql(shell, f"{query}, 2 AS same", None, 1)
+    assert "+12026-01-31 12:00:00.5" in shell.said()
+    assert lake.sql("SELECT DATE '+12026-01-31' AS far, 1 AS near") == [Row(far="+12026-01-31", near=1)]
 
     # The queries on the pages of Dagster run as they are.
     for copied in (*bronze_queries("layered"), *silver_queries("layered")):

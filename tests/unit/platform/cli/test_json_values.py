@@ -33,6 +33,9 @@ NOON = datetime(2026, 1, 31, 12, 0, 0, 1)
         (T.DecimalType(38, 10), Decimal("12345678901234567890.0123456789"), "12345678901234567890.0123456789"),
         (T.TimestampNTZType(), NOON, "2026-01-31T12:00:00.000001"),
         (T.DateType(), date(2026, 1, 31), "2026-01-31"),
+        (T.DateType(), "+12026-01-31", "+12026-01-31"),
+        (T.TimestampType(), "+294247-01-10 04:00:54.775807", "+294247-01-10T04:00:54.775807Z"),
+        (T.TimestampNTZType(), "-0001-01-10 04:00:54", "-0001-01-10T04:00:54"),
         (T.TimeType(6), time(12, 0, 1), "12:00:01"),
         (T.BinaryType(), bytearray(b"\x00\xff"), "AP8="),
         (T.DayTimeIntervalType(), timedelta(days=1, seconds=2), "1 day, 0:00:02"),
@@ -63,6 +66,9 @@ def test_a_timestamp_is_in_utc_wherever_the_command_runs(monkeypatch: pytest.Mon
         tzset()
         # As PySpark returns a TIMESTAMP: in the time zone of the process.
         assert json_value(datetime(2026, 1, 31, 17, 30), T.TimestampType()) == "2026-01-31T12:00:00Z"
+        # The first day that Python has, as PostgreSQL's -infinity is decoded.
+        first = datetime(1, 1, 1) + timedelta(hours=5, minutes=53, seconds=28)
+        assert json_value(first, T.TimestampType()) == "0001-01-01T00:00:00Z"
     finally:
         monkeypatch.undo()
         tzset()
