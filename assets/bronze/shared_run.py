@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tidegate.assets.bronze.report import TableReport
+from tidegate.platform.core.first_few import first_few
 from tidegate.platform.core.first_line import first_line
 
 _MAX_LISTED_FAILURES = 20
@@ -61,10 +62,6 @@ class SharedRun:
         """
         if not self.failed:
             return None
-        lines = [f"{table}: {first_line(error)}" for table, error in list(self.failed.items())[:_MAX_LISTED_FAILURES]]
-        more = (
-            [f"and {len(self.failed) - _MAX_LISTED_FAILURES} more"] if len(self.failed) > _MAX_LISTED_FAILURES else []
-        )
-        return "\n".join(
-            [f"{len(self.failed)} of {tables} tables failed; each gets a run of its own next:", *lines, *more]
-        )
+        lines = [f"{table}: {first_line(error)}" for table, error in self.failed.items()]
+        shown = first_few(lines, _MAX_LISTED_FAILURES)
+        return "\n".join([f"{len(self.failed)} of {tables} tables failed; each gets a run of its own next:", *shown])

@@ -24,8 +24,10 @@ from tidegate.assets.silver.table import (
     check_conditions,
     create_table,
     follow_lake_yaml,
+    is_remade,
     purge_tombstones,
     record_first_reading,
+    record_remade,
     record_subject,
     renew_subject_record,
     silver_rules,
@@ -261,8 +263,10 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
             f"the merge of silver.{work.table.spec.name} returned, but its table has the mark {merged.txn}, not "
             f"{changes.n}; the next run merges these batches again"
         )
-    if work.rebuilds and work.since is None:
+    if work.is_whole_rebuild:
         renew_subject_record(lake, work, merged.version)
+    if is_remade(work, rules):
+        record_remade(lake, work, rules)
     if is_due(work.mark or 0, changes.n):
         compact(lake.delta, work.location, f"silver.{work.table.spec.name}", log)
     if widened or not work.silver.exists:
@@ -311,8 +315,7 @@ def _merging(
     lake: Lake, work: PendingMerge, changes: Changes, rules: MergeRules, have: TableSchema, counts: RowCounts
 ) -> Merging:
     mode = mode_of(work, changes)
-    is_whole_rebuild = work.rebuilds and work.since is None and work.silver.files > 0
-    copies = is_whole_rebuild and has_copies(lake.delta.session, work, rules)
+    copies = work.is_whole_rebuild and work.silver.files > 0 and has_copies(lake.delta.session, work, rules)
     if rules.history is not None:
         truncates = record_truncates(lake, work, mode, counts.truncates) if rules.truncated else ()
         seam("silver-truncate")

@@ -55,6 +55,11 @@ class PendingMerge:
     since: int | None = None
 
     @property
+    def is_whole_rebuild(self) -> bool:
+        """Whether every row of silver is computed from bronze again."""
+        return self.rebuilds and self.since is None
+
+    @property
     def bronze_location(self) -> str:
         """`s3a://` URI of the bronze table."""
         if self.table.birth is None:

@@ -19,7 +19,12 @@ from tidegate.platform.core.silver.expectations import conditions
 from tidegate.platform.core.silver.expression_types import TypesOf, UnfitExpression, UnsuitableColumns
 from tidegate.platform.core.silver.presets import resolved
 from tidegate.platform.core.silver.recorded.first_reading import first_reading, read_after
-from tidegate.platform.core.silver.recorded.options import OPTIONS, changed_options, recorded_options
+from tidegate.platform.core.silver.recorded.options import (
+    OPTIONS,
+    REBUILDING,
+    changed_options,
+    recorded_options,
+)
 from tidegate.platform.core.silver.recorded.refusals import refusal
 from tidegate.platform.core.silver.rules import MergeRules, merge_rules, rows_of
 from tidegate.platform.core.silver.subject_paths import is_record, subject_paths, subject_record
@@ -49,10 +54,21 @@ def silver_rules(work: PendingMerge, types_of: TypesOf) -> MergeRules:
         rules = merge_rules(resolved(work.spec, columns), columns, types_of)
     except UnsuitableColumns as error:
         raise ValueError(f"{silver}: bronze {error}") from None
-    now = work.silver
-    if now.exists and (why := refusal(work.spec, rules, now.properties, now.schema, widens=work.table.spec.widen)):
+    if why := _refusal(work, rules, is_rebuild=work.is_whole_rebuild):
         raise ValueError(f"{silver}: {why}")
     return rules
+
+
+def _refusal(work: PendingMerge, rules: MergeRules, *, is_rebuild: bool) -> str | None:
+    now, table = work.silver, work.table.spec
+    if not now.exists:
+        return None
+    return refusal(table.name, work.spec, rules, now.properties, now.schema, widens=table.widen, is_rebuild=is_rebuild)
+
+
+def is_remade(work: PendingMerge, rules: MergeRules) -> bool:
+    """Returns whether a rebuild gives rows another key, order or meaning, so that no row that is there compares."""
+    return work.is_whole_rebuild and _refusal(work, rules, is_rebuild=False) is not None
 
 
 def check_conditions(work: PendingMerge, rules: MergeRules, types_of: TypesOf) -> None:
@@ -110,11 +126,25 @@ def follow_lake_yaml(lake: Lake, work: PendingMerge, rules: MergeRules, log: Cal
     """
     make_private(lake, work, rules.stored)
     recorded, now = work.silver.properties.get(OPTIONS), recorded_options(work.spec)
+    if is_remade(work, rules):
+        set_properties(lake.delta.session, work.location, {REBUILDING: now})
+        return
     if recorded == now:
         return
     for option in changed_options(recorded, work.spec):
         log(f"{option}; `tidegate rebuild silver.{work.table.spec.name}` makes older rows so, too")
     set_properties(lake.delta.session, work.location, {OPTIONS: now})
+
+
+def record_remade(lake: Lake, work: PendingMerge, rules: MergeRules) -> None:
+    """Record that a rebuild gave rows another key, order or meaning. Until then no other merge takes the table.
+
+    Of two rebuilds by other options, the one that began last leaves its rows and records them.
+    """
+    state = lake.delta.table_state(work.location)
+    now = recorded_options(work.spec)
+    if state.properties.get(REBUILDING) == now:
+        set_properties(lake.delta.session, work.location, {**rules.recorded, OPTIONS: now, REBUILDING: None})
 
 
 def create_table(lake: Lake, work: PendingMerge, rules: MergeRules) -> None:

@@ -77,10 +77,12 @@ def bronze_rows(
         version: Delta version of bronze. None: the newest.
         is_one: the condition is true for one key, whose rows need no window.
     """
+    # Equal orders may have several texts, as 0.0 and -0.0 have, so Spark ranks them.
+    ranked = f"PARTITION BY {', '.join(part.path for part in rows.rules.keys)} ORDER BY {rows.rules.newest_first}"
     columns = (
         f"{N}, {FILE}, {DATA_FILE}, {BLOCK}, {SKIPPED}, {TRUNCATES}, {VIOLATED}, {DELETED}, {LEFT}, _row, "
         f"{rows.is_truncated()} AS _truncated, {rows.key} AS _key_json, {rows.order} AS _order_json, "
-        f"{rows.compared(silver=False)} AS _values"
+        f"dense_rank() OVER ({ranked}) AS _rank, {rows.compared(silver=False)} AS _values"
     )
 
     def newest(bronze: str) -> str:
@@ -88,14 +90,11 @@ def bronze_rows(
         order = f"{rows.rules.newest_first}, {N} DESC NULLS LAST"
         return _first(columns, every, order, MAX_ROWS + 1, None if is_one else rows)
 
-    found = _sorted(_queried(lake, rows, newest, version), is_one=is_one)
+    found = _queried(lake, rows, newest, version)
     decisions = _decisions(rows, [row[FILE] for row in found])
     by_key: dict[str, list[BronzeRow]] = {}
     for row in found:
-        of_key = by_key.setdefault(row["_key_json"], [])
-        before = of_key[-1].row if of_key else None
-        rank = 1 if before is None else before.rank + (row["_order_json"] != before.order)
-        of_key.append(_bronze_row(rows, row, rank, decisions))
+        by_key.setdefault(row["_key_json"], []).append(_bronze_row(rows, row, decisions))
     for each in by_key.values():
         each.sort(key=lambda row: (-row.row.rank, row.row.arrival), reverse=True)
     return by_key
@@ -134,7 +133,7 @@ def dump_orders(lake: Lake, rows: KeyRows, mark: int, version: int | None = None
     merged = f"NOT {TRUNCATES} AND coalesce({N}, 0) <= {mark}"
     select = f"SELECT DISTINCT {rows.order} AS _order FROM"
     found = _queried(lake, rows, lambda bronze: f"{select} ({bronze}) WHERE {merged}", version)
-    incomplete = rows.incomplete_dumps(lake, mark, version)
+    incomplete = {dump.order for dump in rows.incomplete_dumps(lake, mark, version)}
     return [row["_order"] for row in found if row["_order"] not in incomplete]
 
 
@@ -149,13 +148,13 @@ def _queried(lake: Lake, rows: KeyRows, query: Callable[[str], str], version: in
         return session.sql(query(rows.bronze(view))).collect()
 
 
-def _bronze_row(rows: KeyRows, row: Row, rank: int, decisions: Mapping[tuple[str, int | None], Decision]) -> BronzeRow:
+def _bronze_row(rows: KeyRows, row: Row, decisions: Mapping[tuple[str, int | None], Decision]) -> BronzeRow:
     n, file = row[N], row[FILE]
     if n is None and (last := decisions.get((file, None))):
         n = last.stamp.n
     place = (file, row[DATA_FILE], row[BLOCK] or 0, row["_row"])
     key_row = KeyRow(
-        rank,
+        row["_rank"],
         n,
         place,
         row["_values"],

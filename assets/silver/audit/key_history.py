@@ -9,6 +9,7 @@ from datetime import datetime
 from tidegate.assets.silver.audit.found_keys import FoundKey, found_keys
 from tidegate.assets.silver.audit.found_rows import BronzeRow, FoundRow, FoundTime
 from tidegate.assets.silver.audit.key_rows import KeyRows, N
+from tidegate.assets.silver.audit.unfinished_dumps import unfinished_dumps
 from tidegate.assets.silver.pending import PendingMerge, merge_state
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.schema.sql_literal import on_one_line
@@ -72,6 +73,7 @@ class KeyHistory:
         verdict: what silver has, and why.
         is_right: whether silver has what bronze gives.
         sql: queries that show the rows in bronze and in silver.
+        notes: sentences about newer full dumps that are not complete, and so delete nothing.
     """
 
     table: str
@@ -83,6 +85,7 @@ class KeyHistory:
     verdict: str
     is_right: bool
     sql: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
 
 def key_history(lake: Lake, spec: TableSpec, given: Sequence[str]) -> KeyHistory:
@@ -133,6 +136,7 @@ def key_history(lake: Lake, spec: TableSpec, given: Sequence[str]) -> KeyHistory
         verdict=verdict + _later([fate for fate, _ in sentences], work),
         is_right=found.is_right,
         sql=_sql(rows, values),
+        notes=unfinished_dumps(lake, rows, own[0].order) if rows.rules.are_dumps and own else (),
     )
 
 

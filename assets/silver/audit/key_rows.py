@@ -22,6 +22,7 @@ from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.columns import DELETED, KEY, ORDER, VALID_TO
 from tidegate.platform.core.silver.expectations import first_dropping
+from tidegate.platform.core.silver.fates.incomplete_dump import IncompleteDump
 from tidegate.platform.core.silver.fates.key_text import is_no_value, text_of, value_of
 from tidegate.platform.core.silver.key_values import WrongKey
 from tidegate.platform.core.silver.rules import MergeRules, rows_of
@@ -236,8 +237,8 @@ class KeyRows:
         """The SQL type of the struct that an order is."""
         return order_type(self._order_types)
 
-    def incomplete_dumps(self, lake: Lake, mark: int, version: int | None = None) -> set[str]:
-        """Returns the orders of full dumps that imply no deletes, as `order` has them.
+    def incomplete_dumps(self, lake: Lake, mark: int, version: int | None = None) -> tuple[IncompleteDump, ...]:
+        """Returns the full dumps that imply no deletes, with their orders as `order` has them.
 
         Args:
             lake: reads the tables.
@@ -245,8 +246,7 @@ class KeyRows:
             version: Delta version of bronze. None: the newest.
         """
         n, order = min(mark, self.work.n), self._order_json(self.rules.order_values)
-        found = incomplete_dumps(lake.delta.session, self.work, self.rules, n, order=order, version=version)
-        return {dump.order for dump in found}
+        return incomplete_dumps(lake.delta.session, self.work, self.rules, n, order=order, version=version)
 
     def bound(self, column: str) -> str:
         """Returns SQL of a time of a history as the order that it is, as JSON. NULL if there is none.

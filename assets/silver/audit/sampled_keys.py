@@ -61,7 +61,7 @@ def doubted_keys(
     dumps = []
     if rows.rules.are_dumps:
         query = f"SELECT DISTINCT {rows.order} AS o FROM {sampled_rows} {counts} LIMIT {_MAX_DUMPS}"
-        incomplete = rows.incomplete_dumps(lake, mark)
+        incomplete = {dump.order for dump in rows.incomplete_dumps(lake, mark)}
         dumps = [row["o"] for row in session.sql(query).collect() if row["o"] not in incomplete]
     given = [row[name] for row in found for name in ("o", "valid_from", "valid_to") if row[name] is not None]
     orders = Orders.of(session, rows.order_type, [*given, *dumps, *recorded_truncates(rows.work)])

@@ -29,7 +29,7 @@ from tidegate.platform.core.schema.names import SOURCE_COLUMNS
 from tidegate.platform.core.schema.partitions import check_partition
 from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.platform.core.silver.fates.incomplete_dump import IncompleteDump
+from tidegate.platform.core.silver.fates.incomplete_dump import MAX_NAMES, IncompleteDump
 from tidegate.platform.core.silver.rules import MergeRules, rows_of
 from tidegate.resources.lake import Lake
 from tidegate.resources.ledger import tells_a_state
@@ -106,22 +106,22 @@ def incomplete_dumps(
     states = decided.groupBy("key").agg(last).select("key", "last.*")
     found: dict[str, IncompleteDump] = {}
 
-    def add(order: str, n: int, files: int, rows: int = 0) -> None:
-        before = found.get(order, IncompleteDump(order, 0))
-        found[order] = IncompleteDump(order, max(n, before.n), before.files + files, before.rows + rows)
+    def add(order: str, n: int, files: int, rows: int, names: Sequence[str]) -> None:
+        found[order] = found.get(order, IncompleteDump(order, 0)).with_files(n, files, rows, names)
 
-    unknown: dict[int, int] = {}
-    for n, of_key in _whole_files(session, work, rules, states, decided, order):
+    unknown: dict[int, list[str]] = {}
+    for n, of_key, address in _whole_files(session, work, rules, states, decided, order):
         if of_key is None:
-            unknown[n] = unknown.get(n, 0) + 1
+            unknown.setdefault(n, []).append(address)
         else:
-            add(of_key, n, 1)
+            add(of_key, n, 1, 0, [address])
     if not _birth(work).registered:
         bronze = _bronze(work, rules, upto, version)
         for row in _of_batches(session, bronze, order, list(unknown)) if unknown else ():
-            add(row["o"], row["n"], unknown[row["n"]])
+            names = unknown[row["n"]]
+            add(row["o"], row["n"], len(names), 0, names)
         for row in _partly(session, work, bronze, order, states):
-            add(row["o"], row["n"], row["files"], row["rows"])
+            add(row["o"], row["n"], row["files"], row["rows"], row["names"])
     return tuple(sorted(found.values(), key=lambda dump: dump.order))
 
 
@@ -133,8 +133,8 @@ def _birth(work: PendingMerge) -> Birth:
 
 def _whole_files(
     session: SparkSession, work: PendingMerge, rules: MergeRules, states: DataFrame, decided: DataFrame, order: str
-) -> list[tuple[int, str | None]]:
-    """Returns the batch of each file that is in quarantine as a whole, and its dump if the key shows it.
+) -> list[tuple[int, str | None, str]]:
+    """Returns the batch of each file that is in quarantine as a whole, its dump if the key shows it, and its address.
 
     Another event, or a redrive in vain, quarantines the same bytes again. The first batch is that of the dump.
     """
@@ -155,7 +155,8 @@ def _whole_files(
         found = {row["place"]: row["o"] for row in session.sql(query).collect()}
     except _NO_VALUE:
         found = {}  # the expression fails for a key that is none of a dump's
-    return [(row["n"], found.get(place)) for place, row in enumerate(files)]
+    bucket = work.table.key.bucket
+    return [(row["n"], found.get(place), S3Address(bucket, row["key"]).s3) for place, row in enumerate(files)]
 
 
 def orders_of_keys(schema: TableSchema, rules: MergeRules, order: str, table: TableKey, keys: Sequence[str]) -> str:
@@ -212,7 +213,8 @@ def _partly(session: SparkSession, work: PendingMerge, bronze: str, order: str, 
             f"FROM {bronze} JOIN {view} ON _source_path = _tidegate_file"
         )
         return session.sql(
-            f"SELECT o, max(_tidegate_bad_n) AS n, count(*) AS files, sum(_tidegate_bad_rows) AS rows "
+            f"SELECT o, max(_tidegate_bad_n) AS n, count(*) AS files, sum(_tidegate_bad_rows) AS rows, "
+            f"slice(array_sort(collect_list(_tidegate_file)), 1, {MAX_NAMES}) AS names "
             f"FROM ({files}) GROUP BY o"
         ).collect()
 

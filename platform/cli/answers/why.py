@@ -54,3 +54,5 @@ class WhyAnswer(Answer):
     """Whether bronze has more rows, which are older."""
     sql: tuple[str, ...]
     """Queries that show the rows in bronze and in silver."""
+    notes: tuple[str, ...] = ()
+    """Sentences about newer full dumps that are not complete, and so delete nothing."""

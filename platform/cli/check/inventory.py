@@ -11,6 +11,7 @@ from tidegate.platform.cli.check.findings import Failed, Finding, Warned, checke
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.inventory.enable import differing
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.first_few import first_few
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.resources.aws.bucket_inventories import BucketInventories
@@ -77,5 +78,4 @@ def _silent(objects: ObjectStore, spec: TableSpec, configured: Sequence[str]) ->
 
 
 def _first(lines: Sequence[str], between: str = "; ") -> str:
-    more = [f"and {len(lines) - _MAX_NAMED} more"] if len(lines) > _MAX_NAMED else []
-    return between.join([*lines[:_MAX_NAMED], *more])
+    return between.join(first_few(lines, _MAX_NAMED))

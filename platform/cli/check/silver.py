@@ -74,7 +74,8 @@ def _named(delta: Delta, store: LakeStore, spec: TableSpec) -> str:
     if unfit := unfit_condition(conditions(options), rules, types):
         raise Failed(f"every merge fails: {unfit}")
     now = _state(delta, store.uri("silver", spec.name))
-    if now.exists and (why := refusal(silver, rules, now.properties, now.schema, widens=spec.widen)):
+    why = refusal(spec.name, silver, rules, now.properties, now.schema, widens=spec.widen) if now.exists else None
+    if why:
         raise Failed(f"every merge fails: {why}")
     if rules.awaited:
         raise Warned(

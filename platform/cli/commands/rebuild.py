@@ -26,6 +26,7 @@ from tidegate.platform.cli.commands.table_named import table_named
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.config.after_load import moves_to
+from tidegate.platform.core.first_few import first_few
 from tidegate.resources.lake import Lake
 
 _SHOWN = 20
@@ -153,10 +154,8 @@ def plan_lines(lake: Lake, plan: RebuildPlan) -> list[str]:
         keys = [item.key for item in plan.kept]
         lines += [
             f"  KEPT     {plan.kept_rows} rows stay as they are: S3 no longer has their files, or has other bytes",
-            *(f"             {key}" for key in keys[:_SHOWN]),
+            *(f"             {text}" for text in first_few(keys, _SHOWN)),
         ]
-        if len(keys) > _SHOWN:
-            lines.append(f"             and {len(keys) - _SHOWN} more")
         if folder := moves_to(plan.table.spec.after_load):
             page = "docs/guides/after-load.md"
             lines.append(f"             after_load moved files to {folder}: {page} says how to bring them back")

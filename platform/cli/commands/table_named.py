@@ -5,6 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.core.first_few import first_few
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.lake import Lake
@@ -39,8 +40,6 @@ def table_named(lake: Lake, name: str) -> str:
     if table_key := SqlNames(lake).table_key_of(name):
         return table_key
     known = sorted({spec.name for spec in lake.config.tables} | set(born))
-    some = ", ".join(get_close_matches(name, known, _MAX_NAMED, 0.0) if len(known) > _MAX_NAMED else known)
-    more = f" and {len(known) - _MAX_NAMED} more" if len(known) > _MAX_NAMED else ""
-    raise CommandError(
-        f"there is no table {name!r}: give its SQL name, its key or its s3:// prefix; there are {some}{more}"
-    )
+    nearest = get_close_matches(name, known, _MAX_NAMED, 0.0) if len(known) > _MAX_NAMED else known
+    some = ", ".join(first_few(nearest, _MAX_NAMED, len(known)))
+    raise CommandError(f"there is no table {name!r}: give its SQL name, its key or its s3:// prefix; there are {some}")

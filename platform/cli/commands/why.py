@@ -32,6 +32,8 @@ from tidegate.platform.core.silver.key_values import WrongKey
 
 #: Rows that are printed. JSON has all that were read.
 _SHOWN = 50
+#: Length of a query that is printed. JSON has longer ones, too: a query of bronze has the value of each column.
+_MAX_QUERY = 600
 
 
 def run_why(
@@ -107,6 +109,7 @@ def _answer(found: KeyHistory) -> WhyAnswer:
         rows=rows,
         more=found.more,
         sql=found.sql,
+        notes=found.notes,
     )
 
 
@@ -116,11 +119,16 @@ def _show(console: Console, found: KeyHistory) -> None:
             console.print(line)
     hidden = len(found.events) - _SHOWN
     if hidden > 0 or found.more:
-        console.print(Text(f"{hidden} older rows and more; the queries below show all", style="dim"))
+        console.print(Text(f"{max(hidden, 0)} older rows and more; the SQL shows all", style="dim"))
     console.print(Text(f"\n{found.key}: {one_line(found.verdict)}", style="bold"))
-    for query in found.sql:
+    for note in found.notes:
+        console.print(Text(f"\n{one_line(note)}", style="yellow"))
+    short = [query for query in found.sql if len(query) <= _MAX_QUERY]
+    for query in short:
         # A terminal breaks a long line itself, and gives it back in one piece to the person who copies it.
         console.print(Text(f"\n{copied_command(query)}", style="dim"), soft_wrap=True)
+    if len(short) < len(found.sql):
+        console.print(Text("\n--json has the SQL of the rows in bronze, which is long", style="dim"))
 
 
 def _lines(event: Event) -> list[Text]:

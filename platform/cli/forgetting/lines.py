@@ -9,6 +9,7 @@ from tidegate.assets.forgetting.find import Found, total
 from tidegate.assets.forgetting.forget import Progress
 from tidegate.platform.cli.answers.plans import ForgetAnswer, ForgetRequestAnswer, FoundOfPersons
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.first_few import first_few
 
 
 def found_lines(found: Sequence[Found], subjects: int) -> list[str]:
@@ -28,7 +29,7 @@ def unsearched_lines(folders: Sequence[str]) -> list[str]:
     """Return what to do about folders of tables that cannot be searched."""
     if not folders:
         return []
-    shown = ", ".join(folders[:10]) + (f" and {len(folders) - 10} more" if len(folders) > 10 else "")
+    shown = ", ".join(first_few(folders, 10))
     return [
         f"  not searched: {shown}. lake.yaml has no such table, or its bronze table has no batch yet, so nobody can "
         "say whose its rows are: delete the folder of a table that nobody needs, or configure the table with `personal`"

@@ -9,6 +9,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from tidegate.platform.core.first_few import first_few
+
 #: Differences of one comparison that are named. The others are counted.
 _MAX_NAMED = 5
 
@@ -96,8 +98,7 @@ class EventsReport:
             differing += [f"too much {name}" for name in sorted(found - expected)]
         else:
             differing = [f"{found}, must be {expected}"]
-        more = f", and {len(differing) - _MAX_NAMED:,} more" if len(differing) > _MAX_NAMED else ""
-        self.problems.append(f"{what}: {'; '.join(differing[:_MAX_NAMED])}{more}")
+        self.problems.append(f"{what}: {'; '.join(first_few(differing, _MAX_NAMED))}")
 
     def to_json(self) -> dict[str, Any]:
         """Returns the report as `--report` writes it."""

@@ -308,7 +308,9 @@ def test_options_of_a_history_do_not_change(tidegate_lake: MakeLake, kit: Any) -
     kit.run(lake, "items")
     spec = lake.spec("items")
     assert spec.silver is not None
+    by_seq = {"order": ("seq",), "except_columns": ("op",)}
     for options, problem in (
+        (by_seq, r"`order` of `silver` in lake.yaml has changed from at to seq, .*run `tidegate rebuild silver.items"),
         ({"stored_as": "scd1"}, r"`stored_as` of `silver` in lake.yaml has changed from scd2 to nothing"),
         ({"order": ("at", "seq")}, r"`order` of `silver` in lake.yaml has changed from at to at, seq, and the rows"),
         (
@@ -323,3 +325,8 @@ def test_options_of_a_history_do_not_change(tidegate_lake: MakeLake, kit: Any) -
     assert (shown["inserted"], shown["updated"], shown["dagster/row_count"]) == (2, 1, 1)
     (row,) = lake.sql("SELECT valid_from, valid_to, is_current, noise FROM silver.items")
     assert tuple(row) == (1, 3, False, 2)
+    # All rows have `seq` 1, so by this order there is one change, and a rebuild leaves no row of the other order.
+    changed = spec.model_copy(update={"silver": spec.silver.model_copy(update=by_seq)})
+    silver_merge.rebuild_table(lake.lake, changed)
+    every = kit.query(lake, "SELECT * EXCEPT (_changed_at) FROM {t}", t=lake.lake.store.uri("silver", "items"))
+    assert [(row["at"], row["valid_from"], row["valid_to"], row["_deleted"]) for row in every] == [(3, 1, None, True)]

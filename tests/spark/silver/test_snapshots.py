@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import random
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
@@ -12,8 +13,10 @@ import yaml
 
 from tests.support.lakes.seams import dying_in
 from tests.support.tracked import ROOT
+from tidegate.assets.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
 from tidegate.assets.silver import merge as silver_merge
 from tidegate.assets.silver.audit.comparison import compare
+from tidegate.assets.silver.audit.key_history import key_history
 from tidegate.assets.silver.history_merge import build_history_merge
 from tidegate.assets.silver.merge_sql import build_merge
 from tidegate.platform.testing import TestLake
@@ -165,6 +168,9 @@ def test_a_dump_counts_when_its_signal_is_there_and_an_empty_dump_deletes_nothin
     assert shown() == "abc"
     put(2, "a", signal=False)
     assert shown() == "abc", "of a dump that is not complete, no key is gone"
+    (note,) = key_history(lake.lake, lake.spec("items"), ["sku=b"]).notes
+    assert note.startswith("a dump is not complete: 1 files or signals wait, so its rows are not in bronze and it dele")
+    assert "(items/day=2/part-0.json: " in note
     put(3, "")
     assert shown() == "abc", "a dump without rows is not seen"
     put(2)
@@ -200,17 +206,23 @@ def test_a_dump_without_a_file_that_is_in_quarantine_deletes_nothing(tidegate_la
             lake.put("items/day=2/2.json.gz", b"this is no gzip")
         kit.run(lake, "items")
     metadata = kit.metadata(lake.materialize("silver_items"))
-    assert metadata["incomplete_dumps"] == [
-        "the dump 2 deletes nothing in silver.items, as 1 file went into quarantine, the last in batch 2. Write the "
-        "files again, or correct lake.yaml and run `tidegate redrive items --yes`, or wait for the next dump"
-    ]
+    sentence = (
+        f"the dump 2 deletes nothing in silver.items, as 1 file (s3://{lake.bucket}/items/day=2/2.json.gz) went into "
+        "quarantine, the last in batch 2. Write the files again, or correct lake.yaml and run `tidegate redrive items "
+        "--yes`, or wait for the next dump"
+    )
+    assert metadata["incomplete_dumps"] == [sentence]
     assert kit.silver(lake, "items", "sku, day") == [("a", 2), ("b", 1), ("c", 1)]
-    # The producer says that the file was none of the dump.
-    lake.delete("items/day=2/2.json.gz")
-    lake.intake()
+    notes = {sku: key_history(lake.lake, lake.spec("items"), [f"sku={sku}"]).notes for sku in "ab"}
+    assert notes == {"a": (), "b": (sentence,)}, "the dump has a"
+    # The file is repaired. The redrive makes the dump whole, and it deletes what it does not have.
+    lake.put("items/day=2/2.json.gz", gzip.compress(kit.lines({"sku": "b"}).encode()))
+    table_key, choice = lake.key("items"), Choice()
+    found = quarantined_objects(lake.lake, table_key, choice)
+    redrive_objects(lake.lake, table_key, found, RedriveRequest("somebody", choice))
     kit.run(lake, "items", listing=False)
     assert "went into quarantine, or left it" in kit.merge(lake, "items").why_full
-    assert kit.silver(lake, "items", "sku, day") == [("a", 2)]
+    assert kit.silver(lake, "items", "sku, day") == [("a", 2), ("b", 2)]
 
     # A key without folders shows no dump: every dump of the batch counts that quarantined the file first.
     for day, skus in ((1, "abc"), (2, "a"), (3, "a")):
@@ -225,3 +237,9 @@ def test_a_dump_without_a_file_that_is_in_quarantine_deletes_nothing(tidegate_la
             kept = [] if day == 3 else [("b", 1), ("c", 1)]
             assert kit.silver(lake, "flat", "sku, day") == [("a", day), *kept]
     assert [row["n"] for row in kit.ledger(lake, "flat") if row["key"].endswith("gz")] == [2, 3]
+    # The producer says that the file was none of a dump.
+    lake.delete("flat/2.json.gz")
+    lake.intake()
+    kit.run(lake, "flat", listing=False)
+    assert "went into quarantine, or left it" in kit.merge(lake, "flat").why_full
+    assert kit.silver(lake, "flat", "sku, day") == [("a", 3)]

@@ -12,6 +12,9 @@ from tidegate.platform.core.config.silver import SilverSpec
 
 #: The property of a silver table that has its options, as JSON.
 OPTIONS = "tidegate.silver_options"
+#: The property of a silver table that a rebuild by other options sets before its commit, and removes after it. Between
+#: the two, rows may be by the options that are recorded, or by these.
+REBUILDING = "tidegate.silver_rebuilding"
 #: Options that no value of a row depends on.
 NOT_OF_ROWS = frozenset({"schedule", "every", "on_removed", "tombstone_days", "export"})
 _OTHER_NAMES = {"delete_when": "apply_as_deletes"}

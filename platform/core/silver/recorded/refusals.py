@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.schema.column_types import Type, grows
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.columns import KEY, LEFT, ORDER, VALID_FROM, VALID_TO
-from tidegate.platform.core.silver.recorded.options import OPTIONS, ChangedOption, changed_options
+from tidegate.platform.core.silver.recorded.alike import are_alike, tokens
+from tidegate.platform.core.silver.recorded.options import OPTIONS, REBUILDING, ChangedOption, changed_options
 from tidegate.platform.core.silver.rules import MergeRules
 
 #: Options that decide the value of a column, and so its type.
@@ -36,44 +37,84 @@ _WAY_OUT = "or give the table another `name` in lake.yaml, and a new silver tabl
 
 
 def refusal(
-    spec: SilverSpec, rules: MergeRules, properties: Mapping[str, str], schema: TableSchema, *, widens: bool
+    name: str,
+    spec: SilverSpec,
+    rules: MergeRules,
+    properties: Mapping[str, str],
+    schema: TableSchema,
+    *,
+    widens: bool,
+    is_rebuild: bool = False,
 ) -> str | None:
     """Returns why no row is merged into a silver table, and what to do. None if rows can be merged.
 
     Args:
-        spec: the options as in `lake.yaml`.
+        name: of the table, without `silver.`.
+        spec: its options as in `lake.yaml`.
         rules: what they make of a row of bronze.
         properties: of the silver table, which record how its rows were made.
         schema: its columns.
         widens: whether a column may get a wider type.
+        is_rebuild: every row is computed from bronze again, so none of those that are there has to compare.
     """
+    rebuild = f"`tidegate rebuild silver.{name} --yes`"
+    if REBUILDING in properties and not is_rebuild:
+        return (
+            "a rebuild by other options of `silver` has begun and is not recorded as ended, so its rows may be by "
+            f"either. Wait for it, or run {rebuild} again"
+        )
     changed = changed_options(properties.get(OPTIONS), spec)
-    if keys := [option for option in changed if _changes_keys(spec, option)]:
-        return _of_rows(keys, "")
-    for own, options in _RECORDED.items():
-        before, now = properties.get(f"tidegate.silver{own}"), rules.recorded.get(f"tidegate.silver{own}")
-        if before != now:
-            return _of_rows(_among(options, changed), _otherwise(own, before, now, options))
+    if why := _of_meaning(spec, rules, properties, changed):
+        if not _has_same_places(rules, schema):
+            return f"{why}. Change it back, {_WAY_OUT}"
+        if not is_rebuild:
+            return f"{why}. Change it back, or run {rebuild}, which computes all of them again"
     if rules.history and rules.history.leaves_values != (schema.named(LEFT) is not None):
         causes = _among(_LEAVING, changed)
         # Without a record, a table that has the column and needs it no more was merged like that before.
         if rules.history.leaves_values or causes:
-            return _of_rows(causes, f"one of {', '.join(_LEAVING)} of `silver` in lake.yaml is new")
-    for name, ours, theirs in schema.retyped(rules.stored):
-        if not (widens and grows(ours, theirs) and "[]" not in name):
-            return _of_column(spec, changed, name, ours, theirs)
+            why = _of_rows(causes, f"one of {', '.join(_LEAVING)} of `silver` in lake.yaml is new")
+            return f"{why}. Change it back, {_WAY_OUT}"
+    for column, ours, theirs in schema.retyped(rules.stored):
+        if not (widens and grows(ours, theirs) and "[]" not in column):
+            return _of_column(spec, changed, column, ours, theirs)
     return None
 
 
-def _changes_keys(spec: SilverSpec, option: ChangedOption) -> bool:
-    """Returns whether rows of a key have another key by an option, although their types are the same."""
-    if option.name == "keys":
-        return _folded(option.before) != _folded(option.now)
+def _of_meaning(
+    spec: SilverSpec, rules: MergeRules, properties: Mapping[str, str], changed: Sequence[ChangedOption]
+) -> str | None:
+    """Returns why key, order or values of the rows that are there mean something else than those of new rows."""
+    if causes := [option for option in changed if _changes_meaning(spec, option)]:
+        return _of_rows(causes, "")
+    for own, options in _RECORDED.items():
+        before, now = properties.get(f"tidegate.silver{own}"), rules.recorded.get(f"tidegate.silver{own}")
+        if not are_alike(before or "", now or ""):
+            return _of_rows(_among(options, changed), _otherwise(own, before, now, options))
+    return None
+
+
+def _changes_meaning(spec: SilverSpec, option: ChangedOption) -> bool:
+    """Returns whether rows have another key, order or row by an option, although their types are the same."""
+    match option.name:
+        case "keys":
+            # Their order does not count.
+            before, now = ({*map(tokens, keys)} for keys in (option.before, option.now))
+            return before != now
+        case "order" | "row":
+            first, then = (_listed(value) for value in (option.before, option.now))
+            return len(first) != len(then) or not all(map(are_alike, first, then))
     return option.name in _VALUES and any(option.concerns(key) for key in spec.keys)
 
 
-def _folded(keys: Iterable[str]) -> set[str]:
-    return {key.lower() for key in keys}
+def _listed(value: str | Sequence[str] | None) -> Sequence[str]:
+    return [value] if isinstance(value, str) else value or []
+
+
+def _has_same_places(rules: MergeRules, schema: TableSchema) -> bool:
+    """Returns whether silver has key, order and times where the rules have them, and with the same fields."""
+    ours, theirs = ({field.name: field.type for field in fields} for fields in (schema.fields, rules.stored))
+    return all(ours.get(own) == theirs.get(own) for own in (KEY, ORDER, VALID_FROM))
 
 
 def _among(options: Sequence[str], changed: Sequence[ChangedOption]) -> list[ChangedOption]:
@@ -90,7 +131,7 @@ def _otherwise(own: str, before: str | None, now: str | None, options: Sequence[
 
 
 def _of_rows(causes: Sequence[ChangedOption], otherwise: str) -> str:
-    return f"{'; '.join(map(str, causes)) or otherwise}, {_DIFFER}. Change it back, {_WAY_OUT}"
+    return f"{'; '.join(map(str, causes)) or otherwise}, {_DIFFER}"
 
 
 def _of_column(spec: SilverSpec, changed: Sequence[ChangedOption], name: str, ours: Type, theirs: Type) -> str:

@@ -24,7 +24,8 @@ def work(*names: str, registered: bool = True) -> Any:
     )
     spec = SilverSpec(keys=("id",), order="at", every=9)  # type: ignore[arg-type]
     silver = SimpleNamespace(schema=TableSchema(), exists=False, properties={})
-    return SimpleNamespace(table=table, bronze=SimpleNamespace(schema=schema), silver=silver, spec=spec)
+    bronze = SimpleNamespace(schema=schema)
+    return SimpleNamespace(table=table, bronze=bronze, silver=silver, spec=spec, is_whole_rebuild=False)
 
 
 def rules(work: Any) -> tuple[Field, ...]:

@@ -88,4 +88,4 @@ def test_folders_that_are_not_searched_are_named_up_to_ten() -> None:
     assert unsearched_lines([]) == []
     (line,) = unsearched_lines([f"silver/t{n:02}" for n in range(12)])
     assert "not searched: silver/t00, " in line
-    assert "silver/t09 and 2 more. lake.yaml has no such table" in line
+    assert "silver/t09, and 2 more. lake.yaml has no such table" in line

@@ -13,7 +13,14 @@ from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.columns import LEFT
 from tidegate.platform.core.silver.presets import resolved
-from tidegate.platform.core.silver.recorded.options import NOT_OF_ROWS, OPTIONS, changed_options, recorded_options
+from tidegate.platform.core.silver.recorded.alike import are_alike
+from tidegate.platform.core.silver.recorded.options import (
+    NOT_OF_ROWS,
+    OPTIONS,
+    REBUILDING,
+    changed_options,
+    recorded_options,
+)
 from tidegate.platform.core.silver.recorded.refusals import refusal
 from tidegate.platform.core.silver.rules import MergeRules, merge_rules
 
@@ -45,16 +52,21 @@ def rules(spec: SilverSpec) -> MergeRules:
     return merge_rules(resolved(spec, BRONZE), BRONZE, types)
 
 
-def refused(before: SilverSpec, now: SilverSpec, *, is_old: bool = False, widens: bool = False) -> str | None:
+def refused(
+    before: SilverSpec, now: SilverSpec, *, is_old: bool = False, widens: bool = False, is_rebuild: bool = False
+) -> str | None:
     """Returns why a table that was merged with one specification takes no rows by another one.
 
     Args:
         is_old: an older version of Tidegate made the table, which does not record its options.
+        widens: columns get wider types.
+        is_rebuild: all rows are computed again.
     """
     made = rules(before)
     left = (Field(LEFT, Array(TEXT)),) if made.history and made.history.leaves_values else ()
     properties = {**made.recorded, **({} if is_old else {OPTIONS: recorded_options(before)})}
-    return refusal(now, rules(now), properties, TableSchema((*made.stored, *left)), widens=widens)
+    have = TableSchema((*made.stored, *left))
+    return refusal("items", now, rules(now), properties, have, widens=widens, is_rebuild=is_rebuild)
 
 
 SCD2: dict[str, Any] = {"stored_as": "scd2"}
@@ -120,6 +132,12 @@ CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any], str | None]] = {
 }
 
 
+#: Changes of the meaning of key, order or rows, after which silver has its columns in their types and places.
+REBUILT = {"keys", "order", "track_history_columns", "track_history_except_columns"}
+OTHER_NAME = "hange it back, or give the table another `name` in lake.yaml, and a new silver table is merged"
+REBUILD = "Change it back, or run `tidegate rebuild silver.items --yes`, which computes all of them again"
+
+
 def test_every_option_is_changed() -> None:
     fields = {field.alias or name for name, field in SilverSpec.model_fields.items()}
     assert CHANGES.keys() | NOT_OF_ROWS == fields
@@ -140,9 +158,8 @@ def test_a_changed_option_is_named_with_its_values(option: str) -> None:
         assert found is not None
         assert f"`{name}` of `silver` in lake.yaml has changed" in found
         assert problem in found
-        assert found.endswith(
-            "hange it back, or give the table another `name` in lake.yaml, and a new silver table is merged"
-        )
+        assert found.endswith(REBUILD if option in REBUILT else OTHER_NAME)
+        assert refused(before, now, is_rebuild=True) == (None if option in REBUILT else found)
     assert refused(before, before) is None
     assert refused(now, now) is None
 
@@ -193,6 +210,66 @@ def test_a_key_keeps_its_meaning(before: dict[str, Any], now: dict[str, Any], na
     found = refused(silver(**before), silver(**now))
     assert found is not None
     assert named in found
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "is_rebuilt"),
+    [
+        ({}, {"order": "v"}, True),
+        ({}, {"order": ["at", "v"]}, True),
+        ({"order": ["at", "v"]}, {"order": ["v", "at"]}, True),
+        ({"row": "nest"}, {"row": "after"}, True),
+        ({"row": "after", "order": "at"}, {"row": "after", "order": "v"}, True),
+        ({"row": "after"}, {"row": "coalesce(after, before)"}, True),
+        ({**SCD2}, {**SCD2, "order": "v"}, True),
+        # `valid_from` would have other fields, and the order is in another column.
+        ({**SCD2}, {**SCD2, "order": ["at", "v"]}, False),
+        ({**SCD2, "order": ["at", "v"]}, {**SCD2, "order": ["at", "w"]}, False),
+        ({"order": "at"}, {"order": "v + 1"}, False),
+        ({"order": "v + 1"}, {"order": ["v + 1", "at"]}, False),
+    ],
+)
+def test_another_order_or_row_takes_a_rebuild(before: dict[str, Any], now: dict[str, Any], is_rebuilt: bool) -> None:
+    old, new = silver(**before), silver(**now)
+    found = refused(old, new) or ""
+    option = "row" if before.get("row") != now.get("row") else "order"
+    assert found.startswith(f"`{option}` of `silver` in lake.yaml has changed from ")
+    assert found.endswith(REBUILD if is_rebuilt else OTHER_NAME)
+    assert refused(old, new, is_rebuild=True) == (None if is_rebuilt else found)
+
+
+def test_a_rebuild_that_is_not_recorded_as_ended_keeps_others_out() -> None:
+    spec = silver()
+    ours = rules(spec)
+    properties = {OPTIONS: recorded_options(spec), REBUILDING: recorded_options(silver(order="v"))}
+    found = refusal("items", spec, ours, properties, TableSchema(ours.stored), widens=False)
+    assert found == (
+        "a rebuild by other options of `silver` has begun and is not recorded as ended, so its rows may be by either. "
+        "Wait for it, or run `tidegate rebuild silver.items --yes` again"
+    )
+    assert refusal("items", spec, ours, properties, TableSchema(ours.stored), widens=False, is_rebuild=True) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ({"order": "at"}, {"order": ["AT"]}),
+        ({"order": ["at", "v"]}, {"order": ["At", " V"]}),
+        ({"order": "At+1"}, {"order": ["`AT`  + 1"]}),
+        ({"row": "coalesce(after,before)"}, {"row": "COALESCE( after, `before` )"}),
+        ({"keys": ["trim( OP )"]}, {"keys": ["Trim(op)"]}),
+        ({**SCD2, "order": "at"}, {**SCD2, "order": ["AT"]}),
+    ],
+)
+def test_case_and_spaces_are_no_change(before: dict[str, Any], now: dict[str, Any]) -> None:
+    assert refused(silver(**before), silver(**now)) is None
+
+
+def test_the_case_of_a_literal_is_a_change() -> None:
+    assert are_alike("split(op, 'a b')[0]", "SPLIT(Op,  'a b')[0]")
+    for other in ("'A b'", "'a  b'", '"a b"', "`a b`"):
+        assert not are_alike("split(op, 'a b')[0]", f"split(op, {other})[0]")
+    assert not are_alike("at 1", "at1")
 
 
 def test_other_columns_may_have_another_value() -> None:
