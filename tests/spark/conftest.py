@@ -20,6 +20,8 @@ from rich.console import Console
 from tidegate.assets.bronze.run import BatchResult, run_table
 from tidegate.assets.runs.options import RunOptions
 from tidegate.assets.silver.merge import MergeResult, merge_table
+from tidegate.platform.core.config.silver import SilverSpec
+from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.local.stack import LocalStack
 from tidegate.platform.testing import TestLake
 
@@ -60,6 +62,20 @@ class Kit:
     @staticmethod
     def merge(lake: TestLake, table: str) -> MergeResult | None:
         return merge_table(lake.lake, lake.spec(table))
+
+    @staticmethod
+    def second(lake: TestLake, table: str, name: str, silver: dict[str, Any] | None = None) -> TableSpec:
+        """Returns a further silver table of a bronze table, for `merge_table`. One of `lake.yaml` has only one.
+
+        Args:
+            lake: the lake.
+            table: the bronze table.
+            name: of the silver table.
+            silver: its options; None: those of the table.
+        """
+        spec = lake.spec(table)
+        options = spec.silver if silver is None else SilverSpec.model_validate(silver)
+        return spec.model_copy(update={"name": name, "silver": options})
 
     @staticmethod
     def location(lake: TestLake, table: str) -> str:

@@ -13,6 +13,7 @@ import pytest
 from tidegate.assets.operations.rebuild import rebuild_table
 from tidegate.assets.operations.reset import reset_table
 from tidegate.assets.silver import merge as silver_merge
+from tidegate.assets.silver.merge import merge_table
 from tidegate.assets.silver.merge_sql import build_merge
 from tidegate.platform.testing import TestLake
 from tidegate.resources.spark.results import Merging
@@ -80,38 +81,37 @@ def test_both_ways_of_merging_give_one_table_from_mode_to_mode(tidegate_lake: Ma
     print(f"seed {SEED}")
     chance = random.Random(SEED)
     silver = {"keys": ["ref.name", "ref.day"], "order": "at", "delete_when": "gone", "every": 10}
-    lake = tidegate_lake(
-        [{"name": name, "prefix": f"{name}/", "format": "json", "silver": silver} for name in ("ours", "deltas")]
-    )
+    lake = tidegate_lake([{"name": "ours", "prefix": "ours/", "format": "json", "silver": silver}])
+    tables = [lake.spec("ours"), kit.second(lake, "ours", "deltas")]
 
     def merged(
         step: int,
         why: str = "None",
         *,
         is_ours: bool,
-        after_run: Callable[[str], object] = lambda _: None,
+        after_run: Callable[[], object] = lambda: None,
     ) -> None:
-        rows = _rows(chance, step)
+        lake.put(f"ours/{step}.json", kit.lines(*_rows(chance, step)))
+        kit.run(lake, "ours")
+        after_run()
         found = []
-        for table in ("ours", "deltas"):
-            lake.put(f"{table}/{step}.json", kit.lines(*rows))
-            kit.run(lake, table)
-            after_run(table)
-            done = kit.merge(lake, table)
+        for table in tables:
+            done = merge_table(lake.lake, table)
+            assert done is not None
             assert why in str(done.why_full), step
-            found.append((done.inserted, done.updated, done.deleted, _silver(lake, kit, table)))
+            found.append((done.inserted, done.updated, done.deleted, _silver(lake, kit, table.name)))
         assert found[0] == found[1], (SEED, step)
-        assert [_is_ours(lake, kit, table) for table in ("ours", "deltas")] == [is_ours, step == 1], step
+        assert [_is_ours(lake, kit, table.name) for table in tables] == [is_ours, step == 1], step
 
-    def start_over(table: str) -> None:
+    def start_over() -> None:
         for step in (1, 2):
-            lake.delete(f"{table}/{step}.json")
-        reset_table(lake.lake, lake.key(table), by="test", accept_loss=True)
-        kit.run(lake, table, listing=False)
+            lake.delete(f"ours/{step}.json")
+        reset_table(lake.lake, lake.key("ours"), by="test", accept_loss=True)
+        kit.run(lake, "ours", listing=False)
 
-    def read_again(table: str) -> None:
-        rebuild_table(lake.lake, lake.key(table), by="test")
-        kit.run(lake, table, listing=False)
+    def read_again() -> None:
+        rebuild_table(lake.lake, lake.key("ours"), by="test")
+        kit.run(lake, "ours", listing=False)
 
     merged(1, "nothing of this bronze table", is_ours=True)
     merged(2, is_ours=True)

@@ -15,7 +15,6 @@ from pyspark.sql import functions as F
 from tidegate.assets.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
 from tidegate.assets.silver.merge import merge_table, rebuild_table
 from tidegate.platform.core.config.load import load_lake
-from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.testing import TestLake
 
@@ -100,9 +99,9 @@ def test_a_rebuild_from_a_batch_gives_what_is_built_from_nothing(tidegate_lake: 
     tables = {("changes", "scd1"): 2, ("changes", "scd2"): 3, ("dumps", "scd2"): 2}
 
     def stored(table: str, stored_as: str, name: str = "") -> TableSpec:
-        """Returns a silver table of a bronze table. A bronze table of `lake.yaml` has only one."""
-        silver = SilverSpec.model_validate({**(CHANGES if table == "changes" else DUMPS), "stored_as": stored_as})
-        return lake.spec(table).model_copy(update={"name": f"{table}_{stored_as}{name}", "silver": silver})
+        silver = {**(CHANGES if table == "changes" else DUMPS), "stored_as": stored_as}
+        found: TableSpec = kit.second(lake, table, f"{table}_{stored_as}{name}", silver)
+        return found
 
     lake.put("changes/1.csv", _csv(chance, 60))
     lake.put("changes/redriven.csv", _csv(chance, 60, "bad,1,a,p,u"))

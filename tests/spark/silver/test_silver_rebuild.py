@@ -24,6 +24,7 @@ from tidegate.assets.silver.pending import merge_state
 from tidegate.platform.cli.commands.rebuild import run_rebuild
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.config.load import load_lake
+from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]
@@ -230,10 +231,12 @@ def test_a_rebuild_from_a_batch_computes_the_keys_since_then_and_no_others(
 TYPES = {"id": "int", "at": "int", "seq": "int", "v": "string", "m": "map<string, array<map<string, int>>>"}
 
 
-def _land(lake: TestLake, kit: Any, table: str, number: int, *rows: Row) -> None:
+def _land(lake: TestLake, kit: Any, table: str, number: int, *rows: Row, second: TableSpec | None = None) -> None:
     lake.put(f"{table}/{number}.json", kit.lines(*rows))
     kit.run(lake, table)
     kit.merge(lake, table)
+    if second is not None:
+        silver_merge.merge_table(lake.lake, second)
 
 
 def _rows(lake: TestLake, kit: Any, table: str) -> list[Row]:
@@ -246,7 +249,6 @@ def test_a_rebuild_gives_what_merges_gave(tidegate_lake: MakeLake, kit: Any) -> 
     """No older row gives a part of the order. A row of before a column came leaves the value of the column, too."""
     silver = {"keys": ["id"], "order": ["at", "seq"], "ignore_null_updates": True, "every": 10}
     tables: dict[str, Row] = {
-        "newest": {"columns": TYPES, "silver": silver},
         "alike": {"columns": TYPES, "silver": {"keys": ["id"], "order": "at", "on_tie": "fail", "every": 10}},
         "history": {"columns": TYPES, "silver": {**silver, "stored_as": "scd2"}},
         "wider": {"silver": {**silver, "order": "at", "stored_as": "scd2"}},
@@ -255,25 +257,30 @@ def test_a_rebuild_gives_what_merges_gave(tidegate_lake: MakeLake, kit: Any) -> 
     one, other = {"k": [{"a": 1, "b": 2}, None], "l": []}, {"l": [], "k": [{"b": 2, "a": 1}, None]}
     alike = {"id": 2, "at": 1, "seq": 1, "v": "a"}
     none = {"id": None, "at": 1, "seq": 1, "v": "n"}
-    for table in ("newest", "history"):
-        _land(lake, kit, table, 1, {"id": 1, "at": 1, "seq": 3, "v": "a", "m": one}, {**alike, "m": one}, none)
-        _land(lake, kit, table, 2, {"id": 1, "at": 2, "seq": None, "v": "b"}, {**alike, "m": other})
-        _land(lake, kit, table, 3, {"id": 1, "at": 2, "seq": 1, "v": "c"}, {**alike, "at": 2, "v": None, "m": one})
+    newest = kit.second(lake, "history", "newest", silver)
+    for number, rows in enumerate(
+        (
+            ({"id": 1, "at": 1, "seq": 3, "v": "a", "m": one}, {**alike, "m": one}, none),
+            ({"id": 1, "at": 2, "seq": None, "v": "b"}, {**alike, "m": other}),
+            ({"id": 1, "at": 2, "seq": 1, "v": "c"}, {**alike, "at": 2, "v": None, "m": one}),
+        )
+    ):
+        _land(lake, kit, "history", number, *rows, second=newest)
     _land(lake, kit, "alike", 1, {**alike, "m": one}, {**alike, "m": other})
     _land(lake, kit, "alike", 2, {**alike, "m": one})
     _land(lake, kit, "wider", 1, {"id": 1, "at": 1, "v": "a"}, {"id": 1, "at": 3, "v": "c"})
     _land(lake, kit, "wider", 2, {"id": 1, "at": 2, "v": None, "new": "b"})
-    for table in tables:
-        merged = _rows(lake, kit, table)
-        compared = compare(lake.lake, lake.spec(table))
+    for spec in (newest, *map(lake.spec, tables)):
+        merged = _rows(lake, kit, spec.name)
+        compared = compare(lake.lake, spec)
         assert compared is not None
-        assert (compared.suspects, compared.wrong) == (0, ()), table
-        if table in ("newest", "history"):
-            kit.query(lake, "INSERT INTO {t} SELECT * FROM {t}", t=lake.lake.store.uri("silver", table))
-        rebuild_silver(lake.lake, f"silver.{table}", by="test")
-        assert _rows(lake, kit, table) == merged, table
-    newest = lake.sql("SELECT id, at, seq, v FROM silver.newest ORDER BY id")
-    assert [tuple(row) for row in newest] == [(None, 1, 1, "n"), (1, 2, 1, "c"), (2, 2, 1, "a")]
+        assert (compared.suspects, compared.wrong) == (0, ()), spec.name
+        if spec.name in ("newest", "history"):
+            kit.query(lake, "INSERT INTO {t} SELECT * FROM {t}", t=lake.lake.store.uri("silver", spec.name))
+        silver_merge.rebuild_table(lake.lake, spec)
+        assert _rows(lake, kit, spec.name) == merged, spec.name
+    found = kit.silver(lake, "newest", "id, at, seq, v")
+    assert found == [(1, 2, 1, "c"), (2, 2, 1, "a"), (None, 1, 1, "n")]
     starts = lake.sql("SELECT seq, valid_from.at FROM silver.history ORDER BY id, valid_from")
     assert [tuple(row) for row in starts] == [(1, 1), (3, 1), (None, 2), (1, 2), (1, 1)], "equal maps continue a row"
     assert [row["new"] for row in lake.sql("SELECT new FROM silver.wider ORDER BY valid_from")] == [None, "b", "b"]
@@ -282,7 +289,6 @@ def test_a_rebuild_gives_what_merges_gave(tidegate_lake: MakeLake, kit: Any) -> 
 def test_a_rebuild_gives_what_lake_yaml_says_now(tidegate_lake: MakeLake, kit: Any) -> None:
     silver = {"keys": ["id"], "order": "at", "every": 10}
     tables: dict[str, Row] = {
-        "newest": silver,
         "history": {**silver, "stored_as": "scd2"},
         "emptied": {**silver, "apply_as_truncates": "v = 't'"},
     }
@@ -293,22 +299,25 @@ def test_a_rebuild_gives_what_lake_yaml_says_now(tidegate_lake: MakeLake, kit: A
         ]
     )
     ann, bob = {"id": 1, "at": 1, "seq": 1, "v": "ann@x.org"}, {"id": 2, "at": 1, "seq": 1, "v": "bob@x.org"}
-    for table in ("newest", "history"):
-        _land(lake, kit, table, 1, ann, bob)
-        _land(lake, kit, table, 2, {"id": 1, "at": 2, "seq": 2, "v": "ann@y.org"})
+    newest = kit.second(lake, "history", "newest", silver)
+    _land(lake, kit, "history", 1, ann, bob, second=newest)
+    _land(lake, kit, "history", 2, {"id": 1, "at": 2, "seq": 2, "v": "ann@y.org"}, second=newest)
     _land(lake, kit, "emptied", 1, {"id": 1, "at": 1, "v": "a"}, {"id": 2, "at": 9, "v": "t"})
     assert _rows(lake, kit, "emptied") == []
     body = yaml.safe_load(lake.path.read_text())
+    shaped = {"except_columns": ["v"], "derive": {"host": "split(v, '@')[1]"}, "rename": {"seq": "n"}}
     for table in body["tables"]:
-        shaped = {"except_columns": ["v"], "derive": {"host": "split(v, '@')[1]"}, "rename": {"seq": "n"}}
         table["silver"] |= {"apply_as_truncates": "v = 'x'"} if table["name"] == "emptied" else shaped
     lake.path.write_text(yaml.safe_dump(body, sort_keys=False))
     lake.config = lake.lake.config = load_lake(lake.path)
-    rebuild_silver(lake.lake, "silver.newest", by="test", since=2)
-    for table in ("history", "emptied"):
+    silver_merge.rebuild_table(lake.lake, kit.second(lake, "history", "newest", {**silver, **shaped}), since=2)
+    for table in tables:
         rebuild_silver(lake.lake, f"silver.{table}", by="test")
     names = ("id", "v", "seq", "n", "host")
-    found = {table: [tuple(row.get(name) for name in names) for row in _rows(lake, kit, table)] for table in tables}
+    found = {
+        table: [tuple(row.get(name) for name in names) for row in _rows(lake, kit, table)]
+        for table in ("newest", *tables)
+    }
     assert found == {
         "newest": [(1, None, None, 2, "y.org"), (2, "bob@x.org", 1, None, None)],  # the other keys stay
         "history": [(1, None, None, 1, "x.org"), (1, None, None, 2, "y.org"), (2, None, None, 1, "x.org")],

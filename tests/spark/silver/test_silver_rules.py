@@ -13,6 +13,7 @@ from pyspark.errors import PySparkException
 from tests.support.lakes.seams import dying_in
 from tidegate.assets.silver import merge as silver_merge
 from tidegate.assets.silver.merge_sql import build_merge
+from tidegate.platform.core.silver.columns import own_columns, silver_query
 from tidegate.platform.testing import TestLake
 from tidegate.resources.spark.results import Merging
 
@@ -85,36 +86,40 @@ def _is_deltas(lake: TestLake, kit: Any, table: str) -> bool:
     return "executionTimeMs" in newest["operationMetrics"]
 
 
-@pytest.mark.parametrize("rule", RULES)
 def test_both_ways_of_merging_give_the_expected_rows(
-    tidegate_lake: MakeLake, kit: Any, by_delta: Callable[[str], None], rule: str
+    tidegate_lake: MakeLake, kit: Any, by_delta: Callable[[str], None]
 ) -> None:
-    options, key, order = RULES[rule]
-    silver = {**options, "delete_when": "gone", "every": 10}
+    """Each rule by each way, in silver tables of one bronze table."""
     columns = {"ref": "struct<id: int, seq: int>", "region": "string", "at": "int", "gone": "boolean", "v": "int"}
+    silver = {rule: {**RULES[rule][0], "delete_when": "gone", "every": 10} for rule in RULES}
     lake = tidegate_lake(
-        [
-            {"name": name, "prefix": f"{name}/", "format": "json", "columns": columns, "silver": silver}
-            for name in ("ours", "deltas")
-        ]
+        [{"name": "items", "prefix": "items/", "format": "json", "columns": columns, "silver": silver["fields"]}]
     )
-    by_delta("deltas")
-    rows = _rows(random.Random(f"2026 {rule}"))
+    tables = [
+        (rule, way, kit.second(lake, "items", f"{way}_{rule}", silver[rule]))
+        for rule in RULES
+        for way in ("ours", "deltas")
+    ]
+    for rule in RULES:
+        by_delta(f"deltas_{rule}")
+    rows = _rows(random.Random("2026 fields"))
     done = 0
     for until in (15, 30, 40):
-        for table in ("ours", "deltas"):
-            lake.put(f"{table}/{until}.json", kit.lines(*rows[done:until]))
-            kit.run(lake, table)
-            merged = kit.merge(lake, table)
+        lake.put(f"items/{until}.json", kit.lines(*rows[done:until]))
+        kit.run(lake, "items")
+        for rule, way, table in tables:
+            _, key, order = RULES[rule]
+            merged = silver_merge.merge_table(lake.lake, table)
+            assert merged is not None
             assert merged.unordered == sum(None in order(row) for row in rows[done:until]), rule
-            disorder = _disorder(rows[:done], rows[done:until], rule) if table == "ours" and done else (None, None)
+            disorder = _disorder(rows[:done], rows[done:until], rule) if way == "ours" and done else (None, None)
             assert (merged.late, merged.tied) == disorder, rule
             # An empty table takes the rows as they are, without a MERGE.
-            assert _is_deltas(lake, kit, table) == (table == "deltas" and done > 0)
+            assert _is_deltas(lake, kit, table.name) == (way == "deltas" and done > 0)
+            query = f"{silver_query('{t}', own_columns(table.silver))} ORDER BY v"
+            found = kit.query(lake, query, t=lake.lake.store.uri("silver", table.name))
+            assert [row.asDict(recursive=True) for row in found] == _expected(rows[:until], key, order), table.name
         done = until
-        for table in ("ours", "deltas"):
-            found = [row.asDict(recursive=True) for row in lake.sql(f"SELECT * FROM silver.{table} ORDER BY v")]
-            assert found == _expected(rows[:until], key, order), (rule, table)
 
 
 def test_a_tie_fails_the_merge_if_its_rows_differ(tidegate_lake: MakeLake, kit: Any) -> None:

@@ -87,13 +87,11 @@ def test_dumps_give_the_newest_dump_and_the_history_of_all(
     """
     silver = {"from": "snapshots", "keys": ["at"], "order": "dump", "on_tie": "fail", "every": 10}
     silver["expect_or_drop"] = {"known": f"v <> '{DROPPED}'"}
-    tables = {"newest": silver, "history": {**silver, "stored_as": "scd2", "keys": ["(at + 0)"]}}
-    lake = tidegate_lake(
-        [
-            {"name": name, "prefix": f"{name}/", "format": "json", "columns": COLUMNS, "silver": options}
-            for name, options in tables.items()
-        ]
-    )
+    kept = {**silver, "stored_as": "scd2", "keys": ["(at + 0)"]}
+    bronze = {"name": "history", "prefix": "dumps/", "format": "json", "columns": COLUMNS}
+    lake = tidegate_lake([{**bronze, "silver": kept}])
+    history = lake.spec("history")
+    newest = kit.second(lake, "history", "newest", silver)
     dumps = _dumps(random.Random(74))
     parts: list[Dumps] = [{1: dumps[1], 3: dumps[3]}, {2: dumps[2]}, {4: {}}, {4: {}, 5: dumps[5], 6: dumps[6]}]
     for place, (key, v) in enumerate(dumps[4].items()):
@@ -104,25 +102,25 @@ def test_dumps_give_the_newest_dump_and_the_history_of_all(
         incomplete = {4} if number == 3 else set()
         for dump, values in part.items():
             come.setdefault(dump, {}).update(values)
-        for name in tables:
-            for dump, values in part.items():
-                body = kit.lines(*({"at": key, "dump": dump, "v": v} for key, v in values.items()))
-                bad = f'{{"at": {REPAIRED}, "dump": ' if dump in incomplete else ""
-                lake.put(f"{name}/{min(number, 3)}-{dump}.json", body + bad)
-            kit.run(lake, name)
+            body = kit.lines(*({"at": key, "dump": dump, "v": v} for key, v in values.items()))
+            bad = f'{{"at": {REPAIRED}, "dump": ' if dump in incomplete else ""
+            lake.put(f"dumps/{min(number, 3)}-{dump}.json", body + bad)
+        kit.run(lake, "history")
+        for table in (newest, history):
             with monkeypatch.context() as patched:
                 if number % 2:
                     for build in (build_merge, build_history_merge):
                         patched.setattr(silver_merge, build.__name__, _by_delta(build))
-                merged = kit.merge(lake, name)
+                merged = silver_merge.merge_table(lake.lake, table)
+            assert merged is not None
             said = [text.partition(" in silver")[0] for text in merged.incomplete_dumps]
             assert said == [f"the dump {dump} deletes nothing" for dump in incomplete]
             if incomplete:
-                found = compare(lake.lake, lake.spec(name))
+                found = compare(lake.lake, table)
                 assert found is not None
-                assert (found.keys > 0, found.suspects, found.wrong) == (True, 0, ()), (number, name)
-        shown = [row.asDict() for row in lake.sql("SELECT * FROM silver.newest ORDER BY at")]
-        assert shown == _newest(come, incomplete), number
+                assert (found.keys > 0, found.suspects, found.wrong) == (True, 0, ()), (number, table.name)
+        rows = [tuple(row.values()) for row in _newest(come, incomplete)]
+        assert kit.silver(lake, "newest", "at, dump, v") == rows, number
         shown = [
             row.asDict()
             for row in lake.sql("SELECT at, v, valid_from, valid_to FROM silver.history ORDER BY at, valid_from")
