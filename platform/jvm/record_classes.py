@@ -16,6 +16,7 @@ from tidegate.platform.local.stack import LocalStack
 from tidegate.platform.testing import TestLake
 from tidegate.resources.spark.session import session_of_its_own
 
+JAVA = "spark.driver.defaultJavaOptions"
 COMPILED = {"spark.sql.codegen.factoryMode": "FALLBACK", "spark.sql.codegen.wholeStage": "true"}
 SILVER = {"keys": ["id"], "order": "at", "every": 10}
 TABLES: list[dict[str, Any]] = [
@@ -30,9 +31,10 @@ def main() -> None:
     jars = jars_folder()
     if old := class_archive(jars):
         old.unlink()
+    java = f"{SMALL_DATA[JAVA]} {RECORDING}"
     with tempfile.TemporaryDirectory(prefix="tidegate-classes-") as folder:
         home = Path(folder)
-        with LocalStack(home / "stack", aws_port=0, spark_port=0, spark_conf=SMALL_DATA | RECORDING) as stack:
+        with LocalStack(home / "stack", aws_port=0, spark_port=0, spark_conf=SMALL_DATA | {JAVA: java}) as stack:
             lake = TestLake(stack, home, "classes", TABLES, {})
             try:
                 work(lake)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pyspark.sql.connect.session import SparkSession
 
-from tidegate.platform.local.spark.conf import SMALL_DATA
+from tidegate.platform.local.spark.conf import SMALL_DATA_FOR_LONG
 from tidegate.platform.local.stack import LocalStack
 from tidegate.platform.testing.lake import TestLake
 
@@ -21,7 +21,7 @@ MakeLake = Callable[..., TestLake]
 def tidegate_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
     """The local AWS and a warm Spark Connect server, shared by all tests of the session."""
     home = tmp_path_factory.mktemp("stack")
-    with LocalStack(home, aws_port=0, spark_port=0, spark_conf=SMALL_DATA) as stack:
+    with LocalStack(home, aws_port=0, spark_port=0, spark_conf=SMALL_DATA_FOR_LONG) as stack:
         # Runs in this process share one session, because a new one would compile all plans again, for seconds. It is
         # closed here, because its clean-up at exit would retry a server that is gone.
         session = SparkSession.builder.remote(stack.spark.remote.url).getOrCreate()

@@ -13,8 +13,8 @@ from tidegate.platform.local.errors import LocalStackError
 from tidegate.platform.local.spark.jars import require_java
 
 _NAME = "spark-classes.jsa"
-#: Options of a server whose classes will be archived.
-RECORDING = {"spark.driver.defaultJavaOptions": "-XX:+RecordDynamicDumpInfo"}
+#: JVM option of a server whose classes will be archived.
+RECORDING = "-XX:+RecordDynamicDumpInfo"
 
 
 def class_archive(jars: Path) -> Path | None:

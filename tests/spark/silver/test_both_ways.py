@@ -57,7 +57,7 @@ def by_delta(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def build(work: Any, *others: Any, **options: Any) -> Merging:
         merging = build_merge(work, *others, **options)
-        return replace(merging, newer=None) if work.table.spec.name == "deltas" else merging
+        return replace(merging, newer=None) if work.location.endswith("/deltas") else merging
 
     monkeypatch.setattr(silver_merge, "build_merge", build)
 

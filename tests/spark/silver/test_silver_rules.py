@@ -75,7 +75,7 @@ def by_delta(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 
     def build(work: Any, *others: Any, **options: Any) -> Merging:
         merging = build_merge(work, *others, **options)
-        return replace(merging, newer=None) if work.table.spec.name in tables else merging
+        return replace(merging, newer=None) if work.location.rpartition("/")[2] in tables else merging
 
     monkeypatch.setattr(silver_merge, "build_merge", build)
     return tables.add
