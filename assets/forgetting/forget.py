@@ -29,15 +29,15 @@ from tidegate.assets.forgetting.hidden_subjects import refuse_personal_keys
 from tidegate.assets.forgetting.kept_objects import erase_kept_objects
 from tidegate.assets.forgetting.late_messages import erase_late_messages
 from tidegate.assets.forgetting.old_versions import end_old_versions, longest_retention
-from tidegate.assets.forgetting.shared_keys import compute_shared_keys
-from tidegate.assets.forgetting.silver_rows import erase_from_silver
+from tidegate.assets.forgetting.shared_keys import compute_shared_keys, merged_batch
+from tidegate.assets.forgetting.silver_rows import erase_from_silver, purge_silver
 from tidegate.assets.forgetting.staged_copies import erase_late_copies, erase_staged_copies
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.forgetting.gone import Gone, gone
 from tidegate.platform.core.forgetting.request import ForgetRequest
 from tidegate.platform.core.forgetting.subject_key import SubjectKey
-from tidegate.resources.lake import Lake
+from tidegate.resources.lake import Lake, Table
 from tidegate.resources.suppression import Suppression, subject_key
 
 #: The seams of forgetting, in order. Each is right after the step that it is named for.
@@ -45,11 +45,11 @@ SEAMS = (
     "forget-request",
     "forget-found",
     "forget-shared-keys",
+    "forget-barrier",
+    "forget-silver",
     "forget-prepare",
     "forget-decide",
     "forget-bronze",
-    "forget-barrier",
-    "forget-silver",
     "forget-objects",
     "forget-erased",
     "forget-vacuum",
@@ -204,11 +204,10 @@ def _erase(lake: Lake, kind: str, run_id: str, log: Callable[[str], None]) -> li
     for spec in tables_of(lake, kind):
         table = lake.table(spec.table_key.encode())
         suppression = _required(lake, spec)
-        compute_shared_keys(lake, table, suppression, run_id, log)
-        seam("forget-shared-keys")
+        silver = _erase_from_silver(lake, table, suppression, run_id, log)
         bronze = erase_from_bronze(table, suppression, run_id, log).rows
         seam("forget-bronze")
-        silver = erase_from_silver(lake, table, suppression, run_id, log)
+        purge_silver(lake, table, log)
         lines = erase_kept_objects(lake, table, suppression)
         log(f"{lines} lines and messages of {spec.name} left the quarantine and the row objects")
         if copies := erase_staged_copies(lake, table.table_key):
@@ -220,6 +219,23 @@ def _erase(lake: Lake, kind: str, run_id: str, log: Callable[[str], None]) -> li
         places = ", ".join(f"{one.table}: {one.total}" for one in left if one.total)
         raise ForgetRefused(f"after everything was deleted, a search still finds {places}. Run it again")
     return taken
+
+
+def _erase_from_silver(
+    lake: Lake, table: Table, suppression: Suppression, run_id: str, log: Callable[[str], None]
+) -> int:
+    """Delete rows of subjects from silver, and compute keys that they share with others. Returns the number of rows.
+
+    Bronze still has the rows of the subjects: they show which keys these are.
+    """
+    merged = merged_batch(lake, table.spec)
+    compute_shared_keys(lake, table, suppression, run_id, log)
+    seam("forget-shared-keys")
+    deleted = erase_from_silver(lake, table, suppression, run_id, log)
+    if merged_batch(lake, table.spec) != merged:
+        # A merge in between may have let a row of another person keep a value of a row that has left only now.
+        compute_shared_keys(lake, table, suppression, f"{run_id}, again", log)
+    return deleted
 
 
 def _finish(lake: Lake, kind: str, requests: Sequence[ForgetRequest], run_id: str, log: Callable[[str], None]) -> None:

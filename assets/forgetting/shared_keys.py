@@ -13,6 +13,7 @@ from tidegate.assets.forgetting.silver_rows import end_merges
 from tidegate.assets.silver.audit.key_rows import KeyRows, N
 from tidegate.assets.silver.merge import rebuild_table
 from tidegate.assets.silver.pending import merge_state
+from tidegate.platform.core.config.table import TableSpec
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.spark.temporary_view import temporary_view
 from tidegate.resources.suppression import SubjectProblem, Suppression
@@ -23,7 +24,8 @@ def compute_shared_keys(
 ) -> bool:
     """Compute rows of keys that forgotten persons share with others again. Returns whether there were any.
 
-    Call it before the rows leave bronze: they show which keys these are. The merge applies the suppression list, so it
+    Call it before the rows leave bronze: they show which keys these are. A merge that commits later may give a row of
+    others a value of a row that silver still has. The merge applies the suppression list, so it
     takes nothing of these persons. A call that dies is repeated.
 
     Raises:
@@ -67,3 +69,9 @@ def _first_batch(lake: Lake, table: Table, suppression: Suppression) -> int | No
         shared = "" if rows.rules.are_dumps else f"LEFT SEMI JOIN ({key} ({rows.bronze(others)})) b ON a.key = b.key"
         (found,) = session.sql(f"SELECT min(n) AS first FROM ({key} ({rows.bronze(theirs)})) a {shared}").collect()
     return None if found["first"] is None else int(found["first"])
+
+
+def merged_batch(lake: Lake, spec: TableSpec) -> int | None:
+    """Return the last batch that silver has. None if the table has no silver or no batch."""
+    work = merge_state(lake, spec) if spec.silver else None
+    return work.mark if work else None

@@ -79,18 +79,18 @@ def _shows(lake: Lake, table: Table, subject: Sequence[str], silver: TableState,
 def erase_from_silver(
     lake: Lake, table: Table, suppression: Suppression, run_id: str, log: Callable[[str], None] = lambda _: None
 ) -> int:
-    """Take the rows of forgotten subjects out of a silver table, and what deletion vectors hide out of its files.
+    """Take the rows of forgotten subjects out of a silver table.
 
-    Call it after the rows have left bronze: a merge that read them before cannot commit afterwards.
+    A merge that has begun before cannot commit afterwards, and a merge that begins later takes none of their rows.
 
     Returns:
-        The number of rows, without those that only deletion vectors hid.
+        The number of rows, without those that only deletion vectors hide (`purge_silver`).
 
     Raises:
         SubjectProblem: silver does not show whose its rows are.
         PySparkException: other writers won every attempt, or Spark failed.
     """
-    location, session, deleted = _location(lake, table), lake.delta.session, 0
+    location, deleted = _location(lake, table), 0
     subjects = _subjects(lake, table, suppression, lake.delta.table_state(location))
     if subjects is None:
         return 0
@@ -101,12 +101,23 @@ def erase_from_silver(
         seam("forget-barrier")
         deleted += _deleted(lake, location, subjects)
         seam("forget-silver")
-        command(session, f"REORG TABLE delta.`{location}` APPLY (PURGE)")
 
     # The text of an error may have identities.
     repeated(erase, lambda _: log("another commit came first, trying again"))
     log(f"{deleted} rows left silver.{table.spec.name}")
     return deleted
+
+
+def purge_silver(lake: Lake, table: Table, log: Callable[[str], None] = lambda _: None) -> None:
+    """Take what deletion vectors hide out of the files of a silver table.
+
+    Raises:
+        PySparkException: other writers won every attempt, or Spark failed.
+    """
+    location = _location(lake, table)
+    if lake.delta.table_state(location).exists:
+        purge = f"REORG TABLE delta.`{location}` APPLY (PURGE)"
+        repeated(lambda: command(lake.delta.session, purge), lambda _: log("another commit came first, trying again"))
 
 
 def end_merges(lake: Lake, table: Table, text: str) -> None:

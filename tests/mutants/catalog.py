@@ -1646,8 +1646,16 @@ MUTANTS = (
         "silver keeps what a forgotten person did to the rows of others",
         12,
         "assets/forgetting/forget.py",
-        "        compute_shared_keys(lake, table, suppression, run_id, log)\n",
-        "",
+        "    compute_shared_keys(lake, table, suppression, run_id, log)\n    seam",
+        "    seam",
+        (f"{_FORGET}test_keys_that_others_share_with_a_forgotten_person_become_what_bronze_gives_without_them",),
+    ),
+    Mutant(
+        "a merge during forgetting gives another person's row a value of the person",
+        12,
+        "assets/forgetting/forget.py",
+        "    if merged_batch(lake, table.spec) != merged:\n",
+        "    if merged is None:\n",
         (f"{_FORGET}test_keys_that_others_share_with_a_forgotten_person_become_what_bronze_gives_without_them",),
     ),
     Mutant(
