@@ -427,11 +427,6 @@ def test_f24_a_merge_that_always_loses_gives_up_after_a_bounded_number_of_attemp
 
 
 _TIES = {"keys": ["id"], "order": "at", "every": 10}
-_TABLES = {
-    "newest": _TIES,
-    "history": {**_TIES, "stored_as": "scd2"},
-    "dumps": {**_TIES, "from": "snapshots"},
-}
 #: Bytes of a part of a file. Each line of the file has about 1,000.
 _PART_BYTES = 64 << 10
 
@@ -446,27 +441,24 @@ def _file_of_two_parts(kit: Any) -> str:
 
 def test_the_last_line_of_a_file_counts_although_spark_divides_it(tidegate_lake: MakeLake, kit: Any) -> None:
     columns = {"id": "int", "at": "int", "v": "string"}
-    lake = tidegate_lake(
-        [
-            {"name": name, "prefix": f"{name}/", "format": "json", "columns": columns, "silver": silver}
-            for name, silver in _TABLES.items()
-        ]
-    )
+    newest = {"name": "newest", "prefix": "newest/", "format": "json", "columns": columns, "silver": _TIES}
+    lake = tidegate_lake([newest])
+    history = kit.second(lake, "newest", "history", {**_TIES, "stored_as": "scd2"})
+    dumps = kit.second(lake, "newest", "dumps", {**_TIES, "from": "snapshots"})
     conf = lake.lake.delta.session.conf
     conf.set("spark.sql.files.maxPartitionBytes", str(_PART_BYTES))
     try:
-        for name in _TABLES:
-            lake.put(f"{name}/1.json", _file_of_two_parts(kit))
-            kit.run(lake, name)
-            assert kit.state(lake, name).files == 2
-            kit.merge(lake, name)
-            assert kit.query(lake, "SELECT v FROM {t} WHERE id = 0", t=lake.lake.store.uri("silver", name)) == [
-                ("last",)
-            ]
+        lake.put("newest/1.json", _file_of_two_parts(kit))
+        kit.run(lake, "newest")
+        assert kit.state(lake, "newest").files == 2
+        for table in (lake.spec("newest"), history, dumps):
+            silver_merge.merge_table(lake.lake, table)
+            shown = kit.query(lake, "SELECT v FROM {t} WHERE id = 0", t=lake.lake.store.uri("silver", table.name))
+            assert shown == [("last",)]
         found = key_history(lake.lake, lake.spec("newest"), ["id=0"])
         assert ["last" in event.row.values for event in found.events] == [True, False]
         assert found.is_right
-        compared = compare(lake.lake, lake.spec("history"))
+        compared = compare(lake.lake, history)
         assert compared is not None
         assert compared.wrong == ()
         before = kit.silver(lake, "newest", "*")
