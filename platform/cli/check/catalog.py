@@ -227,6 +227,12 @@ class Check(Enum):
         "bronze has the columns that `silver` names, and its conditions hold for rows of bronze",
         "correct `keys`, `order` or a condition of `silver`",
     )
+    TABLE_PERSONAL = (
+        "table.personal",
+        "table {}: columns that `personal` names",
+        "rows of bronze can name the persons of `personal`; a warning names the columns that bronze does not have",
+        "correct the name under `personal`; statistics that were written before stay in the log",
+    )
     TABLE_DESCRIPTIONS = (
         "table.descriptions",
         "table {}: columns that have descriptions",

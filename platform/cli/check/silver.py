@@ -1,4 +1,4 @@
-"""Checks of columns that lake.yaml names: for the merges of silver tables, and with descriptions."""
+"""Checks of columns that lake.yaml names: for the merges of silver tables, as personal, and with descriptions."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from tidegate.assets.silver.table import unfit_condition
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed, Finding, Warned, checked
 from tidegate.platform.core.catalog.descriptions import unknown_descriptions
+from tidegate.platform.core.config.personal import PersonalSpec
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.first_line import first_line
+from tidegate.platform.core.forgetting.absent_columns import absent_columns, absent_subject
 from tidegate.platform.core.schema.names import fed_columns
 from tidegate.platform.core.silver.expectations import conditions
 from tidegate.platform.core.silver.expression_types import UnsuitableColumns
@@ -33,14 +35,14 @@ if TYPE_CHECKING:
 
 
 def check_silver(remote: SparkRemote, store: LakeStore, specs: Sequence[TableSpec]) -> Iterator[Finding]:
-    """Check that every existing table has the columns that its `silver` and its `descriptions` name.
+    """Check that every existing table has the columns that `silver`, `personal` and `descriptions` name.
 
     Args:
         remote: a server that answers.
         store: the store of the lake.
         specs: the tables.
     """
-    asked = [spec for spec in specs if spec.silver or spec.descriptions]
+    asked = [spec for spec in specs if spec.silver or spec.personal or spec.descriptions]
     if not asked:
         return
     with session_of_its_own(remote) as session:
@@ -48,6 +50,8 @@ def check_silver(remote: SparkRemote, store: LakeStore, specs: Sequence[TableSpe
         for spec in asked:
             if spec.silver:
                 yield checked(Check.TABLE_SILVER_COLUMNS, spec.name, partial(_named, delta, store, spec))
+            if spec.personal:
+                yield checked(Check.TABLE_PERSONAL, spec.name, partial(_personal, delta, store, spec, spec.personal))
             if spec.descriptions:
                 yield checked(Check.TABLE_DESCRIPTIONS, spec.name, partial(_described, delta, store, spec))
 
@@ -82,6 +86,18 @@ def _named(delta: Delta, store: LakeStore, spec: TableSpec) -> str:
             f"decode of `silver` names {', '.join(rules.awaited)}, which no row of bronze has yet: the columns are "
             "NULL until a row has a value. Check that the names are right"
         )
+    return "bronze has these columns"
+
+
+def _personal(delta: Delta, store: LakeStore, spec: TableSpec, personal: PersonalSpec) -> str:
+    birth = store.births.read(spec.table_key.encode())
+    state = _state(delta, birth.location) if birth else None
+    if state is None or not state.has_columns:
+        return "no bronze table yet"
+    if why := absent_subject(personal.subject, state.schema.fields):
+        raise Failed(why)
+    if unknown := absent_columns((*personal.subject, *personal.columns), state.schema.fields):
+        raise Warned(f"{unknown}. If it is called otherwise, statistics of its values are in the log")
     return "bronze has these columns"
 
 

@@ -89,15 +89,18 @@ def test_columns_that_silver_names_and_bronze_has_not_are_reported(
     assert silver(rename={"info": "more"}, derive={"twice": "at * 2"}, cast={"twice": "string"}).startswith("ok")
     said = silver(delete_when="gone = 'yes'")
     assert "every merge fails: `delete_when` of `silver` is no condition over bronze's rows: there is no column" in said
-    # What silver was merged with is compared, too, and descriptions of no column are named.
+    # What silver was merged with is compared, too, and descriptions and personal names of no column are named.
     kit.merge(lake, "merged")
     said = silver(apply_as_truncates="at < 0")
     assert "every merge fails: `apply_as_truncates` of `silver` in lake.yaml has changed from nothing to at < 0" in said
     body = yaml.safe_load(lake.path.read_text())
     body["tables"][0] |= {"silver": SILVER, "descriptions": {"ID": "number", "_changed_at": "when", "infos": "more"}}
+    body["tables"][0]["personal"] = {"columns": ["info.mail"]}
     lake.path.write_text(yaml.safe_dump(body))
     run_check(shell, lake.path, None, None)
-    assert "no column is called 'infos'; it has " in " ".join(shell.said().split())
+    said = " ".join(shell.said().split())
+    assert "no column is called 'infos'; it has " in said
+    assert "no column is called 'info.mail'; it has info.id. If it is called otherwise" in said
 
 
 def test_an_invalid_lake_is_reported_line_by_line(
