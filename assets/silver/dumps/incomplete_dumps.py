@@ -7,6 +7,7 @@ silver with bronze agree about them, whenever they run.
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -81,6 +82,7 @@ def incomplete_dumps(
 
     A row in quarantine is of the dumps that its file has in bronze. Of a file that is there as a whole, the key may
     show the dump: by its folders, or by its address. If it does not, every dump with a row of the same batch counts.
+    If that batch has no row, the batches next to it count.
 
     Args:
         session: reads the tables.
@@ -198,6 +200,21 @@ def _bronze(work: PendingMerge, rules: MergeRules, upto: int, version: int | Non
 
 
 def _of_batches(session: SparkSession, bronze: str, order: str, batches: Sequence[int]) -> list[Row]:
+    """Returns the dumps with a row in each batch. If a batch has no row, those of the nearest batches on both sides."""
+    found = _orders_in(session, bronze, order, batches)
+    empty = set(batches) - {row["n"] for row in found}
+    if not empty:
+        return found
+    filled = sorted(row["n"] for row in session.sql(f"SELECT DISTINCT _batch AS n FROM {bronze}").collect())
+    near = {n: filled[max(0, place - 1) : place + 1] for n in empty for place in [bisect_left(filled, n)]}
+    rows = _orders_in(session, bronze, order, sorted({n for around in near.values() for n in around}))
+    dumps = {(row["o"], n) for n, around in near.items() for row in rows if row["n"] in around}
+    return [*found, *(Row(o=dump, n=n) for dump, n in sorted(dumps))]
+
+
+def _orders_in(session: SparkSession, bronze: str, order: str, batches: Sequence[int]) -> list[Row]:
+    if not batches:
+        return []
     numbers = ", ".join(map(str, batches))
     query = f"SELECT DISTINCT {order} AS o, _batch AS n FROM {bronze} WHERE _batch IN ({numbers})"
     return session.sql(query).collect()

@@ -235,6 +235,11 @@ def test_a_dump_without_a_file_that_is_in_quarantine_deletes_nothing(tidegate_la
             kept = [] if day == 3 else [("b", 1), ("c", 1)]
             assert kit.silver(lake, "flat", "sku, day") == [("a", day), *kept]
     assert [row["n"] for row in kit.ledger(lake, "flat") if row["key"].endswith("gz")] == [2, 3]
+    # The batch of the last file of a dump has no row. The dumps of the nearest rows count.
+    lake.put("flat/3.json.gz", b"this is no gzip")
+    kit.run(lake, "flat")
+    assert "the dump 3 deletes nothing" in kit.merge(lake, "flat").incomplete_dumps[-1]
+    assert kit.silver(lake, "flat", "sku, day") == [("a", 3), ("b", 1), ("c", 1)]
     # The producer says that the file was none of a dump.
     lake.delete("flat/2.json.gz")
     lake.intake()
