@@ -15,7 +15,7 @@ from botocore.exceptions import ClientError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.functions import col, to_json
-from pyspark.sql.types import DataType, StructType, VariantType
+from pyspark.sql.types import DataType, StructType, TimestampType, VariantType
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
@@ -29,7 +29,7 @@ from tidegate.platform.cli.commands.table_named import table_named
 from tidegate.platform.cli.copied_command import copied_command
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.json_values import NESTED, json_text, json_value
+from tidegate.platform.cli.json_values import NESTED, in_utc, json_text, json_value
 from tidegate.platform.cli.sql.asked_days import with_days
 from tidegate.platform.cli.sql.asked_tables import asked_tables, without_schema
 from tidegate.platform.cli.sql.time_travel import reach_silver
@@ -208,6 +208,9 @@ def _show(console: Console, schema: StructType, rows: Sequence[Row]) -> None:
 def _cell(value: Any, type: DataType) -> Text:
     if value is None:
         return Text("null", style="dim")
+    if isinstance(type, TimestampType):
+        # As Spark's session has it, whose zone is UTC, so that the text can be pasted into a query.
+        value = in_utc(value)
     return Text(visible(json_text(value, type) if isinstance(type, NESTED) else str(value)))
 
 

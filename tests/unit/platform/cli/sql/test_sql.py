@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+from datetime import datetime
+from time import tzset
 
 import pytest
 from pyspark.sql import Row
@@ -36,6 +38,22 @@ def test_nested_values_are_shown_as_json_and_texts_as_they_are() -> None:
     assert cells == ["1", '{"name": "é", "n": null}', '["a", null]', "[not json]"]
     assert [cell.strip() for cell in said.splitlines()[3].split("│")] == ["2", "null", "null", "null"]
     assert "3 more rows" in said
+
+
+def test_times_are_shown_as_queries_read_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    schema = T.StructType([T.StructField("at", T.TimestampType()), T.StructField("local", T.TimestampNTZType())])
+    console = Console(file=io.StringIO(), width=80, no_color=True)
+    try:
+        monkeypatch.setenv("TZ", "Asia/Kolkata")
+        tzset()
+        # As PySpark returns a TIMESTAMP: in the time zone of the process.
+        show_result(console, Result(schema, [Row(datetime(2026, 1, 31, 17, 30), datetime(2026, 1, 31, 17, 30))], 0))
+    finally:
+        monkeypatch.undo()
+        tzset()
+    assert isinstance(console.file, io.StringIO)
+    cells = [cell.strip() for cell in console.file.getvalue().splitlines()[2].split("│")]
+    assert cells == ["2026-01-31 12:00:00", "2026-01-31 17:30:00"]
 
 
 def test_rows_are_objects_for_programs() -> None:
