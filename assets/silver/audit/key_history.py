@@ -24,6 +24,9 @@ from tidegate.resources.lake import Lake
 
 _NOTHING = FoundKey((), False, None, (), RowFates((), None, is_right=True))
 _CAUSES = "somebody changed silver, rows of bronze were replaced or deleted, or `silver` in lake.yaml has changed since"
+#: Of a table with forgotten persons: no merge takes their rows from the request on, and silver has them until it is
+#: worked off.
+_FORGOTTEN = ", or the key is of a person whose request to forget is not worked off yet (`tidegate forget` lists them)"
 
 _MAX_DIFFERENCES = 3
 
@@ -115,14 +118,15 @@ def key_history(lake: Lake, spec: TableSpec, given: Sequence[str]) -> KeyHistory
     every = found_keys(lake, rows, rows.condition(values), work.mark or 0, dumps_version=version, is_one=True)
     found = next(iter(every.values()), _NOTHING)
     own = [each.row for each in found.rows]
+    forgotten = "" if rows.suppression is None else _FORGOTTEN
     if isinstance(found.fates, Replay):
         sentences = of_history(own, found.fates)
-        verdict = _verdict_of_history(name, found, found.fates)
+        verdict = _verdict_of_history(name, found, found.fates, _CAUSES + forgotten)
     else:
         sentences = [
             (fate, of_row(fate, row, own, found.fates, name)) for row, fate in zip(own, found.fates.fates, strict=True)
         ]
-        verdict = _verdict(name, spec.name, own, found.fates, found.silver)
+        verdict = _verdict(name, spec.name, own, found.fates, found.silver, forgotten)
     key = " and ".join(
         f"{part} = {'NULL' if value is None else value}" for part, value in zip(work.spec.keys, values, strict=True)
     )
@@ -147,10 +151,12 @@ def _later(fates: Sequence[Fate], work: PendingMerge) -> str:
     return f"; {waits} rows wait for the next merge (silver holds batch {work.mark or 0}, the ledger has {work.n})"
 
 
-def _verdict(name: str, table: str, rows: Sequence[KeyRow], fates: RowFates, silver: FoundRow | None) -> str:
+def _verdict(name: str, table: str, rows: Sequence[KeyRow], fates: RowFates, silver: FoundRow | None, more: str) -> str:
+    causes = _CAUSES + more
     if not rows:
         found = f"bronze.{table} has no row with this key"
-        return f"{found}, and {name} has one: its rows left bronze, or somebody wrote to silver" if silver else found
+        reasons = f"its rows left bronze, or somebody wrote to silver{more}"
+        return f"{found}, and {name} has one: {reasons}" if silver else found
     if fates.winner is None:
         return f"{name} has {'a row' if silver else 'no row'}: no row of bronze is a change that was merged"
     winner = rows[fates.winner]
@@ -159,8 +165,8 @@ def _verdict(name: str, table: str, rows: Sequence[KeyRow], fates: RowFates, sil
     if not fates.is_right:
         has = "no row" if silver is None or silver.row.deleted else _another(silver.row, winner)
         if winner.is_implied:
-            return f"{name} should have no row, because {named(winner)} does not have the key, and has {has}: {_CAUSES}"
-        return f"{name} should have {named(winner)}, and has {has}: {_CAUSES}"
+            return f"{name} should have no row, because {named(winner)} does not have the key, and has {has}: {causes}"
+        return f"{name} should have {named(winner)}, and has {has}: {causes}"
     if winner.is_implied:
         return f"{name} shows no row: {named(winner)} does not have the key"
     if silver is None or silver.row.deleted:
@@ -176,12 +182,12 @@ def _another(has: SilverRow, wanted: KeyRow) -> str:
     return f"another row, in which {', '.join(differences[:_MAX_DIFFERENCES])}{more}"
 
 
-def _verdict_of_history(name: str, found: FoundKey, fates: Replay) -> str:
+def _verdict_of_history(name: str, found: FoundKey, fates: Replay, causes: str) -> str:
     if fates.copies:
         order = fates.copies[0].order
         return copied(name, 1 + sum(copy.order == order for copy in fates.copies), order)
     if not fates.is_right:
-        return f"{difference(name, *fates.differing[0])}: {_CAUSES}"
+        return f"{difference(name, *fates.differing[0])}: {causes}"
     shown = [time.interval for time in found.times if not (time.interval.deleted or time.interval.joined)]
     if not shown:
         return f"{name} shows no row: no row of bronze is a change that was merged and no delete"

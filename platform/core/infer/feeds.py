@@ -81,6 +81,11 @@ def silver_of_feed(
     return None
 
 
+def is_debezium(columns: Mapping[str, str]) -> bool:
+    """Returns whether rows are changes of Debezium, by the SQL types of their columns."""
+    return _debezium(columns) is not None
+
+
 def _decoded(fields: Mapping[str, str], stated: Mapping[str, Stated]) -> tuple[dict[str, str], tuple[str, ...]]:
     """Returns the encodings that the files state of columns whose values are still encoded, and why."""
     decode, notes = {}, []

@@ -15,6 +15,7 @@ from typing import Any
 
 from tidegate.platform.core.config.csv_options import USUAL_NULLS
 from tidegate.platform.core.files.csv_doubts import header_doubt, text_doubts, type_of
+from tidegate.platform.core.infer.feeds import is_debezium
 from tidegate.platform.core.infer.json_types import JsonTypes
 from tidegate.platform.core.infer.stated import Stated, stated_in_rows
 from tidegate.platform.core.keys.file_format import FORMATS, FormatName
@@ -29,6 +30,7 @@ _DELIMITERS = (",", ";", "\t", "|")
 _NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 #: Codes of countries and languages. NA is Namibia among them.
 _CODES = re.compile(r"[A-Z]{2}([ ,;|/]+[A-Z]{2})*")
+_NULL = "a row has to be a JSON object, and one is null; wrap it"
 _TOO_DEEP = f"its objects are nested deeper than {MAX_LEVELS} levels; write deeper parts as text"
 
 
@@ -178,6 +180,8 @@ def _sniffed_json(text: str, sniffed: Sniffed, *, whole: bool) -> Sniffed:
     if not objects and not sniffed.problems:
         sniffed.problems.append("no JSON object is in its first bytes; a row has to be an object")
     sniffed.columns = types.sql()
+    if _NULL in sniffed.problems and is_debezium(sniffed.columns):
+        sniffed.problems.remove(_NULL)
     return sniffed
 
 
@@ -257,10 +261,15 @@ def _objects(text: str, whole: bool, sniffed: Sniffed) -> Iterable[dict[str, Any
             if whole or at == 0:
                 sniffed.problems.append(f"it is not JSON: {error.msg} at character {error.pos}; write it again")
             return
-        if not isinstance(value, dict):
+        if value is None:
+            # The tombstone of a deleted key, in files of Debezium.
+            if _NULL not in sniffed.problems:
+                sniffed.problems.append(_NULL)
+        elif not isinstance(value, dict):
             sniffed.problems.append(f"a row has to be a JSON object, and one is {json.dumps(value)[:40]}; wrap it")
             return
-        yield value
+        else:
+            yield value
         while at < len(text) and text[at] in " \t\r\n,":
             at += 1
 

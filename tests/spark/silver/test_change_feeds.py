@@ -200,13 +200,15 @@ def test_rows_of_debezium_become_the_table_of_the_database(tidegate_lake: MakeLa
     for number, changes in enumerate(CHANGES):
         rows = [_envelope(*change) for change in changes]
         flat = [_flattened(*change) for change in changes if change[0] != "m"]
-        lake.put(f"plain/{number}.json", kit.lines(*rows))
+        # Some sinks write the tombstone of a deleted key as `null`.
+        lake.put(f"plain/{number}.json", kit.lines(*rows) + "null\n")
         tombstone = {"schema": None, "payload": None}
         lake.put(f"payload/{number}.json", kit.lines(*(_with_schema(row) for row in rows), tombstone))
         lake.put(f"avro/{number}.avro", _avro(rows))
         lake.put(f"registered/{number}.parquet", kit.parquet(flat))
         for name in names:
-            kit.run(lake, name)
+            (run,) = kit.run(lake, name)
+            assert not any(row.bad_rows for row in run.batch.rows), name
             skipped = {"payload": 1 + number, "plain": number, "avro": number}.get(name, 0)
             assert kit.merge(lake, name).skipped == skipped, name
     for name in names:

@@ -19,6 +19,7 @@ from tidegate.assets.operations.reset import reset_table
 from tidegate.assets.runs.options import RunOptions
 from tidegate.assets.silver import merge as silver_merge
 from tidegate.assets.silver.audit.comparison import compare
+from tidegate.assets.silver.audit.key_history import key_history
 from tidegate.platform.core.forgetting.request import ForgetRequest
 from tidegate.platform.core.forgetting.subject_key import SubjectKey
 from tidegate.platform.testing import TestLake
@@ -67,6 +68,8 @@ def test_no_way_into_a_table_brings_a_forgotten_subject(tidegate_lake: MakeLake,
     kit.merge(lake, "lines")
     assert kit.bronze(lake, "lines", "who") == [(41,), (42,)]
     _forget(lake, "42")
+    verdict = key_history(lake.lake, lake.spec("lines"), ["id=2"]).verdict
+    assert verdict.endswith("a person whose request to forget is not worked off yet (`tidegate forget` lists them)")
     # A new file, of which a row is good, one is bad, and one is of somebody else.
     lake.put("lines/3.csv", f"{head}3,2,42,f\n4,2,41,g\nx,2,42,h\nx,2,41,i\n")
     (result,) = kit.run(lake, "lines")

@@ -48,3 +48,9 @@ def test_numbers_with_their_scale_and_times_of_day_are_decoded() -> None:
         "decode of amount: the files state that its type is io.debezium.data.VariableScaleDecimal, whose numbers have "
         "any digits: decimal(38, 18) is a guess"
     )
+
+
+def test_a_tombstone_is_no_problem_of_a_feed() -> None:
+    rows = b'{"op": "d", "before": {"id": 1}}\nnull\n{"op": "c", "after": {"id": 2, "n": 1}}\n'
+    sniffed = sniff_json(rows, whole=True)
+    assert (sniffed.problems, sniffed.columns["after"]) == ([], "struct<`id`: bigint, `n`: bigint>")

@@ -254,6 +254,7 @@ def test_what_the_schema_of_a_feed_states_is_decoded_where_values_are_encoded(tm
     [
         (b"id,name\n", "it is not JSON"),
         (b"1\n2\n", "a row has to be a JSON object, and one is 1"),
+        (b'null\n{"id": 1}\nnull\n', "a row has to be a JSON object, and one is null"),
         (b"[]", "no JSON object is in its first bytes"),
         (b'{"a":1,"a":2}', "an object names 'a' twice"),
         (b'{"a":1,"A":2}', "are the same to Spark"),

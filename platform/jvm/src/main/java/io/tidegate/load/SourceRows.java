@@ -78,13 +78,20 @@ public final class SourceRows implements Iterator<InternalRow> {
     String[] paths = columns.pathNames();
     ZoneId zoneId = ZoneId.of(zone);
     return switch (group.kind()) {
-      case JSON -> new JsonRows(columns.inFiles, paths, group.refusal(), zone, columns.rescues());
+      case JSON -> json(group, new JsonRows(columns.inFiles, paths, group.refusal(), zone, columns.rescues()));
       case VARIANT -> new VariantRows(columns.inFiles, paths, group.names(), group.refusal(), zone);
       case CSV_LINES -> new CsvLines(group, columns.inFiles, paths, zoneId, columns.rescues());
       case CSV_CELLS -> new CsvCells(group, columns.inFiles, paths, zoneId, columns.rescues());
       case OUTPUT -> new OutputRows(group.layout());
       case PARQUET, ORC, AVRO -> new TypedRows(columns.inFiles, paths.length);
     };
+  }
+
+  private static JsonRows json(LoadRequest.Group group, JsonRows rows) {
+    if (group.leavesNullOut()) {
+      rows.leaveNullOut();
+    }
+    return rows;
   }
 
   @Override

@@ -52,7 +52,7 @@ class RowReadersTest {
   }
 
   private static CsvLines lines(LoadRequest.Csv csv, String... names) {
-    LoadRequest.Group group = new LoadRequest.Group("csv_lines", List.of(names), List.of(), csv, null, null, List.of());
+    LoadRequest.Group group = new LoadRequest.Group("csv_lines", List.of(names), List.of(), csv, null, null, false, List.of());
     StructType columns = new StructType();
     for (String name : names) {
       columns = columns.add(name, "string");
@@ -83,6 +83,18 @@ class RowReadersTest {
       })
   void aLineThatIsNotAnObjectIsReported(String line) {
     assertEquals("not a JSON object; write one a line", badJson("id bigint", line));
+  }
+
+  @Test
+  void aLineThatIsNullIsNoRowOfAChangeFeedAndABadRowElsewhere() {
+    JsonRows reader = json("id bigint");
+    reader.leaveNullOut();
+    assertFalse(reader.read(row(" null\r")));
+    assertTrue(reader.read(row("nulls")));
+    assertEquals("not a JSON object; write one a line", reader.bad);
+    assertTrue(reader.read(row("{\"id\": null}")));
+    assertNull(reader.bad);
+    assertEquals("not a JSON object; write one a line", badJson("id bigint", "null"));
   }
 
   @ParameterizedTest
@@ -239,7 +251,7 @@ class RowReadersTest {
   }
 
   private static LoadRequest.Group group(String... names) {
-    return new LoadRequest.Group("csv_lines", List.of(names), List.of(), RFC, null, null, List.of());
+    return new LoadRequest.Group("csv_lines", List.of(names), List.of(), RFC, null, null, false, List.of());
   }
 
   @ParameterizedTest
@@ -407,7 +419,7 @@ class RowReadersTest {
 
   @Test
   void anUnknownReaderIsRefusedByName() {
-    LoadRequest.Group group = new LoadRequest.Group("xml", List.of(), List.of(), null, null, null, List.of());
+    LoadRequest.Group group = new LoadRequest.Group("xml", List.of(), List.of(), null, null, null, false, List.of());
     TableColumns columns = new TableColumns(StructType.fromDDL("id bigint"), List.of(), null, 1, "UTC");
     var refused = assertThrows(TidegateException.class, () -> SourceRows.reader(group, columns, "UTC"));
     assertEquals(TidegateException.Kind.BATCH, refused.kind());

@@ -47,6 +47,7 @@ public record LoadRequest(
    * @param csv how CSV is written; null for other formats
    * @param refusal why a row with a field that the table does not have is refused
    * @param layout the folders of an output; null for tables
+   * @param leavesNullOut whether a line of JSON that is null is no row: a tombstone of a change feed
    */
   public record Group(
       @JsonProperty("reader") String reader,
@@ -55,6 +56,7 @@ public record LoadRequest(
       @JsonProperty("csv") Csv csv,
       @JsonProperty("refusal") String refusal,
       @JsonProperty("layout") FolderLayout layout,
+      @JsonProperty("leaves_null_out") boolean leavesNullOut,
       @JsonProperty("files") List<Source> files)
       implements Serializable {
 
@@ -69,12 +71,12 @@ public record LoadRequest(
 
     /** Returns the same files with another reader. */
     public Group read(ReaderKind by) {
-      return new Group(by.text(), names, declared, csv, refusal, layout, files);
+      return new Group(by.text(), names, declared, csv, refusal, layout, leavesNullOut, files);
     }
 
     /** Returns the same group without its files: each task has a copy of it. */
     public Group withoutFiles() {
-      return new Group(reader, names, declared, csv, refusal, layout, List.of());
+      return new Group(reader, names, declared, csv, refusal, layout, leavesNullOut, List.of());
     }
 
     /** Whether the bytes of the files came with the request. They come for all files of a group or for none. */
