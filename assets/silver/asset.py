@@ -1,5 +1,6 @@
 """The silver assets: one for each configured table, without partitions, each with its own pool."""
 
+import shlex
 from collections.abc import Iterator
 from typing import Any
 
@@ -48,7 +49,11 @@ def _build(spec: TableSpec) -> dg.AssetsDefinition:
         tags={"tidegate/layer": "silver"},
         freshness_policy=silver_freshness(spec),
         deps=[page_key(spec)],
-        metadata={"dagster/table_name": f"silver.{spec.name}", "sql": copied(silver_queries(spec.name))},
+        metadata={
+            "dagster/table_name": f"silver.{spec.name}",
+            "sql": copied(silver_queries(spec.name)),
+            "why": shlex.join(["tidegate", "why", f"silver.{spec.name}", *(f"{key}=VALUE" for key in silver.keys)]),
+        },
         check_specs=_check_specs(spec, silver),
         description=f"{spec.description or spec.name}: {_rows(silver)}, merged from bronze {when}.",
     )

@@ -138,6 +138,7 @@ def test_column_lineage_is_seen_from_silver_to_bronze(page: Page, ui: str) -> No
     row = page.get_by_role("row").filter(has_text="_deleted").first
     row.get_by_text("whether the key is deleted; from bronze.orders: state").wait_for()
     page.get_by_role("row").filter(has_text="bigint").get_by_text("from bronze.orders: id").wait_for()
+    page.get_by_text("tidegate why silver.orders id=VALUE").wait_for()
     answer = page.request.post(f"{ui}/graphql", data={"query": LINEAGE}).json()
     (made,) = answer["data"]["assetNodeOrError"]["assetMaterializations"]
     (lineage,) = [entry["lineage"] for entry in made["metadataEntries"] if "lineage" in entry]
