@@ -12,6 +12,7 @@ from tidegate.assets.silver.audit.key_rows import KeyRows, N
 from tidegate.assets.silver.audit.unfinished_dumps import unfinished_dumps
 from tidegate.assets.silver.pending import PendingMerge, merge_state
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.number_of import number_of
 from tidegate.platform.core.schema.sql_literal import on_one_line
 from tidegate.platform.core.silver.columns import VALID_FROM, WITH_TOMBSTONES
 from tidegate.platform.core.silver.fates.intervals import Replay
@@ -148,7 +149,9 @@ def _later(fates: Sequence[Fate], work: PendingMerge) -> str:
     waits = sum(fate is Fate.WAITS for fate in fates)
     if not waits:
         return ""
-    return f"; {waits} rows wait for the next merge (silver holds batch {work.mark or 0}, the ledger has {work.n})"
+    verb = "waits" if waits == 1 else "wait"
+    held = f"silver holds batch {work.mark or 0}, the ledger has {work.n}"
+    return f"; {number_of(waits, 'row')} {verb} for the next merge ({held})"
 
 
 def _verdict(name: str, table: str, rows: Sequence[KeyRow], fates: RowFates, silver: FoundRow | None, more: str) -> str:

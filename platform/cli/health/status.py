@@ -28,6 +28,7 @@ from tidegate.platform.cli.answers.health import (
 from tidegate.platform.cli.dagster_storage import dagster_instance
 from tidegate.platform.cli.environment import client
 from tidegate.platform.core.first_line import one_line
+from tidegate.platform.core.number_of import number_of
 
 _AT = "%Y-%m-%d %H:%M:%SZ"
 
@@ -189,7 +190,7 @@ def _troubles(answer: StatusAnswer) -> Iterator[Text]:
 def _verdict(answer: StatusAnswer) -> Text:
     behind = sum(table.behind for table in answer.tables)
     files = sum(table.files for table in answer.tables)
-    numbers = f"{len(answer.tables)} tables, {behind} behind; {files:,} files wait"
+    numbers = f"{number_of(len(answer.tables), 'table')}, {behind} behind; {number_of(files, 'file')} waiting"
     at = answer.at.strftime(_AT)
     return Text(f"{at}: {'ok' if answer.ok else 'NOT OK'}: {numbers}", style="bold green" if answer.ok else "bold red")
 

@@ -147,7 +147,7 @@ def test_status_says_by_its_exit_code_whether_something_needs_a_person(shore: Sh
     said = shore.said()
     assert f"{shore.key}: its last run failed at " in said
     assert "warning no_table_s_runs_fail" in said
-    assert said.endswith(": ok: 2 tables, 0 behind; 1 files wait\n")
+    assert said.endswith(": ok: 2 tables, 0 behind; 1 file waiting\n")
 
     old = (datetime.now(UTC) - timedelta(hours=2)).isoformat()
     shore.put(Hint("orders/b", Event("m#1", time=old), 7))

@@ -62,7 +62,7 @@ def test_each_row_of_a_key_is_followed_to_silver(
     assert told(found) == [(4, "waits"), (2, "skipped"), (2, "won"), (3, "older"), (1, "older"), (1, "older")]
     assert found.is_right
     assert found.verdict == (
-        "silver.orders has the row of batch 2; 1 rows wait for the next merge (silver holds batch 3, the ledger has 4)"
+        "silver.orders has the row of batch 2; 1 row waits for the next merge (silver holds batch 3, the ledger has 4)"
     )
     assert found.silver is not None
     assert (json.loads(found.silver.row.values)["v"], found.silver.changed_batch) == ("newest", 2)
