@@ -162,7 +162,7 @@ def test_status_says_by_its_exit_code_whether_something_needs_a_person(shore: Sh
     said = shore.said()
     assert "! orders" in said
     assert "FAILED  every_table_keeps_up: look at the failed runs of their partitions of bronze" in said
-    assert said.endswith(": NOT OK: 2 tables, 1 behind; 2 files wait\n")
+    assert said.endswith(": NOT OK: 2 tables, 1 behind; 2 files waiting\n")
 
 
 def test_what_cannot_be_measured_is_not_healthy(shore: Shore) -> None:
@@ -242,7 +242,7 @@ def test_tail_ends_after_its_time_and_prints_lines_for_people(shore: Shore) -> N
     run_tail(shore.out, None, None, seconds=2.0, as_json=False, clock=lambda: next(ticks), sleep=waits)
     first, news = shore.said().splitlines()
     assert first == f"Following {shore.path}; Ctrl-C ends it"
-    assert news[9:].split() == ["waiting", "orders", "1", "files,", "1.5", "kB"]
+    assert news[9:].split() == ["waiting", "orders", "1", "file,", "1.5", "kB"]
 
 
 def test_tail_continues_when_s3_does_not_answer(shore: Shore, monkeypatch: pytest.MonkeyPatch) -> None:
