@@ -46,7 +46,7 @@ def build_history_merge(
         has_copies: silver has two rows of a key and an order. Only a rebuild of the whole table is asked.
     """
     mode = mode_of(work, changes)
-    rows, is_bounded = int(changes.volume["rows"]), changes.why_full is None
+    rows, is_bounded = int(changes.volume["rows"]), changes.why_full is None and not rules.is_list
     max_rows = rows if is_bounded else None
     query = HistoryQuery(f"silver.{work.table.spec.name}", rules, types_of(rules, silver), truncates, changes.dumps)
     table = f"delta.`{work.location}`"

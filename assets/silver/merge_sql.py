@@ -79,7 +79,7 @@ def build_merge(
     clauses = mode.clauses(newer=newer, update=update, insert=_new_row(types), truncated=truncated, since=work.since)
     statement = f"MERGE INTO {silver_table} t USING ({source}) s ON {joined(same_key, has_copies)} {clauses}"
     # The number of rows in a merge of all of bronze is unknown. An empty table takes any number by the keyed merge.
-    is_bounded = changes.why_full is None or work.silver.files == 0
+    is_bounded = (changes.why_full is None and not rules.is_list) or work.silver.files == 0
     is_plain = not is_partial and (truncated is None or work.silver.files == 0)
     # A field that bronze lacks keeps the value of the replaced row, which only the MERGE can do.
     shared = (Field(column, in_silver) for column, (_, in_silver) in types.items())

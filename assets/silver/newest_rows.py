@@ -8,7 +8,8 @@ from tidegate.platform.core.schema.column_types import Type, quoted
 from tidegate.platform.core.schema.comparable import comparable
 from tidegate.platform.core.schema.exact_json import exact_json, from_exact_json
 from tidegate.platform.core.silver.columns import CHANGED_AT, CHANGED_BATCH, DELETED, KEY, ORDER
-from tidegate.platform.core.silver.rules import MergeRules, rows_of
+from tidegate.platform.core.silver.row_value import ELEMENT
+from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.resources.spark.results import TIED
 
 #: For each column that may keep its value: the order of the row that gave the value. NULL if no row did.
@@ -93,9 +94,10 @@ def change_rows(
     where = " AND ".join(f"NOT coalesce({condition}, false)" for condition in left_out)
     if dropped:
         where = f"coalesce({rules.skipped or 'false'}, false)"
+    arrival = [*ARRIVAL[:-1], f"struct({ARRIVAL[-1]}, {ELEMENT}) AS {ARRIVAL[-1]}"] if rules.is_list else ARRIVAL
     rows = (
-        f"SELECT {', '.join([*values, f'{rules.deleted} AS {DELETED}', *ARRIVAL, *kept])} "
-        f"FROM {rows_of(rules.row, view)}" + (f" WHERE {where}" if where else "")
+        f"SELECT {', '.join([*values, f'{rules.deleted} AS {DELETED}', *arrival, *kept])} "
+        f"FROM {rules.over(view)}" + (f" WHERE {where}" if where else "")
     )
     if KEY in rules.values:
         rows = f"SELECT *, {rules.values[KEY]} AS {KEY} FROM ({rows})"

@@ -20,7 +20,8 @@ from tidegate.platform.core.schema.column_types import Field, Struct, Type
 from tidegate.platform.core.schema.exact_json import exact_json
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.expression_types import UnfitExpression
-from tidegate.platform.core.silver.rules import BRONZE, MergeRules, rows_of
+from tidegate.platform.core.silver.row_value import BRONZE
+from tidegate.platform.core.silver.rules import MergeRules
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ def row_counts(session: SparkSession, changes: Changes, rules: MergeRules, bronz
         counts = [found.get("nullCount") for found in statistics]
         if all(_statistic(count, part.column, bronze.fields) == 0 for count in counts for part in rules.order):
             return RowCounts(newest=newest)
-    relation = rows_of(rules.row, changes.view)
+    relation = rules.over(changes.view)
     skipped, truncates = (f"coalesce({condition or 'false'}, false)" for condition in (rules.skipped, rules.truncated))
     is_change = f"NOT {skipped} AND NOT {truncates}"
     unordered = " OR ".join(f"{value} IS NULL" for value in rules.required_order)

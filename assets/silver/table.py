@@ -26,7 +26,8 @@ from tidegate.platform.core.silver.recorded.options import (
     recorded_options,
 )
 from tidegate.platform.core.silver.recorded.refusals import refusal
-from tidegate.platform.core.silver.rules import MergeRules, merge_rules, rows_of
+from tidegate.platform.core.silver.row_value import BRONZE
+from tidegate.platform.core.silver.rules import MergeRules, merge_rules
 from tidegate.platform.core.silver.subject_paths import is_record, subject_paths, subject_record
 from tidegate.resources.lake import Lake
 from tidegate.resources.spark.properties import set_properties
@@ -94,7 +95,7 @@ def unfit_condition(conditions: Mapping[str, str], rules: MergeRules, types_of: 
         rules: what a row of bronze is in silver.
         types_of: returns the types of SQL expressions over a relation of bronze's rows.
     """
-    relation = rows_of(rules.row)
+    relation = rules.over(BRONZE)
     sqls = {name: f"coalesce({in_parentheses(text)}, false)" for name, text in conditions.items()}
     try:
         if sqls:

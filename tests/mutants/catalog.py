@@ -412,6 +412,22 @@ MUTANTS = (
         ("tests/spark/silver/test_snapshots.py::test_a_dump_without_a_file_that_is_in_quarantine_deletes_nothing",),
     ),
     Mutant(
+        "of two elements of an array any counts",
+        5,
+        "assets/silver/newest_rows.py",
+        "if rules.is_list else ARRIVAL",
+        "if False else ARRIVAL",
+        ("tests/spark/silver/test_change_feeds.py::test_rows_of_every_format_become_the_table_of_the_database",),
+    ),
+    Mutant(
+        "a message without rows is a row",
+        5,
+        "platform/core/silver/row_value.py",
+        'is_list and f"{ROW_VALUE} IS NULL"',
+        '""',
+        ("tests/unit/platform/core/silver/test_rules.py::test_each_element_of_an_array_is_a_row",),
+    ),
+    Mutant(
         "of two texts of an equal order one is newer",
         5,
         "assets/silver/audit/found_rows.py",
@@ -708,7 +724,7 @@ MUTANTS = (
         "rows that violate an expectation of expect_or_drop enter silver",
         5,
         "platform/core/silver/rules.py",
-        "skipped=skipped(silver),",
+        "skipped=skipped_rows(silver, is_list=is_list),",
         "skipped=silver.skip_when,",
         (
             "tests/spark/silver/test_expectations.py::"

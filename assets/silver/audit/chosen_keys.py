@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from tidegate.assets.silver.audit.key_rows import HASH, KeyRows, N
 from tidegate.platform.core.silver.columns import CHANGED_BATCH
-from tidegate.platform.core.silver.file_sample import FileSample
+from tidegate.platform.core.silver.fates.file_sample import FileSample
 from tidegate.resources.lake import Lake
 from tidegate.resources.spark.temporary_view import temporary_view
 

@@ -20,7 +20,7 @@ from tidegate.assets.silver.newest_rows import order_struct
 from tidegate.assets.silver.pending import merge_state
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.silver.columns import CHANGED_BATCH, DELETED
-from tidegate.platform.core.silver.file_sample import Bounds, FileSample, TableFile, file_sample
+from tidegate.platform.core.silver.fates.file_sample import Bounds, FileSample, TableFile, file_sample
 from tidegate.resources.lake import Lake
 from tidegate.resources.spark.temporary_view import temporary_view
 

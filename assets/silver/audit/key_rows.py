@@ -25,7 +25,7 @@ from tidegate.platform.core.silver.expectations import first_dropping
 from tidegate.platform.core.silver.fates.incomplete_dump import IncompleteDump
 from tidegate.platform.core.silver.fates.key_text import is_no_value, text_of, value_of
 from tidegate.platform.core.silver.key_values import WrongKey
-from tidegate.platform.core.silver.rules import MergeRules, rows_of
+from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.resources.lake import Lake
 from tidegate.resources.suppression import SecretProblem, Suppression
 
@@ -100,7 +100,7 @@ class KeyRows:
         own.append(f"{first_dropping(rules.expectations)} AS {VIOLATED}")
         left = (f"if({condition}, {literal(name)}, NULL)" for name, condition in rules.kept.items())
         own.append(f"array_compact(CAST(array({', '.join(left)}) AS array<string>)) AS {LEFT}")
-        rows = f"SELECT {', '.join([*values, *own, N, FILE, DATA_FILE, BLOCK])} FROM {rows_of(rules.row, view)}"
+        rows = f"SELECT {', '.join([*values, *own, N, FILE, DATA_FILE, BLOCK])} FROM {rules.over(view)}"
         return f"SELECT *, {rules.values[KEY]} AS {KEY} FROM ({rows})" if KEY in rules.values else rows
 
     def view(self, relation: str) -> str:

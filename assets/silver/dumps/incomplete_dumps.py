@@ -31,7 +31,7 @@ from tidegate.platform.core.schema.partitions import check_partition
 from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.fates.incomplete_dump import MAX_NAMES, IncompleteDump
-from tidegate.platform.core.silver.rules import MergeRules, rows_of
+from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.resources.lake import Lake
 from tidegate.resources.ledger import tells_a_state
 from tidegate.resources.spark.temporary_view import temporary_view
@@ -183,7 +183,7 @@ def orders_of_keys(schema: TableSchema, rules: MergeRules, order: str, table: Ta
     exploded = f"SELECT posexplode(from_json({given}, 'array<struct<address: string, values: map<string, string>>>'))"
     rows = f"(SELECT {', '.join(columns)}, _tidegate_place FROM ({exploded} AS (_tidegate_place, _tidegate_file)))"
     lacks = " OR ".join(f"({value}) IS NULL" for value in rules.order_values)
-    return f"SELECT _tidegate_place AS place, if({lacks}, NULL, {order}) AS o FROM {rows_of(rules.row, rows)}"
+    return f"SELECT _tidegate_place AS place, if({lacks}, NULL, {order}) AS o FROM {rules.over(rows)}"
 
 
 def _folder_values(key: str, prefix: str, folders: Sequence[Field]) -> Mapping[str, str | None]:
@@ -196,7 +196,7 @@ def _folder_values(key: str, prefix: str, folders: Sequence[Field]) -> Mapping[s
 def _bronze(work: PendingMerge, rules: MergeRules, upto: int, version: int | None = None) -> str:
     """Returns a relation of the rows of a loaded table up to a batch."""
     past = "" if version is None else f" VERSION AS OF {version}"
-    return rows_of(rules.row, f"(SELECT * FROM delta.`{_birth(work).location}`{past} WHERE _batch <= {upto})")
+    return rules.over(f"(SELECT * FROM delta.`{_birth(work).location}`{past} WHERE _batch <= {upto})")
 
 
 def _of_batches(session: SparkSession, bronze: str, order: str, batches: Sequence[int]) -> list[Row]:

@@ -12,7 +12,7 @@ from tidegate.assets.silver.pending import PendingMerge
 from tidegate.platform.core.number_of import number_of
 from tidegate.platform.core.schema.sql_literal import on_one_line
 from tidegate.platform.core.silver.expectations import Expectation, OnViolation
-from tidegate.platform.core.silver.rules import MergeRules, rows_of
+from tidegate.platform.core.silver.rules import MergeRules
 
 
 class ExpectationFailed(RuntimeError):
@@ -54,8 +54,7 @@ def count_violations(session: SparkSession, work: PendingMerge, changes: Changes
     counted = [each.violated for each in rules.expectations]
     conditions = [*counted, " OR ".join(dropped) or "false"]
     (row,) = session.sql(
-        f"SELECT {', '.join(f'count_if({condition})' for condition in conditions)} FROM "
-        f"{rows_of(rules.row, changes.view)}"
+        f"SELECT {', '.join(f'count_if({condition})' for condition in conditions)} FROM {rules.over(changes.view)}"
     ).collect()
     counts = {each.name: int(n) for each, n in zip(rules.expectations, row[:-1], strict=True)}
     failed = [each for each in rules.expectations if each.action is OnViolation.FAIL and counts[each.name]]

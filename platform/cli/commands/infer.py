@@ -95,7 +95,7 @@ def _answer(bucket: str, guesses: Sequence[Guess], *, more: bool) -> InferAnswer
             format=guess.format,
             files=guess.files,
             columns=guess.columns,
-            partition_columns=guess.partitions,
+            partition_columns=tuple(guess.partitions),
             options=guess.options,
             problems=tuple(guess.problems),
             possible=not guess.impossible,

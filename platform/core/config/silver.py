@@ -42,7 +42,8 @@ class SilverSpec(Model):
     keys: Annotated[tuple[Reference, ...], Field(min_length=1)]
     """Columns of silver, nested fields or SQL expressions over them, that identify a row."""
     row: Expression | None = None
-    """SQL expression of a struct whose fields become the columns, such as `coalesce(after, before)`."""
+    """SQL expression of a struct whose fields become the columns, such as `coalesce(after, before)`, or of an array of
+    such structs, each of which is a row."""
     order: Annotated[References, Field(validate_default=True)] = ()
     """Column, nested field or SQL expression, or a list of them, that shows which of two rows of one key is newer."""
     stored_as: Literal["scd1", "scd2"] = "scd1"

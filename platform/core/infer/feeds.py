@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from tidegate.platform.core.infer.stated import Stated
-from tidegate.platform.core.schema.column_types import Struct, Type
+from tidegate.platform.core.schema.column_types import Array, Struct, Type
 from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.silver.presets import FLAT_MARKS
 
@@ -36,6 +36,14 @@ _EQUAL_TIMES = (
     "changes of one commit time may be in two files, whose events come in any order: docs/guides/change-feeds.md has "
     "the second part of `order` that puts the files in order"
 )
+#: Columns by which messages of Canal are known, and the options that they need.
+_CANAL = {"database", "table", "type", "es", "ts"}
+_OF_CANAL = "row: data, order: ts, apply_as_deletes: \"type = 'DELETE'\", apply_as_truncates: \"type = 'TRUNCATE'\""
+_IS_CANAL = (
+    "these are messages of Canal: each element of `data` is a row. Its values are text: give the types that "
+    "`mysqlType` names by `cast`"
+)
+_EMPTY_SQL = "give the table `columns: {sql: string}`: files in which `sql` is empty everywhere do not show its type"
 _TIME = re.compile(r"time|commit|_ts$|^ts$", re.IGNORECASE)
 
 
@@ -71,6 +79,8 @@ def silver_of_feed(
     if (data := _fields(columns.get("data"))) and columns.keys() >= _MAXWELL:
         notes = (_IS_MAXWELL,) if "position" in columns else (_IS_MAXWELL, _NO_POSITION)
         return ProposedSilver(f"silver: {{keys: [{_key([*data])}], {_OF_MAXWELL}, every: 60}}", notes)
+    if (data := _elements(columns.get("data"))) and columns.keys() >= _CANAL:
+        return ProposedSilver(f"silver: {{keys: [{_key([*data])}], {_OF_CANAL}, every: 60}}", (_IS_CANAL, _EMPTY_SQL))
     first = next(iter(columns), "")
     if first.lower() == "op" or any(_FULL_LOAD.search(key) for key in keys):
         times = [name for name in columns if _TIME.search(name)]
@@ -123,6 +133,12 @@ def _fields(kind: str | None) -> dict[str, str]:
     """Returns the types of a struct's fields, by name; none if it is no struct."""
     found = _type(kind)
     return {field.name: field.type.sql() for field in found.fields} if isinstance(found, Struct) else {}
+
+
+def _elements(kind: str | None) -> dict[str, str]:
+    """Returns the types of the fields of an array's structs, by name; none if it is no such array."""
+    found = _type(kind)
+    return _fields(found.element.sql()) if isinstance(found, Array) else {}
 
 
 def _key(fields: Sequence[str]) -> str:

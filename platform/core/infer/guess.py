@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,10 +16,14 @@ from tidegate.platform.core.keys.file_format import FORMATS, FormatName, format_
 from tidegate.platform.core.keys.object_key import conventional_prefix, is_hidden, partition_values
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.schema.column_types import Field
+from tidegate.platform.core.schema.misfit import Misfit
+from tidegate.platform.core.schema.partitions import check_partition
 from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.schema.table_schema import TableSchema
 
 _SAMPLES = 3
+#: Names of folders whose numbers are parts of a time.
+_PARTS_OF_TIMES = frozenset({"year", "month", "day", "hour", "minute"})
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,7 @@ class Guess:
 
     Attributes:
         format: None where no name says it: the first bytes have to.
-        partitions: the columns of its `k=v` folders.
+        partitions: the columns of its `k=v` folders, with the SQL type that all values have.
         samples: files to look at.
         columns: SQL types by name, as far as files were looked at.
         options: `csv` options that its files need.
@@ -48,7 +52,7 @@ class Guess:
     name: str
     format: FormatName | None
     files: int
-    partitions: tuple[str, ...]
+    partitions: Mapping[str, str]
     samples: Sequence[Entry]
     columns: dict[str, str] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
@@ -127,8 +131,7 @@ def as_lake_yaml(bucket: str, guesses: Sequence[Guess]) -> str:
         if guess.format and guess.options:
             table.append(f"  {FORMATS[guess.format].options}: {json.dumps(guess.options, ensure_ascii=False)}")
         if guess.partitions:
-            kinds = json.dumps(dict.fromkeys(guess.partitions, "string"), ensure_ascii=False)
-            table.append(f"  partition_columns: {kinds}")
+            table.append(f"  partition_columns: {json.dumps(guess.partitions, ensure_ascii=False)}")
         if texts := {name: one.text for name, one in guess.stated.items() if one.text}:
             table.append(f"  descriptions: {json.dumps(texts, ensure_ascii=False)}")
         mark = "# " if guess.impossible else ""
@@ -183,9 +186,32 @@ def _guess(key: TableKey, entries: Sequence[Entry], names: Counter[str]) -> Gues
     )
 
 
-def _partitions(key: TableKey, entries: Sequence[Entry]) -> tuple[tuple[str, ...], str | None]:
-    first = tuple(partition_values(entries[0].key, key.prefix))
+def _partitions(key: TableKey, entries: Sequence[Entry]) -> tuple[dict[str, str], str | None]:
+    """Returns the columns of the folders with their types, and a key that has other columns than the first one."""
+    values: dict[str, set[str]] = {name: set() for name in partition_values(entries[0].key, key.prefix)}
+    differing = None
     for entry in entries:
-        if sorted(partition_values(entry.key, key.prefix)) != sorted(first):
-            return first, entry.key
-    return first, None
+        found = partition_values(entry.key, key.prefix)
+        if found.keys() != values.keys():
+            differing = entry.key
+            break
+        for name, value in found.items():
+            values[name] |= set() if value is None else {value}
+    return {name: _type_of_folder(name, known) for name, known in values.items()}, differing
+
+
+def _type_of_folder(name: str, values: Collection[str]) -> str:
+    """Returns the type of a folder's values. A number may be an identity, whose zeros at the front count."""
+    kinds = ["date", "int"] if name.lower() in _PARTS_OF_TIMES else ["date"]
+    for kind in kinds:
+        if values and all(_is_of(kind, value) for value in values):
+            return kind
+    return "string"
+
+
+def _is_of(kind: str, value: str) -> bool:
+    try:
+        check_partition({"value": value}, [Field("value", any_type(kind))])
+    except Misfit:
+        return False
+    return True

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from tidegate.platform.core.schema.column_types import quoted
 from tidegate.platform.core.silver.columns import DELETED, KEY
-from tidegate.platform.core.silver.rules import ROW_VALUE, MergeRules
+from tidegate.platform.core.silver.row_value import ROW_VALUE
+from tidegate.platform.core.silver.rules import MergeRules
 
 
 def column_sources(rules: MergeRules, bronze: Sequence[str]) -> dict[str, tuple[str, ...]]:

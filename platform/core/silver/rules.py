@@ -15,17 +15,14 @@ from tidegate.platform.core.schema.sql_literal import in_parentheses
 from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.schema.value_encoding import NotEncoded, encoding
 from tidegate.platform.core.silver.columns import HISTORY_COLUMNS, KEY, ORDER, own_columns
-from tidegate.platform.core.silver.expectations import Expectation, expectations, skipped
+from tidegate.platform.core.silver.expectations import Expectation, expectations
 from tidegate.platform.core.silver.expression_types import TypesOf, UnsuitableColumns, entries, types_over
 from tidegate.platform.core.silver.history import History, history, recorded_history
 from tidegate.platform.core.silver.log_positions import comparable_position, is_optional, or_null
+from tidegate.platform.core.silver.row_value import raw_columns, rows_of, skipped_rows
 from tidegate.platform.core.silver.shaped_columns import WrongShape, shaped
 from tidegate.platform.core.silver.unavailable import unavailable
 
-#: The value of `row` in a row of bronze.
-ROW_VALUE = "_tidegate_value"
-#: Stands for bronze, or for a view over some of its rows, in a relation of rows.
-BRONZE = "{bronze}"
 #: Columns with which a merge computes have names with this start.
 _OF_MERGES = "_tidegate_"
 
@@ -57,7 +54,9 @@ class MergeRules:
         deleted: condition: the row deletes its key.
         on_tie: what two different rows of one key with an equal order do.
         recorded: properties of the silver table. They record how `_key` and `_order` were derived.
-        row: SQL of the struct whose fields are the columns; None if bronze's columns are.
+        row: SQL of the struct whose fields are the columns, or of an array of them; None if bronze's columns are.
+        is_list: `row` is an array: each element is a row, and nobody knows how many there are before all are read. Of
+            equal orders in it, the last one counts.
         skipped: condition: the row is no change. None if every row is one.
         truncated: condition: older rows of the table are deleted. None if no row does that.
         kept: conditions, by column: the value does not change. Its columns are in the order of `columns`. An older row
@@ -87,6 +86,15 @@ class MergeRules:
     awaited: tuple[str, ...] = ()
     are_dumps: bool = False
     ignored_nulls: Collection[str] = ()
+    is_list: bool = False
+
+    def over(self, relation: str) -> str:
+        """Returns a relation of bronze's rows with `row` as `ROW_VALUE`.
+
+        Args:
+            relation: the rows of bronze.
+        """
+        return rows_of(self.row, relation, is_list=self.is_list)
 
     @property
     def stored(self) -> tuple[Field, ...]:
@@ -130,11 +138,10 @@ def merge_rules(silver: SilverSpec, columns: Sequence[Field], types_of: TypesOf)
     Raises:
         UnsuitableColumns: bronze lacks a column of an option, or `row` is no struct, or an expression does not fit.
     """
-    relation = rows_of(silver.row and in_parentheses(silver.row))
+    given, is_list = raw_columns(silver, columns, types_of)
+    relation = rows_of(silver.row and in_parentheses(silver.row), is_list=is_list)
     try:
-        raw = shaped(
-            silver, _raw(silver, columns, types_of), types_over(types_of, relation, entries(derive=silver.derive))
-        )
+        raw = shaped(silver, given, types_over(types_of, relation, entries(derive=silver.derive)))
     except WrongShape as error:
         raise UnsuitableColumns(str(error)) from None
     awaited = _awaited(silver, [field.name for field, _ in raw])
@@ -168,7 +175,8 @@ def merge_rules(silver: SilverSpec, columns: Sequence[Field], types_of: TypesOf)
         on_tie=silver.on_tie,
         recorded={**recorded_history(silver), **_recorded(key, silver.keys), **_recorded(newest, silver.order)},
         row=silver.row and in_parentheses(silver.row),
-        skipped=skipped(silver),
+        skipped=skipped_rows(silver, is_list=is_list),
+        is_list=is_list,
         expectations=expectations(silver),
         truncated=silver.apply_as_truncates and in_parentheses(silver.apply_as_truncates),
         kept={name: condition for name, condition in kept.items() if name not in _roots((*keys, *order))},
@@ -182,21 +190,6 @@ def merge_rules(silver: SilverSpec, columns: Sequence[Field], types_of: TypesOf)
 def _recorded(own: tuple[Field, str] | None, texts: Sequence[str]) -> dict[str, str]:
     """Returns the property that records how a column of silver's own was derived. Empty if silver has none."""
     return {f"tidegate.silver{own[0].name}": "; ".join(" ".join(text.split()) for text in texts)} if own else {}
-
-
-def rows_of(row: str | None, relation: str = BRONZE) -> str:
-    """Returns a relation of bronze's rows with `row` as `ROW_VALUE`."""
-    return f"(SELECT *, {row} AS {ROW_VALUE} FROM {relation})" if row else relation
-
-
-def _raw(silver: SilverSpec, columns: Sequence[Field], types_of: TypesOf) -> list[tuple[Field, str]]:
-    """Returns the columns of a row, before they are chosen and decoded, with the SQL of their values."""
-    if silver.row is None:
-        return [(field, quoted(field.name)) for field in columns]
-    (kind,) = types_over(types_of, BRONZE, ["row"])([in_parentheses(silver.row)])
-    if not isinstance(kind, Struct):
-        raise UnsuitableColumns(f"has no columns in `row` of `silver`: {silver.row} is {kind.sql()}, and not a struct")
-    return [(field, f"{ROW_VALUE}.{quoted(field.name)}") for field in kind.fields]
 
 
 def _awaited(silver: SilverSpec, names: Sequence[str]) -> list[tuple[Field, str]]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.schema.column_reference import is_expression, path_of, type_at
-from tidegate.platform.core.schema.column_types import WHOLE, Field, Simple, Struct
+from tidegate.platform.core.schema.column_types import WHOLE, Array, Field, Simple, Struct
 from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.silver.columns import HISTORY_COLUMNS, JOINED, KEY, LEFT, ORDER, SILVER_COLUMNS
 from tidegate.platform.core.silver.presets import resolved
@@ -42,6 +42,9 @@ def subject_paths(silver: SilverSpec, subject: Sequence[str], columns: Sequence[
     """
     options = resolved(silver, columns)
     paths = {name: _path(name, columns) for name in subject}
+    if _is_list(options, columns):
+        # Forgetting finds and deletes rows of bronze, and a row of bronze may have rows of several persons.
+        return {name: [] for name in subject}
     return {
         name: list(dict.fromkeys((*_taken(silver, options, path, columns), *_derived(options, path, columns))))
         for name, path in paths.items()
@@ -221,6 +224,12 @@ def _parents(silver: SilverSpec, options: SilverSpec, path: Path, columns: Seque
         # The preset takes `after`, or else `before`, field by field.
         return [path[:length] for length in range(1, len(path)) if path[length - 1].lower() in _ENVELOPE]
     return choices or []
+
+
+def _is_list(options: SilverSpec, columns: Sequence[Field]) -> bool:
+    """Returns whether a row of bronze has an array of rows, as far as the columns show it."""
+    path = path_of(options.row or "", columns) if options.row and not is_expression(options.row) else None
+    return path is not None and isinstance(type_at(path, columns), Array)
 
 
 def row_choices(row: str, columns: Sequence[Field] = ()) -> list[Path] | None:

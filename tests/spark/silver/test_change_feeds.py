@@ -23,6 +23,7 @@ from tests.support.tracked import ROOT
 from tidegate.assets.bronze.prepare.formats.registry import READABLE
 from tidegate.assets.silver import merge as silver_merge
 from tidegate.assets.silver.audit.comparison import compare
+from tidegate.assets.silver.audit.key_history import key_history
 from tidegate.platform.core.infer.sniff import FileSample
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
 from tidegate.platform.core.schema.sql_types import any_type
@@ -292,6 +293,7 @@ def test_rows_of_every_format_become_the_table_of_the_database(tidegate_lake: Ma
         # Nobody has left in the snapshot, so bronze has no such column yet.
         "sqlserver": {"silver": {**DEBEZIUM, "decode": {**DEBEZIUM["decode"], "left": "days"}}},
         "maxwell": yaml.safe_load(_documented("Maxwell")),
+        "canal": yaml.safe_load(_documented("Canal")),
     }  # fmt: skip
     lake = tidegate_lake([{"name": name, "prefix": f"{name}/", **spec} for name, spec in tables.items()])
     for number, changes in enumerate(CHANGES):
@@ -317,6 +319,17 @@ def test_rows_of_every_format_become_the_table_of_the_database(tidegate_lake: Ma
     merged = kit.merge(lake, "maxwell")
     assert (merged.skipped, merged.unordered) == (1, 2)
     assert _table(lake, "maxwell") == [{"id": 1, "name": "Anna"}, {"id": 3, "name": "Cat"}]
+    # Each element of Canal's array is a row: for merges, for `why`, and for the comparison with bronze.
+    for number, (messages, skipped, shown) in enumerate(CANAL):
+        lake.put(f"canal/{number}.json", kit.lines(*messages))
+        kit.run(lake, "canal")
+        assert kit.merge(lake, "canal").skipped == skipped
+        assert [(row["id"], row["credit"]) for row in _table(lake, "canal")] == [(id, Decimal(c)) for id, c in shown]
+    fates = [str(event.fate) for event in key_history(lake.lake, lake.spec("canal"), ["id=1"]).events]
+    assert fates == ["won", "tie", *["truncated"] * 5]
+    compared = compare(lake.lake, lake.spec("canal"))
+    assert compared is not None
+    assert (compared.keys > 0, compared.suspects, compared.wrong) == (True, 0, ())
     # What `tidegate infer` reports of an Avro file is what bronze has of it.
     body = _flat_avro(flat)
     sniffed = READABLE["avro"].sniff(FileSample(len(body), lambda _: body, lambda _: body)).columns
@@ -384,6 +397,38 @@ MAXWELL = [
         (3, "delete", {"id": 2, "name": "Bob"}, {"commit": True, "position": "master.000006:1200"}),
         (2, "update", {"id": 1, "name": "Anna"}, {"commit": True, "position": "master.000007:4"}),
     )
+]
+
+
+def _canal(at: int, kind: str, *data: tuple[str, str]) -> Row:
+    """Returns a message of Canal. One without rows is of the schema, or a truncate."""
+    rows = [{"id": id, "credit": credit} for id, credit in data] or None
+    times = {"es": 1764062400000, "ts": 1764062400007 + at}
+    more = {"id": at, "isDdl": rows is None, "old": None, "pkNames": ["id"], "sql": ""}
+    return {"data": rows, "database": "shop", "table": "customers", "type": kind, **times, **more}
+
+
+#: Messages of each file, how many rows of them are no change, and the table after them. Arrays have a key twice.
+CANAL = [
+    (
+        [
+            _canal(0, "INSERT", ("1", "1.00"), ("2", "2.00")),
+            _canal(1, "UPDATE", ("1", "3.00"), ("1", "4.00")),
+            _canal(2, "ALTER"),
+        ],
+        1,
+        [(1, "4.00"), (2, "2.00")],
+    ),
+    (
+        [_canal(3, "DELETE", ("2", "2.00")), _canal(4, "UPDATE", ("1", "6.00"), ("1", "5.00"))],
+        0,
+        [(1, "5.00")],
+    ),
+    (
+        [_canal(5, "INSERT", ("3", "3.00")), _canal(6, "TRUNCATE"), _canal(7, "INSERT", ("1", "9.00"), ("1", "8.00"))],
+        0,
+        [(1, "8.00")],
+    ),
 ]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tidegate.platform.core.first_few import first_few
+from tidegate.platform.core.number_of import number_of
 from tidegate.platform.core.silver.fates.sentences import shown_order
 
 #: Files that a dump names.
@@ -43,8 +44,8 @@ class IncompleteDump:
             is_discreet: the order may have a value of a row, and is left out.
         """
         dump = "a dump" if is_discreet else f"the dump {shown_order(self.order)}"
-        what = _counted(self.files, "file")
-        what = f"{_counted(self.rows, 'row')} of {what}" if self.rows else what
+        what = number_of(self.files, "file")
+        what = f"{number_of(self.rows, 'row')} of {what}" if self.rows else what
         if self.names:
             what += f" ({', '.join(first_few(self.names, MAX_NAMES, self.files))})"
         return (
@@ -52,7 +53,3 @@ class IncompleteDump:
             f"Write the files again, or correct lake.yaml and run `tidegate redrive {table} --yes`, or wait for the "
             "next dump"
         )
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tidegate.assets.silver.audit.chosen_keys import MAX_KEYS, Limits, affordable, highest_hash
-from tidegate.platform.core.silver.file_sample import FileSample
+from tidegate.platform.core.silver.fates.file_sample import FileSample
 
 _LOWEST, _HIGHEST = -(1 << 63), (1 << 63) - 1
 

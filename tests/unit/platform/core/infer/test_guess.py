@@ -74,7 +74,15 @@ def test_names_are_distinct_and_legal() -> None:
 
 
 def test_the_lake_that_is_printed_loads(tmp_path: Path) -> None:
-    listing = ["orders/day=1/a.parquet", "odd \"name'/a#b/x.csv", "bare/data", "x.csv", "foreign/_delta_log/0.json"]
+    dated = ["dated/dt=2026-01-02/shop=007/year=2026/a.parquet", "dated/dt=2026-01-03/shop=8/year=2027/a.parquet"]
+    listing = [
+        *dated,
+        "orders/day=1/a.parquet",
+        "odd \"name'/a#b/x.csv",
+        "bare/data",
+        "x.csv",
+        "foreign/_delta_log/0.json",
+    ]
     guesses = guess_tables("landing", [Entry(key, 1) for key in (*listing, "foreign/x.parquet")])
     for guess in guesses:
         guess.format = guess.format or "json"
@@ -84,8 +92,9 @@ def test_the_lake_that_is_printed_loads(tmp_path: Path) -> None:
     config = load_lake(path, {})
     assert {spec.prefix: (spec.format, dict(spec.partition_columns)) for spec in config.tables} == {
         "s3://landing/bare/": ("json", {}),
+        "s3://landing/dated/": (None, {"dt": "date", "shop": "string", "year": "int"}),
         "s3://landing/odd \"name'/a#b/": (None, {}),
-        "s3://landing/orders/": (None, {"day": "string"}),
+        "s3://landing/orders/": (None, {"day": "int"}),
     }
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.schema.column_reference import path_of
-from tidegate.platform.core.schema.column_types import Field, Map, Simple, Struct, Type
+from tidegate.platform.core.schema.column_types import Array, Field, Map, Simple, Struct, Type
+from tidegate.platform.core.schema.sql_literal import in_parentheses
 from tidegate.platform.core.silver.columns import own_columns
 from tidegate.platform.core.silver.expression_types import UnsuitableColumns
 from tidegate.platform.core.silver.rules import merge_rules
@@ -167,3 +168,24 @@ def test_parts_of_key_and_order_have_no_value_of_an_older_row() -> None:
     spec = SilverSpec(keys=("id",), order=("ref.at", "AT"), ignore_null_updates=True, every=9)
     rules = merge_rules(spec, (*COLUMNS[:2], Field("at", BIGINT), Field("v", BIGINT)), types)
     assert set(rules.kept) == {"v"}
+
+
+def test_each_element_of_an_array_is_a_row() -> None:
+    row = Struct((Field("id", BIGINT), Field("v", BIGINT)))
+    bronze = (Field("data", Array(row)), Field("ts", BIGINT))
+
+    def kinds(expressions: Sequence[str], relation: str) -> list[Type]:
+        return [Array(row) if sql == in_parentheses("data") else BIGINT for sql in expressions]
+
+    spec = SilverSpec(keys=("id",), row="data", order=("ts",), skip_when="ts < 0", every=9)
+    rules = merge_rules(spec, bronze, kinds)
+    assert [field.name for field in rules.columns] == ["id", "v", "_order"]
+    element = f"posexplode_outer({in_parentheses('data')}) AS (_tidegate_element, _tidegate_value)"
+    assert rules.over("changes") == f"(SELECT *, {element} FROM changes)"
+    # An array without elements has no row, and no other row may be without a value.
+    assert str(rules.skipped).endswith(" OR (_tidegate_value IS NULL)")
+    assert merge_rules(spec.model_copy(update={"skip_when": None}), bronze, kinds).skipped == (
+        "(_tidegate_value IS NULL)"
+    )
+    with pytest.raises(UnsuitableColumns, match="data is array<bigint>, and neither a struct nor an array of structs"):
+        merge_rules(spec, bronze, lambda expressions, _: [Array(BIGINT)] * len(expressions))

@@ -99,6 +99,13 @@ def test_a_row_by_hand_is_known_if_it_chooses_among_columns() -> None:
     assert paths("after.who", ENVELOPE, **made, derive={"said": "after.who"}) == [("said",)]
 
 
+def test_rows_in_an_array_have_no_subject() -> None:
+    """A row of bronze may have rows of several persons, and forgetting deletes whole rows of bronze."""
+    bronze = {"data": "array<struct<id:int,who:string>>", "ts": "bigint", "who": "string"}
+    for subject in ("data.who", "who"):
+        assert paths(subject, bronze, row="data", order="ts", derive={"person": "who"}) == []
+
+
 def test_a_subject_that_bronze_does_not_have_yet_has_its_place() -> None:
     assert paths("staff.id") == [("staff", "id")]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidegate.platform.core.silver.file_sample import Bounds, FileSample, TableFile, file_sample
+from tidegate.platform.core.silver.fates.file_sample import Bounds, FileSample, TableFile, file_sample
 
 FILES = [TableFile(f"f{age}", 10, 5) for age in range(10)]
 MIXED = [FILES[place] for place in (9, 1, 5, 0, 3, 7, 2, 8, 4, 6)]
