@@ -18,12 +18,13 @@ from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.plan import BATCH_BYTES, Plan
 from tidegate.platform.core.failpoints import seam
+from tidegate.platform.core.forgetting.absent_columns import absent_subject
 from tidegate.platform.core.forgetting.forgotten_by import forgotten_by
 from tidegate.resources.lake import Table
 from tidegate.resources.spark.attempts import repeated
 from tidegate.resources.spark.properties import set_properties
 from tidegate.resources.spark.session import command
-from tidegate.resources.suppression import Suppression
+from tidegate.resources.suppression import SubjectProblem, Suppression
 
 #: Batches of one call. A call that needs more is repeated.
 _MAX_BATCHES = 1000
@@ -70,6 +71,7 @@ def held_files(table: Table, suppression: Suppression) -> list[HeldFile]:
 
     Raises:
         RuntimeError: the table is registered or an output.
+        SubjectProblem: no row of the table can name a person.
     """
     birth = table.birth
     if birth is None:
@@ -78,6 +80,8 @@ def held_files(table: Table, suppression: Suppression) -> list[HeldFile]:
     state = table.delta.table_state(birth.location)
     if not state.exists or not state.schema.fields:
         return []
+    if why := absent_subject(suppression.subject, state.schema.fields):
+        raise SubjectProblem(f"bronze.{table.spec.name}: {why}")
     rows = table.delta.session.read.format("delta").load(birth.location)
     rows = rows.withColumns(
         {"_tidegate_path": F.col("_metadata.file_path"), "_tidegate_size": F.col("_metadata.file_size")}

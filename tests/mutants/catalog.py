@@ -1675,6 +1675,14 @@ MUTANTS = (
         (f"{_FORGET}test_keys_that_others_share_with_a_forgotten_person_become_what_bronze_gives_without_them",),
     ),
     Mutant(
+        "a subject with a wrong name finds nobody, and the request is done",
+        12,
+        "assets/forgetting/bronze_rows.py",
+        "    if why := absent_subject(suppression.subject, state.schema.fields):\n",
+        "    if why := None:\n",
+        (f"{_FORGET}test_silver_forgets_the_rows_that_bronze_says_are_a_persons",),
+    ),
+    Mutant(
         "copies that runs left keep rows of a forgotten person",
         12,
         "assets/forgetting/forget.py",

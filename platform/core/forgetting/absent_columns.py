@@ -24,7 +24,10 @@ def absent_subject(subject: Sequence[str], fields: Sequence[Field]) -> str | Non
     rescues = any(field.name == RESCUED_COLUMN for field in fields)
     if not subject or rescues or any(path_of(name, fields) for name in subject):
         return None
-    return f"`tidegate forget` finds nobody: {_unknown(subject, fields)}"
+    return (
+        f"`tidegate forget` finds nobody: {_unknown(subject, fields)}. Correct the name, or, if the column comes with "
+        "later rows, give its type under `columns`"
+    )
 
 
 def absent_columns(names: Iterable[str], fields: Sequence[Field]) -> str | None:

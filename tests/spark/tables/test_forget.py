@@ -22,7 +22,7 @@ from tests.support.servers.client import wait_until
 from tidegate.assets.bronze import run as bronze_run
 from tidegate.assets.bronze.asset import TABLES
 from tidegate.assets.forgetting import forget as forgetting
-from tidegate.assets.forgetting.bronze_rows import erase_from_bronze
+from tidegate.assets.forgetting.bronze_rows import erase_from_bronze, held_files
 from tidegate.assets.forgetting.find import unsearched
 from tidegate.assets.forgetting.forget import SEAMS, ask, look_for, progress, work_off
 from tidegate.assets.forgetting.silver_rows import rows_in_silver
@@ -426,6 +426,8 @@ def test_silver_forgets_the_rows_that_bronze_says_are_a_persons(
     bronze = replace(bronze, spec=hidden.model_copy(update={"silver": without}))
     with pytest.raises(SubjectProblem, match=r"silver.sent has no column with the text of mail"):
         rows_in_silver(lake.lake, bronze, suppression)
+    with pytest.raises(SubjectProblem, match=r"bronze.sent: .* finds nobody: no column is called 'whoo'"):
+        held_files(bronze, replace(suppression, subject=("whoo",)))
 
 
 def test_keys_that_others_share_with_a_forgotten_person_become_what_bronze_gives_without_them(
