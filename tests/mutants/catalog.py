@@ -1809,8 +1809,8 @@ MUTANTS = (
         "MySQL's binlog files are in the order of their texts",
         5,
         "platform/core/silver/log_positions.py",
-        '    if _field(part) != "file":\n',
-        '    if part != "file":\n',
+        'if _field(part) == "file" else None',
+        'if part == "file" else None',
         (
             "tests/unit/platform/core/silver/test_presets.py::"
             "test_a_snapshot_without_a_position_has_the_order_that_the_first_change_has",

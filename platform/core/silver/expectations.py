@@ -52,9 +52,9 @@ def expectations(silver: SilverSpec) -> tuple[Expectation, ...]:
         silver: the options, after a preset has set its own.
     """
     others = [text for text in (silver.deletes, silver.apply_as_truncates, silver.skip_when) if text]
-    asked = "".join(f" AND NOT coalesce({in_parentheses(text)}, false)" for text in others)
+    not_asked = " OR ".join(f"coalesce({in_parentheses(text)}, false)" for text in others)
     return tuple(
-        Expectation(name, condition, action, f"(NOT coalesce({in_parentheses(condition)}, false){asked})")
+        Expectation(name, condition, action, _violated(condition, not_asked))
         for action, conditions in (
             (OnViolation.WARN, silver.expect),
             (OnViolation.DROP, silver.expect_or_drop),
@@ -62,6 +62,12 @@ def expectations(silver: SilverSpec) -> tuple[Expectation, ...]:
         )
         for name, condition in conditions.items()
     )
+
+
+def _violated(condition: str, not_asked: str) -> str:
+    fails = f"NOT coalesce({in_parentheses(condition)}, false)"
+    # The condition of a row that is not asked may have no value, so it is not computed, either.
+    return f"(CASE WHEN {not_asked} THEN false ELSE {fails} END)" if not_asked else f"({fails})"
 
 
 def conditions(silver: SilverSpec) -> dict[str, str]:

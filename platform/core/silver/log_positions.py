@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tidegate.platform.core.schema.column_reference import is_expression, path_of
-from tidegate.platform.core.schema.column_types import Field
+from tidegate.platform.core.schema.column_reference import as_sql, is_expression, path_of, type_at
+from tidegate.platform.core.schema.column_types import Field, Simple
 
 #: SQL types of fields that rows of a snapshot have no value of, and Db2 never has of the last one. A field without a
 #: value is no column of JSON files, so that bronze has it from the first change on.
@@ -45,8 +45,12 @@ def is_optional(part: str) -> bool:
     return _field(part) in _OPTIONAL
 
 
-def or_null(part: str, columns: Sequence[Field]) -> str:
-    """Returns a part of an order, or SQL of NULL if it is an optional field that bronze does not have yet.
+def comparable_position(part: str, columns: Sequence[Field]) -> str:
+    """Returns a part of an order as SQL that compares as the positions do.
+
+    After `mysql-bin.999999` comes `mysql-bin.1000000`, which is less as a text. A tilde for each digit after the sixth
+    makes it greater, and leaves every other name as silver has stored it. A number
+    of that name compares as it is. An optional field that bronze does not have yet is NULL.
 
     Args:
         part: a column, a nested field or an expression.
@@ -54,19 +58,12 @@ def or_null(part: str, columns: Sequence[Field]) -> str:
     """
     if is_optional(part) and path_of(part, columns) is None:
         return f"CAST(NULL AS {_OPTIONAL[_field(part)]})"
-    return part
-
-
-def comparable_position(part: str) -> str:
-    """Returns a part of an order as SQL that compares as the positions do.
-
-    After `mysql-bin.999999` comes `mysql-bin.1000000`, which is less as a text. A tilde for each digit after the sixth
-    makes it greater, and leaves every other name as silver has stored it.
-    """
-    if _field(part) != "file":
+    path = path_of(part, columns) if _field(part) == "file" else None
+    if path is None or type_at(path, columns) != Simple("string"):
         return part
-    digits = f"regexp_extract({part}, '([0-9]+)$', 1)"
-    start = f"substring({part}, 1, length({part}) - length({digits}))"
+    name = as_sql(path)
+    digits = f"regexp_extract({name}, '([0-9]+)$', 1)"
+    start = f"substring({name}, 1, length({name}) - length({digits}))"
     return f"concat({start}, repeat('~', length({digits}) - 6), {digits})"
 
 

@@ -18,7 +18,7 @@ from tidegate.platform.core.silver.columns import HISTORY_COLUMNS, KEY, ORDER, o
 from tidegate.platform.core.silver.expectations import Expectation, expectations
 from tidegate.platform.core.silver.expression_types import TypesOf, UnsuitableColumns, entries, types_over
 from tidegate.platform.core.silver.history import History, history, recorded_history
-from tidegate.platform.core.silver.log_positions import comparable_position, is_optional, or_null
+from tidegate.platform.core.silver.log_positions import comparable_position, is_optional
 from tidegate.platform.core.silver.row_value import raw_columns, rows_of, skipped_rows
 from tidegate.platform.core.silver.shaped_columns import WrongShape, shaped
 from tidegate.platform.core.silver.unavailable import unavailable
@@ -152,8 +152,7 @@ def merge_rules(silver: SilverSpec, columns: Sequence[Field], types_of: TypesOf)
     fields, values = _typed(silver, outputs, sql, lambda sqls, options: types_over(types_of, relation, options)(sqls))
     over = f"(SELECT {', '.join(f'{value} AS {quoted(name)}' for name, value in values.items())} FROM {relation})"
     keys, key, _ = _parts(silver.keys, fields, KEY, types_over(types_of, over, ["keys"]), is_kept=silver.keeps_keys)
-    is_feed = silver.preset == "debezium"
-    ordered_by = [comparable_position(or_null(text, columns)) if is_feed else text for text in silver.order]
+    ordered_by = [comparable_position(text, columns) if silver.preset == "debezium" else text for text in silver.order]
     order, newest, order_values = _parts(
         ordered_by, columns, ORDER, types_over(types_of, relation, ["order"]), is_kept=silver.keeps_order
     )
@@ -183,7 +182,7 @@ def merge_rules(silver: SilverSpec, columns: Sequence[Field], types_of: TypesOf)
         ignored_nulls=ignoring,
         history=spans,
         awaited=tuple(field.name for field, _ in awaited),
-        are_dumps=_are_dumps(silver, (*keys, *order)),
+        are_dumps=_are_dumps(silver, keys, order),
     )
 
 
@@ -294,10 +293,14 @@ def _order_types(order: Sequence[Part], own: Field | None, columns: Sequence[Fie
     return [type_at(part.column, columns) for part in order]
 
 
-def _are_dumps(silver: SilverSpec, parts: Sequence[Part]) -> bool:
+def _are_dumps(silver: SilverSpec, keys: Sequence[Part], order: Sequence[Part]) -> bool:
     if silver.preset != "snapshots":
         return False
-    for part in parts:
+    if both := [key.column[0] for key in keys if key.column and key in order]:
+        raise UnsuitableColumns(
+            f"has {both[0]!r} in `keys` and in `order`, so dumps share no key: remove it from `keys`"
+        )
+    for part in (*keys, *order):
         if len(part.column) > 1:
             path = ".".join(part.column)
             raise UnsuitableColumns(

@@ -25,6 +25,7 @@ from tidegate.assets.silver import merge as silver_merge
 from tidegate.assets.silver.audit.comparison import compare
 from tidegate.assets.silver.audit.key_history import key_history
 from tidegate.platform.core.infer.sniff import FileSample
+from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
 from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.schema.value_encoding import encoding
@@ -372,7 +373,7 @@ def test_each_encoding_gives_the_value_of_the_database(tidegate_lake: MakeLake) 
     # Names of binlog files in their order. Silver has those of six digits as they are.
     files = ("a.000009", "mysql-bin.000010", "mysql-bin.999999", "mysql-bin.1000000", "mysql-bin.1000001",
              "mysql-bin.9999999", "mysql-bin.10000000")  # fmt: skip
-    position = comparable_position("source.file")
+    position = comparable_position("source.file", [Field("source", any_type("struct<file:string>"))])
     sources = ", ".join(f"named_struct('file', '{name}')" for name in files)
     sql = f"SELECT {position} FROM (SELECT explode(array({sources})) AS source)"
     positions = [row[0] for row in session.sql(sql).collect()]

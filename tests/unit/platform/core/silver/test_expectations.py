@@ -21,7 +21,8 @@ def test_rows_that_change_nothing_are_not_asked() -> None:
     assert " ".join(plain.violated.split()) == "(NOT coalesce(( v > 0 ), false))"
     (asked,) = expectations(silver(expect_or_fail={"positive": "v > 0"}, delete_when="gone", skip_when="op = 'x'"))
     assert " ".join(asked.violated.split()) == (
-        "(NOT coalesce(( v > 0 ), false) AND NOT coalesce(( gone ), false) AND NOT coalesce(( op = 'x' ), false))"
+        "(CASE WHEN coalesce(( gone ), false) OR coalesce(( op = 'x' ), false) THEN false "
+        "ELSE NOT coalesce(( v > 0 ), false) END)"
     )
 
 
@@ -47,7 +48,9 @@ def test_only_rows_of_expect_or_drop_do_not_enter_silver() -> None:
     both = skipped(silver(expect_or_drop={"a": "v > 0", "b": "w > 0"}, skip_when="op = 'x'"))
     assert both is not None
     text = " ".join(both.split())
-    assert text.startswith("(coalesce(( op = 'x' ), false) OR (NOT coalesce(( v > 0 ), false) AND NOT ")
+    assert text.startswith(
+        "(coalesce(( op = 'x' ), false) OR (CASE WHEN coalesce(( op = 'x' ), false) THEN false ELSE NOT"
+    )
     assert text.count(" OR ") == 2
 
 

@@ -146,8 +146,10 @@ def test_a_snapshot_without_a_position_has_the_order_that_the_first_change_has()
     )  # fmt: skip
     mysql = {**POSTGRES, "source": "struct<file:string,pos:bigint,row:int>"}
     file, *others = merge_rules(silver(mysql), fields(mysql), types).order_values
-    assert "repeat('~', length(regexp_extract(source.file, '([0-9]+)$', 1)) - 6)" in file, "the text is no order"
+    assert "repeat('~', length(regexp_extract(`source`.`file`, '([0-9]+)$', 1)) - 6)" in file, "the text is no order"
     assert others == ["`source`.`pos`", "`source`.`row`"]
+    numbers = {**mysql, "source": "struct<file:bigint,pos:bigint,row:int>"}
+    assert merge_rules(silver(numbers), fields(numbers), types).order_values == ("`source`.`file`", *others)
     only = merge_rules(silver(flat, order="__source_change_lsn"), fields(flat), types)
     assert only.required_order == only.order_values
     with pytest.raises(UnsuitableColumns, match="has no column '__source_lsn'"):

@@ -161,6 +161,9 @@ def test_keys_of_dumps_are_columns_and_expressions() -> None:
     nested = spec.model_copy(update={"keys": ("ref.x.y",)})
     with pytest.raises(UnsuitableColumns, match=r"has 'ref.x.y' within a column, .* write it in parentheses"):
         merge_rules(nested, COLUMNS, types)
+    same = spec.model_copy(update={"keys": ("id", "Ref.At"), "order": ("ref.at",)})
+    with pytest.raises(UnsuitableColumns, match=r"has 'ref.at' in `keys` and in `order`, .* from `keys`"):
+        merge_rules(same, COLUMNS, types)
 
 
 def test_parts_of_key_and_order_have_no_value_of_an_older_row() -> None:
