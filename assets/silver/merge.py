@@ -14,6 +14,7 @@ from tidegate.assets.maintenance.compaction import compact, is_due
 from tidegate.assets.presentation.volume import total
 from tidegate.assets.silver.changes import Changes, gathered, waiting_batch_replaces_rows
 from tidegate.assets.silver.dumps.incomplete_dumps import with_incomplete_dumps
+from tidegate.assets.silver.expect.no_value import naming_expressions
 from tidegate.assets.silver.expect.violations import count_violations
 from tidegate.assets.silver.history_merge import build_history_merge
 from tidegate.assets.silver.merge_sql import build_merge, mode_of
@@ -123,8 +124,9 @@ def merge_table(lake: Lake, spec: TableSpec, log: Callable[[str], None] = lambda
         goal = goal or work.n
         return _merge(lake, work, log)
 
-    while merged := _retried(step, log):
-        done.append(merged)
+    with naming_expressions(spec):
+        while merged := _retried(step, log):
+            done.append(merged)
     return _together(done) if done else None
 
 
@@ -163,7 +165,8 @@ def rebuild_table(
             app_id = f"{app_id}:rebuild:{work.silver.version}"
         return _merge(lake, replace(work, rebuilds=True, since=since, app_id=app_id), log)
 
-    return _retried(step, log)
+    with naming_expressions(spec):
+        return _retried(step, log)
 
 
 def _caught_up(lake: Lake, spec: TableSpec, log: Callable[[str], None]) -> PendingMerge | None:

@@ -97,13 +97,21 @@ def unfit_condition(conditions: Mapping[str, str], rules: MergeRules, types_of: 
     """
     relation = rules.over(BRONZE)
     sqls = {name: f"coalesce({in_parentheses(text)}, false)" for name, text in conditions.items()}
+    # Spark refuses aggregates next to a column. A merge counts with expectations, and Spark counts with nothing random.
+    column = next(iter(rules.values.values()))
+    counted = {name: [f"count_if({sql})"] for name, sql in sqls.items() if name.startswith("`expect")}
+    of_rows = {name: [sql, column] for name, sql in sqls.items() if name not in counted}
+    return _unfit(of_rows, relation, types_of) or _unfit(counted, relation, types_of)
+
+
+def _unfit(asked: Mapping[str, Sequence[str]], relation: str, types_of: TypesOf) -> str | None:
     try:
-        if sqls:
-            types_of([*sqls.values()], relation)
+        if asked:
+            types_of([sql for sqls in asked.values() for sql in sqls], relation)
     except UnfitExpression:
-        for name, sql in sqls.items():
+        for name, sqls in asked.items():
             try:
-                types_of([sql], relation)
+                types_of(sqls, relation)
             except UnfitExpression as error:
                 return f"{name} is no condition over bronze's rows: {error}"
         raise

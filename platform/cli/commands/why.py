@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tidegate.assets.silver.audit.key_history import Event, KeyHistory, key_history
+from tidegate.assets.silver.expect.no_value import naming_expressions
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.why import WhyAnswer, WhyRow
 from tidegate.platform.cli.commands.table_named import table_named
@@ -56,7 +57,8 @@ def run_why(
     with using.opened() as opened:
         table = opened.table(table_named(opened, name.removeprefix("silver.").removesuffix(WITH_TOMBSTONES)))
         try:
-            found = key_history(opened, table.spec, key)
+            with naming_expressions(table.spec):
+                found = key_history(opened, table.spec, key)
         except (WrongKey, ValueError) as error:
             raise CommandError(str(error)) from None
     if as_json:

@@ -106,3 +106,22 @@ def first_dropping(all_of_table: Sequence[Expectation]) -> str:
         f"WHEN {each.violated} THEN {literal(each.name)}" for each in all_of_table if each.action is OnViolation.DROP
     ]
     return f"CASE {' '.join(cases)} END" if cases else "CAST(NULL AS STRING)"
+
+
+def option_with(silver: SilverSpec, fragment: str) -> str | None:
+    """Returns how `lake.yaml` names the expression that a fragment of SQL is of. None if no expression has it.
+
+    Args:
+        silver: the options.
+        fragment: of a query of Spark's error. Spaces do not count.
+    """
+    texts = conditions(silver)
+    for option in ("order", "keys"):
+        texts |= {f"`{option}` of `silver`": "; ".join(getattr(silver, option))}
+    texts |= {f"`derive.{name}` of `silver`": text for name, text in silver.derive.items()}
+    wanted = _spaced(fragment)
+    return next((name for name, text in texts.items() if wanted and wanted in _spaced(text)), None)
+
+
+def _spaced(sql: str) -> str:
+    return " ".join(sql.split())

@@ -71,7 +71,7 @@ def test_rows_that_violate_an_expectation_are_counted_dropped_or_fail_the_merge(
     assert kit.silver(lake, "items", "id, amount, v") == [(1, 5, "a")]
 
     # A row that must not be stops the merge before it changes anything, and the check shows it.
-    land("3", (1, 3, 7, "new", False), (100, 3, 7, "unknown", False))
+    land("3", (1, 3, 7, "new", False), (100, 3, 7, "unknown", False), (2, 4, None, None, True))
     before = lake.lake.delta.table_state(lake.lake.store.uri("silver", "items")).version
     result = lake.materialize("silver_items", raise_on_error=False)
     assert not result.success
@@ -79,6 +79,23 @@ def test_rows_that_violate_an_expectation_are_counted_dropped_or_fail_the_merge(
     with pytest.raises(ExpectationFailed, match=r"silver\.items: 1 row violated the expectation known of `expect_or_f"):
         kit.merge(lake, "items")
     assert lake.lake.delta.table_state(lake.lake.store.uri("silver", "items")).version == before
+
+    # A condition without a value for a row is named, and so is one that is none of a row. A delete has no condition.
+    spec = lake.spec("items")
+    for option, condition, why in (
+        (
+            "expect",
+            "10 / (at - 3) > 1",
+            r"`expect\.bad` of `silver` in lake\.yaml .* DIVIDE_BY_ZERO in 10 / \(at - 3\)",
+        ),
+        ("expect", "id / (id - 2) > 1", None),
+        ("expect", "rand() > 2", r"`expect\.bad` of `silver` is no condition over bronze's rows"),
+        ("delete_when", "count(*) > 0", "`delete_when` of `silver` is no condition over bronze's rows"),
+    ):
+        value = {"bad": condition} if option == "expect" else condition
+        other = spec.model_copy(update={"silver": spec.silver.model_copy(update={option: value})})
+        with pytest.raises(ExpectationFailed if why is None else ValueError, match=why or "expectation known"):
+            silver_merge.merge_table(lake.lake, other)
 
     # The history of a key names the expectation.
     told = [(event.fate, event.why) for event in key_history(lake.lake, lake.spec("items"), ["id=1"]).events]

@@ -8,7 +8,14 @@ import pytest
 from pydantic import ValidationError
 
 from tidegate.platform.core.config.silver import SilverSpec
-from tidegate.platform.core.silver.expectations import OnViolation, conditions, expectations, first_dropping, skipped
+from tidegate.platform.core.silver.expectations import (
+    OnViolation,
+    conditions,
+    expectations,
+    first_dropping,
+    option_with,
+    skipped,
+)
 
 
 def silver(**options: Any) -> SilverSpec:
@@ -52,6 +59,13 @@ def test_only_rows_of_expect_or_drop_do_not_enter_silver() -> None:
         "(coalesce(( op = 'x' ), false) OR (CASE WHEN coalesce(( op = 'x' ), false) THEN false ELSE NOT"
     )
     assert text.count(" OR ") == 2
+
+
+def test_an_expression_is_known_by_a_fragment_of_it() -> None:
+    spec = silver(order="CAST(v  AS int)", expect={"a": "10 / n > 1"}, derive={"half": "x / 2"})
+    fragments = ("10 /\n n", "CAST(v AS int)", "x / 2", "y / 2", "")
+    named = ["`expect.a` of `silver`", "`order` of `silver`", "`derive.half` of `silver`", None, None]
+    assert [option_with(spec, fragment) for fragment in fragments] == named
 
 
 @pytest.mark.parametrize(
