@@ -46,7 +46,7 @@ def test_a_wrong_count_is_named_with_what_it_must_be() -> None:
         ({"a": 1, "b": 2}, {"a": 1, "b": 3, "c": 4}, "it: b: 3, must be 2; c: 4, must be none"),
         ({"x", "y"}, {"y", "z"}, "it: missing x; too much z"),
         (3, 4, "it: 4, must be 3"),
-        (set(map(str, range(8))), set(), "it: missing 0; missing 1; missing 2; missing 3; missing 4, and 3 more"),
+        (set(map(str, range(8))), set(), "it: missing 0; missing 1; missing 2; missing 3; missing 4; and 3 more"),
     ],
 )
 def test_a_difference_names_what_differs(expected: Any, found: Any, problem: str) -> None:
