@@ -498,7 +498,7 @@ def _cost_asset(reported: Reported, kit: Any, by_bucket: dict[Any, Any], answer:
     assert {record.data["size"]: record.data["objects"] for record in metadata["by_size"].records} == dict(
         sized.fetchall()
     )
-    assert metadata["plot"].startswith("![EUR a month by bucket")
+    assert metadata["plot"].startswith("| EUR a month by bucket")
 
 
 def _errors(reported: Reported) -> None:
