@@ -24,9 +24,9 @@ def compute_shared_keys(
 ) -> bool:
     """Compute rows of keys that forgotten persons share with others again. Returns whether there were any.
 
-    Call it before the rows leave bronze: they show which keys these are. A merge that commits later may give a row of
-    others a value of a row that silver still has. The merge applies the suppression list, so it
-    takes nothing of these persons. A call that dies is repeated.
+    Call it before the rows leave bronze: they show which keys these are. The computation applies the suppression list,
+    so it takes nothing of these persons. A merge that commits later may give a row of others a value of a row that
+    silver still has. A call that dies is repeated.
 
     Raises:
         SubjectProblem: silver cannot be computed again. The message has the reason.

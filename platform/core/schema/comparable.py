@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tidegate.platform.core.schema.column_types import Array, Map, Simple, Struct, Type, quoted
 from tidegate.platform.core.schema.exact_json import exact_json
 
 
 def is_comparable(kind: Type) -> bool:
     """Returns whether Spark compares values of a type as they are. It compares no map and no variant."""
-    match kind:
-        case Map() | Simple("variant"):
-            return False
-        case Array(element):
-            return is_comparable(element)
-        case Struct(fields):
-            return all(is_comparable(field.type) for field in fields)
-    return True
+    return not _has(kind, lambda part: isinstance(part, Map) or part == Simple("variant"))
 
 
 def comparable(kind: Type, value: str, *, level: int = 0) -> str:
@@ -28,7 +23,7 @@ def comparable(kind: Type, value: str, *, level: int = 0) -> str:
         value: SQL of the value.
         level: number of lists and maps around the value.
     """
-    if not _has_map(kind):
+    if not _has(kind, lambda part: isinstance(part, Map)):
         return value
     item = f"_tidegate_item{level}"  # a variable hides a column of its name
     match kind:
@@ -48,12 +43,11 @@ def comparable(kind: Type, value: str, *, level: int = 0) -> str:
     return value
 
 
-def _has_map(kind: Type) -> bool:
+def _has(kind: Type, is_one: Callable[[Type], bool]) -> bool:
+    """Returns whether a type is one of those that are looked for, or a list or a struct with such a type in it."""
     match kind:
-        case Map():
-            return True
         case Array(element):
-            return _has_map(element)
+            return _has(element, is_one)
         case Struct(fields):
-            return any(_has_map(field.type) for field in fields)
-    return False
+            return any(_has(field.type, is_one) for field in fields)
+    return is_one(kind)

@@ -13,7 +13,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 #: A session's servers, by the beginning of the paths of their tests. The first match counts. Other tests go by file.
 _SERVERS = {
-    # As long as all the others: two processes have a stack each, and one after the other keeps its own.
+    # The two halves take about as long: two processes have a stack each, and one after the other keeps its own.
     "tests/spark/tables/test_forget.py": "the stack",
     "tests/spark/silver/": "the stack, second half",
     "tests/spark/tables/": "the stack, second half",
