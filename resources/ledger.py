@@ -27,6 +27,7 @@ from tidegate.platform.core.bronze.ledger import (
     for_people,
 )
 from tidegate.platform.core.completion.waiting_datasets import WaitingDatasets
+from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.core.times import from_micros, parse_time, to_micros
 from tidegate.resources.spark.delta import Delta
 from tidegate.resources.spark.results import CommitResult, TableState
@@ -285,7 +286,7 @@ class Ledger:
         try:
             command(
                 self._delta.session,
-                f"CREATE TABLE IF NOT EXISTS delta.`{self.location}` ({ddl}) USING delta CLUSTER BY (key)",
+                f"CREATE TABLE IF NOT EXISTS {delta_table(self.location)} ({ddl}) USING delta CLUSTER BY (key)",
             )
         except PySparkException:
             if not self._delta.table_state(self.location).exists:
@@ -299,7 +300,7 @@ class Ledger:
         try:
             rows = self._delta.session.createDataFrame([], ddl)
             rows.write.format("delta").mode("append").save(self.location)
-            command(self._delta.session, f"ALTER TABLE delta.`{self.location}` CLUSTER BY (key)")
+            command(self._delta.session, f"ALTER TABLE {delta_table(self.location)} CLUSTER BY (key)")
         except PySparkException:
             if not self._delta.table_state(self.location).exists:
                 raise
@@ -312,7 +313,7 @@ class Ledger:
             return
         ddl = ", ".join(f"{name} {COLUMNS[name]}" for name in self._lacking)
         try:
-            command(self._delta.session, f"ALTER TABLE delta.`{self.location}` ADD COLUMNS ({ddl})")
+            command(self._delta.session, f"ALTER TABLE {delta_table(self.location)} ADD COLUMNS ({ddl})")
         except PySparkException:
             self.clock()  # another run may have added them
             if self._lacking:

@@ -10,6 +10,7 @@ from typing import TypeVar
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.core.silver.columns import WITH_TOMBSTONES, own_columns, silver_query
 from tidegate.resources.forgotten_view import name_forgotten
 from tidegate.resources.lake import Lake
@@ -110,7 +111,7 @@ class SqlNames:
         """The query of `lake.quarantine` for these tables only. Needs the tables of `name_objects`."""
         return quarantine_query(
             [
-                (table.table_key, table.birth.name, f"delta.`{table.ledger.location}`")
+                (table.table_key, table.birth.name, delta_table(table.ledger.location))
                 for table in self._lake.quarantining()
                 if table.birth
             ]

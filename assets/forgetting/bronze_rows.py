@@ -20,6 +20,7 @@ from tidegate.platform.core.bronze.plan import BATCH_BYTES, Plan
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.forgetting.absent_columns import absent_subject
 from tidegate.platform.core.forgetting.forgotten_by import forgotten_by
+from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.resources.lake import Table
 from tidegate.resources.spark.attempts import repeated
 from tidegate.resources.spark.properties import set_properties
@@ -156,7 +157,7 @@ def _end(table: Table, birth: Birth, log: Callable[[str], None]) -> None:
     def end() -> None:
         if not record.items() <= state.properties.items():
             set_properties(session, location, record)
-        command(session, f"REORG TABLE delta.`{location}` APPLY (PURGE)")
+        command(session, f"REORG TABLE {delta_table(location)} APPLY (PURGE)")
 
     repeated(end, lambda _: log("another commit came first, trying again"))
 

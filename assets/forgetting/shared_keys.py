@@ -14,6 +14,7 @@ from tidegate.assets.silver.audit.key_rows import KeyRows, N
 from tidegate.assets.silver.merge import rebuild_table
 from tidegate.assets.silver.pending import merge_state
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.spark.temporary_view import temporary_view
 from tidegate.resources.suppression import SubjectProblem, Suppression
@@ -60,7 +61,7 @@ def _first_batch(lake: Lake, table: Table, suppression: Suppression) -> int | No
     if work is None or not work.mark or not work.silver.exists:
         return None
     rows, session, fields = KeyRows.of(lake, work), lake.delta.session, work.bronze.schema.fields
-    bronze = session.sql(rows.view(f"delta.`{rows.work.bronze_location}`"))
+    bronze = session.sql(rows.view(delta_table(rows.work.bronze_location)))
     key = f"SELECT {rows.key} AS key, {N} AS n FROM"
     with (
         temporary_view(session, "theirs", suppression.only(bronze, fields)) as theirs,

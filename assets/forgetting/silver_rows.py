@@ -9,6 +9,7 @@ import pyarrow as pa
 from tidegate.assets.forgetting.hidden_subjects import refuse_hidden_subjects
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.schema.column_types import Field
+from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.silver_suppression import FORGOTTEN, columns_of_silver, silver_subject, silver_suppression
 from tidegate.resources.spark.attempts import repeated
@@ -116,7 +117,7 @@ def purge_silver(lake: Lake, table: Table, log: Callable[[str], None] = lambda _
     """
     location = _location(lake, table)
     if lake.delta.table_state(location).exists:
-        purge = f"REORG TABLE delta.`{location}` APPLY (PURGE)"
+        purge = f"REORG TABLE {delta_table(location)} APPLY (PURGE)"
         repeated(lambda: command(lake.delta.session, purge), lambda _: log("another commit came first, trying again"))
 
 
@@ -146,7 +147,7 @@ def _deleted(lake: Lake, location: str, suppression: Suppression) -> int:
             subjects = session.createDataFrame(pa.table({_SUBJECT: pa.array(held, found.column(0).type)}))
             with temporary_view(session, "forgotten", subjects) as view:
                 on = f"{text} = s.{_SUBJECT}"
-                sql = f"MERGE INTO delta.`{location}` t USING {view} s ON {on} WHEN MATCHED THEN DELETE"
+                sql = f"MERGE INTO {delta_table(location)} t USING {view} s ON {on} WHEN MATCHED THEN DELETE"
                 (row,) = command(session, sql)
             deleted += int(row["num_deleted_rows"])
     return deleted

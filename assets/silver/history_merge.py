@@ -11,6 +11,7 @@ from tidegate.assets.silver.merge_sql import joined, mode_of, rows_that_stay, ty
 from tidegate.assets.silver.newest_rows import of_keys_since
 from tidegate.assets.silver.pending import PendingMerge
 from tidegate.platform.core.schema.column_types import quoted
+from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.columns import CHANGED_BATCH, own_columns
 from tidegate.platform.core.silver.merge_mode import MergeMode
@@ -49,7 +50,7 @@ def build_history_merge(
     rows, is_bounded = int(changes.volume["rows"]), changes.why_full is None and not rules.is_list
     max_rows = rows if is_bounded else None
     query = HistoryQuery(f"silver.{work.table.spec.name}", rules, types_of(rules, silver), truncates, changes.dumps)
-    table = f"delta.`{work.location}`"
+    table = delta_table(work.location)
     stored = _stored(mode, table, is_empty=work.silver.files == 0, is_tail=not is_truncated)
     columns = (*(field.name for field in rules.stored), *own_columns(work.spec))
     names = list(dict.fromkeys(map(quoted, columns)))

@@ -22,6 +22,7 @@ from tidegate.platform.core.schema.aligned import aligned
 from tidegate.platform.core.schema.column_types import Field, Type, quoted
 from tidegate.platform.core.schema.comparable import comparable
 from tidegate.platform.core.schema.exact_json import exact_json
+from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.columns import CHANGED_BATCH, DELETED, JOINED, KEY, LEFT, ORDER, SILVER_COLUMNS
 from tidegate.platform.core.silver.merge_mode import MergeMode, merge_mode
@@ -59,7 +60,7 @@ def build_merge(
     tie = "true" if rules.on_tie == "last" else _no_tie(name, rules, types)
     newer = mode.newer([part.path for part in rules.order], tie)
     stays = rows_that_stay(mode, is_empty=work.silver.files == 0)
-    silver_table = f"delta.`{work.location}`"
+    silver_table = delta_table(work.location)
     table = stays and silver_table
 
     def complete(rows: str) -> str:

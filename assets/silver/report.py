@@ -16,6 +16,7 @@ from tidegate.assets.silver.merge import MergeResult
 from tidegate.platform.core.catalog.descriptions import column_descriptions
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.columns import own_columns, shown
 from tidegate.resources.spark.results import TableState
@@ -78,7 +79,7 @@ def table_metadata(
     if not state.exists:
         return {}
     return {
-        "dagster/row_count": _visible_rows(session, f"delta.`{location}`", own_columns(spec.silver)),
+        "dagster/row_count": _visible_rows(session, delta_table(location), own_columns(spec.silver)),
         "dagster/uri": S3Address.parse_s3a(location).s3,
         "dagster/table_name": f"silver.{spec.name}",
         "readers": readers_text(state.features, state.schema),

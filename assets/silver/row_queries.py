@@ -18,6 +18,7 @@ from tidegate.assets.silver.truncate import MAX_TRUNCATES
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.schema.column_types import Field, Struct, Type
 from tidegate.platform.core.schema.exact_json import exact_json
+from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.expression_types import UnfitExpression
 from tidegate.platform.core.silver.row_value import BRONZE
@@ -56,7 +57,7 @@ def has_copies(session: SparkSession, work: PendingMerge, rules: MergeRules) -> 
     """
     parts = (*rules.keys, *rules.order) if rules.history else rules.keys
     own = ", ".join(part.path for part in parts)
-    query = f"SELECT 1 FROM delta.`{work.location}` GROUP BY {own} HAVING count(*) > 1 LIMIT 1"
+    query = f"SELECT 1 FROM {delta_table(work.location)} GROUP BY {own} HAVING count(*) > 1 LIMIT 1"
     return bool(session.sql(query).collect())
 
 
@@ -73,7 +74,7 @@ def expression_types(session: SparkSession, location: str, expressions: Sequence
         UnfitExpression: bronze lacks a column of an expression, or it is no expression.
     """
     selected = ", ".join(f"{sql} AS e{place}" for place, sql in enumerate(expressions))
-    bronze = relation.replace(BRONZE, f"delta.`{location}`")
+    bronze = relation.replace(BRONZE, delta_table(location))
     try:
         schema = session.sql(f"SELECT {selected} FROM {bronze}").schema
     except AnalysisException as error:

@@ -11,7 +11,7 @@ from tidegate.assets.silver.pending import PendingMerge
 from tidegate.assets.silver.private_statistics import make_private, private_statistics
 from tidegate.platform.core.schema.column_types import Array, Field
 from tidegate.platform.core.schema.names import fed_columns, needs_mapping
-from tidegate.platform.core.schema.sql_literal import in_parentheses, properties_sql
+from tidegate.platform.core.schema.sql_literal import delta_table, in_parentheses, properties_sql
 from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import BY_NAME, columns_sql
 from tidegate.platform.core.silver.columns import CHANGED_AT, CHANGED_BATCH, DELETED, JOINED, LEFT
@@ -175,8 +175,8 @@ def create_table(lake: Lake, work: PendingMerge, rules: MergeRules) -> None:
     try:
         command(
             lake.delta.session,
-            f"CREATE TABLE IF NOT EXISTS delta.`{work.location}` ({columns_sql([*rules.stored, *own])}) USING delta "
-            f"TBLPROPERTIES ({properties_sql(properties)})",
+            f"CREATE TABLE IF NOT EXISTS {delta_table(work.location)} ({columns_sql([*rules.stored, *own])}) "
+            f"USING delta TBLPROPERTIES ({properties_sql(properties)})",
         )
     except PySparkException:
         if not lake.delta.table_state(work.location).exists:
@@ -247,6 +247,6 @@ def purge_tombstones(lake: Lake, work: PendingMerge, n: int) -> None:
     if not work.spec.is_history and passes(_PURGE_EVERY, work.mark or 0, n):
         command(
             lake.delta.session,
-            f"DELETE FROM delta.`{work.location}` WHERE {DELETED} AND {CHANGED_AT} < "
+            f"DELETE FROM {delta_table(work.location)} WHERE {DELETED} AND {CHANGED_AT} < "
             f"current_timestamp() - INTERVAL {work.spec.tombstone_days} DAYS",
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.resources.spark.delta import Delta
 from tidegate.resources.spark.session import command
 
@@ -18,6 +19,6 @@ def stored_bytes(delta: Delta, locations: Iterable[str]) -> int:
     found = 0
     for location in locations:
         if delta.table_state(location).exists:
-            (detail,) = command(delta.session, f"DESCRIBE DETAIL delta.`{location}`")
+            (detail,) = command(delta.session, f"DESCRIBE DETAIL {delta_table(location)}")
             found += detail["sizeInBytes"] or 0
     return found

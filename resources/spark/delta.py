@@ -11,6 +11,7 @@ from pyspark.sql import Row, SparkSession
 
 from tidegate.platform.core.bronze.batch import Add, Remove
 from tidegate.platform.core.schema.column_types import Field, field_from_json
+from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.aws.commit_table import CommitTableAddress
 from tidegate.resources.spark.catalog import SqlCatalog
@@ -20,6 +21,7 @@ from tidegate.resources.spark.remote import SparkRemote
 from tidegate.resources.spark.results import CommitResult, Compacted, Merge, Merging, TableState
 from tidegate.resources.spark.session import configured, probe
 from tidegate.resources.spark.upkeep import FULL_BYTES, HIDDEN_SHARE, SMALL_BYTES, Upkeep
+from tidegate.resources.spark.value_settings import set_value_settings
 
 _COMPACTION = {
     "spark.databricks.delta.optimize.minFileSize": str(SMALL_BYTES),
@@ -50,15 +52,14 @@ class Delta:
 
     @cached_property
     def session(self) -> SparkSession:
-        """The session. It is opened at first use, after a probe.
+        """The session. It is opened at first use, after a probe, and has the settings that decide values.
 
         Raises:
             SparkUnreachable: no server answers.
         """
         probe(self.remote)
         session = self._connect()
-        # Readers that go by Arrow take an INT96, Spark's default, for nanoseconds: years after 2262 become others.
-        session.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
+        set_value_settings(session)
         return session
 
     def check_session_alive(self) -> None:
@@ -321,7 +322,7 @@ class Delta:
             PySparkException: there was a concurrent commit, or another failure.
         """
         with configured(self.session, _COMPACTION):
-            (row,) = self._procedures.command(f"OPTIMIZE delta.`{location}`")
+            (row,) = self._procedures.command(f"OPTIMIZE {delta_table(location)}")
         return Compacted(row["metrics"]["numFilesAdded"], row["metrics"]["numFilesRemoved"])
 
     def ledger_memory(self, location: str, version: int, n: int, keys: Sequence[str]) -> list[Row] | None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from pyspark.sql import SparkSession
 
-from tidegate.platform.core.schema.sql_literal import literal, properties_sql
+from tidegate.platform.core.schema.sql_literal import delta_table, literal, properties_sql
 from tidegate.resources.spark.session import command
 
 
@@ -18,7 +18,7 @@ def set_properties(session: SparkSession, location: str, wanted: Mapping[str, st
         location: `s3a://` URI of the table.
         wanted: the properties by name.
     """
-    table = f"ALTER TABLE delta.`{location}`"
+    table = f"ALTER TABLE {delta_table(location)}"
     if given := {name: text for name, text in wanted.items() if text is not None}:
         command(session, f"{table} SET TBLPROPERTIES ({properties_sql(given)})")
     if gone := ", ".join(literal(name) for name, text in wanted.items() if text is None):

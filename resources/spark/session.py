@@ -97,14 +97,22 @@ def command(session: SparkSession, text: str) -> list[Row]:
 
 @contextmanager
 def configured(session: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """Give a session other settings in this context. Afterwards it has those of the server."""
-    for name, value in settings.items():
-        session.conf.set(name, value)
+    """Give a session other settings in this context. Afterwards it has those that it had before."""
+    client = cast(ConnectSession, session).client
+    before = dict(zip(settings, client.get_config_with_defaults(*((name, None) for name in settings)), strict=True))
+    set_all(session, settings)
     try:
         yield
     finally:
-        for name in settings:
+        set_all(session, {name: value for name, value in before.items() if value is not None})
+        for name in (name for name, value in before.items() if value is None):
             session.conf.unset(name)
+
+
+def set_all(session: SparkSession, settings: Mapping[str, str]) -> None:
+    """Give a session settings, in one call."""
+    if settings:
+        cast(ConnectSession, session).conf._set_all(dict(settings), silent=False)
 
 
 @contextmanager

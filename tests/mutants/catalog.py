@@ -1337,8 +1337,8 @@ MUTANTS = (
     Mutant(
         "timestamps are written as INT96, which readers that go by Arrow take for other years",
         10,
-        "resources/spark/delta.py",
-        '        session.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")\n',
+        "resources/spark/value_settings.py",
+        '    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",\n',
         "",
         (
             "tests/spark/files/test_convert.py::"
@@ -2449,6 +2449,32 @@ MUTANTS = (
         "if(coalesce({is_rounded}, false), {error}, {decoded})",
         "if(false, {error}, {decoded})",
         ("tests/spark/silver/test_change_feeds.py::test_each_encoding_gives_the_value_of_the_database",),
+    ),
+    Mutant(
+        "a session is used with the settings of its server",
+        5,
+        "resources/spark/delta.py",
+        "        set_value_settings(session)\n",
+        "",
+        (
+            "tests/unit/resources/spark/test_value_settings.py::test_a_session_has_the_settings_before_its_first_statement",
+        ),
+    ),
+    Mutant(
+        "Spark substitutes the names that producers choose",
+        5,
+        "resources/spark/value_settings.py",
+        '    "spark.sql.variable.substitute": "false",\n',
+        '    "spark.sql.variable.substitute": "true",\n',
+        ("tests/unit/resources/spark/test_value_settings.py::test_nothing_is_substituted_and_ansi_is_on",),
+    ),
+    Mutant(
+        "a setting for a while leaves Spark's default behind",
+        5,
+        "resources/spark/session.py",
+        "        for name in (name for name, value in before.items() if value is None):\n",
+        "        for name in before:\n",
+        ("tests/unit/resources/spark/test_value_settings.py::test_a_setting_for_a_while_leaves_what_was_there_before",),
     ),
     Mutant(
         "an update whose new row is left out is exported as half an update",

@@ -13,6 +13,7 @@ from tidegate.assets.silver.audit.key_rows import BLOCK, DATA_FILE, FILE, LEFT, 
 from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.keys.own_paths import COPIES
 from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.core.silver.columns import (
     CHANGED_AT,
     CHANGED_BATCH,
@@ -141,7 +142,7 @@ def _queried(lake: Lake, rows: KeyRows, query: Callable[[str], str], version: in
     """Returns the rows of a query over bronze, without those of persons who were forgotten."""
     session = lake.delta.session
     past = "" if version is None else f" VERSION AS OF {version}"
-    bronze = session.sql(rows.view(f"delta.`{rows.work.bronze_location}`{past}"))
+    bronze = session.sql(rows.view(f"{delta_table(rows.work.bronze_location)}{past}"))
     if rows.suppression is not None:
         bronze = rows.suppression.without(bronze, rows.work.bronze.schema.fields)
     with temporary_view(session, "key", bronze) as view:
@@ -181,7 +182,7 @@ def silver_rows(lake: Lake, rows: KeyRows, condition: str) -> dict[str, FoundRow
         return {}
     found = lake.delta.session.sql(
         f"SELECT {rows.key} AS _key, {DELETED}, {CHANGED_BATCH}, CAST({CHANGED_AT} AS STRING) AS {CHANGED_AT}, "
-        f"{rows.compared(silver=True)} AS _values FROM delta.`{rows.work.location}` WHERE {condition}"
+        f"{rows.compared(silver=True)} AS _values FROM {delta_table(rows.work.location)} WHERE {condition}"
     ).collect()
     times = Counter(row["_key"] for row in found)
     return {
@@ -206,7 +207,7 @@ def silver_times(lake: Lake, rows: KeyRows, condition: str, *, is_one: bool = Fa
         f"{CHANGED_BATCH}, CAST({CHANGED_AT} AS STRING) AS {CHANGED_AT}, {rows.bound(VALID_FROM)} AS _from, "
         f"{rows.bound(VALID_TO)} AS _to, {IS_CURRENT}, {JOINED}"
     )
-    every = f"SELECT * FROM delta.`{rows.work.location}` WHERE {condition}"
+    every = f"SELECT * FROM {delta_table(rows.work.location)} WHERE {condition}"
     query = _first(columns, every, rows.rules.newest_first, MAX_TIMES + 1, None if is_one else rows)
     by_key: dict[str, list[FoundTime]] = {}
     for row in _sorted(lake.delta.session.sql(query).collect(), is_one=is_one):

@@ -28,7 +28,7 @@ from tidegate.platform.core.schema.column_types import Field, quoted
 from tidegate.platform.core.schema.exact_json import exact_json
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
 from tidegate.platform.core.schema.partitions import check_partition
-from tidegate.platform.core.schema.sql_literal import literal
+from tidegate.platform.core.schema.sql_literal import delta_table, literal
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.fates.incomplete_dump import MAX_NAMES, IncompleteDump
 from tidegate.platform.core.silver.rules import MergeRules
@@ -196,7 +196,7 @@ def _folder_values(key: str, prefix: str, folders: Sequence[Field]) -> Mapping[s
 def _bronze(work: PendingMerge, rules: MergeRules, upto: int, version: int | None = None) -> str:
     """Returns a relation of the rows of a loaded table up to a batch."""
     past = "" if version is None else f" VERSION AS OF {version}"
-    return rules.over(f"(SELECT * FROM delta.`{_birth(work).location}`{past} WHERE _batch <= {upto})")
+    return rules.over(f"(SELECT * FROM {delta_table(_birth(work).location)}{past} WHERE _batch <= {upto})")
 
 
 def _of_batches(session: SparkSession, bronze: str, order: str, batches: Sequence[int]) -> list[Row]:

@@ -311,11 +311,11 @@ class Check(Enum):
         "`delta.enableFastS3AListFrom` is off, so folders of a Delta log are not read as commits",
         "unset `delta.enableFastS3AListFrom` on the server",
     )
-    SPARK_TIME_ZONE = (
-        "spark.time-zone",
-        "Spark {}: time zone",
-        "times without a zone in CSV and JSON, and days in folders, are those of UTC",
-        "set `spark.sql.session.timeZone=UTC` on the server, and rebuild tables that it loaded with another zone",
+    SPARK_SETTINGS = (
+        "spark.settings",
+        "Spark {}: settings of values",
+        "sessions of other clients have the settings that decide values in Tidegate's own: the zone of times, ANSI, …",
+        "set on the server, or unset, what the detail names",
     )
     SPARK_STREAM = (
         "spark.stream",

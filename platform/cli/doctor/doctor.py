@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
@@ -26,6 +26,7 @@ from tidegate.resources.aws.commit_table import CommitTable
 from tidegate.resources.aws.s3 import StoreError
 from tidegate.resources.lake import Lake
 from tidegate.resources.spark.delta import Delta
+from tidegate.resources.spark.value_settings import VALUE_SETTINGS, other_values, server_settings
 
 DYNAMODB_STORE = "io.tidegate.storage.DynamoDbLogStore"
 _CLASSIC = "io.delta.storage.S3DynamoDBLogStore"
@@ -33,9 +34,6 @@ _CONDITIONAL = (DYNAMODB_STORE, "io.tidegate.storage.ConditionalS3LogStore")
 LOG_STORE_CLASS = "spark.delta.logStore.class"
 LOG_STORE_S3A = "spark.delta.logStore.s3a.impl"
 LOG_STORE_S3 = "spark.delta.logStore.s3.impl"
-_TIME_ZONE = "spark.sql.session.timeZone"
-#: Names of UTC without summer time that Java knows.
-_UTC = ("UTC", "Etc/UTC", "GMT", "Etc/GMT", "Z", "+00:00")
 _FAST_LISTING = "delta.enableFastS3AListFrom"
 #: How S3A reads objects.
 _STREAM = "fs.s3a.input.stream.type"
@@ -84,7 +82,7 @@ def _examined(opened: Lake, aws: Aws, *, repair: bool) -> Iterator[Finding]:
     buckets = [*opened.config.buckets, opened.store.bucket]
     yield checked(Check.SPARK_LOG_STORE, server, lambda: check_store(opened.delta, buckets))
     yield checked(Check.SPARK_LISTING, server, lambda: check_listing(opened.delta))
-    yield checked(Check.SPARK_TIME_ZONE, server, lambda: check_time_zone(opened.delta))
+    yield checked(Check.SPARK_SETTINGS, server, lambda: check_settings(server_settings(opened.delta.remote)))
     yield checked(Check.SPARK_STREAM, server, lambda: check_stream(opened.delta))
     yield checked(Check.SPARK_JARS, server, lambda: check_jars(opened.delta))
     entries = None
@@ -214,19 +212,25 @@ def check_listing(delta: Delta) -> str:
     return f"{_FAST_LISTING} is off"
 
 
-def check_time_zone(delta: Delta) -> str:
-    """Check that the server reads times without a zone as UTC.
+def check_settings(found: Mapping[str, str]) -> str:
+    """Check that other clients of the server see the values that Tidegate's sessions see.
+
+    Args:
+        found: settings of a session of another client.
 
     Raises:
-        Failed: it reads them as those of another zone.
+        Warned: they may see others.
     """
-    zone = conf(delta, _TIME_ZONE)
-    if zone not in _UTC:
-        raise Failed(
-            f"{_TIME_ZONE} is {zone or 'not set'}: times without a zone in files become other instants than in UTC, "
-            "and an hour of each autumn is there twice"
+    if others := other_values(found):
+        listed = ", ".join(f"{name} is {value or 'not set'}" for name, value in others.items())
+        wanted = " ".join(f"{name}={VALUE_SETTINGS[name]}" for name in others if name in VALUE_SETTINGS)
+        unset = " ".join(name for name in others if name not in VALUE_SETTINGS)
+        ways = [f"set {wanted}" if wanted else "", f"unset {unset}" if unset else ""]
+        raise Warned(
+            f"{listed}: Tidegate sets what decides a value in its own sessions, and queries of others may give other "
+            f"values. On the server, {' and '.join(way for way in ways if way)}"
         )
-    return f"{_TIME_ZONE} is {zone}"
+    return f"the {len(VALUE_SETTINGS)} settings that decide values are those of Tidegate's sessions"
 
 
 def check_stream(delta: Delta) -> str:

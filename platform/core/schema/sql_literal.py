@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from tidegate.platform.core.schema.column_types import quoted
+
 _QUOTED_OR_SPACE = re.compile(r"""('[^']*'|"[^"]*"|`[^`]*`)|\s+""")
 #: With one of these, a line end may mean something, or a quotation mark may be no end.
 _MARKS = ("--", "/*", "\\")
@@ -38,3 +40,8 @@ def on_one_line(sql: str) -> str:
 def properties_sql(properties: Mapping[str, str]) -> str:
     """Returns table properties as SQL has them within the parentheses of TBLPROPERTIES."""
     return ", ".join(f"{literal(name)} = {literal(value)}" for name, value in properties.items())
+
+
+def delta_table(location: str) -> str:
+    """Returns a Delta table as SQL names it by its location. A location may contain what a key of S3 may."""
+    return f"delta.{quoted(location)}"

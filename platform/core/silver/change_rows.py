@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tidegate.platform.core.schema.column_types import Array, Field, Map, Simple, Struct, Type, inner_fields, quoted
 from tidegate.platform.core.schema.exact_json import exact_json
+from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.core.silver.columns import shown
 
 #: Columns that an export has before those of the table, by the names of Delta's change data feed.
@@ -24,7 +25,7 @@ def snapshot_query(location: str, version: int, own: Sequence[str]) -> str:
         version: Delta version.
         own: Tidegate's own columns in the table.
     """
-    return _selected(f"'{INSERT}'", "", version, f"delta.`{location}` VERSION AS OF {version} WHERE {shown(own)}")
+    return _selected(f"'{INSERT}'", "", version, f"{delta_table(location)} VERSION AS OF {version} WHERE {shown(own)}")
 
 
 def changes_query(location: str, version: int, keys: Sequence[str], own: Sequence[str]) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 from tidegate.assets.maintenance.file_source import MIN_FILES, file_source
 from tidegate.assets.maintenance.vacuum import vacuum
 from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.demo.storage.company import CompanyBucket
 from tidegate.platform.demo.storage.deliveries import LAKE, deliver
 from tidegate.platform.demo.storage.stored_object import StoredObject
@@ -55,7 +56,7 @@ def leave_files(lake: Lake, s3: Any, location: str, to: str) -> None:
             Bucket=bucket, Key=f"{folder}/part-{number:03d}-of-a-run-that-died.parquet", Body=left_body(number)
         )
     keeps = "'delta.deletedFileRetentionDuration' = 'interval 0 hours'"
-    lake.delta.session.sql(f"ALTER TABLE delta.`{location}` SET TBLPROPERTIES ({keeps})")
+    lake.delta.session.sql(f"ALTER TABLE {delta_table(location)} SET TBLPROPERTIES ({keeps})")
     objects = tuple(
         StoredObject(item.key, item.size, "STANDARD", 0, None) for item in lake.store.objects.under(bucket, "")
     )

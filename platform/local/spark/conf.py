@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tidegate.platform.local.spark.class_archive import class_archive_options
+from tidegate.resources.spark.value_settings import VALUE_SETTINGS
 
 LOG_STORE = "io.tidegate.storage.DynamoDbLogStore"
 
@@ -41,7 +42,8 @@ SMALL_DATA_FOR_LONG = SMALL_DATA | {
 _FIXED = {
     "spark.driver.defaultJavaOptions": _LIGHTLY_COMPILED,
     "spark.sql.catalogImplementation": "in-memory",
-    "spark.sql.session.timeZone": "UTC",
+    # Clients that are not Tidegate's see the same values.
+    **VALUE_SETTINGS,
     "spark.sql.shuffle.partitions": "4",
     # Adaptive execution plans again after each stage, which only helps with long stages.
     "spark.sql.adaptive.enabled": "false",

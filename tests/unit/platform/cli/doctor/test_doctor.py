@@ -14,14 +14,15 @@ from tidegate.platform.cli.doctor.doctor import (
     DYNAMODB_STORE,
     check_jars,
     check_listing,
+    check_settings,
     check_store,
     check_stream,
     check_table,
-    check_time_zone,
     commit_table,
 )
 from tidegate.resources.aws.clients import Aws
 from tidegate.resources.aws.commit_table import CommitTableAddress
+from tidegate.resources.spark.value_settings import VALUE_SETTINGS
 
 GOOD = {"Tidegate": f"tidegate-jvm-{version('tidegate')}.jar", "Delta": "delta-spark_4.2_2.13-4.4.0.jar"}
 
@@ -34,7 +35,6 @@ _NAMES = {
     "spark.hadoop.fs.s3a.performance.flags": "flags",
     "spark.hadoop.fs.s3a.bucket.landing.performance.flags": "flags_of_landing",
     "spark.hadoop.fs.s3a.input.stream.type": "stream",
-    "spark.sql.session.timeZone": "zone",
     "spark.hadoop.delta.enableFastS3AListFrom": "fast_in_hadoop",
     "delta.enableFastS3AListFrom": "fast",
     "spark.io.delta.storage.S3DynamoDBLogStore.ddb.region": "region",
@@ -106,11 +106,14 @@ def test_delta_s_fast_listing_is_a_problem(settings: dict[str, str]) -> None:
         check_listing(Settings(impl=DYNAMODB_STORE, **settings))  # type: ignore[arg-type]
 
 
-def test_a_server_in_another_time_zone_is_a_problem() -> None:
-    assert check_time_zone(Settings(zone="Etc/UTC")).endswith(" is Etc/UTC")  # type: ignore[arg-type]
-    for settings in ({"zone": "Europe/Berlin"}, {}):
-        with pytest.raises(Failed, match=f"timeZone is {settings.get('zone', 'not set')}: times without a zone"):
-            check_time_zone(Settings(**settings))  # type: ignore[arg-type]
+def test_a_server_whose_other_clients_see_other_values_is_a_warning() -> None:
+    assert "decide values are those" in check_settings(VALUE_SETTINGS | {"spark.sql.session.timeZone": "Etc/UTC"})
+    for name, other in (("session.timeZone", "Europe/Berlin"), ("ansi.enabled", "false"), ("caseSensitive", "true")):
+        name = f"spark.sql.{name}"
+        with pytest.raises(Warned, match=f"^{name} is {other}: .*, set {name}={VALUE_SETTINGS[name]}$"):
+            check_settings({**VALUE_SETTINGS, name: other})
+    with pytest.raises(Warned, match=r", unset spark\.sql\.legacy\.integerGroupingId$"):
+        check_settings({**VALUE_SETTINGS, "spark.sql.legacy.integerGroupingId": "true"})
 
 
 def test_a_listing_that_delta_does_itself_is_none() -> None:
