@@ -18,6 +18,7 @@ from tidegate.assets.operations.jobs import rebuild_job, redrive_job
 from tidegate.assets.presentation.lake_yaml_lines import with_lake_yaml_lines
 from tidegate.assets.routes.asset import build_route_checks, route_assets, route_key
 from tidegate.assets.silver.asset import build_silver_assets, silver_key
+from tidegate.assets.silver.audit.check import build_comparisons
 from tidegate.assets.sources.asset import queue_key, source_assets
 from tidegate.assets.sources.dead_letter_checks import build_dead_letter_checks
 from tidegate.assets.sources.queue_checks import build_queue_checks
@@ -27,6 +28,7 @@ from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.config.yaml_document import Location
 from tidegate.resources.lake_resource import LakeResource, lake_path
 from tidegate.sensors.catalog import build_catalog_schedules
+from tidegate.sensors.compare_silver import build_comparison_sensor, comparison_job
 from tidegate.sensors.costs import build_costs_schedules
 from tidegate.sensors.dead_letters import build_dead_letters_sensor
 from tidegate.sensors.forget_history import build_history_schedule
@@ -69,18 +71,13 @@ def build_definitions(config: LakeConfig, lake: LakeResource, *, is_guest: bool 
         rebuild_job,
         maintenance_job(config),
         *[silver_job(spec) for spec in config.tables if spec.silver],
+        *comparison_job(config),
     ]
     schedules = _schedules_with_jobs(config)
     names = [job.name for job in jobs] + [schedule.job_name for schedule in schedules]
     return dg.Definitions(
         assets=with_lake_yaml_lines(assets, lake.lake_yaml, _places(config)),
-        asset_checks=[
-            *build_page_checks(config),
-            *build_queue_checks(config),
-            *build_dead_letter_checks(config),
-            *build_health_checks(config),
-            *build_route_checks(config),
-        ],
+        asset_checks=_checks(config),
         jobs=jobs,
         sensors=[
             build_intake_sensor(config, shared),
@@ -88,6 +85,7 @@ def build_definitions(config: LakeConfig, lake: LakeResource, *, is_guest: bool 
             build_health_sensor(config),
             *build_forward_sensor(config),
             *build_reconcile_sensor(config),
+            *build_comparison_sensor(config),
             *[trigger for trigger in triggers if isinstance(trigger, dg.SensorDefinition)],
         ],
         schedules=[
@@ -100,6 +98,18 @@ def build_definitions(config: LakeConfig, lake: LakeResource, *, is_guest: bool 
         # One asset per run: a child process per step would only cost its start.
         executor=None if is_guest else dg.in_process_executor,
     )
+
+
+def _checks(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
+    """Returns the checks that are no part of the step of their asset."""
+    return [
+        *build_page_checks(config),
+        *build_queue_checks(config),
+        *build_dead_letter_checks(config),
+        *build_health_checks(config),
+        *build_route_checks(config),
+        *build_comparisons(config),
+    ]
 
 
 def _reports(config: LakeConfig) -> list[dg.AssetsDefinition]:

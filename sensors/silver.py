@@ -7,6 +7,7 @@ from typing import Any
 import dagster as dg
 
 from tidegate.assets.silver.asset import silver_key
+from tidegate.assets.silver.audit.check import equals_bronze_key
 from tidegate.assets.silver.export.export import is_behind
 from tidegate.assets.silver.pending import BronzeGone, pending_merge
 from tidegate.platform.core.config.lake import LakeConfig
@@ -27,9 +28,11 @@ def job_name(spec: TableSpec) -> str:
 
 def silver_job(spec: TableSpec) -> Any:
     """Build the job that merges one silver table."""
+    key = silver_key(spec)
     return dg.define_asset_job(
         job_name(spec),
-        selection=[silver_key(spec)],
+        # A merge does not wait for its comparison with bronze, which has a job of its own.
+        selection=dg.AssetSelection.assets(key) - dg.AssetSelection.checks(equals_bronze_key(key)),
         executor_def=dg.in_process_executor,
         description=f"Merges silver.{spec.name}.",
     )

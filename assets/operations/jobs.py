@@ -23,6 +23,7 @@ from tidegate.assets.presentation.discreet import discreet_errors
 from tidegate.assets.presentation.readable_failure import readable_failure
 from tidegate.assets.runs.held_tables import REBUILD_JOB, REBUILD_OP
 from tidegate.assets.silver.asset import silver_key, silver_report
+from tidegate.assets.silver.audit.check import equals_bronze
 from tidegate.platform.core.times import parse_time
 from tidegate.resources.lake_resource import LakeResource
 
@@ -125,7 +126,9 @@ def rebuild_op(context: dg.OpExecutionContext, config: RebuildConfig, lake: Lake
             with discreet_errors(silver.spec):
                 merged = rebuild_silver(handles, config.table, by=f"run {context.run_id}", log=log, since=since)
             metadata, checks = silver_report(handles, silver.spec, merged, context.instance)
-            made = dg.AssetMaterialization(silver_key(silver.spec), metadata=metadata)
+            asset = silver_key(silver.spec)
+            checks.append(equals_bronze(handles, silver.spec, asset))
+            made = dg.AssetMaterialization(asset, metadata=metadata)
             # Dagster takes evaluations here too, and its types do not say so.
             events: list[Any] = [made, *map(as_event, checks)]
             for event in events:

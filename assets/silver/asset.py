@@ -11,7 +11,6 @@ from tidegate.assets.presentation.copied_sql import copied, silver_queries
 from tidegate.assets.presentation.discreet import discreet_errors
 from tidegate.assets.presentation.freshness import silver_freshness
 from tidegate.assets.presentation.readable_failure import readable_failure
-from tidegate.assets.silver.audit.check import equals_bronze, equals_bronze_spec
 from tidegate.assets.silver.expect.checks import expectation_results, expectation_specs, results_of_merge
 from tidegate.assets.silver.expect.violations import ExpectationFailed
 from tidegate.assets.silver.export.check import exported, exported_spec
@@ -25,7 +24,7 @@ from tidegate.resources.lake_resource import LakeResource
 
 
 def silver_key(spec: TableSpec) -> dg.AssetKey:
-    """Returns the asset key of a table's silver asset."""
+    """Return the asset key of a table's silver asset."""
     return dg.AssetKey([f"silver_{spec.name}"])
 
 
@@ -89,11 +88,12 @@ def silver_report(
     """
     key, location = silver_key(spec), lake.store.uri("silver", spec.name)
     sources = known_sources(merged, instance, key)
-    table = table_metadata(lake.delta.session, spec, location, lake.delta.table_state(location), sources)
+    state = merged.table if merged and merged.table else lake.delta.table_state(location)
+    rows = merged.shown if merged else None
+    table = table_metadata(lake.delta.session, spec, location, state, sources, rows)
     checks = results_of_merge(spec, key, merged, instance)
     if spec.exports:
         checks.append(exported(lake, spec, key))
-    checks.append(equals_bronze(lake, spec, key))
     return {**merge_metadata(merged), **table}, checks
 
 
@@ -102,7 +102,6 @@ def _check_specs(spec: TableSpec, silver: SilverSpec) -> list[dg.AssetCheckSpec]
     return [
         *expectation_specs(spec, key),
         *([exported_spec(key)] if silver.export else []),
-        equals_bronze_spec(key),
     ]
 
 

@@ -13,7 +13,7 @@ from tidegate.assets.silver.pending import PendingMerge
 from tidegate.platform.core.schema.column_types import quoted
 from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.platform.core.silver.columns import CHANGED_BATCH, own_columns
+from tidegate.platform.core.silver.columns import CHANGED_BATCH, hiding, own_columns
 from tidegate.platform.core.silver.merge_mode import MergeMode
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.resources.spark.results import Merging
@@ -47,13 +47,13 @@ def build_history_merge(
         has_copies: silver has two rows of a key and an order. Only a rebuild of the whole table is asked.
     """
     mode = mode_of(work, changes)
-    rows, is_bounded = int(changes.volume["rows"]), changes.why_full is None and not rules.is_list
+    rows, hidden = int(changes.volume["rows"]), hiding(own_columns(work.spec))
+    is_bounded = changes.why_full is None and not rules.is_list
     max_rows = rows if is_bounded else None
     query = HistoryQuery(f"silver.{work.table.spec.name}", rules, types_of(rules, silver), truncates, changes.dumps)
     table = delta_table(work.location)
     stored = _stored(mode, table, is_empty=work.silver.files == 0, is_tail=not is_truncated)
-    columns = (*(field.name for field in rules.stored), *own_columns(work.spec))
-    names = list(dict.fromkeys(map(quoted, columns)))
+    names = list(dict.fromkeys(map(quoted, (*(field.name for field in rules.stored), *own_columns(work.spec)))))
     keys = [part.path for part in (*rules.keys, *rules.order)]
     same = joined(" AND ".join(f"t.{path} <=> s.{path}" for path in keys), has_copies)
     if work.since is None:
@@ -78,10 +78,10 @@ def build_history_merge(
     # An empty table takes any number.
     is_keyed = mode is MergeMode.UPSERT and (is_bounded or work.silver.files == 0)
     if not is_keyed:
-        return Merging(source, keys, None, rows, statement)
+        return Merging(source, keys, hidden, None, rows, statement)
     view = f"stored_{changes.view}"
     placed = query.sql(changes.view, StoredRows(view, is_tail=not is_truncated, has_places=True), max_rows=max_rows)
-    return Merging(placed, keys, "true", rows, statement, view)
+    return Merging(placed, keys, hidden, "true", rows, statement, view)
 
 
 def _with_leaving_rows(rows: str, rules: MergeRules, table: str, since: int, names: Sequence[str]) -> str:

@@ -47,6 +47,7 @@ _WITHIN_BATCH = ARRIVAL[1:]
 _PLACES = {
     f"max({PLACE[0]})": "_tidegate_in_file",
     f"max({PLACE[1]})": "_tidegate_in_row",
+    f"max({PLACE[2]})": "_tidegate_in_shown",
     f"count({PLACE[0]})": "_tidegate_files",
     "count(*)": "_tidegate_equal",
 }
@@ -211,11 +212,12 @@ class HistoryQuery:
             error = tie_error(self._name, key_text(part.path for part in self._rules.keys))
             replaced[DELETED] = f"if(_tidegate_min <> _tidegate_max, {error}, {DELETED})"
         if has_places:
-            file, row = PLACE
+            file, row, is_shown = PLACE
             window = f"({equal} ORDER BY {last_first} {_ALL})"
             windows += [f"{sql} OVER {window} AS {name}" for sql, name in _PLACES.items()]
             # Of two rows of the table, only its MERGE can replace both: no file has this name.
             replaced |= {file: "if(_tidegate_files > 1, '', _tidegate_in_file)", row: "_tidegate_in_row"}
+            replaced[is_shown] = "_tidegate_in_shown"
         if self._left:
             # The last change may leave a value as it is that another change of its order gives.
             first_first = ", ".join(f"{column} ASC" for column in arrival)

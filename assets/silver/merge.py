@@ -44,7 +44,7 @@ from tidegate.platform.core.silver.lineage import column_sources
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.resources.lake import Lake
 from tidegate.resources.spark.attempts import repeated
-from tidegate.resources.spark.results import Merging
+from tidegate.resources.spark.results import Merging, TableState
 from tidegate.resources.sql_names import SqlNames
 
 #: The seams of a merge, in order. Each is right after the step that it is named for.
@@ -82,6 +82,9 @@ class MergeResult:
         violations: rows of the batches that violate an expectation, by its name.
         incomplete_dumps: full dumps of the batches that deleted nothing, as sentences with the reason and the remedy.
         expectations: the expectations as they were counted, with what a preset adds.
+        shown: rows that the view of silver shows afterwards.
+        table: a state of the silver table with the columns and features that it has afterwards. None if the merge
+            created the table, or added columns.
     """
 
     version: int
@@ -101,6 +104,8 @@ class MergeResult:
     violations: Mapping[str, int] = field(default_factory=dict)
     incomplete_dumps: tuple[str, ...] = ()
     expectations: Sequence[Expectation] = ()
+    shown: int = 0
+    table: TableState | None = None
 
 
 def merge_table(lake: Lake, spec: TableSpec, log: Callable[[str], None] = lambda _: None) -> MergeResult | None:
@@ -125,7 +130,7 @@ def merge_table(lake: Lake, spec: TableSpec, log: Callable[[str], None] = lambda
         return _merge(lake, work, log)
 
     with naming_expressions(spec):
-        while merged := _retried(step, log):
+        while (not done or done[-1].n < (goal or 0)) and (merged := _retried(step, log)):
             done.append(merged)
     return _together(done) if done else None
 
@@ -292,6 +297,8 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
         violations.counts,
         incomplete,
         rules.expectations,
+        merged.shown,
+        work.silver if work.silver.exists and not widened else None,
     )
 
 

@@ -24,7 +24,17 @@ from tidegate.platform.core.schema.comparable import comparable
 from tidegate.platform.core.schema.exact_json import exact_json
 from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.platform.core.silver.columns import CHANGED_BATCH, DELETED, JOINED, KEY, LEFT, ORDER, SILVER_COLUMNS
+from tidegate.platform.core.silver.columns import (
+    CHANGED_BATCH,
+    DELETED,
+    JOINED,
+    KEY,
+    LEFT,
+    ORDER,
+    SILVER_COLUMNS,
+    hiding,
+    own_columns,
+)
 from tidegate.platform.core.silver.merge_mode import MergeMode, merge_mode
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.resources.spark.results import TIED, Merging
@@ -86,7 +96,8 @@ def build_merge(
     shared = (Field(column, in_silver) for column, (_, in_silver) in types.items())
     is_keyed = mode is MergeMode.UPSERT and is_bounded and not any(TableSchema(rules.columns).missing(shared))
     keys = [part.path for part in rules.keys]
-    return Merging(rows, keys, newer if is_keyed and is_plain else None, int(changes.volume["rows"]), statement)
+    by_key = newer if is_keyed and is_plain else None
+    return Merging(rows, keys, hiding(own_columns(work.spec)), by_key, int(changes.volume["rows"]), statement)
 
 
 def mode_of(work: PendingMerge, changes: Changes) -> MergeMode:

@@ -65,21 +65,27 @@ def known_sources(
 
 
 def table_metadata(
-    session: SparkSession, spec: TableSpec, location: str, state: TableState, sources: Mapping[str, Sequence[str]]
+    session: SparkSession,
+    spec: TableSpec,
+    location: str,
+    state: TableState,
+    sources: Mapping[str, Sequence[str]],
+    rows: int | None,
 ) -> dict[str, Any]:
     """Returns the metadata of the silver table as it is now.
 
     Args:
-        session: counts its rows.
+        session: counts its rows if `rows` is None.
         spec: the table.
         location: `s3a://` URI of the silver table.
         state: its latest state; a table that does not exist yet has no metadata.
         sources: columns of bronze that each column comes from.
+        rows: number of rows in the view. None if no merge has counted them.
     """
     if not state.exists:
         return {}
     return {
-        "dagster/row_count": _visible_rows(session, delta_table(location), own_columns(spec.silver)),
+        "dagster/row_count": _visible_rows(session, location, own_columns(spec.silver)) if rows is None else rows,
         "dagster/uri": S3Address.parse_s3a(location).s3,
         "dagster/table_name": f"silver.{spec.name}",
         "readers": readers_text(state.features, state.schema),
@@ -103,10 +109,5 @@ def columns_metadata(spec: TableSpec, schema: TableSchema, sources: Mapping[str,
     }
 
 
-def _visible_rows(session: SparkSession, table: str, own: Sequence[str]) -> int:
-    """Returns the number of rows in the view: all rows, which the log knows, minus the few that it hides."""
-    rows, hidden = (
-        session.sql(f"SELECT count(*) FROM {table}{where}").collect()[0][0]
-        for where in ("", f" WHERE NOT ({shown(own)})")
-    )
-    return int(rows - hidden)
+def _visible_rows(session: SparkSession, location: str, own: Sequence[str]) -> int:
+    return int(session.sql(f"SELECT count(*) FROM {delta_table(location)} WHERE {shown(own)}").collect()[0][0])

@@ -287,6 +287,7 @@ class Delta:
                 keys=json.dumps(list(merging.keys)),
                 newer=merging.newer or "",
                 stored=merging.stored or "",
+                hiding=json.dumps(list(merging.hiding)),
                 most=merging.max_rows,
                 statement=merging.statement,
                 source=source,

@@ -62,8 +62,8 @@ class CommitResult:
 #: Columns that the query of a merge may have, and that are counted and not written: whether the row came after a newer
 #: row of its key, and whether another row of its key has its order.
 LATE, TIED = "_tidegate_late", "_tidegate_tied"
-#: Where a table has a row: its file, and its number there.
-PLACE = ("_tidegate_file", "_tidegate_file_row")
+#: Where a table has a row: its file, its number there, and whether readers of the table see it.
+PLACE = ("_tidegate_file", "_tidegate_file_row", "_tidegate_file_shown")
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,7 @@ class Merging:
     Attributes:
         rows: a query of the table's columns. No two of its rows have equal keys.
         keys: columns or nested fields that identify a row, quoted for SQL.
+        hiding: columns of the table that hide a row from its readers where they are true.
         newer: a condition over a row `s` and the table's row `t` of its key: `s` replaces `t`. None if the merge does
             more than that, which only the statement expresses, or if the number of rows is unknown.
         max_rows: upper bound of the number of rows of the query. Without effect if `newer` is None.
@@ -84,6 +85,7 @@ class Merging:
 
     rows: str
     keys: Sequence[str]
+    hiding: Sequence[str]
     newer: str | None
     max_rows: int
     statement: str
@@ -102,6 +104,7 @@ class Merge:
         tied: rows whose order another row of their key has. None if they were not counted.
         version: the table's version afterwards.
         txn: the last txn of its application afterwards.
+        shown: the rows that readers of the table see afterwards.
     """
 
     inserted: int
@@ -111,6 +114,7 @@ class Merge:
     tied: int | None
     version: int
     txn: int | None
+    shown: int
 
 
 @dataclass(frozen=True)

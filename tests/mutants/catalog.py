@@ -562,9 +562,20 @@ MUTANTS = (
         "an older row that comes late replaces a newer one",
         5,
         _MERGE_SQL,
-        "newer if is_keyed and is_plain else None,",
-        '"true",',
+        "by_key = newer if is_keyed and is_plain else None",
+        'by_key = "true"',
         ("tests/spark/silver/test_silver_attacks.py::test_b1_late_older_row_after_delete_does_not_resurrect",),
+    ),
+    Mutant(
+        "a silver table is not compared again after a merge",
+        5,
+        "sensors/compare_silver.py",
+        "(seen is None or seen.storage_id < materialized)",
+        "seen is None",
+        (
+            "tests/unit/sensors/test_compare_silver.py::"
+            "test_a_table_is_due_when_it_was_materialized_since_its_check_and_an_hour_ago",
+        ),
     ),
     Mutant(
         "a comparison of silver with bronze does not look at the values of rows of an equal order",

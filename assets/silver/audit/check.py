@@ -1,12 +1,17 @@
-"""The asset check `silver_equals_bronze`: the rows of a sample of keys are what bronze gives."""
+"""The asset check `silver_equals_bronze`: the rows of a sample of keys are what bronze gives.
+
+It is a step of its own. A merge does not wait for it, and a sensor requests it for the tables that were merged since.
+"""
 
 import shlex
+from collections.abc import Iterator
 
 import dagster as dg
 from pyspark.errors import PySparkException
 
 from tidegate.assets.presentation.discreet import spark_failed
 from tidegate.assets.presentation.listed import code, listed
+from tidegate.assets.silver.asset import silver_key
 from tidegate.assets.silver.audit.chosen_keys import MAX_KEYS
 from tidegate.assets.silver.audit.comparison import (
     MAX_BYTES,
@@ -16,21 +21,48 @@ from tidegate.assets.silver.audit.comparison import (
     Comparison,
     compare,
 )
+from tidegate.assets.silver.pending import BronzeGone
+from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.first_line import first_line
 from tidegate.resources.lake import Lake
+from tidegate.resources.lake_resource import LakeResource
 
 EQUALS_BRONZE_CHECK = "silver_equals_bronze"
 _FILES = f"{MAX_FILES} files, {MAX_BYTES >> 20} MiB and {MAX_FILE_ROWS:,} rows"
 
 
-def equals_bronze_spec(asset: dg.AssetKey) -> dg.AssetCheckSpec:
-    """Returns the check of a silver asset."""
+def build_comparisons(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
+    """Build the check of each silver asset, all of them as one step that takes any of them."""
+    specs = {silver_key(spec): spec for spec in config.tables if spec.silver}
+    if not specs:
+        return []
+
+    @dg.multi_asset_check(
+        name="silver_comparison",
+        specs=[_check_spec(asset) for asset in specs],
+        can_subset=True,
+        description="Computes the rows of a sample of keys from bronze again.",
+    )
+    def silver_comparison(context: dg.AssetCheckExecutionContext, lake: LakeResource) -> Iterator[dg.AssetCheckResult]:
+        handles = lake.open()
+        for asset in sorted(key.asset_key for key in context.selected_asset_check_keys):
+            yield equals_bronze(handles, specs[asset], asset)
+
+    return [silver_comparison]
+
+
+def equals_bronze_key(asset: dg.AssetKey) -> dg.AssetCheckKey:
+    """Return the key of the check of a silver asset."""
+    return dg.AssetCheckKey(asset, EQUALS_BRONZE_CHECK)
+
+
+def _check_spec(asset: dg.AssetKey) -> dg.AssetCheckSpec:
     return dg.AssetCheckSpec(
         EQUALS_BRONZE_CHECK,
         asset=asset,
-        description=f"Up to {MAX_KEYS:,} keys are computed from bronze again after each merge, and their rows are "
-        f"those of silver. At most {_FILES} of each table are read, half of them the newest.",
+        description=f"Up to {MAX_KEYS:,} keys are computed from bronze again within an hour of a merge, and their rows "
+        f"are those of silver. At most {_FILES} of each table are read, half of them the newest.",
     )
 
 
@@ -38,7 +70,7 @@ def equals_bronze(lake: Lake, spec: TableSpec, asset: dg.AssetKey) -> dg.AssetCh
     """Compare silver with bronze. A comparison that cannot be made is a warning: the merge has succeeded already."""
     try:
         found = compare(lake, spec)
-    except (PySparkException, ValueError) as error:
+    except (PySparkException, ValueError, BronzeGone) as error:
         return dg.AssetCheckResult(
             asset_key=asset,
             check_name=EQUALS_BRONZE_CHECK,
@@ -56,7 +88,7 @@ def equals_bronze(lake: Lake, spec: TableSpec, asset: dg.AssetKey) -> dg.AssetCh
     return _result(spec, asset, found)
 
 
-def _why(spec: TableSpec, error: PySparkException | ValueError) -> str:
+def _why(spec: TableSpec, error: Exception) -> str:
     if spec.personal is not None and isinstance(error, PySparkException):
         return spark_failed(error)
     return first_line(error)

@@ -17,7 +17,7 @@ from tidegate.assets.silver.audit.key_rows import SKIPPED, TRUNCATES, KeyRows, N
 from tidegate.assets.silver.audit.lost_files import keeps_lost, lost_files
 from tidegate.assets.silver.audit.sampled_keys import MAX_REPLAYED, doubted_keys
 from tidegate.assets.silver.newest_rows import order_struct
-from tidegate.assets.silver.pending import merge_state
+from tidegate.assets.silver.pending import PendingMerge, merge_state
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.silver.columns import CHANGED_BATCH, DELETED
 from tidegate.platform.core.silver.fates.file_sample import Bounds, FileSample, TableFile, file_sample
@@ -30,6 +30,8 @@ MAX_BYTES = 128 << 20
 MAX_FILE_ROWS = 10_000_000
 #: Rows that the compared keys may have together in these files.
 _MAX_ROWS = Limits(rows=200_000, rows_of_a_key=200_000)
+#: Comparisons that are made while merges write silver.
+MAX_ATTEMPTS = 3
 #: Keys that are looked up completely, because their row may be wrong.
 MAX_SUSPECTS = 20
 
@@ -58,12 +60,25 @@ class Comparison:
 def compare(lake: Lake, spec: TableSpec) -> Comparison | None:
     """Compare a sample of keys. Returns None if silver holds no batch yet.
 
-    The sample is another one after each batch, and the same one if the comparison is repeated.
+    The sample is another one after each batch, and the same one if the comparison is repeated. A comparison that finds
+    a difference is made again if silver was written meanwhile.
+
+    Raises:
+        ValueError: silver was written during each of `MAX_ATTEMPTS` comparisons, or does not fit the rules.
+        BronzeGone: the bronze table does not exist, though its ledger has batches.
     """
-    work = merge_state(lake, spec)
-    if work is None or not work.mark or not work.silver.exists:
-        return None
-    rows, session, mark = KeyRows.of(lake, work), lake.delta.session, work.mark
+    for _ in range(MAX_ATTEMPTS):
+        work = merge_state(lake, spec)
+        if work is None or not work.mark or not work.silver.exists:
+            return None
+        found = _compared(lake, work, work.mark)
+        if not found.wrong or lake.delta.table_state(work.location).version == work.silver.version:
+            return found
+    raise ValueError(f"silver.{spec.name} was written during each of {MAX_ATTEMPTS} comparisons")
+
+
+def _compared(lake: Lake, work: PendingMerge, mark: int) -> Comparison:
+    rows, session = KeyRows.of(lake, work), lake.delta.session
     is_plain = rows.rules.history is None and not rows.rules.are_dumps
     find, limits = (_suspects, _MAX_ROWS) if is_plain else (doubted_keys, MAX_REPLAYED)
     with temporary_view(session, "compared") as of_bronze, temporary_view(session, "compared") as of_silver:

@@ -32,6 +32,11 @@ def own_columns(silver: SilverSpec | None) -> tuple[str, ...]:
     return (*SILVER_COLUMNS, *(name for name, is_kept in kept if is_kept))
 
 
+def hiding(own: Collection[str]) -> tuple[str, ...]:
+    """Returns those of Tidegate's own columns that hide a row from the view where they are true."""
+    return (DELETED, JOINED) if JOINED in own else (DELETED,)
+
+
 def shown(own: Collection[str], quoted: Callable[[str], str] = str) -> str:
     """Returns the condition of the rows that the view of a silver table shows.
 
@@ -39,8 +44,7 @@ def shown(own: Collection[str], quoted: Callable[[str], str] = str) -> str:
         own: Tidegate's own columns in the table.
         quoted: writes a name as the SQL of the view's engine wants it. Spark needs no quotes.
     """
-    hidden = (DELETED, JOINED) if JOINED in own else (DELETED,)
-    return " AND ".join(f"NOT {quoted(name)}" for name in hidden)
+    return " AND ".join(f"NOT {quoted(name)}" for name in hiding(own))
 
 
 def silver_query(relation: str, own: Sequence[str]) -> str:

@@ -153,7 +153,7 @@ def test_each_table_has_its_own_checks_in_addition_to_those_of_its_partition(pap
         found = sorted(key.name for key in graph.get(AssetKey(["bronze", name])).check_keys)
         assert found == ["keeps_up", *checks], "what waits for it is the health's to say, not a run's"
     assert sorted(key.name for key in graph.get(BRONZE).check_keys) == checks
-    for job, own in (("bronze_job", {BRONZE}), ("silver_orders_job", {AssetKey(["silver_orders"])})):
+    for job, own in (("bronze_job", {BRONZE}), ("silver_orders_job", set())):
         layer = paper.definitions.resolve_job_def(job).asset_layer
         assert {key.asset_key for key in layer.asset_graph.asset_check_keys} == own, "a run plans its own checks only"
 
@@ -177,7 +177,7 @@ def test_triggers_are_a_schedule_or_a_sensor_and_on_from_the_start(paper: Paper)
     }
     sensors = {sensor.name: sensor for sensor in paper.definitions.sensors or []}
     assert set(schedules) == {"silver_orders_schedule", "forget_history_schedule", "maintain_schedule"}
-    assert set(sensors) == {"health", "intake", "silver_items_sensor"}
+    assert set(sensors) == {"compare_silver", "health", "intake", "silver_items_sensor"}
     assert schedules["silver_orders_schedule"].cron_schedule == "*/10 * * * *"
     assert schedules["silver_orders_schedule"].job_name == "silver_orders_job"
     assert sensors["silver_items_sensor"].minimum_interval_seconds == 10

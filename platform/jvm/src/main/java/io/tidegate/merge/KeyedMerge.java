@@ -7,6 +7,7 @@ import static org.apache.spark.sql.functions.count;
 import static org.apache.spark.sql.functions.count_if;
 import static org.apache.spark.sql.functions.expr;
 import static org.apache.spark.sql.functions.lit;
+import static org.apache.spark.sql.functions.when;
 import static org.apache.spark.sql.functions.xxhash64;
 
 import io.tidegate.TidegateException;
@@ -63,12 +64,14 @@ public final class KeyedMerge {
    * @param newer a condition over a row {@code s} of the query and the table's row {@code t} of its key: whether
    *     {@code s} replaces {@code t}; empty where there is no such condition
    * @param stored the temporary view as which the query reads the table; empty if it does not read the table. The view
-   *     has the rows of the snapshot that is committed on, each with its file and its number there ({@code
-   *     _tidegate_file}, {@code _tidegate_file_row}). So has the query, for the row that a row replaces, and no key is
-   *     looked up
+   *     has the rows of the snapshot that is committed on, each with its file, its number there, and whether readers see
+   *     it ({@code _tidegate_file}, {@code _tidegate_file_row}, {@code _tidegate_file_shown}). So has the query, for the
+   *     row that a row replaces, and no key is looked up
+   * @param hiding columns of the table that hide a row from readers where they are true
    * @param maxRows how many rows the query has at most
    */
-  public record Work(String rows, List<String> keys, String newer, String stored, long maxRows, String appId, long number) {}
+  public record Work(
+      String rows, List<String> keys, String newer, String stored, List<String> hiding, long maxRows, String appId, long number) {}
 
   /**
    * What a merge changed, and how the rows were ordered.
@@ -94,7 +97,7 @@ public final class KeyedMerge {
   private static final String LATE = "_tidegate_late";
   private static final String TIED = "_tidegate_tied";
 
-  private static final String[] NOT_WRITTEN = {StoredRows.PATH, StoredRows.INDEX, LATE, TIED};
+  private static final String[] NOT_WRITTEN = {StoredRows.PATH, StoredRows.INDEX, StoredRows.SHOWN, LATE, TIED};
 
   private final SparkSession spark;
   private final TableView table;
@@ -102,6 +105,9 @@ public final class KeyedMerge {
   private final Dataset<Row> rows;
   private final StoredRows stored;
   private final PinnedTransaction txn;
+
+  /** By how many rows the merge changes what readers see. Null where it does not count them. */
+  private Long shown;
 
   private KeyedMerge(SparkSession spark, TableView table, Work work, Dataset<Row> rows, StoredRows stored) {
     this.spark = spark;
@@ -132,7 +138,7 @@ public final class KeyedMerge {
       return null;
     }
     List<AddFile> live = known.stream().map(LiveFile::entry).toList();
-    StoredRows stored = new StoredRows(spark, table, live);
+    StoredRows stored = new StoredRows(spark, table, live, work.hiding());
     if (!work.stored().isEmpty()) {
       stored.all().createOrReplaceTempView(work.stored());
     }
@@ -164,7 +170,9 @@ public final class KeyedMerge {
     Dataset<Row> source = rows.persist(StorageLevel.MEMORY_AND_DISK());
     try {
       Column isNull = keys("").map(Column::isNull).reduce(Column::or).orElseThrow();
-      Row counts = source.agg(count(lit(1)), counted(source, LATE), counted(source, TIED), count_if(isNull)).head();
+      Column isShown = ShownRows.isShown("", work.hiding());
+      Row counts =
+          source.agg(count(lit(1)), counted(source, LATE), counted(source, TIED), count_if(isNull), count_if(isShown)).head();
       long all = counts.getLong(0);
       if (all > MAX_ROWS) {
         return null;
@@ -173,6 +181,7 @@ public final class KeyedMerge {
       List<Long> kept = new ArrayList<>();
       boolean hasPlaces = !work.stored().isEmpty();
       boolean hasNulls = counts.getLong(3) > 0;
+      shown = counts.getLong(4);
       if (all > 0 && !(hasPlaces ? places(source, replaced) : compare(source, hasNulls, replaced, kept))) {
         return null;
       }
@@ -217,10 +226,14 @@ public final class KeyedMerge {
       Map<AddFile, RoaringBitmapArray> replaced,
       List<Long> kept) {
     Column newer = coalesce(expr(work.newer()), lit(false));
+    // Of the two rows of a key, the one that is not in the table afterwards.
+    Column isShown = when(newer, col("t." + StoredRows.SHOWN)).otherwise(ShownRows.isShown("s.", work.hiding()));
     List<Row> found =
         stored.few(
             rows -> rows.as("t").join(broadcast(source).as("s"), sameKey(source, hasNulls)),
-            rows -> rows.select(col("t." + StoredRows.PATH), col("t." + StoredRows.INDEX), newer, hash("s")).collectAsList());
+            rows ->
+                rows.select(col("t." + StoredRows.PATH), col("t." + StoredRows.INDEX), newer, hash("s"), isShown)
+                    .collectAsList());
     Map<String, AddFile> files = stored.byPath();
     Set<Long> seen = new HashSet<>();
     for (Row row : found) {
@@ -233,6 +246,7 @@ public final class KeyedMerge {
       } else {
         kept.add(row.getLong(3));
       }
+      shown -= row.getBoolean(4) ? 1 : 0;
     }
     return true;
   }
@@ -245,13 +259,18 @@ public final class KeyedMerge {
    */
   private boolean places(Dataset<Row> source, Map<AddFile, RoaringBitmapArray> replaced) {
     Map<String, AddFile> files = stored.byPath();
-    List<Row> found = source.select(StoredRows.PATH, StoredRows.INDEX).where(col(StoredRows.PATH).isNotNull()).collectAsList();
+    List<Row> found =
+        source
+            .select(StoredRows.PATH, StoredRows.INDEX, StoredRows.SHOWN)
+            .where(col(StoredRows.PATH).isNotNull())
+            .collectAsList();
     for (Row row : found) {
       AddFile file = files.get(row.getString(0));
       if (file == null || file.numPhysicalRecords().isEmpty()) {
         return false; // among others, where several rows of the table have the key
       }
       replaced.computeIfAbsent(file, f -> new RoaringBitmapArray()).add(row.getLong(1));
+      shown -= row.getBoolean(2) ? 1 : 0;
     }
     return true;
   }
@@ -320,7 +339,11 @@ public final class KeyedMerge {
     // Every key was looked up. Without this, inserts alone count as a commit that read nothing, and never conflict.
     txn.readWholeTable();
     txn.registerSQLMetrics(classic(), metrics(rows, changed, added.size(), removes.size()));
+    Long shownBefore = ShownRows.known(table, work.hiding());
     long version = txn.commit(CollectionConverters.asScala(actions).toSeq(), operation());
+    if (shownBefore != null && shown != null) {
+      ShownRows.remember(table, version, work.hiding(), shownBefore + shown);
+    }
     table.committed(
         version,
         null,

@@ -24,19 +24,23 @@ import org.apache.spark.sql.types.StructType;
 import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** The rows of a table's live files, each with its file and its number there. */
+/** The rows of a table's live files, each with its file, its number there, and whether readers see it. */
 final class StoredRows {
   static final String PATH = "_tidegate_file";
   static final String INDEX = "_tidegate_file_row";
+  static final String SHOWN = "_tidegate_file_shown";
 
   private final SparkSession spark;
   private final TableView table;
   private final List<AddFile> live;
+  private final List<String> hiding;
 
-  StoredRows(SparkSession spark, TableView table, List<AddFile> live) {
+  /** @param hiding columns that hide a row from readers where they are true */
+  StoredRows(SparkSession spark, TableView table, List<AddFile> live, List<String> hiding) {
     this.spark = spark;
     this.table = table;
     this.live = live;
+    this.hiding = hiding;
   }
 
   /** Returns the rows, as Delta reads them. */
@@ -79,11 +83,15 @@ final class StoredRows {
     if (files.isEmpty()) {
       // Spark leaves out what joins no row.
       StructType columns = table.snapshot().metadata().schema();
-      columns = columns.add(PATH, DataTypes.StringType).add(INDEX, DataTypes.LongType);
+      columns = columns.add(PATH, DataTypes.StringType).add(INDEX, DataTypes.LongType).add(SHOWN, DataTypes.BooleanType);
       return spark.createDataFrame(List.<Row>of(), columns);
     }
     return table.log()
         .createDataFrame(table.snapshot(), CollectionConverters.asScala(files).toSeq(), false, Option.empty())
-        .select(col("*"), col("_metadata.file_path").as(PATH), col("_metadata.row_index").as(INDEX));
+        .select(
+            col("*"),
+            col("_metadata.file_path").as(PATH),
+            col("_metadata.row_index").as(INDEX),
+            ShownRows.isShown("", hiding).as(SHOWN));
   }
 }

@@ -7,9 +7,14 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.tidegate.KernelRows;
 import io.tidegate.TestTable;
+import io.tidegate.delta.TableView;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Random;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.DeltaLog;
@@ -47,9 +52,11 @@ class MergeTest {
     spark.sql(query).createOrReplaceTempView("changes");
     String statement = "MERGE INTO delta.`" + root + "` t USING changes s ON t.id <=> s.id WHEN MATCHED AND (" + NEWER
         + ") THEN UPDATE SET t.at = s.at, t.v = s.v WHEN NOT MATCHED THEN INSERT (id, at, v) VALUES (s.id, s.at, s.v)";
-    return spark.sql("CALL tidegate.system.merge(table => '" + root + "', rows => 'SELECT * FROM changes', keys => '[\"id\"]',"
-        + " newer => '" + newer + "', stored => '', most => 100000L, statement => '" + statement + "', source => 'changes', app_id => '" + APP
-        + "', number => " + number + "L)").collectAsList().get(0);
+    Dataset<Row> done = spark.sql("CALL tidegate.system.merge(table => '" + root + "', rows => 'SELECT * FROM changes', keys => '[\"id\"]',"
+        + " newer => '" + newer + "', stored => '', hiding => '[]', most => 100000L, statement => '" + statement
+        + "', source => 'changes', app_id => '" + APP + "', number => " + number + "L)");
+    assertEquals(rows().size(), (Long) done.head().getAs("shown"));
+    return done.drop("shown").head();
   }
 
   private List<String> rows() {
@@ -127,9 +134,10 @@ class MergeTest {
   @Test
   void rowsThatNameThePlaceOfARowReplaceItWithoutALookUp() throws Exception {
     make("");
-    String all = "SELECT id, at + 1 AS at, 'b' AS v, _tidegate_file, _tidegate_file_row FROM was WHERE id < 2 UNION ALL ";
+    String places = "_tidegate_file, _tidegate_file_row, _tidegate_file_shown";
+    String all = "SELECT id, at + 1 AS at, 'b' AS v, " + places + " FROM was WHERE id < 2 UNION ALL ";
     for (int n = 1; n < 4; n++) {
-      String added = "SELECT id, 1, 'a', NULL, NULL FROM range(" + (10 * n) + ", " + (10 * n + 2) + ")";
+      String added = "SELECT id, 1, 'a', NULL, NULL, NULL FROM range(" + (10 * n) + ", " + (10 * n + 2) + ")";
       assertEquals(List.of(2L, n == 1 ? 0L : 2L), placed(n, all + added));
       assertFalse(isDeltas());
       assertEquals(rows().size(), KernelRows.count(root), "as another reader sees it");
@@ -141,17 +149,57 @@ class MergeTest {
         List.of("0@3b", "1@3b", "2@1z", "10@1a", "11@1a", "20@1a", "21@1a", "30@1a", "31@1a"), rows());
     DeltaLog.clearCache();
     assertEquals(9, rows().size(), "as the log says it");
-    placed(4, "SELECT id, at, 'c' AS v, '' AS _tidegate_file, _tidegate_file_row FROM was WHERE id = 0");
+    placed(4, "SELECT id, at, 'c' AS v, '' AS _tidegate_file, _tidegate_file_row, _tidegate_file_shown FROM was WHERE id = 0");
     assertTrue(isDeltas(), "the place is not known");
+  }
+
+  /** A merge knows the rows that readers see by what it changed, and counts them after a commit of others. */
+  @Test
+  void theRowsThatReadersSeeAreCountedByWhatAMergeChanges() {
+    root = folder.resolve("hiding").toUri().toString().replaceFirst("/$", "");
+    spark.sql("CREATE TABLE delta.`" + root + "` (id BIGINT, at INT, gone BOOLEAN, joined BOOLEAN) USING delta"
+        + " TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')");
+    Random random = new Random(7);
+    String table = "delta.`" + root + "`";
+    for (int n = 1; n <= 12; n++) {
+      if (n % 4 == 0) {
+        spark.sql(List.of("DELETE FROM " + table + " WHERE id = 3", "OPTIMIZE " + table, "UPDATE " + table + " SET gone = true WHERE id = 5")
+            .get(n / 4 - 1));
+      }
+      String rows = IntStream.range(0, 8).mapToObj(i -> "(" + i * (1 + random.nextInt(2)) + ", " + random.nextInt(9) + ", "
+          + random.nextBoolean() + ", " + random.nextBoolean() + ")").collect(Collectors.joining(", "));
+      spark.sql("SELECT id, max(at) AS at, max_by(gone, at) AS gone, max_by(joined, at) AS joined FROM VALUES " + rows + " AS v (id, at, gone, joined) GROUP BY id")
+          .createOrReplaceTempView("changes");
+      // By a search for the keys, by their places, and by Delta's own MERGE.
+      boolean hasPlaces = n % 3 == 1;
+      String query = !hasPlaces ? "SELECT CAST(id AS BIGINT) AS id, at, gone, joined FROM changes"
+          : "SELECT CAST(s.id AS BIGINT) AS id, s.at, s.gone, s.joined, _tidegate_file, _tidegate_file_row, _tidegate_file_shown"
+              + " FROM changes s LEFT JOIN was t ON t.id = s.id";
+      String newer = n % 3 == 2 ? "" : hasPlaces ? "true" : "s.at >= t.at";
+      // What a merge knows from before is not counted again.
+      long wrong = n == 6 || n == 7 ? 100 : 0;
+      if (wrong > 0) {
+        TableView before = TableView.open(spark, root);
+        List<String> hiding = List.of("gone", "joined");
+        ShownRows.remember(before, before.snapshot().version(), hiding, ShownRows.known(before, hiding) + (n == 6 ? wrong : 0));
+      }
+      Row row = spark.sql("CALL tidegate.system.merge(table => '" + root + "', rows => '" + query + "', keys => '[\"id\"]', newer => '"
+          + newer + "', stored => '" + (hasPlaces ? "was" : "") + "', hiding => '[\"gone\", \"joined\"]', most => 100L, statement => '"
+          + "MERGE INTO " + table + " t USING changes s ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+          + "', source => 'changes', app_id => '" + APP + "', number => " + n + "L)").head();
+      long seen = spark.read().format("delta").load(root).where("NOT gone AND NOT joined").count();
+      assertEquals(seen + wrong, (Long) row.getAs("shown"), "merge " + n + " of " + rows);
+    }
   }
 
   /** Merges rows that read the table as {@code was}; Delta's own MERGE would delete all rows. Returns the counts. */
   private List<Long> placed(long number, String query) {
     spark.sql("SELECT 1").createOrReplaceTempView("changes");
     Row row = spark.sql("CALL tidegate.system.merge(table => '" + root + "', rows => \"" + query + "\", keys => '[\"id\"]',"
-        + " newer => 'true', stored => 'was', most => 100L, statement => 'MERGE INTO delta.`" + root + "` t USING changes s"
+        + " newer => 'true', stored => 'was', hiding => '[]', most => 100L, statement => 'MERGE INTO delta.`" + root + "` t USING changes s"
         + " ON false WHEN NOT MATCHED BY SOURCE THEN DELETE', source => 'changes', app_id => '" + APP + "', number => "
         + number + "L)").collectAsList().get(0);
+    assertEquals(rows().size(), (Long) row.getAs("shown"));
     return List.of(row.getLong(0), row.getLong(1));
   }
 

@@ -6,6 +6,7 @@ import static org.apache.spark.sql.types.DataTypes.StringType;
 import io.tidegate.Json;
 import io.tidegate.delta.TableView;
 import io.tidegate.merge.KeyedMerge;
+import io.tidegate.merge.ShownRows;
 import io.tidegate.procedures.Cause;
 import io.tidegate.procedures.LocalProcedure;
 import java.util.List;
@@ -15,9 +16,10 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * {@code merge(table, rows, keys, newer, stored, most, statement, source, app_id, number)}: merges rows by key in a commit that
- * carries the txn {@code (app_id, number)}, and drops the temporary view {@code source}. Returns how many rows changed,
- * how many of {@link KeyedMerge}'s were late or tied, and the table's version and the application's last txn afterwards.
+ * {@code merge(table, rows, keys, newer, stored, hiding, most, statement, source, app_id, number)}: merges rows by key in a
+ * commit that carries the txn {@code (app_id, number)}, and drops the temporary view {@code source}. Returns how many rows
+ * changed, how many of {@link KeyedMerge}'s were late or tied, and, as they are afterwards, the table's version, the
+ * application's last txn, and the number of rows of which no column of {@code hiding} is true.
  *
  * <p>{@link KeyedMerge} does it where it can, else {@code statement}, a MERGE with the same result. {@code newer} is
  * empty where only the statement can do it. {@code stored} is the view as which {@code rows} reads the table, and empty if
@@ -37,6 +39,7 @@ public final class MergeProcedure extends LocalProcedure {
             .add("keys", StringType)
             .add("newer", StringType)
             .add("stored", StringType)
+            .add("hiding", StringType)
             .add("most", LongType)
             .add("statement", StringType)
             .add("source", StringType)
@@ -49,7 +52,8 @@ public final class MergeProcedure extends LocalProcedure {
             .add("late", LongType)
             .add("tied", LongType)
             .add("version", LongType, false)
-            .add("txn", LongType));
+            .add("txn", LongType)
+            .add("shown", LongType, false));
   }
 
   @Override
@@ -63,8 +67,19 @@ public final class MergeProcedure extends LocalProcedure {
     TableView table = TableView.open(spark, arguments.text("table"));
     return List.<Object[]>of(
         new Object[] {
-          changed[0], changed[1], changed[2], changed[3], changed[4], table.snapshot().version(), table.lastTxn(arguments.text("app_id"))
+          changed[0],
+          changed[1],
+          changed[2],
+          changed[3],
+          changed[4],
+          table.snapshot().version(),
+          table.lastTxn(arguments.text("app_id")),
+          SharedCode.in(spark, Map.of(), copy -> ShownRows.of(copy, table, hiding(arguments)))
         });
+  }
+
+  private static List<String> hiding(Arguments arguments) {
+    return Json.strings(arguments.text("hiding"), "argument hiding");
   }
 
   private static Object[] changed(SparkSession spark, Arguments arguments) {
@@ -74,6 +89,7 @@ public final class MergeProcedure extends LocalProcedure {
             Json.strings(arguments.text("keys"), "argument keys"),
             arguments.text("newer"),
             arguments.text("stored"),
+            hiding(arguments),
             arguments.number("most"),
             arguments.text("app_id"),
             arguments.number("number"));

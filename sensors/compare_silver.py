@@ -1,0 +1,85 @@
+"""The sensor that requests comparisons of silver with bronze, for tables that were merged since their last one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection
+from typing import Any
+
+import dagster as dg
+
+from tidegate.assets.silver.asset import silver_key
+from tidegate.assets.silver.audit.check import equals_bronze_key
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.sensors.run_history import is_active
+
+COMPARISON_JOB = "silver_comparison_job"
+#: Seconds between two comparisons of a table.
+PACE = 3600
+#: Tables that one run compares. If there are more, the others have their turn in the next runs.
+MAX_TABLES = 25
+
+
+def comparison_job(config: LakeConfig) -> list[Any]:
+    """Build the job that compares silver tables with bronze. None without silver tables."""
+    checks = [equals_bronze_key(silver_key(spec)) for spec in config.tables if spec.silver]
+    if not checks:
+        return []
+    return [
+        dg.define_asset_job(
+            COMPARISON_JOB,
+            selection=dg.AssetSelection.checks(*checks),
+            executor_def=dg.in_process_executor,
+            description="Compares silver tables with bronze.",
+        )
+    ]
+
+
+def due_comparisons(
+    instance: dg.DagsterInstance, assets: Collection[dg.AssetKey], now: float
+) -> list[dg.AssetCheckKey]:
+    """Return the checks of silver assets that were materialized since their last check, the longest waiting first.
+
+    A table is compared at most every `PACE` seconds. Two queries answer it for any number of tables.
+
+    Args:
+        instance: Dagster's instance.
+        assets: the silver assets.
+        now: epoch seconds.
+    """
+    storage = instance.event_log_storage
+    merged = storage.get_latest_materialization_storage_ids(list(assets))
+    last = storage.get_latest_asset_check_execution_by_key([equals_bronze_key(asset) for asset in assets])
+    waiting: list[tuple[float, dg.AssetCheckKey]] = []
+    for asset in assets:
+        check, materialized = equals_bronze_key(asset), merged.get(asset)
+        execution = last.get(check)
+        compared = execution.create_timestamp if execution else 0.0
+        seen = execution.evaluation.target_materialization_data if execution and execution.evaluation else None
+        if materialized is not None and (seen is None or seen.storage_id < materialized) and compared + PACE <= now:
+            waiting.append((compared, check))
+    return [check for _, check in sorted(waiting, key=lambda each: each[0])]
+
+
+def build_comparison_sensor(config: LakeConfig) -> list[dg.SensorDefinition]:
+    """Build the sensor. None without silver tables."""
+    assets = [silver_key(spec) for spec in config.tables if spec.silver]
+    if not assets:
+        return []
+
+    @dg.sensor(
+        name="compare_silver",
+        job_name=COMPARISON_JOB,
+        minimum_interval_seconds=60,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Requests the comparison of silver tables with bronze, within an hour of a merge.",
+    )
+    def compare_silver(context: dg.SensorEvaluationContext) -> dg.RunRequest | dg.SkipReason:
+        if is_active(context.instance, COMPARISON_JOB):
+            return dg.SkipReason("a comparison is active")
+        due = due_comparisons(context.instance, assets, time.time())[:MAX_TABLES]
+        if not due:
+            return dg.SkipReason(f"no silver table was merged and not compared for {PACE} s")
+        return dg.RunRequest(asset_selection=[], asset_check_keys=due)
+
+    return [compare_silver]
