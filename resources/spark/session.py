@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import uuid
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import cast
@@ -110,9 +111,11 @@ def configured(session: SparkSession, settings: Mapping[str, str]) -> Iterator[N
 
 
 def set_all(session: SparkSession, settings: Mapping[str, str]) -> None:
-    """Give a session settings, in one call."""
+    """Give a session settings, in one call. The server's advice about deprecated ones is not for users of a command."""
     if settings:
-        cast(ConnectSession, session).conf._set_all(dict(settings), silent=False)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", r"The SQL config '.*' has been deprecated", UserWarning)
+            cast(ConnectSession, session).conf._set_all(dict(settings), silent=False)
 
 
 @contextmanager

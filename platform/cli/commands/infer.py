@@ -15,6 +15,7 @@ from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.infer import InferAnswer, InferredTable
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.core.config.fields import Bucket, valid
 from tidegate.platform.core.infer.guess import Entry, Guess, as_lake_yaml, guess_tables
 from tidegate.platform.core.infer.sniff import FileSample, check_names, format_of_bytes
 from tidegate.platform.core.keys.file_format import FORMATS
@@ -25,6 +26,8 @@ from tidegate.resources.aws.s3 import ObjectStore
 
 #: Objects of the listing that are read.
 MAX_FILES = 100_000
+#: The bucket of the tables of a folder. The pages and the demos call their source bucket so, too.
+_BUCKET_OF_A_FOLDER = "landing"
 
 
 class Files(Protocol):
@@ -40,30 +43,26 @@ class Files(Protocol):
         """The end of a file."""
 
 
-def run_infer(console: Console, address: str, home: Path | None, *, as_json: bool = False) -> bool:
+def run_infer(
+    console: Console, address: str, home: Path | None, *, bucket: str | None = None, as_json: bool = False
+) -> bool:
     """Print the `lake.yaml` that the files under an address suggest. Problems are comments in it.
 
     Args:
         console: takes the output.
         address: `s3://bucket/prefix`, or a folder of this machine that stands for a bucket.
         home: home of a running local platform; None takes a running default one, else the environment's AWS.
+        bucket: the bucket that a folder of this machine stands for; None is `landing`.
         as_json: print only one JSON object.
 
     Returns:
         Whether no problem was found.
 
     Raises:
-        CommandError: there is no such folder, or no file below the address.
+        CommandError: there is no such folder, no file below the address, or a bucket's name is wrong.
         StoreError: S3 did not answer.
     """
-    if S3Address.names(address):
-        bucket, prefix = S3Address.parse(address)
-        files: Files = _Bucket(client(home).settings.aws, bucket, prefix)
-    else:
-        folder = Path(address)
-        if not folder.is_dir():
-            raise CommandError(f"{address} is neither s3://bucket/prefix nor a folder of this machine")
-        bucket, files = "your-bucket", _Folder(folder)
+    bucket, files = _files(address, home, bucket)
     listing = files.listing()
     guesses = guess_tables(bucket, islice(listing, MAX_FILES))
     if not guesses:
@@ -85,6 +84,22 @@ def run_infer(console: Console, address: str, home: Path | None, *, as_json: boo
     )
     console.print(as_lake_yaml(bucket, guesses), highlight=False, soft_wrap=True, markup=False, end="")
     return not problems
+
+
+def _files(address: str, home: Path | None, bucket: str | None) -> tuple[str, Files]:
+    """Returns the bucket that the tables belong to, and the files that show them."""
+    if S3Address.names(address):
+        if bucket is not None:
+            raise CommandError(f"--bucket is for a folder of this machine, and {address} names its bucket")
+        named, prefix = S3Address.parse(address)
+        return named, _Bucket(client(home).settings.aws, named, prefix)
+    folder = Path(address)
+    if not folder.is_dir():
+        raise CommandError(f"{address} is neither s3://bucket/prefix nor a folder of this machine")
+    named = _BUCKET_OF_A_FOLDER if bucket is None else bucket
+    if valid(Bucket, named) is None:
+        raise CommandError(f"--bucket {named} is not the name of a bucket, such as {_BUCKET_OF_A_FOLDER}")
+    return named, _Folder(folder)
 
 
 def _answer(bucket: str, guesses: Sequence[Guess], *, more: bool) -> InferAnswer:

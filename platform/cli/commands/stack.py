@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 
+from tidegate.platform.cloud.wanted import Wanted
 from tidegate.platform.local.dagster_processes import DagsterProcesses
 from tidegate.platform.local.names import name_tables
 from tidegate.platform.local.stack import LocalStack
@@ -59,8 +61,19 @@ def run_stack(
 
 
 def _say_how_to_use(console: Console, stack: LocalStack) -> None:
-    # The variables are not printed, because one of them is the Spark server's token. Soft wrap keeps lines that can be
-    # copied.
-    console.print("\nIn another shell, for clients of your own (aws, boto3, PySpark):")
-    console.print(f"  . {stack.home / SHELL_FILE}", highlight=False, soft_wrap=True)
-    console.print("Ctrl-C stops the platform; its state stays.")
+    # Soft wrap keeps lines that can be copied.
+    for line in how_to_use(stack.home, stack.wanted):
+        console.print(line, highlight=False, soft_wrap=True, markup=False)
+
+
+def how_to_use(home: Path, wanted: Wanted) -> list[str]:
+    """Returns the lines that a running platform prints: how to put a file into it, and how to look at the tables."""
+    # The variables themselves are not printed, because one of them is the Spark server's token.
+    return [
+        "",
+        "In another shell (the first line is for aws, boto3, PySpark, and for tidegate in any folder):",
+        f"  . {shlex.quote(str(home / SHELL_FILE))}",
+        f"  aws s3 cp ./exports s3://{wanted.buckets[0]}/ --recursive",
+        "  tidegate status",
+        "Ctrl-C stops the platform; its state stays.",
+    ]

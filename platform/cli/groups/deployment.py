@@ -15,13 +15,16 @@ deployment = typer.Typer()
 @deployment.command()
 def infer(
     address: Annotated[str, typer.Argument(help="s3://bucket/prefix, or a folder of this machine.")],
+    bucket: Annotated[
+        str | None, typer.Option(help="Bucket that will have the files of a folder of this machine; default: landing.")
+    ] = None,
     home: RunningHome = None,
     as_json: AsJson = False,
 ) -> None:
     """Print a first lake.yaml, inferred from existing files. Exit code 1 if some files could not be loaded."""
     from tidegate.platform.cli.commands.infer import run_infer
 
-    if not run_infer(command_console(), address, home, as_json=as_json):
+    if not run_infer(command_console(), address, home, bucket=bucket, as_json=as_json):
         raise typer.Exit(1)
 
 

@@ -22,6 +22,8 @@ from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.schema.table_schema import TableSchema
 
 _SAMPLES = 3
+#: S3's limit of a bucket's name, in characters.
+_MAX_BUCKET_NAME = 63
 #: Names of folders whose numbers are parts of a time.
 _PARTS_OF_TIMES = frozenset({"year", "month", "day", "hour", "minute"})
 
@@ -113,13 +115,15 @@ def guess_tables(bucket: str, listing: Iterable[Entry]) -> list[Guess]:
 def as_lake_yaml(bucket: str, guesses: Sequence[Guess]) -> str:
     """The text of a `lake.yaml` to start from, with every problem as a comment above its table.
 
-    Impossible tables (no folder of their own, or a foreign Delta table) are commented out.
+    `tidegate dev` runs it as it is: it creates the bucket of the root and the queue, whose names come from the source
+    bucket. Impossible tables (no folder of their own, or a foreign Delta table) are commented out.
     """
     lines = [
+        "# `tidegate dev` creates these buckets and the queue on this machine. On AWS, write the names of your own.",
         "lake:",
-        "  root: s3://your-lake-bucket/lake   # a bucket that is no source",
+        f"  root: s3://{bucket[: _MAX_BUCKET_NAME - len('-lake')]}-lake/tidegate   # a bucket that is no source",
         "queues:",
-        "  - name: your-queue                 # the queue that the source bucket notifies",
+        f"  - name: {bucket.replace('.', '-')}-events   # the queue that the source bucket notifies",
         f"buckets: [{bucket}]",
         "discovery: false" if any(guess.impossible for guess in guesses) else "discovery: true",
         "tables:" + ("" if any(not guess.impossible for guess in guesses) else " []"),

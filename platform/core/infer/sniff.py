@@ -26,6 +26,10 @@ from tidegate.platform.core.schema.names import SOURCE_COLUMNS
 SAMPLE = 1 << 16
 #: Lines that are searched for a header.
 _PREAMBLE = 20
+#: The line before the header with which some programs name the delimiter for Excel.
+_EXCEL_SEPARATOR = re.compile("sep=.", re.IGNORECASE)
+#: The first bytes of a ZIP archive.
+_ZIP = b"PK\x03\x04"
 _DELIMITERS = (",", ";", "\t", "|")
 _NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 #: Codes of countries and languages. NA is Namibia among them.
@@ -90,7 +94,15 @@ def unpacked(head: bytes) -> bytes:
 
 
 def format_of_bytes(head: bytes) -> FormatName:
-    """The format of a file whose name does not show it."""
+    """The format of a file whose name does not show it.
+
+    Raises:
+        ValueError: it is an archive. The message is the problem.
+    """
+    if head.startswith(_ZIP):
+        raise ValueError(
+            "it is a ZIP archive, as a workbook of Excel (.xlsx) is; save each sheet as CSV UTF-8, or unpack it"
+        )
     for format in FORMATS.values():
         # A text may begin so, too: ORCID is a usual name of a CSV column.
         if format.magic and head.startswith(format.magic) and _NO_TEXT.search(head, 0, 64):
@@ -222,7 +234,7 @@ def _layout(lines: Sequence[str], sniffed: Sniffed) -> tuple[str, int]:
         return ",", 0
     if delimiter != ",":
         sniffed.options["delimiter"] = delimiter
-    fits = [width in _widths([line], delimiter) for line in lines]
+    fits = [width in _widths([line], delimiter) and not _EXCEL_SEPARATOR.fullmatch(line) for line in lines]
     if any(line.startswith("#") and not fit for line, fit in zip(lines, fits, strict=True)):
         sniffed.options["comment"] = "#"
     before = fits[:_PREAMBLE].index(True) if True in fits[:_PREAMBLE] else 0

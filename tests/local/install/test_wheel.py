@@ -173,8 +173,8 @@ def test_its_code_location_loads_and_every_module_without_an_extra(run: Run, tmp
 
 
 def test_a_reader_s_own_location_loads_next_to_it(run: Run, tmp_path: Path) -> None:
-    """`gold.py` and the workspace file are those of docs/start/first-table.md, as a reader copies them."""
-    page = (ROOT / "docs" / "start" / "first-table.md").read_text(encoding="utf-8")
+    """`gold.py` and the workspace file are those of docs/guides/your-assets.md, as a reader copies them."""
+    page = (ROOT / "docs" / "guides" / "your-assets.md").read_text(encoding="utf-8")
     (gold,) = (block for block in re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S) if "# gold.py" in block)
     (workspace,) = re.findall(r"^```yaml\n# workspace.yaml\n(.*?)^```$", page, re.M | re.S)
     (ours,) = re.findall(r"`(python_module: \{.*?\})`", page)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from types import SimpleNamespace
 from typing import Any
 
@@ -34,6 +35,8 @@ class Session:
 
     def _set_all(self, settings: dict[str, str], *, silent: bool) -> None:
         self.calls.append("set")
+        # PySpark passes on what the server says of a setting.
+        warnings.warn("The SQL config 'spark.sql.x' has been deprecated in Spark v4.0", UserWarning, stacklevel=1)
         self.settings |= settings
 
     def _unset(self, name: str) -> None:
@@ -43,6 +46,7 @@ class Session:
         return tuple(self.settings.get(name, default) for name, default in pairs)
 
 
+@pytest.mark.filterwarnings("error")
 def test_a_session_has_the_settings_before_its_first_statement(monkeypatch: pytest.MonkeyPatch) -> None:
     session: Any = Session(**{"spark.sql.ansi.enabled": "false", "spark.sql.variable.substitute": "true"})
     monkeypatch.setattr(module, "probe", lambda *_: "4.2.0")

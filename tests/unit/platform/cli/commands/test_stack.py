@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tidegate.platform.cli.commands.stack import run_stack
+from tidegate.platform.cli.commands.stack import how_to_use, run_stack
 from tidegate.platform.cli.terminal import command_console
+from tidegate.platform.cloud.wanted import Wanted
 from tidegate.platform.local.errors import LocalStackError
 from tidegate.platform.local.stack import LocalStack
 
@@ -27,3 +28,9 @@ def test_a_taken_port_and_a_missing_workspace_are_reported_before_a_server_start
     absent = tmp_path / "workspace.yaml"
     with pytest.raises(LocalStackError, match=r"there is no file .*workspace\.yaml: --workspace must name"):
         run_stack(command_console(), tmp_path / "lake.yaml", tmp_path, **ports, ui_port=0, workspace=absent)
+
+
+def test_a_running_platform_says_how_to_put_files_into_its_buckets() -> None:
+    lines = how_to_use(Path("/home/a b/.tidegate/local"), Wanted(buckets=("acme", "other")))
+    assert "  . '/home/a b/.tidegate/local/environment.sh'" in lines
+    assert "  aws s3 cp ./exports s3://acme/ --recursive" in lines

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from rich.console import Console
 from tidegate.platform.cli.answers.infer import InferAnswer
 from tidegate.platform.cli.commands.infer import run_infer
 from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cloud.wanted import Wanted
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.files.csv_doubts import header_doubt, text_doubts
 from tidegate.platform.core.infer.guess import Entry, as_lake_yaml, guess_tables
@@ -115,6 +117,11 @@ def _csv(text: str | bytes) -> Sniffed:
         ('a,b\n"BW,NA",1\nNA,2\nZA,\n', {}, {"a": "string", "b": "bigint"}),
         ("a,b\nNA,1\nZA,NA\n", {"nulls": ["", "NA"]}, {"a": "string", "b": "bigint"}),
         ("Report\n\na,b\n1,2\n3,4\n", {"skip": 2}, {"a": "bigint", "b": "bigint"}),
+        (
+            "sep=;\r\na;b\r\n1;2,5\r\n3;4,5\r\n",
+            {"delimiter": ";", "decimal": ",", "skip": 1},
+            {"a": "bigint", "b": "double"},
+        ),
         ("# made by\na,b\n1,2\n# end\n", {"comment": "#"}, {"a": "bigint", "b": "bigint"}),
         ("2019,x\n2,3\n", {}, {"2019": "bigint", "x": "bigint"}),
         ("1,2\n3,4\n", {"header": False}, {"_c0": "bigint", "_c1": "bigint"}),
@@ -355,13 +362,49 @@ def test_a_folder_stands_for_a_bucket(tmp_path: Path) -> None:
     events, orders = answer.tables
     assert (events.name, events.format, events.files, events.possible) == ("events", "json", 2, True)
     assert events.problems == ("events/stream-2: columns 'At' and 'at' are the same to Spark; rename one",)
-    assert (orders.prefix, orders.columns) == ("s3://your-bucket/orders/", {"id": "bigint", "tags": "array<string>"})
+    assert (orders.prefix, orders.columns) == ("s3://landing/orders/", {"id": "bigint", "tags": "array<string>"})
     lake.write_text(answer.lake_yaml)
     assert [(spec.name, spec.format) for spec in load_lake(lake, {}).tables] == [("events", "json"), ("orders", None)]
 
     (tmp_path / "orders" / "b.parquet").write_bytes(b"PAR1 and no end")
     assert not run_infer(console, str(tmp_path), None)
     assert "# problem: orders/b.parquet: truncated or not Parquet" in output.getvalue()
+
+
+@pytest.mark.parametrize("bucket", [None, "acme.exports", "b" * 63])
+def test_the_lake_of_a_folder_is_one_that_the_local_platform_creates(tmp_path: Path, bucket: str | None) -> None:
+    (tmp_path / "orders").mkdir()
+    (tmp_path / "orders" / "a.csv").write_text("id\n1\n")
+    printed = io.StringIO()
+    assert run_infer(Console(file=printed, width=80), str(tmp_path), None, bucket=bucket)
+    lake = tmp_path / "lake.yaml"
+    lake.write_text(printed.getvalue())
+    config = load_lake(lake, {})
+    source = bucket or "landing"
+    assert (config.buckets, config.tables[0].prefix) == ((source,), f"s3://{source}/orders/")
+    assert Wanted.of(config).every_bucket == [config.lake.root.split("/")[2], source]
+    assert re.fullmatch(r"s3://[a-z0-9.-]{3,63}/tidegate", config.lake.root)
+    assert re.fullmatch(r"[a-z0-9-]+", config.queues[0].name)
+
+
+def test_a_workbook_is_no_table(tmp_path: Path) -> None:
+    (tmp_path / "prices").mkdir()
+    (tmp_path / "prices" / "book.xlsx").write_bytes(b"PK\x03\x04" + bytes(60))
+    printed = io.StringIO()
+    assert not run_infer(Console(file=printed, width=80), str(tmp_path), None)
+    assert "# problem: prices/book.xlsx: it is a ZIP archive, as a workbook of Excel (.xlsx) is" in printed.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("address", "bucket", "problem"),
+    [
+        ("s3://landing/", "other", "--bucket is for a folder of this machine, and s3://landing/ names its bucket"),
+        (".", "Not_A_Bucket", "--bucket Not_A_Bucket is not the name of a bucket"),
+    ],
+)
+def test_a_bucket_is_named_for_a_folder_only(address: str, bucket: str, problem: str) -> None:
+    with pytest.raises(CommandError, match=re.escape(problem)):
+        run_infer(Console(file=io.StringIO()), address, None, bucket=bucket)
 
 
 @pytest.mark.parametrize(
