@@ -86,6 +86,7 @@ def merge_state(lake: Lake, spec: TableSpec) -> PendingMerge | None:
     Raises:
         ValueError: the table has no `silver` in `lake.yaml`.
         BronzeGone: the bronze table does not exist, though its ledger has batches.
+        RuntimeError: the log of the bronze table has files of elsewhere.
     """
     if spec.silver is None:
         raise ValueError(f"table {spec.name} has no `silver` in lake.yaml")
@@ -104,6 +105,7 @@ def merge_state(lake: Lake, spec: TableSpec) -> PendingMerge | None:
             f"bronze.{table.birth.name} at {table.birth.location} is gone, though its ledger has {n} batches: restore "
             "its log, or reset the table as the error of its bronze run says. Silver is not changed"
         )
+    bronze.require_own_files()
     location = lake.store.uri("silver", spec.name)
     app_id = f"tidegate:{lake.id}:silver:{spec.name}:{bronze.table_id}:{table.birth.generation}"
     if acknowledged := bronze.properties.get(_ACKNOWLEDGED):

@@ -99,6 +99,7 @@ class Delta:
             TableSchema.from_spark(json.loads(row["schema"] or "{}"), json.loads(row["partition_columns"] or "[]")),
             row["num_files"] or 0,
             tuple(json.loads(row["features"])),
+            row["refusal"],
         )
 
     def live_entries(self, location: str, paths: Sequence[str]) -> dict[str, Remove]:

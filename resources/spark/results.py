@@ -19,6 +19,7 @@ class TableState:
         schema: its columns.
         files: number of live files.
         features: names of the features of its protocol.
+        refusal: why its live files may not be read, or None.
     """
 
     version: int
@@ -28,6 +29,16 @@ class TableState:
     schema: TableSchema
     files: int
     features: tuple[str, ...] = ()
+    refusal: str | None = None
+
+    def require_own_files(self) -> None:
+        """Refuse a table whose log has files of elsewhere: its rows may be those of another table.
+
+        Raises:
+            RuntimeError: it has such a file. The message says what to do.
+        """
+        if self.refusal:
+            raise RuntimeError(f"[TIDEGATE_OWNERSHIP] {self.refusal}")
 
     @property
     def exists(self) -> bool:

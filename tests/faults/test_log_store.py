@@ -177,6 +177,20 @@ def test_f10_a_claim_without_bytes_is_never_called_complete(table: Table) -> Non
     assert table.rows() == list(range(20))
 
 
+def test_an_entry_that_names_another_object_publishes_nothing_and_deletes_nothing(table: Table) -> None:
+    """All lakes share the table of entries by default, so an entry is data of others."""
+    for name in ("precious.json", f"{table.path}/_delta_log/precious.json"):
+        table.log.write("precious.json", FOREIGN)
+        table.log.claim(1, name)
+        with pytest.raises(PySparkException, match="TIDEGATE_LOG_INTEGRITY.*precious"):
+            table.append(10)
+        assert table.log.read("precious.json") == FOREIGN
+        assert table.log.versions() == [0]
+        table.log.forget(1)
+    table.append(10)
+    assert table.rows() == list(range(20))
+
+
 @pytest.mark.parametrize("staged", [classic(1), f"_commit_{uuid.uuid4()}.json.tmp"], ids=["Delta's", "delta-rs's"])
 def test_f2_what_a_dead_writer_claimed_is_published_by_the_next_reader(table: Table, staged: str) -> None:
     table.log.write(staged, FOREIGN)

@@ -32,6 +32,7 @@ def present_schema(table: Table, work: BatchDraft) -> TableSchema | None:
     if work.after_version < 0:
         return None
     state = table.delta.table_state(work.birth.location)
+    state.require_own_files()
     require_subject(table.spec, state)
     # A table that was reset has no columns until its first file.
     if not state.schema.fields:

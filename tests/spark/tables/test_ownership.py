@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -189,6 +190,33 @@ def test_a_sql_name_whose_table_is_gone_goes_to_the_next_table(tidegate_lake: Ma
     _land(second, kit, 2)
 
     assert [row["id"] for row in second.lake.delta.session.sql("SELECT id FROM bronze.orders").collect()] == [2]
+
+
+def test_an_entry_of_a_file_elsewhere_stops_ingestion_and_merges_until_it_is_restored(
+    tidegate_lake: MakeLake, kit: Any
+) -> None:
+    """Who may put objects below a registered prefix can write its log, and would see what the Spark server can read."""
+    lake = tidegate_lake([ORDERS])
+    _land(lake, kit, 1)
+    lake.lake.store.objects.put(lake.lake_bucket, "secret.parquet", kit.parquet([{"id": 99, "at": 1}]))
+    log = DeltaLog(lake.clients, kit.location(lake, "orders"))
+    version = log.versions()[-1] + 1
+    path = f"s3a://{lake.lake_bucket}/secret.parquet"
+    add = {"path": path, "partitionValues": {}, "size": 999, "modificationTime": 1, "dataChange": True}
+    log.create(version, json.dumps({"add": add}))
+
+    with pytest.raises(Exception, match=r"TIDEGATE_OWNERSHIP.*outside of the table: s3a") as caught:
+        _land(lake, kit, 2)
+    assert path in str(caught.value)
+    with pytest.raises(RuntimeError, match="TIDEGATE_OWNERSHIP"):
+        kit.merge(lake, "orders")
+
+    kit.query(lake, f"RESTORE TABLE {{t}} TO VERSION AS OF {version - 1}", t=kit.location(lake, "orders"))
+    with pytest.raises(PySparkException, match="TIDEGATE_FOREIGN") as foreign:
+        kit.run(lake, "orders")
+    _follow(lake, kit, str(foreign.value).splitlines()[0])
+    kit.run(lake, "orders")
+    assert kit.bronze(lake, "orders") == [(1, 1), (2, 1)]
 
 
 def test_a_ledger_whose_maker_died_when_it_began_is_made_by_the_next_run(tidegate_lake: MakeLake, kit: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import uuid
 from typing import Any
 
 from tidegate.platform.local.provision import Clients
@@ -81,8 +82,9 @@ class DeltaLog:
         """The versions whose entries are not complete."""
         return [version for version, entry in self.entries().items() if entry["complete"]["S"] != "true"]
 
-    def claim(self, version: int, staged: str = "gone", *, complete: bool = False) -> None:
-        """Write an entry, as Delta's own store does."""
+    def claim(self, version: int, staged: str | None = None, *, complete: bool = False) -> None:
+        """Write an entry, as Delta's own store does. By default, what it staged is gone."""
+        staged = staged or f".tmp/{commit_file(version)}.{uuid.uuid4()}"
         item = {**self._key(version), "tempPath": {"S": staged}, "complete": {"S": str(complete).lower()}}
         self._clients.dynamodb.put_item(TableName=ENTRIES, Item=item)
 

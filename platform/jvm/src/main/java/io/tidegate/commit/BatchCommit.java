@@ -112,6 +112,7 @@ public final class BatchCommit {
     }
     TableRules.checkClock(batch, txn, !view.snapshot().metadata().schema().isEmpty());
     TableRules.checkForeign(batch, properties, tail);
+    TableRules.checkInside(view);
     effects.checkTable(properties);
     return null;
   }

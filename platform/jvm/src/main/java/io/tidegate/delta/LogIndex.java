@@ -10,6 +10,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.WeakHashMap;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.delta.DeltaLog;
@@ -50,6 +51,9 @@ public final class LogIndex {
   private final Set<Long> encoded = new HashSet<>();
   private final Set<Long> everEncoded = new HashSet<>();
 
+  /** The live entries whose files are not below the table, as logged. */
+  private final Set<String> outside = new TreeSet<>();
+
   /** The live files by logged path; kept while they are few, or once they were asked for; else null. */
   private Map<String, LiveFile> files;
 
@@ -74,6 +78,12 @@ public final class LogIndex {
   /** Returns how many files are live in the view. */
   synchronized long files(TableView view) throws IOException {
     return reaches(view) ? plain.size() + encoded.size() : view.snapshot().numOfFiles();
+  }
+
+  /** Returns a live entry whose file is not below the table, or null. When the index is past the view, of the index. */
+  synchronized String outside(TableView view) throws IOException {
+    reaches(view);
+    return outside.isEmpty() ? null : outside.iterator().next();
   }
 
   /** Returns all live files of the view, or null when the index is past it. */
@@ -169,6 +179,7 @@ public final class LogIndex {
     plain.clear();
     encoded.clear();
     everEncoded.clear();
+    outside.clear();
     files = new HashMap<>();
   }
 
@@ -193,6 +204,9 @@ public final class LogIndex {
 
   private void add(String root, String logged) {
     String key = LogPath.key(root, logged);
+    if (LogPath.leaves(root, logged)) {
+      outside.add(logged);
+    }
     if (key.equals(logged)) {
       plain.add(hash(key));
     } else {
@@ -203,6 +217,7 @@ public final class LogIndex {
   }
 
   private void remove(String root, String logged) {
+    outside.remove(logged);
     (LogPath.key(root, logged).equals(logged) ? plain : encoded).remove(hash(logged));
   }
 

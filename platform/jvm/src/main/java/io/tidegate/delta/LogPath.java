@@ -55,6 +55,24 @@ public final class LogPath {
     }
   }
 
+  /**
+   * Returns whether {@code logged} names a file that is not below {@code table}. Such an entry shows the readers of the
+   * table what is stored elsewhere. What is no URI is no file for any reader.
+   */
+  public static boolean leaves(String table, String logged) {
+    String key = key(table, logged);
+    boolean absolute = key.equals(logged) && isAbsolute(logged);
+    return absolute || logged.startsWith("//") || ("/" + key + "/").contains("/../");
+  }
+
+  private static boolean isAbsolute(String logged) {
+    try {
+      return new URI(logged).isAbsolute() || logged.startsWith("/");
+    } catch (URISyntaxException e) {
+      return false;
+    }
+  }
+
   /** Returns the file that {@code logged} names in the table at {@code root}. */
   public static Path resolve(Path root, String logged) {
     return new Path(root, new Path(URI.create(logged)));

@@ -92,6 +92,11 @@ public record TableView(DeltaLog log, Snapshot snapshot) {
     return exists() ? indexed(index -> index.files(this)) : 0;
   }
 
+  /** Returns a live entry, as logged, whose file is not below the table's directory, or null. */
+  public String outside() {
+    return exists() ? indexed(index -> index.outside(this)) : null;
+  }
+
   /** Returns the live files, or null when they are not known. From the first call on, their entries are kept. */
   public List<LiveFile> liveFiles() {
     return exists() ? indexed(index -> index.liveFiles(this)) : List.of();

@@ -2,6 +2,8 @@ package io.tidegate.storage;
 
 import io.tidegate.storage.protocol.CommitEntry;
 import io.tidegate.storage.protocol.EntryTable;
+import io.tidegate.storage.protocol.LogStoreException;
+import io.tidegate.storage.protocol.LogStoreException.Kind;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.util.HashMap;
@@ -141,10 +143,23 @@ final class DynamoDbEntries implements EntryTable {
         DynamoDb.TABLE_PATH, text(tablePath), DynamoDb.FILE_NAME, text(CommitEntry.fileName(version)));
   }
 
-  private static CommitEntry entry(Map<String, AttributeValue> item) {
-    String name = item.get(DynamoDb.FILE_NAME).s();
-    long version = Long.parseLong(name.substring(0, name.indexOf('.')));
-    return new CommitEntry(version, item.get(DynamoDb.TEMP_PATH).s(), item.get(DynamoDb.COMPLETE).s().equals("true"));
+  private CommitEntry entry(Map<String, AttributeValue> item) throws LogStoreException {
+    String name = of(item, DynamoDb.FILE_NAME);
+    String tempPath = of(item, DynamoDb.TEMP_PATH);
+    CommitEntry entry = CommitEntry.read(name, tempPath, "true".equals(of(item, DynamoDb.COMPLETE)));
+    if (entry == null) {
+      throw new LogStoreException(
+          Kind.INTEGRITY,
+          "the item " + name + " of " + tablePath + " in the DynamoDB table " + db.settings().table() + " names "
+              + tempPath + " as its staged commit, and no log store of Delta stages a commit there. Nothing was read,"
+              + " published or deleted. Find out who wrote the item, and delete it if it is no commit.");
+    }
+    return entry;
+  }
+
+  private static String of(Map<String, AttributeValue> item, String attribute) {
+    AttributeValue value = item.get(attribute);
+    return value == null ? null : value.s();
   }
 
   private static AttributeValue number(long value) {

@@ -1,6 +1,7 @@
 package io.tidegate.commit;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -82,6 +83,33 @@ class RefusalsTest {
     TestTable.spark().sql("INSERT INTO delta.`" + elsewhere + "` VALUES (1)");
     assertTrue(elsewhere.resolve("_delta_log").toFile().renameTo(t.root.resolve("_delta_log").toFile()));
     refused(Kind.OWNERSHIP, next(3, 1));
+  }
+
+  /** A producer of a registered table may write to the prefix, and so to the log. */
+  @Test
+  void anEntryOfAFileOutsideOfTheTableStopsUntilItIsGone() throws IOException {
+    t.born();
+    Path elsewhere = folder.resolve("salaries.parquet");
+    t.file("stolen.parquet", 1000, 1001);
+    Files.move(t.root.resolve("stolen.parquet"), elsewhere);
+    for (String path : List.of(elsewhere.toUri().toString(), "../salaries.parquet", "%2e%2e/salaries.parquet")) {
+      long version = t.state().getLong(0) + 1;
+      String add = "{\"add\":{\"path\":\"" + path + "\",\"partitionValues\":{},\"size\":" + Files.size(elsewhere)
+          + ",\"modificationTime\":1,\"dataChange\":true}}\n";
+      Files.writeString(t.root.resolve("_delta_log/%020d.json".formatted(version)), add);
+      for (String start : List.of("the index goes on", "the log is read again")) {
+        if (start.startsWith("the log")) {
+          org.apache.spark.sql.delta.DeltaLog.clearCache();
+        }
+        assertTrue(refused(Kind.OWNERSHIP, next(2, 0)).getMessage().contains("salaries.parquet"), path + ", " + start);
+        assertTrue(t.state().<String>getAs("refusal").contains("outside of the table"));
+      }
+      Files.writeString(
+          t.root.resolve("_delta_log/%020d.json".formatted(version + 1)),
+          "{\"remove\":{\"path\":\"" + path + "\",\"deletionTimestamp\":1,\"dataChange\":true}}\n");
+      assertNull(t.state().getAs("refusal"));
+    }
+    assertEquals("committed", t.addFiles(next(2, 0)).getString(1));
   }
 
   @Test

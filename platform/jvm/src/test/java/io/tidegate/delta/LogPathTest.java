@@ -1,8 +1,10 @@
 package io.tidegate.delta;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.apache.hadoop.fs.Path;
 import org.junit.jupiter.api.Test;
@@ -32,6 +34,25 @@ class LogPathTest {
   @ValueSource(strings = {"", "/a", "s3a://b/a", "a//b", "./a", "a/../b", "../a", "a b", "a?b", "a#b", "100%.parquet"})
   void pathsThatMayNot(String path) {
     assertNotNull(LogPath.problem(path));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {
+    "s3a://other/t/x.parquet", "s3://bucket/x.parquet", "s3a://bucket/a%20b/tt/x", "file:/etc/passwd", "/etc/passwd", "//x",
+    "../x.parquet", "m=1/../../x.parquet", "%2e%2e/x.parquet", "m=1/..%2F..%2Fx", "..", "s3a://bucket/a%20b/t/../u/x",
+    "x:y", "S3A://other/x"
+  })
+  void pathsOfFilesElsewhereLeaveTheTable(String path) {
+    assertTrue(LogPath.leaves("s3a://bucket/a b/t", path));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {
+    "x.parquet", "m=1/é%20x.parquet", "a%3Ab.parquet", "..x/y..parquet", "...", "_tidegate/copies/x.parquet",
+    "s3://bucket/a%20b/t/x.parquet", "/a%20b/t/x.parquet", "%252e%252e/x.parquet", "100%.parquet"
+  })
+  void pathsOfItsOwnFilesDoNotLeaveTheTable(String path) {
+    assertFalse(LogPath.leaves("s3a://bucket/a b/t", path));
   }
 
   @Test

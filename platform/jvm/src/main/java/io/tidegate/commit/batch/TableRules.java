@@ -4,9 +4,10 @@ import io.tidegate.TidegateException;
 import io.tidegate.TidegateException.Kind;
 import io.tidegate.delta.CommitTail;
 import io.tidegate.delta.LogIndex;
+import io.tidegate.delta.TableView;
 import java.util.Map;
 
-/** What a table must fulfil before a batch may touch it. Pure: properties and commits in, refusal out. */
+/** What a table must fulfil before a batch may touch it: properties, commits and live entries in, refusal out. */
 public final class TableRules {
   /** Property: the lake that owns the table. */
   public static final String LAKE = "tidegate.lake";
@@ -22,6 +23,9 @@ public final class TableRules {
 
   /** Delta's property of a table from which no row may be removed. */
   private static final String APPEND_ONLY = "delta.appendOnly";
+
+  /** Characters of a producer's text that a message has. */
+  private static final int MAX_SHOWN = 300;
 
   private TableRules() {}
 
@@ -73,6 +77,32 @@ public final class TableRules {
           batch.location() + " sets " + TRANSACTION_RETENTION + ": its record of batches expires and one would land"
               + " twice. ALTER TABLE … UNSET TBLPROPERTIES ('" + TRANSACTION_RETENTION + "').");
     }
+  }
+
+  /** Refuses a table of which a live entry names a file outside. */
+  public static void checkInside(TableView view) {
+    String problem = whyOutside(view);
+    if (problem != null) {
+      throw new TidegateException(Kind.OWNERSHIP, problem);
+    }
+  }
+
+  /**
+   * Returns why the live entries of a table may not be read, or null: one of them names a file that is not below the
+   * table. Neither Tidegate nor Delta's own commands write such an entry, and it shows the rows of another table.
+   */
+  public static String whyOutside(TableView view) {
+    String entry = view.outside();
+    return entry == null
+        ? null
+        : "the log of " + view.root() + " has an entry of a file outside of the table: " + shortened(entry)
+            + ". Readers of the table see the rows of that file. Look in DESCRIBE HISTORY for the commit that added it and"
+            + " find out who wrote it; RESTORE the version before, and set '" + ACKNOWLEDGED + "' as the next run says. Only"
+            + " Tidegate's roles may write below _delta_log/: tidegate policy bucket";
+  }
+
+  private static String shortened(String text) {
+    return text.length() <= MAX_SHOWN ? text : text.substring(0, MAX_SHOWN) + "…";
   }
 
   /**

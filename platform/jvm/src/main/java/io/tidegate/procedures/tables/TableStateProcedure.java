@@ -4,6 +4,7 @@ import static org.apache.spark.sql.types.DataTypes.LongType;
 import static org.apache.spark.sql.types.DataTypes.StringType;
 
 import io.tidegate.Json;
+import io.tidegate.commit.batch.TableRules;
 import io.tidegate.delta.TableView;
 import io.tidegate.procedures.LocalProcedure;
 import java.util.List;
@@ -33,14 +34,15 @@ public final class TableStateProcedure extends LocalProcedure {
             .add("schema", StringType)
             .add("partition_columns", StringType, false)
             .add("num_files", LongType, false)
-            .add("features", StringType, false));
+            .add("features", StringType, false)
+            .add("refusal", StringType));
   }
 
   @Override
   protected List<Object[]> run(SparkSession spark, Arguments arguments) {
     TableView table = TableView.open(spark, arguments.text("table"));
     if (!table.exists()) {
-      return List.<Object[]>of(new Object[] {-1L, null, null, "{}", null, "[]", 0L, "[]"});
+      return List.<Object[]>of(new Object[] {-1L, null, null, "{}", null, "[]", 0L, "[]", null});
     }
     Snapshot snapshot = table.snapshot();
     var metadata = snapshot.metadata();
@@ -58,7 +60,8 @@ public final class TableStateProcedure extends LocalProcedure {
           metadata.schemaString(),
           Json.write(CollectionConverters.asJava(metadata.partitionColumns())),
           table.files(),
-          Json.write(features)
+          Json.write(features),
+          TableRules.whyOutside(table)
         });
   }
 }

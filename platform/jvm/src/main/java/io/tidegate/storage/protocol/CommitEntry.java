@@ -1,6 +1,8 @@
 package io.tidegate.storage.protocol;
 
 import java.util.UUID;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * One commit, as the external table records it.
@@ -16,6 +18,15 @@ public record CommitEntry(long version, String tempPath, boolean complete) {
   private static final int OUR_UUID = 8;
   private static final long VERSION_BITS = 0xF000L;
 
+  /** Digits of a version in the name of its file. */
+  private static final int DIGITS = 20;
+
+  private static final String UUID_TEXT = "[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}";
+
+  /** How Delta's own store (and this one) and delta-rs name the bytes that they stage. Group 1: the commit's file. */
+  private static final Pattern STAGED =
+      Pattern.compile("\\.tmp/(\\d{" + DIGITS + "}\\.json)\\." + UUID_TEXT + "|_commit_" + UUID_TEXT + "\\.json\\.tmp");
+
   /** Returns a new, incomplete entry with its own temp path. */
   public static CommitEntry prepare(long version) {
     UUID random = UUID.randomUUID();
@@ -30,7 +41,25 @@ public record CommitEntry(long version, String tempPath, boolean complete) {
   /** The commit's file in {@code _delta_log}. */
   public static String fileName(long version) {
     String digits = Long.toString(version);
-    return "0".repeat(20 - digits.length()) + digits + ".json";
+    return "0".repeat(DIGITS - digits.length()) + digits + ".json";
+  }
+
+  /**
+   * Returns the entry that an item has, or null if no writer of Delta makes such an item.
+   *
+   * <p>The bytes at the temp path are published as a commit and then deleted, so an entry must never name an object that
+   * is not a staged commit of its own table, in its own {@code _delta_log}.
+   *
+   * @param fileName the item's name of the commit's file, or null
+   * @param tempPath the item's temp path, or null
+   */
+  public static CommitEntry read(String fileName, String tempPath, boolean complete) {
+    Matcher staged = STAGED.matcher(tempPath == null ? "" : tempPath);
+    if (fileName == null || !staged.matches() || !fileName.matches("0\\d{" + (DIGITS - 1) + "}\\.json")) {
+      return null;
+    }
+    boolean isOwn = staged.group(1) == null || staged.group(1).equals(fileName);
+    return isOwn ? new CommitEntry(Long.parseLong(fileName.substring(0, DIGITS)), tempPath, complete) : null;
   }
 
   /** The commit's file in {@code _delta_log}. */
