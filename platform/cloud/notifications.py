@@ -27,16 +27,16 @@ def notification(queue: str) -> dict[str, Any]:
     return {"Id": NOTIFICATION, "QueueArn": queue, "Events": list(EVENTS)}
 
 
-def queue_policy(queue: str, buckets: Sequence[str], account: str | None = None) -> dict[str, Any]:
-    """Return the policy that lets S3 send to a queue.
+def queue_policy(queue: str, buckets: Sequence[str]) -> dict[str, Any]:
+    """Return the policy that lets S3 send to a queue, for buckets of the queue's account.
 
     Args:
-        queue: ARN of the queue.
+        queue: ARN of the queue. Its region and account may be `*`; then buckets of every account may send.
         buckets: the buckets whose events the queue gets.
-        account: the account that has to own the buckets. None: any account.
     """
-    address = Address(region=queue.split(":")[3])
-    owned = {"StringEquals": {"aws:SourceAccount": account}} if account else {}
+    _, _, _, region, account, _ = queue.split(":")
+    address = Address(region=region)
+    owned = {} if account == "*" else {"StringEquals": {"aws:SourceAccount": account}}
     return {
         "Version": "2012-10-17",
         "Statement": [

@@ -48,7 +48,7 @@ def _part(config: LakeConfig, what: str) -> str:
         case "queue-attributes":
             return _queue_attributes()
         case "queue-policy":
-            return _json(wanted.queue_policy(arn, address.account))
+            return _json(wanted.queue_policy(arn))
         case "notification":
             return _json({"QueueConfigurations": [wanted.notification(arn)]})
         case "commit-table":

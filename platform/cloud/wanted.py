@@ -7,14 +7,19 @@ docs/operate/aws.md shows it. docs/decisions/0073-wanted-once.md says why there 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+from tidegate.platform.cloud.commit_table import CommitTable
+from tidegate.platform.cloud.log_policy import log_policies
 from tidegate.platform.cloud.notifications import notification, queue_policy
 from tidegate.platform.core.config.lake import LakeConfig, QueueSpec
 from tidegate.platform.core.keys.s3_address import S3Address
 
 _DAY = 24 * 3600
+#: The local platform has no roles: every caller is the root of an account.
+_OWN_ACCOUNT = "arn:aws:iam::*:root"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,34 +133,6 @@ class WantedDestination:
         return {"FifoQueue": "true"} if self.name.endswith(".fifo") else {}
 
 
-@dataclass(frozen=True, slots=True)
-class CommitTable:
-    """The DynamoDB table through which Delta commits are coordinated. Its keys are those of Delta's S3DynamoDBLogStore.
-
-    Attributes:
-        name: the log store's default.
-        keys: the attributes of the primary key and their kinds.
-        expiry: the attribute with the time (epoch seconds) after which DynamoDB deletes an item.
-    """
-
-    name: str = "delta_log"
-    keys: tuple[tuple[str, str], ...] = (("tablePath", "HASH"), ("fileName", "RANGE"))
-    expiry: str = "expireTime"
-
-    def definition(self) -> dict[str, Any]:
-        """Return the table as DynamoDB's CreateTable takes it. The log store makes the same table."""
-        return {
-            "TableName": self.name,
-            "KeySchema": [{"AttributeName": name, "KeyType": kind} for name, kind in self.keys],
-            "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name, _ in self.keys],
-            "BillingMode": "PAY_PER_REQUEST",
-        }
-
-    def time_to_live(self) -> dict[str, Any]:
-        """Return the expiry of items as DynamoDB's UpdateTimeToLive takes it."""
-        return {"Enabled": True, "AttributeName": self.expiry}
-
-
 @dataclass(frozen=True)
 class Wanted:
     """Everything that has to exist for a lake.
@@ -169,16 +146,18 @@ class Wanted:
         topics: topics of routes.
         destinations: queues of routes. Queues that a route finds by a tag are not among them.
         outputs: buckets of outputs. They send no notifications.
+        log_policies: the policies of source buckets with registered tables, by bucket.
     """
 
     buckets: tuple[str, ...] = ("landing",)
     lake_root: str = "s3://tidegate-lake/lake"
     event_queue: WantedQueue = WantedQueue("tidegate-events", "tidegate-events-dlq")
     row_queues: tuple[WantedQueue, ...] = ()
-    commit_table: CommitTable = CommitTable()
+    commit_table: CommitTable = field(default_factory=CommitTable)
     topics: tuple[WantedTopic, ...] = ()
     destinations: tuple[WantedDestination, ...] = ()
     outputs: tuple[str, ...] = ()
+    log_policies: Mapping[str, dict[str, Any]] = field(default_factory=dict, hash=False)
 
     @classmethod
     def of(cls, config: LakeConfig) -> Wanted:
@@ -195,6 +174,7 @@ class Wanted:
             topics=tuple(map(WantedTopic, topics)),
             destinations=tuple(map(WantedDestination, queues)),
             outputs=tuple(S3Address.parse(folder).bucket for folder in config.output_roots),
+            log_policies=log_policies(config, (_OWN_ACCOUNT,)),
         )
 
     @property
@@ -207,14 +187,9 @@ class Wanted:
         """The event queue, and then the row queues."""
         return (self.event_queue, *self.row_queues)
 
-    def queue_policy(self, queue_arn: str, account: str | None = None) -> dict[str, Any]:
-        """Return the policy that lets S3 send the events of the source buckets to the event queue.
-
-        Args:
-            queue_arn: ARN of the event queue.
-            account: the account that has to own the buckets. None: any account.
-        """
-        return queue_policy(queue_arn, self.buckets, account)
+    def queue_policy(self, queue_arn: str) -> dict[str, Any]:
+        """Return the policy that lets S3 send the events of the source buckets to the event queue of that ARN."""
+        return queue_policy(queue_arn, self.buckets)
 
     def notification(self, queue_arn: str) -> dict[str, Any]:
         """Return the notification of each source bucket to the event queue."""

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import boto3
 from botocore.exceptions import ClientError
 
-from tidegate.platform.cloud.wanted import CommitTable, Wanted, WantedDestination, WantedQueue, WantedTopic
+from tidegate.platform.cloud.commit_table import CommitTable
+from tidegate.platform.cloud.wanted import Wanted, WantedDestination, WantedQueue, WantedTopic
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -72,6 +73,8 @@ def provision(clients: Clients, wanted: Wanted) -> str:
     url, *_ = [_queue_with_dlq(clients.sqs, queue) for queue in wanted.every_queue]
     arn = _arn(clients.sqs, url)
     _attributes(clients.sqs, url, {"Policy": json.dumps(wanted.queue_policy(arn))})
+    for bucket, policy in wanted.log_policies.items():
+        _bucket_policy(clients.s3, bucket, policy)
     for bucket in wanted.buckets:
         _notification(clients.s3, bucket, wanted.notification(arn))
     for topic in wanted.topics:
@@ -89,6 +92,17 @@ def _bucket(s3: S3Client, bucket: str) -> None:
         if error.response["ResponseMetadata"]["HTTPStatusCode"] != 404:
             raise
         s3.create_bucket(Bucket=bucket)
+
+
+def _bucket_policy(s3: S3Client, bucket: str, wanted: dict[str, Any]) -> None:
+    try:
+        found = json.loads(s3.get_bucket_policy(Bucket=bucket)["Policy"])
+    except ClientError as error:
+        if error.response["ResponseMetadata"]["HTTPStatusCode"] != 404:
+            raise
+        found = None
+    if found != wanted:
+        s3.put_bucket_policy(Bucket=bucket, Policy=json.dumps(wanted))
 
 
 def _queue_with_dlq(sqs: SQSClient, queue: WantedQueue) -> str:

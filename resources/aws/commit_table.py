@@ -7,14 +7,9 @@ import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote
-
-from tidegate.platform.core.keys.s3_address import S3Address
 
 #: Only our log store makes UUIDs of this version.
 _OURS = 8
-#: Characters that writers that encode paths leave as they are.
-_PLAIN = "/!$&'()*+,;=:@~"
 
 
 def is_ours(temp_path: str) -> bool:
@@ -29,17 +24,6 @@ def is_ours(temp_path: str) -> bool:
         return uuid.UUID(temp_path.rpartition(".")[2]).version == _OURS
     except ValueError:
         return False
-
-
-def spellings(location: str) -> list[str]:
-    """The spellings of a table's path under which its entries may be kept. The table's own spelling comes first.
-
-    Args:
-        location: the table's `s3a://` URI, not percent-encoded.
-    """
-    bucket, key = S3Address.parse_s3a(location.rstrip("/"))
-    paths = dict.fromkeys((S3Address(bucket, key), S3Address(bucket, quote(key, safe=_PLAIN))))
-    return [spelling.rstrip("/") for path in paths for spelling in (path.s3a, path.s3)]
 
 
 def chosen(newest: Mapping[str, CommitEntry]) -> str:

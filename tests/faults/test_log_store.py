@@ -182,7 +182,7 @@ def test_an_entry_that_names_another_object_publishes_nothing_and_deletes_nothin
     for name in ("precious.json", f"{table.path}/_delta_log/precious.json"):
         table.log.write("precious.json", FOREIGN)
         table.log.claim(1, name)
-        with pytest.raises(PySparkException, match="TIDEGATE_LOG_INTEGRITY.*precious"):
+        with pytest.raises(PySparkException, match=r"TIDEGATE_LOG_INTEGRITY.*precious"):
             table.append(10)
         assert table.log.read("precious.json") == FOREIGN
         assert table.log.versions() == [0]

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from enum import Enum, unique
 
-from tidegate.platform.cloud.wanted import RETENTION, VISIBILITY, CommitTable
+from tidegate.platform.cloud.commit_table import CommitTable
+from tidegate.platform.cloud.wanted import RETENTION, VISIBILITY
 
 
 @unique
@@ -82,6 +83,12 @@ class Check(Enum):
         "the queue has a dead-letter queue, the one that `lake.yaml` names, and it can be read",
         "set `RedrivePolicy` of the queue, correct `dlq`, or allow the action on the dead-letter queue",
     )
+    QUEUE_SENDERS = (
+        "queue.senders",
+        "queue {}: who may send",
+        "only the queue's account, and services on its behalf, may send; a warning names other accounts",
+        "restrict the queue's policy: principals, `aws:SourceArn` and `aws:SourceAccount`",
+    )
     QUEUE_POLICY = (
         "queue.policy",
         "bucket {}: may send to the queue",
@@ -133,6 +140,12 @@ class Check(Enum):
         "bucket {}: notification",
         "the bucket sends every event that its tables need towards a queue of `lake.yaml`",
         "add the notification, or the part of its filter, that the detail names",
+    )
+    BUCKET_LOGS = (
+        "bucket.logs",
+        "bucket {}: logs of registered tables",
+        "the bucket's policy lets only Tidegate's roles write to the logs and copies of registered tables",
+        "put the policy that `tidegate policy buckets` prints",
     )
     BUCKET_FOREIGN_TABLE = (
         "bucket.foreign-table",

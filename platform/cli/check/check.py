@@ -34,6 +34,7 @@ from tidegate.platform.cli.check.lake import (
 )
 from tidegate.platform.cli.check.metrics import check_metrics
 from tidegate.platform.cli.check.queues import CheckedQueue, check_queue
+from tidegate.platform.cli.check.registered_logs import check_logs
 from tidegate.platform.cli.check.routes import check_routes
 from tidegate.platform.cli.check.silver import check_silver
 from tidegate.platform.cli.check.webhooks import check_webhooks
@@ -192,6 +193,7 @@ def _findings(
         yield from about
         if about[0].ok:
             asked = folders_above(target[1]) if target and target[0] == bucket else []
+            yield from check_logs(s3, bucket, config)
             yield check_foreign(store, bucket, dict.fromkeys([*(spec.table_key.prefix for spec in tables), *asked]))
     reachable = True
     for finding in check_root(s3, store):

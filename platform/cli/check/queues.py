@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import ClientError
 
 from tidegate.platform.cli.check.catalog import Check
-from tidegate.platform.cli.check.findings import Failed, Finding, checked, permitted, tried
+from tidegate.platform.cli.check.findings import Failed, Finding, Warned, checked, permitted, tried
+from tidegate.platform.cloud.queue_policy import other_senders
 from tidegate.platform.cloud.wanted import (
     DEAD_LETTER_ARN,
     MAX_RECEIVES,
@@ -67,6 +68,7 @@ def check_queue(sqs: SQSClient, spec: QueueSpec, found: list[CheckedQueue]) -> I
         yield checked(Check.QUEUE_SEND, name, lambda: _sendable(sqs, attributes["url"], name))
         yield checked(Check.QUEUE_VISIBILITY, name, lambda: _patient(attributes))
         yield checked(Check.QUEUE_RETENTION, name, lambda: _kept(attributes))
+        yield checked(Check.QUEUE_SENDERS, name, lambda: _senders(found[-1]))
         yield checked(Check.QUEUE_DEAD_LETTERS, name, lambda: _dead_letters(sqs, spec, attributes))
 
 
@@ -136,6 +138,21 @@ def _allowed(action: str, name: str, call: Callable[..., Any], **arguments: Any)
     """Check a permission by a call with arguments that SQS refuses only after it has checked the permission."""
     tried(action, name, call, **arguments)
     return "allowed"
+
+
+def _senders(queue: CheckedQueue) -> str:
+    others = other_senders(queue.policy, queue.arn)
+    if others.everybody:
+        raise Failed(
+            "its policy lets everybody send, so anybody can send rows and events: name the principals, or add "
+            "conditions on aws:SourceArn and aws:SourceAccount"
+        )
+    if others.named:
+        raise Warned(
+            f"in addition to its own account, {'; '.join(others.named)} may send: if that is not intended, remove it "
+            "or add a condition on aws:SourceAccount"
+        )
+    return "its account, and services on behalf of its account"
 
 
 def _patient(attributes: dict[str, str]) -> str:

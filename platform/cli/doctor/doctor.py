@@ -19,7 +19,7 @@ from tidegate.platform.cli.check.findings import Failed, Finding, Warned, checke
 from tidegate.platform.cli.commands.failed_run import check_runs
 from tidegate.platform.cli.doctor.logs import LogDoctor
 from tidegate.platform.cli.environment import client
-from tidegate.platform.cloud.wanted import CommitTable as WantedTable
+from tidegate.platform.cloud.commit_table import CommitTable as WantedTable
 from tidegate.platform.core.first_line import first_line
 from tidegate.resources.aws.clients import Aws
 from tidegate.resources.aws.commit_table import CommitTable

@@ -60,14 +60,24 @@ def doctor(
 
 @deployment.command()
 def policy(
-    role: Annotated[str, typer.Argument(help="dagster, spark, operator (the person who runs commands), or webhook.")],
+    role: Annotated[
+        str,
+        typer.Argument(
+            help="dagster, spark, operator (the person who runs commands), reader (a person who only looks), webhook; "
+            "or buckets: policies of source buckets that keep producers out of the logs of registered tables."
+        ),
+    ],
+    writer: Annotated[
+        list[str] | None,
+        typer.Option(help="For buckets: the ARN of a role that may write these logs. Repeat it for each role."),
+    ] = None,
     lake: LakeFile = None,
 ) -> None:
     """Print the IAM policy that a role needs for your lake.yaml."""
     from tidegate.platform.cli.commands.policies import run_policy
     from tidegate.platform.cli.environment import lake_file
 
-    run_policy(role, lake_file(lake))
+    run_policy(role, lake_file(lake), writer or ())
 
 
 @deployment.command()

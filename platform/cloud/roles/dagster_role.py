@@ -6,7 +6,8 @@ from tidegate.platform.cloud.address import Address
 from tidegate.platform.cloud.roles.catalog_statement import catalog_statement
 from tidegate.platform.cloud.roles.export_statement import export_statement
 from tidegate.platform.cloud.roles.inventory_statements import read_inventories, upload_statements
-from tidegate.platform.cloud.roles.lake_arns import COPIES_FOLDER, LakeArns
+from tidegate.platform.cloud.roles.kept_statement import kept_statement
+from tidegate.platform.cloud.roles.lake_arns import COPIES_FOLDER, LakeArns, owned
 from tidegate.platform.cloud.roles.statement import Statement, Statements, without_empty
 from tidegate.platform.core.config.after_load import moves_to, takes_away
 from tidegate.platform.core.config.lake import LakeConfig
@@ -19,11 +20,16 @@ def dagster(config: LakeConfig) -> Statements:
     return without_empty(
         *_queues(config, arns),
         *_routes(config),
-        *_sources(config, arns),
-        *_after_load(config, arns),
-        _outputs(config),
-        export_statement(config, "s3:DeleteObject"),
-        _lake(arns),
+        *owned(
+            arns,
+            *_sources(config, arns),
+            *_after_load(config, arns),
+            _outputs(config),
+            export_statement(config, "s3:DeleteObject"),
+            _lake(arns),
+        ),
+        *upload_statements(config, reports_only=True),
+        kept_statement(arns),
         catalog_statement(config),
     )
 
@@ -135,7 +141,6 @@ def _sources(config: LakeConfig, arns: LakeArns) -> Statements:
             arns.registered(COPIES_FOLDER),
             "a copy of each Parquet file that Spark would misread, such as one of pandas",
         ),
-        *upload_statements(config, reports_only=True),
     )
 
 
@@ -181,6 +186,6 @@ def _lake(arns: LakeArns) -> Statement:
             "s3:DeleteObject",
             "s3:AbortMultipartUpload",
         ),
-        (arns.lake(),),
+        arns.lake(),
         "manifests, batches, records; copies of sources, with their tags, whose keys Spark cannot read",
     )

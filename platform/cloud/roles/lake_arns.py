@@ -6,9 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tidegate.platform.cloud.address import Address
-from tidegate.platform.cloud.wanted import CommitTable
+from tidegate.platform.cloud.commit_table import CommitTable
+from tidegate.platform.cloud.roles.statement import Statement, literal, of_account
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.keys.path_spellings import spellings
 from tidegate.platform.core.keys.s3_address import S3Address
 
 #: Folders below a registered table's prefix that have other objects than its files.
@@ -42,9 +44,22 @@ class LakeArns:
             map(self.address.bucket, dict.fromkeys([*self.config.buckets, self.config.lake.bucket, *elsewhere]))
         )
 
-    def lake(self) -> str:
-        """The objects below the lake root."""
-        return self.address.objects(self.config.lake.bucket, self.config.lake.prefix)
+    def lake(self, *folders: str) -> tuple[str, ...]:
+        """The objects below the lake root, or below some of its folders, in which `*` is a wildcard."""
+        root = self.address.objects(self.config.lake.bucket, self.config.lake.prefix)
+        return tuple(f"{root.removesuffix('*')}{folder}" for folder in folders) if folders else (root,)
+
+    def paths(self) -> tuple[str, ...]:
+        """Patterns of the table paths in the commit table: those below the lake root, and registered tables."""
+        root = S3Address(self.config.lake.bucket, self.config.lake.prefix).s3a
+        found = [f"{literal(spelling)}/*" for spelling in spellings(root)]
+        if self.config.discovery:
+            found += [f"{scheme}://{bucket}/*" for bucket in self.config.buckets for scheme in ("s3a", "s3")]
+        for spec in self.config.tables:
+            if _may_register(spec) and not (self.config.discovery and spec.table_key.prefix):
+                location = S3Address(spec.table_key.bucket, spec.table_key.prefix).s3a
+                found += map(literal, spellings(location))
+        return tuple(dict.fromkeys(found))
 
     def commit_table(self) -> str:
         """The table of DynamoDB in which the log store coordinates commits."""
@@ -53,6 +68,12 @@ class LakeArns:
     def sources(self, which: Callable[[TableSpec], bool]) -> tuple[str, ...]:
         """The files of the tables that a condition chooses."""
         return tuple(self.address.folder(spec.prefix) for spec in self.config.tables if which(spec))
+
+    @property
+    def registered_buckets(self) -> tuple[str, ...]:
+        """The buckets in which a table may be registered."""
+        own = [spec.table_key.bucket for spec in self.config.tables if _may_register(spec)]
+        return tuple(dict.fromkeys([*(self.config.buckets if self.config.discovery else ()), *own]))
 
     def registered(self, folder: str) -> tuple[str, ...]:
         """Return the ARNs of a folder of each registered table. With discovery, any prefix may become a table."""
@@ -63,6 +84,11 @@ class LakeArns:
             return (*anywhere, *(self.address.objects(key.bucket, folder) for key in whole))
         keys = [spec.table_key for spec in self.config.tables if _may_register(spec)]
         return tuple(self.address.objects(key.bucket, f"{key.prefix}{folder}") for key in keys)
+
+
+def owned(arns: LakeArns, *statements: Statement) -> tuple[Statement, ...]:
+    """Return statements about objects, restricted to buckets of the lake's account if `lake.yaml` says which it is."""
+    return tuple(of_account(statement, arns.address.account) for statement in statements)
 
 
 def _may_register(spec: TableSpec) -> bool:

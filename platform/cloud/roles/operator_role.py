@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tidegate.platform.cloud.roles.inventory_statements import inventory_statements, upload_statements
-from tidegate.platform.cloud.roles.lake_arns import COPIES_FOLDER, LOG_FOLDER, LakeArns
+from tidegate.platform.cloud.roles.lake_arns import COPIES_FOLDER, LOG_FOLDER, LakeArns, owned
 from tidegate.platform.cloud.roles.statement import Statement, Statements, without_empty
 from tidegate.platform.core.config.lake import LakeConfig
 
@@ -15,12 +15,6 @@ def operator(config: LakeConfig) -> Statements:
         *inventory_statements(config),
         *upload_statements(config),
         Statement(
-            "Notifications",
-            ("s3:GetBucketNotification",),
-            tuple(arns.address.bucket(bucket) for bucket in config.buckets),
-            "`check`",
-        ),
-        Statement(
             "Topics",
             ("sns:GetTopicAttributes",),
             tuple(dict.fromkeys(topic for route in config.routes for topic in route.topics)),
@@ -31,6 +25,38 @@ def operator(config: LakeConfig) -> Statements:
             ("sqs:GetQueueUrl",),
             arns.dead_letters(),
             "`check`",
+        ),
+        *_buckets(config, arns),
+        Statement(
+            "CommitTable",
+            ("dynamodb:DescribeTable", "dynamodb:DescribeTimeToLive"),
+            (arns.commit_table(),),
+            "`doctor`",
+        ),
+        Statement(
+            "CommitEntries",
+            ("dynamodb:Query", "dynamodb:UpdateItem"),
+            (arns.commit_table(),),
+            "`doctor`, for this lake's tables alone; with `--repair` it closes entries",
+            {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": arns.paths()}},
+        ),
+    )
+
+
+def _buckets(config: LakeConfig, arns: LakeArns) -> Statements:
+    return owned(
+        arns,
+        Statement(
+            "Notifications",
+            ("s3:GetBucketNotification",),
+            tuple(arns.address.bucket(bucket) for bucket in config.buckets),
+            "`check`",
+        ),
+        Statement(
+            "BucketPolicies",
+            ("s3:GetBucketPolicy",),
+            tuple(map(arns.address.bucket, arns.registered_buckets)),
+            "`check` asks whether producers can write to the logs of registered tables",
         ),
         Statement(
             "LogsOfRegisteredTables",
@@ -46,11 +72,5 @@ def operator(config: LakeConfig) -> Statements:
                 *map(arns.address.folder, (*config.after_load_folders, *config.output_roots)),
             ),
             "`check` deletes its probes",
-        ),
-        Statement(
-            "CommitTable",
-            ("dynamodb:DescribeTable", "dynamodb:DescribeTimeToLive", "dynamodb:Query", "dynamodb:UpdateItem"),
-            (arns.commit_table(),),
-            "`doctor`; with `--repair` it closes entries",
         ),
     )

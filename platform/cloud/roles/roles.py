@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 from tidegate.platform.cloud.roles.dagster_role import dagster
 from tidegate.platform.cloud.roles.operator_role import operator
+from tidegate.platform.cloud.roles.reader_role import reader
 from tidegate.platform.cloud.roles.spark_role import spark
 from tidegate.platform.cloud.roles.statement import Statement, Statements
 from tidegate.platform.cloud.roles.webhook_role import webhook
@@ -16,6 +17,7 @@ ROLES: dict[str, Callable[[LakeConfig], Statements]] = {
     "dagster": dagster,
     "spark": spark,
     "operator": operator,
+    "reader": reader,
     "webhook": webhook,
 }
 
@@ -29,9 +31,9 @@ def giving(config: LakeConfig, action: str, resource: str) -> tuple[str, Stateme
         resource: ARN of a resource, or a pattern of a statement. For a queue, its name is enough.
     """
     for role, statements in ROLES.items():
-        for statement in statements(config):
+        for statement in (given for given in statements(config) if not given.denies):
             named = any(resource == arn or arn.endswith(f":{resource}") for arn in statement.resources)
-            if statement.allows(action, resource) or (action in statement.actions and named):
+            if statement.covers(action, resource) or (action in statement.actions and named):
                 return role, statement
     return None
 

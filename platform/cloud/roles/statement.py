@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
 _WILDCARDS = re.compile(r"[*?$]")
 
 
+#: The value of a condition key, or the patterns for it.
+Values = str | tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class Statement:
-    """A permission of a role, and why the role needs it.
+    """A permission of a role, and why the role needs it; or what it may never do, and why.
 
     Attributes:
         sid: its name, of letters and digits, unique within a role.
@@ -21,16 +25,18 @@ class Statement:
         resources: ARNs, in which `*` and `?` are wildcards.
         why: the calls that need it, as a sentence.
         condition: the condition in IAM's form. Empty: none.
+        denies: whether it forbids the actions, whatever other statements allow.
     """
 
     sid: str
     actions: tuple[str, ...]
     resources: tuple[str, ...]
     why: str
-    condition: Mapping[str, Mapping[str, str]] = field(default_factory=dict, hash=False)
+    condition: Mapping[str, Mapping[str, Values]] = field(default_factory=dict, hash=False)
+    denies: bool = False
 
-    def allows(self, action: str, resource: str, context: Mapping[str, str] | None = None) -> bool:
-        """Return whether the statement allows an action on a resource.
+    def covers(self, action: str, resource: str, context: Mapping[str, str] | None = None) -> bool:
+        """Return whether the statement is about an action on a resource.
 
         Args:
             action: IAM's name.
@@ -48,14 +54,38 @@ class Statement:
         """Return the statement in IAM's form."""
         return {
             "Sid": self.sid,
-            "Effect": "Allow",
+            "Effect": "Deny" if self.denies else "Allow",
             "Action": list(self.actions),
             "Resource": list(self.resources) if len(self.resources) > 1 else self.resources[0],
-            **({"Condition": self.condition} if self.condition else {}),
+            **({"Condition": _json(self.condition)} if self.condition else {}),
         }
 
 
 Statements = tuple[Statement, ...]
+
+
+def permits(
+    statements: Iterable[Statement], action: str, resource: str, context: Mapping[str, str] | None = None
+) -> bool:
+    """Return whether statements together allow an action on a resource: one allows it and none forbids it.
+
+    Args:
+        statements: those of a role.
+        action: IAM's name.
+        resource: ARN, without wildcards.
+        context: values of the condition keys in the request. None: the conditions are assumed to hold.
+    """
+    found = {statement.denies for statement in statements if statement.covers(action, resource, context)}
+    return found == {False}
+
+
+def of_account(statement: Statement, account: str) -> Statement:
+    """Restrict a statement to resources of an account: somebody may create a deleted bucket again. `*`: of any."""
+    if account == "*":
+        return statement
+    owner = {"aws:ResourceAccount": account}
+    equal = {**statement.condition.get("StringEquals", {}), **owner}
+    return replace(statement, condition={**statement.condition, "StringEquals": equal})
 
 
 def without_empty(*statements: Statement) -> Statements:
@@ -63,9 +93,22 @@ def without_empty(*statements: Statement) -> Statements:
     return tuple(statement for statement in statements if statement.resources)
 
 
-def _holds(test: str, found: str | None, wanted: str) -> bool:
-    """Return whether a condition holds: `Null`, or a comparison of texts."""
-    return (found is None) is (wanted == "true") if test == "Null" else found == wanted
+def _holds(test: str, found: str | None, wanted: Values) -> bool:
+    """Return whether a condition holds: `Null`, a comparison of texts, or one with patterns."""
+    if test == "Null":
+        return (found is None) is (wanted == "true")
+    patterns = (wanted,) if isinstance(wanted, str) else wanted
+    if test.endswith("StringLike"):
+        # ForAllValues holds for a request without the key.
+        return found is None or any(_pattern(pattern).fullmatch(found) for pattern in patterns)
+    return found in patterns
+
+
+def _json(condition: Mapping[str, Mapping[str, Values]]) -> dict[str, Any]:
+    return {
+        test: {key: value if isinstance(value, str) else list(value) for key, value in pairs.items()}
+        for test, pairs in condition.items()
+    }
 
 
 def literal(text: str) -> str:

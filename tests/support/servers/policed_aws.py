@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from tests.support.servers.fault_proxy import Answer, FaultProxy, Request
 from tidegate.platform.cloud.calls import CALLS, Need
-from tidegate.platform.cloud.roles.statement import Statements
+from tidegate.platform.cloud.roles.statement import Statements, permits
 from tidegate.platform.local.aws import ACCOUNT, REGION
 
 _SIGNED_BY = re.compile(r"Credential=([^/]+)/")
@@ -37,6 +37,7 @@ _OF_BUCKETS = {
     ("HEAD", ""): "HeadBucket",
     ("GET", "list-type"): "ListObjectsV2",
     ("GET", "notification"): "GetBucketNotificationConfiguration",
+    ("GET", "policy"): "GetBucketPolicy",
     ("POST", "delete"): "DeleteObjects",
 }
 _COPIES = {"PutObject": "CopyObject", "UploadPart": "UploadPartCopy"}
@@ -59,8 +60,8 @@ class Asked:
     context: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False)
 
     def allowed(self, statements: Statements) -> bool:
-        """Whether a statement allows it."""
-        return any(statement.allows(self.action, self.resource, self.context) for statement in statements)
+        """Whether a statement allows it, and none forbids it."""
+        return permits(statements, self.action, self.resource, self.context)
 
 
 class PolicedAws(FaultProxy):
@@ -102,7 +103,8 @@ class PolicedAws(FaultProxy):
         bucket, key = _place(request.path)
         if answer.status == 404 and key and "X-Amz-Target" not in request.headers:
             # S3 reports a missing key only to a role that may list the bucket.
-            missing = Asked(role, f"{asked[0].operation} of no object", "s3:ListBucket", f"arn:aws:s3:::{bucket}")
+            listing, owner = f"{asked[0].operation} of no object", {"aws:ResourceAccount": ACCOUNT}
+            missing = Asked(role, listing, "s3:ListBucket", f"arn:aws:s3:::{bucket}", owner)
             if not self._is_allowed(missing):
                 return _denied(request)
         return answer
@@ -142,7 +144,7 @@ class PolicedAws(FaultProxy):
         )
         on = {"bucket": [bucket], "object": [f"{bucket}/{key}" for key in keys], "source": [source]}
         return [
-            Asked(role, operation, need.action, f"arn:aws:s3:::{resource}")
+            Asked(role, operation, need.action, f"arn:aws:s3:::{resource}", {"aws:ResourceAccount": ACCOUNT})
             for need in CALLS[operation]
             if holds[need.only]
             for resource in on[need.on]
@@ -180,6 +182,8 @@ def _of_json(
         context = queue_tags.get(queue, {})
     elif service.startswith("DynamoDB"):
         place, kind = f"arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{body['TableName']}", "dynamodb"
+        item = body.get("Key") or body.get("Item") or {"tablePath": body.get("ExpressionAttributeValues", {}).get(":p")}
+        context = {"dynamodb:LeadingKeys": item["tablePath"]["S"]} if item["tablePath"] else {}
     elif service.startswith("ResourceGroupsTagging"):
         place, kind = "*", "tag"
     else:

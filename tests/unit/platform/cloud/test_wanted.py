@@ -10,13 +10,16 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from tidegate.platform.cli.check.buckets import check_bucket
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed
 from tidegate.platform.cli.check.queues import CheckedQueue, check_queue
+from tidegate.platform.cli.check.registered_logs import check_logs
 from tidegate.platform.cli.doctor.doctor import check_table
-from tidegate.platform.cloud.wanted import QUEUE_ATTRIBUTES, RETENTION, VISIBILITY, CommitTable, Wanted, WantedQueue
+from tidegate.platform.cloud.commit_table import CommitTable
+from tidegate.platform.cloud.wanted import QUEUE_ATTRIBUTES, RETENTION, VISIBILITY, Wanted, WantedQueue
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.local.provision import Clients, provision
 
@@ -50,6 +53,7 @@ class Account:
 
     def __init__(self) -> None:
         self.buckets: dict[str, dict[str, Any]] = {}
+        self.policies: dict[str, str] = {}
         self.queues: dict[str, dict[str, str]] = {}
         self.tables: dict[str, dict[str, Any]] = {}
         self.expiry: dict[str, Any] = {}
@@ -71,6 +75,15 @@ class Account:
 
     def head_bucket(self, Bucket: str) -> None:  # noqa: N803
         self.buckets.setdefault(Bucket, {})
+
+    def get_bucket_policy(self, Bucket: str) -> dict[str, str]:  # noqa: N803
+        if Bucket not in self.policies:
+            raise ClientError({"ResponseMetadata": {"HTTPStatusCode": 404}}, "GetBucketPolicy")  # type: ignore[typeddict-item]
+        return {"Policy": self.policies[Bucket]}
+
+    def put_bucket_policy(self, Bucket: str, Policy: str) -> None:  # noqa: N803
+        self.writes += 1
+        self.policies[Bucket] = Policy
 
     def list_objects_v2(self, **_: Any) -> dict[str, Any]:
         return {"Contents": []}
@@ -175,10 +188,25 @@ def test_what_is_right_is_not_written_again(account: Account) -> None:
 
 def test_checks_find_nothing_wrong_with_what_is_made(account: Account) -> None:
     findings = list(_check(account))
-    assert [finding for finding in findings if not finding.ok] == []
+    assert [finding for finding in findings if not finding.ok or finding.warning] == []
     assert {Check.QUEUE_VISIBILITY, Check.QUEUE_RETENTION, Check.QUEUE_DEAD_LETTERS, Check.QUEUE_POLICY} <= {
         finding.check for finding in findings
     }
+    assert {Check.QUEUE_SENDERS, Check.BUCKET_LOGS} <= {finding.check for finding in findings}
+
+
+def test_checks_warn_of_a_log_that_producers_may_write_and_fail_for_a_queue_that_is_open() -> None:
+    account = Account()
+    provision(account.clients(), WANTED)
+    account.policies.clear()
+    everybody = {"Effect": "Allow", "Principal": "*", "Action": "sqs:*", "Resource": "*"}
+    account.queues["events"]["Policy"] = json.dumps({"Statement": [everybody]})
+    found = {finding.check: finding for finding in _check(account) if finding.subject in ("events", "landing")}
+    logs, senders = found[Check.BUCKET_LOGS], found[Check.QUEUE_SENDERS]
+    assert (logs.outcome, senders.outcome) == ("warning", "failed")
+    assert "arn:aws:s3:::landing/" in logs.detail
+    assert "_delta_log/*" in logs.detail
+    assert "lets everybody send" in senders.detail
 
 
 def _check(account: Any) -> Iterator[Any]:
@@ -188,6 +216,7 @@ def _check(account: Any) -> Iterator[Any]:
     for bucket in LAKE.buckets:
         tables = [spec for spec in LAKE.tables if spec.table_key.bucket == bucket]
         yield from check_bucket(account, bucket, tables, queues)
+        yield from check_logs(account, bucket, LAKE)
 
 
 @pytest.mark.parametrize("attribute", [VISIBILITY, RETENTION])

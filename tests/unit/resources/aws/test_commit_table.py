@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from tidegate.platform.cloud.wanted import CommitTable
-from tidegate.resources.aws.commit_table import CommitEntry, chosen, is_ours, spellings
+from tidegate.platform.cloud.commit_table import CommitTable
+from tidegate.platform.core.keys.path_spellings import spellings
+from tidegate.resources.aws.commit_table import CommitEntry, chosen, is_ours
 
 FACTS: dict[str, Any] = json.loads((Path(__file__).parents[2] / "data" / "commit_table.json").read_text())
 

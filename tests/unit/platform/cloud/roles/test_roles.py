@@ -11,12 +11,13 @@ import pytest
 from tidegate.platform.cli.commands.policies import run_policy
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cloud.calls import CALLS
+from tidegate.platform.cloud.log_policy import log_policies, open_logs
 from tidegate.platform.cloud.page import renewed
 from tidegate.platform.cloud.roles.dagster_role import dagster
 from tidegate.platform.cloud.roles.operator_role import operator
 from tidegate.platform.cloud.roles.roles import ROLES, giving
 from tidegate.platform.cloud.roles.spark_role import spark
-from tidegate.platform.cloud.roles.statement import Statement, Statements, literal
+from tidegate.platform.cloud.roles.statement import Statement, Statements, literal, permits
 from tidegate.platform.cloud.roles.webhook_role import webhook
 from tidegate.platform.core.config.lake import LakeConfig
 
@@ -33,7 +34,7 @@ def table(name: str, **more: Any) -> dict[str, Any]:
 
 
 def allowed(statements: Statements, action: str, resource: str) -> bool:
-    return any(statement.allows(action, resource) for statement in statements)
+    return permits(statements, action, resource)
 
 
 def test_the_page_shows_what_is_printed() -> None:
@@ -55,14 +56,14 @@ def test_the_page_shows_what_is_printed() -> None:
     ],
 )
 def test_resources_match_by_iam_s_wildcards(pattern: str, resource: str, matches: bool) -> None:
-    assert Statement("S", ("s3:GetObject",), (pattern,), "").allows("s3:GetObject", resource) is matches
+    assert Statement("S", ("s3:GetObject",), (pattern,), "").covers("s3:GetObject", resource) is matches
 
 
 def test_a_condition_holds_for_what_the_request_says() -> None:
     metrics = next(statement for statement in dagster(lake(metrics="cloudwatch")) if statement.sid == "Metrics")
     for namespace, holds in (("Tidegate", True), ("Other", False)):
         context = {"cloudwatch:namespace": namespace}
-        assert metrics.allows("cloudwatch:PutMetricData", "*", context) is holds
+        assert metrics.covers("cloudwatch:PutMetricData", "*", context) is holds
 
 
 @pytest.mark.parametrize(
@@ -209,7 +210,7 @@ def test_routes_need_their_destinations_and_tagged_queues_only_with_the_tag() ->
         assert allowed(may, "sqs:SendMessage", f"arn:aws:sqs:eu-west-1:1:{name}")
     team, tag = "arn:aws:sqs:eu-west-1:1:team", "aws:ResourceTag/kind"
     for context, holds in (({}, False), ({tag: "orders"}, True)):
-        assert any(one.allows("sqs:SendMessage", team, context) for one in may) is holds
+        assert permits(may, "sqs:SendMessage", team, context) is holds
     found = giving(config, "sns:GetTopicAttributes", topic)
     assert found is not None
     assert (found[0], found[1].sid) == ("operator", "Topics")
@@ -224,6 +225,111 @@ def test_a_missing_permission_has_a_statement() -> None:
     assert (found[0], found[1].sid) == ("dagster", "CopiesOfRegisteredTables")
     assert giving(config, "sqs:ReceiveMessage", "events") is not None
     assert giving(config, "s3:PutObject", "arn:aws:s3:::elsewhere/*") is None
+
+
+SPARK_WRITES = ("bronze/t/x", "silver/s/x", "ledger/t/x", "quarantine/rows/t/x", "outputs/t/x", "staging/t/x")
+KEPT = ("batches/t/1.json", "forgotten/requests/x.json", "operations/2026-01-01/x.json", "lake.json")
+
+
+@pytest.mark.parametrize("role", ["dagster", "spark", "operator", "reader", "webhook"])
+def test_no_role_deletes_what_is_kept_for_ever(role: str) -> None:
+    config = lake(table("orders"), queues=[{"name": "events", "dlq": "dead"}])
+    statements = (*dagster(config), *operator(config)) if role == "operator" else ROLES[role](config)
+    for key in KEPT:
+        for action in ("s3:DeleteObject", "s3:DeleteObjectVersion"):
+            # Other policies of the role cannot allow it either.
+            everything = Statement("Other", (action,), ("*",), "")
+            may = permits((*statements, everything), action, f"arn:aws:s3:::lake/root/{key}")
+            assert may is (role in ("reader", "webhook"))
+            assert not permits(statements, action, f"arn:aws:s3:::lake/root/{key}")
+
+
+def test_the_server_writes_only_its_own_folders_of_the_lake() -> None:
+    may = spark(lake(table("orders")))
+    for key in SPARK_WRITES:
+        for action in ("s3:PutObject", "s3:DeleteObject"):
+            assert allowed(may, action, f"arn:aws:s3:::lake/root/{key}"), (action, key)
+    for key in (*KEPT, "inbox/t/x.json", "tables/t.json", "quarantine/messages/x", "rows/q/x", "outbox/r/x"):
+        assert allowed(may, "s3:GetObject", f"arn:aws:s3:::lake/root/{key}")
+        assert not allowed(may, "s3:PutObject", f"arn:aws:s3:::lake/root/{key}"), key
+        assert not allowed(may, "s3:DeleteObject", f"arn:aws:s3:::lake/root/{key}"), key
+    assert allowed(may, "s3:PutObject", "arn:aws:s3:::lake/root/batches/t/00000000000000000001.void")
+
+
+@pytest.mark.parametrize(
+    ("path", "holds"),
+    [
+        ("s3a://lake/root/bronze/landing.orders", True),
+        ("s3://lake/root/silver/orders", True),
+        ("s3a://landing/orders", True),
+        ("s3://landing/orders", True),
+        ("s3a://landing/a%20b", True),
+        ("s3a://landing/a b", True),
+        ("s3a://landing/orders2", False),
+        ("s3a://landing/loaded", False),
+        ("s3a://lake/other/bronze/landing.orders", False),
+        ("s3a://elsewhere/orders", False),
+    ],
+)
+def test_entries_of_other_lakes_in_the_commit_table_are_out_of_reach(path: str, holds: bool) -> None:
+    tables = [table("orders", format="parquet"), {"name": "odd", "prefix": "s3://landing/a b/", "format": "parquet"}]
+    config = lake(*tables, table("loaded", format="csv"))
+    (arn,) = next(found.resources for found in spark(config) if found.sid == "CoordinateCommits")
+    context = {"dynamodb:LeadingKeys": path}
+    for action in ("dynamodb:Query", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"):
+        assert permits(spark(config), action, arn, context) is holds
+    for action in ("dynamodb:Query", "dynamodb:UpdateItem"):
+        assert permits(operator(config), action, arn, context) is holds
+
+
+def test_buckets_are_of_the_account_that_lake_yaml_names() -> None:
+    url = "https://sqs.eu-central-1.amazonaws.com/111122223333/events"
+    config = lake(table("orders"), queues=[{"url": url, "dlq": "dead"}])
+    for role in ("dagster", "spark", "operator", "reader"):
+        for statement in ROLES[role](config):
+            if any(action.startswith("s3:") for action in statement.actions) and not statement.denies:
+                assert statement.condition["StringEquals"]["aws:ResourceAccount"] == "111122223333", statement.sid
+    assert "aws:ResourceAccount" not in json.dumps([each.as_json() for each in spark(lake(table("orders")))])
+
+
+def test_the_policy_of_a_bucket_keeps_producers_out_of_logs() -> None:
+    config = lake(table("orders", format="parquet"), table("loaded", format="csv"))
+    writers = ["arn:aws:iam::1:role/dagster", "arn:aws:iam::1:role/spark"]
+    (found,) = log_policies(config, writers).items()
+    assert found[0] == "landing"
+    (statement,) = found[1]["Statement"]
+    assert (statement["Effect"], statement["Principal"]) == ("Deny", "*")
+    folders = [f"arn:aws:s3:::landing/orders/{folder}/*" for folder in ("_delta_log", "_tidegate")]
+    assert statement["Resource"] == folders
+    assert statement["Condition"] == {"ArnNotLike": {"aws:PrincipalArn": writers}}
+    assert open_logs(config, "landing", found[1]) == []
+    for change in (
+        {"Effect": "Allow"},
+        {"Principal": {"AWS": "arn:aws:iam::1:role/producer"}},
+        {"Action": ["s3:PutObject"]},
+        {"Resource": statement["Resource"][:1]},
+        {"Resource": "arn:aws:s3:::landing/orders/_delta_log/0*"},
+    ):
+        assert open_logs(config, "landing", {"Statement": [{**statement, **change}]}), change
+    for same in ({"Principal": {"AWS": "*"}}, {"Action": "s3:*"}, {"Resource": "arn:aws:s3:::landing/*"}):
+        assert not open_logs(config, "landing", {"Statement": {**statement, **same}}), same
+    assert len(open_logs(config, "landing", {})) == 2
+    assert log_policies(lake(table("loaded", format="csv")), writers) == {}
+
+
+def test_the_command_prints_the_policies_of_buckets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "lake.yaml"
+    base = {"lake": {"root": "s3://lake/root"}, "queues": [{"name": "events"}], "buckets": ["landing"]}
+    base |= {"discovery": False}
+    path.write_text(json.dumps({**base, "tables": [table("orders", format="parquet")]}))
+    run_policy("buckets", path, ["arn:aws:iam::1:role/spark"])
+    assert list(json.loads(capsys.readouterr().out)) == ["landing"]
+    for role, writers in (("buckets", []), ("spark", ["arn:aws:iam::1:role/spark"])):
+        with pytest.raises(CommandError, match="give --writer for each"):
+            run_policy(role, path, writers)
+    path.write_text(json.dumps({**base, "tables": [table("loaded", format="csv")]}))
+    with pytest.raises(CommandError, match=r"no table of .* is registered"):
+        run_policy("buckets", path, ["arn:aws:iam::1:role/spark"])
 
 
 def test_the_command_prints_a_policy_and_says_what_it_leaves_out(
@@ -242,8 +348,9 @@ def test_the_command_prints_a_policy_and_says_what_it_leaves_out(
             )
         )
     ]
-    assert printed.err == f"the dead-letter queue of events is left out: name it as `dlq` in {path}\n"
-    with pytest.raises(CommandError, match="give one of dagster, spark, operator, webhook"):
+    assert f"the dead-letter queue of events is left out: name it as `dlq` in {path}\n" in printed.err
+    assert f"region and account are `*`, because no queue of {path} has a `url`" in printed.err
+    with pytest.raises(CommandError, match="give one of dagster, spark, operator, reader, webhook, buckets"):
         run_policy("root", path)
     with pytest.raises(CommandError, match=r"the role webhook needs no permissions: .* has no `webhooks`"):
         run_policy("webhook", path)

@@ -214,8 +214,8 @@ def test_the_bucket_of_an_output_is_made_and_its_permissions_are_printed(tmp_pat
         True,
         True,
     ]
-    assert not any(statement.allows("s3:DeleteObject", objects) for statement in dagster(config))
-    assert any(statement.allows("s3:DeleteObject", objects) for statement in operator(config))
+    assert not any(statement.covers("s3:DeleteObject", objects) for statement in dagster(config))
+    assert any(statement.covers("s3:DeleteObject", objects) for statement in operator(config))
 
 
 def test_its_bucket_is_made_locally_and_both_roles_may_write_there() -> None:
@@ -227,7 +227,7 @@ def test_its_bucket_is_made_locally_and_both_roles_may_write_there() -> None:
     assert Wanted.of(config).outputs == ("out",)
     for role in (dagster, spark):
         for action in ("s3:PutObject", "s3:DeleteObject"):
-            assert any(each.allows(action, "arn:aws:s3:::out/orders/x/part-0") for each in role(config)), action
+            assert any(each.covers(action, "arn:aws:s3:::out/orders/x/part-0") for each in role(config)), action
 
 
 @pytest.mark.parametrize(
