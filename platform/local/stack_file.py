@@ -1,6 +1,9 @@
 """Files that announce a running local platform: a lock, `stack.json` for commands, `environment.sh` for shells.
 
-Both files hold the token of the Spark server, so only their owner may read them.
+Both files hold the token of the Spark server, so only their owner may read them. `stack.json` decides where commands
+send that token and requests to AWS, and a folder may come from somebody else, as a repository does. So a file counts
+only if it is the caller's own, only the caller can read it, a process holds the lock, and all that it names is on this
+machine.
 """
 
 from __future__ import annotations
@@ -10,17 +13,40 @@ import json
 import os
 import shlex
 import shutil
+import stat
 import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from ipaddress import ip_address
 from pathlib import Path
 from typing import IO
+from urllib.parse import urlsplit
 
 from tidegate.platform.local.errors import LocalStackError
 
 _LOCK = "stack.lock"
 _FILE = "stack.json"
+#: The variables of a client of a local platform. Others could name a program that AWS's library or Python then runs.
+_VARIABLES = frozenset(
+    {
+        "AWS_ENDPOINT_URL",
+        "AWS_ACCESS_KEY_ID",
+        "AWS_SECRET_ACCESS_KEY",
+        "AWS_REGION",
+        "AWS_DEFAULT_REGION",
+        "AWS_EC2_METADATA_DISABLED",
+        "DAGSTER_HOME",
+        "SPARK_REMOTE",
+        "SPARK_CONNECT_AUTHENTICATE_TOKEN",
+        "TIDEGATE_LAKE",
+        "TIDEGATE_QUEUE_URL",
+    }
+)
+#: How the names of variables begin that name a server, or hold what only that server may see.
+_OF_SERVERS = ("AWS_", "SPARK_")
+#: Seconds for which a command that looks whether the lock is held may hold it.
+_LOOK = 1.0
 #: A shell that reads this file becomes a client of the platform.
 SHELL_FILE = "environment.sh"
 
@@ -59,24 +85,30 @@ def make_home(home: Path) -> None:
 
 
 def find_stack(home: Path) -> StackInfo | None:
-    """Returns the local platform that runs on `home` now, None when there is none."""
+    """Returns the local platform that runs on `home` now, None when there is none that can be trusted."""
+    if not (_is_private(home / _FILE) and _is_locked(home)):
+        return None
     info = _read(home)
-    return info if info is not None and _alive(info.pid) else None
+    return info if info is not None and _is_local(info.environ) else None
 
 
 def find_starting(home: Path) -> int | None:
     """Returns the process id of a platform that is still starting on `home`, None if there is none."""
-    if (home / _FILE).exists():
+    if (home / _FILE).exists() or not _is_locked(home):
         return None
     with suppress(OSError, ValueError):
-        pid = int((home / _LOCK).read_text())
-        return pid if _alive(pid) else None
+        return int((home / _LOCK).read_text())
     return None
 
 
 def client_environ(environ: Mapping[str, str]) -> dict[str, str]:
-    """Returns the environment of a client of a local platform: that of this process without its own AWS settings."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("AWS_")} | dict(environ)
+    """Returns the environment of a client of a local platform.
+
+    It is that of this process without its settings of AWS and of the Spark server: neither credentials nor the token of
+    another server go to an address of the platform.
+    """
+    own = {name: value for name, value in os.environ.items() if not name.startswith(_OF_SERVERS)}
+    return own | dict(environ)
 
 
 def write_stack(home: Path, info: StackInfo) -> None:
@@ -118,16 +150,14 @@ class StackLock:
         """
         make_home(self._home)
         file = (self._home / _LOCK).open("a+")
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        if not _locked(file, time.monotonic() + _LOOK):
             file.seek(0)
             holder = file.read().strip() or "unknown"
             file.close()
             raise LocalStackError(
                 f"{self._home} is in use by the local platform of process {holder}: "
                 "stop that platform (Ctrl-C, or SIGTERM), or choose another folder with --home"
-            ) from None
+            )
         file.truncate(0)
         file.write(f"{os.getpid()}\n")
         file.flush()
@@ -148,6 +178,16 @@ class StackLock:
             self._file.truncate(0)  # otherwise the process id would count as a platform that is starting
             self._file.close()
             self._file = None
+
+
+def _locked(file: IO[str], end: float) -> bool:
+    while True:
+        with suppress(OSError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.05)
 
 
 def empty_home(home: Path) -> None:
@@ -172,6 +212,39 @@ def _read(home: Path) -> StackInfo | None:
     with suppress(FileNotFoundError, ValueError, TypeError):
         return StackInfo(**json.loads((home / _FILE).read_text()))
     return None
+
+
+def _is_private(path: Path) -> bool:
+    """Whether a file is the caller's, and nobody else can read or write it. A link to one is not."""
+    with suppress(OSError):
+        found = path.lstat()
+        return stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o077
+    return False
+
+
+def _is_locked(home: Path) -> bool:
+    """Whether a process holds the lock of a home. A process id alone may be another process's by now."""
+    try:
+        with (home / _LOCK).open() as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _is_local(environ: Mapping[str, str]) -> bool:
+    """Whether only variables of a local platform are set, and every address is on this machine."""
+    addresses = [value for value in environ.values() if "://" in value]
+    return environ.keys() <= _VARIABLES and all(map(_is_loopback, addresses))
+
+
+def _is_loopback(address: str) -> bool:
+    with suppress(ValueError):
+        host = urlsplit(address).hostname
+        return host == "localhost" or (host is not None and ip_address(host).is_loopback)
+    return False
 
 
 def _alive(pid: int) -> bool:

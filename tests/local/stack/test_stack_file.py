@@ -7,19 +7,38 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tidegate.platform.local.errors import LocalStackError
-from tidegate.platform.local.stack_file import StackInfo, StackLock, find_stack, remove_stack, write_stack
+from tidegate.platform.local.stack_file import (
+    StackInfo,
+    StackLock,
+    client_environ,
+    find_stack,
+    remove_stack,
+    write_stack,
+)
+
+ADDRESSES = {"AWS_ENDPOINT_URL": "http://127.0.0.1:4566", "SPARK_REMOTE": "sc://localhost:15002"}
+
+
+@pytest.fixture
+def locked(tmp_path: Path) -> Iterator[Path]:
+    lock = StackLock(tmp_path)
+    lock.acquire()
+    yield tmp_path
+    lock.release()
 
 
 def info(pid: int, guard: int) -> StackInfo:
-    return StackInfo(pid, {"aws": pid}, {"aws": guard}, {"aws": 1}, {"A": "T0K3N"})
+    environ = {"SPARK_CONNECT_AUTHENTICATE_TOKEN": "T0K3N", **ADDRESSES}
+    return StackInfo(pid, {"aws": pid}, {"aws": guard}, {"aws": 1}, environ)
 
 
-def test_a_running_stack_is_found(tmp_path: Path) -> None:
+def test_a_running_stack_is_found(tmp_path: Path, locked: Path) -> None:
     assert find_stack(tmp_path) is None
     written = info(os.getpid(), os.getpid())
     write_stack(tmp_path, written)
@@ -35,12 +54,63 @@ def test_a_running_stack_is_found(tmp_path: Path) -> None:
 
 
 def test_a_dead_or_broken_stack_is_none(tmp_path: Path) -> None:
-    dead = subprocess.Popen([sys.executable, "-c", ""])
-    dead.wait(10)
-    write_stack(tmp_path, info(dead.pid, dead.pid))
+    lock = StackLock(tmp_path)
+    lock.acquire()
+    write_stack(tmp_path, info(os.getpid(), os.getpid()))
+    lock.release()
+    # The process id is that of a process that runs, as after it was used again.
     assert find_stack(tmp_path) is None
+    lock.acquire()
     (tmp_path / "stack.json").write_text("{")
     assert find_stack(tmp_path) is None
+    lock.release()
+
+
+@pytest.mark.parametrize(
+    "environ",
+    [
+        {"SPARK_REMOTE": "sc://evil.example:443/;use_ssl=true"},
+        {"SPARK_REMOTE": "sc://127.0.0.1.evil.example:1"},
+        {"SPARK_REMOTE": "sc://127.0.0.1@evil.example:1"},
+        {"SPARK_REMOTE": "sc://169.254.169.254:1"},
+        {"AWS_ENDPOINT_URL": "https://evil.example"},
+        {"TIDEGATE_QUEUE_URL": "http://[2001:db8::1]/q"},
+        {"TIDEGATE_QUEUE_URL": "http://[bad/q"},
+        {"AWS_ENDPOINT_URL_S3": "http://127.0.0.1"},
+        {"AWS_CONFIG_FILE": "aws.ini"},
+        {"PYTHONPATH": "."},
+    ],
+    ids=str,
+)
+def test_a_file_that_leads_elsewhere_is_none(tmp_path: Path, locked: Path, environ: dict[str, str]) -> None:
+    write_stack(tmp_path, StackInfo(os.getpid(), {}, {}, {}, {**ADDRESSES, **environ}))
+    assert find_stack(tmp_path) is None
+
+
+def test_a_file_of_a_folder_that_was_copied_is_none(
+    tmp_path: Path, locked: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_stack(tmp_path, info(os.getpid(), os.getpid()))
+    file = tmp_path / "stack.json"
+    for mode in (0o604, 0o640, 0o620, 0o602):
+        file.chmod(mode)
+        assert find_stack(tmp_path) is None
+    file.chmod(0o600)
+    assert find_stack(tmp_path) is not None
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+        assert find_stack(tmp_path) is None
+    file.rename(tmp_path / "elsewhere.json")
+    file.symlink_to(tmp_path / "elsewhere.json")
+    assert find_stack(tmp_path) is None
+
+
+def test_the_token_of_another_server_stays_out_of_the_environment_of_a_platform(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("SPARK_CONNECT_AUTHENTICATE_TOKEN", "SPARK_REMOTE", "AWS_SESSION_TOKEN", "AWS_PROFILE"):
+        monkeypatch.setenv(name, "production")
+    assert "production" not in client_environ(ADDRESSES).values()
 
 
 def test_two_processes_cannot_share_a_home(tmp_path: Path, python_path: dict[str, str]) -> None:

@@ -21,7 +21,7 @@ from tidegate.platform.cli.check.foreign import check_foreign
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.sql.sql import run_sql
 from tidegate.platform.local.names import name_tables
-from tidegate.platform.local.stack_file import StackInfo, write_stack
+from tidegate.platform.local.stack_file import StackInfo, StackLock, write_stack
 from tidegate.platform.testing import TestLake
 from tidegate.resources.settings import Settings
 
@@ -148,9 +148,12 @@ def test_a_dead_spark_server_is_reported_at_once(
     shell.use(lake)
     # The server was killed under a running platform, which restarts it.
     environ = {**lake.stack.environ, "TIDEGATE_LAKE": str(lake.path), "SPARK_REMOTE": "sc://localhost:1"}
+    lock = StackLock(tmp_path)
+    lock.acquire()
     write_stack(tmp_path, StackInfo(os.getpid(), {}, {}, {}, environ))
     with pytest.raises(CommandError, match=rf"on {tmp_path} does not answer: the platform is restarting it"):
         run_sql(shell, "SELECT 1", tmp_path, 1)
+    lock.release()
     monkeypatch.setenv("SPARK_REMOTE", "sc://127.0.0.1:1")
     with pytest.raises(CommandError, match=r"no Spark Connect server at sc://127\.0\.0\.1:1: .*tidegate up"):
         run_sql(shell, "SELECT 1", None, 1)
