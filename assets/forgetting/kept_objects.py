@@ -11,6 +11,7 @@ from typing import Any
 
 from tidegate.platform.core.forgetting.blanked_members import blanked_members
 from tidegate.platform.core.forgetting.mentions import mentions
+from tidegate.platform.core.schema.column_types import folded
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.suppression import Suppression
 from tidegate.resources.threads import parallel
@@ -132,7 +133,7 @@ def _rest_of_row(text: str, suppression: Suppression) -> str | None:
     content = _parsed(text)
     if content is None:
         return None if mentions(text, suppression.holds) else text
-    subjects = {name: [*_values(content, name.lower().split("."))] for name in suppression.subject}
+    subjects = {name: [*_values(content, folded(name).split("."))] for name in suppression.subject}
     proper = all(map(_is_proper, chain.from_iterable(subjects.values())))
     known = {
         name for name, values in subjects.items() if any(map(suppression.holds, map(str, filter(_is_proper, values))))
@@ -151,7 +152,7 @@ def _is_proper(subject: Any) -> bool:
 
 
 def _within(names: Iterable[str], side: str) -> bool:
-    return any(name.lower().startswith(f"{side.lower()}.") for name in names)
+    return any(folded(name).startswith(f"{folded(side)}.") for name in names)
 
 
 def _values(content: Any, path: Sequence[str]) -> Iterator[Any]:
@@ -160,7 +161,7 @@ def _values(content: Any, path: Sequence[str]) -> Iterator[Any]:
             yield content
     elif isinstance(content, dict):
         for name, value in content.items():
-            if name.lower() == path[0]:
+            if folded(name) == path[0]:
                 yield from _values(value, path[1:])
 
 

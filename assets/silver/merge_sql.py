@@ -19,7 +19,7 @@ from tidegate.assets.silver.newest_rows import (
 from tidegate.assets.silver.pending import PendingMerge
 from tidegate.assets.silver.truncate import Truncate
 from tidegate.platform.core.schema.aligned import aligned
-from tidegate.platform.core.schema.column_types import Field, Type, quoted
+from tidegate.platform.core.schema.column_types import Field, Type, folded, quoted
 from tidegate.platform.core.schema.comparable import comparable
 from tidegate.platform.core.schema.exact_json import exact_json
 from tidegate.platform.core.schema.sql_literal import delta_table
@@ -186,8 +186,8 @@ def _value(types: ColumnTypes, name: str, side: str = "", replaced: str | None =
 def without_values(rules: MergeRules, silver: TableSchema) -> list[str]:
     """Returns the columns of silver that bronze gives no values of, such as those that `lake.yaml` excludes by now."""
     own = (*SILVER_COLUMNS, KEY, ORDER, JOINED, LEFT, *(field.name for field in rules.stored))
-    known = {name.lower() for name in own}
-    return [field.name for field in silver.fields if field.name.lower() not in known]
+    known = {folded(name) for name in own}
+    return [field.name for field in silver.fields if folded(field.name) not in known]
 
 
 def _assignments(types: ColumnTypes, filled: Mapping[str, str], emptied: Sequence[str] | None) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tidegate.assets.silver.pending import PendingMerge
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.schema.column_statistics import personal_paths, statistics_property
-from tidegate.platform.core.schema.column_types import Field
+from tidegate.platform.core.schema.column_types import Field, folded
 from tidegate.platform.core.schema.names import RESCUED_COLUMN
 from tidegate.platform.core.silver.columns import KEY, ORDER, VALID_FROM, VALID_TO
 from tidegate.platform.core.silver.subject_paths import row_choices
@@ -34,11 +34,11 @@ def private_statistics(spec: TableSpec, columns: Sequence[Field]) -> dict[str, s
     made = {KEY, ORDER, VALID_FROM, VALID_TO}
     if spec.silver is not None:
         # A derived column may have any value of the row.
-        made |= {name.lower() for name in spec.silver.derive}
+        made |= {folded(name) for name in spec.silver.derive}
         made |= {
-            new.lower()
+            folded(new)
             for old, new in spec.silver.rename.items()
-            if old.lower() in {*spec.personal.names, RESCUED_COLUMN}
+            if folded(old) in {*spec.personal.names, RESCUED_COLUMN}
         }
     return statistics_property(columns, paths | spec.personal.paths | made)
 
@@ -52,7 +52,7 @@ def _hides_names(spec: TableSpec) -> bool:
         # Debezium's rows are columns of an envelope, which may be personal as a whole.
         return silver.preset == "debezium" and not personal.names.isdisjoint({"before", "after", "payload"})
     parents = row_choices(silver.row)
-    whole = {".".join(parent[:length]).lower() for parent in parents or () for length in range(1, len(parent) + 1)}
+    whole = {folded(".".join(parent[:length])) for parent in parents or () for length in range(1, len(parent) + 1)}
     return parents is None or not personal.paths.isdisjoint(whole)
 
 

@@ -2462,6 +2462,28 @@ MUTANTS = (
         ("tests/spark/silver/test_change_feeds.py::test_each_encoding_gives_the_value_of_the_database",),
     ),
     Mutant(
+        "names are compared by case alone, and two names that are one for Spark become two columns",
+        5,
+        "platform/core/schema/column_types.py",
+        'return name.lower() if name.isascii() else "".join(map(_folded, name))',
+        "return name.lower()",
+        (
+            "tests/unit/platform/core/schema/test_column_types.py::test_letters_that_are_one_for_spark",
+            "tests/unit/platform/core/schema/test_table_schema.py::test_names_that_no_table_can_have",
+        ),
+    ),
+    Mutant(
+        "a file with another spelling that Spark's readers do not find gives NULL",
+        5,
+        "platform/core/schema/table_schema.py",
+        "    if known.lower() != given.lower():\n",
+        "    if False:\n",
+        (
+            "tests/unit/platform/core/schema/test_table_schema.py::"
+            "test_a_file_with_another_letter_that_is_one_for_spark_is_refused_by_name",
+        ),
+    ),
+    Mutant(
         "a session is used with the settings of its server",
         5,
         "resources/spark/delta.py",

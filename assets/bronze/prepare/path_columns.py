@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tidegate.platform.core.files.parquet.footer import Footer
+from tidegate.platform.core.schema.column_types import folded
 from tidegate.platform.core.schema.misfit import Misfit
 
 
@@ -17,7 +18,7 @@ def check_both(footer: Footer, path: Mapping[str, str | None]) -> None:
         Misfit: the file's statistics do not prove that both values are equal.
     """
     for name, value in path.items():
-        if any(field.name.lower() == name.lower() for field in footer.fields) and footer.always(name) != value:
+        if any(folded(field.name) == folded(name) for field in footer.fields) and footer.always(name) != value:
             raise Misfit(
                 f"column {name} is in the file and in its path ({name}={value}), and the file's statistics do not "
                 "prove that both say the same; leave it out of the file"

@@ -19,6 +19,7 @@ from tidegate.platform.core.keys.file_format import FORMATS, format_of
 from tidegate.platform.core.keys.object_key import partition_values
 from tidegate.platform.core.keys.own_paths import copy_key, copy_path, log_path
 from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.schema.column_types import folded
 from tidegate.platform.core.schema.partitions import check_partition
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.lake import Table
@@ -112,7 +113,7 @@ def _spelled(files: list[tuple[Candidate, Footer]], base: TableSchema | None) ->
     for candidate, footer in files:
         found.append((candidate, footer.spelled(spelling)))
         for field in footer.fields:
-            spelling.setdefault(field.name.lower(), field.name)
+            spelling.setdefault(folded(field.name), field.name)
     return found
 
 

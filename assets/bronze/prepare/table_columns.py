@@ -11,7 +11,7 @@ from tidegate.platform.core.bronze.plan import Candidate
 from tidegate.platform.core.config.drift import other_objects, other_rescued
 from tidegate.platform.core.events.row_message import ROW_COLUMNS
 from tidegate.platform.core.keys.object_key import partition_values
-from tidegate.platform.core.schema.column_types import Field, Simple
+from tidegate.platform.core.schema.column_types import Field, Simple, folded
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import RESCUED_COLUMN, VARIANT_COLUMN
 from tidegate.platform.core.schema.table_schema import TableSchema
@@ -57,7 +57,7 @@ def unborn_schema(table: Table, candidates: Iterable[Candidate]) -> TableSchema:
     ours = ROW_COLUMNS if table.spec.row_queue else {}
     objects = {VARIANT_COLUMN: "variant"} if table.spec.policy == "variant" else {}
     taken = {"variant": VARIANT_COLUMN, "rescue": RESCUED_COLUMN}.get(table.spec.policy)
-    if clash := [name for name in paths if name.lower() == taken]:
+    if clash := [name for name in paths if folded(name) == taken]:
         raise RuntimeError(
             f"the folders of {table.key.uri} have values of {clash[0]}, which is a column of `schema: "
             f"{table.spec.policy}`: use another name for the folders, or remove `schema`"

@@ -21,6 +21,7 @@ from tidegate.platform.core.infer.sniff import FileSample, check_names, format_o
 from tidegate.platform.core.keys.file_format import FORMATS
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.s3_object import S3Object
+from tidegate.platform.core.schema.column_types import folded
 from tidegate.resources.aws.clients import Aws
 from tidegate.resources.aws.s3 import ObjectStore
 
@@ -142,7 +143,7 @@ def _look(guess: Guess, files: Files) -> None:
                 f"{entry.key}: {problem}" for problem in check_names(spelled, loaded=False) if problem not in said
             ]
         differing.update(guess.take(sniffed.columns))
-    both = {name.lower() for name in guess.columns} & {name.lower() for name in guess.partitions}
+    both = {folded(name) for name in guess.columns} & {folded(name) for name in guess.partitions}
     if both:
         guess.problems.append(f"{', '.join(sorted(both))} is in the files and in their folders; rename one")
     guess.problems += [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.schema.column_types import folded
 from tidegate.platform.core.schema.names import RESCUED_COLUMN, VARIANT_COLUMN, near_names
 from tidegate.platform.core.silver.columns import (
     CHANGED_AT,
@@ -78,7 +79,7 @@ def column_descriptions(spec: TableSpec) -> dict[str, str]:
     Args:
         spec: the table. That of a discovered table describes the columns that Tidegate adds.
     """
-    given = {name.lower(): text for name, text in spec.descriptions.items()}
+    given = {folded(name): text for name, text in spec.descriptions.items()}
     own = dict(OWN_COLUMNS)
     if spec.silver and spec.silver.is_history:
         own |= _OF_HISTORY
@@ -87,7 +88,7 @@ def column_descriptions(spec: TableSpec) -> dict[str, str]:
     if spec.policy == "variant":
         own[VARIANT_COLUMN] = "the whole JSON object"
     renames = spec.silver.rename if spec.silver else {}
-    renamed = {new.lower(): given[old.lower()] for old, new in renames.items() if old.lower() in given}
+    renamed = {folded(new): given[folded(old)] for old, new in renames.items() if folded(old) in given}
     return {**own, **renamed, **given}
 
 
@@ -98,10 +99,10 @@ def unknown_descriptions(descriptions: Iterable[str], columns: Iterable[str]) ->
         descriptions: the names in `lake.yaml`.
         columns: of bronze and silver.
     """
-    known = {name.lower(): name for name in columns}
+    known = {folded(name): name for name in columns}
     unknown = [
         f"no column is called {name!r}; {near_names(name, [*known.values()])}"
         for name in descriptions
-        if name.lower() not in known
+        if folded(name) not in known
     ]
     return ". ".join(unknown) or None

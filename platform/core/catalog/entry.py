@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 from tidegate.platform.core.catalog.foreign_types import hive_type, trino_name, trino_type
-from tidegate.platform.core.schema.column_types import Field
+from tidegate.platform.core.schema.column_types import Field, folded
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.columns import shown
 
@@ -152,7 +152,7 @@ def table_entry(
         owner: the lake's id and the table key.
         descriptions: of columns, by names in lower case.
     """
-    path = tuple(name.lower() for name in schema.partitions)
+    path = tuple(folded(name) for name in schema.partitions)
     columns = {field.name: hive_type(field.type) for field in schema.fields}
     known = [_column(column, kind, descriptions) for column, kind in columns.items() if kind and _fits(column, kind)]
     by_name = {column["Name"]: column for column in known}
@@ -173,7 +173,7 @@ def table_entry(
                 },
             },
         },
-        tuple(column for column in columns if column.lower() not in by_name),
+        tuple(column for column in columns if folded(column) not in by_name),
     )
 
 
@@ -249,7 +249,7 @@ def view_sql(database: str, table: str, columns: Sequence[Field], own: Sequence[
 
 
 def _column(name: str, kind: str, descriptions: Mapping[str, str]) -> dict[str, str]:
-    text = " ".join(descriptions.get(name.lower(), "").split())
+    text = " ".join(descriptions.get(folded(name), "").split())
     if len(text.encode()) > _COMMENT_BYTES_MAX:
         text = f"{text.encode()[: _COMMENT_BYTES_MAX - len('…'.encode())].decode(errors='ignore')}…"
     return {"Name": name.lower(), "Type": kind, **({"Comment": text} if text else {})}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.schema.column_types import Simple, unmapped
+from tidegate.platform.core.schema.column_types import Simple, folded, unmapped
 from tidegate.platform.core.schema.names import RESCUED_COLUMN, VARIANT_COLUMN
 from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.schema.table_schema import TableSchema
@@ -19,7 +19,7 @@ def other_objects(spec: TableSpec, began: TableSchema) -> str | None:
     """
     wanted = spec.policy == "variant"
     # A column `data` of the type VARIANT that lake.yaml itself declares is an ordinary column.
-    if began.holds_objects == wanted or VARIANT_COLUMN in (name.lower() for name in spec.columns):
+    if began.holds_objects == wanted or VARIANT_COLUMN in (folded(name) for name in spec.columns):
         return None
     ways = (
         ("columns for the fields of its rows", "variant")
@@ -87,6 +87,6 @@ def drift(spec: TableSpec | None, birth: Birth, began: TableSchema | None) -> li
         if field is not None and unmapped(field.type) != any_type(kind):
             found.append(f"column {name} of {table} was born as {field.type.sql()}, lake.yaml says {kind}{no_effect}")
     columns, said = ", ".join(began.partitions), ", ".join(spec.partition_columns or {})
-    if said and said.lower() != columns.lower():
+    if said and folded(said) != folded(columns):
         found.append(f"{table} was born with partition columns ({columns}), lake.yaml says ({said}){no_effect}")
     return found

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from tidegate.platform.core.config.fields import Model, Name, Text
 from tidegate.platform.core.config.webhook import SecretSpec
 from tidegate.platform.core.schema.column_reference import is_expression
+from tidegate.platform.core.schema.column_types import folded
 
 
 def _checked_path(text: str) -> str:
@@ -43,8 +44,8 @@ class PersonalSpec(Model):
     @model_validator(mode="after")
     def _distinct(self) -> Self:
         names = (*self.subject, *self.columns)
-        lower = [name.lower() for name in names]
-        twice = sorted({name for name in names if lower.count(name.lower()) > 1})
+        lower = [folded(name) for name in names]
+        twice = sorted({name for name in names if lower.count(folded(name)) > 1})
         if twice:
             raise ValueError(f"{', '.join(twice)} is named twice")
         if not names:
@@ -54,7 +55,7 @@ class PersonalSpec(Model):
     @property
     def paths(self) -> frozenset[str]:
         """The columns and nested fields in lower case, as Spark compares them."""
-        return frozenset(name.lower() for name in (*self.subject, *self.columns))
+        return frozenset(folded(name) for name in (*self.subject, *self.columns))
 
     @property
     def names(self) -> frozenset[str]:

@@ -10,6 +10,7 @@ from pydantic_core import PydanticKnownError
 from tidegate.platform.core.config.fields import Condition, Cron, Expression, Model, Name, Reference, Text, Type
 from tidegate.platform.core.config.output import ExportSpec
 from tidegate.platform.core.schema.column_reference import is_expression, root_of
+from tidegate.platform.core.schema.column_types import folded
 from tidegate.platform.core.schema.value_encoding import encoding
 
 
@@ -104,7 +105,7 @@ class SilverSpec(Model):
     @classmethod
     def _distinct(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         # Spark resolves columns case-insensitively.
-        twice = {name for name in names if [other.lower() for other in names].count(name.lower()) > 1}
+        twice = {name for name in names if [folded(other) for other in names].count(folded(name)) > 1}
         if twice:
             raise ValueError(f"{', '.join(sorted(twice))} is named twice")
         return names
@@ -137,19 +138,19 @@ class SilverSpec(Model):
     @classmethod
     def _apart(cls, columns: dict[str, str], info: ValidationInfo) -> dict[str, str]:
         for names in (columns, columns.values() if info.field_name == "rename" else ()):
-            lower = [name.lower() for name in names]
-            if twice := {name for name in names if lower.count(name.lower()) > 1}:
+            lower = [folded(name) for name in names]
+            if twice := {name for name in names if lower.count(folded(name)) > 1}:
                 raise ValueError(f"{', '.join(sorted(twice))} is named twice: a column has one name and one value")
         return columns
 
     @model_validator(mode="after")
     def _shaped(self) -> Self:
-        made = {name.lower() for name in (*self.rename.values(), *self.derive)}
+        made = {folded(name) for name in (*self.rename.values(), *self.derive)}
         for name in self.rename:
             for option in ("keys", "columns", "except_columns", "cast", "decode", "derive"):
-                if name.lower() in {given.lower() for given in getattr(self, option)} - made:
+                if folded(name) in {folded(given) for given in getattr(self, option)} - made:
                     raise ValueError(f"{option} names {name}, which `rename` calls {self.rename[name]}: use that name")
-        if both := {name.lower() for name in self.rename.values()} & {name.lower() for name in self.derive}:
+        if both := {folded(name) for name in self.rename.values()} & {folded(name) for name in self.derive}:
             raise ValueError(f"{sorted(both)[0]} is in rename and in derive: a column has one value")
         return self
 
@@ -197,12 +198,12 @@ class SilverSpec(Model):
 
     def ignores_nulls_of(self, column: str) -> bool:
         """Whether a NULL in a newer row leaves the value of a column of silver as it is."""
-        name = column.lower()
-        if name in {root_of(part).lower() for part in (*self.keys, *self.order)}:
+        name = folded(column)
+        if name in {folded(root_of(part)) for part in (*self.keys, *self.order)}:
             return False
         if self.ignore_null_updates_columns:
-            return name in {given.lower() for given in self.ignore_null_updates_columns}
-        excepted = {given.lower() for given in self.ignore_null_updates_except_columns}
+            return name in {folded(given) for given in self.ignore_null_updates_columns}
+        excepted = {folded(given) for given in self.ignore_null_updates_except_columns}
         return self.ignore_null_updates or (bool(excepted) and name not in excepted)
 
     @property
@@ -220,10 +221,10 @@ class SilverSpec(Model):
     def _is_derived(self, part: str) -> bool:
         if is_expression(part):
             return True
-        names = {part.lower(), root_of(part).lower()}
-        listed = {name.lower() for name in self.columns}
+        names = {folded(part), folded(root_of(part))}
+        listed = {folded(name) for name in self.columns}
         shaped = (*self.rename, *self.rename.values(), *self.cast, *self.derive)
-        changed = {name.lower() for name in (*self.except_columns, *self.decode, *shaped)}
+        changed = {folded(name) for name in (*self.except_columns, *self.decode, *shaped)}
         return bool(names & changed) or bool(listed and not names & listed)
 
     @property

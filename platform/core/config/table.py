@@ -40,6 +40,7 @@ from tidegate.platform.core.keys.file_format import (
 )
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.schema.column_reference import is_expression, root_of
+from tidegate.platform.core.schema.column_types import folded
 from tidegate.platform.core.schema.names import RESCUED_COLUMN, SOURCE_COLUMNS, VARIANT_COLUMN
 from tidegate.platform.core.storage.spec import StorageReportsSpec
 
@@ -131,12 +132,12 @@ class TableSpec(TableDefaults):
     def _not_of_policy(cls, columns: dict[str, str], info: ValidationInfo) -> dict[str, str]:
         policy = info.data.get("policy")
         for name in columns:
-            if policy == "variant" and name.lower() == VARIANT_COLUMN:
+            if policy == "variant" and folded(name) == VARIANT_COLUMN:
                 raise ValueError(
                     f"{name} is the column that has the whole objects (`schema: variant`); remove it here. A field of "
                     f"that name is in the objects: {VARIANT_COLUMN}:{VARIANT_COLUMN}"
                 )
-            if policy == "rescue" and name.lower() == RESCUED_COLUMN:
+            if policy == "rescue" and folded(name) == RESCUED_COLUMN:
                 raise ValueError(f"{name} is the column that `schema: rescue` adds; remove it here")
         return columns
 
@@ -177,7 +178,7 @@ class TableSpec(TableDefaults):
     @field_validator("columns")
     @classmethod
     def _not_ours(cls, columns: dict[str, str], info: ValidationInfo) -> dict[str, str]:
-        ours = [name for name in columns if name.lower() in ROW_COLUMNS] if info.data.get("row_queue") else []
+        ours = [name for name in columns if folded(name) in ROW_COLUMNS] if info.data.get("row_queue") else []
         if ours:
             raise ValueError(f"{ours[0]} is a column that Tidegate adds to the rows of a row queue; remove it")
         return columns
@@ -203,14 +204,14 @@ class TableSpec(TableDefaults):
                 "give `row`, `order` and `apply_as_deletes` by hand"
             )
         named = (*given.get("columns", {}), *given.get("partition_columns", {}), *SOURCE_COLUMNS)
-        known = {name.lower() for name in (*named, *(ROW_COLUMNS if given.get("row_queue") else ()))}
+        known = {folded(name) for name in (*named, *(ROW_COLUMNS if given.get("row_queue") else ()))}
         # Keys are columns of silver, which these options make. `order` is over a row of bronze.
-        made = {name.lower() for name in (*silver.rename.values(), *silver.derive)}
+        made = {folded(name) for name in (*silver.rename.values(), *silver.derive)}
         missing = [
             name
             for names, columns in ((silver.keys, known | made), (silver.order, known))
             for name in names
-            if not is_expression(name) and root_of(name, tuple(columns)).lower() not in columns
+            if not is_expression(name) and folded(root_of(name, tuple(columns))) not in columns
         ]
         if missing:
             raise ValueError(
@@ -222,7 +223,7 @@ class TableSpec(TableDefaults):
     @field_validator("personal")
     @classmethod
     def _not_in_paths(cls, personal: PersonalSpec | None, info: ValidationInfo) -> PersonalSpec | None:
-        folders = {name.lower() for name in info.data.get("partition_columns") or {}}
+        folders = {folded(name) for name in info.data.get("partition_columns") or {}}
         if personal and (found := sorted(folders & personal.paths)):
             raise ValueError(
                 f"{found[0]} is in `partition_columns`: its values are in the keys of the files, and so in the log, "
@@ -264,8 +265,8 @@ class TableSpec(TableDefaults):
                 "a person's rows can leave a loaded table only, because a registered table reads the files of its "
                 "producer: use `mode: load`, or name columns without `subject`"
             )
-        named = {name.lower() for name in (*self.columns, *SOURCE_COLUMNS, *ROW_COLUMNS)}
-        unknown = [name for name in self.personal.subject if root_of(name, tuple(named)).lower() not in named]
+        named = {folded(name) for name in (*self.columns, *SOURCE_COLUMNS, *ROW_COLUMNS)}
+        unknown = [name for name in self.personal.subject if folded(root_of(name, tuple(named))) not in named]
         if self.policy == "variant" and unknown:
             raise ValueError(
                 f"{unknown[0]} is only in the objects (`schema: variant`), and a subject must be a column: give it a "

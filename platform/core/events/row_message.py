@@ -9,6 +9,7 @@ from typing import Any
 
 from tidegate.platform.core.events.envelopes import published
 from tidegate.platform.core.events.row_object import LATEST
+from tidegate.platform.core.schema.column_types import folded
 from tidegate.platform.core.times import from_millis, parse_time, to_millis
 
 #: The first columns of a row queue's table, and their SQL types.
@@ -80,7 +81,7 @@ def row_of(body: str, origin: RowOrigin) -> Row:
     text = text.removeprefix("\ufeff").strip(_SPACE)
     members = _members(text)
     for name in members:
-        if name.lower() in ROW_COLUMNS:
+        if folded(name) in ROW_COLUMNS:
             raise ValueError(f"its member {name} has the name of a column that Tidegate adds; send another name")
     time = from_millis(origin.sent_at).isoformat(timespec="milliseconds")
     ours = json.dumps({_ID: origin.message_id, _SENT_AT: time.replace("+00:00", "Z")}, separators=(",", ":"))

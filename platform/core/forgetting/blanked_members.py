@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from json import JSONDecoder
 
+from tidegate.platform.core.schema.column_types import folded
+
 _SPACE = re.compile(r"[ \t\n\r]*")
 _DECODER = JSONDecoder()
 
@@ -17,7 +19,7 @@ def blanked_members(text: str, paths: Sequence[Sequence[str]]) -> str:
         text: of a JSON object.
         paths: the names of each such member, from outside to inside.
     """
-    wanted = [[name.lower() for name in path] for path in paths]
+    wanted = [[folded(name) for name in path] for path in paths]
     found = sorted(span for path in wanted for span in _spans(text, path, _skip(text, 0)))
     for start, end in reversed(found):
         text = f"{text[:start]}null{text[end:]}"
@@ -27,7 +29,7 @@ def blanked_members(text: str, paths: Sequence[Sequence[str]]) -> str:
 def _spans(text: str, path: Sequence[str], start: int) -> Iterator[tuple[int, int]]:
     """Yields where the values of a member begin and end, in the object that begins at a place."""
     for name, begin, end in _members(text, start):
-        if name.lower() != path[0]:
+        if folded(name) != path[0]:
             continue
         if len(path) == 1:
             yield begin, end

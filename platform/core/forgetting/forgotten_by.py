@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from tidegate.platform.core.schema.column_types import folded
+
 #: Begins the name of a property of a bronze table. Its end is the kind of subject, and its value the columns, as JSON.
 _RECORD = "tidegate.forgotten_by."
 
@@ -50,8 +52,8 @@ def lost_columns(
         kind: kind of the table's subject in `lake.yaml`. None if it has none.
         subject: the columns that identify a person, in `lake.yaml`.
     """
-    now = {column.lower() for column in subject} if kind == before else set[str]()
-    lost = [column for column in columns if column.lower() not in now]
+    now = {folded(column) for column in subject} if kind == before else set[str]()
+    lost = [column for column in columns if folded(column) not in now]
     return lost if lost or kind != before else None
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tidegate.platform.core.schema.column_types import folded
+
 _NAMES = ("before", "after")
 
 
@@ -19,7 +21,7 @@ def sides(subject: Sequence[str], columns: Sequence[str]) -> tuple[str, ...]:
     Returns:
         `before` and `after`, with what they are in. Nothing if a row is of its persons as a whole.
     """
-    found = {side.lower(): side for name in subject if (side := next(_above(name), None))}
+    found = {folded(side): side for name in subject if (side := next(_above(name), None))}
     for before in [side for side in found if _last(side) == _NAMES[0]]:
         after = f"{before.removesuffix(_NAMES[0])}{_NAMES[1]}"
         if found.keys() == {before, after} and all(_is_in(found, name) for name in (*subject, *columns)):
@@ -30,11 +32,11 @@ def sides(subject: Sequence[str], columns: Sequence[str]) -> tuple[str, ...]:
 def _above(name: str) -> Iterator[str]:
     """Yields the structs that a nested field is in and that can be a side."""
     parts = name.split(".")
-    yield from (".".join(parts[:end]) for end in range(1, len(parts)) if parts[end - 1].lower() in _NAMES)
+    yield from (".".join(parts[:end]) for end in range(1, len(parts)) if folded(parts[end - 1]) in _NAMES)
 
 
 def _is_in(found: dict[str, str], name: str) -> bool:
-    return any(f"{name.lower()}.".startswith(f"{side}.") for side in found)
+    return any(f"{folded(name)}.".startswith(f"{side}.") for side in found)
 
 
 def _last(path: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from tidegate.platform.core.infer.stated import Stated
-from tidegate.platform.core.schema.column_types import Array, Struct, Type
+from tidegate.platform.core.schema.column_types import Array, Struct, Type, folded
 from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.silver.presets import FLAT_MARKS
 
@@ -82,10 +82,10 @@ def silver_of_feed(
     if (data := _elements(columns.get("data"))) and columns.keys() >= _CANAL:
         return ProposedSilver(f"silver: {{keys: [{_key([*data])}], {_OF_CANAL}, every: 60}}", (_IS_CANAL, _EMPTY_SQL))
     first = next(iter(columns), "")
-    if first.lower() == "op" or any(_FULL_LOAD.search(key) for key in keys):
+    if folded(first) == "op" or any(_FULL_LOAD.search(key) for key in keys):
         times = [name for name in columns if _TIME.search(name)]
         order = json.dumps(times[-1]) if times else "<TimestampColumnName>"
-        names = [name for name in columns if name.lower() != "op"]
+        names = [name for name in columns if folded(name) != "op"]
         line = f"silver: {{from: dms, keys: [{_key(names)}], order: {order}, every: 60}}"
         return ProposedSilver(line, (_EQUAL_TIMES,))
     return None
@@ -145,5 +145,5 @@ def _key(fields: Sequence[str]) -> str:
     """Returns a column that is probably the key: `id`, or the only one that ends so."""
     if "id" in fields:
         return "id"
-    likely = [name for name in fields if name.lower().endswith("id")]
+    likely = [name for name in fields if folded(name).endswith("id")]
     return json.dumps(likely[0]) if len(likely) == 1 else "<primary key>"

@@ -15,7 +15,7 @@ from tidegate.platform.core.infer.stated import Stated
 from tidegate.platform.core.keys.file_format import FORMATS, FormatName, format_of
 from tidegate.platform.core.keys.object_key import conventional_prefix, is_hidden, partition_values
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.platform.core.schema.column_types import Field
+from tidegate.platform.core.schema.column_types import Field, folded
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.partitions import check_partition
 from tidegate.platform.core.schema.sql_types import any_type
@@ -70,10 +70,10 @@ class Guess:
 
         Names that differ only in case are one column, and structs get each other's fields, as in the future table.
         """
-        spelling = {name.lower(): name for name in self.columns}
+        spelling = {folded(name): name for name in self.columns}
         differing = []
         for name, kind in columns.items():
-            known = spelling.setdefault(name.lower(), name)
+            known = spelling.setdefault(folded(name), name)
             both = _both(self.columns.setdefault(known, kind), kind)
             if both is None:
                 differing.append(known)
@@ -206,7 +206,7 @@ def _partitions(key: TableKey, entries: Sequence[Entry]) -> tuple[dict[str, str]
 
 def _type_of_folder(name: str, values: Collection[str]) -> str:
     """Returns the type of a folder's values. A number may be an identity, whose zeros at the front count."""
-    kinds = ["date", "int"] if name.lower() in _PARTS_OF_TIMES else ["date"]
+    kinds = ["date", "int"] if folded(name) in _PARTS_OF_TIMES else ["date"]
     for kind in kinds:
         if values and all(_is_of(kind, value) for value in values):
             return kind

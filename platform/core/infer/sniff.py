@@ -19,7 +19,7 @@ from tidegate.platform.core.infer.feeds import is_debezium
 from tidegate.platform.core.infer.json_types import JsonTypes
 from tidegate.platform.core.infer.stated import Stated, stated_in_rows
 from tidegate.platform.core.keys.file_format import FORMATS, FormatName
-from tidegate.platform.core.schema.column_types import MAX_LEVELS
+from tidegate.platform.core.schema.column_types import MAX_LEVELS, folded
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
 
 #: Bytes of a file that are read.
@@ -200,10 +200,10 @@ def _sniffed_json(text: str, sniffed: Sniffed, *, whole: bool) -> Sniffed:
 def check_names(names: Sequence[str], *, loaded: bool) -> list[str]:
     """The problems of a file's column names."""
     problems = []
-    for first, second in pairwise(sorted(names, key=lambda name: (name.lower(), name))):
-        if first.lower() == second.lower():
+    for first, second in pairwise(sorted(names, key=lambda name: (folded(name), name))):
+        if folded(first) == folded(second):
             problems.append(f"columns {first!r} and {second!r} are the same to Spark; rename one")
-    ours = [name for name in names if loaded and name.lower() in SOURCE_COLUMNS]
+    ours = [name for name in names if loaded and folded(name) in SOURCE_COLUMNS]
     return problems + [f"column {name!r} is one that Tidegate adds to loaded tables; rename it" for name in ours]
 
 

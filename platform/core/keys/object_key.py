@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from urllib.parse import unquote, unquote_plus
 
+from tidegate.platform.core.schema.column_types import folded
+
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 """The value that Hive and Spark write for a null partition column."""
 
@@ -132,7 +134,7 @@ def partition_values(key: str, prefix: str) -> dict[str, str | None]:
             continue
         column, value = (_unescape(part) for part in folder.split("=", 1))
         # Spark resolves columns case-insensitively, so Day=1/day=2 is the same contradiction as day=1/day=2.
-        if column.lower() in (known.lower() for known in values):
+        if folded(column) in (folded(known) for known in values):
             raise ValueError(f"the key {key!r} gives the partition column {column!r} twice")
         values[column] = None if value == HIVE_NULL else value
     return values

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidegate.platform.core.schema.column_types import Array, Field, Map, Struct, Type, quoted
+from tidegate.platform.core.schema.column_types import Array, Field, Map, Struct, Type, folded, quoted
 
 
 def aligned(given: Type, wanted: Type, value: str, kept: str | None = None, *, level: int = 0) -> str:
@@ -25,11 +25,11 @@ def aligned(given: Type, wanted: Type, value: str, kept: str | None = None, *, l
     item = f"v{level}"
     match given, wanted:
         case Struct(fields), Struct(wanted_fields):
-            own = {field.name.lower(): field for field in fields}
+            own = {folded(field.name): field for field in fields}
 
             def part(field: Field) -> str:
                 old = kept and f"{kept}.{quoted(field.name)}"
-                source = own.get(field.name.lower())
+                source = own.get(folded(field.name))
                 if source is None:
                     return old or f"CAST(NULL AS {field.type.sql()})"
                 return aligned(source.type, field.type, f"{value}.{quoted(source.name)}", old, level=level)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tidegate.platform.core.schema.column_types import Field, Struct, Type, quoted
+from tidegate.platform.core.schema.column_types import Field, Struct, Type, folded, quoted
 
 #: Characters that the name of a column or the path of a field does not have.
 _OF_EXPRESSIONS = re.compile(r"""[()\[\]{}'"`+*/|<>=!:,?%]""")
@@ -27,8 +27,8 @@ def root_of(text: str, names: Sequence[str] = ()) -> str:
         text: a reference that is no expression.
         names: the columns. Without them, the first part of a path is taken as the column.
     """
-    known = {name.lower() for name in names}
-    return text if text.lower() in known else text.split(".")[0]
+    known = {folded(name) for name in names}
+    return text if folded(text) in known else text.split(".")[0]
 
 
 def path_of(text: str, fields: Sequence[Field]) -> tuple[str, ...] | None:
@@ -44,11 +44,11 @@ def path_of(text: str, fields: Sequence[Field]) -> tuple[str, ...] | None:
         None if there is no such column or field.
     """
     for field in fields:
-        if field.name.lower() == text.lower():
+        if folded(field.name) == folded(text):
             return (field.name,)
     for field in fields:
-        start = f"{field.name.lower()}."
-        if text.lower().startswith(start) and isinstance(field.type, Struct):
+        start = f"{folded(field.name)}."
+        if folded(text).startswith(start) and isinstance(field.type, Struct):
             below = path_of(text[len(start) :], field.type.fields)
             if below is not None:
                 return (field.name, *below)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 
 from tidegate.platform.core.schema.column_reference import as_sql
-from tidegate.platform.core.schema.column_types import Decimal, Field, Simple, Struct
+from tidegate.platform.core.schema.column_types import Decimal, Field, Simple, Struct, folded
 from tidegate.platform.core.schema.names import RESCUED_COLUMN
 
 #: Delta's property of the columns of which it keeps statistics. It has no others, also not in a file of OPTIMIZE.
@@ -40,7 +40,7 @@ def statistics_property(
 
 def is_personal(name: str, personal: Collection[str]) -> bool:
     """Return whether a column is personal, or has a personal field."""
-    root = name.lower()
+    root = folded(name)
     return bool(personal) and (
         root == RESCUED_COLUMN or any(part == root or part.startswith(f"{root}.") for part in personal)
     )
@@ -48,12 +48,12 @@ def is_personal(name: str, personal: Collection[str]) -> bool:
 
 def personal_paths(fields: Iterable[Field], names: frozenset[str]) -> frozenset[str]:
     """Return the lower-case paths of the columns and nested fields with a part that has one of the lower-case names."""
-    paths = (tuple(part.lower() for part in path) for path in _leaves(fields, ()))
+    paths = (tuple(folded(part) for part in path) for path in _leaves(fields, ()))
     return frozenset(".".join(path) for path in paths if not names.isdisjoint(path))
 
 
 def _is_personal(path: tuple[str, ...], personal: Collection[str]) -> bool:
-    lower = [part.lower() for part in path]
+    lower = [folded(part) for part in path]
     return lower[0] == RESCUED_COLUMN or any(
         ".".join(lower[:length]) in personal for length in range(1, len(lower) + 1)
     )

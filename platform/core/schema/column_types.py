@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 #: SQL name by the name in Spark's schema JSON, where they differ.
@@ -24,6 +25,16 @@ _WIDENS = {
 #: Maximum depth of nesting of structs, arrays and maps. From 32 levels on, Spark Connect's client cannot read a
 #: schema (protobuf's limit); some hundreds take the server down.
 MAX_LEVELS = 30
+
+#: Letters of two cases that Java 17, whose Unicode is 13, does not have. It compares them as they are.
+_NEWER_LETTERS = (
+    ("\u2c2f", "\u2c2f"),
+    ("\ua7c0", "\ua7c0"),
+    ("\ua7cb", "\ua7dc"),
+    ("\U00010570", "\U00010595"),
+    ("\U00010d50", "\U00010d65"),
+    ("\U00016ea0", "\U00016eb8"),
+)
 
 _ID = "delta.columnMapping.id"
 _PHYSICAL = "delta.columnMapping.physicalName"
@@ -215,3 +226,23 @@ def unmapped(kind: Type) -> Type:
 def quoted(name: str) -> str:
     """A name as a quoted SQL identifier."""
     return f"`{name.replace('`', '``')}`"
+
+
+def folded(name: str) -> str:
+    """Returns the form in which names are compared: Spark takes two names for one if their forms are equal.
+
+    It is Java's `String.equalsIgnoreCase`: each character becomes upper case and then lower case. `str.lower` differs:
+    for Spark the micro sign is the Greek letter mu, and the Turkish letters İ and ı are an i. `Names` of platform/jvm
+    has the same function.
+    """
+    return name.lower() if name.isascii() else "".join(map(_folded, name))
+
+
+@cache
+def _folded(letter: str) -> str:
+    if letter == "İ":
+        return "i"
+    if any(first <= letter <= last for first, last in _NEWER_LETTERS):
+        return letter
+    upper = letter.upper() if len(letter.upper()) == 1 else letter
+    return upper.lower() if len(upper.lower()) == 1 else upper

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
 
-from tidegate.platform.core.schema.column_types import Array, Field, Map, Struct, inner_fields
+from tidegate.platform.core.schema.column_types import Array, Field, Map, Struct, folded, inner_fields
 from tidegate.platform.core.schema.misfit import Misfit
 
 #: Columns that Tidegate adds to loaded tables.
@@ -48,8 +48,8 @@ def check_names(fields: Iterable[Field], *, reserved: Collection[str] = ()) -> N
     """
     _check_level(fields, "")
     for field in fields:
-        if field.name.lower() in reserved or field.name.lower() == _HIDDEN:
-            whose = "Spark" if field.name.lower() == _HIDDEN else "Tidegate"
+        if folded(field.name) in reserved or folded(field.name) == _HIDDEN:
+            whose = "Spark" if folded(field.name) == _HIDDEN else "Tidegate"
             raise Misfit(f"column {field.name} has the name of a column that {whose} adds; write it under another name")
 
 
@@ -64,7 +64,7 @@ def usable(fields: Iterable[Field]) -> list[Field]:
             continue
         left -= 1 + sum(1 for _ in inner_fields(field.type))
         if left >= 0:
-            found.setdefault(field.name.lower(), field)
+            found.setdefault(folded(field.name), field)
     return list(found.values())
 
 
@@ -77,11 +77,12 @@ def _check_level(fields: Iterable[Field], path: str) -> None:
             raise Misfit(
                 f"column {path}{field.name[:60]}… has a name of more than {_MAX_NAME:,} characters; shorten it"
             )
-        twin = seen.get(field.name.lower())
+        twin = seen.get(folded(field.name))
         if twin is not None:
-            why = "" if twin == field.name else f": it differs from {path}{twin} by case only"
+            how = "by case only" if twin.lower() == field.name.lower() else "by letters that are one for Spark"
+            why = "" if twin == field.name else f": it differs from {path}{twin} {how}"
             raise Misfit(f"column {path}{field.name} is there twice{why}; write one under another name")
-        seen[field.name.lower()] = field.name
+        seen[folded(field.name)] = field.name
         for inner in _structs(field):
             _check_level(inner, f"{path}{field.name}.")
 
@@ -113,8 +114,8 @@ def near_names(name: str, known: Sequence[str]) -> str:
     """Returns what names there are instead of one that nothing has: all, or of many those that are nearest to it."""
     if len(known) <= _MAX_NAMED:
         return f"it has {', '.join(known)}"
-    spelled = {other.lower(): other for other in known}
-    near = get_close_matches(name.lower(), spelled, _MAX_NEAR)
+    spelled = {folded(other): other for other in known}
+    near = get_close_matches(folded(name), spelled, _MAX_NEAR)
     if not near:
         return f"none of its {len(known)} columns has a name like it"
     return f"the nearest of its {len(known)} names are {', '.join(spelled[other] for other in near)}"

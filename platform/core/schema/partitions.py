@@ -9,7 +9,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 
-from tidegate.platform.core.schema.column_types import Decimal, Field, Type
+from tidegate.platform.core.schema.column_types import Decimal, Field, Type, folded
 from tidegate.platform.core.schema.misfit import Misfit
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -31,15 +31,15 @@ def check_partition(values: Mapping[str, str | None], columns: Sequence[Field]) 
     Raises:
         Misfit: other columns than the table's, or a value that its type cannot hold.
     """
-    found = {name.lower(): value for name, value in values.items()}
-    if set(found) != {column.name.lower() for column in columns}:
+    found = {folded(name): value for name, value in values.items()}
+    if set(found) != {folded(column.name) for column in columns}:
         named = sorted(column.name for column in columns)
         raise Misfit(f"its path has the partition columns {sorted(values) or 'none'}, the table has {named or 'none'}")
     for column in columns:
-        value = found[column.name.lower()]
+        value = found[folded(column.name)]
         if value is not None and not _holds(column.type, value):
             raise Misfit(f"partition value {column.name}={value} is not a {column.type.sql()}")
-    return {column.name: found[column.name.lower()] for column in columns}
+    return {column.name: found[folded(column.name)] for column in columns}
 
 
 def _holds(kind: Type, value: str) -> bool:

@@ -29,5 +29,6 @@ def rescued_texts(rescued: str, name: str) -> list[str]:
 def _values(text: str, name: str) -> str:
     """Returns SQL of a list of the values that an object has under a name."""
     entries = f"map_entries(from_json({text}, 'map<string,string>'))"
-    named = f"filter({entries}, _tidegate_entry -> lower(_tidegate_entry.key) = {literal(name.lower())})"
+    # Both sides by Spark's functions: names that are compared as `folded` compares them are equal here, too.
+    named = f"filter({entries}, _tidegate_entry -> lower(upper(_tidegate_entry.key)) = lower(upper({literal(name)})))"
     return f"coalesce(transform({named}, _tidegate_entry -> _tidegate_entry.value), array())"

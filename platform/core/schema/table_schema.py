@@ -16,6 +16,7 @@ from tidegate.platform.core.schema.column_types import (
     Struct,
     Type,
     field_from_json,
+    folded,
     grows,
     inner_fields,
     levels,
@@ -85,7 +86,7 @@ class TableSchema:
         """
         columns = [Field(name, any_type(kind)) for name, kind in declared.items()]
         paths = [Field(name, simple_type(kind)) for name, kind in partitions.items()]
-        fixed = frozenset(field.name.lower() for field in columns)
+        fixed = frozenset(folded(field.name) for field in columns)
         return cls((*columns, *paths), tuple(partitions), fixed, born=False)
 
     @property
@@ -101,7 +102,7 @@ class TableSchema:
     @property
     def spelling(self) -> dict[str, str]:
         """The table's spelling of the columns that files hold, by lower-case name."""
-        return {field.name.lower(): field.name for field in self.columns}
+        return {folded(field.name): field.name for field in self.columns}
 
     @property
     def mapped(self) -> bool:
@@ -124,7 +125,7 @@ class TableSchema:
 
     def named(self, name: str) -> Field | None:
         """A column by its name; case does not count."""
-        return next((field for field in self.fields if field.name.lower() == name.lower()), None)
+        return next((field for field in self.fields if folded(field.name) == folded(name)), None)
 
     def taking(self, fields: Iterable[Field], policy: Policy, *, reserved: Collection[str] = ()) -> TableSchema:
         """The schema after a file with these columns is in the table. Returns `self` if the file adds nothing.
@@ -147,10 +148,10 @@ class TableSchema:
                     f"column {field.name} is nested deeper than {MAX_LEVELS} levels, which Spark cannot read; "
                     "write deeper parts as text"
                 )
-        from_path = {name.lower() for name in self.partitions}
-        columns = {field.name.lower(): field for field in self.columns}
+        from_path = {folded(name) for name in self.partitions}
+        columns = {folded(field.name): field for field in self.columns}
         for field in fields:
-            name = field.name.lower()
+            name = folded(field.name)
             if name in from_path:
                 continue
             known = columns.get(name)
@@ -159,6 +160,7 @@ class TableSchema:
                     raise Misfit(f"column {field.name} is not in the table, and its `schema` in lake.yaml is strict")
                 columns[name] = Field(field.name, unmapped(field.type))
             else:
+                _require_spelling(known.name, field.name, "")
                 kind = self._merged(known.type, field.type, field.name, policy, fixed=name in self.fixed)
                 columns[name] = replace(known, type=kind)
         found = (*columns.values(), *self.partition_fields)
@@ -170,9 +172,9 @@ class TableSchema:
 
         Two fields of one name and different types become text.
         """
-        columns = {field.name.lower(): field for field in self.columns}
+        columns = {folded(field.name): field for field in self.columns}
         for field in fields:
-            name = field.name.lower()
+            name = folded(field.name)
             known = columns.get(name)
             if known is None:
                 columns[name] = Field(field.name, unmapped(field.type))
@@ -247,18 +249,31 @@ class TableSchema:
         raise Misfit(f"column {path} is {given.sql()}, but the table's is {known.sql()}; {_remedy(known, given)}")
 
     def _merged_struct(self, known: Struct, given: Struct, path: str, policy: Policy, *, fixed: bool) -> Struct:
-        fields = {field.name.lower(): field for field in known.fields}
+        fields = {folded(field.name): field for field in known.fields}
         for field in given.fields:
-            below, there = f"{path}.{field.name}", fields.get(field.name.lower())
+            below, there = f"{path}.{field.name}", fields.get(folded(field.name))
             if there is not None:
+                _require_spelling(there.name, field.name, f"{path}.")
                 kind = self._merged(there.type, field.type, below, policy, fixed=fixed)
-                fields[field.name.lower()] = replace(there, type=kind)
+                fields[folded(field.name)] = replace(there, type=kind)
             elif fixed or (policy == "strict" and self.born):
                 why = "lake.yaml fixes the column's type" if fixed else "its `schema` in lake.yaml is strict"
                 raise Misfit(f"field {below} is not in the table, and {why}")
             else:
-                fields[field.name.lower()] = Field(field.name, unmapped(field.type))
+                fields[folded(field.name)] = Field(field.name, unmapped(field.type))
         return Struct(tuple(fields.values()))
+
+
+def _require_spelling(known: str, given: str, above: str) -> None:
+    """Refuse a name that is the table's for Spark, and that Spark's readers of files do not find.
+
+    They compare `str.lower`, which is less than `folded`.
+    """
+    if known.lower() != given.lower():
+        raise Misfit(
+            f"column {above}{given} is {above}{known} in the table: for Spark both are one name, but its readers of "
+            f"files find no values under the other spelling; write {known}"
+        )
 
 
 def _remedy(known: Type, given: Type) -> str:
@@ -287,9 +302,9 @@ def _remedy(known: Type, given: Type) -> str:
 def _missing(
     known: Iterable[Field], wanted: Iterable[Field], path: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], Type]]:
-    there = {field.name.lower(): field for field in known}
+    there = {folded(field.name): field for field in known}
     for field in wanted:
-        found = there.get(field.name.lower())
+        found = there.get(folded(field.name))
         if found is None:
             yield (*path, field.name), unmapped(field.type)
         else:
@@ -307,9 +322,9 @@ def _missing_inside(known: Type, wanted: Type, path: tuple[str, ...]) -> Iterato
 
 
 def _retyped(known: Iterable[Field], wanted: Iterable[Field], above: str) -> Iterator[tuple[str, Type, Type]]:
-    there = {field.name.lower(): field for field in known}
+    there = {folded(field.name): field for field in known}
     for field in wanted:
-        if found := there.get(field.name.lower()):
+        if found := there.get(folded(field.name)):
             yield from _retyped_inside(found.type, field.type, f"{above}{found.name}")
 
 
@@ -328,9 +343,9 @@ def _retyped_inside(known: Type, wanted: Type, name: str) -> Iterator[tuple[str,
 
 def _typed(known: Iterable[Field], wanted: Iterable[Field]) -> tuple[Field, ...]:
     """The fields, with the types of the wanted fields of their names."""
-    types = {field.name.lower(): field.type for field in wanted}
+    types = {folded(field.name): field.type for field in wanted}
     return tuple(
-        replace(field, type=_typed_inside(field.type, types.get(field.name.lower(), field.type))) for field in known
+        replace(field, type=_typed_inside(field.type, types.get(folded(field.name), field.type))) for field in known
     )
 
 

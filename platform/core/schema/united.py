@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tidegate.platform.core.schema.column_types import Array, Field, Map, Struct, Type, unmapped
+from tidegate.platform.core.schema.column_types import Array, Field, Map, Struct, Type, folded, unmapped
 
 
 def united(known: Type, given: Type, *, fixed: bool = False) -> Type:
@@ -17,9 +17,9 @@ def united(known: Type, given: Type, *, fixed: bool = False) -> Type:
     """
     match known, given:
         case Struct(fields), Struct(others) if not fixed:
-            found = {field.name.lower(): field for field in fields}
+            found = {folded(field.name): field for field in fields}
             for field in others:
-                name = field.name.lower()
+                name = folded(field.name)
                 there = found.get(name)
                 kind = united(there.type, field.type, fixed=False) if there else unmapped(field.type)
                 found[name] = replace(there, type=kind) if there else Field(field.name, kind)

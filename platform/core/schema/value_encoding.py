@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from tidegate.platform.core.schema.column_types import WHOLE, Decimal, Simple, Struct, Type, quoted, widens
+from tidegate.platform.core.schema.column_types import WHOLE, Decimal, Simple, Struct, Type, folded, quoted, widens
 from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.core.schema.sql_types import simple_type
 
@@ -83,7 +83,7 @@ def _decimal(type: Decimal) -> Callable[[str, Type], str]:
 
 def _of_any_scale(value: str, given: Struct, type: Decimal) -> str:
     """Returns SQL of a decimal that comes with its scale. A cast would round one that has more digits than the type."""
-    fields = {field.name.lower(): field for field in given.fields}
+    fields = {folded(field.name): field for field in given.fields}
     if not fields.keys() >= {"scale", "value"}:
         raise NotEncoded(f"is {given.sql()}, and an encoded number is text, binary, or a struct of `scale` and `value`")
     scale = f"{value}.{quoted(fields['scale'].name)}"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
+from tidegate.platform.core.schema.column_types import folded
+
 
 class WrongKey(ValueError):
     """The arguments are no key of the table. The message says what to write."""
@@ -27,7 +29,7 @@ def key_values(name: str, keys: Sequence[str], given: Sequence[str]) -> tuple[st
     found: dict[str, str | None] = {}
     for argument in given:
         # A part may have "=" itself, and one part may begin another.
-        parts = [key for key in keys if argument.lower().startswith(f"{key.lower()}=")]
+        parts = [key for key in keys if folded(argument).startswith(f"{folded(key)}=")]
         if not parts:
             raise WrongKey(f"{argument!r} gives no part of a key: {wanted}")
         key = max(parts, key=len)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tidegate.platform.core.schema.column_types import quoted
+from tidegate.platform.core.schema.column_types import folded, quoted
 from tidegate.platform.core.silver.columns import DELETED, KEY
 from tidegate.platform.core.silver.row_value import ROW_VALUE
 from tidegate.platform.core.silver.rules import MergeRules
@@ -19,7 +19,7 @@ def column_sources(rules: MergeRules, bronze: Sequence[str]) -> dict[str, tuple[
         rules: the rules of the merge.
         bronze: names of bronze's columns.
     """
-    known = {name.lower(): name for name in bronze}
+    known = {folded(name): name for name in bronze}
     row = _named(rules.row, known) if rules.row else set()
 
     def sources(sql: str) -> set[str]:
@@ -29,7 +29,7 @@ def column_sources(rules: MergeRules, bronze: Sequence[str]) -> dict[str, tuple[
     own = {name: sources(value) for name, value in rules.values.items() if name != KEY}
     if KEY in rules.values:
         # Its parts are expressions over the columns of silver.
-        parts = _named(rules.values[KEY], {name.lower(): name for name in own})
+        parts = _named(rules.values[KEY], {folded(name): name for name in own})
         own[KEY] = set().union(*(own[name] for name in parts))
     own[DELETED] = sources(rules.deleted)
     return {name: tuple(column for column in bronze if column in found) for name, found in own.items() if found}
@@ -54,5 +54,5 @@ def _named(sql: str, known: Mapping[str, str]) -> set[str]:
         tree = sqlglot.parse_one(sql, read="databricks")
     except SqlglotError:
         return set()
-    roots = {column.parts[0].name.lower() for column in tree.find_all(exp.Column)}
+    roots = {folded(column.parts[0].name) for column in tree.find_all(exp.Column)}
     return {name for lower, name in known.items() if lower in roots}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tidegate.platform.core.schema.column_reference import as_sql, is_expression, path_of, type_at
-from tidegate.platform.core.schema.column_types import Field, Simple
+from tidegate.platform.core.schema.column_types import Field, Simple, folded
 
 #: SQL types of fields that rows of a snapshot have no value of, and Db2 never has of the last one. A field without a
 #: value is no column of JSON files, so that bronze has it from the first change on.
@@ -30,7 +30,7 @@ def log_position(start: str, names: Sequence[str]) -> tuple[str, ...]:
         names: the fields of `source`, or all names of the metadata of flattened rows.
     """
     prefix = start.rpartition(".")[2]
-    known = {name.lower() for name in names}
+    known = {folded(name) for name in names}
     if f"{prefix}{_NO_ORDER}" in known:
         return ()
     for parts in _POSITIONS:
@@ -71,4 +71,4 @@ def _field(part: str) -> str:
     """Returns the field of `source` that a part of an order is; empty for an expression."""
     if is_expression(part):
         return ""
-    return part.lower().rsplit(".", 1)[-1].removeprefix("__source_").removeprefix("__")
+    return folded(part).rsplit(".", 1)[-1].removeprefix("__source_").removeprefix("__")

@@ -7,7 +7,7 @@ from typing import Any
 
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.schema.aligned import aligned
-from tidegate.platform.core.schema.column_types import Field, Simple, Struct, Type, quoted
+from tidegate.platform.core.schema.column_types import Field, Simple, Struct, Type, folded, quoted
 from tidegate.platform.core.schema.names import RESCUED_COLUMN
 from tidegate.platform.core.schema.united import united
 from tidegate.platform.core.silver.expression_types import UnsuitableColumns
@@ -100,7 +100,7 @@ def _is_half(start: str, *, rescues: bool) -> str:
 def _flattened(silver: SilverSpec, start: str, fields: dict[str, Field]) -> dict[str, Any]:
     """Returns the options for rows of `ExtractNewRecordState`, whose metadata have names with two underscores."""
     metadata = [field.name for name, field in fields.items() if name.startswith("__")]
-    names = {name.lower() for name in metadata}
+    names = {folded(name) for name in metadata}
     if not names & FLAT_MARKS:
         raise UnsuitableColumns(
             "has no rows of Debezium: neither `op` with `before` and `after`, in the row or in `payload`, nor "
@@ -173,4 +173,4 @@ def _struct(field: Field | None) -> Struct | None:
 
 
 def _by_name(fields: Sequence[Field]) -> dict[str, Field]:
-    return {field.name.lower(): field for field in fields}
+    return {folded(field.name): field for field in fields}

@@ -8,7 +8,7 @@ from typing import Literal
 
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.schema.column_reference import as_sql, is_expression, path_of, type_at
-from tidegate.platform.core.schema.column_types import Field, Struct, Type, quoted
+from tidegate.platform.core.schema.column_types import Field, Struct, Type, folded, quoted
 from tidegate.platform.core.schema.comparable import is_comparable
 from tidegate.platform.core.schema.names import near_names
 from tidegate.platform.core.schema.sql_literal import in_parentheses
@@ -196,10 +196,10 @@ def _awaited(silver: SilverSpec, names: Sequence[str]) -> list[tuple[Field, str]
 
     Files of JSON do not have such a column. Silver has it from its birth on, with the type that its values will have.
     """
-    known = {name.lower() for name in names}
+    known = {folded(name) for name in names}
     if silver.preset != "debezium":
         return []
-    kinds = {name: encoding(text).type for name, text in silver.decode.items() if name.lower() not in known}
+    kinds = {name: encoding(text).type for name, text in silver.decode.items() if folded(name) not in known}
     return [(Field(name, kind), f"CAST(NULL AS {kind.sql()})") for name, kind in kinds.items()]
 
 
@@ -274,9 +274,9 @@ def _tracked(silver: SilverSpec, fields: Sequence[Field]) -> list[str]:
         _named(fields, name, "track_history_except_columns").name for name in silver.track_history_except_columns
     }
     # The columns of the order are different in every change. With `row`, `order` is over other columns than silver's.
-    order = set() if silver.row is not None else {name.lower() for name in silver.order}
-    order |= {new.lower() for old, new in silver.rename.items() if old.lower() in order}
-    return [field.name for field in fields if field.name not in excepted and field.name.lower() not in order]
+    order = set() if silver.row is not None else {folded(name) for name in silver.order}
+    order |= {folded(new) for old, new in silver.rename.items() if folded(old) in order}
+    return [field.name for field in fields if field.name not in excepted and folded(field.name) not in order]
 
 
 def _required(silver: SilverSpec, order_values: Sequence[str]) -> tuple[str, ...]:
@@ -312,7 +312,7 @@ def _are_dumps(silver: SilverSpec, keys: Sequence[Part], order: Sequence[Part]) 
 
 def _check_names(fields: Sequence[Field], own: Collection[str], spans: History | None) -> None:
     for field in fields:
-        name = field.name.lower()
+        name = folded(field.name)
         if name in own or (spans and name in HISTORY_COLUMNS):
             whose = "silver" if name in own else "a history"
             raise UnsuitableColumns(
@@ -323,7 +323,7 @@ def _check_names(fields: Sequence[Field], own: Collection[str], spans: History |
 
 def _check_bronze(columns: Sequence[Field]) -> None:
     for field in columns:
-        if field.name.lower().startswith(_OF_MERGES):
+        if folded(field.name).startswith(_OF_MERGES):
             raise UnsuitableColumns(
                 f"has a column {field.name!r}, and names that begin with {_OF_MERGES} are those of a merge: write it "
                 "under another name, and start the table over (`tidegate reset`)"
@@ -378,7 +378,7 @@ def _path(text: str, fields: Sequence[Field], option: str) -> tuple[str, ...]:
 
 def _named(fields: Sequence[Field], name: str, option: str) -> Field:
     for field in fields:
-        if field.name.lower() == name.lower():
+        if folded(field.name) == folded(name):
             return field
     raise UnsuitableColumns(_lacks(name, option, fields))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tidegate.platform.core.config.silver import SilverSpec
-from tidegate.platform.core.schema.column_types import Field, Type
+from tidegate.platform.core.schema.column_types import Field, Type, folded
 from tidegate.platform.core.schema.names import near_names
 
 #: A column, and SQL of its value over a row of bronze.
@@ -30,21 +30,21 @@ def shaped(
         WrongShape: bronze lacks a column of `rename`, or has another one of the new name.
     """
     names = [field.name for field, _ in columns]
-    new_names = {old.lower(): new for old, new in silver.rename.items()}
+    new_names = {folded(old): new for old, new in silver.rename.items()}
     for old, new in silver.rename.items():
-        if old.lower() not in map(str.lower, names):
+        if folded(old) not in map(folded, names):
             raise WrongShape(f"has no column {old!r}, which `rename` of `silver` names; {near_names(old, names)}")
-        if new.lower() in map(str.lower, names) and new.lower() not in new_names:
+        if folded(new) in map(folded, names) and folded(new) not in new_names:
             raise WrongShape(
                 f"has a column {new!r}, which `rename` of `silver` gives {old!r} as its new name: choose another name, "
                 f"or rename {new!r}, too"
             )
-    found = [(Field(new_names.get(field.name.lower(), field.name), field.type), sql) for field, sql in columns]
+    found = [(Field(new_names.get(folded(field.name), field.name), field.type), sql) for field, sql in columns]
     # On lines of its own: the text may end in a comment.
     expressions = [f"(\n{text}\n)" for text in silver.derive.values()]
     kinds = types_of(expressions) if expressions else ()
     for name, sql, kind in zip(silver.derive, expressions, kinds, strict=True):
-        place = next((place for place, (field, _) in enumerate(found) if field.name.lower() == name.lower()), None)
+        place = next((place for place, (field, _) in enumerate(found) if folded(field.name) == folded(name)), None)
         if place is None:
             found.append((Field(name, kind), sql))
         else:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.schema.column_reference import is_expression, path_of, type_at
-from tidegate.platform.core.schema.column_types import WHOLE, Array, Field, Simple, Struct
+from tidegate.platform.core.schema.column_types import WHOLE, Array, Field, Simple, Struct, folded
 from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.silver.columns import HISTORY_COLUMNS, JOINED, KEY, LEFT, ORDER, SILVER_COLUMNS
 from tidegate.platform.core.silver.presets import resolved
@@ -70,7 +70,7 @@ def former_paths(
         path = _path(name, columns)
         before = [*(() if options.row else (path,)), *_recorded(properties, name)]
         now = _given(silver, options, path, columns)
-        found += (each for each in before if each and each[0].lower() not in now)
+        found += (each for each in before if each and folded(each[0]) not in now)
     return list(dict.fromkeys(found))
 
 
@@ -95,7 +95,7 @@ def personal_key(silver: SilverSpec, personal: Sequence[str], columns: Sequence[
         made = [column for column, text in options.derive.items() if _mentions(text, ".".join(path))]
         places = [".".join(place) for place in _places(silver, options, path, columns)]
         for key in options.keys:
-            if any(_mentions(key, place) or place.lower().startswith(f"{key.lower()}.") for place in (*places, *made)):
+            if any(_mentions(key, place) or folded(place).startswith(f"{folded(key)}.") for place in (*places, *made)):
                 return key, name
     return None
 
@@ -161,8 +161,8 @@ def unattributable(
         known = [each for each in dict.fromkeys((*paths, *former)) if path_of(".".join(each), fields)]
         others = [each for each in recorded if each and each not in known and path_of(".".join(each), fields)]
         if 0 not in recorded.values() and _parents(silver, options, path, columns):
-            roots = {own[0].lower() for own in known} | now | _OWN
-            others += [(field.name,) for field in fields if field.name.lower() not in roots]
+            roots = {folded(own[0]) for own in known} | now | _OWN
+            others += [(field.name,) for field in fields if folded(field.name) not in roots]
         found.append(Unattributable(name, tuple(known), None if () in recorded else tuple(others)))
     return [rows for rows in found if rows.others is None or rows.others]
 
@@ -175,10 +175,10 @@ def _recorded(properties: Mapping[str, str], subject: str) -> dict[Path, int]:
 
 def _given(silver: SilverSpec, options: SilverSpec, path: Path, columns: Sequence[Field]) -> set[str]:
     """Returns the names of the columns, in lower case, that the rows with a path of bronze give to silver."""
-    renamed = {old.lower(): new for old, new in options.rename.items()}
+    renamed = {folded(old): new for old, new in options.rename.items()}
     fields = [field for parent in _parents(silver, options, path, columns) for field in _fields(parent, columns)]
-    names = (renamed.get(field.name.lower(), field.name) for field in fields)
-    return {name.lower() for name in (*(name for name in names if _is_chosen(options, name)), *options.derive)}
+    names = (renamed.get(folded(field.name), field.name) for field in fields)
+    return {folded(name) for name in (*(name for name in names if _is_chosen(options, name)), *options.derive)}
 
 
 def _fields(parent: Path, columns: Sequence[Field]) -> Sequence[Field]:
@@ -196,13 +196,13 @@ def _taken(silver: SilverSpec, options: SilverSpec, path: Path, columns: Sequenc
 
 def _places(silver: SilverSpec, options: SilverSpec, path: Path, columns: Sequence[Field]) -> Iterator[Path]:
     """Yields where silver has a path of bronze by its name, or by that of `rename`. The text may be another one."""
-    derived = {name.lower() for name in options.derive}
-    renamed = {old.lower(): new for old, new in options.rename.items()}
+    derived = {folded(name) for name in options.derive}
+    renamed = {folded(old): new for old, new in options.rename.items()}
     for parent in _parents(silver, options, path, columns):
         if len(path) > len(parent) and _same(path[: len(parent)], parent):
             column, *below = path[len(parent) :]
-            name = renamed.get(column.lower(), column)
-            if name.lower() not in derived:
+            name = renamed.get(folded(column), column)
+            if folded(name) not in derived:
                 yield (name, *below)
 
 
@@ -222,7 +222,7 @@ def _parents(silver: SilverSpec, options: SilverSpec, path: Path, columns: Seque
     choices = row_choices(options.row, columns)
     if choices is None and silver.row is None:
         # The preset takes `after`, or else `before`, field by field.
-        return [path[:length] for length in range(1, len(path)) if path[length - 1].lower() in _ENVELOPE]
+        return [path[:length] for length in range(1, len(path)) if folded(path[length - 1]) in _ENVELOPE]
     return choices or []
 
 
@@ -254,7 +254,7 @@ def _path(name: str, columns: Sequence[Field]) -> Path:
 def _keeps_text(options: SilverSpec, name: str, path: Path, columns: Sequence[Field]) -> bool:
     if not _is_chosen(options, name) or _names(options.decode, name):
         return False
-    cast = next((text for column, text in options.cast.items() if column.lower() == name.lower()), None)
+    cast = next((text for column, text in options.cast.items() if folded(column) == folded(name)), None)
     if cast is None:
         return True
     # A cast between these types leaves the text of a whole number as it is.
@@ -268,8 +268,8 @@ def _is_chosen(options: SilverSpec, name: str) -> bool:
 
 
 def _names(listed: Iterable[str], name: str) -> bool:
-    return name.lower() in map(str.lower, listed)
+    return folded(name) in map(folded, listed)
 
 
 def _same(one: Path, other: Path) -> bool:
-    return [part.lower() for part in one] == [part.lower() for part in other]
+    return [folded(part) for part in one] == [folded(part) for part in other]

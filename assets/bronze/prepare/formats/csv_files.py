@@ -17,7 +17,7 @@ from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.files.csv_doubts import header_doubt, text_doubts
 from tidegate.platform.core.infer.sniff import FileSample, Sniffed, sniff_csv
 from tidegate.platform.core.keys.file_format import FORMATS
-from tidegate.platform.core.schema.column_types import Field, Simple
+from tidegate.platform.core.schema.column_types import Field, Simple, folded
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS, check_names
 from tidegate.platform.core.schema.table_schema import TableSchema
@@ -70,10 +70,10 @@ class Csv(Format):
             names, columns = _first_cells(head, whole, spec.csv)
         except csv.Error as error:
             raise ValueError(str(error)) from error
-        declared = {name.lower() for name in spec.columns}
+        declared = {folded(name) for name in spec.columns}
         text = {field.name for field in schema.columns if field.type == Simple("string")}
         header = header_doubt(names) if spec.csv.header and not declared else None
-        cells = {name: some for name, some in columns.items() if name in text and name.lower() not in declared}
+        cells = {name: some for name, some in columns.items() if name in text and folded(name) not in declared}
         return ([f"of {key}, {header}"] if header else []) + text_doubts(cells, spec.csv.nulls)
 
     def group(self, file: SourceFile) -> Hashable:
@@ -91,9 +91,9 @@ class Csv(Format):
         Raises:
             Misfit: cells cannot hold values of a column's type.
         """
-        names = {name.lower() for name in files[0].names}
+        names = {folded(name) for name in files[0].names}
         for field in schema.columns:
-            if field.name.lower() in names:
+            if folded(field.name) in names:
                 check_type(field.type)
         return _reading(files, spec)
 
@@ -151,7 +151,7 @@ def _reading(files: Sequence[SourceFile], spec: TableSpec) -> dict[str, Any]:
     return {
         "reader": "csv_lines" if files[0].by_line else "csv_cells",
         "names": files[0].names,
-        "declared": [name.lower() for name in spec.columns],
+        "declared": [folded(name) for name in spec.columns],
         "csv": {
             "delimiter": options.delimiter,
             "quote": options.quote,

@@ -13,7 +13,7 @@ from tidegate.assets.bronze.prepare.load.server_losses import require_server, se
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.schema.column_types import Field
+from tidegate.platform.core.schema.column_types import Field, folded
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.lake import Table
@@ -51,7 +51,7 @@ class DeclaredColumns(Format):
 
     def check_path(self, file: SourceFile, values: Mapping[str, str | None]) -> None:
         """Refuse a column that is in the file and in its path: only the rows could prove that both are equal."""
-        both = {name.lower() for name in values} & {field.name.lower() for field in file.fields or ()}
+        both = {folded(name) for name in values} & {folded(field.name) for field in file.fields or ()}
         if both:
             raise Misfit(f"column {min(both)} is in the file and in its path; leave it out of the file")
 

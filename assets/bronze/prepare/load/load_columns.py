@@ -22,7 +22,7 @@ from tidegate.assets.bronze.prepare.table_columns import (
 )
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.keys.object_key import partition_values
-from tidegate.platform.core.schema.column_types import Field
+from tidegate.platform.core.schema.column_types import Field, folded
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
 from tidegate.platform.core.schema.partitions import check_partition
@@ -151,13 +151,13 @@ class LoadColumns:
 
     def _inferred(self, files: Sequence[SourceFile]) -> list[Field]:
         """Return the columns of files. A column that lake.yaml declares has the declared type."""
-        declared = {name.lower(): any_type(kind) for name, kind in self._table.spec.columns.items()}
-        not_in_files = {name.lower() for name in (*self._prepared.schema.partitions, rescued_column(self._table) or "")}
+        declared = {folded(name): any_type(kind) for name, kind in self._table.spec.columns.items()}
+        not_in_files = {folded(name) for name in (*self._prepared.schema.partitions, rescued_column(self._table) or "")}
         return [
-            replace(field, type=declared.get(field.name.lower(), field.type))
+            replace(field, type=declared.get(folded(field.name), field.type))
             for group in grouped(files)
             for field in group[0].format.infer(self._table.delta, group, self._table.spec)
-            if field.name.lower() not in not_in_files
+            if folded(field.name) not in not_in_files
         ]
 
 

@@ -15,7 +15,7 @@ from tidegate.platform.core.files.parquet.bad import BadParquet
 from tidegate.platform.core.files.parquet.bounds import Bounds, column_bounds
 from tidegate.platform.core.files.parquet.readable import why_copied
 from tidegate.platform.core.schema.column_statistics import is_personal
-from tidegate.platform.core.schema.column_types import Field, Simple
+from tidegate.platform.core.schema.column_types import Field, Simple, folded
 
 MAGIC = b"PAR1"
 _TRAILER = 8
@@ -51,7 +51,7 @@ class Footer:
         Args:
             spelling: the table's spelling by lower-case name.
         """
-        renames = {field.name: spelling.get(field.name.lower(), field.name) for field in self.fields}
+        renames = {field.name: spelling.get(folded(field.name), field.name) for field in self.fields}
         renames = {own: name for own, name in renames.items() if own != name}
         if not renames:
             return self
@@ -60,7 +60,7 @@ class Footer:
 
     def always(self, column: str) -> str | None:
         """The one value that a column has in every row, as text, where the statistics prove it; else None."""
-        name = next((field.name for field in self.fields if field.name.lower() == column.lower()), None)
+        name = next((field.name for field in self.fields if folded(field.name) == folded(column)), None)
         low = self.minimum.get(name or "")
         same = low is not None and self.maximum.get(name or "") == low and self.nulls.get(name or "") == 0
         return str(low) if same else None
@@ -75,7 +75,7 @@ class Footer:
 
         def spelled(values: dict[str, Any]) -> dict[str, Any]:
             kept = {name: value for name, value in values.items() if not is_personal(name, personal)}
-            return {spelling[name.lower()]: value for name, value in kept.items() if name.lower() in spelling}
+            return {spelling[folded(name)]: value for name, value in kept.items() if folded(name) in spelling}
 
         return json.dumps(
             {

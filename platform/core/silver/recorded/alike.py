@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from tidegate.platform.core.schema.column_types import folded
+
 #: A literal, a quoted name, a word or a number, or another character.
 _TOKEN = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`(?P<name>[^`]*)`|(?P<word>\w+)|\S""", re.DOTALL)
 
@@ -15,4 +17,4 @@ def are_alike(one: str, other: str) -> bool:
 
 def tokens(text: str) -> tuple[str, ...]:
     """Returns the parts of a SQL text. Names are in lower case, without quotes."""
-    return tuple((found["name"] or found["word"] or "").lower() or found[0] for found in _TOKEN.finditer(text))
+    return tuple(folded(found["name"] or found["word"] or "") or found[0] for found in _TOKEN.finditer(text))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tidegate.platform.core.config.silver import SilverSpec
-from tidegate.platform.core.schema.column_types import Type, grows
+from tidegate.platform.core.schema.column_types import Type, folded, grows
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.columns import KEY, LEFT, ORDER, VALID_FROM, VALID_TO
 from tidegate.platform.core.silver.recorded.alike import are_alike, tokens
@@ -135,11 +135,11 @@ def _of_rows(causes: Sequence[ChangedOption], otherwise: str) -> str:
 
 
 def _of_column(spec: SilverSpec, changed: Sequence[ChangedOption], name: str, ours: Type, theirs: Type) -> str:
-    of_order = name.lower().startswith((VALID_FROM, VALID_TO, ORDER))
+    of_order = folded(name).startswith((VALID_FROM, VALID_TO, ORDER))
     of_row = ("row", "from", *(("order",) if of_order else ()))
     causes = [option for option in changed if option.concerns(name) or option.name in of_row]
     shaped = {"rename": spec.rename.values(), "cast": spec.cast, "decode": spec.decode, "derive": spec.derive}
-    shaping = [option for option in _SHAPING if any(name.lower() == entry.lower() for entry in shaped[option])]
+    shaping = [option for option in _SHAPING if any(folded(name) == folded(entry) for entry in shaped[option])]
     if causes:
         why = f"by lake.yaml: {'; '.join(map(str, causes))}"
     elif shaping:

@@ -306,6 +306,9 @@ def test_what_is_inferred_adds_columns_and_changes_none() -> None:
         ("s struct<``:int>", "a field of s has no name"),
         ("_metadata int", "column _metadata has the name of a column that Spark adds"),
         ("_Batch int", "column _Batch has the name of a column that Tidegate adds"),
+        ("_ſource_path int", "column _ſource_path has the name of a column that Tidegate adds"),
+        ("`µg` int, `μg` int", "μg is there twice: it differs from µg by letters that are one for Spark"),
+        ("`id` int, `ıd` int", "ıd is there twice: it differs from id by letters that are one for Spark"),
     ],
 )
 def test_names_that_no_table_can_have(text: str, reason: str) -> None:
@@ -313,6 +316,16 @@ def test_names_that_no_table_can_have(text: str, reason: str) -> None:
     with pytest.raises(Misfit, match=reason):
         check_names(found, reserved=SOURCE_COLUMNS)
     assert len(usable(found)) == len(found) - 1
+
+
+@pytest.mark.parametrize("known", ["`µg` int", "s struct<`µg`:int>", "s array<struct<`µg`:int>>"])
+def test_a_file_with_another_letter_that_is_one_for_spark_is_refused_by_name(known: str) -> None:
+    """The micro sign and the Greek letter: Spark's reader of Parquet would find no values."""
+    given = known.replace("µ", "μ")
+    with pytest.raises(Misfit, match=r"column (s(\[\])?\.)?μg is (s(\[\])?\.)?µg in the table: .*; write µg"):
+        born(known).taking(fields(given), "evolve")
+    assert born(known).adding(fields(given)) == born(known)
+    assert list(born(known).missing(fields(given))) == []
 
 
 def test_rows_whose_keys_are_data_bring_no_schema_without_end() -> None:

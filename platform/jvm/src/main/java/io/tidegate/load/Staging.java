@@ -1,6 +1,7 @@
 package io.tidegate.load;
 
 import io.tidegate.Json;
+import io.tidegate.Names;
 import io.tidegate.TidegateException;
 import io.tidegate.TidegateException.Kind;
 import io.tidegate.commit.columns.Growth;
@@ -10,7 +11,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -82,8 +82,8 @@ public final class Staging {
     Set<String> partitions = Set.copyOf(CollectionConverters.asJava(table.partitionColumns()));
     List<Column> columns = new ArrayList<>();
     for (StructField field : table.schema().fields()) {
-      unknown.remove(lower(field.name()));
-      StructField own = given.get(lower(field.name()));
+      unknown.remove(Names.folded(field.name()));
+      StructField own = given.get(Names.folded(field.name()));
       if (own != null || partitions.contains(field.name())) {
         columns.add(column(own, field).as(field.name(), field.metadata()));
       }
@@ -110,7 +110,7 @@ public final class Staging {
     }
     if (given instanceof StructType from && wanted instanceof StructType to) {
       Map<String, StructField> fields = named(from);
-      Set<String> names = Arrays.stream(to.fields()).map(f -> lower(f.name())).collect(Collectors.toSet());
+      Set<String> names = Arrays.stream(to.fields()).map(f -> Names.folded(f.name())).collect(Collectors.toSet());
       if (!fields.keySet().equals(names)) {
         throw misfit(name, given, wanted);
       }
@@ -118,7 +118,7 @@ public final class Staging {
           Arrays.stream(to.fields())
               .map(
                   field -> {
-                    StructField own = fields.get(lower(field.name()));
+                    StructField own = fields.get(Names.folded(field.name()));
                     return as(column.getField(own.name()), own.dataType(), field.dataType(), name + "." + field.name())
                         .as(field.name());
                   })
@@ -148,14 +148,10 @@ public final class Staging {
 
   private static Map<String, StructField> named(StructType schema) {
     return Arrays.stream(schema.fields())
-        .collect(Collectors.toMap(f -> lower(f.name()), f -> f, (a, b) -> refuseTwice(a)));
+        .collect(Collectors.toMap(f -> Names.folded(f.name()), f -> f, (a, b) -> refuseTwice(a)));
   }
 
   private static StructField refuseTwice(StructField field) {
     throw new TidegateException(Kind.BATCH, "the query gives column " + field.name() + " twice; name them apart.");
-  }
-
-  private static String lower(String name) {
-    return name.toLowerCase(Locale.ROOT);
   }
 }

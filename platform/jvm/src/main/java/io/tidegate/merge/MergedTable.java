@@ -1,6 +1,6 @@
 package io.tidegate.merge;
 
-import java.util.Locale;
+import io.tidegate.Names;
 import java.util.Map;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -40,14 +40,14 @@ final class MergedTable {
    */
   static boolean isOf(StructType table, StructType query) {
     Map<String, DataType> given =
-        Stream.of(query.fields()).collect(Collectors.toMap(f -> lower(f.name()), StructField::dataType, (a, b) -> a));
+        Stream.of(query.fields()).collect(Collectors.toMap(f -> Names.folded(f.name()), StructField::dataType, (a, b) -> a));
     return query.length() == table.length()
         && isPlain(table)
         && Stream.of(table.fields())
             .allMatch(
                 field ->
-                    given.containsKey(lower(field.name()))
-                        && DataType.equalsIgnoreNullability(given.get(lower(field.name())), field.dataType()));
+                    given.containsKey(Names.folded(field.name()))
+                        && DataType.equalsIgnoreNullability(given.get(Names.folded(field.name())), field.dataType()));
   }
 
   private static boolean isPlain(DataType type) {
@@ -64,10 +64,6 @@ final class MergedTable {
                     isPlain(field.dataType())
                         && CollectionConverters.asJava(field.metadata().map().keySet()).stream()
                             .allMatch(PLAIN.asMatchPredicate()));
-  }
-
-  private static String lower(String name) {
-    return name.toLowerCase(Locale.ROOT);
   }
 
   private static boolean is(Map<String, String> properties, String name) {

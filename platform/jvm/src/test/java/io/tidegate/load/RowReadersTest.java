@@ -158,6 +158,15 @@ class RowReadersTest {
   }
 
   @Test
+  void aFieldThatSparkTakesForAColumnIsReported() {
+    JsonRows reader = json("`µg` bigint");
+    reader.read(row("{\"μg\": 1}"));
+    assertEquals("unknown: μg (it differs from µg by letters that are one for Spark)", reader.bad);
+    reader.read(row("{\"_ſource_path\": 1}"));
+    assertEquals("unknown: _ſource_path (Tidegate or Spark adds one of that name)", reader.bad);
+  }
+
+  @Test
   void tooDeepNestingIsReported() {
     JsonRows reader = json("id bigint");
     reader.read(row("{\"deep\": " + "[".repeat(30) + "1" + "]".repeat(30) + "}"));

@@ -3,6 +3,7 @@ package io.tidegate.load.csv;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.tidegate.Json;
+import io.tidegate.Names;
 import io.tidegate.load.quarantine.Reason;
 import io.tidegate.load.request.LoadRequest;
 import io.tidegate.load.rows.RowReader;
@@ -11,7 +12,6 @@ import java.time.ZoneId;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
@@ -50,19 +50,19 @@ public abstract class CsvRows extends RowReader {
     nulls = csv.nulls().stream().map(text -> text.getBytes(UTF_8)).toArray(byte[][]::new);
     Map<String, Integer> found = new HashMap<>();
     for (int i = 0; i < width; i++) {
-      found.put(names.get(i).toLowerCase(Locale.ROOT), i);
+      found.put(Names.folded(names.get(i)), i);
     }
     rules = new Cell[columns.size()];
     places = new int[columns.size()];
     for (int i = 0; i < rules.length; i++) {
-      String name = this.columns[i].name().toLowerCase(Locale.ROOT);
+      String name = Names.folded(this.columns[i].name());
       places[i] = found.getOrDefault(name, -1);
       rules[i] =
           places[i] < 0
               ? null
               : Cell.of(this.columns[i].dataType(), group.declared().contains(name), csv.decimal().charAt(0), zone);
     }
-    pathPlaces = Arrays.stream(pathColumns).mapToInt(name -> found.getOrDefault(name.toLowerCase(Locale.ROOT), -1)).toArray();
+    pathPlaces = Arrays.stream(pathColumns).mapToInt(name -> found.getOrDefault(Names.folded(name), -1)).toArray();
     Set<Integer> unknown = new TreeSet<>(found.values());
     Arrays.stream(places).forEach(unknown::remove);
     Arrays.stream(pathPlaces).forEach(unknown::remove);

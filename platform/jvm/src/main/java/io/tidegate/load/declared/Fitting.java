@@ -1,6 +1,5 @@
 package io.tidegate.load.declared;
 
-import java.util.Locale;
 import java.util.function.UnaryOperator;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
@@ -14,7 +13,6 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.MapType;
-import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /**
@@ -32,7 +30,7 @@ final class Fitting {
     for (int i = 0; i < places.length; i++) {
       places[i] = -1;
       for (int j = 0; j < file.size(); j++) {
-        if (lower(file.fields()[j]).equals(lower(table.fields()[i]))) {
+        if (file.fields()[j].name().equalsIgnoreCase(table.fields()[i].name())) {
           places[i] = j;
         }
       }
@@ -131,9 +129,5 @@ final class Fitting {
       return value -> Math.multiplyExact(((Number) value).longValue(), MICROS_OF_A_DAY);
     }
     throw new DeclaredFormat.BadFile("it has a column of " + from.sql() + ", and the table's is " + to.sql());
-  }
-
-  private static String lower(StructField field) {
-    return field.name().toLowerCase(Locale.ROOT);
   }
 }

@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 
@@ -247,7 +248,9 @@ final class JsonWatch extends EveryToken {
     }
     for (String known : shapes[depth].fields.keySet()) {
       if (known.equalsIgnoreCase(name)) {
-        return " (it differs from " + Reason.cut(known) + " by case only)";
+        boolean byCase = known.toLowerCase(Locale.ROOT).equals(name.toLowerCase(Locale.ROOT));
+        String how = byCase ? " by case only)" : " by letters that are one for Spark)";
+        return " (it differs from " + Reason.cut(known) + how;
       }
     }
     return deepest > MAX_LEVELS ? " (it goes deeper than 30 levels; write deeper parts as text)" : "";

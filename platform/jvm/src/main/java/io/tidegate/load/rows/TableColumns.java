@@ -1,5 +1,6 @@
 package io.tidegate.load.rows;
 
+import io.tidegate.Names;
 import io.tidegate.TidegateException;
 import io.tidegate.load.quarantine.Reason;
 import io.tidegate.load.request.LoadRequest;
@@ -12,7 +13,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
@@ -76,7 +76,7 @@ public final class TableColumns implements Serializable {
 
   /** Whether no file can have a column of that name. */
   public static boolean isReserved(String name) {
-    return OURS.contains(name.toLowerCase(Locale.ROOT)) || name.equalsIgnoreCase("_metadata");
+    return OURS.contains(Names.folded(name)) || name.equalsIgnoreCase("_metadata");
   }
 
   /** Whether a value that no column takes is kept as text, instead of making its row bad. */

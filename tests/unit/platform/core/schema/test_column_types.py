@@ -1,0 +1,59 @@
+"""Names of columns are compared as Java's `equalsIgnoreCase` compares them, everywhere."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from itertools import chain
+
+import pytest
+
+from tests.support.tracked import ROOT
+from tidegate.platform.core.schema.column_types import folded
+
+#: Folders of which every module compares names of columns.
+_FOLDERS = (
+    "assets/bronze",
+    "assets/silver",
+    "assets/forgetting",
+    "platform/core/config",
+    "platform/core/forgetting",
+    "platform/core/schema",
+    "platform/core/silver",
+)
+#: What is compared there otherwise, and rightly: names of options, headers, and what Spark's readers of files find.
+_OTHERS = {"config/fields.py": 1, "config/webhook.py": 1, "schema/names.py": 1, "schema/column_types.py": 1}
+
+
+def test_the_form_of_every_letter_is_the_one_of_java() -> None:
+    """`NamesTest` of platform/jvm has the same digest. Letters that Unicode got after version 13 are left out."""
+    newer = {0x2C2F, 0x2C5F, *range(0xA7C0, 0xA7E0), *range(0x10570, 0x105C0)}
+    newer |= {*range(0x10D50, 0x10D90), *range(0x16EA0, 0x16EE0)}
+    letters = (code for code in chain(range(0xD800), range(0xE000, 0x20000)) if code not in newer)
+    forms = "".join(folded(chr(code)) for code in letters)
+    assert (
+        hashlib.sha256(forms.encode()).hexdigest() == "77671f3600008eeb3925b12434474bf65a89956bcff2f8622ae13b2da35e28b4"
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    ["µμ", "ςσ", "ſs", "ıi", "İi", "ϐβ", "ϑθ", "ϕφ", "ϖπ", "ϰκ", "ϱρ", "ϵε", "ẛṡ", "\u1fbeι", "Kk", "Åå", "Σς", "𐐀𐐨"],
+)
+def test_letters_that_are_one_for_spark(one: str, other: str) -> None:
+    assert folded(f"{one}g") == folded(f"{other}g")
+    assert len(folded(one)) == 1
+
+
+def test_other_letters_are_not_one() -> None:
+    assert len({folded(name) for name in ("ß", "ss", "ﬁ", "fi", "é", "e\u0301", "i\u0307", "i")}) == 8
+
+
+def test_no_module_compares_names_of_columns_otherwise() -> None:
+    found = {}
+    for folder in _FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            # `name.lower()`, `field.name.lower()`, `column.lower()`
+            if number := len(re.findall(r"\b(?:name|column|path\[\d\])\.lower\(\)", path.read_text(encoding="utf-8"))):
+                found["/".join(path.parts[-2:])] = number
+    assert found == _OTHERS, "compare names of columns with `folded`"
