@@ -71,7 +71,7 @@ public final class RowAppend {
     Action transaction = txn.mark(appId, number);
     long version =
         txn.commit(CollectionConverters.asScala(List.of(transaction, add)).toSeq(), CommitActions.write(null));
-    view.committed(version, null, Map.of(appId, number), List.of(add), List.of());
+    view.committed(txn);
     return version;
   }
 

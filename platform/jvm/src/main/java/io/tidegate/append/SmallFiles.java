@@ -103,8 +103,8 @@ final class SmallFiles {
     AddFile add = RowAppend.put(view, "merged-%s.parquet".formatted(UUID.randomUUID()), memory, written, false);
     actions.add(add);
     PinnedTransaction txn = new PinnedTransaction(view);
-    long version = txn.commit(CollectionConverters.asScala(actions).toSeq(), CommitActions.write(null));
-    view.committed(version, null, Map.of(), List.of(add), files.stream().map(LiveFile::path).toList());
+    txn.commit(CollectionConverters.asScala(actions).toSeq(), CommitActions.write(null));
+    view.committed(txn);
   }
 
   private List<Group> read(LiveFile file) throws IOException {

@@ -21,9 +21,7 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.actions.Action;
-import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.Metadata;
-import org.apache.spark.sql.delta.actions.RemoveFile;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
@@ -137,12 +135,7 @@ public final class BatchCommit {
     actions.addAll(reason == null ? effects.actions(target) : List.of());
     CommitMark mark = reason == null ? CommitMark.committed(batch) : CommitMark.voided(batch, reason);
     long version = txn.commit(CollectionConverters.asScala(actions).toSeq(), CommitActions.write(mark.json()));
-    view.committed(
-        version,
-        mark.json(),
-        Map.of(batch.appId(), batch.n()),
-        actions.stream().filter(AddFile.class::isInstance).map(AddFile.class::cast).toList(),
-        actions.stream().filter(RemoveFile.class::isInstance).map(file -> ((RemoveFile) file).path()).toList());
+    view.committed(txn);
     return new Landed(version, mark.outcome(), batch.digest(), reason, false);
   }
 

@@ -8,9 +8,14 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.apache.spark.sql.delta.CommittedTransaction;
 import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.actions.CommitInfo;
+import org.apache.spark.sql.delta.actions.RemoveFile;
+import org.apache.spark.sql.delta.actions.SetTransaction;
 import org.apache.spark.sql.delta.util.FileNames;
+import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * One commit, as its file in the log has it.
@@ -41,6 +46,33 @@ record LoggedCommit(
   /** Returns the commit without its files. */
   LogIndex.Entry entry() {
     return new LogIndex.Entry(version, operation, userMetadata, txns);
+  }
+
+  /**
+   * Returns a commit of ours, as Delta wrote it: with what a feature of the table adds to the actions that Delta was
+   * given, such as the row numbers of row tracking.
+   */
+  static LoggedCommit of(CommittedTransaction committed) {
+    String operation = null;
+    String userMetadata = null;
+    Map<String, Long> txns = new HashMap<>();
+    List<LiveFile> files = new ArrayList<>();
+    List<String> removed = new ArrayList<>();
+    for (Action action : CollectionConverters.asJava(committed.committedActions())) {
+      if (action instanceof CommitInfo info) {
+        operation = info.operation();
+        userMetadata = info.userMetadata().isDefined() ? info.userMetadata().get() : null;
+      } else if (action instanceof SetTransaction txn) {
+        txns.put(txn.appId(), txn.version());
+      } else if (action instanceof AddFile file) {
+        files.add(new LiveFile(file));
+      } else if (action instanceof RemoveFile file) {
+        removed.add(file.path());
+      }
+    }
+    List<String> added = files.stream().map(LiveFile::path).toList();
+    return new LoggedCommit(
+        committed.committedVersion(), operation, userMetadata, Map.copyOf(txns), added, removed, files);
   }
 
   /**

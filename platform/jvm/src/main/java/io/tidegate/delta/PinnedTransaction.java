@@ -38,6 +38,7 @@ public final class PinnedTransaction extends OptimisticTransaction {
 
   private final long files;
   private boolean checkpointIsDue;
+  private CommittedTransaction landed;
 
   /** Another commit has the version that this transaction wanted. It may be an earlier attempt of the same caller. */
   public static final class SnapshotMoved extends RuntimeException {
@@ -97,23 +98,34 @@ public final class PinnedTransaction extends OptimisticTransaction {
     return given * Math.min(RAREST, 1 + files / FILES_OF_A_STEP);
   }
 
+  /** Returns what Delta committed; null before the commit. */
+  CommittedTransaction landed() {
+    return landed;
+  }
+
   @Override
-  public void runPostCommitHook(PostCommitHook hook, CommittedTransaction committed) {
+  public void runPostCommitHooks(CommittedTransaction written) {
+    landed = written;
+    super.runPostCommitHooks(written);
+  }
+
+  @Override
+  public void runPostCommitHook(PostCommitHook hook, CommittedTransaction written) {
     if (hook == CheckpointHook$.MODULE$) {
       if (checkpointIsDue) {
-        Checkpoints.later(deltaLog(), committed.postCommitSnapshot(), committed.committedVersion());
+        Checkpoints.later(deltaLog(), written.postCommitSnapshot(), written.committedVersion());
       }
       return;
     }
-    Snapshot after = committed.postCommitSnapshot();
+    Snapshot after = written.postCommitSnapshot();
     boolean hasChecksum = checkpointIsDue || files >= FILES_WITH_CHECKSUMS;
     if (hook == ChecksumHook$.MODULE$ && hasChecksum && after.checksumOpt().isDefined()) {
       // After another commit the snapshot is of that commit: its checksum would be wrong for this version.
-      if (after.version() == committed.committedVersion()) {
+      if (after.version() == written.committedVersion()) {
         writeChecksumFile(after.version(), after.checksumOpt().get());
       }
       return; // Delta's own hook would write the same file again, and warn that it exists.
     }
-    super.runPostCommitHook(hook, committed);
+    super.runPostCommitHook(hook, written);
   }
 }

@@ -5,14 +5,12 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.Collection;
 import java.util.List;
-import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
-import org.apache.spark.sql.delta.actions.AddFile;
 import scala.Option;
 import scala.collection.Seq;
 import scala.jdk.javaapi.CollectionConverters;
@@ -117,17 +115,9 @@ public record TableView(DeltaLog log, Snapshot snapshot) {
     return exists() ? indexed(index -> index.commits(this, first)) : List.of();
   }
 
-  /**
-   * Records a commit that was made directly on this view.
-   *
-   * @param removed paths as logged
-   */
-  public void committed(
-      long version, String userMetadata, Map<String, Long> txns, List<AddFile> added, List<String> removed) {
-    List<String> paths = added.stream().map(AddFile::path).toList();
-    List<LiveFile> files = added.stream().map(LiveFile::new).toList();
-    LogIndex.of(this)
-        .committed(this, new LoggedCommit(version, "WRITE", userMetadata, txns, paths, removed, files));
+  /** Records a commit of {@code txn}, which was made directly on this view. */
+  public void committed(PinnedTransaction txn) {
+    LogIndex.of(this).committed(this, LoggedCommit.of(txn.landed()));
   }
 
   private interface Asked<T> {

@@ -344,12 +344,7 @@ public final class KeyedMerge {
     if (shownBefore != null && shown != null) {
       ShownRows.remember(table, version, work.hiding(), shownBefore + shown);
     }
-    table.committed(
-        version,
-        null,
-        Map.of(work.appId(), work.number()),
-        added,
-        vectors.keySet().stream().map(AddFile::path).toList());
+    table.committed(txn);
   }
 
   /** Returns what {@code DESCRIBE HISTORY} shows. */

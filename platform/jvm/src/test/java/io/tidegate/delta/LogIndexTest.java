@@ -11,8 +11,10 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.actions.AddFile;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -51,6 +53,15 @@ class LogIndexTest {
       assertTrue(!maybe || live.contains(path) || !key.equals(path), path + " is not live and its name is plain");
     }
     assertEquals(List.of(), view.maybeLive(List.of("never.parquet")));
+    List<AddFile> kept = view.fewFiles().stream().map(LiveFile::entry).toList();
+    assertEquals(written(view.snapshot().allFiles().collectAsList()), written(kept));
+  }
+
+  /** What Delta, or a feature of the table, adds to an action that it was given. */
+  private static Set<String> written(List<AddFile> files) {
+    return files.stream()
+        .map(file -> file.path() + file.size() + file.baseRowId() + file.defaultRowCommitVersion() + LiveEntries.dvId(file))
+        .collect(Collectors.toSet());
   }
 
   private void afresh() {
@@ -76,6 +87,13 @@ class LogIndexTest {
     t.sql("OPTIMIZE {t}");
     check();
     assertEquals(2, view().lastTxn(t.appId()));
+    t.sql("ALTER TABLE {t} SET TBLPROPERTIES ('delta.enableRowTracking' = 'true')");
+    check();
+    t.addFiles(t.batch(3, 0, List.of(t.file("e.parquet", 200, 210)), Map.of()));
+    assertTrue(view().fewFiles().stream().allMatch(file -> file.entry().baseRowId().isDefined()));
+    check();
+    t.sql("OPTIMIZE {t}");
+    check();
 
     long last = view().snapshot().version();
     assertEquals(last + 1, CommitTail.read(view(), -1).entries().size());

@@ -8,7 +8,6 @@ import io.tidegate.delta.PinnedTransaction;
 import io.tidegate.delta.TableView;
 import java.util.List;
 import java.util.Map;
-import org.apache.spark.SparkThrowable;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.DeltaOperations;
 import org.apache.spark.sql.delta.actions.Action;
@@ -37,7 +36,9 @@ public final class Growth {
       TableView table, StructType schema, List<String> partitions, Map<String, String> properties) {
     PinnedTransaction txn = new PinnedTransaction(table);
     if (!table.exists()) {
-      attempt(table, () -> txn.updateMetadataForNewTable(TableMetadata.of(schema, partitions, properties, null)));
+      Metadata first = TableMetadata.of(schema, partitions, properties, null);
+      attempt(table, () -> new PinnedTransaction(table).updateMetadataForNewTable(first));
+      txn.updateMetadataForNewTable(first);
       return txn;
     }
     Metadata now = table.snapshot().metadata();
@@ -76,14 +77,32 @@ public final class Growth {
         });
   }
 
+  /**
+   * Tries columns. They are refused by what Delta throws, whatever its class: some refusals have no condition, such as
+   * that of a name that another column has in the files. An error of the environment is no refusal: it does not come
+   * twice, or it comes without the columns, too.
+   */
   private static void attempt(TableView table, Runnable change) {
     try {
       change.run();
     } catch (Exception e) { // Scala throws checked exceptions without declaring them
-      if (e instanceof SparkThrowable refusal && refusal.getCondition() != null && isAccepted(table)) {
+      if (e instanceof TidegateException || !isAccepted(table)) {
+        throw e;
+      }
+      Exception twice = again(change);
+      if (twice != null && twice.getClass() == e.getClass()) {
         throw new TidegateException(Kind.COLUMNS, "Delta does not take the columns: " + inOneLine(e), e);
       }
-      throw e;
+    }
+  }
+
+  /** Runs a change and returns what it throws, or null. */
+  private static Exception again(Runnable change) {
+    try {
+      change.run();
+      return null;
+    } catch (Exception e) {
+      return e;
     }
   }
 
