@@ -2484,6 +2484,45 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "a new column has the id of a dropped one",
+        5,
+        "platform/core/schema/column_ids.py",
+        "_Giving(max(self.last, *present, 0), self.seed)",
+        "_Giving(max(*present, 0, 0), self.seed)",
+        (
+            "tests/unit/platform/core/schema/test_column_ids.py::test_a_name_in_the_files_and_an_id_are_one_column_s_for_ever",
+        ),
+    ),
+    Mutant(
+        "a new column has its own name in the files, where older files may have it",
+        5,
+        "platform/core/schema/column_ids.py",
+        " if self._seed else path[-1]",
+        " if False else path[-1]",
+        (
+            "tests/unit/platform/core/schema/test_column_ids.py::test_a_name_in_the_files_and_an_id_are_one_column_s_for_ever",
+        ),
+    ),
+    Mutant(
+        "a registered table takes a column again that was dropped from it",
+        5,
+        "assets/bronze/prepare/table_columns.py",
+        "    for path, _ in schema.missing(fields) if former else ():\n",
+        "    for path, _ in ():\n",
+        (
+            "tests/spark/files/test_columns_join.py::"
+            "test_a_column_that_was_dropped_or_renamed_comes_back_as_another_one",
+        ),
+    ),
+    Mutant(
+        "bronze takes a name that silver cannot take",
+        5,
+        "platform/core/schema/table_schema.py",
+        "                check_new_name(field.name, self.reserved)\n",
+        "",
+        ("tests/unit/platform/core/silver/test_columns.py::test_bronze_refuses_what_silver_refuses",),
+    ),
+    Mutant(
         "a session is used with the settings of its server",
         5,
         "resources/spark/delta.py",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -10,7 +10,14 @@ from tidegate.assets.bronze.prepare.parquet_copies import Ready, copied
 from tidegate.assets.bronze.prepare.parquet_footers import parquet_footers
 from tidegate.assets.bronze.prepare.path_columns import check_both
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
-from tidegate.assets.bronze.prepare.table_columns import present_schema, refusal, require_columns, unborn_schema
+from tidegate.assets.bronze.prepare.table_columns import (
+    former_columns,
+    present_schema,
+    refusal,
+    require_columns,
+    require_new,
+    unborn_schema,
+)
 from tidegate.platform.core.bronze.batch import Add
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.plan import Candidate
@@ -66,10 +73,11 @@ def prepare_register(table: Table, work: BatchDraft) -> PreparedBatch:
         prepared,
     )
     before = prepared.base or unborn_schema(table, [candidate for candidate, _ in good])
-    taken = _take(table, ready, before, lambda _: None)
+    former = former_columns(table, work, before)
+    taken = _take(table, ready, before, former, lambda _: None)
     if taken.fitting and taken.schema != prepared.base and refusal(table, work, taken.schema):
         # Delta refuses a column of at least one file. To find it, each file that brings columns is tried alone.
-        taken = _take(table, ready, before, partial(require_columns, table, work))
+        taken = _take(table, ready, before, former, partial(require_columns, table, work))
     prepared.schema = taken.schema
     for candidate, reason in taken.misfits:
         prepared.quarantine(candidate, reason)
@@ -117,13 +125,20 @@ def _spelled(files: list[tuple[Candidate, Footer]], base: TableSchema | None) ->
     return found
 
 
-def _take(table: Table, ready: Sequence[Ready], schema: TableSchema, check: Callable[[TableSchema], None]) -> _Taken:
+def _take(
+    table: Table,
+    ready: Sequence[Ready],
+    schema: TableSchema,
+    former: Collection[tuple[str, ...]],
+    check: Callable[[TableSchema], None],
+) -> _Taken:
     """Add the columns of one file after the other to the schema. `check` is called with each changed schema."""
     fitting, misfits = [], []
     for candidate, footer, copy in ready:
         try:
             values = check_partition(partition_values(candidate.key, table.key.prefix), schema.partition_fields)
             check_both(footer, values)
+            require_new(former, schema, footer.fields)
             wider = schema.taking(footer.fields, table.spec.policy)
             if wider != schema:
                 check(wider)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from tidegate.assets.bronze.prepare.load.spark_errors import columns_refused
@@ -11,10 +11,12 @@ from tidegate.platform.core.bronze.plan import Candidate
 from tidegate.platform.core.config.drift import other_objects, other_rescued
 from tidegate.platform.core.events.row_message import ROW_COLUMNS
 from tidegate.platform.core.keys.object_key import partition_values
-from tidegate.platform.core.schema.column_types import Field, Simple, folded
+from tidegate.platform.core.schema.column_ids import LAST_ID, ColumnIds
+from tidegate.platform.core.schema.column_types import Field, Simple, folded, inner_fields
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import RESCUED_COLUMN, VARIANT_COLUMN
 from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.core.silver.columns import reserved_in_bronze
 from tidegate.resources.lake import Table
 from tidegate.resources.suppression import require_subject
 
@@ -37,9 +39,53 @@ def present_schema(table: Table, work: BatchDraft) -> TableSchema | None:
     # A table that was reset has no columns until its first file.
     if not state.schema.fields:
         return None
-    schema = replace(state.schema, grows=table.spec.widen, unmeasured=table.spec.unmeasured_columns)
+    last = int(state.properties.get(LAST_ID, 0))
+    if work.birth.registered:
+        _require_own_names(table, state.schema)
+    ids = ColumnIds(last, "" if work.birth.registered else f"{state.table_id}/{last}")
+    schema = replace(state.schema, grows=table.spec.widen, unmeasured=table.spec.unmeasured_columns, ids=ids)
+    schema = replace(schema, reserved=reserved_in_bronze(table.spec.silver))
     # The next batch with a file gives the table the property, if its unmeasured columns should be others by now.
     return replace(schema, stale=not schema.growth.items() <= state.properties.items())
+
+
+def _require_own_names(table: Table, schema: TableSchema) -> None:
+    """Require that the columns of a registered table have the names that its producer's files have.
+
+    Raises:
+        RuntimeError: a column was renamed, or added by hand: no file could enter the table.
+    """
+    for field in schema.fields:
+        for inner in (field, *inner_fields(field.type)):
+            if inner.physical not in (None, inner.name):
+                raise RuntimeError(
+                    f"column {inner.name} of bronze.{table.spec.name} is {inner.physical} in data files, because "
+                    "someone renamed or added it with ALTER TABLE, and the table has its producer's files as they are: "
+                    f"rename it back, or drop it (ALTER TABLE bronze.{table.spec.name} DROP COLUMN …). Files wait "
+                    "until then"
+                )
+
+
+def former_columns(table: Table, work: BatchDraft, schema: TableSchema) -> set[tuple[str, ...]]:
+    """Return the folded paths of columns that a registered table had once and that its older files may still have."""
+    if not (work.birth.registered and schema.mapped and schema.ids.has_gaps(schema.fields)):
+        return set()
+    names = table.delta.former_columns(work.birth.location)
+    return {tuple(folded(part) for part in path) for path in names}
+
+
+def require_new(former: Collection[tuple[str, ...]], schema: TableSchema, fields: Iterable[Field]) -> None:
+    """Refuse a file with a column that the table had once: rows of older files would show its old values.
+
+    Raises:
+        Misfit: there is such a column; the message is the reason.
+    """
+    for path, _ in schema.missing(fields) if former else ():
+        if tuple(folded(part) for part in path) in former:
+            raise Misfit(
+                f"column {'.'.join(path)} was dropped from the table or renamed, and its older files still have it: "
+                "the old values would come back. Write it under another name"
+            )
 
 
 def unborn_schema(table: Table, candidates: Iterable[Candidate]) -> TableSchema:
@@ -63,7 +109,8 @@ def unborn_schema(table: Table, candidates: Iterable[Candidate]) -> TableSchema:
             f"{table.spec.policy}`: use another name for the folders, or remove `schema`"
         )
     unborn = TableSchema.unborn({**ours, **table.spec.columns, **objects}, paths)
-    return replace(unborn, grows=table.spec.widen, unmeasured=table.spec.unmeasured_columns)
+    reserved = reserved_in_bronze(table.spec.silver)
+    return replace(unborn, grows=table.spec.widen, unmeasured=table.spec.unmeasured_columns, reserved=reserved)
 
 
 def rescued_column(table: Table) -> str | None:

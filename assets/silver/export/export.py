@@ -24,17 +24,15 @@ from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.column_reference import as_sql, path_of
-from tidegate.platform.core.schema.column_types import quoted
+from tidegate.platform.core.schema.column_types import folded, quoted
 from tidegate.platform.core.schema.exact_json import EXACT_TIMES
 from tidegate.platform.core.silver.change_rows import (
-    CHANGE_TYPE,
-    COMMIT_VERSION,
     changes_query,
     exported_columns,
     kind_of_what_is_left,
     snapshot_query,
 )
-from tidegate.platform.core.silver.columns import KEY, own_columns
+from tidegate.platform.core.silver.columns import CHANGE_COLUMNS, CHANGE_TYPE, COMMIT_VERSION, KEY, own_columns
 from tidegate.platform.core.silver.export_manifest import ExportedFile, ExportManifest, ExportMark, manifest_name
 from tidegate.resources.lake import Lake
 from tidegate.resources.silver_suppression import columns_of_silver, silver_suppression
@@ -90,6 +88,13 @@ def export_changes(lake: Lake, spec: TableSpec) -> Exported:
     state = lake.delta.table_state(location)
     if export is None or not state.has_columns or state.table_id is None:
         return Exported()
+    if clash := [field.name for field in state.schema.fields if folded(field.name) in CHANGE_COLUMNS]:
+        # Delta would refuse the feed, with the advice to do without it.
+        raise RuntimeError(
+            f"silver.{spec.name} has a column {clash[0]}, and its changes would have another one of that name: leave "
+            "it out by `rename` or `except_columns` of `silver`, and drop it from the silver table (ALTER TABLE … DROP "
+            "COLUMN, which needs delta.columnMapping.mode = name)"
+        )
     if state.properties.get(_FEED) != "true":
         set_properties(lake.delta.session, location, {_FEED: "true"})
         state = lake.delta.table_state(location)

@@ -194,6 +194,17 @@ class TableSpec(TableDefaults):
 
     @field_validator("silver")
     @classmethod
+    def _orders_by_ours(cls, silver: SilverSpec | None, info: ValidationInfo) -> SilverSpec | None:
+        """Take a column that Tidegate adds to loaded rows for an expression in `order`: silver does not have it."""
+        mode, format = info.data.get("mode"), info.data.get("format")
+        loads = info.data.get("row_queue") or (mode or (mode_of(format) if format else None)) == "load"
+        if silver is None or not loads:
+            return silver
+        order = tuple(f"({part})" if folded(part) in SOURCE_COLUMNS else part for part in silver.order)
+        return silver if order == silver.order else silver.model_copy(update={"order": order})
+
+    @field_validator("silver")
+    @classmethod
     def _merges_columns(cls, silver: SilverSpec | None, info: ValidationInfo) -> SilverSpec | None:
         given = info.data
         if silver is None or silver.row is not None or given.get("policy") != "variant":

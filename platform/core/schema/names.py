@@ -18,6 +18,9 @@ VARIANT_COLUMN = "data"
 #: The column of a table of `schema: rescue` for what none of its other columns takes.
 RESCUED_COLUMN = "_rescued_data"
 
+#: Columns with which Tidegate computes have names with this start.
+OF_TIDEGATE = "_tidegate_"
+
 #: Spark's own column of every file it reads: a column of that name would hide it.
 _HIDDEN = "_metadata"
 #: Maximum number of fields, nested ones too, that rows of text bring to a table at once. If keys of objects are data,
@@ -51,6 +54,28 @@ def check_names(fields: Iterable[Field], *, reserved: Collection[str] = ()) -> N
         if folded(field.name) in reserved or folded(field.name) == _HIDDEN:
             whose = "Spark" if folded(field.name) == _HIDDEN else "Tidegate"
             raise Misfit(f"column {field.name} has the name of a column that {whose} adds; write it under another name")
+
+
+def check_new_name(name: str, reserved: Collection[str]) -> None:
+    """Refuse a new column that a later table of the same `lake.yaml` could not take: every merge would fail.
+
+    Args:
+        name: of a column that the table does not have yet.
+        reserved: folded names that silver or an export of this table has for its own columns.
+
+    Raises:
+        Misfit: the name is reserved.
+    """
+    if folded(name).startswith(OF_TIDEGATE):
+        raise Misfit(
+            f"column {name} has a name with which Tidegate computes ({OF_TIDEGATE}…); write it under another name"
+        )
+    if folded(name) in reserved:
+        raise Misfit(
+            f"column {name} has the name of a column that silver or an export of the table adds; write it under "
+            "another name, or give it one by `rename` of `silver` in lake.yaml, or leave it out of silver by "
+            "`except_columns`"
+        )
 
 
 def usable(fields: Iterable[Field]) -> list[Field]:

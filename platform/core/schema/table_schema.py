@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from tidegate.platform.core.schema.column_ids import FIRST_IDS, ColumnIds
 from tidegate.platform.core.schema.column_statistics import statistics_property
 from tidegate.platform.core.schema.column_types import (
     MAX_LEVELS,
@@ -25,7 +26,7 @@ from tidegate.platform.core.schema.column_types import (
     widens,
 )
 from tidegate.platform.core.schema.misfit import Misfit
-from tidegate.platform.core.schema.names import VARIANT_COLUMN, check_names, needs_mapping
+from tidegate.platform.core.schema.names import VARIANT_COLUMN, check_names, check_new_name, needs_mapping
 from tidegate.platform.core.schema.sql_types import any_type, simple_type
 from tidegate.platform.core.schema.united import united
 
@@ -57,6 +58,8 @@ class TableSchema:
         widened: whether the schema has a wider type than the table that exists.
         unmeasured: lower-case names, or paths of nested fields, of columns of which Delta keeps no statistics.
         stale: whether the table that exists keeps statistics of other columns than it should.
+        ids: the identity of new columns, if the table maps its columns.
+        reserved: folded names that no new column can have, because later tables have them for their own columns.
     """
 
     fields: tuple[Field, ...] = ()
@@ -67,6 +70,8 @@ class TableSchema:
     widened: bool = False
     unmeasured: frozenset[str] = frozenset()
     stale: bool = False
+    ids: ColumnIds = FIRST_IDS
+    reserved: frozenset[str] = frozenset()
 
     @classmethod
     def from_spark(cls, body: Mapping[str, Any], partitions: Sequence[str]) -> TableSchema:
@@ -156,6 +161,7 @@ class TableSchema:
                 continue
             known = columns.get(name)
             if known is None:
+                check_new_name(field.name, self.reserved)
                 if policy == "strict" and self.born:
                     raise Misfit(f"column {field.name} is not in the table, and its `schema` in lake.yaml is strict")
                 columns[name] = Field(field.name, unmapped(field.type))
@@ -207,12 +213,13 @@ class TableSchema:
         What only a preparation knows is left out: which types are configured, and that the table does not exist yet.
 
         A table maps its columns, by name, if and only if some name needs it. The name in the data files is then the
-        column's own, so that the producer's files can be registered as they are.
+        column's own, so that the producer's files can be registered as they are; of later columns see `ColumnIds`.
         """
         if not self.mapped and not needs_mapping(self.fields):
             return TableSchema(self.fields, self.partitions), self.growth
-        ids = _Ids(max((inner.id or 0 for inner in self._all()), default=0))
-        return TableSchema(tuple(ids.given(field) for field in self.fields), self.partitions), BY_NAME | self.growth
+        # No column of a table that maps none has ever been dropped or renamed, so all names are still free.
+        ids = self.ids if self.mapped else replace(self.ids, seed="")
+        return TableSchema(ids.given(self.fields), self.partitions), BY_NAME | self.growth
 
     @property
     def growth(self) -> dict[str, str]:
@@ -359,30 +366,6 @@ def _typed_inside(known: Type, wanted: Type) -> Type:
             return Map(_typed_inside(key, other_key), _typed_inside(value, other))
         case _:
             return wanted
-
-
-class _Ids:
-    """Gives Delta's column ids, and the names in the data files, to fields that have none."""
-
-    def __init__(self, last: int) -> None:
-        self._last = last
-
-    def given(self, field: Field) -> Field:
-        if field.id is None:
-            self._last += 1
-            field = replace(field, id=self._last, physical=field.name)
-        return replace(field, type=self._inside(field.type))
-
-    def _inside(self, kind: Type) -> Type:
-        match kind:
-            case Struct(fields):
-                return Struct(tuple(self.given(field) for field in fields))
-            case Array(element):
-                return Array(self._inside(element))
-            case Map(key, value):
-                return Map(self._inside(key), self._inside(value))
-            case _:
-                return kind
 
 
 def columns_sql(fields: Iterable[Field]) -> str:

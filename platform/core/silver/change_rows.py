@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from tidegate.platform.core.schema.column_types import Array, Field, Map, Simple, Struct, Type, inner_fields, quoted
 from tidegate.platform.core.schema.exact_json import exact_json
 from tidegate.platform.core.schema.sql_literal import delta_table
-from tidegate.platform.core.silver.columns import shown
+from tidegate.platform.core.silver.columns import CHANGE_COLUMNS, CHANGE_TYPE, COMMIT_VERSION, shown
 
 #: Columns that an export has before those of the table, by the names of Delta's change data feed.
-CHANGE_TYPE, COMMIT_VERSION = "_change_type", "_commit_version"
 #: The values of the first, in the order of a table's life.
 INSERT, BEFORE, AFTER, DELETE = ("insert", "update_preimage", "update_postimage", "delete")
 #: Columns on the way: whether a row is one after the commit, and whether one or each row of its key is.
@@ -53,7 +52,7 @@ def changes_query(location: str, version: int, keys: Sequence[str], own: Sequenc
         f"SELECT *, max({_IS}) OVER key AS {_SOME}, min({_IS}) OVER key AS {_EVERY} "
         f"FROM ({changed}) WINDOW key AS (PARTITION BY {', '.join(keys)})"
     )
-    excluded = f" EXCEPT ({', '.join((CHANGE_TYPE, COMMIT_VERSION, '_commit_timestamp', _IS, _SOME, _EVERY))})"
+    excluded = f" EXCEPT ({', '.join((*CHANGE_COLUMNS, _IS, _SOME, _EVERY))})"
     return _selected(kind, excluded, version, f"({sides})")
 
 

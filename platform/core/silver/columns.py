@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 from tidegate.platform.core.config.silver import SilverSpec
+from tidegate.platform.core.schema.column_types import folded
 
 #: Tidegate's own columns: whether the key is deleted, and the batch and the time that last changed the row.
 DELETED, CHANGED_BATCH, CHANGED_AT = SILVER_COLUMNS = ("_deleted", "_changed_batch", "_changed_at")
@@ -15,6 +16,8 @@ VALID_FROM, VALID_TO, IS_CURRENT = HISTORY_COLUMNS = ("valid_from", "valid_to", 
 #: Tidegate's own columns of a history: whether the next change of the key continues the row, so that the view does not
 #: show it, and the names of the columns that the change left as they were.
 JOINED, LEFT = "_joined", "_left"
+#: Columns that Delta's change data feed, of which exports are made, adds to those of silver.
+CHANGE_COLUMNS = CHANGE_TYPE, COMMIT_VERSION, _ = "_change_type", "_commit_version", "_commit_timestamp"
 #: Suffix of the SQL name of the silver table itself. The view has the name without it.
 WITH_TOMBSTONES = "_with_tombstones"
 
@@ -35,6 +38,25 @@ def own_columns(silver: SilverSpec | None) -> tuple[str, ...]:
 def hiding(own: Collection[str]) -> tuple[str, ...]:
     """Returns those of Tidegate's own columns that hide a row from the view where they are true."""
     return (DELETED, JOINED) if JOINED in own else (DELETED,)
+
+
+def taken_names(silver: SilverSpec) -> frozenset[str]:
+    """Returns the names that a column of silver that comes from bronze cannot have."""
+    of_history = HISTORY_COLUMNS if silver.is_history else ()
+    # A merge computes the key in this column, also if silver does not have it.
+    return frozenset((*own_columns(silver), KEY, *of_history, *(CHANGE_COLUMNS if silver.export else ())))
+
+
+def reserved_in_bronze(silver: SilverSpec | None) -> frozenset[str]:
+    """Returns the folded names that a new column of bronze cannot have, because silver could not take it.
+
+    A column that silver renames, or leaves out, may have any name. With `row` silver has other columns than bronze.
+    """
+    if silver is None or silver.row is not None:
+        return frozenset()
+    apart = {folded(name) for name in (*silver.except_columns, *silver.rename)}
+    chosen = {folded(name) for name in silver.columns}
+    return frozenset(name for name in taken_names(silver) - apart if not chosen or name in chosen)
 
 
 def shown(own: Collection[str], quoted: Callable[[str], str] = str) -> str:

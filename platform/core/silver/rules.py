@@ -10,11 +10,11 @@ from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.schema.column_reference import as_sql, is_expression, path_of, type_at
 from tidegate.platform.core.schema.column_types import Field, Struct, Type, folded, quoted
 from tidegate.platform.core.schema.comparable import is_comparable
-from tidegate.platform.core.schema.names import near_names
+from tidegate.platform.core.schema.names import OF_TIDEGATE, near_names
 from tidegate.platform.core.schema.sql_literal import in_parentheses
 from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.schema.value_encoding import NotEncoded, encoding
-from tidegate.platform.core.silver.columns import HISTORY_COLUMNS, KEY, ORDER, own_columns
+from tidegate.platform.core.silver.columns import CHANGE_COLUMNS, HISTORY_COLUMNS, KEY, ORDER, taken_names
 from tidegate.platform.core.silver.expectations import Expectation, expectations
 from tidegate.platform.core.silver.expression_types import TypesOf, UnsuitableColumns, entries, types_over
 from tidegate.platform.core.silver.history import History, history, recorded_history
@@ -22,9 +22,6 @@ from tidegate.platform.core.silver.log_positions import comparable_position, is_
 from tidegate.platform.core.silver.row_value import raw_columns, rows_of, skipped_rows
 from tidegate.platform.core.silver.shaped_columns import WrongShape, shaped
 from tidegate.platform.core.silver.unavailable import unavailable
-
-#: Columns with which a merge computes have names with this start.
-_OF_MERGES = "_tidegate_"
 
 
 @dataclass(frozen=True)
@@ -157,8 +154,7 @@ def merge_rules(silver: SilverSpec, columns: Sequence[Field], types_of: TypesOf)
         ordered_by, columns, ORDER, types_over(types_of, relation, ["order"]), is_kept=silver.keeps_order
     )
     spans = history(silver, _order_types(order, newest and newest[0], columns), _tracked(silver, fields))
-    # A merge computes the key in this column, also if silver does not have it.
-    _check_names(fields, {*own_columns(silver), KEY}, spans)
+    _check_names(fields, silver)
     _check_bronze(columns)
     for field, value in [own for own in (key, newest) if own is not None]:
         fields.append(field)
@@ -310,11 +306,10 @@ def _are_dumps(silver: SilverSpec, keys: Sequence[Part], order: Sequence[Part]) 
     return True
 
 
-def _check_names(fields: Sequence[Field], own: Collection[str], spans: History | None) -> None:
+def _check_names(fields: Sequence[Field], silver: SilverSpec) -> None:
     for field in fields:
-        name = folded(field.name)
-        if name in own or (spans and name in HISTORY_COLUMNS):
-            whose = "silver" if name in own else "a history"
+        if (name := folded(field.name)) in taken_names(silver):
+            whose = "a history" if name in HISTORY_COLUMNS else "an export" if name in CHANGE_COLUMNS else "silver"
             raise UnsuitableColumns(
                 f"has a column {field.name!r}, and {whose} one of its own by that name: give it another name by "
                 "`rename` of `silver`, or leave it out by `except_columns`"
@@ -323,10 +318,12 @@ def _check_names(fields: Sequence[Field], own: Collection[str], spans: History |
 
 def _check_bronze(columns: Sequence[Field]) -> None:
     for field in columns:
-        if folded(field.name).startswith(_OF_MERGES):
+        if folded(field.name).startswith(OF_TIDEGATE):
             raise UnsuitableColumns(
-                f"has a column {field.name!r}, and names that begin with {_OF_MERGES} are those of a merge: write it "
-                "under another name, and start the table over (`tidegate reset`)"
+                f"has a column {field.name!r}, and names that begin with {OF_TIDEGATE} are those of a merge: drop it. "
+                "ALTER TABLE … SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name', 'delta.minReaderVersion' = '2', "
+                f"'delta.minWriterVersion' = '5'), then ALTER TABLE … DROP COLUMN {quoted(field.name)}. New rows with "
+                "it are quarantined"
             )
 
 

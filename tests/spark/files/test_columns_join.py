@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import time
 from typing import Any
@@ -111,3 +112,53 @@ def test_a_copy_leaves_the_table_with_its_source(tidegate_lake: MakeLake, kit: A
     assert kit.bronze(lake, "shifts") == [(2, "09:02:00")]
     # The folder of the copies is no source, so the run finds no more files.
     assert kit.run(lake, "shifts") == []
+
+
+#: Statements that a user runs on a table that maps no columns yet.
+_MAPPED = (
+    "ALTER TABLE {t} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name', 'delta.minReaderVersion' = '2', "
+    "'delta.minWriterVersion' = '5')"
+)
+
+
+def test_a_column_that_was_dropped_or_renamed_comes_back_as_another_one(tidegate_lake: MakeLake, kit: Any) -> None:
+    lake = tidegate_lake([{"name": "loaded", "prefix": "loaded/"}, {"name": "registered", "prefix": "registered/"}])
+    old = {"id": 1, "ssn": "111-SECRET", "a": "x", "p": {"q": "old", "r": 1}}
+    lake.put("loaded/1.json", kit.lines(old))
+    lake.put("registered/1.parquet", kit.parquet([old]))
+    for table in ("loaded", "registered"):
+        kit.run(lake, table)
+        for statement in (_MAPPED, "ALTER TABLE {t} DROP COLUMNS (ssn, p.q)"):
+            kit.query(lake, statement, t=kit.location(lake, table))
+    kit.query(lake, "ALTER TABLE {t} RENAME COLUMN a TO b", t=kit.location(lake, "loaded"))
+
+    # Loaded: each has a name in the data files that no older file has, so another type is no trouble either.
+    lake.put("loaded/2.json", kit.lines({"id": 2, "ssn": 222, "a": 0.5, "b": "z", "p": {"q": True}, "c": "first"}))
+    lake.put("loaded/3.json", kit.lines({"id": 3, "ssn": 333, "b": "w"}))
+    kit.run(lake, "loaded")
+    assert kit.bronze(lake, "loaded", "id, ssn, a, b, p.q, c") == [
+        (1, None, None, "x", None, None),
+        (2, 222, 0.5, "z", True, "first"),
+        (3, 333, None, "w", None, None),
+    ]
+    ids = [field.id for field in kit.state(lake, "loaded").schema.fields]
+    assert len(set(ids)) == len(ids)
+
+    # Registered: the names in the files are the producer's, so a file with the old name is refused, and no other file.
+    lake.put("registered/2.parquet", kit.parquet([{"id": 2, "ssn": "222"}]))
+    lake.put("registered/3.parquet", kit.parquet([{"id": 3, "a": "y", "c": 1}]))
+    lake.put("registered/4.parquet", kit.parquet([{"id": 4, "p": {"q": "new"}}]))
+    kit.run(lake, "registered")
+    assert kit.bronze(lake, "registered", "id, a, p.r, c") == [(1, "x", 1, None), (3, "y", None, 1)]
+    fate = kit.fate(lake, "registered")
+    for name, column in (("2.parquet", "ssn"), ("4.parquet", r"p\.q")):
+        assert fate[name][0] == "quarantined"
+        assert re.match(f"column {column} was dropped from the table or renamed, and its older files", fate[name][1])
+
+    kit.query(lake, "ALTER TABLE {t} RENAME COLUMN a TO b", t=kit.location(lake, "registered"))
+    lake.put("registered/5.parquet", kit.parquet([{"id": 5, "a": "z"}]))
+    with pytest.raises(RuntimeError, match=r"column b of bronze\.registered is a in data files, .*: rename it back"):
+        kit.run(lake, "registered")
+    kit.query(lake, "ALTER TABLE {t} RENAME COLUMN b TO a", t=kit.location(lake, "registered"))
+    kit.run(lake, "registered")
+    assert kit.bronze(lake, "registered", "id, a")[-1] == (5, "z")

@@ -65,7 +65,12 @@ class Json(Format):
             check_keys(field)
         is_feed = spec.silver is not None and spec.silver.preset == "debezium"
         # The tombstone of a deleted key is a record without a value, and some sinks write it as a line `null`.
-        return {"reader": self.readers[0], "refusal": refusal(spec.policy), "leaves_null_out": is_feed}
+        return {
+            "reader": self.readers[0],
+            "refusal": refusal(spec.policy),
+            "reserved": sorted(schema.reserved),
+            "leaves_null_out": is_feed,
+        }
 
 
 def _first_names(head: bytes) -> tuple[str, ...]:

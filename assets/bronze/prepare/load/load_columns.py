@@ -24,7 +24,7 @@ from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.keys.object_key import partition_values
 from tidegate.platform.core.schema.column_types import Field, folded
 from tidegate.platform.core.schema.misfit import Misfit
-from tidegate.platform.core.schema.names import SOURCE_COLUMNS
+from tidegate.platform.core.schema.names import SOURCE_COLUMNS, check_new_name
 from tidegate.platform.core.schema.partitions import check_partition
 from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.schema.table_schema import TableSchema
@@ -131,6 +131,9 @@ class LoadColumns:
             self._prepared.schema = schema.taking(file.fields, policy, reserved=SOURCE_COLUMNS)
         elif schema.born and policy == "strict" and (new := file.format.new_names(file, schema)):
             raise Misfit(f"column {min(new)} is not in the table, and its `schema` in lake.yaml is strict")
+        elif policy == "evolve":
+            for name in file.format.new_names(file, schema):
+                check_new_name(name, schema.reserved)
 
     def _learn(self, files: Sequence[SourceFile]) -> set[str]:
         """Give the schema the new fields of a set of files. If Delta refuses fields, each half is tried on its own.
@@ -157,8 +160,17 @@ class LoadColumns:
             replace(field, type=declared.get(folded(field.name), field.type))
             for group in grouped(files)
             for field in group[0].format.infer(self._table.delta, group, self._table.spec)
-            if folded(field.name) not in not_in_files
+            if folded(field.name) not in not_in_files and self._may_join(field.name)
         ]
+
+    def _may_join(self, name: str) -> bool:
+        schema = self._prepared.schema
+        try:
+            if schema.named(name) is None:
+                check_new_name(name, schema.reserved)
+        except Misfit:
+            return False
+        return True
 
 
 def path_values(table: Table, file: SourceFile) -> Mapping[str, str | None]:

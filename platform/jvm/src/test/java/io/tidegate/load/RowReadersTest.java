@@ -52,7 +52,7 @@ class RowReadersTest {
   }
 
   private static CsvLines lines(LoadRequest.Csv csv, String... names) {
-    LoadRequest.Group group = new LoadRequest.Group("csv_lines", List.of(names), List.of(), csv, null, null, false, List.of());
+    LoadRequest.Group group = new LoadRequest.Group("csv_lines", List.of(names), List.of(), csv, null, null, null, false, List.of());
     StructType columns = new StructType();
     for (String name : names) {
       columns = columns.add(name, "string");
@@ -167,6 +167,15 @@ class RowReadersTest {
   }
 
   @Test
+  void aFieldThatALaterTableAddsIsReported() {
+    JsonRows reader = json("id bigint").reserving(List.of("_deleted"));
+    reader.read(row("{\"_DELETED\": 1}"));
+    assertTrue(reader.bad.startsWith("unknown: _DELETED (silver or an export of the table adds one of that name"));
+    reader.read(row("{\"_tidegate_x\": 1}"));
+    assertEquals("unknown: _tidegate_x (Tidegate or Spark adds one of that name)", reader.bad);
+  }
+
+  @Test
   void tooDeepNestingIsReported() {
     JsonRows reader = json("id bigint");
     reader.read(row("{\"deep\": " + "[".repeat(30) + "1" + "]".repeat(30) + "}"));
@@ -260,7 +269,7 @@ class RowReadersTest {
   }
 
   private static LoadRequest.Group group(String... names) {
-    return new LoadRequest.Group("csv_lines", List.of(names), List.of(), RFC, null, null, false, List.of());
+    return new LoadRequest.Group("csv_lines", List.of(names), List.of(), RFC, null, null, null, false, List.of());
   }
 
   @ParameterizedTest
@@ -428,7 +437,7 @@ class RowReadersTest {
 
   @Test
   void anUnknownReaderIsRefusedByName() {
-    LoadRequest.Group group = new LoadRequest.Group("xml", List.of(), List.of(), null, null, null, false, List.of());
+    LoadRequest.Group group = new LoadRequest.Group("xml", List.of(), List.of(), null, null, null, null, false, List.of());
     TableColumns columns = new TableColumns(StructType.fromDDL("id bigint"), List.of(), null, 1, "UTC");
     var refused = assertThrows(TidegateException.class, () -> SourceRows.reader(group, columns, "UTC"));
     assertEquals(TidegateException.Kind.BATCH, refused.kind());

@@ -164,6 +164,7 @@ class ValuesKeepTheirMeaningTest {
                   new LoadRequest.Csv(",", "\"", null, List.of(), ".", false, null),
                   null,
                   null,
+                  null,
                   false,
                   List.of()),
               new StructType().add("v", type),

@@ -3,10 +3,12 @@ package io.tidegate.commit.batch;
 import io.tidegate.commit.columns.TableMetadata;
 import java.util.Arrays;
 import java.util.List;
+import org.apache.spark.sql.delta.DeltaColumnMapping;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.MapType;
+import org.apache.spark.sql.types.MetadataBuilder;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
@@ -18,11 +20,14 @@ record Evolution(BatchFile.Evolve evolve) implements Effect {
     return isComplete ? null : "evolve lacks base, schema or properties";
   }
 
-  /** Void unless the table still has the columns that it was decided on; comments and nullability do not count. */
+  /**
+   * Void unless the table still has the columns that it was decided on, with the ids and the names in data files that
+   * they had; comments and nullability do not count.
+   */
   @Override
   public List<String> whyVoid(Target target) {
     DataType base = plain(TableMetadata.schema(evolve.base().toString()));
-    boolean fits = DataType.equalsIgnoreNullability(base, plain(target.metadata().schema()));
+    boolean fits = plain(base).equals(plain(target.metadata().schema()));
     return fits ? List.of() : List.of("another writer has changed the table's columns meanwhile");
   }
 
@@ -36,11 +41,23 @@ record Evolution(BatchFile.Evolve evolve) implements Effect {
     return TableMetadata.with(now, TableMetadata.schema(evolve.schema().toString()), evolve.properties());
   }
 
+  private static org.apache.spark.sql.types.Metadata identity(StructField field) {
+    MetadataBuilder found = new MetadataBuilder();
+    if (DeltaColumnMapping.hasColumnId(field)) {
+      found.putLong(DeltaColumnMapping.COLUMN_MAPPING_METADATA_ID_KEY(), DeltaColumnMapping.getColumnId(field));
+    }
+    if (DeltaColumnMapping.hasPhysicalName(field)) {
+      found.putString(
+          DeltaColumnMapping.COLUMN_MAPPING_PHYSICAL_NAME_KEY(), DeltaColumnMapping.getPhysicalName(field));
+    }
+    return found.build();
+  }
+
   private static DataType plain(DataType type) {
     if (type instanceof StructType struct) {
       return new StructType(
           Arrays.stream(struct.fields())
-              .map(f -> new StructField(f.name(), plain(f.dataType()), true, org.apache.spark.sql.types.Metadata.empty()))
+              .map(f -> new StructField(f.name(), plain(f.dataType()), true, identity(f)))
               .toArray(StructField[]::new));
     }
     if (type instanceof ArrayType array) {

@@ -12,6 +12,7 @@ import io.tidegate.load.quarantine.Reason;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.json.JSONOptions;
@@ -71,6 +72,12 @@ public final class JsonRows extends JsonLineReader {
     this.parser = new JacksonParser(columns, options, false, JacksonParser.$lessinit$greater$default$4());
     this.rescue = rescues ? new JsonRescue(columns, pathColumns, timeZone) : null;
     this.watched = (ignored, bytes) -> watching(bytes);
+  }
+
+  /** Sets the forms of names that no new column can have; null where there are none. */
+  public JsonRows reserving(List<String> names) {
+    watch.reserved = names == null ? List.of() : names;
+    return this;
   }
 
   @Override

@@ -3,12 +3,14 @@ package io.tidegate.load.json;
 import com.fasterxml.jackson.core.JsonParseException;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
+import io.tidegate.Names;
 import io.tidegate.load.quarantine.Reason;
 import io.tidegate.load.rows.TableColumns;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
@@ -35,6 +37,9 @@ final class JsonWatch extends EveryToken {
   boolean valueEnded;
   /** Whether the text continues after the first value. */
   boolean hasTrailing;
+
+  /** Forms of names that no new column can have, because a later table has them. */
+  List<String> reserved = List.of();
 
   private final JsonShape root;
   private final Map<String, Integer> pathColumns;
@@ -245,6 +250,9 @@ final class JsonWatch extends EveryToken {
     }
     if (depth == 1 && TableColumns.isReserved(name)) {
       return " (Tidegate or Spark adds one of that name)";
+    }
+    if (depth == 1 && reserved.contains(Names.folded(name))) {
+      return " (silver or an export of the table adds one of that name: see `rename` and `except_columns` of `silver`)";
     }
     for (String known : shapes[depth].fields.keySet()) {
       if (known.equalsIgnoreCase(name)) {

@@ -46,6 +46,7 @@ public record LoadRequest(
    * @param declared lower-case names of columns whose type is configured: 007 is a number there
    * @param csv how CSV is written; null for other formats
    * @param refusal why a row with a field that the table does not have is refused
+   * @param reserved forms of names (see {@code Names}) that no new column can have; null where there are none
    * @param layout the folders of an output; null for tables
    * @param leavesNullOut whether a line of JSON that is null is no row: a tombstone of a change feed
    */
@@ -55,6 +56,7 @@ public record LoadRequest(
       @JsonProperty("declared") List<String> declared,
       @JsonProperty("csv") Csv csv,
       @JsonProperty("refusal") String refusal,
+      @JsonProperty("reserved") List<String> reserved,
       @JsonProperty("layout") FolderLayout layout,
       @JsonProperty("leaves_null_out") boolean leavesNullOut,
       @JsonProperty("files") List<Source> files)
@@ -71,12 +73,12 @@ public record LoadRequest(
 
     /** Returns the same files with another reader. */
     public Group read(ReaderKind by) {
-      return new Group(by.text(), names, declared, csv, refusal, layout, leavesNullOut, files);
+      return new Group(by.text(), names, declared, csv, refusal, reserved, layout, leavesNullOut, files);
     }
 
     /** Returns the same group without its files: each task has a copy of it. */
     public Group withoutFiles() {
-      return new Group(reader, names, declared, csv, refusal, layout, leavesNullOut, List.of());
+      return new Group(reader, names, declared, csv, refusal, reserved, layout, leavesNullOut, List.of());
     }
 
     /** Whether the bytes of the files came with the request. They come for all files of a group or for none. */

@@ -76,7 +76,8 @@ public final class TableColumns implements Serializable {
 
   /** Whether no file can have a column of that name. */
   public static boolean isReserved(String name) {
-    return OURS.contains(Names.folded(name)) || name.equalsIgnoreCase("_metadata");
+    String form = Names.folded(name);
+    return OURS.contains(form) || form.startsWith("_tidegate_") || form.equals("_metadata");
   }
 
   /** Whether a value that no column takes is kept as text, instead of making its row bad. */

@@ -17,7 +17,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 class CsvTypesTest {
   private static CsvLines lines() {
     LoadRequest.Csv csv = new LoadRequest.Csv(",", "\"", null, List.of(), ".", true, null);
-    LoadRequest.Group group = new LoadRequest.Group("csv_lines", List.of("a", "b"), List.of(), csv, null, null, false, List.of());
+    LoadRequest.Group group = new LoadRequest.Group("csv_lines", List.of("a", "b"), List.of(), csv, null, null, null, false, List.of());
     return new CsvLines(group, StructType.fromDDL("a string, b string"), new String[0], ZoneOffset.UTC, false);
   }
 

@@ -1,0 +1,89 @@
+"""No column ever gets the identity of another one, whatever is dropped, renamed and added again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidegate.platform.core.schema.column_ids import ColumnIds
+from tidegate.platform.core.schema.column_types import Field, Simple, Struct
+from tidegate.platform.core.schema.table_schema import TableSchema
+
+_NAMES = st.sampled_from(["a", "b", "col-1", "a b"])
+_STEPS = st.lists(st.tuples(st.sampled_from(["add", "add inside", "drop", "rename"]), _NAMES, _NAMES), max_size=12)
+
+
+class Table:
+    """A loaded table as Delta keeps it, and which column each name in its files ever was."""
+
+    def __init__(self, *, mapped: bool) -> None:
+        self.schema, self.last, self.owner = TableSchema((Field("id", Simple("long")),)), 0, dict[str, int]()
+        self.commit(replace(self.schema, ids=ColumnIds(0, "t/0")))
+        if mapped:
+            self.map()
+
+    def map(self) -> None:
+        """Map the columns as ALTER TABLE does: by their own names."""
+        if not self.schema.mapped:
+            self.schema = TableSchema(ColumnIds().given(self.schema.fields))
+            self.note()
+
+    def note(self) -> None:
+        for field in self.schema.fields:
+            inner = field.type.fields if isinstance(field.type, Struct) else ()
+            for column, path in ((field, str(field.physical)), *((x, f"{field.physical}.{x.physical}") for x in inner)):
+                if column.id is not None:
+                    assert self.owner.setdefault(path, column.id) == column.id, f"{path} is two columns"
+                    self.last = max(self.last, column.id)
+        ids = list(self.owner.values())
+        assert len(set(ids)) == len(ids), "an id is two columns"
+
+    def commit(self, wanted: TableSchema) -> None:
+        self.schema = wanted.for_delta()[0]
+        self.note()
+
+    def step(self, kind: str, name: str, other: str) -> None:
+        present = replace(self.schema, ids=ColumnIds(self.last, f"t/{self.last}"))
+        fields = {field.name: field for field in self.schema.fields}
+        if kind == "add":
+            self.commit(present.adding([Field(name, Simple("long"))]))
+        elif kind == "add inside":
+            self.commit(present.adding([Field("s", Struct((Field(name, Simple("string")),)))]))
+        elif name in fields and len(fields) > 1:
+            self.map()
+            if kind == "drop":
+                self.schema = self.schema.without([name])
+            elif other not in fields:
+                renamed = [replace(f, name=other) if f.name == name else f for f in self.schema.fields]
+                self.schema = replace(self.schema, fields=tuple(renamed))
+
+
+@pytest.mark.parametrize("mapped", [True, False])
+@given(steps=_STEPS)
+def test_a_name_in_the_files_and_an_id_are_one_column_s_for_ever(
+    mapped: bool, steps: list[tuple[str, str, str]]
+) -> None:
+    table = Table(mapped=mapped)
+    for step in steps:
+        table.step(*step)
+
+
+def test_the_same_columns_have_the_same_names_in_whatever_order_they_are_found() -> None:
+    """Files are written before the last column of a batch is known."""
+    base = TableSchema((Field("id", Simple("long"), 1, "id"),), ids=ColumnIds(7, "t/7"))
+    first = base.adding([Field("x", Simple("long"))])
+    later = first.adding([Field("s", Struct((Field("y", Simple("long")),))), Field("z", Simple("long"))])
+    assert later.for_delta()[0].fields[:2] == first.for_delta()[0].fields
+    assert first.for_delta()[0].fields[1].id == 8
+    assert str(first.for_delta()[0].fields[1].physical).startswith("col-")
+    # The producer's files have the columns' own names.
+    assert replace(first, ids=ColumnIds(7)).for_delta()[0].fields[1].physical == "x"
+
+
+def test_columns_that_are_gone_leave_gaps() -> None:
+    fields = (Field("a", Simple("long"), 1, "a"), Field("s", Struct((Field("x", Simple("long"), 3, "x"),)), 2, "s"))
+    assert not ColumnIds(3).has_gaps(fields)
+    assert ColumnIds(4).has_gaps(fields)
