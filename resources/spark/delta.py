@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -33,10 +32,6 @@ _COMPACTION = {
 #: Otherwise Spark sorts the rows before their exchange as well, to leave out older rows of a key early. Those are
 #: mostly in other files, so the sort is in vain. The setting of a copy of the session would not reach the optimizer.
 _ONE_SORT = {"spark.sql.optimizer.windowGroupLimitThreshold": "-1"}
-
-
-#: A name in a path of columns.
-_PART = re.compile(r"`((?:[^`]|``)*)`|([^.`]+)")
 
 
 class Delta:
@@ -106,15 +101,6 @@ class Delta:
             tuple(json.loads(row["features"])),
             row["refusal"],
         )
-
-    def former_columns(self, location: str) -> set[tuple[str, ...]]:
-        """Returns the paths of the columns that someone dropped from a table or renamed, by its history."""
-        rows = self.session.sql(f"DESCRIBE HISTORY {delta_table(location)}").select("operation", "operationParameters")
-        found = set()
-        for operation, parameters in rows.where("operation IN ('DROP COLUMNS', 'RENAME COLUMN')").collect():
-            names = json.loads(parameters["columns"]) if operation == "DROP COLUMNS" else [parameters["oldColumnPath"]]
-            found |= {tuple(part.replace("``", "`") for part in _parts(name)) for name in names}
-        return found
 
     def live_entries(self, location: str, paths: Sequence[str]) -> dict[str, Remove]:
         """The live entries of some paths, ready to be removed. Paths without a live entry are left out."""
@@ -385,12 +371,6 @@ class Delta:
 
 def _staged(action: dict[str, Any]) -> Add:
     return Add(action["path"], action["partitionValues"], action["size"], action["modificationTime"], action["stats"])
-
-
-def _parts(path: str) -> Iterator[str]:
-    """Yields the names of a path as Delta's history writes it. Names with other characters are in backticks."""
-    for quoted_part, part in _PART.findall(path):
-        yield quoted_part or part
 
 
 def _columns(schema: TableSchema) -> dict[str, str]:

@@ -18,6 +18,7 @@ from tidegate.platform.core.schema.names import RESCUED_COLUMN, VARIANT_COLUMN
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.columns import reserved_in_bronze
 from tidegate.resources.lake import Table
+from tidegate.resources.spark.former_columns import former_columns as former_names
 from tidegate.resources.suppression import require_subject
 
 
@@ -39,10 +40,10 @@ def present_schema(table: Table, work: BatchDraft) -> TableSchema | None:
     # A table that was reset has no columns until its first file.
     if not state.schema.fields:
         return None
-    last = int(state.properties.get(LAST_ID, 0))
+    last_id = int(state.properties.get(LAST_ID, 0))
     if work.birth.registered:
         _require_own_names(table, state.schema)
-    ids = ColumnIds(last, "" if work.birth.registered else f"{state.table_id}/{last}")
+    ids = ColumnIds(last_id, "" if work.birth.registered else f"{state.table_id}/{last_id}")
     schema = replace(state.schema, grows=table.spec.widen, unmeasured=table.spec.unmeasured_columns, ids=ids)
     schema = replace(schema, reserved=reserved_in_bronze(table.spec.silver))
     # The next batch with a file gives the table the property, if its unmeasured columns should be others by now.
@@ -70,7 +71,7 @@ def former_columns(table: Table, work: BatchDraft, schema: TableSchema) -> set[t
     """Return the folded paths of columns that a registered table had once and that its older files may still have."""
     if not (work.birth.registered and schema.mapped and schema.ids.has_gaps(schema.fields)):
         return set()
-    names = table.delta.former_columns(work.birth.location)
+    names = former_names(table.delta.session, work.birth.location)
     return {tuple(folded(part) for part in path) for path in names}
 
 
