@@ -3,10 +3,11 @@
 `whole` merges all rows of a bronze table into an empty silver table. Bare Spark reads the same files, keeps the newest
 row of each key by `row_number`, and writes a Delta table of its own. Both take turns, in one server that is warm.
 
-`changes` merges a thousand random keys into a small table, into its history and into a large table, in turns, and then
-many keys into the large table.
+`changes` changes a hundred random keys of a tiny table, and a thousand of a small table, of its history and of a large
+table, in turns, and then many keys of the large table. Each second change is a materialization of the silver asset as
+Dagster runs it, and the others are the merge alone.
 
-    python -m benchmarks.merge [--part whole|changes] [--small N] [--large N] [--merges N] [--many N] [--turns N]
+    python -m benchmarks.merge [--part whole|changes] [--tiny N] [--small N] [--large N] [--merges N] [--many N]
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import dagster as dg
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
@@ -35,7 +37,7 @@ from tidegate.platform.testing import TestLake
 #: Rows of each file.
 _FILE = 500_000
 _KEYS = 1_000
-_SMALL, _HISTORY, _LARGE = "small", "history", "large"
+_TINY, _SMALL, _HISTORY, _LARGE = "tiny", "small", "history", "large"
 
 
 @dataclass
@@ -88,12 +90,23 @@ class _Table:
         print(f"  {self.name}: {spent}, {self.jobs} jobs", file=sys.stderr)
         return spent
 
-    def change(self, keys: int) -> Spent:
-        """Merge new rows of random keys."""
+    def materialize(self, instance: dg.DagsterInstance) -> Spent:
+        """Materialize the silver asset, as a run of Dagster does."""
+        job = self.lake.definitions.resolve_job_def(f"silver_{self.name}_job")
+        before = self.machine.jobs()
+        with spending() as spent:
+            done = job.execute_in_process(instance=instance)
+        assert done.success
+        jobs = self.machine.jobs() - before
+        print(f"  {self.name}, materialized: {spent}, {jobs} jobs", file=sys.stderr)
+        return spent
+
+    def change(self, keys: int, instance: dg.DagsterInstance | None = None) -> Spent:
+        """Merge new rows of random keys, in a run of Dagster if an instance is given."""
         self.changes += 1
         self.put(f"change-{self.changes}", random.Random(self.changes).sample(range(self.rows), keys), self.changes)
         self.land()
-        return self.merge()
+        return self.materialize(instance) if instance else self.merge()
 
     def check(self) -> None:
         """Check that silver has each key, and the last change."""
@@ -156,23 +169,27 @@ def measure_whole(machine: Machine, rows: int, turns: int) -> dict[str, Any]:
     }
 
 
-def measure_changes(machine: Machine, small: int, large: int, merges: int, many: int) -> dict[str, Any]:
-    """Returns what merges of a thousand keys cost, and of many keys into the large table."""
-    sizes = {_SMALL: small, _HISTORY: small, _LARGE: large}
+def measure_changes(
+    machine: Machine, instance: dg.DagsterInstance, sizes: dict[str, int], merges: int, many: int
+) -> dict[str, Any]:
+    """Returns what materializations and merges of few keys cost, and merges of many keys into the large table."""
     lake = _lake(machine, "changes", list(sizes))
     tables = [_Table(machine, lake, name, rows) for name, rows in sizes.items()]
     found: dict[str, Any] = {}
-    spent: dict[str, list[Spent]] = {table.name: [] for table in tables}
+    spent: dict[tuple[str, bool], list[Spent]] = {(table.name, runs): [] for table in tables for runs in (False, True)}
     for table in tables:
         table.fill()
         found[table.name] = {"rows": table.rows, "first": _costs([table.merge()])[0]}
-    for _ in range(merges):
+    for place in range(2 * merges):
         for table in tables:
-            spent[table.name].append(table.change(min(_KEYS, table.rows)))
+            runs = place % 2 == 1
+            keys = min(_KEYS, table.rows // 6) // 100 * 100
+            spent[table.name, runs].append(table.change(keys, instance if runs else None))
     for table in tables:
-        found[table.name] |= {**_median(spent[table.name]), "jobs": table.jobs}
+        found[table.name] |= {**_median(spent[table.name, False]), "jobs": table.jobs}
+        found[table.name]["materialization"] = _median(spent[table.name, True])
         table.check()
-    found["many"] = {"keys": many, **_median([tables[-1].change(min(many, large)) for _ in range(4)])}
+    found["many"] = {"keys": many, **_median([tables[-1].change(min(many, sizes[_LARGE])) for _ in range(4)])}
     tables[-1].check()
     for name, part, whole in (("history_by_small", _HISTORY, _SMALL), ("large_by_small", _LARGE, _SMALL)):
         found[name] = round(found[part]["seconds"] / found[whole]["seconds"], 2)
@@ -201,18 +218,24 @@ def main() -> None:
     """Measure and print JSON."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.merge", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--part", choices=["whole", "changes"], help="measure only this")
+    parser.add_argument("--tiny", type=int, default=600, help="rows of the tiny table")
     parser.add_argument("--small", type=int, default=100_000, help="rows of the small table and of its history")
     parser.add_argument("--large", type=int, default=10_000_000, help="rows of the large table, and of a whole merge")
-    parser.add_argument("--merges", type=int, default=8, help="changes of a thousand keys for each table")
+    parser.add_argument("--merges", type=int, default=6, help="materializations of each table, and as many merges")
     parser.add_argument("--many", type=int, default=50_000, help="keys of a large change")
     parser.add_argument("--turns", type=int, default=2, help="whole merges, and as many of bare Spark")
     chosen = parser.parse_args()
     found: dict[str, Any] = {}
-    with tempfile.TemporaryDirectory() as home, Machine(Path(home)) as machine:
+    with (
+        tempfile.TemporaryDirectory() as home,
+        Machine(Path(home)) as machine,
+        dg.DagsterInstance.local_temp() as instance,
+    ):
         if chosen.part != "changes":
             found["whole"] = measure_whole(machine, chosen.large, chosen.turns)
         if chosen.part != "whole":
-            found["changes"] = measure_changes(machine, chosen.small, chosen.large, chosen.merges, chosen.many)
+            sizes = {_TINY: chosen.tiny, _SMALL: chosen.small, _HISTORY: chosen.small, _LARGE: chosen.large}
+            found["changes"] = measure_changes(machine, instance, sizes, chosen.merges, chosen.many)
     print(json.dumps(found, indent=2))
 
 
