@@ -19,9 +19,9 @@ from tidegate.resources.spark.output_writer import OutputWriter
 from tidegate.resources.spark.procedures import Procedures
 from tidegate.resources.spark.remote import SparkRemote
 from tidegate.resources.spark.results import CommitResult, Compacted, Merge, Merging, TableState
-from tidegate.resources.spark.session import configured, probe
+from tidegate.resources.spark.session import configured, probe, set_all
 from tidegate.resources.spark.upkeep import FULL_BYTES, HIDDEN_SHARE, SMALL_BYTES, Upkeep
-from tidegate.resources.spark.value_settings import set_value_settings
+from tidegate.resources.spark.value_settings import VALUE_SETTINGS
 
 _COMPACTION = {
     "spark.databricks.delta.optimize.minFileSize": str(SMALL_BYTES),
@@ -30,7 +30,8 @@ _COMPACTION = {
 }
 
 #: Otherwise Spark sorts the rows before their exchange as well, to leave out older rows of a key early. Those are
-#: mostly in other files, so the sort is in vain. The setting of a copy of the session would not reach the optimizer.
+#: mostly in other files, so the sort is in vain. The session of a handle has it from the start: the setting of a copy
+#: of the session would not reach the optimizer, and to set it for each merge took three calls.
 _ONE_SORT = {"spark.sql.optimizer.windowGroupLimitThreshold": "-1"}
 
 
@@ -59,7 +60,7 @@ class Delta:
         """
         probe(self.remote)
         session = self._connect()
-        set_value_settings(session)
+        set_all(session, {**VALUE_SETTINGS, **_ONE_SORT})
         return session
 
     def check_session_alive(self) -> None:
@@ -280,21 +281,20 @@ class Delta:
         Raises:
             PySparkException: `TIDEGATE_BUSY` or a `DELTA_CONCURRENT…` condition if another commit came first.
         """
-        with configured(self.session, _ONE_SORT):
-            row = self._procedures.call_one(
-                "merge",
-                table=location,
-                rows=merging.rows,
-                keys=json.dumps(list(merging.keys)),
-                newer=merging.newer or "",
-                stored=merging.stored or "",
-                hiding=json.dumps(list(merging.hiding)),
-                most=merging.max_rows,
-                statement=merging.statement,
-                source=source,
-                app_id=app_id,
-                number=number,
-            )
+        row = self._procedures.call_one(
+            "merge",
+            table=location,
+            rows=merging.rows,
+            keys=json.dumps(list(merging.keys)),
+            newer=merging.newer or "",
+            stored=merging.stored or "",
+            hiding=json.dumps(list(merging.hiding)),
+            most=merging.max_rows,
+            statement=merging.statement,
+            source=source,
+            app_id=app_id,
+            number=number,
+        )
         return Merge(**row.asDict())
 
     def append(self, location: str, rows: Sequence[dict[str, Any]], app_id: str, number: int) -> bool:

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
-from pyspark.sql import SparkSession
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 from tidegate.resources.spark.remote import SparkRemote
-from tidegate.resources.spark.session import session_of_its_own, set_all
+from tidegate.resources.spark.session import session_of_its_own
 
 #: How a text of SQL is read.
 _TEXTS = {
@@ -94,11 +93,6 @@ VALUE_SETTINGS: Mapping[str, str] = _TEXTS | _EXPRESSIONS | _FILES
 _UTC = ("UTC", "Etc/UTC", "GMT", "Etc/GMT", "Z", "+00:00")
 _TIME_ZONE = "spark.sql.session.timeZone"
 _LEGACY = "spark.sql.legacy."
-
-
-def set_value_settings(session: SparkSession) -> None:
-    """Give a session the settings, in one call."""
-    set_all(session, VALUE_SETTINGS)
 
 
 def server_settings(remote: SparkRemote) -> dict[str, str]:

@@ -2526,7 +2526,7 @@ MUTANTS = (
         "a session is used with the settings of its server",
         5,
         "resources/spark/delta.py",
-        "        set_value_settings(session)\n",
+        "        set_all(session, {**VALUE_SETTINGS, **_ONE_SORT})\n",
         "",
         (
             "tests/unit/resources/spark/test_value_settings.py::test_a_session_has_the_settings_before_its_first_statement",

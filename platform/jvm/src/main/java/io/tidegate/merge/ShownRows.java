@@ -51,7 +51,7 @@ public final class ShownRows {
   }
 
   /** Returns the number of rows that are seen, or null where the table would have to be read. */
-  static Long known(TableView table, List<String> hiding) {
+  public static Long known(TableView table, List<String> hiding) {
     Known known = KNOWN.get(table.log());
     boolean isCurrent = known != null && known.version() == table.snapshot().version() && known.hiding().equals(hiding);
     return isCurrent ? known.rows() : null;

@@ -74,8 +74,13 @@ public final class MergeProcedure extends LocalProcedure {
           changed[4],
           table.snapshot().version(),
           table.lastTxn(arguments.text("app_id")),
-          SharedCode.in(spark, Map.of(), copy -> ShownRows.of(copy, table, hiding(arguments)))
+          shown(spark, table, hiding(arguments))
         });
+  }
+
+  private static long shown(SparkSession spark, TableView table, List<String> hiding) {
+    Long known = ShownRows.known(table, hiding);
+    return known != null ? known : SharedCode.in(spark, Map.of(), copy -> ShownRows.of(copy, table, hiding));
   }
 
   private static List<String> hiding(Arguments arguments) {

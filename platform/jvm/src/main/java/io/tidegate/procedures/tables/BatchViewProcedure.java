@@ -45,6 +45,9 @@ import scala.jdk.javaapi.CollectionConverters;
  * {@code _tidegate_row} (orders the rows of one file). Returns the paths that are no longer live, as a JSON array.
  */
 public final class BatchViewProcedure extends LocalProcedure {
+  /** Up to so many bytes are read by one task. A merge then sorts their rows there, and exchanges none. */
+  private static final long BYTES_OF_ONE_TASK = 1 << 20;
+
   public BatchViewProcedure() {
     super(
         "batch_view",
@@ -67,7 +70,9 @@ public final class BatchViewProcedure extends LocalProcedure {
     Map<AddFile, Long> numbers = new LinkedHashMap<>();
     batches.forEach(
         (n, paths) -> paths.forEach(path -> live.at(path).forEach(file -> numbers.merge(file, n, Math::max))));
-    rows(spark, table, numbers).createOrReplaceTempView(arguments.text("view"));
+    Dataset<Row> rows = rows(spark, table, numbers);
+    boolean isSmall = numbers.keySet().stream().mapToLong(AddFile::size).sum() <= BYTES_OF_ONE_TASK;
+    (isSmall ? rows.coalesce(1) : rows).createOrReplaceTempView(arguments.text("view"));
     return List.<Object[]>of(new Object[] {Json.write(missing)});
   }
 
