@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from tidegate.assets.bronze.prepare.load.repeated_messages import sent_before
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.platform.core.bronze.batch import Batch, Create, Evolve, Remove
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
@@ -42,12 +43,19 @@ def decide(table: Table, draft: BatchDraft, prepared: PreparedBatch, run_id: str
         evolve=evolve,
         objects=tuple(prepared.objects),
         columns=_columns_of_output(prepared) if draft.birth.output else None,
-        sent_until=prepared.sent_until,
+        sent_until=_sent_until(table, draft, prepared),
         signals=tuple(draft.plan.signals),
         run_id=run_id,
         decided_at=datetime.now(UTC).isoformat(),
     )
     return table.batches.decide(batch.sealed())
+
+
+def _sent_until(table: Table, draft: BatchDraft, prepared: PreparedBatch) -> int | None:
+    """Return the batch's `sent_until`. One that brings no rows, as one that forgets, has that of the batch before."""
+    if prepared.sent_until is None and table.spec.row_queue:
+        return sent_before(table, draft.n)
+    return prepared.sent_until
 
 
 def _removals(table: Table, draft: BatchDraft) -> tuple[list[Remove], list[LedgerRow]]:

@@ -92,13 +92,20 @@ class DeadLetter:
         )
 
     @classmethod
-    def of_row(cls, message: Message) -> DeadLetter:
-        """Read a message of a row queue."""
+    def of_row(cls, message: Message, topic: str | None) -> DeadLetter:
+        """Read a message of a row queue. It becomes the message that is sent again, with its identity.
+
+        Args:
+            message: the message.
+            topic: the `topic` of the queue in lake.yaml.
+        """
+        at, keys = _sent(message), (f"{message.id}#0",)
         try:
+            message = message.identified(topic)
             row_of(message.body, message.origin)
         except ValueError as error:
-            return cls(message, (f"{message.id}#0",), str(error), _sent(message))
-        return cls(message, (f"{message.id}#0",), UNDERSTOOD, _sent(message))
+            return cls(message, keys, str(error), at)
+        return cls(message, keys, UNDERSTOOD, at)
 
     def is_chosen(self, choice: Choice) -> bool:
         """Whether the choice includes one of its keys."""
@@ -180,7 +187,7 @@ def redrive_dead_letters(lake: Lake, letters: DeadLetters, request: RedriveReque
             for part in (chosen[i : i + size] for i in range(0, len(chosen), size)):
                 if last:
                     request.sleep(last / rate)
-                sent = source.send_again(part, as_first=rows)
+                sent = source.send_again(part)
                 seam("redrive-sent")
                 dead.delete([message for message in part if message.id in sent])
                 own.update(sent.values())
@@ -205,8 +212,9 @@ def redrive_dead_letters(lake: Lake, letters: DeadLetters, request: RedriveReque
 
 
 def _reader(lake: Lake, letters: DeadLetters) -> Callable[[Message], DeadLetter]:
-    if lake.config.table_of_rows(letters.source.name):
-        return DeadLetter.of_row
+    if (table := lake.config.table_of_rows(letters.source.name)) and table.row_queue:
+        topic = table.row_queue.topic
+        return lambda message: DeadLetter.of_row(message, topic)
     known = {TableKey.decode(table_key) for table_key in lake.store.table_keys()}
 
     def refusal(event: S3Event) -> str | None:

@@ -19,6 +19,7 @@ from botocore.exceptions import ClientError
 from tidegate.platform.core.bronze.hint import Hint, Redriven, Replacement
 from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.bronze.manifest import chunked
+from tidegate.platform.core.events.row_message import RowOrigin, identified
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.first_line import first_line
 from tidegate.resources.aws.sqs import Queue
@@ -208,7 +209,11 @@ def _send(own: Queue | None, lake: Lake, message: KeptMessage, log: Callable[[st
     """Send a message. If SQS refuses this message, log it and return False."""
     try:
         if message.origin and own:
-            own.send(message.body, message.origin)
+            try:
+                own.send(*_row(lake, message, message.origin))
+            except ValueError as error:
+                log(f"{message.event_id} stays in quarantine: {error}")
+                return False
         else:
             lake.queues[0].send(as_message(message.body))
     except ClientError as error:
@@ -217,6 +222,15 @@ def _send(own: Queue | None, lake: Lake, message: KeptMessage, log: Callable[[st
         log(f"{message.event_id} stays in quarantine because SQS refuses it: {first_line(error)}")
         return False
     return True
+
+
+def _row(lake: Lake, message: KeptMessage, origin: RowOrigin) -> tuple[str, RowOrigin]:
+    """Return the text and the identity of a row that is sent again."""
+    if message.event_id != f"{origin.message_id}#0":
+        # It came with its identity, or out of its topic's envelope, so the body is the row's text.
+        return message.body, origin
+    table = lake.config.table_of_rows(message.queue)
+    return identified(message.body, origin, None, table.row_queue.topic if table and table.row_queue else None)
 
 
 def as_message(body: str) -> str:

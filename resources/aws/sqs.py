@@ -7,13 +7,13 @@ import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
-from tidegate.platform.core.events.row_message import RowOrigin
+from tidegate.platform.core.events.row_message import RowOrigin, identified
 from tidegate.resources.aws.drain import Drain, DrainLimits
 from tidegate.resources.aws.held_messages import HeldMessages
 
@@ -54,8 +54,13 @@ class Message:
 
     @property
     def origin(self) -> RowOrigin:
-        """The id and time that identify the message."""
+        """The id and time that identify the message, unless it is in the envelope of its queue's topic."""
         return self.first or RowOrigin(self.id, self.sent_at)
+
+    def identified(self, topic: str | None) -> Message:
+        """Return a row queue's message with its row's text and identity, as `identified` of `row_message` does."""
+        body, first = identified(self.body, RowOrigin(self.id, self.sent_at), self.first, topic)
+        return replace(self, body=body, first=first)
 
 
 @dataclass(frozen=True)
@@ -229,12 +234,11 @@ class Queue:
         entries = [{"ReceiptHandle": message.receipt, "VisibilityTimeout": seconds} for message in messages]
         return len(self._failed_entries(self._client.change_message_visibility_batch, entries))
 
-    def send_again(self, messages: Sequence[Message], *, as_first: bool = False) -> dict[str, str]:
-        """Send messages again with their body and attributes.
+    def send_again(self, messages: Sequence[Message]) -> dict[str, str]:
+        """Send messages again with their body, their attributes and, if they have one, the identity of their row.
 
         Args:
             messages: as received, with all of their attributes.
-            as_first: add the id and time of the first arrival, which messages of a row queue need.
 
         Returns:
             The new id of each sent message, by its old id.
@@ -244,7 +248,8 @@ class Queue:
         def note(answer: Any) -> None:
             sent.update((messages[int(entry["Id"])].id, entry["MessageId"]) for entry in answer.get("Successful", []))
 
-        attributes = [{**message.attributes, **(_carried(message.origin) if as_first else {})} for message in messages]
+        carried = [_carried(message.first) if message.first else {} for message in messages]
+        attributes = [{**message.attributes, **own} for message, own in zip(messages, carried, strict=True)]
         entries = [
             {"MessageBody": message.body, **({"MessageAttributes": added} if added else {})}
             for message, added in zip(messages, attributes, strict=True)

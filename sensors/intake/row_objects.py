@@ -39,13 +39,15 @@ def write_row_objects(messages: Sequence[Message], table: TableSpec, objects: Ob
             next listing, if there is one.
     """
     intake = IntakeResult(received=len(messages))
-    rows = []
+    rows, topic = [], table.row_queue.topic if table.row_queue else None
     for message in messages:
+        found = message
         try:
-            rows.append(row_of(message.body, message.origin))
+            found = message.identified(topic)
+            rows.append(row_of(found.body, found.origin))
         except ValueError as error:
             intake.count("malformed")
-            intake.rejects.append(Reject(f"{message.id}#0", str(error), message.body, message.origin))
+            intake.rejects.append(Reject(f"{message.id}#0", str(error), found.body, found.origin))
     made = parallel(lambda group: _write(group, table, objects), _groups(rows))
     if hints := list(made):
         intake.hints[table.table_key] = hints

@@ -8,6 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from tidegate.platform.core.bounds import (
+    MAX_EVENT_NAME,
+    MAX_SEQUENCER,
+    MAX_TIME,
+    MAX_VERSION_ID,
+    size_within,
+    text_within,
+)
 from tidegate.platform.core.bronze.hint import (
     Covered,
     Event,
@@ -61,7 +69,7 @@ def hint_from_dict(members: Any) -> Hint:
         raise TypeError("a hint is not a JSON object")
     if unknown := members.keys() - set(_MEMBERS):
         raise ValueError(f"a hint has no member {min(unknown)!r}: a newer Tidegate wrote this lake. Upgrade Tidegate")
-    return Hint(members["key"], _cause(members), members.get("size"), members.get("event_type"))
+    return Hint(members["key"], _cause(members), size_within(members.get("size")), members.get("event_type"))
 
 
 def _members(cause: HintCause) -> dict[str, Any]:
@@ -94,7 +102,14 @@ def _replacement(replaces: Replacement | None) -> dict[str, Any]:
 def _cause(members: dict[str, Any]) -> HintCause:
     name = members.get("event_name", Listed.name)
     if event_id := members.get("event_id"):
-        return Event(event_id, name, members.get("event_time"), members.get("version_id"), members.get("sequencer"))
+        # Older versions wrote what an event had, of any length.
+        return Event(
+            event_id,
+            text_within(name, MAX_EVENT_NAME) or "Unknown",
+            text_within(members.get("event_time"), MAX_TIME),
+            text_within(members.get("version_id"), MAX_VERSION_ID),
+            text_within(members.get("sequencer"), MAX_SEQUENCER),
+        )
     if name == TakenAway.name:
         return TakenAway(members["taken"])
     if etag := members.get("read"):

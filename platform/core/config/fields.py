@@ -179,6 +179,8 @@ QueueUrl = Annotated[Text, matching(r"https?://(?s:.*)", " is no URL of a queue;
 QueueName = Annotated[
     Text, matching(r"[A-Za-z0-9_-]{1,80}(\.fifo)?", " is no name of a queue; `url` takes a queue's URL")
 ]
+TOPIC = r"arn:aws[a-z-]*:sns:(?P<region>[a-z0-9-]+):(?P<account>\d{12}):(?P<name>[A-Za-z0-9_-]{1,256}(\.fifo)?)"
+TopicArn = Annotated[Text, matching(TOPIC, " is no ARN of an SNS topic (arn:aws:sns:<region>:<account>:<name>)")]
 Cron = Annotated[Text, AfterValidator(_checked_cron)]
 SimpleType = Annotated[Text, AfterValidator(_checked_simple_type)]
 Type = Annotated[Text, AfterValidator(_checked_type)]

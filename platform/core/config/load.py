@@ -19,7 +19,7 @@ from tidegate.platform.core.config.forwarding.route_checks import route_problems
 from tidegate.platform.core.config.forwarding.routes import RouteSpec
 from tidegate.platform.core.config.lake import LakeConfig, LakeSpec
 from tidegate.platform.core.config.output import OutputSpec
-from tidegate.platform.core.config.queues import QueueSpec
+from tidegate.platform.core.config.queues import QueueSpec, RowQueueSpec
 from tidegate.platform.core.config.webhook import WebhookSpec
 from tidegate.platform.core.config.yaml_document import (
     Location,
@@ -173,7 +173,7 @@ def _part(table: Mapping[str, Any]) -> TablePart:
         valid(Name, table.get("name")),
         valid(Prefix, table.get("prefix")),
         queue is not None,
-        valid(QueueSpec, queue),
+        valid(RowQueueSpec, queue),
         valid(Folder, after_load.get("move")) if isinstance(after_load, Mapping) else None,
         valid(Folder, table.get("inventory")),
         output.template.root if output else None,

@@ -7,7 +7,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from tidegate.platform.core.config.fields import Model, QueueName, QueueUrl
+from tidegate.platform.core.config.fields import Model, QueueName, QueueUrl, TopicArn
 
 # AWS: "Amazon SQS endpoints and quotas"; the service answers for queues of its own region only.
 _REGION = re.compile(r"https?://(?:[\w-]+\.)?sqs(?:-fips)?\.(?P<region>[a-z]{2}(?:-[a-z]+)+-\d)\.")
@@ -46,3 +46,11 @@ class QueueSpec(Model):
         """The AWS region that the URL names; None if it names none. Then the region of the credentials applies."""
         found = _REGION.match(self.url or "")
         return found["region"] if found else None
+
+
+class RowQueueSpec(QueueSpec):
+    """The queue of a table whose messages are its rows."""
+
+    topic: TopicArn | None = None
+    """ARN of the SNS topic that publishes rows to the queue without raw delivery. Its envelopes are opened, and the id
+    and time of a row are those of the publication. Nothing else in the queue is opened."""

@@ -23,7 +23,7 @@ from tidegate.platform.core.config.fields import (
 )
 from tidegate.platform.core.config.output import OutputSpec, output_problem
 from tidegate.platform.core.config.personal import PersonalSpec
-from tidegate.platform.core.config.queues import QueueSpec
+from tidegate.platform.core.config.queues import RowQueueSpec
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.events.row_message import ROW_COLUMNS
 from tidegate.platform.core.inventory.columns import WITHOUT_STATISTICS
@@ -67,7 +67,7 @@ class TableSpec(TableDefaults):
 
     name: Name
     """SQL name: `bronze.<name>`, `silver.<name>`, `ledger.<name>`."""
-    row_queue: QueueSpec | None = None
+    row_queue: RowQueueSpec | None = None
     """A queue of the table's own whose messages are its rows: each body is one JSON object."""
     prefix: Prefix
     """`s3://bucket/folder/` that holds the table's files, with its trailing "/"."""

@@ -53,15 +53,17 @@ class Publication:
         message_id: SNS's id, equal in every copy. Empty if an envelope that others made has none, and so is the time.
         time: when it was published (ISO 8601).
         attributes: its message attributes by name, each with `Type` and `Value`.
+        topic: ARN of the topic.
     """
 
     message_id: str
     time: str
     attributes: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    topic: str = ""
 
 
 def published(body: str, members: Sequence[str] = SNS_MEMBERS) -> tuple[str, Publication | None]:
-    """Return the text that the sender sent, and SNS's data of it if the text is in an SNS envelope.
+    """Return the text that the sender sent, and SNS's data of it if the text looks like an SNS envelope.
 
     Args:
         body: the body of a message.
@@ -83,6 +85,7 @@ def published(body: str, members: Sequence[str] = SNS_MEMBERS) -> tuple[str, Pub
         str(content.get("MessageId", "")),
         str(content.get("Timestamp", "")),
         attributes if isinstance(attributes, dict) else {},
+        str(content["TopicArn"]),
     )
     return _message_of_sns(content), publication
 
@@ -126,13 +129,29 @@ def _message_of_sns(content: dict[str, Any]) -> str:
 
 def _json_object(text: str, what: str) -> dict[str, Any]:
     try:
-        content = json.loads(text.removeprefix("\ufeff"))
+        content = json.loads(text.removeprefix("\ufeff"), object_pairs_hook=_each_once)
+    except _Twice as error:
+        name = shown(str(error))
+        raise ValueError(f"{what} has the member {name} twice, and readers differ on which one counts") from None
     except RecursionError:
         raise ValueError(f"{what} is nested too deeply to be an S3 event") from None
     except ValueError as error:
         raise ValueError(f"{what} is not JSON: {error}") from None
     if not isinstance(content, dict):
         raise ValueError(f"{what} is JSON but not an object, so it is no S3 event")
+    return content
+
+
+class _Twice(ValueError):
+    pass
+
+
+def _each_once(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    # What is decided from one of two equal members would not hold for a consumer that takes the other one.
+    content = dict(members)
+    if len(content) < len(members):
+        names = [name for name, _ in members]
+        raise _Twice(next(name for name in names if names.count(name) > 1))
     return content
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from tidegate.platform.core.events.envelopes import published
+from tidegate.platform.core.events.envelopes import published, shown
 from tidegate.platform.core.events.row_object import LATEST
 from tidegate.platform.core.schema.column_types import folded
 from tidegate.platform.core.times import from_millis, parse_time, to_millis
@@ -18,6 +18,10 @@ _ID, _SENT_AT = ROW_COLUMNS
 
 #: Up to this much differ the clocks of machines that stamp equal messages.
 _CLOCKS_DIFFER_MILLIS = 300_000
+#: A message may have been sent up to this much after SQS received it: clocks differ, and a webhook names its own time.
+_AHEAD_MILLIS = 86_400_000 + _CLOCKS_DIFFER_MILLIS
+#: Days for which any sender of webhooks may repeat a delivery (`retry_days`), in milliseconds.
+_RETRIES_MILLIS = 31 * 86_400_000
 _LINE_ENDS = re.compile(r"[\r\n]+")
 _SPACE = " \t\r\n"
 
@@ -60,22 +64,49 @@ class Row:
     line: str
 
 
-def row_of(body: str, origin: RowOrigin) -> Row:
+def identified(body: str, arrived: RowOrigin, carried: RowOrigin | None, topic: str | None) -> tuple[str, RowOrigin]:
+    """Return the text of a message's row, and the identity of the row.
+
+    The identity is never the sender's to write: it is the one that Tidegate gave to the message when it sent it, or
+    that of the topic that lake.yaml names for the queue, or else SQS's.
+
+    Args:
+        body: the body of the message.
+        arrived: SQS's id and time of it.
+        carried: the identity that it has with it, because Tidegate sends it: a webhook's, or that of its first arrival.
+            Its body is the row's text, whatever that looks like.
+        topic: ARN of the SNS topic whose envelopes the queue takes. None: of no topic.
+
+    Raises:
+        ValueError: it is in the envelope of another topic, or was sent at a time that cannot be.
+    """
+    text, origin = body, carried or arrived
+    if carried is None:
+        text, publication = published(body)
+        if publication is not None:
+            if publication.topic != topic:
+                raise ValueError(f"it is in an envelope of the SNS topic {shown(publication.topic)}, {_remedy(topic)}")
+            # SNS may deliver a publication twice, as two messages of SQS.
+            origin = RowOrigin(publication.message_id, _millis(publication.time))
+    if arrived.sent_at and origin.sent_at > arrived.sent_at + _AHEAD_MILLIS:
+        raise ValueError(f"it says it was sent {origin.sent_at} ms after 1970, a day after it came to SQS or later")
+    if origin.since is not None:
+        origin = replace(origin, since=max(origin.since, origin.sent_at - _RETRIES_MILLIS))
+    return text, origin
+
+
+def row_of(text: str, origin: RowOrigin) -> Row:
     """Make the row of a message.
 
     The object's own text is kept as it is, so that numbers keep all of their digits.
 
     Args:
-        body: the body's text. It may be inside an SNS envelope.
-        origin: the identity that the queue gives to the message.
+        text: the row's text.
+        origin: the identity of the row.
 
     Raises:
-        ValueError: the body is not one JSON object, or has a member with the name of one of our columns.
+        ValueError: the text is not one JSON object, or has a member with the name of one of our columns.
     """
-    text, publication = published(body)
-    if publication is not None:
-        # SNS may deliver a publication twice, as two messages of SQS.
-        origin = RowOrigin(publication.message_id, _millis(publication.time))
     if not 0 < origin.sent_at < LATEST:
         raise ValueError(f"it was sent {origin.sent_at} ms after 1970, which is no time")
     text = text.removeprefix("\ufeff").strip(_SPACE)
@@ -88,6 +119,15 @@ def row_of(body: str, origin: RowOrigin) -> Row:
     line = f"{ours[:-1]}{',' if members else ''}{_LINE_ENDS.sub(' ', text[1:])}"
     line.encode()  # Raises UnicodeEncodeError, a ValueError, for text that no UTF-8 file can have.
     return Row(origin, line)
+
+
+def _remedy(topic: str | None) -> str:
+    if topic is None:
+        return (
+            "and lake.yaml names no topic for this queue: add `topic` to its `row_queue` and redrive the message, or "
+            "turn on raw message delivery"
+        )
+    return f"and lake.yaml names {topic} for this queue: only that topic may publish to it"
 
 
 def _members(text: str) -> dict[str, Any]:

@@ -7,10 +7,20 @@ envelope. docs/decisions/0003-envelope-models.md says why this is a model of our
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from tidegate.platform.core.bounds import (
+    MAX_BUCKET,
+    MAX_ETAG,
+    MAX_EVENT_NAME,
+    MAX_SEQUENCER,
+    MAX_VERSION_ID,
+    size_within,
+    text_within,
+)
 from tidegate.platform.core.events.envelopes import is_s3_record, open_body, shown
 from tidegate.platform.core.events.row_message import RowOrigin
 from tidegate.platform.core.keys.object_key import checked_key, decode_event_key
@@ -25,6 +35,8 @@ _EVENTBRIDGE_NAMES = {
 }
 
 
+#: What S3, MinIO and Ceph say of themselves. RustFS says nothing.
+_SOURCES = ("aws:s3", "minio:s3", "ceph:s3")
 #: Records of one body that are quarantined one by one. If more records are not events, the whole body is quarantined:
 #: S3 sends one record a message, but a message of SQS has room for two hundred thousand.
 _MAX_REJECTS = 20
@@ -34,13 +46,13 @@ _FIRST_YEAR = 2000
 
 @dataclass(frozen=True, slots=True)
 class S3Event:
-    """One event: "look at this key".
+    """One event: "look at this key". What exceeds its bound counts as absent.
 
     Attributes:
         bucket: bucket name.
         key: decoded object key.
         event_name: S3's name without "s3:", e.g. `ObjectCreated:Put`, `ObjectRemoved:Delete`. A creation from
-            EventBridge ends in the API's name (`ObjectCreated:PutObject`). "Unknown" if absent.
+            EventBridge ends in the API's name (`ObjectCreated:PutObject`). "Unknown" if absent or too long.
         event_time: when it happened, with its time zone. None if absent or unreadable.
         size: bytes of the object.
         etag: ETag. S3 sends it without quotes.
@@ -135,21 +147,21 @@ def parse_body(body: str, message_id: str) -> ParsedBody:
 
 def _notification_event(record: Any, event_id: str) -> S3Event:
     source = _part(record, "the record").get("eventSource")
-    # MinIO says minio:s3, Ceph ceph:s3, and mean the same; RustFS says nothing.
-    known = is_s3_record(record) if source in (None, "") else isinstance(source, str) and source.endswith(":s3")
+    known = is_s3_record(record) if source in (None, "") else source in _SOURCES
     if not known:
         raise ValueError(f"the record's eventSource is {shown(source)}, not aws:s3{_remedy(source)}")
     s3 = _part(record.get("s3"), "the record's s3")
     item = _part(s3.get("object"), "the record's s3.object")
+    bucket = _part(s3.get("bucket"), "the record's s3.bucket").get("name")
     return S3Event(
-        bucket=_required(_part(s3.get("bucket"), "the record's s3.bucket").get("name"), "s3.bucket.name"),
-        key=decode_event_key(_required(item.get("key"), "s3.object.key")),
-        event_name=(_optional(record.get("eventName")) or "Unknown").removeprefix("s3:"),
+        bucket=_required(text_within(bucket, MAX_BUCKET), "s3.bucket.name"),
+        key=decode_event_key(_required(_optional(item.get("key")), "s3.object.key")),
+        event_name=_named((_optional(record.get("eventName")) or "").removeprefix("s3:")),
         event_time=_time(record.get("eventTime")),
-        size=_size(item.get("size")),
-        etag=_optional(item.get("eTag")),
-        version_id=_optional(item.get("versionId")),
-        sequencer=_optional(item.get("sequencer")),
+        size=size_within(item.get("size")),
+        etag=text_within(item.get("eTag"), MAX_ETAG),
+        version_id=text_within(item.get("versionId"), MAX_VERSION_ID),
+        sequencer=text_within(item.get("sequencer"), MAX_SEQUENCER),
         event_id=event_id,
     )
 
@@ -160,16 +172,17 @@ def _eventbridge_event(record: Any, event_id: str) -> S3Event:
     detail = _part(record.get("detail"), "the event's detail")
     name = _eventbridge_name(record.get("detail-type"), detail)
     item = _part(detail.get("object"), "the event's detail.object")
+    bucket = _part(detail.get("bucket"), "the event's detail.bucket").get("name")
     return S3Event(
-        bucket=_required(_part(detail.get("bucket"), "the event's detail.bucket").get("name"), "detail.bucket.name"),
+        bucket=_required(text_within(bucket, MAX_BUCKET), "detail.bucket.name"),
         # Not encoded here, in contrast to notifications: decoding it would turn "+" into a space.
-        key=checked_key(_required(item.get("key"), "detail.object.key")),
-        event_name=name,
+        key=checked_key(_required(_optional(item.get("key")), "detail.object.key")),
+        event_name=_named(name),
         event_time=_time(record.get("time")),
-        size=_size(item.get("size")),
-        etag=_optional(item.get("etag")),
-        version_id=_optional(item.get("version-id")),
-        sequencer=_optional(item.get("sequencer")),
+        size=size_within(item.get("size")),
+        etag=text_within(item.get("etag"), MAX_ETAG),
+        version_id=text_within(item.get("version-id"), MAX_VERSION_ID),
+        sequencer=text_within(item.get("sequencer"), MAX_SEQUENCER),
         event_id=event_id,
     )
 
@@ -208,22 +221,19 @@ def _part(value: Any, what: str) -> dict[str, Any]:
     return value
 
 
-def _required(value: Any, what: str) -> str:
-    text = _optional(value)
+def _required(text: str | None, what: str) -> str:
     if text is None:
         raise ValueError(f"the event has no readable {what}")
     return text
 
 
 def _optional(value: Any) -> str | None:
-    if not isinstance(value, str) or not value:
-        return None
-    # JSON can escape half of a surrogate pair, which no UTF-8 file of ours could hold.
-    return value if value.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in value) else None
+    """Return a text that is bounded elsewhere."""
+    return text_within(value, sys.maxsize)
 
 
-def _size(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+def _named(name: str) -> str:
+    return text_within(name, MAX_EVENT_NAME) or "Unknown"
 
 
 def _time(value: Any) -> datetime | None:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from tidegate.platform.core.inventory.delivery import BEGAN
 from tidegate.platform.core.inventory.file_schema import Column, InventoryFormat, columns_of
+from tidegate.platform.core.keys.object_key import checked_key
 from tidegate.platform.core.keys.s3_address import S3Address
 
 #: What Tidegate reads of an object's line.
@@ -92,7 +93,8 @@ class Inventory:
             source: the bucket that the table's files are in, if it should be of that bucket.
 
         Raises:
-            InventoryError: it is no manifest, is of another bucket, or of a kind that is not read.
+            InventoryError: it is no manifest, is of another bucket or of a kind that is not read, or names an object
+                outside of its own folder.
         """
         try:
             manifest: dict[str, Any] = json.loads(body)
@@ -100,7 +102,7 @@ class Inventory:
             created = int(manifest["creationTimestamp"]) / 1000
             schema = str(manifest["fileSchema"])
             files = tuple(
-                InventoryFile(str(file["key"]), int(file["size"]), str(file["MD5checksum"]))
+                InventoryFile(checked_key(str(file["key"])), int(file["size"]), str(file["MD5checksum"]))
                 for file in manifest["files"]
             )
         except KeyError as error:
@@ -112,6 +114,7 @@ class Inventory:
                 f"{uri} is an inventory of the bucket {of}, and the table's files are in {source}: let `inventory` "
                 "name the folder of that bucket's"
             )
+        _require_inside(files, S3Address.parse(uri))
         if format not in _FORMATS:
             raise InventoryError(f"{uri}: its format {format} is not read; choose CSV, ORC or Parquet")
         known = _FORMATS[format]
@@ -131,6 +134,18 @@ class Inventory:
     def column(self, field: InventoryField) -> str | None:
         """The name of a field's column in the files; None where the inventory's configuration left it out."""
         return next((name for name in self.columns if name.replace("_", "").lower() == field), None)
+
+
+def _require_inside(files: Iterable[InventoryFile], manifest: S3Address) -> None:
+    """Refuse keys outside of the inventory's folder, which has the manifests' folders and `data/`."""
+    folder = "".join(f"{part}/" for part in manifest.key.split("/")[:-2])
+    outside = [file.key for file in files if not file.key.startswith(folder)]
+    if outside:
+        others = f" and {len(outside) - 1} more" if len(outside) > 1 else ""
+        raise InventoryError(
+            f"{manifest} names {S3Address(manifest.bucket, outside[0])}{others}, which is outside of the inventory's "
+            f"folder {S3Address(manifest.bucket, folder)}: S3 writes no such manifest. See who else may write there"
+        )
 
 
 def deliveries(folders: Iterable[str]) -> list[str]:

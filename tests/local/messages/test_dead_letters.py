@@ -182,8 +182,8 @@ def test_f31_ten_thousand_dead_letters_go_back_once_at_a_rate_and_on_record(
     sent: Counter[str] = Counter()
     send = letters.source.send_again
 
-    def counted(messages: Sequence[Message], *, as_first: bool) -> dict[str, str]:
-        done = send(messages, as_first=as_first)
+    def counted(messages: Sequence[Message]) -> dict[str, str]:
+        done = send(messages)
         sent.update(message.body for message in messages if message.id in done)
         return done
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import unquote
 
@@ -24,6 +25,7 @@ from tidegate.platform.core.events.row_message import ROW_COLUMNS
 from tidegate.platform.core.events.row_object import LATEST, sent_in, spans
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.column_types import quoted
+from tidegate.platform.core.times import to_millis
 from tidegate.resources.aws.s3 import StoreError
 from tidegate.resources.lake import Table
 from tidegate.resources.spark.any_of import any_of
@@ -33,6 +35,8 @@ from tidegate.resources.threads import parallel
 _ID, _SENT_AT = ROW_COLUMNS
 #: Up to this many bytes of staged files are read in this process. Spark reads more.
 _MAX_READ_BYTES = 64 << 20
+#: A message is at most a day later than SQS's clock, which may differ from this one.
+_AHEAD_MILLIS = 2 * 86_400_000
 
 
 def drop_repeated_messages(table: Table, work: BatchDraft, prepared: PreparedBatch, replacing: Replacing) -> None:
@@ -54,6 +58,22 @@ def drop_repeated_messages(table: Table, work: BatchDraft, prepared: PreparedBat
     _Once(table, work, prepared, replacing).run()
 
 
+def sent_before(table: Table, n: int) -> int:
+    """Return when the newest row that a row queue's table may have before batch n was sent, in epoch milliseconds.
+
+    The batch before has it. If that batch is void, the time may be too late, and the table is read in vain. A time to
+    come that an older version wrote counts as that of the newest message that the intake may have taken by now.
+    """
+    if n == 1:
+        return 0
+    last = table.batches.read(n - 1)
+    return min(_latest(), LATEST if last is None or last.sent_until is None else last.sent_until)
+
+
+def _latest() -> int:
+    return to_millis(datetime.now(UTC)) + _AHEAD_MILLIS
+
+
 class _Once:
     def __init__(self, table: Table, work: BatchDraft, prepared: PreparedBatch, replacing: Replacing) -> None:
         self._table, self._n, self._location = table, work.n, work.birth.location
@@ -61,23 +81,14 @@ class _Once:
         self._sent = [sent_in(row.key) for row in prepared.rows if row.status is Status.COMMITTED]
 
     def run(self) -> None:
-        before = self._sent_until()
-        self._prepared.sent_until = max([before, *(rows_sent.last for rows_sent in self._sent)])
+        before, latest = sent_before(self._table, self._n), _latest()
+        self._prepared.sent_until = min(latest, max([before, *(rows_sent.last for rows_sent in self._sent)]))
         if not self._prepared.adds:
             return
-        known = self._known() if any(rows_sent.first <= before for rows_sent in self._sent) else None
+        late = any(rows_sent.first <= before or rows_sent.last > latest for rows_sent in self._sent)
+        known = self._known() if late else None
         if self._is_repeated(known):
             self._keep(known)
-
-    def _sent_until(self) -> int:
-        """Return when the newest row that the table may have was sent, as the batch before records it.
-
-        The time is in epoch milliseconds. If that batch is void, it may be too late, and the table is read in vain.
-        """
-        if self._n == 1:
-            return 0
-        last = self._table.batches.read(self._n - 1)
-        return LATEST if last is None or last.sent_until is None else last.sent_until
 
     def _known(self) -> DataFrame | None:
         """Return the ids of the table's rows that stay and were sent at the same times as rows of the batch.

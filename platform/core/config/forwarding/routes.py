@@ -9,14 +9,12 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from tidegate.platform.core.config.fields import Folder, Model, Owner, QueueName, Text, matching
+from tidegate.platform.core.config.fields import TOPIC, Folder, Model, Owner, QueueName, Text, TopicArn, matching
 from tidegate.platform.core.config.forwarding.event_types import TYPE_NAME, TYPE_RULE, Pattern
 from tidegate.platform.core.config.queues import QueueSpec
 from tidegate.platform.core.keys.key_pattern import KeyPattern
 
-_ARN = re.compile(
-    r"arn:aws[a-z-]*:sns:(?P<region>[a-z0-9-]+):(?P<account>\d{12}):(?P<name>[A-Za-z0-9_-]{1,256}(\.fifo)?)"
-)
+_ARN = re.compile(TOPIC)
 
 
 def _checked_type(text: str) -> str:
@@ -33,7 +31,6 @@ RouteName = Annotated[
         ": use up to 63 lower-case letters, digits, '_' and '-', beginning with a letter",
     ),
 ]
-TopicArn = Annotated[Text, matching(_ARN.pattern, " is no ARN of an SNS topic (arn:aws:sns:<region>:<account>:<name>)")]
 
 
 class RouteSpec(Model):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -25,6 +26,7 @@ from tidegate.assets.operations.dead_letters import (
 )
 from tidegate.assets.operations.redrive import RedriveRequest
 from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.events.row_message import RowOrigin
 from tidegate.platform.core.health.measurement import Health, QueueHealth
 from tidegate.platform.definitions import build_definitions
 from tidegate.resources.aws.dagster_resource import AwsResource
@@ -212,7 +214,7 @@ def test_a_dead_letter_is_deleted_after_it_was_sent_and_only_if_it_was(monkeypat
     letters = [Message(f"m{number}", event(f"orders/{number}.csv"), f"r{number}") for number in range(3)]
     received = iter([letters, []] * 2)
 
-    def send(messages: list[Message], *, as_first: bool) -> dict[str, str]:
+    def send(messages: list[Message]) -> dict[str, str]:
         done.extend(f"send {message.id}" for message in messages if message.id != "m1")
         return {message.id: f"new {message.id}" for message in messages if message.id != "m1"}
 
@@ -240,7 +242,7 @@ def test_what_comes_back_while_it_is_redriven_is_not_sent_a_second_time() -> Non
     """Otherwise, a queue whose consumer fails at once would get the same messages for ever."""
     handles, sent, waiting = lake(Sqs()), list[str](), [Message("m0", event("orders/0.csv"), "r")]
 
-    def send(messages: list[Message], *, as_first: bool) -> dict[str, str]:
+    def send(messages: list[Message]) -> dict[str, str]:
         sent.extend(message.id for message in messages)
         waiting.append(Message(f"again {len(sent)}", messages[0].body, "r"))
         return {message.id: f"again {len(sent)}" for message in messages}
@@ -251,3 +253,17 @@ def test_what_comes_back_while_it_is_redriven_is_not_sent_a_second_time() -> Non
     pair = DeadLetters(SimpleNamespace(name="events", send_again=send), queue)  # type: ignore[arg-type]
     redrive_dead_letters(handles, pair, RedriveRequest("somebody", sleep=lambda _: None))
     assert sent == ["m0"]
+
+
+def test_a_dead_letter_in_its_topic_s_envelope_leaves_with_the_identity_of_its_publication() -> None:
+    topic = "arn:aws:sns:eu-west-1:123456789012:t"
+    envelope = {"Type": "Notification", "TopicArn": topic, "MessageId": "n1", "Timestamp": "2023-11-14T22:13:20.500Z",
+                "Message": '{"a": 1}'}  # fmt: skip
+    message = Message("m1", json.dumps(envelope), "r", 1_700_000_000_900)
+    opened = DeadLetter.of_row(message, topic)
+    assert (opened.reason, opened.message.body) == (UNDERSTOOD, '{"a": 1}')
+    assert (opened.message.first, opened.message.receipt) == (RowOrigin("n1", 1_700_000_000_500), "r")
+    other = DeadLetter.of_row(message, None)
+    assert (other.message, "add `topic`" in other.reason) == (message, True)
+    plain = DeadLetter.of_row(replace(message, body="{}"), topic)
+    assert plain.message.first == RowOrigin("m1", 1_700_000_000_900)

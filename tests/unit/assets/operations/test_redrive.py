@@ -206,6 +206,30 @@ def test_a_row_queue_s_message_goes_back_to_its_queue_as_what_it_was(lake: Any) 
     assert json.loads(kept)["row"] == {"queue": "clicks", "message_id": "first", "sent_at": 17}
 
 
+TOPIC = "arn:aws:sns:eu-west-1:123456789012:t"
+ENVELOPE = {"Type": "Notification", "TopicArn": TOPIC, "MessageId": "n1", "Timestamp": "2023-11-14T22:13:20.500Z",
+            "Message": '{"a": 1}'}  # fmt: skip
+
+
+@pytest.mark.parametrize("topic", [None, TOPIC])
+def test_an_envelope_in_quarantine_is_opened_once_its_topic_is_named(lake: Any, topic: str | None) -> None:
+    again: list[Any] = []
+    log: list[str] = []
+    lake.queues.append(SimpleNamespace(name="clicks", send=lambda body, first: again.append((body, first))))
+    lake.config = SimpleNamespace(
+        table_of_rows=lambda name: SimpleNamespace(row_queue=SimpleNamespace(topic=topic)) if name == "clicks" else None
+    )
+    came, carried = RowOrigin("m1", 1_700_000_000_900), RowOrigin("shop:1", 1_700_000_000_000)
+    for event_id, origin in (("m1#0", came), ("m2#0", carried)):
+        lake.store.quarantine.keep_message(event_id, json.dumps(ENVELOPE), "an envelope", "clicks", origin)
+    redrive_messages(lake, quarantined_messages(lake, Choice()), RedriveRequest("somebody", log=log.append))
+    # What a sender of webhooks wrote is never opened.
+    opened = [('{"a": 1}', RowOrigin("n1", 1_700_000_000_500))] if topic else []
+    assert again == [*opened, (json.dumps(ENVELOPE), carried)]
+    assert [message.event_id for message in quarantined_messages(lake, Choice())] == ([] if topic else ["m1#0"])
+    assert topic or any("m1#0 stays in quarantine" in line and "add `topic`" in line for line in log)
+
+
 def test_a_record_that_was_cut_out_of_its_notification_is_one_again() -> None:
     def record(key: str) -> dict[str, Any]:
         return {

@@ -35,19 +35,20 @@ from tidegate.resources.lake import Table
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.ledger import Clock
 
-FOLDER = "s3://inventories/all/landing/daily/"
+PREFIX = "all/landing/daily/"
+FOLDER = f"s3://inventories/{PREFIX}"
 URI = f"{FOLDER}2026-01-31T01-00Z/manifest.json"
 
 
 def manifest(**changed: Any) -> bytes:
-    found = deliver([Line("t/a", 1, "e")], prefix="all/", source="landing", created=1_769_821_200.5, files=1)
+    found = deliver([Line("t/a", 1, "e")], prefix=PREFIX, source="landing", created=1_769_821_200.5, files=1)
     fields = {**json.loads(found.objects[found.manifest]), **changed}
     return json.dumps({name: value for name, value in fields.items() if value is not None}).encode()
 
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_manifest_of_each_format_names_its_columns_and_files(format: Literal["CSV", "ORC", "Parquet"]) -> None:
-    found = deliver([], prefix="all/", source="landing", created=1_769_821_200.5, format=format)
+    found = deliver([], prefix=PREFIX, source="landing", created=1_769_821_200.5, format=format)
     inventory = Inventory.from_manifest(found.objects[found.manifest], URI, "landing")
     assert (inventory.uri, inventory.bucket, inventory.created) == (URI, "inventories", 1_769_821_200.5)
     assert tuple(file.key for file in inventory.files) == found.data
@@ -57,7 +58,7 @@ def test_a_manifest_of_each_format_names_its_columns_and_files(format: Literal["
     assert inventory.column("islatest") == ("IsLatest" if csv else "is_latest")
     assert inventory.column("isdeletemarker") == ("IsDeleteMarker" if csv else "is_delete_marker")
     assert len(inventory.columns) == 8
-    fewer = deliver([], prefix="all/", source="landing", created=1, format=format, versions=False, without=["ETag"])
+    fewer = deliver([], prefix=PREFIX, source="landing", created=1, format=format, versions=False, without=["ETag"])
     without = Inventory.from_manifest(fewer.objects[fewer.manifest], URI, "landing")
     assert (without.column("etag"), without.column("islatest")) == (None, None)
 

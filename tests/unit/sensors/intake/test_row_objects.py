@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,12 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tidegate.assets.bronze import decide
 from tidegate.assets.bronze.prepare.load.repeated_messages import drop_repeated_messages
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.platform.core.bronze.ledger import LedgerRow, Status
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.load import LakeConfigError, load_lake
-from tidegate.platform.core.events.row_message import RowOrigin, row_of
+from tidegate.platform.core.events.row_message import Row, RowOrigin, row_of
 from tidegate.platform.core.events.row_object import LATEST, RowObject, sent_in, spans
 from tidegate.platform.core.routing.route import NoRoute, route, rows_route
 from tidegate.resources.aws.sqs import Message
@@ -97,21 +99,76 @@ def test_a_message_without_a_time_is_no_row() -> None:
             row_of("{}", RowOrigin("m", sent_at))
 
 
-def test_a_publication_of_sns_is_recognized_by_the_members_that_sns_adds() -> None:
-    envelope = {"Type": "Notification", "TopicArn": "arn:aws:sns:eu-west-1:1:t", "MessageId": "n1",
-                "Timestamp": "2023-11-14T22:13:20.500Z", "Message": '{"price": 1.10}'}  # fmt: skip
+TOPIC = "arn:aws:sns:eu-west-1:123456789012:t"
+ENVELOPE = {"Type": "Notification", "TopicArn": TOPIC, "MessageId": "n1", "Timestamp": "2023-11-14T22:13:20.500Z",
+            "Message": '{"price": 1.10}'}  # fmt: skip
+
+
+def received(body: str, topic: str | None = TOPIC, first: RowOrigin | None = None, later: int = 0) -> Row:
+    found = Message("m1", body, "r", ORIGIN.sent_at + later, first).identified(topic)
+    return row_of(found.body, found.origin)
+
+
+def test_a_publication_of_the_queue_s_topic_has_the_identity_that_sns_gave_it() -> None:
     # SNS may deliver it twice, as two messages of SQS at two times.
-    for origin in (ORIGIN, RowOrigin("m2", ORIGIN.sent_at + 900)):
-        found = row_of(json.dumps(envelope), origin)
+    for later in (0, 900):
+        found = received(json.dumps(ENVELOPE), later=later)
         assert found.origin == RowOrigin("n1", 1_700_000_000_500)
         assert found.line == '{"_message_id":"n1","_sent_at":"2023-11-14T22:13:20.500Z","price": 1.10}'
     with pytest.raises(ValueError, match="confirm the subscription"):
-        line(json.dumps({**envelope, "Type": "SubscriptionConfirmation"}))
+        received(json.dumps({**ENVELOPE, "Type": "SubscriptionConfirmation"}))
     for time in ("yesterday", "0001-01-01T00:00:00"):
         with pytest.raises(ValueError, match="no time"):
-            line(json.dumps({**envelope, "Timestamp": time}))
+            received(json.dumps({**ENVELOPE, "Timestamp": time}))
     # A row with such a member is still a row.
-    assert line('{"TopicArn": "x", "Type": "y"}').endswith('"TopicArn": "x", "Type": "y"}')
+    assert received('{"TopicArn": "x", "Type": "y"}').line.endswith('"TopicArn": "x", "Type": "y"}')
+
+
+@pytest.mark.parametrize(
+    ("topic", "reason"),
+    [(None, "add `topic` to its `row_queue` and redrive the message"), (f"{TOPIC}2", "only that topic may publish")],
+)
+def test_an_envelope_of_a_topic_that_lake_yaml_does_not_name_is_no_row(topic: str | None, reason: str) -> None:
+    with pytest.raises(ValueError, match=f"envelope of the SNS topic '{TOPIC}'.*{reason}"):
+        received(json.dumps(ENVELOPE), topic)
+
+
+_NAMES = st.sampled_from([*ENVELOPE, "Records", "tidegate-message-id", "id"])
+_BODIES = st.builds(
+    lambda forged, own: json.dumps({**forged, **own}),
+    st.just(ENVELOPE) | st.just({}),
+    st.dictionaries(_NAMES, st.sampled_from([*ENVELOPE.values(), "{}", 7, None, "9998-01-01T00:00:00Z"]), max_size=4),
+)
+
+
+@given(_BODIES, st.sampled_from([None, TOPIC, "x"]))
+def test_whatever_its_body_says_a_message_keeps_the_identity_that_it_carries(body: str, topic: str | None) -> None:
+    carried = RowOrigin("billing:order-17", ORIGIN.sent_at - 5, ORIGIN.sent_at - 7)
+    found = received(body, topic, carried)
+    assert found.origin == carried
+    assert json.loads(found.line).items() >= json.loads(body).items()
+
+
+@given(_BODIES)
+def test_without_a_topic_no_body_gives_a_row_another_identity_than_sqs_s(body: str) -> None:
+    try:
+        found = received(body, None)
+    except ValueError:
+        return  # It is an envelope.
+    assert found.origin == ORIGIN
+
+
+def test_a_time_counts_up_to_a_day_after_the_message_came() -> None:
+    day = 86_400_000
+    for late in (2 * day, 10**14):
+        with pytest.raises(ValueError, match="a day after it came to SQS or later"):
+            received("{}", None, RowOrigin("shop:1", ORIGIN.sent_at + late))
+    with pytest.raises(ValueError, match="a day after it came to SQS or later"):
+        received(json.dumps({**ENVELOPE, "Timestamp": "9998-01-01T00:00:00Z"}))
+    # A row that is sent again keeps its time; how far back an equal one may be is bounded by what webhooks have.
+    old = RowOrigin("shop:1", ORIGIN.sent_at - 400 * day, 0)
+    assert received("{}", None, old).origin == RowOrigin("shop:1", old.sent_at, old.sent_at - 31 * day)
+    assert received("{}", None, RowOrigin("shop:1", ORIGIN.sent_at + day)).origin.sent_at == ORIGIN.sent_at + day
 
 
 def test_an_object_s_name_says_what_it_holds() -> None:
@@ -183,7 +240,7 @@ def test_an_object_names_the_times_at_which_equal_messages_may_have_come(tmp_pat
     (table,) = config(tmp_path).tables
     day = 86_400_000
     webhook = RowOrigin("shop:1", ORIGIN.sent_at + 50, ORIGIN.sent_at + 50 - 4 * day)
-    hook = Message("m9", "{}", "r", 99, webhook)
+    hook = Message("m9", "{}", "r", webhook.sent_at, webhook)
     ((hint,),) = write_row_objects([*messages(20, 10), hook], table, Objects()).hints.values()  # type: ignore[arg-type]
     assert RowObject.of(hint.key) == RowObject(3, webhook.sent_at - 4 * day, webhook.sent_at + 300_000)
     assert hint.key.startswith("lake/rows/clicks/2023-11-14/")
@@ -302,12 +359,28 @@ def test_a_batch_says_how_new_the_rows_up_to_it_may_be(
     assert prepared.sent_until == until
 
 
-def test_of_a_batch_that_does_not_say_it_every_time_is_taken_as_known() -> None:
-    assert _until(None) == _until(SimpleNamespace(sent_until=None)) == LATEST
+@pytest.mark.parametrize("last", [None, SimpleNamespace(sent_until=None), SimpleNamespace(sent_until=LATEST)])
+def test_a_time_to_come_is_never_in_a_batch_for_longer_than_a_few_days(last: Any) -> None:
+    """Of a batch that says no time, every row counts as known. An object of another writer says none either."""
+    now = datetime.now(UTC).timestamp() * 1000
+    for until in (_until(last), _until(SimpleNamespace(sent_until=5), "rows/clicks/put-by-hand.jsonl")):
+        assert until
+        assert now < until < now + 3 * 86_400_000
 
 
-def _until(last: Any) -> int | None:
-    prepared = PreparedBatch()
+@pytest.mark.parametrize(("row_queue", "until"), [(True, 77), (False, None)])
+def test_a_batch_that_brings_no_rows_has_the_time_of_the_batch_before(row_queue: bool, until: int | None) -> None:
+    """As one that forgets persons."""
+    table: Any = SimpleNamespace(
+        spec=SimpleNamespace(row_queue=row_queue),
+        batches=SimpleNamespace(read=lambda n: SimpleNamespace(sent_until=77) if n == 4 else None),
+    )
+    assert decide._sent_until(table, SimpleNamespace(n=5), PreparedBatch()) == until  # type: ignore[arg-type]
+    assert decide._sent_until(table, SimpleNamespace(n=5), PreparedBatch(sent_until=90)) == 90  # type: ignore[arg-type]
+
+
+def _until(last: Any, *keys: str) -> int | None:
+    prepared = PreparedBatch(rows=[LedgerRow(key, Status.COMMITTED, rows=0) for key in keys])
     table: Any = SimpleNamespace(batches=SimpleNamespace(read=lambda _: last))
     work: Any = SimpleNamespace(n=2, birth=SimpleNamespace(location=""))
     drop_repeated_messages(table, work, prepared, None)  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -302,3 +303,69 @@ def test_keys_survive_every_envelope(keys: list[str]) -> None:
         detail = {"bucket": {"name": "b"}, "object": {"key": key}}
         body = json.dumps({"source": "aws.s3", "detail-type": "Object Created", "detail": detail})
         assert [event.key for event in parse_body(body, "m").events] == [key]
+
+
+def _with(field: str, value: Any) -> str:
+    item = {"key": "a.csv", "size": 1, "eTag": "e", "versionId": "v", "sequencer": "s"}
+    record = {"eventSource": "aws:s3", "eventName": "ObjectCreated:Put", "eventTime": "2026-01-02T03:04:05Z"}
+    (record if field in record else item)[field] = value
+    return json.dumps({"Records": [{**record, "s3": {"bucket": {"name": "b"}, "object": item}}]})
+
+
+def _from_eventbridge(field: str, value: Any) -> str:
+    item = {"key": "a.csv", "size": 1, "etag": "e", "version-id": "v", "sequencer": "s"}
+    event = {"source": "aws.s3", "detail-type": "Object Created", "time": "2026-01-02T03:04:05Z"}
+    detail = {"bucket": {"name": "b"}, "object": item, "reason": "PutObject"}
+    next(part for part in (event, detail, item) if field in part)[field] = value
+    return json.dumps({**event, "detail": detail})
+
+
+_LONGEST = {"etag": 128, "version_id": 1024, "sequencer": 64}
+_FIELDS = {"eTag": "etag", "versionId": "version_id", "version-id": "version_id"}
+
+
+@pytest.mark.parametrize(
+    ("made", "field"),
+    [
+        *((_with, field) for field in ("eTag", "versionId", "sequencer")),
+        *((_from_eventbridge, field) for field in ("etag", "version-id", "sequencer")),
+    ],
+)
+def test_a_text_beyond_its_bound_counts_as_absent(made: Callable[[str, Any], str], field: str) -> None:
+    name = _FIELDS.get(field, field)
+    for length, found in ((_LONGEST[name], True), (_LONGEST[name] + 1, False), (1 << 20, False)):
+        (event,) = parse_body(made(field, "x" * length), "m1").events
+        assert getattr(event, name) == ("x" * length if found else None)
+
+
+@pytest.mark.parametrize("made", [_with, _from_eventbridge])
+def test_a_size_fits_into_63_bits_or_counts_as_absent(made: Callable[[str, Any], str]) -> None:
+    for size, found in ((0, 0), (2**63 - 1, 2**63 - 1), (2**63, None), (10**4000, None), (-1, None), (True, None)):
+        (event,) = parse_body(made("size", size), "m1").events
+        assert event.size == found
+
+
+def test_a_name_beyond_its_bound_is_unknown() -> None:
+    for body in (_with("eventName", "s3:" + "x" * 65), _from_eventbridge("reason", "x" * 60)):
+        assert [event.event_name for event in parse_body(body, "m1").events] == ["Unknown"]
+    (event,) = parse_body(_with("eventName", "s3:" + "x" * 64), "m1").events
+    assert event.event_name == "x" * 64
+
+
+@pytest.mark.parametrize("source", ["evil:s3", "x", 1, ["aws:s3"], {}])
+def test_events_are_of_the_services_that_are_known(source: Any) -> None:
+    body = json.loads(_with("size", 1))
+    body["Records"][0]["eventSource"] = source
+    parsed = parse_body(json.dumps(body), "m1")
+    assert (parsed.events, len(parsed.rejects)) == ([], 1)
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_a_body_that_has_a_member_twice_is_no_event(wrapped: bool) -> None:
+    """It is forwarded as it is, and another consumer may take the other member."""
+    body = _with("size", 1)
+    twice = f"{body[:-1]}, {_with('key', 'b.csv')[1:]}"
+    if wrapped:
+        twice = json.dumps({"Type": "Notification", "TopicArn": "arn:aws:sns:x", "Message": twice})
+    (reject,) = parse_body(twice, "m1").rejects
+    assert "has the member 'Records' twice" in reject.reason

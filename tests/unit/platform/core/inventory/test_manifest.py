@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tidegate.platform.core.inventory.columns import FIELDS, column_name
-from tidegate.platform.core.inventory.manifest import Inventory
+from tidegate.platform.core.inventory.manifest import Inventory, InventoryError
 
 #: As the user guide has them, each with all fields of its time. `BINARY` and `STRING` are two spellings of Parquet's.
 _SCHEMAS = {
@@ -99,3 +99,16 @@ def test_fields_whose_values_have_no_text_are_left_out_and_named(format: str, sc
     found = manifest(format, schema)
     assert found.columns == {"key": "string", "size": "bigint"}
     assert [f"{field.name} {field.type}" for field in found.left_out] == left_out
+
+
+@pytest.mark.parametrize("key", ["other/acme/daily/data/x.orc", "inventory/acme/other/data/x.orc", "x", "/x"])
+def test_a_manifest_names_keys_of_its_own_folder_only(key: str) -> None:
+    body = {
+        "sourceBucket": "acme", "fileFormat": "CSV", "creationTimestamp": "1769821200500", "fileSchema": "Bucket, Key",
+        "files": [{"key": "inventory/acme/daily/data/a.csv.gz", "size": 1, "MD5checksum": "m"}],
+    }  # fmt: skip
+    uri = "s3://destination/inventory/acme/daily/2026-01-31T01-00Z/manifest.json"
+    assert len(Inventory.from_manifest(json.dumps(body).encode(), uri).files) == 1
+    body["files"] += [{"key": key, "size": 1, "MD5checksum": "m"}]  # type: ignore[operator]
+    with pytest.raises(InventoryError, match="outside of the inventory's folder"):
+        Inventory.from_manifest(json.dumps(body).encode(), uri)

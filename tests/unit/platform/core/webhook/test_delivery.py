@@ -18,6 +18,7 @@ from tidegate.platform.core.webhook.received import Received
 from tidegate.platform.core.webhook.refusal import Reason, Refusal
 from tidegate.platform.core.webhook.scheme import Scheme
 from tidegate.platform.core.webhook.schemes import scheme_of
+from tidegate.resources.aws.sqs import Message
 
 NOW = 1_700_000_000
 DAY = 86_400_000
@@ -121,11 +122,21 @@ def test_an_id_that_no_attribute_can_carry_is_refused(id: str) -> None:
         (b"\xff", "the body is not UTF-8"),
         ('{"a":' * 100_000, "nested too deeply"),
         ('{"_message_id": 1}', "its member _message_id has the name of a column"),
-        (json.dumps(SUBSCRIPTION), "confirm the subscription"),
     ],
 )
 def test_what_is_no_row_says_why(body: str | bytes, reason: str) -> None:
     assert reason in why("github", body)
+
+
+@pytest.mark.parametrize("kind", ["SubscriptionConfirmation", "Notification"])
+def test_a_body_that_looks_like_an_envelope_is_a_row_of_its_sender(kind: str) -> None:
+    body = {**SUBSCRIPTION, "Type": kind, "MessageId": "billing:order-17", "Message": '{"amount": 0}'}
+    found = delivered("github", json.dumps(body), x_github_delivery="d1")
+    sent = Message("m1", found.text, "r", NOW * 1000, found.origin).identified(body["TopicArn"])
+    assert (sent.body, sent.origin, found.origin.message_id) == (json.dumps(body), found.origin, "shop:d1")
+    row = row_of(sent.body, sent.origin)
+    assert row.origin == found.origin
+    assert json.loads(row.line) == {"_message_id": "shop:d1", "_sent_at": "2023-11-14T22:13:20.000Z", **body}
 
 
 def test_a_form_says_how_to_get_json() -> None:
