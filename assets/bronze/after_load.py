@@ -22,7 +22,16 @@ from tidegate.platform.core.config.after_load import MoveOrTag, moved_key, takes
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.s3_object import S3Object
-from tidegate.resources.aws.s3 import ObjectChanged, ObjectGone, ObjectStore, ObjectTaken, StoreError
+from tidegate.resources.aws.s3 import (
+    ObjectArchived,
+    ObjectChanged,
+    ObjectForbidden,
+    ObjectGone,
+    ObjectRefused,
+    ObjectStore,
+    ObjectTaken,
+    StoreError,
+)
 from tidegate.resources.lake import Table
 from tidegate.resources.lake_root.after_notes import oldest
 from tidegate.resources.lake_root.batches import GenerationRetired
@@ -215,12 +224,12 @@ def take_away_or_tag(
         found.failed = dict.fromkeys(loaded, why)
         return found
 
-    def settle(item: tuple[str, Loaded]) -> tuple[str, str, bool | str]:
+    def settle(item: tuple[str, Loaded]) -> tuple[str, str, bool | StoreError]:
         key, bytes = item
         try:
             return key, bytes.etag, _take_away_or_tag_file(table, key, bytes)
         except StoreError as error:
-            return key, bytes.etag, str(error)
+            return key, bytes.etag, error
 
     rest = dict(loaded)
     while part := list(islice(rest.items(), _FILES_IN_PARALLEL)):
@@ -232,9 +241,9 @@ def take_away_or_tag(
         errors = 0
         for key, etag, outcome in parallel(settle, part):
             del rest[key]
-            if isinstance(outcome, str):
-                found.failed[key] = outcome
-                errors += 1
+            if isinstance(outcome, StoreError):
+                found.failed[key] = str(outcome)
+                errors += not _is_of_one_file(outcome)
             elif outcome:
                 found.done += 1
                 if takes_away(table.spec.after_load):
@@ -243,6 +252,13 @@ def take_away_or_tag(
             break
     found.failed |= dict.fromkeys(rest, "")
     return found
+
+
+def _is_of_one_file(error: StoreError) -> bool:
+    """Return whether the next file may succeed: S3 neither fails nor lacks a permission for us."""
+    return isinstance(error, ObjectArchived) or (
+        isinstance(error, ObjectRefused) and not isinstance(error, ObjectForbidden)
+    )
 
 
 def _forbids(table: Table) -> str | None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tidegate.assets.bronze.completion.datasets import plan_datasets
+from tidegate.assets.bronze.prepare.access import require_access
 from tidegate.assets.bronze.prepare.inventories.waiting import waiting_deliveries
 from tidegate.assets.bronze.removals import guard_removals, require_bucket
 from tidegate.assets.bronze.small_objects import SmallObjects
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.ledger import LastState
 from tidegate.platform.core.bronze.manifest import is_note, is_rebuild
-from tidegate.platform.core.bronze.object_state import Probe, S3Gone
+from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone
 from tidegate.platform.core.bronze.plan import BATCH_BYTES, TakenHint, make_plan
 from tidegate.platform.core.keys.file_format import FORMATS, format_of
 from tidegate.resources.lake import Table
@@ -32,7 +33,7 @@ def look(
         allow_removals: whether the batch may remove most of a registered table's files.
 
     Raises:
-        StoreError: the source bucket does not exist or S3 does not answer.
+        StoreError: the source bucket does not exist, S3 does not answer, or it denies access to every object.
         TooManyRemovals: as for `guard_removals`.
     """
     waiting = _in_order(table.inbox.waiting() if waiting is None else waiting)
@@ -47,10 +48,10 @@ def look(
     if table.spec.completion:
         birth = table.lake.ensure_birth(table, keys[0])
         plan, states, found = plan_datasets(table, clock, taken, states, probes, registered=birth.registered)
-        _require_bucket_if_gone(table, found)
+        _require_bucket(table, found)
     else:
         found = probes(table, keys, states, {item.hint.key: item.hint.size for item in taken})
-        _require_bucket_if_gone(table, found)
+        _require_bucket(table, found)
         birth = table.lake.ensure_birth(table, keys[0])
         # An object of a row queue's messages is no event of S3.
         type_of_key = (lambda _: None) if table.spec.row_queue else table.lake.config.typing.of_key
@@ -60,9 +61,14 @@ def look(
     return BatchDraft(clock.n + 1, birth, previous, tuple(manifest.id for manifest in manifests), plan, states)
 
 
-def _require_bucket_if_gone(table: Table, found: Mapping[str, Probe]) -> None:
+def _require_bucket(table: Table, found: Mapping[str, Probe]) -> None:
+    """Raise an error if S3's answers are about the bucket or the whole table, and not about its objects."""
     if any(isinstance(probe, S3Gone) for probe in found.values()):
         require_bucket(table)
+    denied = {key: probe.detail for key, probe in found.items() if isinstance(probe, S3Forbidden)}
+    own = any(probe.of_the_object for probe in found.values() if isinstance(probe, S3Forbidden))
+    if not own and not any(isinstance(probe, S3Found | S3Gone) for probe in found.values()):
+        require_access(table, denied)
 
 
 def _in_order(waiting: Sequence[WaitingManifest]) -> list[WaitingManifest]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from tidegate.assets.operations.redrive import Choice, RedriveRequest
+from tidegate.platform.core.bronze.hint import REMOVALS
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.events.row_message import row_of
 from tidegate.platform.core.events.s3_event import S3Event, parse_body
@@ -17,7 +18,7 @@ from tidegate.platform.core.routing.eligible import is_forwarded
 from tidegate.platform.core.routing.event_type import TagsNeeded, tags_refused, text_attributes
 from tidegate.platform.core.routing.route import NoRoute, route
 from tidegate.platform.core.times import from_millis
-from tidegate.resources.aws.s3 import ObjectForbidden, StoreError
+from tidegate.resources.aws.s3 import ObjectRefused, StoreError
 from tidegate.resources.aws.sqs import Message, Queue
 from tidegate.resources.lake import Lake
 from tidegate.resources.threads import parallel
@@ -220,7 +221,7 @@ def _reader(lake: Lake, letters: DeadLetters) -> Callable[[Message], DeadLetter]
     def refusal(event: S3Event) -> str | None:
         try:
             lake.store.objects.tags(event.bucket, event.key)
-        except ObjectForbidden as error:
+        except ObjectRefused as error:
             return str(error)
         except StoreError:
             return None  # An object that is gone has no type. Of an S3 that does not answer, nothing follows.
@@ -241,7 +242,9 @@ def _with_tagged_type(message: Message, events: Sequence[S3Event], config: LakeC
     return [
         event
         for event in events
-        if is_forwarded(event.bucket, event.key, config) and isinstance(rules.of(event.key, attributes), TagsNeeded)
+        if not event.event_name.startswith(REMOVALS)
+        and is_forwarded(event.bucket, event.key, config)
+        and isinstance(rules.of(event.key, attributes), TagsNeeded)
     ]
 
 

@@ -22,6 +22,7 @@ from tidegate.platform.core.bronze.manifest import chunked
 from tidegate.platform.core.events.row_message import RowOrigin, identified
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.first_line import first_line
+from tidegate.resources.aws.answers import is_of_one_message
 from tidegate.resources.aws.sqs import Queue
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.lake_root.quarantine import KeptMessage
@@ -29,8 +30,6 @@ from tidegate.resources.ledger import Quarantined
 
 #: Default rate: hints or messages per second.
 RATE = 500
-#: Error codes of SQS for a message that it never accepts.
-_REFUSED = frozenset({"InvalidMessageContents", "InvalidParameterValue"})
 
 
 @dataclass(frozen=True)
@@ -217,7 +216,7 @@ def _send(own: Queue | None, lake: Lake, message: KeptMessage, log: Callable[[st
         else:
             lake.queues[0].send(as_message(message.body))
     except ClientError as error:
-        if error.response.get("Error", {}).get("Code") not in _REFUSED:
+        if not is_of_one_message(error):
             raise
         log(f"{message.event_id} stays in quarantine because SQS refuses it: {first_line(error)}")
         return False

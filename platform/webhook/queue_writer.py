@@ -12,6 +12,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.platform.core.events.row_message import RowOrigin
 from tidegate.platform.core.webhook.refusal import Reason, Refusal
+from tidegate.resources.aws.answers import code_of, is_of_one_message
 
 _MAX_PER_CALL = 10  # SQS's limit
 #: Bytes of a call with several rows. A larger row is sent alone.
@@ -23,8 +24,6 @@ _THREADS = 8
 #: Seconds that a delivery waits for SQS. Senders give up after five to thirty.
 _PATIENCE = 20.0
 _RETRY_AFTER = 10
-#: Errors of SQS for a whole call of which one row may be the cause.
-_OF_ONE_ROW = ("InvalidMessageContents", "BatchRequestTooLong", "InvalidParameterValue", "InvalidAttributeValue")
 
 Rows = Sequence[tuple[str, RowOrigin]]
 
@@ -118,8 +117,8 @@ class QueueWriter:
         try:
             return self._send(rows)
         except ClientError as error:
-            code = str(error.response.get("Error", {}).get("Code", "")) or "unknown"
-            if len(rows) > 1 and any(known in code for known in _OF_ONE_ROW):
+            code = code_of(error) or "unknown"
+            if len(rows) > 1 and is_of_one_message(error):
                 return [self._codes([row])[0] for row in rows]
             return [code] * len(rows)
         except BotoCoreError as error:

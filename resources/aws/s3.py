@@ -16,7 +16,7 @@ from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Fou
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.s3_object import S3Object
-from tidegate.resources.aws.answers import code_of, is_forbidden, region_in, status_of
+from tidegate.resources.aws.answers import code_of, is_forbidden, is_transient, region_in, status_of
 from tidegate.resources.aws.found import found_in
 from tidegate.resources.threads import parallel
 
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 _CONFLICT_RETRIES = 8
-#: Error codes with status 400 that refuse an object: its producer encrypts it with a key that every request has to
-#: bring (SSE-C). Other codes with status 400 refuse the caller, for example for an expired token.
-_REFUSED = frozenset({"InvalidRequest"})
 
 
 class StoreError(RuntimeError):
@@ -45,8 +42,16 @@ class ObjectTaken(StoreError):
     """The object that should be created exists already."""
 
 
-class ObjectForbidden(StoreError):
-    """S3 refuses this object: we lack the permission for it or for its key, or it is archived."""
+class ObjectRefused(StoreError):
+    """S3 refuses this object only: its key is too long, its tags are not valid, or its producer encrypts it."""
+
+
+class ObjectForbidden(ObjectRefused):
+    """S3 denies access to this object: we lack the permission for it or for its key."""
+
+
+class ObjectArchived(ObjectForbidden):
+    """S3 gives this object only after it was restored from an archive."""
 
 
 class NotWritable(StoreError):
@@ -87,25 +92,24 @@ class ObjectStore:
             status = status_of(error)
             if status == 404:
                 return S3Gone()
-            if status == 403:
-                return S3Forbidden(first_line(error))
-            if status == 400:
-                return self._why_refused(bucket, key)
-            return S3Unavailable(first_line(error))
+            if is_transient(error):
+                return S3Unavailable(first_line(error))
+            return S3Forbidden(first_line(error)) if status == 403 else self._why_refused(bucket, key)
         except BotoCoreError as error:
             return S3Unavailable(first_line(error))
         return found_in(answer, answer["ContentLength"])
 
     def _why_refused(self, bucket: str, key: str) -> Probe:
-        """The meaning of a 400, for which HEAD gives no reason: S3 refuses the object for ever, or the caller."""
+        """The meaning of an error for which HEAD gives no reason: S3 refuses the object for ever, or the caller."""
         try:
             self._client.get_object(Bucket=bucket, Key=key, Range="bytes=0-0")["Body"].close()
         except ClientError as error:
-            refused = code_of(error) in _REFUSED or is_forbidden(error)
-            return (S3Forbidden if refused else S3Unavailable)(first_line(error))
+            if is_transient(error):
+                return S3Unavailable(first_line(error))
+            return S3Forbidden(first_line(error), of_the_object=not is_forbidden(error))
         except BotoCoreError as error:
             return S3Unavailable(first_line(error))
-        return S3Unavailable("S3 answered 400 to HEAD and not to GET")
+        return S3Unavailable("S3 refused HEAD and not GET")
 
     def _head_object(self, bucket: str, key: str) -> Any:
         try:
@@ -211,23 +215,30 @@ class ObjectStore:
             return None
 
     def put(self, bucket: str, key: str, body: str | bytes) -> None:
-        """Write an object. An older object of that key is replaced."""
-        self._client.put_object(Bucket=bucket, Key=key, Body=_encoded(body))
+        """Write an object. An older object of that key is replaced.
+
+        Raises:
+            ObjectRefused: S3 takes no object of this key. `ObjectForbidden`: it does not let us write it.
+            StoreError: S3 did not answer, or there is no such bucket.
+        """
+        with self._asking(bucket, key, exists=False):
+            self._client.put_object(Bucket=bucket, Key=key, Body=_encoded(body))
 
     def upload(self, bucket: str, key: str, file: Path) -> S3Found:
         """Write a file as an object. An older object of that key is replaced. Returns the new object's state.
 
         Raises:
             NotWritable: we lack the permission to write there.
-            StoreError: S3 refused it, or did not answer.
+            ObjectRefused: S3 takes no object of this key.
+            StoreError: S3 did not answer.
         """
         try:
             self._client.upload_file(str(file), bucket, key)
         except (Boto3Error, ClientError, BotoCoreError) as error:
             # boto3 raises an error of its own with S3's answer as text, and keeps S3's error as the context.
             answer = error if isinstance(error, ClientError) else error.__context__
-            denied = isinstance(answer, ClientError) and is_forbidden(answer)
-            kind = NotWritable if denied else StoreError
+            kind = _kind_of(answer) if isinstance(answer, ClientError) else StoreError
+            kind = NotWritable if issubclass(kind, ObjectForbidden) else kind
             raise kind(f"{S3Address(bucket, key)} cannot be written: {first_line(error)}") from error
         found = self.head(bucket, key)
         if not isinstance(found, S3Found):
@@ -252,9 +263,8 @@ class ObjectStore:
                 if status_of(error) != 409:
                     raise
                 time.sleep(0.05 * 2**attempt)
-        raise StoreError(
-            f"{S3Address(bucket, key)}: S3 answered 409 (conflicting request) {_CONFLICT_RETRIES} times; try again"
-        )
+        address = S3Address(bucket, key)
+        raise StoreError(f"{address}: S3 answered 409 (conflicting request) {_CONFLICT_RETRIES} times; try again")
 
     def copy(self, source: S3Object, target: S3Address, *, only_new: bool = False) -> None:
         """Copy an object inside S3, if it still is this version.
@@ -267,31 +277,29 @@ class ObjectStore:
         Raises:
             ObjectTaken: an object of the target's address exists.
             ObjectChanged: the object has another etag. `ObjectGone`: the object does not exist.
-            ObjectForbidden: S3 refuses to copy this object: a permission is missing, or it is larger than 5 GB.
+            ObjectForbidden: S3 denies access to it. `ObjectRefused`: it is larger than 5 GB, or a key is too long.
             StoreError: S3 did not answer, or there is no such bucket.
         """
         condition: Any = {"IfNoneMatch": "*"} if only_new else {}
-        try:
-            self._client.copy_object(
-                Bucket=target.bucket,
-                Key=target.key,
-                CopySource={"Bucket": source.address.bucket, "Key": source.address.key},
-                CopySourceIfMatch=source.etag,
-                **condition,
-            )
-        except ClientError as error:
-            if code_of(error) == "NoSuchBucket":
-                raise StoreError(f"{target}: {first_line(error)}") from error
-            if status_of(error) == 412 and only_new and self._has(target):
-                raise ObjectTaken(f"{target} is there already") from error
-            if status_of(error) in (404, 412):
-                kind = ObjectGone if status_of(error) == 404 else ObjectChanged
-                raise kind(f"{source.address} changed while it was read") from error
-            if status_of(error) == 400:
-                raise ObjectForbidden(f"{source.address}: {first_line(error)}") from error
-            raise _refused(*source.address, error) from error
-        except BotoCoreError as error:
-            raise StoreError(f"{source.address}: {first_line(error)}") from error
+        with self._asking(*source.address, exists=False):
+            try:
+                self._client.copy_object(
+                    Bucket=target.bucket,
+                    Key=target.key,
+                    CopySource={"Bucket": source.address.bucket, "Key": source.address.key},
+                    CopySourceIfMatch=source.etag,
+                    **condition,
+                )
+            except ClientError as error:
+                if code_of(error) == "NoSuchBucket":
+                    raise StoreError(f"{target}: {first_line(error)}") from error
+                # S3 does not say which of the two conditions of a copy did not hold.
+                if status_of(error) == 412 and only_new and not isinstance(self.head(*target), S3Gone):
+                    raise ObjectTaken(f"{target} is there already") from error
+                if status_of(error) in (404, 412):
+                    kind = ObjectGone if status_of(error) == 404 else ObjectChanged
+                    raise kind(f"{source.address} changed while it was read") from error
+                raise
 
     def publish(self, source: S3Address, target: S3Address) -> None:
         """Copy an object that never changes.
@@ -312,10 +320,6 @@ class ObjectStore:
             raise kind(f"{target} cannot be written: {first_line(error)}") from error
         except BotoCoreError as error:
             raise StoreError(f"{target}: {first_line(error)}") from error
-
-    def _has(self, address: S3Address) -> bool:
-        """S3 does not say which of the two conditions of a copy did not hold."""
-        return not isinstance(self.head(*address), S3Gone)
 
     def delete_if(self, version: S3Object) -> None:
         """Delete an object, if it still is this version.
@@ -358,29 +362,30 @@ class ObjectStore:
 
     def delete(self, bucket: str, keys: Iterable[str]) -> None:
         """Delete objects. Missing objects are no error."""
-        for _ in parallel(lambda key: self._client.delete_object(Bucket=bucket, Key=key), keys):
-            pass
+        list(parallel(lambda key: self._client.delete_object(Bucket=bucket, Key=key), keys))
 
     def _get(self, bucket: str, key: str, **conditions: Any) -> bytes:
         with self._asking(bucket, key):
             return self._client.get_object(Bucket=bucket, Key=key, **conditions)["Body"].read()
 
     @contextmanager
-    def _asking(self, bucket: str, key: str) -> Iterator[None]:
+    def _asking(self, bucket: str, key: str, *, exists: bool = True) -> Iterator[None]:
         try:
             yield
         except ClientError as error:
-            if status_of(error) in (404, 412):
-                kind = ObjectGone if status_of(error) == 404 else ObjectChanged
+            # 405 is S3's answer about a key whose newest version is a delete marker.
+            if exists and status_of(error) in (404, 405, 412):
+                kind = ObjectChanged if status_of(error) == 412 else ObjectGone
                 raise kind(f"{S3Address(bucket, key)} changed or went while it was read") from error
-            raise _refused(bucket, key, error) from error
+            raise _kind_of(error)(f"{S3Address(bucket, key)}: {first_line(error)}") from error
         except BotoCoreError as error:
             raise StoreError(f"{S3Address(bucket, key)}: {first_line(error)}") from error
 
 
-def _refused(bucket: str, key: str, error: ClientError) -> StoreError:
-    kind = ObjectForbidden if is_forbidden(error) else StoreError
-    return kind(f"{S3Address(bucket, key)}: {first_line(error)}")
+def _kind_of(error: ClientError) -> type[StoreError]:
+    if is_forbidden(error):
+        return ObjectArchived if code_of(error) == "InvalidObjectState" else ObjectForbidden
+    return StoreError if is_transient(error) else ObjectRefused
 
 
 def _condition(version: S3Object) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import ClientError
 
 from tidegate.platform.core.events.row_message import RowOrigin, identified
+from tidegate.resources.aws.answers import is_of_one_message
 from tidegate.resources.aws.drain import Drain, DrainLimits
 from tidegate.resources.aws.held_messages import HeldMessages
 
@@ -349,7 +350,12 @@ class Queue:
 
         def repeatedly(left: list[int]) -> list[int]:
             for _ in range(_ATTEMPTS):
-                answer = call(QueueUrl=self.url, Entries=[{"Id": str(place), **entries[place]} for place in left])
+                try:
+                    answer = call(QueueUrl=self.url, Entries=[{"Id": str(place), **entries[place]} for place in left])
+                except ClientError as error:
+                    if not is_of_one_message(error):
+                        raise
+                    return left if len(left) == 1 else [failed for place in left for failed in repeatedly([place])]
                 note(answer)
                 left = [int(item["Id"]) for item in answer.get("Failed", [])]
                 if not left:

@@ -13,7 +13,7 @@ from tidegate.platform.core.forwarding.bodies import halves
 from tidegate.platform.core.forwarding.outgoing import Outgoing
 from tidegate.platform.core.portions import portions
 from tidegate.resources.aws.s3 import StoreError
-from tidegate.resources.forwarding.destination import MAX_ENTRIES, Destination, Refusal
+from tidegate.resources.forwarding.destination import MAX_ENTRIES, Destination, Refusal, send_settled
 
 _CALLS_IN_PARALLEL = 8
 #: Calls with a message until it has to wait for the next delivery.
@@ -115,7 +115,7 @@ class _Sending:
     def call(self, batch: Sequence[int]) -> list[Refusal] | Exception:
         """Send the messages of one call. Returns those that were refused, or the error of the call."""
         try:
-            return self._destination.send([self._pending[place] for place in batch])
+            return send_settled(self._destination, [self._pending[place] for place in batch])
         except (BotoCoreError, ClientError, StoreError) as error:
             return error
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from botocore.exceptions import ClientError
+
+from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.forwarding.outgoing import Outgoing
+from tidegate.resources.aws.answers import is_of_one_message, refuses_one_message
 from tidegate.resources.aws.sqs import Queue
 
 if TYPE_CHECKING:
@@ -20,8 +24,6 @@ MAX_ENTRIES = 10
 _SQS_BYTES, _SNS_BYTES = (1 << 20) - 2_000, (1 << 18) - 2_000
 #: The attributes of a forwarded message: the type of its events, and the lake that forwarded it.
 TYPE_ATTRIBUTE, LAKE_ATTRIBUTE = "event_type", "tidegate-lake"
-#: Codes of entries that the destination never takes. Every other failure may be over at the next try.
-_OF_THE_MESSAGE = frozenset({"InvalidMessageContents", "InvalidParameterValue", "InvalidParameter"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,25 @@ class Destination(Protocol):
             ClientError: the destination refused the call.
             BotoCoreError: it did not answer.
         """
+
+
+def send_settled(destination: Destination, messages: Sequence[Outgoing]) -> list[Refusal]:
+    """Send messages in one call, or each in its own if the destination refuses the call because of one of them.
+
+    Raises:
+        ClientError: the destination refuses every message.
+        BotoCoreError: it did not answer.
+        StoreError: S3 did not answer.
+    """
+    try:
+        return destination.send(messages)
+    except ClientError as error:
+        if not is_of_one_message(error):
+            raise
+        if len(messages) == 1:
+            return [Refusal(0, first_line(error), of_the_message=True)]
+    alone = [send_settled(destination, [message]) for message in messages]
+    return [replace(found, place=place) for place, refused in enumerate(alone) for found in refused]
 
 
 class TopicDestination:
@@ -127,5 +148,7 @@ def _refusals(answer: Mapping[str, Any]) -> list[Refusal]:
     for entry in answer.get("Failed", []):
         code = str(entry.get("Code", ""))
         reason = f"{code}: {entry['Message']}" if entry.get("Message") else code
-        found.append(Refusal(int(entry["Id"]), reason, code.rpartition(".")[2] in _OF_THE_MESSAGE))
+        # AWS says whose fault it is. A key or a permission of the destination is the sender's fault too, for AWS.
+        of_the_message = bool(entry.get("SenderFault", True)) and refuses_one_message(code)
+        found.append(Refusal(int(entry["Id"]), reason, of_the_message))
     return found

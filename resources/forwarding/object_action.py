@@ -8,7 +8,7 @@ from tidegate.platform.core.bronze.hint import REMOVALS
 from tidegate.platform.core.events.s3_event import S3Event, parse_body
 from tidegate.platform.core.forwarding.outgoing import Outgoing
 from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.resources.aws.s3 import ObjectForbidden, ObjectGone
+from tidegate.resources.aws.s3 import ObjectForbidden, ObjectGone, ObjectRefused, StoreError
 from tidegate.resources.forwarding.destination import Refusal
 
 #: Does the action for an object, given the event and its type. Raises a ValueError if it is never possible.
@@ -18,8 +18,8 @@ Action = Callable[[S3Event, str | None], None]
 class ObjectAction:
     """Does an action for each object that an event created. It is repeatable, because an event may come twice.
 
-    An object that is gone needs no action. An object that S3 refuses to give waits, as does everything while S3 does
-    not answer.
+    An object that is gone needs no action. An object that S3 denies access to waits, and so does one for which S3 does
+    not answer. An object that S3 refuses for its name or its tags never gets the action. None of them delays another.
 
     Args:
         name: for people.
@@ -36,12 +36,16 @@ class ObjectAction:
         """Do the action for the objects of up to ten messages. Returns those for which it was not possible.
 
         Raises:
-            StoreError: S3 did not answer.
+            StoreError: S3 answered for none of several messages.
         """
-        refusals = (self._refusal(place, message) for place, message in enumerate(messages))
+        silent: dict[int, StoreError] = {}
+        refusals = [self._refusal(place, message, silent) for place, message in enumerate(messages)]
+        if len(silent) == len(messages) > 1:
+            raise silent[0]
         return [refusal for refusal in refusals if refusal]
 
-    def _refusal(self, place: int, message: Outgoing) -> Refusal | None:
+    def _refusal(self, place: int, message: Outgoing, silent: dict[int, StoreError]) -> Refusal | None:
+        refusals = []
         for event in parse_body(message.body, message.id).events:
             if event.event_name.startswith(REMOVALS):
                 continue
@@ -51,10 +55,16 @@ class ObjectAction:
             except ObjectGone:
                 continue
             except ObjectForbidden as error:
-                return Refusal(place, str(error), of_the_message=False)
+                refusals.append(Refusal(place, str(error), of_the_message=False))
+            except ObjectRefused as error:
+                refusals.append(Refusal(place, str(error), of_the_message=True))
+            except StoreError as error:
+                silent[place] = error
+                refusals.append(Refusal(place, str(error), of_the_message=False))
             except ValueError as error:
-                return Refusal(place, f"{address}: {error}", of_the_message=True)
-        return None
+                refusals.append(Refusal(place, f"{address}: {error}", of_the_message=True))
+        # While one object of a message may get the action later, the message waits.
+        return min(refusals, key=lambda refusal: refusal.of_the_message, default=None)
 
 
 def filled(template: str, values: Mapping[str, str]) -> str:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 from tidegate.platform.core.config.forwarding.routes import RouteSpec
 from tidegate.platform.core.events.s3_event import S3Event
 from tidegate.resources.aws.s3 import ObjectStore
 from tidegate.resources.forwarding.object_action import Action, filled
 
-#: S3's limits (user guide, "Categorizing your objects using tags").
+#: S3's limits (user guide, "Categorizing your objects using tags"). Characters count as in UTF-16.
 _MAX_TAGS, _MAX_VALUE = 10, 256
+#: What S3 takes in a tag besides letters, digits and blanks of any script.
+_SIGNS = "+-=._:/@"
 
 
 def tag_objects(route: RouteSpec, objects: ObjectStore) -> Action:
@@ -26,8 +30,13 @@ def tag_objects(route: RouteSpec, objects: ObjectStore) -> Action:
         for name, value in wanted.items():
             if "{" in value:
                 raise ValueError(f"the tag {name!r} needs a part that the event does not have: {value}")
-            if len(value) > _MAX_VALUE:
-                raise ValueError(f"the tag {name!r} would have {len(value)} characters, and S3 takes {_MAX_VALUE}")
+            if (length := len(value.encode("utf-16-le", errors="replace")) // 2) > _MAX_VALUE:
+                raise ValueError(f"the tag {name!r} would have {length} characters, and S3 takes {_MAX_VALUE}")
+            if refused := [sign for sign in value if not _is_taken(sign)]:
+                raise ValueError(
+                    f"the tag {name!r} would have the character {refused[0]!r}, and S3 takes letters, digits, blanks "
+                    f"and {_SIGNS} only"
+                )
         present = objects.tags(event.bucket, event.key)
         if wanted.items() <= present.items():
             return
@@ -36,3 +45,8 @@ def tag_objects(route: RouteSpec, objects: ObjectStore) -> Action:
         objects.put_tags(event.bucket, event.key, present | wanted)
 
     return tag
+
+
+def _is_taken(character: str) -> bool:
+    """Return whether S3 takes a character in a tag: of Unicode's classes letter, number and separator, or a sign."""
+    return character in _SIGNS or unicodedata.category(character)[0] in "LNZ"

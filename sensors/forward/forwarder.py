@@ -96,7 +96,8 @@ class Forwarder:
             self._rests.pop(result.lane, None)
             return
         before = self._rests.get(result.lane)
-        failures = before.failures + 1 if before else 1
+        # A lane that gets on although some messages are refused does not rest for longer and longer.
+        failures = before.failures + 1 if before and not result.sent else 1
         seconds = min(_MAX_REST, _FIRST_REST * 2 ** min(failures - 1, 10))
         self._rests[result.lane] = _Rest(failures, self._clock() + seconds, first_line(result.error))
 

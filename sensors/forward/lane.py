@@ -5,10 +5,15 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+from ulid import ULID
+
 from tidegate.platform.core.failpoints import seam
-from tidegate.resources.forwarding.delivery import deliver
+from tidegate.resources.forwarding.delivery import EntriesRefused, deliver
 from tidegate.resources.forwarding.destination import Destination
 from tidegate.resources.lake_root.outbox import Lane, Outbox
+
+#: Objects in a row of which a destination takes no message, after which it is served later.
+_MAX_BARREN = 3
 
 
 @dataclass
@@ -28,10 +33,11 @@ class LaneResult:
 
 
 def deliver_lane(outbox: Outbox, lane: Lane, destination: Destination, until: float) -> LaneResult:
-    """Send the messages of a lane until it is empty, the destination does not take one, or time is up.
+    """Send the messages of a lane until it is empty, the destination takes none, or time is up.
 
     An object is deleted, or replaced by what is left of it, after its messages were sent. A process that dies between
-    the two sends them again.
+    the two sends them again. Messages that the destination refuses one by one move to the end of the lane, so that
+    they delay no other, unless the destination keeps an order.
 
     Args:
         outbox: the lake's outbox.
@@ -40,17 +46,24 @@ def deliver_lane(outbox: Outbox, lane: Lane, destination: Destination, until: fl
         until: when to begin no further call, by `time.monotonic`.
     """
     result = LaneResult(lane)
+    began, barren = str(ULID()), 0
     for found in outbox.waiting(lane):
+        if found.name.ulid > began:
+            break  # The last objects of the lane are those that this tick moved there, or newer than the tick.
         delivery = deliver(destination, outbox.read(found), until=until)
         seam("forward-sent")
         outbox.keep_undeliverable(found, delivery.undeliverable)
-        if not delivery.left:
+        one_by_one = isinstance(delivery.error, EntriesRefused) and not destination.ordered
+        if one_by_one:
+            outbox.put([(lane, delivery.left)])
+        if not delivery.left or one_by_one:
             outbox.delete(found)
         elif delivery.sent or delivery.undeliverable:
             outbox.replace(found, delivery.left)
         result.sent += delivery.sent
         result.undeliverable += len(delivery.undeliverable)
-        result.error = delivery.error
-        if delivery.left or time.monotonic() > until:
+        result.error = delivery.error or result.error
+        barren = 0 if delivery.sent or delivery.undeliverable else barren + 1
+        if (delivery.left and not one_by_one) or barren == _MAX_BARREN or time.monotonic() > until:
             break
     return result

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from tidegate.platform.core.bronze.hint import REMOVALS
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.events.s3_event import S3Event
 from tidegate.platform.core.forwarding.bodies import Body, inner_body
 from tidegate.platform.core.routing.eligible import is_forwarded
 from tidegate.platform.core.routing.event_type import EventTypes, TagsNeeded, Typed, text_attributes
-from tidegate.resources.aws.s3 import ObjectForbidden, ObjectGone, StoreError
+from tidegate.resources.aws.s3 import ObjectGone, ObjectRefused, StoreError
 from tidegate.resources.lake import Lake
 from tidegate.resources.threads import parallel
 from tidegate.sensors.intake.message_routing import Parsed
 
+#: Objects without an answer, of those that are asked first, after which S3 as a whole does not answer.
+_MAX_SILENT = 32
 #: Returns the tags of an object, or a sentence why it has none. None: they are unknown, and so is the type.
 Tags = Callable[[S3Event], Mapping[str, str] | str | None]
 
@@ -44,9 +47,9 @@ class Types:
 
     Attributes:
         by_event: the type of each event by its id; None for an event without a type.
-        refused: the messages with an event whose type is unknown because S3 refuses the tags of its object, by id, each
-            with what S3 says. They must stay in their queue, because an event without its type could reach a wrong
-            destination. Empty if the lake has no routes.
+        refused: the messages with an event whose type is unknown because S3 does not give the tags of its object, by
+            id, each with what S3 says. They must stay in their queue, because an event without its type could reach a
+            wrong destination. Empty if the lake has no routes.
     """
 
     by_event: Mapping[str, str | None]
@@ -79,24 +82,39 @@ class EventTyping:
     def of(self, messages: Sequence[OpenedMessage]) -> Types:
         """Return the types of the events of messages.
 
+        An object whose tags S3 does not give keeps its own messages only in their queue.
+
         Raises:
-            StoreError: S3 does not answer when a type depends on tags, and the lake has routes. The messages come back.
+            StoreError: S3 gives the tags of no object, because it does not answer, and the lake has routes. All
+                messages come back.
         """
         refused: dict[str, str] = {}
+        answered: list[str] = []
+        silent: list[StoreError] = []
 
         def tags(event: S3Event) -> Mapping[str, str] | str | None:
             try:
-                return self._lake.store.objects.tags(event.bucket, event.key)
+                found = self._lake.store.objects.tags(event.bucket, event.key)
             except ObjectGone:
+                answered.append(event.event_id)
                 return "the object is gone"
             except StoreError as error:
-                if self._lake.config.routes:
-                    if not isinstance(error, ObjectForbidden):
-                        raise
-                    refused[event.event_id] = str(error)
-                return None  # A type that only the ledger shows must not keep a file from its table.
+                if not self._lake.config.routes:
+                    return None  # A type that only the ledger shows must not keep a file from its table.
+                if isinstance(error, ObjectRefused):
+                    answered.append(event.event_id)
+                else:
+                    silent.append(error)
+                if len(silent) >= _MAX_SILENT and not answered:
+                    raise
+                refused[event.event_id] = str(error)
+                return None
+            answered.append(event.event_id)
+            return found
 
         types = types_of(messages, self._rules, tags)
+        if silent and not answered:
+            raise silent[0]
         ids = ((message.id, event.event_id) for message in messages if refused for event in message.events.values())
         return Types(types, {id: refused[event_id] for id, event_id in ids if event_id in refused})
 
@@ -140,6 +158,9 @@ def types_of(messages: Sequence[OpenedMessage], rules: EventTypes, tags: Tags) -
         attributes = text_attributes(message.body.attributes, rules.attributes)
         for event in message.events.values():
             found = rules.of(event.key, attributes)
+            if isinstance(found, TagsNeeded) and event.event_name.startswith(REMOVALS):
+                # S3 has tags of the object that has the key now, if there is one.
+                found = rules.of(event.key, attributes, "the object was removed")
             if isinstance(found, TagsNeeded):
                 asked.append((event, attributes))
             else:

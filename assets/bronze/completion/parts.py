@@ -22,7 +22,7 @@ from tidegate.platform.core.completion.verdict import (
     judge_manifest,
 )
 from tidegate.platform.core.keys.object_key import folder_of
-from tidegate.resources.aws.s3 import Listed, ObjectForbidden, StoreError
+from tidegate.resources.aws.s3 import Listed, ObjectRefused, StoreError
 from tidegate.resources.lake import Table
 
 #: Objects of a signal's folder that are listed.
@@ -95,8 +95,8 @@ def parts_of(table: Table, name: SignalName, signal: Signal) -> Parts:
         return Parts(signal, verdict=Verdict(Outcome.REFUSED, reason=str(error)))
     except _NotYet as wait:
         return Parts(signal, verdict=Verdict(Outcome.WAITS, reason=str(wait)))
-    except ObjectForbidden as error:
-        return Parts(signal, verdict=Verdict(Outcome.REFUSED, reason=f"access denied: {error}"))
+    except ObjectRefused as error:
+        return Parts(signal, verdict=Verdict(Outcome.REFUSED, reason=f"S3 refuses it: {error}"))
     except StoreError as error:
         return Parts(signal, verdict=Verdict(Outcome.UNKNOWN, reason=str(error)))
 

@@ -10,8 +10,9 @@ from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.platform.core.bronze.plan import Candidate
 from tidegate.platform.core.files.parquet.bad import BadParquet
 from tidegate.platform.core.files.parquet.footer import Footer
+from tidegate.platform.core.keys.object_key import too_long
 from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.resources.aws.s3 import NotWritable, ObjectChanged, ObjectForbidden, StoreError
+from tidegate.resources.aws.s3 import NotWritable, ObjectChanged, ObjectRefused, StoreError
 from tidegate.resources.lake import Table
 from tidegate.resources.parquet.copies import ParquetCopy, copy_parquet
 
@@ -41,10 +42,12 @@ def copied(
 
     def copy(file: tuple[Candidate, Footer]) -> ParquetCopy | BadParquet | StoreError:
         candidate, footer = file
-        source = table.source.version(candidate.key, candidate.found.etag)
+        source, target = table.source.version(candidate.key, candidate.found.etag), place(candidate)
+        if why := too_long(target.key, "its copy, which Spark reads instead of it,"):
+            return BadParquet(why)
         try:
-            return copy_parquet(table.source.objects, source, place(candidate), footer.renames)
-        except (BadParquet, ObjectChanged, ObjectForbidden, NotWritable) as error:
+            return copy_parquet(table.source.objects, source, target, footer.renames)
+        except (BadParquet, ObjectChanged, ObjectRefused, NotWritable) as error:
             return error
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:

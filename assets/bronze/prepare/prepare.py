@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from tidegate.assets.bronze.completion.whole import complete, failures, withdraw
+from tidegate.assets.bronze.prepare.access import require_access
 from tidegate.assets.bronze.prepare.concatenate import prepare_concatenate
 from tidegate.assets.bronze.prepare.convert import prepare_convert
 from tidegate.assets.bronze.prepare.inventories.prepare import prepare_inventories
@@ -32,6 +33,7 @@ def prepare(table: Table, work: BatchDraft) -> PreparedBatch:
 
     Raises:
         NotWritable: all that is left waits for a permission that is missing.
+        StoreError: S3 denies access to every object.
         RuntimeError: as for `prepare_as_born`.
     """
     prepared = prepare_as_born(table, work)
@@ -45,6 +47,8 @@ def prepare(table: Table, work: BatchDraft) -> PreparedBatch:
                 table.lake.store.remove_folder(folder)
         prepared = prepare_as_born(table, work)
     complete(work.plan, prepared)
+    if prepared.all_denied:
+        require_access(table, prepared.denied)
     prepared.require_progress()
     return prepared
 

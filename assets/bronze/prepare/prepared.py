@@ -9,7 +9,7 @@ from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.ledger import LedgerRow, Status
 from tidegate.platform.core.bronze.plan import Candidate, Plan, candidate_hints, followers_rows
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.resources.aws.s3 import NotWritable, ObjectForbidden, StoreError
+from tidegate.resources.aws.s3 import NotWritable, ObjectArchived, ObjectForbidden, ObjectRefused, StoreError
 
 
 @dataclass
@@ -24,6 +24,7 @@ class PreparedBatch:
         schema: the table's schema after the adds.
         sent_until: the batch's `sent_until`; None unless the table belongs to a row queue.
         folders: `s3a://` URIs of the folders with quarantined rows.
+        denied: what S3 says of the candidates whose content it denies, by key.
         obstacle: why some candidates wait although they are not at fault; the run fails with this text after the other
             candidates are done.
     """
@@ -38,7 +39,13 @@ class PreparedBatch:
     schema: TableSchema = field(default_factory=TableSchema)
     sent_until: int | None = None
     folders: list[str] = field(default_factory=list)
+    denied: dict[str, str] = field(default_factory=dict)
     obstacle: str | None = None
+
+    @property
+    def all_denied(self) -> bool:
+        """Whether S3 denied the content of each candidate that has ended."""
+        return bool(self.denied) and all(row.key in self.denied for row in self.rows)
 
     def commit(
         self,
@@ -73,7 +80,7 @@ class PreparedBatch:
 
         The row has no state of the key, so the next look asks S3 again.
         """
-        self._end_without_state(candidate, f"access denied: {reason}; the next event or listing looks again")
+        self._end_without_state(candidate, f"{reason}; the next event or listing looks again")
 
     def failed(self, candidate: Candidate, error: ValueError | StoreError) -> None:
         """End or defer a candidate because of the error that its read raised.
@@ -85,7 +92,11 @@ class PreparedBatch:
                 self.obstacle = str(error)
                 self.defer(candidate)
             case ObjectForbidden():
-                self.refused(candidate, str(error))
+                if not isinstance(error, ObjectArchived):
+                    self.denied[candidate.key] = str(error)
+                self.refused(candidate, f"access denied: {error}")
+            case ObjectRefused():
+                self.refused(candidate, f"S3 refuses it: {error}")
             case StoreError():
                 self.defer(candidate)
             case _:

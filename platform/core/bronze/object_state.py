@@ -40,9 +40,19 @@ class S3Gone:
 
 @dataclass(frozen=True)
 class S3Forbidden:
-    """403: S3 denied access."""
+    """S3 denied access to the object, or refuses every request for it.
+
+    Attributes:
+        of_the_object: whether the answer can be no other object's: it is no 403.
+    """
 
     detail: str
+    of_the_object: bool = False
+
+    @property
+    def reason(self) -> str:
+        """The reason for the ledger."""
+        return f"{'S3 refuses it' if self.of_the_object else 'access denied'}: {self.detail}"
 
 
 @dataclass(frozen=True)

@@ -277,8 +277,8 @@ def _decide(plan: Plan, key: str, probe: Probe, state: LastState | None, lead: T
         case S3Gone():
             row = ledger_row(lead, Status.REMOVED, None, None)
             plan.rows.append(_keeping(row, state, state.etag) if live and state is not None else row)
-        case S3Forbidden(detail):
-            plan.rows.append(ledger_row(lead, Status.QUARANTINED, f"access denied: {detail}", None))
+        case S3Forbidden(reason=why):
+            plan.rows.append(ledger_row(lead, Status.QUARANTINED, why, None))
         case S3Found() if live and state is not None and same_bytes(probe, state):
             if lead.hint.event_id:
                 plan.rows.append(ledger_row(lead, Status.DUPLICATE, None, probe))

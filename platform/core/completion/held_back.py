@@ -70,7 +70,7 @@ def gone_rows(items: Sequence[TakenHint], probe: Probe, state: LastState | None)
     *others, lead = items
     rows = duplicates(others, None)
     if isinstance(probe, S3Forbidden):
-        return [*rows, ledger_row(lead, Status.QUARANTINED, f"access denied: {probe.detail}", None)]
+        return [*rows, ledger_row(lead, Status.QUARANTINED, probe.reason, None)]
     if state is None:
         return (
             [*rows, ledger_row(lead, Status.REMOVED, "gone before it was read", None)] if lead.hint.event_id else rows

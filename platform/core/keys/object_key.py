@@ -35,6 +35,19 @@ _DATES = re.compile(
 )
 
 
+def too_long(key: str, what: str) -> str | None:
+    """Say why S3 would refuse a key that is made of a producer's key. None if S3 takes it.
+
+    Args:
+        key: the key.
+        what: what would have the key, for the text.
+    """
+    length = len(key.encode(errors="surrogatepass"))
+    if length <= _MAX_BYTES:
+        return None
+    return f"{what} would have a key of {length:,} bytes, and S3 takes {_MAX_BYTES:,}: write it under a shorter key"
+
+
 def decode_event_key(raw: str) -> str:
     """Decodes the key of an S3 notification ("+" is a space, then percent escapes, as UTF-8).
 

@@ -13,7 +13,14 @@ from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.s3_object import S3Object
 from tidegate.platform.local.aws import REGION
 from tidegate.platform.local.provision import Clients
-from tidegate.resources.aws.s3 import ObjectChanged, ObjectForbidden, ObjectStore, StoreError
+from tidegate.resources.aws.s3 import (
+    ObjectArchived,
+    ObjectChanged,
+    ObjectForbidden,
+    ObjectRefused,
+    ObjectStore,
+    StoreError,
+)
 
 
 @pytest.fixture
@@ -49,9 +56,9 @@ def test_an_object_is_copied_if_it_is_the_one_that_was_seen(objects: ObjectStore
 @pytest.mark.parametrize(
     ("status", "code", "error"),
     [
-        (400, "InvalidRequest", ObjectForbidden),  # above 5 GB
+        (400, "InvalidRequest", ObjectRefused),  # above 5 GB
         (403, "AccessDenied", ObjectForbidden),
-        (403, "InvalidObjectState", ObjectForbidden),  # archived
+        (403, "InvalidObjectState", ObjectArchived),  # archived
         (403, "ExpiredToken", StoreError),
         (501, "NotImplemented", StoreError),
     ],

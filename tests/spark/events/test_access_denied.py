@@ -12,7 +12,7 @@ from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.bronze.object_state import S3Forbidden
 from tidegate.platform.testing import TestLake
-from tidegate.resources.aws.s3 import NotWritable, ObjectStore
+from tidegate.resources.aws.s3 import NotWritable, ObjectStore, StoreError
 
 
 def test_a_refused_look_changes_no_state(
@@ -23,14 +23,28 @@ def test_a_refused_look_changes_no_state(
     lake.put(keys["loaded"], kit.lines({"id": 1}, {"id": 2}))
     lake.put(keys["registered"], kit.parquet([{"id": 1}, {"id": 2}]))
 
+    for table in keys:
+        lake.put(f"{table}/_SUCCESS", "")  # S3 gives another object of the prefix
+
     def announce() -> None:
         """Put an event of each key into the inbox."""
         for table, key in keys.items():
             hints = [Hint(key, Event("message#0"))]
             lake.lake.store.inbox.put([Manifest.new(lake.key(table), "intake", hints)])
 
-    for refused in (False, True, False):
+    with monkeypatch.context() as patch:
+        # S3 denies everything: no file is at fault, and the hints wait.
+        patch.setattr(ObjectStore, "head_with_tail", lambda *_: (S3Forbidden("An error occurred (403)"), b""))
+        patch.setattr(ObjectStore, "head_with_body", lambda *_: (S3Forbidden("An error occurred (403)"), None))
         announce()
+        for table in keys:
+            with pytest.raises(StoreError, match="S3 denies access to all 1 objects"):
+                kit.run(lake, table, listing=False)
+            assert kit.ledger(lake, table) == []
+
+    for refused in (False, True, False):
+        if refused or any(kit.ledger(lake, table) for table in keys):
+            announce()
         with monkeypatch.context() as patch:
             if refused:
                 patch.setattr(ObjectStore, "head", lambda *_: S3Forbidden("An error occurred (403)"))

@@ -103,6 +103,7 @@ def test_access_denied_is_quarantined_and_the_live_entry_stays(
 ) -> None:
     lake, proxy, handles = faulty
     lake.put("orders/1.parquet", kit.parquet([{"id": 1}]))
+    lake.put("orders/_SUCCESS", "")  # S3 gives it while it denies the others
     kit.run(lake, "orders")
     lake.intake()
     kit.run(lake, "orders", listing=False)

@@ -145,7 +145,7 @@ class _Preparation:
                 case InventoryIncomplete():
                     self._wait(candidate, result)
                 case InventoryForbidden() | ObjectForbidden():
-                    self.prepared.refused(candidate, str(result))
+                    self.prepared.refused(candidate, f"access denied: {result}")
                 case InventoryError():
                     self.prepared.quarantine(candidate, str(result))
                 case StoreError():

@@ -27,10 +27,16 @@ from tidegate.platform.core.bronze.batch import Add
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.bronze.plan import BATCH_BYTES, Candidate
+from tidegate.platform.core.config.after_load import moved_key, moves_to
+from tidegate.platform.core.keys.object_key import partition_folders, too_long
+from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
 from tidegate.resources.aws.s3 import StoreError
 from tidegate.resources.lake import Table
+
+#: As long as the longest name that Spark gives a file.
+_STAGED_NAME = "part-00000-00000000-0000-0000-0000-000000000000.c000.snappy.parquet" + "-" * 20
 
 
 def prepare_load(table: Table, work: BatchDraft) -> PreparedBatch:
@@ -105,7 +111,27 @@ class Load:
 
     def _fitting(self, files: Iterable[SourceFile]) -> list[SourceFile]:
         """Return the files whose path and known columns fit the table. The others are quarantined."""
-        return self.columns.fitting(files)
+        short = []
+        for file in files:
+            if why := self._too_long(file):
+                self.prepared.quarantine(file.candidate, why)
+            else:
+                short.append(file)
+        return self.columns.fitting(short)
+
+    def _too_long(self, file: SourceFile) -> str | None:
+        """Say why S3 would refuse a key that is made of a file's key: that of its rows, or that of its move."""
+        try:
+            folders = partition_folders(self._path_values(file))
+        except ValueError:
+            return None  # Its path makes it a misfit, with a reason of its own.
+        staged = f"{S3Address.parse_s3a(self.work.birth.location).key}/{folders}{_STAGED_NAME}"
+        moved = moves_to(self.table.spec.after_load)
+        candidate, prefix = file.candidate, self.table.key.prefix
+        target = (
+            moved_key(S3Address.parse(moved).key, candidate.key[len(prefix) :], candidate.found.etag) if moved else ""
+        )
+        return too_long(staged, "the file of its rows") or too_long(target, "its copy by `after_load`")
 
     def _path_values(self, file: SourceFile) -> Mapping[str, str | None]:
         return path_values(self.table, file)

@@ -638,3 +638,30 @@ def test_a_death_before_messages_are_deleted_forwards_them_again_and_loses_none(
     tick(lake)
     assert sqs.bodies == {}
     assert Counter(network.ids("all")) == {f"m{number}": 2 for number in range(5)}
+
+
+def test_messages_that_are_refused_one_by_one_delay_none_behind_them() -> None:
+    """They are at the end of the lane afterwards, also if nothing else was in their object."""
+    lake, network = make_lake(Network()), Network()
+    lake.destinations, network.later = network, {"m1", "m2", "m3", "m5"}
+    for number in range(1, 8):
+        take(lake, message(f"m{number}", body(f"events/returns/{number}.json")))
+    forwarder = Forwarder(lambda: 0.0)
+    assert tick(lake, forwarder)["all"].sent == 0, "three objects in a row brought nothing"
+    assert tick(lake)["all"].sent == 3
+    assert network.ids("all") == ["m4", "m6", "m7"]
+    network.later = set()
+    tick(lake)
+    assert sorted(network.ids("all")) == [f"m{number}" for number in range(1, 8)]
+
+
+def test_an_ordered_destination_waits_for_what_it_refused() -> None:
+    lake, network = make_lake(Network()), Network()
+    lake.destinations, network.later = network, {"m1"}
+    for number in (1, 2):
+        take(lake, message(f"m{number}", body(f"events/orders/{number}.json")))
+    tick(lake)
+    assert network.ids("ordered") == []
+    network.later = set()
+    tick(lake)
+    assert network.ids("ordered") == ["m1", "m2"]

@@ -13,6 +13,7 @@ from tidegate.platform.core.keys.object_key import (
     decode_event_key,
     is_hidden,
     partition_values,
+    too_long,
 )
 
 ANY_KEY = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=60)
@@ -171,3 +172,13 @@ def test_partition_values(key: str, values: dict[str, str | None]) -> None:
 def test_contradicting_partition_values(key: str, prefix: str) -> None:
     with pytest.raises(ValueError, match=r"twice|is not below"):
         partition_values(key, prefix)
+
+
+@pytest.mark.parametrize(
+    ("key", "refused"), [("k" * 1024, False), ("k" * 1025, True), ("é" * 512, False), ("é" * 513, True)]
+)
+def test_a_key_that_is_made_of_a_producer_s_key_is_bounded_in_bytes(key: str, refused: bool) -> None:
+    why = too_long(key, "its copy")
+    assert (why is not None) == refused
+    if why:
+        assert why.startswith("its copy would have a key of 1,02")
