@@ -33,6 +33,7 @@ _RUN, _LOOK, _RECORD = "assets/bronze/run.py", "assets/bronze/look.py", "assets/
 _LOAD, _PREPARE = "assets/bronze/prepare/load/load.py", "assets/bronze/prepare/prepare.py"
 _PLANNING, _INTAKE = "platform/core/bronze/plan.py", "sensors/intake/sensor.py"
 _DRAIN, _TROUBLED = "sensors/intake/fair_drain.py", "tests/unit/sensors/intake/test_queue_order.py::"
+_ANSWERS = "tests/unit/resources/aws/test_answers.py::"
 _DELETE = "sensors/intake/store_and_delete.py"
 _FORWARD, _DELIVERY = (
     "tests/unit/sensors/forward/test_forwarder.py::",
@@ -2637,5 +2638,61 @@ MUTANTS = (
         (
             "tests/unit/platform/core/silver/test_change_rows.py::test_what_is_left_of_an_update_is_a_delete_or_an_insert",
         ),
+    ),
+    Mutant(
+        "an answer of S3 about one object is taken for an outage of S3",
+        1,
+        "resources/aws/s3.py",
+        "return StoreError if is_transient(error) else ObjectRefused",
+        "return StoreError",
+        (f"{_ANSWERS}test_one_of_many_objects_that_a_route_tags",),
+    ),
+    Mutant(
+        "a code of AWS that nobody knows is taken for an outage",
+        1,
+        "resources/aws/answers.py",
+        "return elsewhere or status in (408, 429) or status >= 500 or _of_service(error)",
+        "return elsewhere or status in (408, 418, 429) or status >= 500 or _of_service(error)",
+        (f"{_ANSWERS}test_what_is_transient_is_the_list",),
+    ),
+    Mutant(
+        "an event of a removal asks S3 for the tags of an object that is gone",
+        1,
+        "sensors/intake/event_typing.py",
+        "if isinstance(found, TagsNeeded) and event.event_name.startswith(REMOVALS):",
+        "if isinstance(found, TagsNeeded) and False:",
+        (f"{_ANSWERS}test_an_event_of_a_removal_needs_no_tags",),
+    ),
+    Mutant(
+        "one message that a queue refuses stops all messages of its call",
+        1,
+        "resources/forwarding/destination.py",
+        "if not is_of_one_message(error):",
+        "if error:",
+        (f"{_ANSWERS}test_one_of_many_messages_to_a_destination",),
+    ),
+    Mutant(
+        "messages that are refused one by one stay at the head of their lane",
+        1,
+        "sensors/forward/lane.py",
+        "isinstance(delivery.error, EntriesRefused) and not destination.ordered",
+        "False",
+        (f"{_FORWARD}test_messages_that_are_refused_one_by_one_delay_none_behind_them",),
+    ),
+    Mutant(
+        "a policy that denies all objects puts the inbox into quarantine",
+        1,
+        _LOOK,
+        "if not own and not any(isinstance(probe, S3Found | S3Gone) for probe in found.values()):",
+        "if False:",
+        ("tests/unit/assets/bronze/prepare/test_access.py::test_the_look_fails_if_s3_denies_all_that_it_asks_for",),
+    ),
+    Mutant(
+        "S3 is asked for a copy whose key it never takes",
+        1,
+        "assets/bronze/prepare/parquet_copies.py",
+        'if why := too_long(target.key, "its copy, which Spark reads instead of it,"):',
+        'if why := too_long("", "its copy, which Spark reads instead of it,"):',
+        ("tests/unit/assets/bronze/prepare/test_parquet_copies.py",),
     ),
 )
