@@ -8,6 +8,7 @@ from functools import partial
 from typing import TypeVar
 
 from tidegate.platform.core.bronze.birth import Birth
+from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.schema.sql_literal import delta_table
@@ -160,11 +161,17 @@ class SqlNames:
             if naming.named and sql_name.schema == "silver":
                 view = sql_name.name.removesuffix(WITH_TOMBSTONES)
                 silver = self._lake.spec(TableKey.decode(table_key)).silver
-                query = silver_query(f"silver.{sql_name.name}", own_columns(silver))
+                query = silver_query(f"silver.{sql_name.name}", self._own_columns(silver, sql_name.location))
                 self._attempt(
                     unnamed, table_key, partial(self._lake.delta.catalog.name_view, "silver", view, query, grows=True)
                 )
         return ledgers
+
+    def _own_columns(self, silver: SilverSpec | None, location: str) -> tuple[str, ...]:
+        """Returns Tidegate's own columns in a silver table, which an older version may have made."""
+        if silver is None or not silver.leaves_values:
+            return own_columns(silver)
+        return own_columns(silver, [field.name for field in self._lake.delta.table_state(location).schema.fields])
 
     def _names_of(self, table_key: str) -> tuple[list[TableName], str | None]:
         """The SQL names of a table, and why another table has its name."""

@@ -204,7 +204,8 @@ def _silver(lake: Lake, database: str, spec: TableSpec, owner: tuple[str, str]) 
         texts = column_descriptions(spec)
         table = table_entry(database, name, _s3(location), state.schema, owner, texts)
         yield table
-        yield view_entry(database, spec.name, table.name, state.schema, own_columns(spec.silver), owner, texts)
+        own = own_columns(spec.silver, [field.name for field in state.schema.fields])
+        yield view_entry(database, spec.name, table.name, state.schema, own, owner, texts)
 
 
 def _same(entry: CatalogEntry, other: CatalogEntry) -> bool:

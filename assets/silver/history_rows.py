@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tidegate.assets.silver.changes import KnownDumps
 from tidegate.assets.silver.dumps.snapshot_rows import with_deletes
-from tidegate.assets.silver.merge_sql import ColumnTypes
+from tidegate.assets.silver.left_values import ColumnTypes
 from tidegate.assets.silver.newest_rows import (
     ARRIVAL,
     KEPT,

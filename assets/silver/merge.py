@@ -229,7 +229,7 @@ def _of_known(together: Callable[[Sequence[_Number]], _Number], numbers: Sequenc
 
 def _prepare_table(lake: Lake, work: PendingMerge, rules: MergeRules, log: Callable[[str], None]) -> bool:
     """Create the silver table, or let it follow bronze and `lake.yaml`. Returns whether it got columns or types."""
-    widened = work.silver.exists and widen_table(lake, work, rules.stored)
+    widened = work.silver.exists and widen_table(lake, work, rules)
     if work.silver.exists:
         follow_lake_yaml(lake, work, rules, log)
     else:

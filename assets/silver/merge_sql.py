@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from tidegate.assets.silver.changes import Changes
 from tidegate.assets.silver.dumps.snapshot_rows import with_deletes
-from tidegate.assets.silver.newest_rows import (
-    DELETED_AT,
-    GIVEN_AT,
-    before_truncate,
-    key_text,
-    newest_rows,
-    of_keys_since,
-    order_struct,
-    tie_error,
-)
+from tidegate.assets.silver.left_values import ColumnTypes, LeftValues, value_in_silver
+from tidegate.assets.silver.newest_rows import before_truncate, key_text, newest_rows, of_keys_since, tie_error
 from tidegate.assets.silver.pending import PendingMerge
 from tidegate.assets.silver.truncate import Truncate
-from tidegate.platform.core.schema.aligned import aligned
-from tidegate.platform.core.schema.column_types import Field, Type, folded, quoted
+from tidegate.platform.core.schema.column_types import Field, folded, quoted
 from tidegate.platform.core.schema.comparable import comparable
 from tidegate.platform.core.schema.exact_json import exact_json
 from tidegate.platform.core.schema.sql_literal import delta_table
@@ -38,9 +29,6 @@ from tidegate.platform.core.silver.columns import (
 from tidegate.platform.core.silver.merge_mode import MergeMode, merge_mode
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.resources.spark.results import TIED, Merging
-
-#: Types of a column: in bronze, and in silver.
-ColumnTypes = Mapping[str, tuple[Type, Type]]
 
 
 def build_merge(
@@ -80,24 +68,46 @@ def build_merge(
 
     order = truncate.order if truncate else None
     source = newest_rows(name, rules, changes.view, is_partial=is_partial, truncate=order, complete=complete)
-    given = [f"{_value(types, column)} AS {quoted(column)}" for column in types]
-    rows = f"SELECT {', '.join([*given, *SILVER_COLUMNS, TIED])} FROM ({source})"
     same_key = " AND ".join(f"t.{part.path} <=> s.{part.path}" for part in rules.keys)
     truncated = before_truncate(rules, f"t.{ORDER}", truncate.order) if truncate and truncate.is_due else None
-    filled = _filled(rules, types, mode, truncated) if is_partial else {}
-    is_rebuild = mode in (MergeMode.FULL, MergeMode.SINCE)
-    update = _assignments(types, filled, without_values(rules, silver) if is_rebuild else None)
-    clauses = mode.clauses(newer=newer, update=update, insert=_new_row(types), truncated=truncated, since=work.since)
+    left, own = LeftValues(rules, types, silver, mode, is_partial=is_partial, truncate=order), _own(rules)
+    late, emptied = left.clauses(is_truncated=truncated is not None)
+    gone = without_values(rules, silver) if mode in (MergeMode.FULL, MergeMode.SINCE) else None
+    update = _assignments(types, left.of_newer(), gone, own)
+    clauses = mode.clauses(
+        newer=newer, update=update, insert=_new_row(types, own), truncated=truncated, since=work.since, late=late,
+        emptied=emptied,
+    )  # fmt: skip
     statement = f"MERGE INTO {silver_table} t USING ({source}) s ON {joined(same_key, has_copies)} {clauses}"
+    return Merging(
+        f"SELECT {', '.join([*_values(types), *own, TIED])} FROM ({source})",
+        [part.path for part in rules.keys],
+        hiding(own_columns(work.spec)),
+        newer if _is_keyed(work, changes, rules, types, is_plain=not is_partial and truncated is None) else None,
+        int(changes.volume["rows"]),
+        statement,
+        mixed=left.may_mix if rules.records_left else None,
+    )
+
+
+def _is_keyed(work: PendingMerge, changes: Changes, rules: MergeRules, types: ColumnTypes, *, is_plain: bool) -> bool:
+    """Returns whether the keyed merge can do a merge."""
     # The number of rows in a merge of all of bronze is unknown. An empty table takes any number by the keyed merge.
-    is_bounded = (changes.why_full is None and not rules.is_list) or work.silver.files == 0
-    is_plain = not is_partial and (truncated is None or work.silver.files == 0)
+    is_bounded = changes.why_full is None and not rules.is_list
     # A field that bronze lacks keeps the value of the replaced row, which only the MERGE can do.
     shared = (Field(column, in_silver) for column, (_, in_silver) in types.items())
-    is_keyed = mode is MergeMode.UPSERT and is_bounded and not any(TableSchema(rules.columns).missing(shared))
-    keys = [part.path for part in rules.keys]
-    by_key = newer if is_keyed and is_plain else None
-    return Merging(rows, keys, hiding(own_columns(work.spec)), by_key, int(changes.volume["rows"]), statement)
+    if mode_of(work, changes) is not MergeMode.UPSERT or any(TableSchema(rules.columns).missing(shared)):
+        return False
+    return (is_bounded and is_plain) or work.silver.files == 0
+
+
+def _values(types: ColumnTypes) -> Iterator[str]:
+    return (f"{value_in_silver(types, name)} AS {quoted(name)}" for name in types)
+
+
+def _own(rules: MergeRules) -> tuple[str, ...]:
+    """Returns Tidegate's own columns that the source of a merge has."""
+    return (*SILVER_COLUMNS, LEFT) if rules.records_left else SILVER_COLUMNS
 
 
 def mode_of(work: PendingMerge, changes: Changes) -> MergeMode:
@@ -136,34 +146,12 @@ def types_of(rules: MergeRules, silver: TableSchema) -> ColumnTypes:
     return {field.name: (field.type, (silver.named(field.name) or field).type) for field in rules.columns}
 
 
-def _filled(rules: MergeRules, types: ColumnTypes, mode: MergeMode, truncated: str | None) -> dict[str, str]:
-    """Returns the new value of each column that may keep its value, over the rows `s` and `t` of a key.
-
-    A value counts unless silver's row is newer than the row that gave it. Without a value, silver's stays, unless the
-    key was deleted or truncated since.
-    """
-    if mode is MergeMode.FULL:
-        return {}
-    order = order_struct(f"t.{part.path}" for part in rules.order)
-    gone = f"t.{DELETED} OR s.{DELETED_AT} >= {order}" + (f" OR {truncated}" if truncated else "")
-    filled = {}
-    for place, column in enumerate(rules.kept):
-        mine, given = f"t.{quoted(column)}", _value(types, column, "s.", f"t.{quoted(column)}")
-        # The source has all rows of bronze for these keys.
-        is_whole = mode in (MergeMode.REREAD, MergeMode.SINCE)
-        replaced = f"WHEN t.{CHANGED_BATCH} > 0 THEN {given} " if is_whole else ""
-        filled[column] = (
-            f"CASE {replaced}WHEN s.{GIVEN_AT}[{place}] >= {order} THEN {given} WHEN {gone} THEN NULL ELSE {mine} END"
-        )
-    return filled
-
-
 def _no_tie(name: str, rules: MergeRules, types: ColumnTypes) -> str:
     """Returns a condition over a row `s` and a row `t` of an equal order. It raises an error if they differ."""
     ours, theirs = (
         exact_json(f"struct({', '.join([*values, f'{side}.{DELETED}'])})")
         for side, values in (
-            ("s", [_compared(types, column, _value(types, column, "s.")) for column in types]),
+            ("s", [_compared(types, column, value_in_silver(types, column, "s.")) for column in types]),
             ("t", [_compared(types, column, f"t.{quoted(column)}") for column in types]),
         )
     )
@@ -178,11 +166,6 @@ def _compared(types: ColumnTypes, column: str, value: str) -> str:
     return f"{comparable(types[column][1], value)} AS {quoted(column)}"
 
 
-def _value(types: ColumnTypes, name: str, side: str = "", replaced: str | None = None) -> str:
-    """Returns the value of a column in silver's type."""
-    return aligned(*types[name], f"{side}{quoted(name)}", replaced)
-
-
 def without_values(rules: MergeRules, silver: TableSchema) -> list[str]:
     """Returns the columns of silver that bronze gives no values of, such as those that `lake.yaml` excludes by now."""
     own = (*SILVER_COLUMNS, KEY, ORDER, JOINED, LEFT, *(field.name for field in rules.stored))
@@ -190,25 +173,28 @@ def without_values(rules: MergeRules, silver: TableSchema) -> list[str]:
     return [field.name for field in silver.fields if folded(field.name) not in known]
 
 
-def _assignments(types: ColumnTypes, filled: Mapping[str, str], emptied: Sequence[str] | None) -> str:
+def _assignments(
+    types: ColumnTypes, filled: Mapping[str, str], emptied: Sequence[str] | None, own: Sequence[str]
+) -> str:
     """Returns the assignments that make `t` the row `s`.
 
     Args:
         types: the columns of the rules.
         filled: SQL of values that may stay.
         emptied: columns that become NULL, as do the fields of structs that bronze lacks. None: both stay.
+        own: Tidegate's own columns.
     """
 
     def value(name: str) -> str:
         kept = f"t.{quoted(name)}" if emptied is None else None
-        return filled.get(name) or _value(types, name, "s.", kept)
+        return filled.get(name) or value_in_silver(types, name, "s.", kept)
 
     given = (f"t.{quoted(name)} = {value(name)}" for name in types)
     gone = (f"t.{quoted(name)} = NULL" for name in emptied or ())
-    return ", ".join([*given, *(f"t.{name} = s.{name}" for name in SILVER_COLUMNS), *gone])
+    return ", ".join([*given, *(f"t.{name} = {filled.get(name) or f's.{name}'}" for name in own), *gone])
 
 
-def _new_row(types: ColumnTypes) -> str:
-    names = ", ".join(quoted(name) for name in (*types, *SILVER_COLUMNS))
-    values = ", ".join([*(_value(types, name, "s.") for name in types), *(f"s.{name}" for name in SILVER_COLUMNS)])
+def _new_row(types: ColumnTypes, own: Sequence[str]) -> str:
+    names = ", ".join(quoted(name) for name in (*types, *own))
+    values = ", ".join([*(value_in_silver(types, name, "s.") for name in types), *(f"s.{name}" for name in own)])
     return f"({names}) VALUES ({values})"

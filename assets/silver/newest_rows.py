@@ -7,17 +7,20 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from tidegate.platform.core.schema.column_types import Type, quoted
 from tidegate.platform.core.schema.comparable import comparable
 from tidegate.platform.core.schema.exact_json import exact_json, from_exact_json
-from tidegate.platform.core.silver.columns import CHANGED_AT, CHANGED_BATCH, DELETED, KEY, ORDER
+from tidegate.platform.core.schema.sql_literal import literal
+from tidegate.platform.core.silver.columns import CHANGED_AT, CHANGED_BATCH, DELETED, KEY, LEFT, LEFT_TYPE, ORDER
 from tidegate.platform.core.silver.row_value import ELEMENT
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.resources.spark.results import TIED
 
-#: For each column that may keep its value: the order of the row that gave the value. NULL if no row did.
+#: For each column that may keep its value: the order of the row that gave the value, or else of the last delete before
+#: the newest row. NULL if there is neither.
 GIVEN_AT = "_tidegate_given_at"
-#: The order of the newest row that deleted the key.
-DELETED_AT = "_tidegate_deleted_at"
 #: Whether the row leaves the value of each such column as it is.
 KEPT = "_tidegate_kept"
+#: What `LEFT` is of a row that has all of its values itself.
+NOTHING_LEFT = f"CAST(NULL AS {LEFT_TYPE.sql()})"
+_ENTRIES = "array<struct<key: string, value: string>>"
 #: Columns that say when a row of bronze came: its batch, its file, its place in the file.
 ARRIVAL = ("_tidegate_n", "_tidegate_path", "_tidegate_row")
 
@@ -33,11 +36,14 @@ def newest_rows(
 ) -> str:
     """Returns a query of the newest row of each key, with silver's own columns, and whether it is tied.
 
+    Where a row leaves a value, the row has that of the newest row which has one, back to the last delete of the key. It
+    does not matter in which order the rows came.
+
     Args:
         name: the silver table, for errors.
         rules: what a row of bronze is in silver.
         view: the rows of bronze.
-        is_partial: whether rows may leave a value as it is. The query then has `GIVEN_AT` and `DELETED_AT`.
+        is_partial: whether rows may leave a value as it is. The query then has `GIVEN_AT`.
         truncate: rows that are older than this order are left out. JSON of a struct.
         complete: adds rows to a query of rows in silver's columns.
     """
@@ -45,7 +51,7 @@ def newest_rows(
     rows = complete(change_rows(rules, view, is_partial=is_partial, truncate=truncate))
     deleted, more = DELETED, ""
     if is_partial:
-        rows = _in_turn(rules, keys, rows)
+        rows = _lives(rules, keys, rows)
         more = "".join(f", {window}" for window in _last_values(rules, keys))
     if rules.on_tie == "fail":
         # Rows that are alike are no tie: a producer that repeats itself says nothing new.
@@ -70,8 +76,12 @@ def newest_rows(
         TIED,
     ]
     if is_partial:
-        orders = ", ".join(f"_tidegate_value{place}.at" for place in range(len(rules.kept)))
-        own += [f"array({orders}) AS {GIVEN_AT}", DELETED_AT]
+        given_at = [f"coalesce(_tidegate_value{place}.at, _tidegate_deleted_at)" for place in range(len(rules.kept))]
+        own.append(f"array({', '.join(given_at)}) AS {GIVEN_AT}")
+    if rules.records_left and is_partial:
+        own.append(f"{left_at(order, dict(zip(rules.kept, given_at, strict=True)))} AS {LEFT}")
+    elif rules.records_left:
+        own.append(f"{NOTHING_LEFT} AS {LEFT}")
     given = [f"{value} AS {quoted(column)}" for column, value in filled.items()]
     return f"SELECT {', '.join([*given, *own])} FROM ({places}) WHERE _tidegate_place = 1"
 
@@ -149,22 +159,29 @@ def order_type(types: Iterable[Type]) -> str:
     return f"struct<{', '.join(f'o{place}: {kind.sql()}' for place, kind in enumerate(types, 1))}>"
 
 
-def _in_turn(rules: MergeRules, keys: str, rows: str) -> str:
-    """Returns the rows without those that came in a later batch than a newer row of their key.
-
-    A merge that ends between the two batches would leave them out as well, so a table does not depend on when its
-    merges run. Each row has the number of rows before it that delete its key.
-    """
-    order = order_struct(part.path for part in rules.order)
+def _lives(rules: MergeRules, keys: str, rows: str) -> str:
+    """Returns the rows, each with the number of rows before it that delete its key, and the last order of these."""
     before = (
-        f"SELECT *, max({order}) OVER (PARTITION BY {keys} ORDER BY _tidegate_n "
-        f"RANGE BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS _tidegate_before FROM ({rows})"
+        f"OVER (PARTITION BY {keys} ORDER BY {_first_first(rules)} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
     )
+    order = order_struct(part.path for part in rules.order)
     return (
-        f"SELECT *, coalesce(sum(if({DELETED}, 1, 0)) OVER (PARTITION BY {keys} ORDER BY {_first_first(rules)} "
-        f"ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS _tidegate_life FROM ({before}) "
-        f"WHERE _tidegate_before IS NULL OR {order} >= _tidegate_before"
+        f"SELECT *, coalesce(sum(if({DELETED}, 1, 0)) {before}, 0) AS _tidegate_life, "
+        f"max(if({DELETED}, {order}, NULL)) {before} AS _tidegate_deleted_at FROM ({rows})"
     )
+
+
+def left_at(order: str, given_at: Mapping[str, str]) -> str:
+    """Returns SQL of what silver records in `LEFT` of a row. NULL if the row has all of its values itself.
+
+    Args:
+        order: SQL of the order of the row.
+        given_at: by column, SQL of the order from which its value is.
+    """
+    entries = ", ".join(f"struct({literal(name)} AS key, {at} AS at)" for name, at in given_at.items())
+    older = f"filter(array({entries}), e -> e.at IS NULL OR e.at < {order})"
+    written = f"transform({older}, e -> struct(e.key AS key, {exact_json('e.at')} AS value))"
+    return f"map_from_entries(nullif({written}, CAST(array() AS {_ENTRIES})))"
 
 
 def _first_first(rules: MergeRules) -> str:
@@ -182,7 +199,6 @@ def _last_values(rules: MergeRules, keys: str) -> Sequence[str]:
             f"({life} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS _tidegate_value{place}"
             for place, column in enumerate(rules.kept)
         ),
-        f"max(if({DELETED}, {order}, NULL)) OVER (PARTITION BY {keys}) AS {DELETED_AT}",
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from pyspark.errors import PySparkException
 
@@ -14,7 +15,7 @@ from tidegate.platform.core.schema.names import fed_columns, needs_mapping
 from tidegate.platform.core.schema.sql_literal import delta_table, in_parentheses, properties_sql
 from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import BY_NAME, columns_sql
-from tidegate.platform.core.silver.columns import CHANGED_AT, CHANGED_BATCH, DELETED, JOINED, LEFT
+from tidegate.platform.core.silver.columns import CHANGED_AT, CHANGED_BATCH, DELETED, JOINED, LEFT, LEFT_TYPE
 from tidegate.platform.core.silver.expectations import conditions
 from tidegate.platform.core.silver.expression_types import TypesOf, UnfitExpression, UnsuitableColumns
 from tidegate.platform.core.silver.presets import resolved
@@ -57,7 +58,9 @@ def silver_rules(work: PendingMerge, types_of: TypesOf) -> MergeRules:
         raise ValueError(f"{silver}: bronze {error}") from None
     if why := _refusal(work, rules, is_rebuild=work.is_whole_rebuild):
         raise ValueError(f"{silver}: {why}")
-    return rules
+    left = work.silver.schema.named(LEFT)
+    # Also of a table whose rows leave nothing any more: what it records of older rows would become wrong.
+    return replace(rules, records_left=True) if left is not None and left.type == LEFT_TYPE else rules
 
 
 def _refusal(work: PendingMerge, rules: MergeRules, *, is_rebuild: bool) -> str | None:
@@ -167,6 +170,8 @@ def create_table(lake: Lake, work: PendingMerge, rules: MergeRules) -> None:
         own.append(Field(JOINED, simple_type("boolean")))
         if rules.history.leaves_values:
             own.append(Field(LEFT, Array(simple_type("string"))))
+    if rules.records_left:
+        own.append(Field(LEFT, LEFT_TYPE))
     properties = {"tidegate.lake": lake.id, "delta.enableDeletionVectors": "true", **rules.recorded}
     properties[OPTIONS] = recorded_options(work.spec)
     properties |= private_statistics(work.table.spec, rules.stored) | first_reading(work.n, work.app_id)
@@ -230,8 +235,9 @@ def _subject_record(work: PendingMerge, after: int) -> dict[str, str]:
     return subject_record(subject_paths(work.spec, personal.subject, _fed(work)), after)
 
 
-def widen_table(lake: Lake, work: PendingMerge, columns: Sequence[Field]) -> bool:
+def widen_table(lake: Lake, work: PendingMerge, rules: MergeRules) -> bool:
     """Add the columns that only bronze has, and the wider types of bronze. Returns whether there were any."""
+    columns = [*rules.stored, *([Field(LEFT, LEFT_TYPE)] if rules.records_left else [])]
     wider = work.silver.schema.widened_to(columns).adding(columns)
     if wider == work.silver.schema:
         return False

@@ -287,6 +287,7 @@ class Delta:
             rows=merging.rows,
             keys=json.dumps(list(merging.keys)),
             newer=merging.newer or "",
+            mixed=merging.mixed or "",
             stored=merging.stored or "",
             hiding=json.dumps(list(merging.hiding)),
             most=merging.max_rows,

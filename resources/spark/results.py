@@ -92,6 +92,8 @@ class Merging:
         stored: the temporary view as which `rows` reads the table; None if it does not. The merge makes the view, of
             the version that it merges into. The view has `PLACE` of each row, and so has `rows`: of the row of the
             table that a row replaces, NULL for a row that is added.
+        mixed: a condition over the table's row `t`: where `newer` does not hold, `t` may take something of `s`, which
+            only the statement can do. None if no row does.
     """
 
     rows: str
@@ -101,6 +103,7 @@ class Merging:
     max_rows: int
     statement: str
     stored: str | None = None
+    mixed: str | None = None
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from tidegate.assets.silver.audit.chosen_keys import Limits, SampledRows, chosen_keys
-from tidegate.assets.silver.audit.found_keys import FoundKey, found_keys
+from tidegate.assets.silver.audit.found_keys import FoundKey, found_keys, gives_all
 from tidegate.assets.silver.audit.key_rows import SKIPPED, TRUNCATES, KeyRows, N
 from tidegate.assets.silver.audit.lost_files import keeps_lost, lost_files
 from tidegate.assets.silver.audit.sampled_keys import MAX_REPLAYED, doubted_keys
@@ -32,6 +32,7 @@ MAX_FILE_ROWS = 10_000_000
 _MAX_ROWS = Limits(rows=200_000, rows_of_a_key=200_000)
 #: Comparisons that are made while merges write silver.
 MAX_ATTEMPTS = 3
+_BY_ORDER = "(one, other) -> CASE WHEN one.o < other.o THEN -1 WHEN one.o > other.o THEN 1 ELSE 0 END"
 #: Keys that are looked up completely, because their row may be wrong.
 MAX_SUSPECTS = 20
 
@@ -139,14 +140,17 @@ def _suspects(
     )
     all_keys = ", ".join(names)
     same = " AND ".join(f"a.{name} <=> b.{name}" for name in names)
+    gives = bool(rows.rules.kept) and bronze.files.is_whole and gives_all(rows)
+    given = f"{_given()} AS g" if gives else "NULL AS g"
     newest = (
-        f"SELECT {all_keys}, max_by(rows, o) AS rows, max(o) AS o FROM (SELECT {all_keys}, o, collect_set(row) AS rows "
-        f"FROM ({changes}) GROUP BY {all_keys}, o) GROUP BY {all_keys}"
+        f"SELECT {all_keys}, max_by(rows, o) AS rows, max(o) AS o, {given} FROM (SELECT {all_keys}, o, "
+        f"collect_set(row) AS rows FROM ({changes}) GROUP BY {all_keys}, o) GROUP BY {all_keys}"
     )
     first = ", ".join(f"any_value({name}) AS {name}" for name in ("o", "row", "n"))
     of_silver = f"SELECT {all_keys}, {first}, count(*) AS rows FROM ({have}) GROUP BY {all_keys}"
     text = rows.key_json(f"coalesce(a.{name}, b.{name})" for name in names)
-    doubt = _doubt(rows, mark, bronze_is_whole=bronze.files.is_whole, silver_is_whole=silver.files.is_whole)
+    are_whole = (bronze.files.is_whole, silver.files.is_whole)
+    doubt = _doubt(rows, mark, gives=gives, bronze_is_whole=are_whole[0], silver_is_whole=are_whole[1])
     (found,) = lake.delta.session.sql(
         f"SELECT count(*) AS keys, collect_list(if({doubt}, {text}, NULL)) AS suspects "
         f"FROM ({newest}) a FULL JOIN ({of_silver}) b ON {same}"
@@ -154,7 +158,19 @@ def _suspects(
     return found["keys"], found["suspects"]
 
 
-def _doubt(rows: KeyRows, mark: int, *, bronze_is_whole: bool, silver_is_whole: bool) -> str:
+def _given() -> str:
+    """Returns SQL of the values that all rows of a key give it, over the rows of each of its orders.
+
+    Where rows have an equal order, one of them is taken: if silver has another one, the key is looked up.
+    """
+    nothing = "CAST(array() AS array<bigint>)"  # of which each item is NULL
+    values = f"zip_with(new.rows[0].k, if(old.d, {nothing}, old.v), (x, y) -> if(x.left, y, x.v))"
+    fold = f"(old, new) -> named_struct('d', new.rows[0].d, 'v', {values})"
+    rows = f"array_sort(collect_list(struct(o, rows)), {_BY_ORDER})"
+    return f"aggregate({rows}, named_struct('d', false, 'v', {nothing}), {fold}).v"
+
+
+def _doubt(rows: KeyRows, mark: int, *, gives: bool, bronze_is_whole: bool, silver_is_whole: bool) -> str:
     """Returns the condition that silver's row `b` may not be the newest row `a` of bronze.
 
     Silver keeps rows that left bronze, if `on_removed` is `ignore`, and rows from before a reset, whose batch is 0.
@@ -165,6 +181,8 @@ def _doubt(rows: KeyRows, mark: int, *, bronze_is_whole: bool, silver_is_whole: 
     if rows.rules.kept:
         # Silver has the value of an older row where the newest one leaves it.
         same += " AND forall(zip_with(row.k, b.row.k, (x, y) -> x.left OR x.v <=> y.v), is_same -> is_same)"
+    if gives:
+        same += " AND forall(zip_with(a.g, b.row.k, (x, y) -> x <=> y.v), is_same -> is_same)"
     lacks = "exists(a.rows, row -> NOT row.d)" if silver_is_whole else "false"
     return (
         f"coalesce(CASE WHEN b.rows > 1 THEN true WHEN a.rows IS NULL THEN {extra} WHEN b.row IS NULL THEN {lacks} "

@@ -82,14 +82,15 @@ def found_keys(
         reads.append(partial(dump_orders, lake, rows, mark, version if dumps_version is None else dumps_version))
     bronze, silver, *dumps = parallel(lambda read: read(), reads)
     keys = list(dict.fromkeys((*bronze, *silver)))
+    newest = partial(_newest, rows=rows, mark=mark)
     if history is None and not are_dumps:
-        return {key: _newest(bronze.get(key, ()), silver.get(key), mark, Dumps()) for key in keys}
+        return {key: newest(bronze.get(key, ()), silver.get(key), dumps=Dumps()) for key in keys}
     order_texts = [order for each in dumps for order in each]
     orders = _orders(lake, rows, [row for found in bronze.values() for row in found], silver, order_texts)
     known = Dumps.of((orders.rank(order), orders.texts[order]) for order in order_texts)
     ranked = {key: _ranked(bronze.get(key, ()), orders) for key in keys}
     if history is None:
-        return {key: _newest(ranked[key], silver.get(key), mark, known) for key in keys}
+        return {key: newest(ranked[key], silver.get(key), dumps=known) for key in keys}
     rules = history_rules(rows, orders, mark, lost_files(rows.work))
     return {key: _history(ranked[key], silver.get(key, ()), orders, rules, known) for key in keys}
 
@@ -112,9 +113,15 @@ def history_rules(rows: KeyRows, orders: Orders, mark: int, has_lost: Callable[[
         truncates,
         mark,
         is_gone=lambda n: n == 0 or has_lost(n),
-        trusts_left=birth.after_version >= 0 or keeps_lost(rows.work),
+        trusts_left=not gives_all(rows),
         of_dumps=rows.rules.are_dumps,
     )
+
+
+def gives_all(rows: KeyRows) -> bool:
+    """Returns whether bronze has each row that may have given a value to a row of silver."""
+    birth = rows.work.table.birth
+    return birth is not None and birth.after_version < 0 and not keeps_lost(rows.work)
 
 
 def _orders(
@@ -143,10 +150,12 @@ def _with_gone(found: Sequence[BronzeRow], dumps: Dumps, mark: int) -> list[Bron
     return sorted(every, key=lambda each: (-each.row.rank, each.row.arrival), reverse=True)
 
 
-def _newest(found: Sequence[BronzeRow], silver: FoundRow | None, mark: int, dumps: Dumps) -> FoundKey:
+def _newest(found: Sequence[BronzeRow], silver: FoundRow | None, *, rows: KeyRows, mark: int, dumps: Dumps) -> FoundKey:
+    is_cut = len(found) > MAX_ROWS
     kept = _with_gone(found[:MAX_ROWS], dumps, mark)
-    fates = row_fates([each.row for each in kept], None if silver is None else silver.row, mark)
-    return FoundKey(tuple(kept), len(found) > MAX_ROWS, silver, (), fates)
+    own = None if silver is None else silver.row
+    fates = row_fates([each.row for each in kept], own, mark, gives_all=lambda: not is_cut and gives_all(rows))
+    return FoundKey(tuple(kept), is_cut, silver, (), fates)
 
 
 def _history(

@@ -166,7 +166,7 @@ def _verdict(name: str, table: str, rows: Sequence[KeyRow], fates: RowFates, sil
     if silver is not None and silver.row.rows > 1:
         return copied(name, silver.row.rows)
     if not fates.is_right:
-        has = "no row" if silver is None or silver.row.deleted else _another(silver.row, winner)
+        has = "no row" if silver is None or silver.row.deleted else _another(silver.row, fates.wanted or winner)
         if winner.is_implied:
             return f"{name} should have no row, because {named(winner)} does not have the key, and has {has}: {causes}"
         return f"{name} should have {named(winner)}, and has {has}: {causes}"

@@ -162,7 +162,14 @@ def _view_of_day(lake: Lake, name: str, day: date) -> str:
 
 def _analyzed(lake: Lake, query: str) -> DataFrame:
     silver = {spec.name: spec.silver for spec in lake.config.tables}
-    frame = lake.delta.session.sql(reach_silver(query, lambda name: own_columns(silver.get(name))))
+
+    def own(name: str, relation: str) -> tuple[str, ...]:
+        found = silver.get(name)
+        # A version that an older release wrote may lack one of them.
+        leaves = found is not None and found.leaves_values
+        return own_columns(found, lake.delta.session.sql(f"SELECT * FROM {relation}").columns if leaves else None)
+
+    frame = lake.delta.session.sql(reach_silver(query, own))
     _ = frame.schema  # Spark Connect analyzes a query when something asks for its columns.
     return frame
 

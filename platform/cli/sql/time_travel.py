@@ -24,7 +24,10 @@ class _Edit(NamedTuple):
     text: str
 
 
-def reach_silver(query: str, own: Callable[[str], Sequence[str]]) -> str:
+_Own = Callable[[str, str], Sequence[str]]
+
+
+def reach_silver(query: str, own: _Own) -> str:
     """Returns the query with `silver.<name> VERSION|TIMESTAMP AS OF …` read from the table behind the view.
 
     Spark has no time travel for views. Everything else in the query stays as it is written. A query without a silver
@@ -32,7 +35,7 @@ def reach_silver(query: str, own: Callable[[str], Sequence[str]]) -> str:
 
     Args:
         query: Spark SQL.
-        own: returns Tidegate's own columns in the silver table of a name.
+        own: returns Tidegate's own columns in the silver table of a name, as a relation that has its version.
     """
     if not _MAYBE.search(query):
         return query
@@ -45,7 +48,7 @@ def reach_silver(query: str, own: Callable[[str], Sequence[str]]) -> str:
     for table in tree.find_all(exp.Table):
         if table.args.get("version") is None or not _is_view(table):
             continue
-        edit = _edit(query, tokens, table, own(table.name.lower()))
+        edit = _edit(query, tokens, table, own)
         if edit is None:
             return query
         edits.append(edit)
@@ -64,7 +67,7 @@ def _is_view(table: exp.Table) -> bool:
     return is_silver and not names[-1].endswith(WITH_TOMBSTONES)
 
 
-def _edit(query: str, tokens: Sequence[Token], table: exp.Table, own: Sequence[str]) -> _Edit | None:
+def _edit(query: str, tokens: Sequence[Token], table: exp.Table, own: _Own) -> _Edit | None:
     """Returns the replacement of a table with its version. None if its end is not known."""
     name = next(place for place, token in enumerate(tokens) if token.end == table.parts[-1].meta["end"])
     last = _last_of_version(query, tokens, name + 1, table.args["version"])
@@ -72,7 +75,8 @@ def _edit(query: str, tokens: Sequence[Token], table: exp.Table, own: Sequence[s
         return None
     end = tokens[last].end + 1
     version = query[tokens[name].end + 1 : end]
-    text = f"({silver_query(f'{_SCHEMA}.`{table.name.lower()}{WITH_TOMBSTONES}`{version}', own)})"
+    relation = f"{_SCHEMA}.`{table.name.lower()}{WITH_TOMBSTONES}`{version}"
+    text = f"({silver_query(relation, own(table.name.lower(), relation))})"
     if not table.alias:
         after = tokens[_last_of_sample(tokens, last)].end + 1
         text, end = f"{text}{query[end:after]} AS {query[tokens[name].start : tokens[name].end + 1]}", after

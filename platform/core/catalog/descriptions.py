@@ -36,12 +36,13 @@ OWN_COLUMNS: Mapping[str, str] = {
     KEY: "the key, where the columns alone do not show it",
     ORDER: "the order, where the columns alone do not show it",
     JOINED: "whether the next change of the key continues the row, so that the view does not show it",
-    LEFT: "names of the columns that the change left as they were",
+    LEFT: "of which older rows the row has values, by column",
 }
 _OF_HISTORY: Mapping[str, str] = {
     VALID_FROM: "the order of the change that began the row",
     VALID_TO: "the order of the change that ended the row; NULL if none did",
     IS_CURRENT: "whether no change has ended the row",
+    LEFT: "names of the columns that the change left as they were",
 }
 #: The fields of an inventory, in the words of AWS's documentation.
 _OF_INVENTORIES: Mapping[str, str] = {

@@ -21,4 +21,9 @@ def exact_json(value: str) -> str:
 
 def from_exact_json(text: str, sql_type: str) -> str:
     """Returns SQL of the struct of a type whose JSON is in a text."""
-    return f"from_json({literal(text)}, {literal(sql_type)}, map({_FORMATS}))"
+    return read_exact_json(literal(text), sql_type)
+
+
+def read_exact_json(value: str, sql_type: str) -> str:
+    """Returns SQL of the struct of a type whose JSON is the value of an expression."""
+    return f"from_json({value}, {literal(sql_type)}, map({_FORMATS}))"

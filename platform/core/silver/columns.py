@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 from tidegate.platform.core.config.silver import SilverSpec
-from tidegate.platform.core.schema.column_types import folded
+from tidegate.platform.core.schema.column_types import Map, Simple, folded
 
 #: Tidegate's own columns: whether the key is deleted, and the batch and the time that last changed the row.
 DELETED, CHANGED_BATCH, CHANGED_AT = SILVER_COLUMNS = ("_deleted", "_changed_batch", "_changed_at")
@@ -13,24 +13,35 @@ DELETED, CHANGED_BATCH, CHANGED_AT = SILVER_COLUMNS = ("_deleted", "_changed_bat
 KEY, ORDER = "_key", "_order"
 #: Of a history: from where and to where in the order of its key a row holds, and whether it still does.
 VALID_FROM, VALID_TO, IS_CURRENT = HISTORY_COLUMNS = ("valid_from", "valid_to", "is_current")
-#: Tidegate's own columns of a history: whether the next change of the key continues the row, so that the view does not
-#: show it, and the names of the columns that the change left as they were.
-JOINED, LEFT = "_joined", "_left"
+#: Tidegate's own column of a history: whether the next change of the key continues the row, so that the view does not
+#: show it.
+JOINED = "_joined"
+#: Tidegate's own column of a table whose rows may leave values as they are. In a history it has the names of the
+#: columns that the change left. Of the newest rows it has, by column, the order of the older row that gave the value,
+#: as JSON, or that of the last delete of the key if no row did. NULL where a row has all of its values itself.
+LEFT = "_left"
+LEFT_TYPE = Map(Simple("string"), Simple("string"))
 #: Columns that Delta's change data feed, of which exports are made, adds to those of silver.
 CHANGE_COLUMNS = CHANGE_TYPE, COMMIT_VERSION, _ = "_change_type", "_commit_version", "_commit_timestamp"
 #: Suffix of the SQL name of the silver table itself. The view has the name without it.
 WITH_TOMBSTONES = "_with_tombstones"
 
 
-def own_columns(silver: SilverSpec | None) -> tuple[str, ...]:
-    """Returns the names of Tidegate's own columns in a silver table."""
+def own_columns(silver: SilverSpec | None, have: Collection[str] | None = None) -> tuple[str, ...]:
+    """Returns the names of Tidegate's own columns in a silver table.
+
+    Args:
+        silver: the options of the table.
+        have: the columns of the table. One that an older version made does not have `LEFT` before its next merge. None:
+            those of a table that this version made.
+    """
     if silver is None:
         return SILVER_COLUMNS
     kept = (
         (KEY, silver.keeps_keys),
         (ORDER, silver.keeps_order),
         (JOINED, silver.is_history),
-        (LEFT, silver.is_history and silver.leaves_values),
+        (LEFT, silver.leaves_values and (silver.is_history or have is None or LEFT in have)),
     )
     return (*SILVER_COLUMNS, *(name for name, is_kept in kept if is_kept))
 

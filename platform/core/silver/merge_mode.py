@@ -51,7 +51,15 @@ class MergeMode(Enum):
     )
 
     def clauses(
-        self, *, newer: str, update: str, insert: str, truncated: str | None = None, since: int | None = None
+        self,
+        *,
+        newer: str,
+        update: str,
+        insert: str,
+        truncated: str | None = None,
+        since: int | None = None,
+        late: str | None = None,
+        emptied: str | None = None,
     ) -> str:
         """Returns the clauses of a MERGE of source rows `s` into a silver table `t`.
 
@@ -64,12 +72,15 @@ class MergeMode(Enum):
             insert: columns and `VALUES` of a new row.
             truncated: condition of the rows `t` that a truncate deletes. None if there is no truncate.
             since: the first batch of a merge in the mode `SINCE`. Other modes have none.
+            late: a clause for rows `t` with an older row `s`. None if such a row `s` changes nothing.
+            emptied: a clause for rows `t` without a row `s`, that keep no value of a truncated row. None without one.
         """
         deletes = () if truncated is None else (f"{_WITHOUT_SOURCE} AND ({truncated}) THEN DELETE",)
         # Of the clauses for rows without a source row, the first one whose condition is true counts.
         first = next((n for n, clause in enumerate(self.value) if clause.startswith(_WITHOUT_SOURCE)), len(self.value))
         clauses = [clause.format(newer=newer, update=update, insert=insert, since=since) for clause in self.value]
-        return " ".join([*clauses[:first], *deletes, *clauses[first:]])
+        matched = [clauses[0], *filter(None, [late]), *clauses[1:first]]
+        return " ".join([*matched, *deletes, *filter(None, [emptied]), *clauses[first:]])
 
     def newer(self, order: Sequence[str], tie: str = "true") -> str:
         """Returns the condition that a row `s` is newer than the row `t` of its key.

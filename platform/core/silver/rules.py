@@ -52,6 +52,7 @@ class MergeRules:
         on_tie: what two different rows of one key with an equal order do.
         recorded: properties of the silver table. They record how `_key` and `_order` were derived.
         row: SQL of the struct whose fields are the columns, or of an array of them; None if bronze's columns are.
+        records_left: silver has the newest row of each key, and records in `LEFT` of which rows its values are.
         is_list: `row` is an array: each element is a row, and nobody knows how many there are before all are read. Of
             equal orders in it, the last one counts.
         skipped: condition: the row is no change. None if every row is one.
@@ -84,6 +85,7 @@ class MergeRules:
     are_dumps: bool = False
     ignored_nulls: Collection[str] = ()
     is_list: bool = False
+    records_left: bool = False
 
     def over(self, relation: str) -> str:
         """Returns a relation of bronze's rows with `row` as `ROW_VALUE`.
@@ -179,6 +181,7 @@ def merge_rules(silver: SilverSpec, columns: Sequence[Field], types_of: TypesOf)
         history=spans,
         awaited=tuple(field.name for field, _ in awaited),
         are_dumps=_are_dumps(silver, keys, order),
+        records_left=silver.leaves_values and not silver.is_history,
     )
 
 

@@ -54,6 +54,7 @@ class KeyRow:
         violated: name of the first expectation of `expect_or_drop` that it violates. None if it violates none.
         order: its order, as JSON of a struct.
         left: the columns whose value it leaves as it is.
+        is_filled: it has values of older rows, where it left its own.
         is_implied: no row of bronze, but the delete that a dump without the key implies.
     """
 
@@ -68,6 +69,7 @@ class KeyRow:
     violated: str | None = None
     order: str = "{}"
     left: frozenset[str] = frozenset()
+    is_filled: bool = False
     is_implied: bool = False
 
     @property

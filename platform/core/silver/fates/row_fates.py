@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+from tidegate.platform.core.silver.fates.given_values import with_given_values
 from tidegate.platform.core.silver.fates.intervals import json_values
 from tidegate.platform.core.silver.fates.key_row import Fate, KeyRow
 
@@ -36,8 +37,10 @@ class SilverRow:
             return False
         if self.values == row.values or (self.deleted and self.of_dumps):
             return True
+        if not (row.left or row.is_filled):
+            return False
         # What an older row gave is not known here.
-        return bool(row.left) and _without(self.values, row.left) == _without(row.values, row.left)
+        return _without(self.values, row.left) == _without(row.values, row.left)
 
     def differences(self, row: KeyRow) -> list[str]:
         """Returns the columns in which it differs from a row of bronze, each with both values."""
@@ -58,20 +61,25 @@ class RowFates:
         fates: of each row, in the order of the rows.
         winner: position of the row that decides the key. None without one.
         is_right: whether silver has what bronze gives.
+        wanted: the row that decides the key, with the values that other rows give it. None without one.
     """
 
     fates: tuple[Fate, ...]
     winner: int | None
     is_right: bool
+    wanted: KeyRow | None = field(default=None, compare=False)
 
 
-def row_fates(rows: Sequence[KeyRow], silver: SilverRow | None, mark: int) -> RowFates:
+def row_fates(
+    rows: Sequence[KeyRow], silver: SilverRow | None, mark: int, *, gives_all: Callable[[], bool] = lambda: True
+) -> RowFates:
     """Returns what became of the rows of one key.
 
     Args:
         rows: all rows of bronze with the key.
         silver: silver's row of the key. None if it has none.
         mark: last batch that silver holds.
+        gives_all: returns whether no row left bronze, so that these rows give all values.
     """
     fates = [row.own_fate(mark) for row in rows]
     changes = sorted(
@@ -81,7 +89,11 @@ def row_fates(rows: Sequence[KeyRow], silver: SilverRow | None, mark: int) -> Ro
     )
     if not changes:
         return RowFates(tuple(fate or Fate.OLDER for fate in fates), None, silver is None)
-    best, found = rows[changes[0]], _of_silver(rows, changes, silver)
+    best, whole = rows[changes[0]], list(rows)
+    if any(rows[place].left for place in changes) and gives_all():
+        for number, place in enumerate(changes):
+            whole[place] = with_given_values(rows[place], _before(rows, changes, number))
+    found = _of_silver(whole, changes, silver)
     winner = changes[0] if found is None else found
     for place in changes:
         fates[place] = _lost(rows[place], rows[winner])
@@ -90,7 +102,19 @@ def row_fates(rows: Sequence[KeyRow], silver: SilverRow | None, mark: int) -> Ro
         if rows[place].is_implied:
             fates[place] = Fate.GONE
     is_right = best.deletes if silver is None else found is not None and silver.rows == 1
-    return RowFates(tuple(fate or Fate.OLDER for fate in fates), winner, is_right)
+    return RowFates(tuple(fate or Fate.OLDER for fate in fates), winner, is_right, whole[winner])
+
+
+def _before(rows: Sequence[KeyRow], newest_first: Sequence[int], number: int) -> Iterator[KeyRow]:
+    """Yields the changes before a change, the newest first: of one of an equal order and batch, also those after it.
+
+    A compaction may exchange rows of one file, so any of them may be the last one.
+    """
+    own = rows[newest_first[number]]
+    for place in (*newest_first[:number], *newest_first[number + 1 :]):
+        other = rows[place]
+        if other.rank > own.rank or (other.rank == own.rank and (other.n or 0) <= (own.n or 0)):
+            yield other
 
 
 def _of_silver(rows: Sequence[KeyRow], newest_first: Sequence[int], silver: SilverRow | None) -> int | None:

@@ -10,7 +10,7 @@ from tidegate.platform.cli.sql.time_travel import reach_silver
 from tidegate.platform.core.silver.columns import own_columns
 
 
-def own(name: str) -> tuple[str, ...]:
+def own(name: str, relation: str) -> tuple[str, ...]:
     return own_columns(None)
 
 

@@ -7,6 +7,7 @@ import static org.apache.spark.sql.functions.count;
 import static org.apache.spark.sql.functions.count_if;
 import static org.apache.spark.sql.functions.expr;
 import static org.apache.spark.sql.functions.lit;
+import static org.apache.spark.sql.functions.not;
 import static org.apache.spark.sql.functions.when;
 import static org.apache.spark.sql.functions.xxhash64;
 
@@ -63,6 +64,8 @@ public final class KeyedMerge {
    * @param keys columns or nested fields that identify a row, quoted for SQL; NULL is a value
    * @param newer a condition over a row {@code s} of the query and the table's row {@code t} of its key: whether
    *     {@code s} replaces {@code t}; empty where there is no such condition
+   * @param mixed a condition over the table's row {@code t}: where {@code newer} does not hold, it may take something of
+   *     {@code s}, which is not done here; empty where no row does
    * @param stored the temporary view as which the query reads the table; empty if it does not read the table. The view
    *     has the rows of the snapshot that is committed on, each with its file, its number there, and whether readers see
    *     it ({@code _tidegate_file}, {@code _tidegate_file_row}, {@code _tidegate_file_shown}). So has the query, for the
@@ -71,7 +74,8 @@ public final class KeyedMerge {
    * @param maxRows how many rows the query has at most
    */
   public record Work(
-      String rows, List<String> keys, String newer, String stored, List<String> hiding, long maxRows, String appId, long number) {}
+      String rows, List<String> keys, String newer, String mixed, String stored, List<String> hiding, long maxRows,
+      String appId, long number) {}
 
   /**
    * What a merge changed, and how the rows were ordered.
@@ -226,19 +230,20 @@ public final class KeyedMerge {
       Map<AddFile, RoaringBitmapArray> replaced,
       List<Long> kept) {
     Column newer = coalesce(expr(work.newer()), lit(false));
+    Column mixed = work.mixed().isEmpty() ? lit(false) : coalesce(not(newer).and(expr(work.mixed())), lit(false));
     // Of the two rows of a key, the one that is not in the table afterwards.
     Column isShown = when(newer, col("t." + StoredRows.SHOWN)).otherwise(ShownRows.isShown("s.", work.hiding()));
     List<Row> found =
         stored.few(
             rows -> rows.as("t").join(broadcast(source).as("s"), sameKey(source, hasNulls)),
             rows ->
-                rows.select(col("t." + StoredRows.PATH), col("t." + StoredRows.INDEX), newer, hash("s"), isShown)
+                rows.select(col("t." + StoredRows.PATH), col("t." + StoredRows.INDEX), newer, hash("s"), isShown, mixed)
                     .collectAsList());
     Map<String, AddFile> files = stored.byPath();
     Set<Long> seen = new HashSet<>();
     for (Row row : found) {
       AddFile file = files.get(row.getString(0));
-      if (file == null || !seen.add(row.getLong(3)) || file.numPhysicalRecords().isEmpty()) {
+      if (file == null || !seen.add(row.getLong(3)) || file.numPhysicalRecords().isEmpty() || row.getBoolean(5)) {
         return false;
       }
       if (row.getBoolean(2)) {

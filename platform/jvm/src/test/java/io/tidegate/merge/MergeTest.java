@@ -53,7 +53,7 @@ class MergeTest {
     String statement = "MERGE INTO delta.`" + root + "` t USING changes s ON t.id <=> s.id WHEN MATCHED AND (" + NEWER
         + ") THEN UPDATE SET t.at = s.at, t.v = s.v WHEN NOT MATCHED THEN INSERT (id, at, v) VALUES (s.id, s.at, s.v)";
     Dataset<Row> done = spark.sql("CALL tidegate.system.merge(table => '" + root + "', rows => 'SELECT * FROM changes', keys => '[\"id\"]',"
-        + " newer => '" + newer + "', stored => '', hiding => '[]', most => 100000L, statement => '" + statement
+        + " newer => '" + newer + "', mixed => '', stored => '', hiding => '[]', most => 100000L, statement => '" + statement
         + "', source => 'changes', app_id => '" + APP + "', number => " + number + "L)");
     assertEquals(rows().size(), (Long) done.head().getAs("shown"));
     return done.drop("shown").head();
@@ -184,7 +184,7 @@ class MergeTest {
         ShownRows.remember(before, before.snapshot().version(), hiding, ShownRows.known(before, hiding) + (n == 6 ? wrong : 0));
       }
       Row row = spark.sql("CALL tidegate.system.merge(table => '" + root + "', rows => '" + query + "', keys => '[\"id\"]', newer => '"
-          + newer + "', stored => '" + (hasPlaces ? "was" : "") + "', hiding => '[\"gone\", \"joined\"]', most => 100L, statement => '"
+          + newer + "', mixed => '', stored => '" + (hasPlaces ? "was" : "") + "', hiding => '[\"gone\", \"joined\"]', most => 100L, statement => '"
           + "MERGE INTO " + table + " t USING changes s ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
           + "', source => 'changes', app_id => '" + APP + "', number => " + n + "L)").head();
       long seen = spark.read().format("delta").load(root).where("NOT gone AND NOT joined").count();
@@ -196,7 +196,7 @@ class MergeTest {
   private List<Long> placed(long number, String query) {
     spark.sql("SELECT 1").createOrReplaceTempView("changes");
     Row row = spark.sql("CALL tidegate.system.merge(table => '" + root + "', rows => \"" + query + "\", keys => '[\"id\"]',"
-        + " newer => 'true', stored => 'was', hiding => '[]', most => 100L, statement => 'MERGE INTO delta.`" + root + "` t USING changes s"
+        + " newer => 'true', mixed => '', stored => 'was', hiding => '[]', most => 100L, statement => 'MERGE INTO delta.`" + root + "` t USING changes s"
         + " ON false WHEN NOT MATCHED BY SOURCE THEN DELETE', source => 'changes', app_id => '" + APP + "', number => "
         + number + "L)").collectAsList().get(0);
     assertEquals(rows().size(), (Long) row.getAs("shown"));

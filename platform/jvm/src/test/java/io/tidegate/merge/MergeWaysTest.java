@@ -120,7 +120,7 @@ class MergeWaysTest {
     spark.table("given").createOrReplaceTempView("changes");
     try {
       Row row = spark.sql("CALL tidegate.system.merge(table => '" + uri(table) + "', rows => '" + rows
-          + "', keys => '[\"id\"]', newer => '" + (ours ? newer : "") + "', stored => '', hiding => '[]', most => " + most + "L, statement => '" + statement
+          + "', keys => '[\"id\"]', newer => '" + (ours ? newer : "") + "', mixed => '', stored => '', hiding => '[]', most => " + most + "L, statement => '" + statement
           + "', source => 'changes', app_id => 'app', number => 1L)").collectAsList().get(0);
       return row.get(0) + " inserted, " + row.get(1) + " updated";
     } catch (Exception e) {

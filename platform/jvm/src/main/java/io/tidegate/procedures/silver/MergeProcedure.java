@@ -16,13 +16,14 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * {@code merge(table, rows, keys, newer, stored, hiding, most, statement, source, app_id, number)}: merges rows by key in a
- * commit that carries the txn {@code (app_id, number)}, and drops the temporary view {@code source}. Returns how many rows
+ * {@code merge(table, rows, keys, newer, mixed, stored, hiding, most, statement, source, app_id, number)}: merges rows by key
+ * in a commit that carries the txn {@code (app_id, number)}, and drops the temporary view {@code source}. Returns how many rows
  * changed, how many of {@link KeyedMerge}'s were late or tied, and, as they are afterwards, the table's version, the
  * application's last txn, and the number of rows of which no column of {@code hiding} is true.
  *
  * <p>{@link KeyedMerge} does it where it can, else {@code statement}, a MERGE with the same result. {@code newer} is
- * empty where only the statement can do it. {@code stored} is the view as which {@code rows} reads the table, and empty if
+ * empty where only the statement can do it. {@code mixed} is the condition of rows of the table that may take something of
+ * an older row, which only the statement can do. {@code stored} is the view as which {@code rows} reads the table, and empty if
  * {@code rows} does not read it. {@code most} is the maximum number of rows, known before any row is read.
  *
  * <p>A MERGE takes its txn only from the session, and a txn that remains in a session makes later writes of that
@@ -38,6 +39,7 @@ public final class MergeProcedure extends LocalProcedure {
             .add("rows", StringType)
             .add("keys", StringType)
             .add("newer", StringType)
+            .add("mixed", StringType)
             .add("stored", StringType)
             .add("hiding", StringType)
             .add("most", LongType)
@@ -93,6 +95,7 @@ public final class MergeProcedure extends LocalProcedure {
             arguments.text("rows"),
             Json.strings(arguments.text("keys"), "argument keys"),
             arguments.text("newer"),
+            arguments.text("mixed"),
             arguments.text("stored"),
             hiding(arguments),
             arguments.number("most"),

@@ -1,0 +1,163 @@
+"""The SQL of values that a row leaves as they are: that of the newest row which has one counts, whenever it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tidegate.assets.silver.newest_rows import GIVEN_AT, left_at, order_from_json, order_struct, order_type
+from tidegate.platform.core.schema.aligned import aligned
+from tidegate.platform.core.schema.column_reference import type_at
+from tidegate.platform.core.schema.column_types import Type, quoted
+from tidegate.platform.core.schema.exact_json import read_exact_json
+from tidegate.platform.core.schema.sql_literal import literal
+from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.core.silver.columns import CHANGED_AT, CHANGED_BATCH, DELETED, LEFT
+from tidegate.platform.core.silver.merge_mode import MergeMode
+from tidegate.platform.core.silver.rules import MergeRules
+
+#: Types of a column: in bronze, and in silver.
+ColumnTypes = Mapping[str, tuple[Type, Type]]
+
+
+def value_in_silver(types: ColumnTypes, name: str, side: str = "", replaced: str | None = None) -> str:
+    """Returns SQL of the value of a column in silver's type.
+
+    Args:
+        types: the columns.
+        name: of the column.
+        side: of the row, such as `s.`.
+        replaced: SQL of the value whose fields stay where bronze lacks them. None: they become NULL.
+    """
+    return aligned(*types[name], f"{side}{quoted(name)}", replaced)
+
+
+class LeftValues:
+    """The values of columns that rows may leave, when a row `s` of a merge meets the row `t` of its key in silver.
+
+    Both have, for each of these columns, a value and the order from which it is: that of the row that gave it, or that
+    of the last delete before the row, if no row did. The value with the greater order counts. Of equal orders, that of
+    `s` came later. A delete among them takes all values that are older. So the result does not depend on the order in
+    which rows come, or on how many merges take them.
+
+    Args:
+        rules: what a row of bronze is in silver.
+        types: the columns.
+        silver: the columns of the silver table.
+        mode: of the merge.
+        is_partial: whether a row of the merge leaves a value, so that `s` has `GIVEN_AT`.
+        truncate: values that are older than this order are gone. JSON of a struct.
+    """
+
+    #: The condition that silver's row `t` may take a value of an older row. Only a MERGE can do that.
+    may_mix = f"size(t.{LEFT}) > 0"
+
+    def __init__(
+        self,
+        rules: MergeRules,
+        types: ColumnTypes,
+        silver: TableSchema,
+        mode: MergeMode,
+        *,
+        is_partial: bool,
+        truncate: str | None,
+    ) -> None:
+        self._types, self._columns, self._mode, self._is_partial = types, tuple(rules.kept), mode, is_partial
+        self._order_type = order_type(_stored_type(path, rules, silver) for path in rules.order_paths)
+        self._truncate = None if truncate is None else order_from_json(rules, truncate)
+        self._ours, self._theirs = (order_struct(f"{side}.{part.path}" for part in rules.order) for side in "st")
+
+    def of_newer(self) -> dict[str, str]:
+        """Returns the new values of a row `t` that a newer row `s` replaces, by column."""
+        if self._mode is MergeMode.FULL or not self._is_partial:
+            return {}  # `s` has all values
+        # The source has all rows of bronze for these keys.
+        is_whole = self._mode in (MergeMode.REREAD, MergeMode.SINCE)
+
+        def chosen(given: str, mixed: str) -> str:
+            return f"if(t.{CHANGED_BATCH} > 0, {given}, {mixed})" if is_whole else mixed
+
+        values, given_at = {}, {}
+        for place, column in enumerate(self._columns):
+            given = value_in_silver(self._types, column, "s.", f"t.{quoted(column)}")
+            ours = f"s.{GIVEN_AT}[{place}]"
+            theirs = f"if(t.{DELETED}, {self._theirs}, {self._recorded(column)})"
+            mine = f"if(t.{DELETED}, NULL, {self._mine(column)})"
+            values[column] = chosen(given, f"if({_counts(ours, theirs)}, {given}, {mine})")
+            given_at[column] = f"greatest({ours}, {theirs})"
+        return {**values, LEFT: chosen(f"s.{LEFT}", left_at(self._ours, given_at))}
+
+    def of_older(self) -> tuple[str, str]:
+        """Returns whether a row `t` takes a value or a delete of an older row `s`, and its assignments then."""
+        found, values, given_at = [], {}, {}
+        for place, column in enumerate(self._columns):
+            given = f"if(s.{DELETED}, NULL, {value_in_silver(self._types, column, 's.', f't.{quoted(column)}')})"
+            ours = f"s.{GIVEN_AT}[{place}]" if self._is_partial else self._ours
+            ours = f"if(s.{DELETED}, {self._ours}, {ours})"
+            counts = _counts(ours, self._recorded(column))
+            found.append(counts)
+            values[column] = f"if({counts}, {given}, {self._mine(column)})"
+            given_at[column] = f"greatest({ours}, {self._recorded(column)})"
+        if self._truncate is not None:
+            found += [self._is_truncated(column) for column in self._columns]
+        return f"s.{CHANGED_BATCH} IS NOT NULL AND {self.may_mix} AND ({' OR '.join(found)})", self._set(
+            values, given_at, "s."
+        )
+
+    def without_truncated(self) -> tuple[str, str]:
+        """Returns whether a row `t` without a row `s` has values of truncated rows, and its assignments then."""
+        values = {column: self._mine(column) for column in self._columns}
+        given_at = {column: self._recorded(column) for column in self._columns}
+        stays = f" AND NOT t.{CHANGED_BATCH} > 0" if self._mode in (MergeMode.REREAD, MergeMode.SINCE) else ""
+        is_any = " OR ".join(self._is_truncated(column) for column in self._columns)
+        return f"{self.may_mix}{stays} AND ({is_any})", self._set(values, given_at, "")
+
+    def clauses(self, *, is_truncated: bool) -> tuple[str | None, str | None]:
+        """Returns the clauses of a MERGE for a row `t` with an older row `s`, and for one without a row `s`.
+
+        Args:
+            is_truncated: silver may have values of rows that are older than the truncate.
+        """
+        if self._mode is MergeMode.FULL or not self._columns:
+            return None, None
+        condition, update = self.of_older()
+        late = f"WHEN MATCHED AND {condition} THEN UPDATE SET {update}"
+        if not is_truncated:
+            return late, None
+        condition, update = self.without_truncated()
+        return late, f"WHEN NOT MATCHED BY SOURCE AND {condition} THEN UPDATE SET {update}"
+
+    def _set(self, values: Mapping[str, str], given_at: Mapping[str, str], side: str) -> str:
+        assignments = [f"t.{quoted(column)} = {value}" for column, value in values.items()]
+        assignments.append(f"t.{LEFT} = {left_at(self._theirs, given_at)}")
+        assignments.append(f"t.{CHANGED_AT} = {'s.' + CHANGED_AT if side else 'current_timestamp()'}")
+        if self._mode is MergeMode.AFTER_RESET:
+            assignments.append(f"t.{CHANGED_BATCH} = 0")
+        return ", ".join(assignments)
+
+    def _mine(self, column: str) -> str:
+        own = f"t.{quoted(column)}"
+        return own if self._truncate is None else f"if({self._is_truncated(column)}, NULL, {own})"
+
+    def _is_truncated(self, column: str) -> str:
+        return f"coalesce({self._given_at(column)} < {self._truncate}, false)"
+
+    def _recorded(self, column: str) -> str:
+        """Returns SQL of the order from which silver's value is, as far as no truncate took it."""
+        at = self._given_at(column)
+        return at if self._truncate is None else f"get(filter(array({at}), at -> at >= {self._truncate}), 0)"
+
+    def _given_at(self, column: str) -> str:
+        name = literal(column)
+        recorded = read_exact_json(f"t.{LEFT}[{name}]", self._order_type)
+        return f"if(coalesce(map_contains_key(t.{LEFT}, {name}), false), {recorded}, {self._theirs})"
+
+
+def _counts(ours: str, theirs: str) -> str:
+    """Returns the condition that a value of the order `ours` replaces one of the order `theirs`. NULL is no order."""
+    return f"coalesce({ours} >= {theirs}, {ours} IS NOT NULL)"
+
+
+def _stored_type(path: Sequence[str], rules: MergeRules, silver: TableSchema) -> Type:
+    """Returns the type of a part of the order in silver."""
+    have = silver.named(path[0])
+    return type_at(path, rules.columns) if have is None else type_at((have.name, *path[1:]), silver.fields)
