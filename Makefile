@@ -117,7 +117,7 @@ $(BIN)/.dev: requirements/dev.txt $(BIN)/.runtime
 $(DIST)/.built: $(JVM_SOURCES)
 	@$(MAKE) -s require-jvm
 	@echo "Building the jars"
-	cd platform/jvm && mvn -q -B -ntp package -DskipTests
+	cd platform/jvm && mvn -q -B -ntp --strict-checksums package -DskipTests
 	touch $@
 
 $(DIST)/spark-classes.jsa: $(DIST)/.built $(BIN)/.runtime platform/jvm/record_classes.py
@@ -128,19 +128,19 @@ $(DIST)/spark-classes.jsa: $(DIST)/.built $(BIN)/.runtime platform/jvm/record_cl
 # Not `package`, which writes the jar again: the archive of its classes would not fit it any more.
 $(DIST)/.tested: $(DIST)/.built $(shell find platform/jvm/src/test -type f 2>/dev/null)
 	@$(MAKE) -s require-jvm
-	cd platform/jvm && $(PYTHON) ../../tests/support/plugins/measured.py ../../build/junit-cpu-seconds mvn -B -ntp test
+	cd platform/jvm && $(PYTHON) ../../tests/support/plugins/measured.py ../../build/junit-cpu-seconds mvn -B -ntp --strict-checksums test
 	touch $@
 
 $(DYNAMODB)/.fetched: platform/jvm/dynamodb-local/pom.xml
 	@$(MAKE) -s require-jvm
 	@echo "Fetching DynamoDB Local"
-	cd platform/jvm/dynamodb-local && mvn -q -B -ntp package
+	cd platform/jvm/dynamodb-local && mvn -q -B -ntp --strict-checksums package
 	touch $@
 
 $(ELASTICMQ)/.fetched: platform/jvm/elasticmq/pom.xml
 	@$(MAKE) -s require-jvm
 	@echo "Fetching ElasticMQ"
-	cd platform/jvm/elasticmq && mvn -q -B -ntp package
+	cd platform/jvm/elasticmq && mvn -q -B -ntp --strict-checksums package
 	touch $@
 
 $(DELTA_RS)/.installed: requirements/delta-rs.txt

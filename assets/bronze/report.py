@@ -15,7 +15,7 @@ from tidegate.assets.bronze.run import BatchResult
 from tidegate.assets.presentation.check_events import as_event
 from tidegate.assets.presentation.columns import column_changes, column_schema
 from tidegate.assets.presentation.copied_sql import bronze_queries, copied
-from tidegate.assets.presentation.listed import listed
+from tidegate.assets.presentation.markdown import listed
 from tidegate.assets.presentation.readers import readers_text
 from tidegate.assets.presentation.volume import volume
 from tidegate.platform.core.bronze.batch import Batch

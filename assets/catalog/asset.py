@@ -6,6 +6,7 @@ from typing import Any
 import dagster as dg
 
 from tidegate.assets.catalog.sync import CatalogSync, sync_catalog
+from tidegate.assets.presentation.markdown import listed
 from tidegate.assets.sources.asset import table_owners
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.resources.lake_resource import LakeResource
@@ -39,12 +40,11 @@ def build_catalog(config: LakeConfig) -> list[dg.AssetsDefinition]:
 
 
 def _metadata(done: CatalogSync) -> dict[str, Any]:
-    lines = [f"- {change}" for change in done.changes[:_MAX_SHOWN]]
     return {
         "entries": done.entries,
         "changed": len(done.changes) - len(done.failed),
         "failed": len(done.failed),
-        "changes": dg.MetadataValue.md("\n".join(lines) or "nothing"),
+        "changes": listed(done.changes[:_MAX_SHOWN]) if done.changes else dg.MetadataValue.md("nothing"),
     }
 
 

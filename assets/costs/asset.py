@@ -8,7 +8,7 @@ import dagster as dg
 
 from tidegate.assets.bronze.report import page_key
 from tidegate.assets.costs.measure import cost_figures, table_costs
-from tidegate.assets.presentation.listed import listed
+from tidegate.assets.presentation.markdown import listed
 from tidegate.assets.presentation.plot import bars
 from tidegate.assets.sources.asset import table_owners
 from tidegate.assets.storage.stored import folder_of

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 import dagster as dg
 
+from tidegate.assets.presentation.markdown import cell, code, prose
 from tidegate.assets.presentation.units import NARROW, size_text, span
 from tidegate.assets.runs.failed_runs import FailedRun
 from tidegate.platform.core.first_line import one_line
@@ -92,8 +93,8 @@ class HealthReport:
         lines = [
             f"**{_moment(health.at)} UTC: {verdict}{self._failing()}.** {health.files:,} files "
             f"({size_text(health.size)}) wait" + (f", the oldest for {span(health.lag)}." if health.files else "."),
-            *(f"\n**Not known:** {sentence}" for sentence in health.unknown),
-            *(f"\n**Fails:** {failure}" for failure in self._failures()),
+            *(f"\n**Not known:** {prose(sentence)}" for sentence in health.unknown),
+            *(f"\n**Fails:** {failure}" for failure in self._failures(prose)),
             "",
             "| table | oldest | files | bytes | commit | bad | last hour |",
             "|---|--:|--:|--:|--:|--:|---|",
@@ -144,7 +145,7 @@ class HealthReport:
     def _row(self, table: TableHealth) -> str:
         lags = [*(before.get(table.name, 0.0) for before in self.earlier), table.lag]
         cells = [
-            f"{_BEHIND if table.behind else ''}`{table.name}`",
+            f"{_BEHIND if table.behind else ''}{cell(table.name, code)}",
             NARROW.join([span(table.lag), "of", span(table.limit)]) if table.files else "",
             f"{table.files:,}{'' if table.whole else '+'}",
             size_text(table.size) if table.files else "",
@@ -162,12 +163,12 @@ class HealthReport:
         number = len(self.failed)
         return f", the last run of {number} {'table' if number == 1 else 'tables'} failed" if number else ""
 
-    def _failures(self) -> list[str]:
+    def _failures(self, show: Callable[[str], str] = one_line) -> list[str]:
         """Returns a line for each table whose last run failed, with the reason."""
         names = {table.key: table.name for table in self.health.tables}
-        lines = [f"`{names.get(table, table)}` {failed}" for table, failed in self.failed.items()]
+        lines = [f"{code(names.get(table, table))} {show(str(failed))}" for table, failed in self.failed.items()]
         more = len(lines) - MAX_SHOWN
-        return [one_line(line) for line in lines[:MAX_SHOWN]] + ([f"and {more} more tables"] if more > 0 else [])
+        return lines[:MAX_SHOWN] + ([f"and {more} more tables"] if more > 0 else [])
 
     def checks(self, asset: dg.AssetKey) -> list[dg.AssetCheckResult]:
         """Returns the results of the lake's checks."""
@@ -312,13 +313,13 @@ def sparkline(values: Sequence[float], limit: float) -> str:
 def _queue_row(queue: QueueHealth) -> str:
     dead = "–" if queue.dead is None else f"{queue.dead:,}"
     missed = " | ".join(f"{queue.missed.get(outcome, 0):,}" for outcome in ("no_table", "malformed"))
-    return f"| `{queue.name}` | {queue.waiting:,} | {queue.in_flight:,} | {dead} | {missed} |"
+    return f"| {cell(queue.name, code)} | {queue.waiting:,} | {queue.in_flight:,} | {dead} | {missed} |"
 
 
 def _route_row(route: RouteHealth) -> str:
     limit = "no route of lake.yaml" if route.limit is None else span(route.limit)
     cells = [
-        f"{_BEHIND if route.behind else ''}`{route.name}`",
+        f"{_BEHIND if route.behind else ''}{cell(route.name, code)}",
         NARROW.join([span(route.lag), "of", limit]) if route.messages else "",
         f"{route.messages:,}",
         f"{route.undeliverable:,}",
@@ -328,7 +329,7 @@ def _route_row(route: RouteHealth) -> str:
 
 def _dataset_row(table: TableHealth) -> str:
     cells = [
-        f"{_BEHIND if table.incomplete else ''}`{table.name}`",
+        f"{_BEHIND if table.incomplete else ''}{cell(table.name, code)}",
         NARROW.join([span(table.undecided_age), "of", span(table.limit)]),
         f"{table.undecided or 0:,}",
     ]

@@ -14,7 +14,7 @@ from pydantic import Field
 from tidegate.assets.bronze.asset import TABLES
 from tidegate.assets.maintenance.old_objects import maintain_objects
 from tidegate.assets.maintenance.tables import Maintained, TableBusy, maintain_bronze, maintain_silver
-from tidegate.assets.presentation.listed import listed
+from tidegate.assets.presentation.markdown import listed
 from tidegate.assets.runs.held_tables import MAINTENANCE, held_tables, is_forgetting, is_rebuild, other_run
 from tidegate.assets.silver.asset import silver_key
 from tidegate.assets.sources.asset import table_owners

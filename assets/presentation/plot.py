@@ -6,10 +6,11 @@ Dagster's UI shows Markdown of under 1,000 characters in its place, and longer M
 from __future__ import annotations
 
 import base64
-import re
 from collections.abc import Sequence
 from datetime import date, timedelta
 from itertools import pairwise
+
+from tidegate.assets.presentation.markdown import cell
 
 #: Dagster hides Markdown of this length behind a link.
 MAX_MARKDOWN = 1000
@@ -30,9 +31,9 @@ def bars(title: str, values: Sequence[tuple[str, float, str]]) -> str:
             are left out if the plot would be too long.
     """
     most = max((value for _, value, _ in values), default=0.0) or 1.0
-    lines = [f"| {_text(title)} | | |", "|:-|-:|:-|"]
+    lines = [f"| {cell(title)} | | |", "|:-|-:|:-|"]
     for label, value, text in values:
-        lines.append(f"| {_text(_short(label))} | {text} | {_bar(value / most)} |")
+        lines.append(f"| {cell(_short(label))} | {text} | {_bar(value / most)} |")
         if len("\n".join(lines)) >= MAX_MARKDOWN:
             return "\n".join(lines[:-1])
     return "\n".join(lines)
@@ -68,7 +69,7 @@ def curve(title: str, first: date, past: Sequence[float], future: Sequence[float
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{_HEIGHT}" font-size="12" '
         f'font-family="sans-serif" style="background:#fff">{"".join(drawing)}</svg>'
     )
-    return f"{_text(title)}\n\n![](data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()})"
+    return f"{cell(title)}\n\n![](data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()})"
 
 
 def _some(first: int, last: int, days: int) -> list[int]:
@@ -80,11 +81,6 @@ def _some(first: int, last: int, days: int) -> list[int]:
 def _bar(part: float) -> str:
     eighths = round(8 * _BAR * part)
     return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8]).strip()
-
-
-def _text(text: str) -> str:
-    """Returns text that Markdown shows as it is, within a cell of a table."""
-    return re.sub(r"([\\`*_\[\]<>|~&])", r"\\\1", " ".join(text.split()))
 
 
 def _short(label: str) -> str:

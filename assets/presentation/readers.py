@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import dagster as dg
 
-from tidegate.assets.presentation.listed import listed
+from tidegate.assets.presentation.markdown import listed
 from tidegate.platform.core.catalog.readers import readers_of
 from tidegate.platform.core.schema.table_schema import TableSchema
 

@@ -8,7 +8,7 @@ from typing import Any
 import dagster as dg
 
 from tidegate.assets.costs.reads import Reads, reads_of
-from tidegate.assets.presentation.listed import listed
+from tidegate.assets.presentation.markdown import listed
 from tidegate.assets.presentation.plot import bars
 from tidegate.assets.presentation.shown_lines import shown_lines
 from tidegate.assets.storage.advice import advice_key, build_advice

@@ -4,7 +4,7 @@ from typing import Any
 
 import dagster as dg
 
-from tidegate.assets.presentation.listed import listed
+from tidegate.assets.presentation.markdown import listed
 from tidegate.assets.presentation.shown_lines import shown_lines
 from tidegate.assets.storage.audited import audit_of
 from tidegate.assets.storage.report_asset import report_asset, report_command, report_key

@@ -95,7 +95,14 @@ class Aws:
 
     def account(self) -> str:
         """Return the AWS account of the credentials. Needs no permission."""
-        return str(self.quick("sts").get_caller_identity()["Account"])
+        return str(self._identity()["Account"])
+
+    def caller(self) -> str:
+        """Return the ARN of the user or role whose credentials these are. Needs no permission."""
+        return str(self._identity()["Arn"])
+
+    def _identity(self) -> Any:
+        return self.quick("sts").get_caller_identity()
 
     def client(self, service: str) -> Any:
         """A thread-safe client of a service (`s3`, `sqs`)."""

@@ -10,7 +10,7 @@ import dagster as dg
 from pyspark.errors import PySparkException
 
 from tidegate.assets.presentation.discreet import spark_failed
-from tidegate.assets.presentation.listed import code, listed
+from tidegate.assets.presentation.markdown import code, listed
 from tidegate.assets.silver.asset import silver_key
 from tidegate.assets.silver.audit.chosen_keys import MAX_KEYS
 from tidegate.assets.silver.audit.comparison import (
@@ -113,7 +113,7 @@ def _result(spec: TableSpec, asset: dg.AssetKey, found: Comparison) -> dg.AssetC
             "suspects": found.suspects,
             "left_out": found.left_out,
             "wrong": len(found.wrong),
-            **({"why": listed(map(code, commands))} if commands else {}),
+            **({"why": listed(commands, code)} if commands else {}),
             "bronze_files": len(found.bronze.paths),
             "bronze_bytes": found.bronze.size,
             "silver_files": len(found.silver.paths),

@@ -6,7 +6,7 @@ import dagster as dg
 from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
 
 from tidegate.assets.bronze.report import SAID_BEFORE
-from tidegate.assets.presentation.listed import code
+from tidegate.assets.presentation.markdown import code
 from tidegate.assets.silver.merge import MergeResult
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.number_of import number_of

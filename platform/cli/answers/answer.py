@@ -5,6 +5,8 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict
 from rich.console import Console
 
+from tidegate.platform.core.first_line import visible_json
+
 
 class Answer(BaseModel):
     """A part of an answer. A later version may add fields, and removes none."""
@@ -21,4 +23,4 @@ def print_answer(console: Console, answer: BaseModel, *, lines: bool = False) ->
         lines: whether the command prints one answer on each line.
     """
     # `console.print` would break lines at the width of a terminal.
-    console.out(answer.model_dump_json(indent=None if lines else 2), highlight=False)
+    console.out(visible_json(answer.model_dump_json(indent=None if lines else 2)), highlight=False)

@@ -5,7 +5,6 @@ Without --yes it prints the plan.
 
 from __future__ import annotations
 
-import getpass
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from tidegate.assets.operations.silver_rebuild import (
 )
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.plans import BronzeRebuildAnswer, RebuildAnswer, SilverRebuildAnswer, refuse_to_apply
+from tidegate.platform.cli.caller import caller
 from tidegate.platform.cli.commands.table_named import table_named
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
@@ -69,7 +69,7 @@ def run_rebuild(
         if as_json:
             print_answer(console, _planned(opened, name, since))
             return
-        by = getpass.getuser()
+        by = caller(using.settings.aws)
         if is_silver(name):
             _rebuild_silver(opened, name, by, say, yes=yes, since=since)
             return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -25,6 +24,7 @@ from tidegate.assets.operations.redrive import (
 from tidegate.assets.operations.redrive_routes import redrive_route, undeliverable_messages
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.plans import RedriveAnswer, RedriveEntry, refuse_to_apply
+from tidegate.platform.cli.caller import caller
 from tidegate.platform.cli.commands.table_named import table_named
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
@@ -98,8 +98,8 @@ def run_redrive(
         if not as_json:
             console.print(Text(line) if isinstance(line, str) else line)
 
-    request = RedriveRequest(getpass.getuser(), choice, rate, say)
     using = client(home, lake)
+    request = RedriveRequest(caller(using.settings.aws), choice, rate, say)
     with using.opened() as opened:
         redriving = _Redriving(say, opened, request, yes)
         match kind:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 from pathlib import Path
 
 from rich.console import Console
@@ -11,6 +10,7 @@ from rich.text import Text
 from tidegate.assets.operations.reset import ResetPlan, ResetRefused, plan_reset, reset_table
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.plans import ResetAnswer, refuse_to_apply
+from tidegate.platform.cli.caller import caller
 from tidegate.platform.cli.commands.table_named import table_named
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
@@ -51,7 +51,7 @@ def run_reset(
                 reset_table(
                     opened,
                     table_key,
-                    by=getpass.getuser(),
+                    by=caller(using.settings.aws),
                     accept_loss=accept_loss,
                     log=lambda line: console.print(Text(line)),
                 )

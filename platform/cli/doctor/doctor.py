@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tidegate.platform.cli.answers.answer import print_answer
+from tidegate.platform.cli.caller import caller
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed, Finding, Warned, checked, findings_answer, show
 from tidegate.platform.cli.commands.failed_run import check_runs
@@ -58,6 +59,8 @@ def run_doctor(console: Console, lake: Path | None, home: Path | None, *, repair
     using = client(home, lake)
     found = []
     with using.opened() as opened:
+        if repair:
+            opened.store.operations.put("doctor --repair", caller(using.settings.aws))
         runs = check_runs(using.home, *_tables(opened))
         for finding in chain(_examined(opened, using.settings.aws, repair=repair), runs):
             found.append(finding)

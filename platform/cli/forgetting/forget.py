@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import getpass
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from tidegate.assets.forgetting.find import Found, tables_of, unsearched
 from tidegate.assets.forgetting.forget import ForgetRefused, ask, look_for, progress, work_off
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.plans import refuse_to_apply
+from tidegate.platform.cli.caller import caller
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.forgetting.lines import (
@@ -75,7 +76,7 @@ def run_forget(
                 if not yes:
                     say("\nNothing was changed. To forget them, add --yes")
                     return
-                request = ask(opened, kind, names, getpass.getuser())
+                request = ask(opened, kind, names, caller(using.settings.aws))
                 say(f"request {request.id} is written: no load and no merge lets them in again")
             shows = not names and not yes
             states = progress(opened) if shows else work_off(opened, f"forget {ULID()}", say)
@@ -92,7 +93,7 @@ def _found(lake: Lake, found: Sequence[Found], tables: Sequence[TableSpec], subj
 
 
 def listed(file: Path | None) -> list[str]:
-    """Return the identities of a file, one a line.
+    """Return the identities of a file, one a line. `-` is standard input.
 
     Raises:
         CommandError: the file cannot be read, or a line begins or ends with a space.
@@ -100,7 +101,8 @@ def listed(file: Path | None) -> list[str]:
     if file is None:
         return []
     try:
-        lines = file.read_text(encoding="utf-8-sig").splitlines()
+        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8-sig")
+        lines = text.splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise CommandError(f"{file} cannot be read as text: {getattr(error, 'strerror', None) or error}") from None
     for number, line in enumerate(lines, 1):

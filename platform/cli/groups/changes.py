@@ -126,7 +126,9 @@ def forget(
     subjects: Annotated[
         list[str] | None, typer.Argument(help="Identities of the persons, as the tables have them.")
     ] = None,
-    file: Annotated[Path | None, typer.Option("--file", help="A file with identities, one in each line.")] = None,
+    file: Annotated[
+        Path | None, typer.Option("--file", help="A file with identities, one in each line; - is standard input.")
+    ] = None,
     kind: Annotated[str, typer.Option(help="Kind of the persons: `personal.kind` of lake.yaml.")] = "person",
     yes: ApplyChange = False,
     lake: LakeFile = None,

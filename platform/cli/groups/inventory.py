@@ -40,14 +40,20 @@ def enable(
     as_json: PlanAsJson = False,
 ) -> None:
     """Give buckets the inventory configuration that `inventories` of lake.yaml says, and the destination its policy."""
+    from tidegate.platform.cli.caller import caller
     from tidegate.platform.cli.environment import client
     from tidegate.platform.cli.inventory.enable import run_enable
     from tidegate.resources.aws.bucket_inventories import BucketInventories
+    from tidegate.resources.aws.s3 import ObjectStore
+    from tidegate.resources.lake_root.store import LakeStore
 
     using = client(None, lake)
     aws = using.settings.aws
     store = BucketInventories(aws.client("s3"))
     config = using.settings.config()
+    if yes and not as_json:
+        log = LakeStore(ObjectStore(aws.client("s3")), config.lake.root).operations
+        log.put("inventory enable", caller(aws), table=table)
     run_enable(command_console(), config, table, account or aws.account(), store, yes=yes, as_json=as_json)
 
 
@@ -201,9 +207,14 @@ def drop_bucket(
     as_json: PlanAsJson = False,
 ) -> None:
     """Let the rows of deleted buckets leave the table: an empty inventory follows their last one."""
+    from tidegate.platform.cli.caller import caller
     from tidegate.platform.cli.environment import client
     from tidegate.platform.cli.inventory.drop_bucket import run_drop
 
-    with client(home, lake).opened() as opened:
+    using = client(home, lake)
+    with using.opened() as opened:
         store = opened.store.objects
+        if yes and not as_json:
+            by = caller(using.settings.aws)
+            opened.store.operations.put("inventory drop-bucket", by, table=table, buckets=buckets)
         run_drop(command_console(), opened, store, table, buckets, configuration, yes=yes, as_json=as_json)

@@ -24,6 +24,7 @@ from rich.text import Text
 from tidegate.assets.storage.as_of import inventory_as_of
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.sql import SqlAnswer, SqlColumn
+from tidegate.platform.cli.caller import caller
 from tidegate.platform.cli.check.findings import explain_aws
 from tidegate.platform.cli.commands.table_named import table_named
 from tidegate.platform.cli.copied_command import copied_command
@@ -32,6 +33,7 @@ from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.json_values import NESTED, in_utc, json_text, json_value
 from tidegate.platform.cli.sql.asked_days import with_days
 from tidegate.platform.cli.sql.asked_tables import asked_tables, without_schema
+from tidegate.platform.cli.sql.statement import changes_something, without_values
 from tidegate.platform.cli.sql.time_travel import reach_silver
 from tidegate.platform.core.first_line import first_line, visible
 from tidegate.platform.core.inventory.manifest import InventoryError
@@ -46,6 +48,9 @@ _QUARANTINE = ("lake", "quarantine")
 _NAMED = re.compile(r"`(\w+)`\.`(\w+)`")
 #: Tables that an error message names.
 _MAX_NAMED = 12
+
+#: Characters of a statement that the log of operations has.
+_MAX_RECORDED = 2_000
 
 
 @dataclass(frozen=True)
@@ -81,6 +86,9 @@ def run_sql(console: Console, query: str, home: Path | None, limit: int, *, as_j
     """
     using = client(home)
     with using.opened() as lake, readable():
+        if changes_something(query):
+            statement = without_values(query)[:_MAX_RECORDED]
+            lake.store.operations.put("sql", caller(using.settings.aws), statement=statement)
         found = _run(query_frame(lake, query), limit)
         if as_json:
             print_answer(console, sql_answer(found))

@@ -15,7 +15,12 @@ from pydantic import BaseModel, ValidationError
 Location = tuple[str | int, ...]
 """Path of a value in the document, e.g. `("tables", 0, "silver", "keys")`."""
 
-_VARIABLE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}|(?P<broken>\$\{[^}]*\}?)")
+_VARIABLE = re.compile(
+    r"(?P<literal>\$\$\{)|\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}|(?P<broken>\$\{[^}]*\}?)"
+)
+#: Values that aliases may stand for in addition to the first place of each: nine lines of them can stand for millions.
+_MAX_REPEATED = 10_000
+_COLLECTION_TAGS = frozenset({"tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"})
 
 
 def shown(where: Location) -> str:
@@ -91,7 +96,7 @@ class YamlDocument:
 
 
 def read_yaml(text: str, env: Mapping[str, str] | None = None) -> YamlDocument:
-    """Reads one YAML document and expands `${NAME}` and `${NAME:-default}` in its values.
+    """Reads one YAML document and expands `${NAME}` and `${NAME:-default}` in its values. `$${` stands for `${`.
 
     Args:
         text: the document.
@@ -153,10 +158,17 @@ class _Walk:
 
     def __init__(self, loader: yaml.SafeLoader, document: YamlDocument, env: Mapping[str, str]) -> None:
         self._loader, self._document, self._env = loader, document, env
+        self._seen: set[int] = set()
+        self._repeated = 0
 
     def value(self, node: yaml.Node, where: Location, around: tuple[yaml.Node, ...]) -> Any:
         if any(node is outer for outer in around):
             self._problem(where, "an alias that contains itself")
+            return None
+        if self._is_too_much(node, where):
+            return None
+        if isinstance(node, yaml.CollectionNode) and node.tag not in _COLLECTION_TAGS:
+            self._problem(where, f"the tag {node.tag!r} has no meaning here; remove it")
             return None
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, where, (*around, node))
@@ -167,6 +179,14 @@ class _Walk:
                 items.append(self.value(item, (*where, index), (*around, node)))
             return items
         return self._scalar(node, where)
+
+    def _is_too_much(self, node: yaml.Node, where: Location) -> bool:
+        self._repeated += id(node) in self._seen
+        self._seen.add(id(node))
+        if self._repeated == _MAX_REPEATED + 1:
+            self._repeated += 1
+            self._problem(where, f"aliases stand for more than {_MAX_REPEATED:,} values; write fewer")
+        return self._repeated > _MAX_REPEATED
 
     def _mapping(self, node: yaml.MappingNode, where: Location, around: tuple[yaml.Node, ...]) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -198,8 +218,12 @@ class _Walk:
 
     def _expanded(self, text: str, where: Location) -> str | None:
         def replace(found: re.Match[str]) -> str:
+            if found["literal"]:
+                return "${"
             if found["broken"]:
-                self._problem(where, f"{found['broken']!r} is neither ${{NAME}} nor ${{NAME:-default}}")
+                self._problem(
+                    where, f"{found['broken']!r} is neither ${{NAME}} nor ${{NAME:-default}}; a literal ${{ is $${{"
+                )
                 return found[0]
             value = self._env.get(found["name"]) or found["default"]
             if value is None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from tidegate.platform.core.config.yaml_text import flow
 from tidegate.platform.core.infer.stated import Stated
 from tidegate.platform.core.schema.column_types import Array, Struct, Type, folded
 from tidegate.platform.core.schema.sql_types import any_type
@@ -74,7 +74,7 @@ def silver_of_feed(
     if row is not None:
         fields = {name: kind for name, kind in row.items() if not name.startswith("__")}
         decode, notes = _decoded(fields, stated)
-        given = f"decode: {json.dumps(decode, ensure_ascii=False)}, " if decode else ""
+        given = f"decode: {flow(decode)}, " if decode else ""
         return ProposedSilver(f"silver: {{from: debezium, keys: [{_key([*fields])}], {given}every: 60}}", notes)
     if (data := _fields(columns.get("data"))) and columns.keys() >= _MAXWELL:
         notes = (_IS_MAXWELL,) if "position" in columns else (_IS_MAXWELL, _NO_POSITION)
@@ -84,7 +84,7 @@ def silver_of_feed(
     first = next(iter(columns), "")
     if folded(first) == "op" or any(_FULL_LOAD.search(key) for key in keys):
         times = [name for name in columns if _TIME.search(name)]
-        order = json.dumps(times[-1]) if times else "<TimestampColumnName>"
+        order = flow(times[-1]) if times else "<TimestampColumnName>"
         names = [name for name in columns if folded(name) != "op"]
         line = f"silver: {{from: dms, keys: [{_key(names)}], order: {order}, every: 60}}"
         return ProposedSilver(line, (_EQUAL_TIMES,))
@@ -146,4 +146,4 @@ def _key(fields: Sequence[str]) -> str:
     if "id" in fields:
         return "id"
     likely = [name for name in fields if folded(name).endswith("id")]
-    return json.dumps(likely[0]) if len(likely) == 1 else "<primary key>"
+    return flow(likely[0]) if len(likely) == 1 else "<primary key>"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tidegate.platform.core.config.yaml_text import flow
 from tidegate.platform.core.first_line import one_line
 from tidegate.platform.core.infer.feeds import silver_of_feed
 from tidegate.platform.core.infer.stated import Stated
@@ -129,15 +129,15 @@ def as_lake_yaml(bucket: str, guesses: Sequence[Guess]) -> str:
         "tables:" + ("" if any(not guess.impossible for guess in guesses) else " []"),
     ]
     for guess in guesses:
-        table = [f"- name: {guess.name}", f"  prefix: {json.dumps(guess.key.uri)}"]
+        table = [f"- name: {guess.name}", f"  prefix: {flow(guess.key.uri)}"]
         if guess.format and (guess.say_format or guess.options):
             table.append(f"  format: {guess.format}")
         if guess.format and guess.options:
-            table.append(f"  {FORMATS[guess.format].options}: {json.dumps(guess.options, ensure_ascii=False)}")
+            table.append(f"  {FORMATS[guess.format].options}: {flow(guess.options)}")
         if guess.partitions:
-            table.append(f"  partition_columns: {json.dumps(guess.partitions, ensure_ascii=False)}")
+            table.append(f"  partition_columns: {flow(guess.partitions)}")
         if texts := {name: one.text for name, one in guess.stated.items() if one.text}:
-            table.append(f"  descriptions: {json.dumps(texts, ensure_ascii=False)}")
+            table.append(f"  descriptions: {flow(texts)}")
         mark = "# " if guess.impossible else ""
         lines += [f"  # problem: {one_line(problem)}" for problem in guess.problems]
         lines += [f"  {mark}{line}" for line in table]

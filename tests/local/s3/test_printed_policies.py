@@ -82,6 +82,17 @@ SPARED = {
     ("dagster", "Queues", "sqs:ChangeMessageVisibility"): "a tick that lasts half of the visibility timeout",
     ("dagster", "Lake", "s3:AbortMultipartUpload"): "a large copy that is given up",
     ("spark", "WriteTables", "arn:aws:s3:::lake-policed/lake/outputs/*"): "outputs of tables, which this lake lacks",
+    (
+        "spark",
+        "WriteTables",
+        "arn:aws:s3:::lake-policed/lake/staging/*",
+    ): "a trial of files before the reset of a loaded table",
+    ("spark", "MarkVoidBatches", "s3:PutObject"): "a batch that became void",
+    ("spark", "MarkVoidBatches", "arn:aws:s3:::lake-policed/lake/batches/*.void"): "a batch that became void",
+    **{
+        ("reader", "ListBuckets", f"arn:aws:s3:::{bucket}"): "an object that is gone, of which S3 then says so"
+        for bucket in (LANDING, VERSIONED, ARCHIVE, INVENTORIES)
+    },
     ("dagster", "CopiesOfRegisteredTables", "s3:AbortMultipartUpload"): "a large copy that is given up",
     ("spark", "WriteTables", "s3:AbortMultipartUpload"): "a large file that is given up",
     (

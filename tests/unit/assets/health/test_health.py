@@ -645,7 +645,7 @@ def test_the_page_says_first_what_is_wrong() -> None:
     report = HealthReport(health, failed=failed)
     lines = report.page().splitlines()
     assert "1 of 2 tables behind, the last run of 2 tables failed.**" in lines[0]
-    assert "**Fails:** `orders` failed at 2023-11-14 22:11:50Z (run r1): DELTA_NO | what it\\nsays" in lines
+    assert r"**Fails:** `orders` failed at 2023-11-14 22:11:50Z (run r1): DELTA\_NO \| what it\\nsays" in lines
     assert "**Fails:** `silver.items` failed at 1970-01-01 00:00:00Z (run r2)" in lines
     check = report.checks(LAKE_HEALTH)[-1]
     assert (check.passed, check.severity, check.check_name) == (

@@ -1,0 +1,74 @@
+"""A text of a producer is shown, and is no link, no image and no HTML."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from tidegate.assets.presentation.markdown import cell, code, listed, prose
+from tidegate.platform.core.first_line import one_line
+
+HOSTILE = [
+    "![x](https://evil.example/beacon.png)",
+    "[Your session expired: sign in](https://evil.example/login)",
+    "<img src=https://evil.example/x>",
+    "<https://evil.example>",
+    "https://evil.example/x and www.evil.example",
+    "a@evil.example",
+    "mailto:a@evil.example",
+    "`https://evil.example`",
+    "``` https://evil.example",
+    "[x]: https://evil.example",
+    "# heading",
+    "1. first",
+    "- item",
+    "> quote",
+    "~~struck~~ **bold** _slanted_ x~2e~y",
+    "a | b",
+    "line\n\n![x](https://evil.example/y.png)",
+    "$x$ &lt; \\[x](https://e.example)",
+]
+_READER = MarkdownIt("js-default", {"linkify": False, "html": True}).enable(["table", "strikethrough"])
+
+
+def shown(markdown: str) -> tuple[str, set[str]]:
+    """Returns the letters that a page shows, and the kinds of what it has."""
+    text, kinds = "", set()
+    for block in _READER.parse(markdown):
+        for token in block.children or []:
+            kinds.add(token.type)
+            text += token.content
+    return text, kinds
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("write", [code, prose, lambda text: listed([text]).value])
+def test_nothing_of_a_text_is_more_than_letters(text: str, write: object) -> None:
+    markdown = write(text)  # type: ignore[operator]
+    letters, kinds = shown(markdown)
+    assert kinds <= {"text", "code_inline", "text_special"}, (markdown, kinds)
+    assert letters == one_line(text.strip())
+    without_code = re.sub(r"(`+) .*? \1|`[^`]*`", "", markdown.replace("\\`", ""))
+    assert not re.search(r"://|www\.|@", without_code), "GitHub's Markdown makes links of these"
+
+
+@given(st.text(st.characters(codec="utf-8"), min_size=1, max_size=30).filter(lambda text: text == text.strip()))
+def test_letters_stay_letters(text: str) -> None:
+    letters, kinds = shown(f"x{prose(text)}x")
+    assert kinds <= {"text", "code_inline", "text_special"}
+    assert letters.split() == f"x{one_line(text)}x".split()
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_cell_ends_where_it_should(text: str) -> None:
+    rows = [token for token in _READER.parse(f"| a | b |\n|-|-|\n| {cell(text)} | end |") if token.type == "td_open"]
+    assert len(rows) == 2
+
+
+def test_each_line_is_an_item_of_a_list() -> None:
+    assert listed(["a: 1", 2]).value == "- a: 1\n- 2"
+    assert listed(["tidegate why x"], code).value == "- `tidegate why x`"

@@ -1,0 +1,49 @@
+"""Statements that may change something are in the log of operations, without the values in them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tidegate.platform.cli.sql.statement import changes_something, without_values
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT * FROM bronze.orders",
+        " ( select 1 ) union (select 2)",
+        "-- all\n/* of\nthem */ SHOW TABLES IN lake",
+        "WITH a AS (SELECT 1) SELECT * FROM a",
+        "FROM bronze.orders SELECT id",
+        "describe history silver.orders",
+        "EXPLAIN DELETE FROM silver.orders",
+    ],
+)
+def test_reads(statement: str) -> None:
+    assert not changes_something(statement)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM silver.orders WHERE id = 1",
+        "delete from silver.orders",
+        "/* SELECT */ UPDATE silver.orders SET a = 1",
+        "-- SELECT\nVACUUM bronze.orders",
+        "RESTORE TABLE bronze.orders TO VERSION AS OF 1",
+        "WITH a AS (SELECT 1) INSERT INTO silver.orders SELECT * FROM a",
+        "FROM a INSERT INTO silver.orders SELECT *",
+        "CALL tidegate.system.add_files(table => 'x')",
+        "SET spark.sql.ansi.enabled = false",
+        "",
+    ],
+)
+def test_changes(statement: str) -> None:
+    assert changes_something(statement)
+
+
+def test_values_of_persons_are_left_out() -> None:
+    assert without_values("DELETE FROM silver.t2 WHERE mail = 'ann''s@x.org' OR id = 42 OR n = \"o\\\"k\"") == (
+        "DELETE FROM silver.t2 WHERE mail = ?? OR id = ? OR n = ?"
+    )
+    assert without_values("SELECT 'never ends") == "SELECT ?"

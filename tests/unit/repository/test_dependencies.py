@@ -1,0 +1,36 @@
+"""What `pip install tidegate` may take: each dependency has a lower bound, which the tested version satisfies."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).parents[3]
+NEEDED = [
+    Requirement(line)
+    for line in tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+]
+PINNED = dict(
+    re.findall(r"^([a-z0-9-]+)(?:\[[a-z,]+\])?==([^ ]+)", (ROOT / "requirements/runtime.txt").read_text(), re.MULTILINE)
+)
+#: Versions before which a hole is published.
+FIXED = {"starlette": "1.3.1", "pyarrow": "23.0.1"}
+
+
+def test_each_dependency_has_a_lower_bound_that_the_tested_version_satisfies() -> None:
+    for needed in NEEDED:
+        bounds = [each for each in needed.specifier if each.operator in (">=", "==", "~=")]
+        assert bounds, f"{needed.name} has no lower bound: an old version with known holes would do"
+        assert needed.specifier.contains(PINNED[needed.name]), needed.name
+
+
+def test_no_version_with_a_published_hole_is_allowed() -> None:
+    for name, version in FIXED.items():
+        (needed,) = [needed for needed in NEEDED if needed.name == name]
+        number = [int(part) for part in version.split(".")]
+        before = ".".join(map(str, [*number[:-1], number[-1] - 1]))
+        assert needed.specifier.contains(version)
+        assert not needed.specifier.contains(before), f"{name} {before}"
