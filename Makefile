@@ -23,7 +23,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PARALLEL := --numprocesses=auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-events demo-storage dev test smoke mutants soak bench check lint types layers unit format class-archive jars schema policies commands lock clean
+.PHONY: help demo demo-events demo-storage dev test smoke mutants soak bench check lint types layers unit format class-archive jars schema policies commands limits lock clean
 
 help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  \033[1m%-13s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -89,6 +89,9 @@ policies: $(BIN)/.dev ## Write the policies in docs/operate/aws.md again
 
 commands: $(BIN)/.dev ## Write docs/reference/cli.md again, from the commands' own code
 	$(BIN)/python -m tidegate.platform.cli.reference > docs/reference/cli.md
+
+limits: $(BIN)/.dev ## Write docs/reference/limits.md again, from the tests that assert each limit
+	$(BIN)/python -m tests.support.limits > docs/reference/limits.md
 
 lock: $(BIN)/.dev ## Pin and hash requirements/*.in again
 	$(BIN)/uv pip compile -q --no-header --no-annotate --no-strip-extras --generate-hashes --python-version 3.11 requirements/dev.in -o requirements/dev.txt

@@ -485,6 +485,7 @@ def test_tags_of_versions_are_a_warning_where_no_object_has_one(shore: Shore) ->
     )
 
 
+@pytest.mark.limit("Events and AWS", "The lake root is on S3, or on a store that honours `If-None-Match` of a PUT.")
 def test_an_endpoint_that_ignores_the_condition_of_a_put_cannot_hold_a_lake(shore: Shore) -> None:
     s3 = shore.clients.s3
     s3.meta.events.register("before-call.s3.PutObject", _without_condition)

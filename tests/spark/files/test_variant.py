@@ -147,6 +147,7 @@ def test_drifting_events_are_one_table_whose_values_are_those_of_the_source(
         pl.scan_delta(str(copy)).collect()
 
 
+@pytest.mark.limit("Tables", "A table does not change between columns and `schema: variant`, except by a reset.")
 def test_a_table_cannot_change_between_fields_and_objects(tidegate_lake: MakeLake, kit: Any) -> None:
     plain = {name: value for name, value in EVENTS.items() if name not in ("columns", "silver")}
     lake = tidegate_lake([plain])

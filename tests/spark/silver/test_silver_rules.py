@@ -159,6 +159,10 @@ def test_a_tie_fails_the_merge_if_its_rows_differ(tidegate_lake: MakeLake, kit: 
     assert kit.silver(lake, "items", now) == [(1, "000001"), (2, "000002")]
 
 
+@pytest.mark.limit(
+    "Silver",
+    "Another `order` is refused until `tidegate rebuild silver.<name>` has computed each row by it.",
+)
 def test_another_order_is_refused_until_a_rebuild_has_computed_every_row(tidegate_lake: MakeLake, kit: Any) -> None:
     silver = {"keys": ["id"], "order": ["at"], "every": 10}
     lake = tidegate_lake([{"name": "items", "prefix": "items/", "format": "json", "silver": silver}])

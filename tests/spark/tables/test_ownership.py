@@ -39,6 +39,7 @@ def _follow(lake: TestLake, kit: Any, message: str) -> None:
     kit.query(lake, f"ALTER TABLE {{t}} {remedy.group(1)}", t=kit.location(lake, "orders"))
 
 
+@pytest.mark.limit("Tables", "A registered table belongs to one lake. A second lake on its prefix is refused.")
 def test_a1_a_second_lake_on_the_same_prefix_is_refused(tidegate_lake: MakeLake, kit: Any) -> None:
     first = tidegate_lake([ORDERS])
     _land(first, kit, 1)
@@ -141,6 +142,10 @@ def test_a_dropped_table_starts_over_as_the_remedy_says(tidegate_lake: MakeLake,
     assert kit.bronze(lake, "orders") == [(1, 1), (2, 1)]
 
 
+@pytest.mark.limit(
+    "Tables",
+    "A bronze table must not have `delta.setTransactionRetentionDuration`: transactions are its clock.",
+)
 def test_a_table_whose_transactions_expire_is_refused(tidegate_lake: MakeLake, kit: Any) -> None:
     lake = tidegate_lake([ORDERS])
     _land(lake, kit, 1)

@@ -16,37 +16,48 @@ from pydantic import BaseModel
 from tests.support.tracked import tracked
 from tidegate.platform.cli.main import app
 from tidegate.platform.cloud.queue_policy import lets_send
+from tidegate.platform.core.catalog.settings import CatalogSpec
 from tidegate.platform.core.config.csv_options import CsvOptions
 from tidegate.platform.core.config.forwarding.event_types import EventTypeRule
 from tidegate.platform.core.config.forwarding.routes import RouteSpec
 from tidegate.platform.core.config.lake import DiscoverySpec, IntakeSpec, LakeConfig, LakeSpec, QueueSpec
 from tidegate.platform.core.config.load import load_lake
+from tidegate.platform.core.config.output import OutputSpec
+from tidegate.platform.core.config.personal import ForgetSpec, PersonalSpec
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.config.webhook import WebhookSpec
+from tidegate.platform.core.costs.spec import CostsSpec
 from tidegate.platform.core.health.alarms import template
 from tidegate.platform.core.health.measurement import Health, QueueHealth, RouteHealth, TableHealth
 from tidegate.platform.core.health.metrics import NAMESPACE, metric_data
+from tidegate.platform.core.maintenance.settings import MaintainSpec
 
 ROOT = Path(__file__).resolve().parents[3]
 DOCS = ROOT / "docs"
 #: Decisions up to this number are complete. Later numbers are given out in ranges.
 _IN_USE = 126
 SHELVES = ("start", "guides", "operate", "reference", "internals", "decisions")
-CONFIGURATION = (ROOT / "docs" / "reference" / "lake-yaml.md").read_text(encoding="utf-8")
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
-MODELS: dict[str, type[BaseModel]] = {
-    "The lake": LakeConfig,
-    "`lake`": LakeSpec,
-    "`queues`": QueueSpec,
-    "`intake`": IntakeSpec,
-    "`discovery`": DiscoverySpec,
-    "`event_types`": EventTypeRule,
-    "`routes`": RouteSpec,
-    "`tables`": TableSpec,
-    "CSV and JSON": CsvOptions,
-    "`silver`": SilverSpec,
-    "`webhooks`": WebhookSpec,
+#: The model of each section that has fields, by its page in docs/reference and its heading.
+MODELS: dict[tuple[str, str], type[BaseModel]] = {
+    ("lake-yaml", "The lake"): LakeConfig,
+    ("lake-yaml", "`lake`"): LakeSpec,
+    ("lake-yaml", "`discovery`"): DiscoverySpec,
+    ("lake-yaml-events", "`queues`"): QueueSpec,
+    ("lake-yaml-events", "`intake`"): IntakeSpec,
+    ("lake-yaml-events", "`event_types`"): EventTypeRule,
+    ("lake-yaml-events", "`routes`"): RouteSpec,
+    ("lake-yaml-events", "`webhooks`"): WebhookSpec,
+    ("lake-yaml-tables", "`tables`"): TableSpec,
+    ("lake-yaml-tables", "CSV and JSON"): CsvOptions,
+    ("lake-yaml-tables", "`output`"): OutputSpec,
+    ("lake-yaml-silver", "`silver`"): SilverSpec,
+    ("lake-yaml-upkeep", "`personal`"): PersonalSpec,
+    ("lake-yaml-upkeep", "`forget`"): ForgetSpec,
+    ("lake-yaml-upkeep", "`maintain`"): MaintainSpec,
+    ("lake-yaml-upkeep", "`costs`"): CostsSpec,
+    ("lake-yaml-upkeep", "`catalog`"): CatalogSpec,
 }
 #: Texts of the page for fields whose default is not a plain value.
 SAID = {
@@ -67,6 +78,9 @@ SAID = {
     ("TableSpec", "window"): "the lake's",
     ("TableSpec", "max_files"): "the lake's",
     ("TableSpec", "max_lag"): "the lake's",
+    ("MaintainSpec", "quarantine"): "for ever",
+    ("CostsSpec", "figures"): "none",
+    ("CatalogSpec", "tables"): "all tables",
 }
 
 
@@ -75,12 +89,16 @@ def blocks(language: str) -> list[tuple[Path, str]]:
     return [(page, text) for page in PAGES for text in found.findall(page.read_text(encoding="utf-8"))]
 
 
-def rows(heading: str) -> dict[str, str]:
-    """Default by field, from the table below a heading of docs/reference/lake-yaml.md."""
-    section = re.split(rf"^#+ {re.escape(heading)}$", CONFIGURATION, flags=re.MULTILINE)
-    assert len(section) == 2, f"docs/reference/lake-yaml.md has no section {heading}"
-    table = re.split(r"^#", section[1], maxsplit=1, flags=re.MULTILINE)[0]
-    return dict(re.findall(r"^\| `(\w+)` \|[^|]*\| ([^|]*) \|", table, re.MULTILINE))
+def rows(page: str, heading: str) -> dict[str, str]:
+    """Default by field, from the tables of a section of a page of docs/reference, up to the next one of its level."""
+    text = (DOCS / "reference" / f"{page}.md").read_text(encoding="utf-8")
+    found = re.findall(rf"^(##+) {re.escape(heading)}$\n(.*?)(?=^\1 |\Z)", text, re.MULTILINE | re.DOTALL)
+    assert len(found) == 1, f"docs/reference/{page}.md has no section {heading}"
+    fields: list[tuple[str, str]] = []
+    for table in re.findall(r"^\| field \|.*\n\|[-|]+\|\n((?:\|.*\n)+)", found[0][1], re.MULTILINE):
+        fields += re.findall(r"^\| `(\w+)` \|[^|]*\| ([^|]*) \|", table, re.MULTILINE)
+    assert len(dict(fields)) == len(fields), f"docs/reference/{page}.md has a field of {heading} twice"
+    return dict(fields)
 
 
 def default(model: type[BaseModel], name: str) -> str:
@@ -93,10 +111,10 @@ def default(model: type[BaseModel], name: str) -> str:
     return "none" if value in (None, ()) else f"`{str(value).lower()}`"
 
 
-@pytest.mark.parametrize("heading", MODELS)
-def test_every_field_is_there_with_its_default(heading: str) -> None:
-    model = MODELS[heading]
-    assert rows(heading) == {field.alias or name: default(model, name) for name, field in model.model_fields.items()}
+@pytest.mark.parametrize(("page", "heading"), MODELS)
+def test_every_field_is_there_with_its_default(page: str, heading: str) -> None:
+    model = MODELS[page, heading]
+    assert rows(page, heading) == {field.alias or name: default(model, name) for name, field in model.model_fields.items()}
 
 
 def test_yaml_examples_load(tmp_path: Path) -> None:

@@ -20,6 +20,10 @@ from tidegate.resources.suppression import SubjectProblem
 
 
 @pytest.mark.parametrize("subject", ["", " 42", "42 ", "\t"])
+@pytest.mark.limit(
+    "Personal data",
+    "The identity of a person to forget is not empty, and begins and ends with no space.",
+)
 def test_a_text_that_is_no_identity_is_refused_before_anything_is_read(subject: str) -> None:
     lake = cast(Any, None)
     with pytest.raises(ForgetRefused, match="an identity is empty, or begins or ends with a space"):

@@ -304,6 +304,11 @@ def _refusal(lake: Any) -> str:
     return str(refused.value)
 
 
+@pytest.mark.limit(
+    "Tables",
+    "A rebuild gives columns no other types, which takes a reset, and it is not for registered tables, whose "
+    "files are the table.",
+)
 def test_what_a_rebuild_cannot_do_is_refused_before_anything_is_done(lake: Any) -> None:
     spec = lake.config.tables[0]
     lake.config.table_for = lambda key: spec.model_copy(update={"columns": {"id": "double"}})

@@ -142,6 +142,7 @@ def test_a_merge_that_takes_rows_out_of_silver_has_one_step(monkeypatch: pytest.
     assert merged(bronze, work) == [120]
 
 
+@pytest.mark.limit("Silver", "`--from-batch` is refused where it is not known which batch a row came with.")
 def test_a_rebuild_from_a_batch_is_refused_where_the_batches_of_rows_are_not_known(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -103,6 +103,11 @@ def test_a_subscription_filters_by_the_type(route: str, types: list[str], values
         ("teams", {"account": "111122223333"}, "has one event type: give one with --types"),
     ],
 )
+@pytest.mark.limit(
+    "Events and AWS",
+    "`tidegate subscribe` gives a team up to 150 event types of a topic. For more, use prefixes or "
+    "`queues_tagged`, which finds queues in the account of the credentials only.",
+)
 def test_what_a_route_cannot_give_is_refused(route: str, given: dict[str, Any], says: str) -> None:
     with pytest.raises(ValueError, match=says):
         printed(route, **given)

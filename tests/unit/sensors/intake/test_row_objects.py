@@ -337,6 +337,10 @@ def test_a_table_of_a_row_queue_is_below_the_lake_root(tmp_path: Path) -> None:
         (CLICKS + "  - {name: clicks, prefix: s3://landing/a/}\n", "tables[1].name: 'clicks' is also the name of"),
     ],
 )
+@pytest.mark.limit(
+    "Events and AWS",
+    "A row queue is a standard queue for one table, no FIFO queue, and its messages are JSON.",
+)
 def test_what_lake_yaml_must_not_say_of_a_row_queue(tmp_path: Path, tables: str, problem: str) -> None:
     with pytest.raises(LakeConfigError) as raised:
         config(tmp_path, tables)

@@ -80,6 +80,10 @@ def test_json_of_any_allowed_size_becomes_lines(name: str, pack: Any, elements: 
     )
 
 
+@pytest.mark.limit(
+    "Files",
+    "JSON that is an array, or has objects over several lines, is read up to 256 MiB of a file, unpacked.",
+)
 def test_a_bomb_of_json_is_refused_before_it_is_held() -> None:
     bomb = Store(gzip.compress(b"[" + b" " * 5_000_000 + b"]"))
     with pytest.raises(Misfit, match="is read up to"):

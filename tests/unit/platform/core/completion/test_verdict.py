@@ -153,6 +153,7 @@ def test_nothing_is_concluded_while_s3_does_not_answer(judge: Any) -> None:
 
 
 @pytest.mark.parametrize("judge", [folder, manifest])
+@pytest.mark.limit("Tables", "A dataset with a completion signal is one commit, and a larger one is refused.")
 def test_a_dataset_is_one_commit_of_limited_size(judge: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rules, "MAX_DATASET_FILES", 2)
     monkeypatch.setattr(rules, "MAX_DATASET_BYTES", 15)

@@ -358,6 +358,11 @@ def test_rescue_is_for_rows_of_text(tmp_path: Path, fields: str, expected: str) 
 
 
 @pytest.mark.parametrize("format", ["csv", "json"])
+@pytest.mark.limit(
+    "Columns and types",
+    "A column keeps the type that its first files gave it. `widen` makes it wider for Parquet, ORC and Avro "
+    "only, not for CSV, JSON and row queues.",
+)
 def test_only_files_that_declare_types_make_columns_wider(tmp_path: Path, format: str) -> None:
     (problem,) = problems(tmp_path, SMALL + TABLE + f"    format: {format}\n    widen: true\n")
     assert problem.startswith("lake.yaml:8: tables[0].widen: only files that declare the types"), problem
@@ -391,6 +396,7 @@ def test_problems_of_csv_options(tmp_path: Path, options: str, expected: str) ->
 
 
 @pytest.mark.parametrize("format", ["csv", "json"])
+@pytest.mark.limit("Tables", "Only Parquet files are registered where they are. Other formats are loaded.")
 def test_register_needs_parquet(tmp_path: Path, format: str) -> None:
     (problem,) = problems(tmp_path, SMALL + TABLE + f"    format: {format}\n    mode: register\n")
     assert problem.startswith(f"lake.yaml:8: tables[0].mode: only parquet files can be registered, {format} files")
@@ -564,6 +570,7 @@ def test_problems_of_a_queue(tmp_path: Path, queue: str, expected: str) -> None:
     assert problem == f"lake.yaml:2: {expected}"
 
 
+@pytest.mark.limit("Tables", "The lake root is in a bucket that is no source bucket.")
 def test_the_lake_root_never_notifies_itself(tmp_path: Path) -> None:
     (problem,) = problems(tmp_path, SMALL.replace("s3://lake/x", "s3://landing/lake"))
     assert problem.startswith("lake.yaml:1: lake.root: the bucket 'landing' is also a source bucket")
@@ -571,6 +578,7 @@ def test_the_lake_root_never_notifies_itself(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("prefix", ["s3://landing/t/u/", "s3://landing/", "s3://landing/t/"])
+@pytest.mark.limit("Tables", "The prefixes of two tables never overlap.")
 def test_prefixes_never_overlap(tmp_path: Path, prefix: str) -> None:
     (problem,) = problems(tmp_path, SMALL + TABLE + f"  - name: u\n    prefix: {prefix}\n")
     assert problem.startswith(f"lake.yaml:8: tables[1].prefix: {prefix} overlaps s3://landing/t/ of tables[0]")

@@ -99,6 +99,7 @@ def test_a_folder_has_parts(text: str, of_key: tuple[str, ...], root: str, parts
         ("s3://lake/{a}/", "s3://lake/ overlaps the lake root s3://lake/x"),
     ],
 )
+@pytest.mark.limit("Outputs", "The folder of an output is in no source bucket and outside of the lake root.")
 def test_a_folder_that_cannot_be_an_output(tmp_path: Path, folder: str, expected: str) -> None:
     found = _problem(tmp_path, f"{TABLE}    output: {{folder: '{folder}'}}\n")
     assert found.startswith("lake.yaml:9: tables[0].output.folder: ")
@@ -118,6 +119,11 @@ def test_a_folder_that_cannot_be_an_output(tmp_path: Path, folder: str, expected
         ("schema: strict", "`schema` says what new columns do, and there are no columns"),
         ("silver: {keys: [a], order: b, every: 9}", "`silver` is merged from a table, and there is no table"),
     ],
+)
+@pytest.mark.limit(
+    "Outputs",
+    "`mode: repartition` converts no values, so it has no `columns`, no types of folders, no `schema`, and no "
+    "`silver`.",
 )
 def test_what_makes_no_sense_with_an_output_is_refused(tmp_path: Path, more: str, expected: str) -> None:
     assert expected in _problem(tmp_path, f"{TABLE}    output: {{folder: 's3://out/{{a}}/'}}\n    {more}\n")
@@ -193,6 +199,7 @@ def test_what_makes_no_sense_with_converted_files_is_refused(tmp_path: Path, tex
         ),
     ],
 )
+@pytest.mark.limit("Outputs", "`mode: concatenate` is for Parquet only.")
 def test_what_makes_no_sense_with_concatenated_files_is_refused(tmp_path: Path, more: str, expected: str) -> None:
     assert expected in _problem(tmp_path, f"{LAKE}    {more}\n")
 

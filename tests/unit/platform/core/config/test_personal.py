@@ -50,6 +50,11 @@ def test_columns_and_nested_fields_are_compared_without_case(tmp_path: Path) -> 
         ),
     ],
 )
+@pytest.mark.limit(
+    "Personal data",
+    "A personal column is a column or a field of bronze: no expression, and no column of the path, whose "
+    "values are in the keys of the files.",
+)
 def test_what_cannot_be_is_refused(tmp_path: Path, text: str, problem: str) -> None:
     with pytest.raises(LakeConfigError) as caught:
         _table(tmp_path, text)

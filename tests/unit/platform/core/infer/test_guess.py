@@ -387,6 +387,7 @@ def test_the_lake_of_a_folder_is_one_that_the_local_platform_creates(tmp_path: P
     assert re.fullmatch(r"[a-z0-9-]+", config.queues[0].name)
 
 
+@pytest.mark.limit("Files", "Workbooks of Excel (`.xlsx`) and other archives are not read: save each sheet as CSV.")
 def test_a_workbook_is_no_table(tmp_path: Path) -> None:
     (tmp_path / "prices").mkdir()
     (tmp_path / "prices" / "book.xlsx").write_bytes(b"PK\x03\x04" + bytes(60))

@@ -76,6 +76,7 @@ def test_an_expression_is_known_by_a_fragment_of_it() -> None:
         ({"expect": {"Not a name": "v > 0"}}, "use lower-case letters, digits and underscores"),
     ],
 )
+@pytest.mark.limit("Silver", "Expectations are conditions of Spark SQL, and each has a name of its own.")
 def test_expectations_that_cannot_be_checked_are_refused(options: dict[str, Any], problem: str) -> None:
     with pytest.raises(ValidationError, match=problem):
         silver(**options)

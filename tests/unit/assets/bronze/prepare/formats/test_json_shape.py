@@ -88,12 +88,14 @@ def test_an_error_refuses_the_whole_file(text: str, reason: str) -> None:
         rewritten(text.encode())
 
 
+@pytest.mark.limit("Files", "A JSON array, or a JSON object over several lines, is UTF-8; other bytes refuse the file.")
 def test_bytes_that_are_not_utf_8_are_refused() -> None:
     with pytest.raises(Misfit, match=r"not UTF-8: .* at byte 7"):
         rewritten(b'[{"a": \xff}]')
 
 
 @pytest.mark.parametrize("text", ['{"a": ' + "[" * 5000, "[" + "[" * 5000, '{"a":\n' + '{"x":' * 5000])
+@pytest.mark.limit("Files", "JSON is nested up to 30 levels.")
 def test_what_is_nested_without_end_is_refused_for_that(text: str) -> None:
     with pytest.raises(Misfit, match="nested deeper than 30 levels; write"):
         assert rewritten(text.encode()) if needs_rewrite(text.encode(), whole=True) else None
