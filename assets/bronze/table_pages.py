@@ -8,6 +8,7 @@ from tidegate.assets.bronze.asset import BRONZE, previous_report, table_report
 from tidegate.assets.bronze.report import check_specs, page_key
 from tidegate.assets.presentation.copied_sql import bronze_queries, copied
 from tidegate.assets.presentation.freshness import page_freshness
+from tidegate.assets.presentation.markdown import code, described
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.resources.lake_resource import LakeResource
@@ -60,8 +61,8 @@ def _page(spec: TableSpec) -> dg.AssetSpec:
         kinds={{None: "deltalake", "repartition": "json"}.get(spec.output_mode, "parquet"), "bronze"},
         tags={"tidegate/layer": "bronze"},
         freshness_policy=page_freshness(spec),
-        description=f"{spec.description or spec.name}: the {_what(spec)} of {spec.prefix}. The sensor "
-        f"intake fills it, by runs of the partition {spec.table_key.encode()} of the asset bronze. These runs "
+        description=f"{described(spec)}: the {_what(spec)} of {spec.prefix}. The sensor "
+        f"intake fills it, by runs of the partition {code(spec.table_key.encode())} of the asset bronze. These runs "
         "report here what they added. To run it by hand, materialize that partition.",
         metadata={"dagster/uri": spec.output.folder}
         if spec.output

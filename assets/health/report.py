@@ -91,7 +91,7 @@ class HealthReport:
         if health.routes_behind:
             verdict += f", {len(health.routes_behind)} of {len(health.routes)} routes behind"
         lines = [
-            f"**{_moment(health.at)} UTC: {verdict}{self._failing()}.** {health.files:,} files "
+            f"**{_moment(health.at)} UTC: {verdict}{self._failing()}{self._bad()}.** {health.files:,} files "
             f"({size_text(health.size)}) wait" + (f", the oldest for {span(health.lag)}." if health.files else "."),
             *(f"\n**Not known:** {prose(sentence)}" for sentence in health.unknown),
             *(f"\n**Fails:** {failure}" for failure in self._failures(prose)),
@@ -162,6 +162,14 @@ class HealthReport:
     def _failing(self) -> str:
         number = len(self.failed)
         return f", the last run of {number} {'table' if number == 1 else 'tables'} failed" if number else ""
+
+    def _bad(self) -> str:
+        number = sum(self.health.quarantined.values())
+        return (
+            f", {number:,} {'object or row' if number == 1 else 'objects and rows'} quarantined in 24 hours"
+            if number
+            else ""
+        )
 
     def _failures(self, show: Callable[[str], str] = one_line) -> list[str]:
         """Returns a line for each table whose last run failed, with the reason."""

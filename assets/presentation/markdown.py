@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 
 import dagster as dg
 
+from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.first_line import one_line
 
 #: Characters with a meaning in Markdown, wherever they are.
@@ -49,3 +50,8 @@ def listed(lines: Iterable[object], show: Callable[[str], str] = prose) -> dg.Ma
         show: `code` for commands.
     """
     return dg.MetadataValue.md("\n".join(f"- {show(str(line))}" for line in lines))
+
+
+def described(spec: TableSpec) -> str:
+    """Returns what a table is called at the beginning of a description: the owner's text, or its name."""
+    return (spec.description or spec.name).rstrip(" .:")

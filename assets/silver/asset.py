@@ -10,6 +10,7 @@ from tidegate.assets.bronze.report import page_key
 from tidegate.assets.presentation.copied_sql import copied, silver_queries
 from tidegate.assets.presentation.discreet import discreet_errors
 from tidegate.assets.presentation.freshness import silver_freshness
+from tidegate.assets.presentation.markdown import described
 from tidegate.assets.presentation.readable_failure import readable_failure
 from tidegate.assets.silver.expect.checks import expectation_results, expectation_specs, results_of_merge
 from tidegate.assets.silver.expect.violations import ExpectationFailed
@@ -54,7 +55,7 @@ def _build(spec: TableSpec) -> dg.AssetsDefinition:
             "why": shlex.join(["tidegate", "why", f"silver.{spec.name}", *(f"{key}=VALUE" for key in silver.keys)]),
         },
         check_specs=_check_specs(spec, silver),
-        description=f"{spec.description or spec.name}: {_rows(silver)}, merged from bronze {when}.",
+        description=f"{described(spec)}: {_rows(silver)}, merged from bronze {when}.",
     )
     def silver_asset(
         context: dg.AssetExecutionContext, lake: LakeResource

@@ -18,7 +18,7 @@ from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.platform.core.silver.columns import own_columns, shown
+from tidegate.platform.core.silver.columns import WITH_TOMBSTONES, own_columns, shown
 from tidegate.resources.spark.results import TableState
 
 
@@ -99,6 +99,10 @@ def columns_metadata(spec: TableSpec, schema: TableSchema, sources: Mapping[str,
     Dagster's open UI shows descriptions on the page of an asset, and lineage of columns only among its events.
     """
     origins = {name: f"from bronze.{spec.name}: {', '.join(columns)}" for name, columns in sources.items()}
+    for name in {field.name for field in schema.fields} & set(own_columns(spec.silver)):
+        # `SELECT *` of the view does not have it.
+        table = f"only in silver.{spec.name}{WITH_TOMBSTONES}"
+        origins[name] = f"{origins[name]}; {table}" if name in origins else table
     deps = {
         name: [dg.TableColumnDep(asset_key=page_key(spec), column_name=column) for column in columns]
         for name, columns in sources.items()

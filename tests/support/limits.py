@@ -1,7 +1,7 @@
 """The page of limits, from the tests that assert them. `make limits` writes it.
 
-A test that asserts a refusal which a user meets as a limit has the mark `@pytest.mark.limit(part, sentence)`. The sentence
-is next to what proves it, and goes when that goes.
+A test that asserts a refusal which a user meets as a limit has the mark `@pytest.mark.limit(part, sentence)`. The
+sentence is next to what proves it, and goes when that goes.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _HEAD = """\
 Version 0.1 has the whole path from an event to a silver table. It has run on the local platform only, not yet on AWS
 itself. [When not to use it](../start/when-not.md) says what Tidegate is not for.
 
-Each limit below is a refusal, with an error or a reason in the quarantine that says what to do. The link after it leads to
-the test that asserts it. `make limits` writes this page from the marks of these tests.
+Each limit below is a refusal, with an error or a reason in the quarantine that says what to do. The link after it
+leads to the test that asserts it. `make limits` writes this page from the marks of these tests.
 """
 _TAIL = """
 ## Not refused, and missing
@@ -31,8 +31,8 @@ No test can assert what is not there:
 
 - Objects that were staged for a batch of an output that was never decided stay until its next batch, and copies in
   `_tidegate/` of registered tables stay after their file was removed.
-- ARNs that `tidegate policy` prints are of the partition of the region in the URL of the first queue with one. In China and
-  GovCloud, give `url` to a queue: with names alone, the ARNs are of `arn:aws:`.
+- ARNs that `tidegate policy` prints are of the partition of the region in the URL of the first queue with one. In China
+  and GovCloud, give `url` to a queue: with names alone, the ARNs are of `arn:aws:`.
 """
 
 

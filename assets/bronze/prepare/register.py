@@ -106,7 +106,10 @@ def _live_already(table: Table, work: BatchDraft) -> set[str]:
 def _unregistrable(table: Table, candidate: Candidate) -> str | None:
     format = table.spec.format or format_of(candidate.key)
     if format is None or "register" not in FORMATS[format].modes:
-        return "only Parquet files can be registered; configure the table with mode: load"
+        return (
+            "this table registers Parquet files, and this is none: put it below another table's prefix, or delete it. "
+            "If no file of the table is Parquet, start the table over with `mode: load`"
+        )
     if "//" in candidate.key[max(0, len(table.key.prefix) - 1) :]:
         return "its key has an empty folder name, which Spark cannot address; write it under another key"
     if candidate.found.size == 0:

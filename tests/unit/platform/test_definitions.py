@@ -141,8 +141,11 @@ def test_assets_carry_what_the_ui_shows(paper: Paper) -> None:
         "maintenance/lake": ("maintenance", ["s3"], ["a@example.org", "team:sales"], False),
     }
     assert all(graph.get(key).description for key in graph.get_all_asset_keys())
+    page = graph.get(AssetKey(["bronze", "orders"])).description or ""
+    assert page.startswith("Orders as the shop exports them: the bronze table of s3://landing/orders/.")
+    assert "the partition `landing.orders` of the asset bronze" in page, "Markdown strikes ~2e through"
     description = graph.get(AssetKey(["silver_orders"])).description or ""
-    assert "Orders as the shop exports them." in description
+    assert description.startswith("Orders as the shop exports them: ")
     assert "*/10 * * * *" in description
 
 

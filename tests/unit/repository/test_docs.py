@@ -114,7 +114,9 @@ def default(model: type[BaseModel], name: str) -> str:
 @pytest.mark.parametrize(("page", "heading"), MODELS)
 def test_every_field_is_there_with_its_default(page: str, heading: str) -> None:
     model = MODELS[page, heading]
-    assert rows(page, heading) == {field.alias or name: default(model, name) for name, field in model.model_fields.items()}
+    assert rows(page, heading) == {
+        field.alias or name: default(model, name) for name, field in model.model_fields.items()
+    }
 
 
 def test_yaml_examples_load(tmp_path: Path) -> None:

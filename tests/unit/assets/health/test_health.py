@@ -631,7 +631,8 @@ def test_the_page_says_first_what_is_wrong() -> None:
     )
     plain = [line.replace("\u202f", " ") for line in page]
     assert (
-        plain[0] == "**2023-11-14 22:13 UTC: 1 of 2 tables behind.** 1,200 files (3.4 GB) wait, the oldest for 2h 1m."
+        plain[0] == "**2023-11-14 22:13 UTC: 1 of 2 tables behind, 33 objects and rows quarantined in 24 hours.** "
+        "1,200 files (3.4 GB) wait, the oldest for 2h 1m."
     )
     assert "**Not known:** queue more: not allowed" in plain
     assert "| ⚠ `orders` | 2h 1m of 31m | 1,200+ | 3.4 GB | 1m ago | 33 | ▄▁█ |" in plain
@@ -644,7 +645,7 @@ def test_the_page_says_first_what_is_wrong() -> None:
     }
     report = HealthReport(health, failed=failed)
     lines = report.page().splitlines()
-    assert "1 of 2 tables behind, the last run of 2 tables failed.**" in lines[0]
+    assert "1 of 2 tables behind, the last run of 2 tables failed, 33 objects and rows" in lines[0]
     assert r"**Fails:** `orders` failed at 2023-11-14 22:11:50Z (run r1): DELTA\_NO \| what it\\nsays" in lines
     assert "**Fails:** `silver.items` failed at 1970-01-01 00:00:00Z (run r2)" in lines
     check = report.checks(LAKE_HEALTH)[-1]

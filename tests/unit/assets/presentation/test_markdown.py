@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from tidegate.assets.presentation.markdown import cell, code, listed, prose
+from tidegate.assets.presentation.markdown import cell, code, described, listed, prose
+from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.first_line import one_line
 
 HOSTILE = [
@@ -72,3 +73,9 @@ def test_a_cell_ends_where_it_should(text: str) -> None:
 def test_each_line_is_an_item_of_a_list() -> None:
     assert listed(["a: 1", 2]).value == "- a: 1\n- 2"
     assert listed(["tidegate why x"], code).value == "- `tidegate why x`"
+
+
+@pytest.mark.parametrize(("text", "shown"), [(None, "t"), ("Orders.", "Orders"), ("Orders: all. ", "Orders: all")])
+def test_a_description_that_ends_with_a_stop_is_continued_without_it(text: str | None, shown: str) -> None:
+    spec = TableSpec.model_validate({"name": "t", "prefix": "s3://landing/t/", "description": text})
+    assert described(spec) == shown
