@@ -282,7 +282,7 @@ def test_what_waits_for_each_route_is_measured_and_routes_behind_come_first(inst
     )
     report = HealthReport(health)
     page = report.page().replace("\u202f", " ").splitlines()
-    assert page[0].startswith("**1970-01-01 00:16 UTC: no table is behind, 2 of 4 routes behind.**")
+    assert page[0].startswith("**1970-01-01 00:16 UTC: no table is behind, 2 of 4 routes behind")
     assert page[-4:] == [
         "| ⚠ `late` | 1m of 1m | 2 | 0 |",
         "| ⚠ `former` | 1s of no route of lake.yaml | 1 | 0 |",
