@@ -2821,4 +2821,31 @@ MUTANTS = (
         "return statement",
         ("tests/unit/platform/cli/sql/test_statement.py::test_values_of_persons_are_left_out",),
     ),
+    Mutant(
+        "the first line of the morning leaves out what is in quarantine",
+        6,
+        "assets/health/report.py",
+        "{self._failing()}{self._bad()}.**",
+        "{self._failing()}.**",
+        ("tests/unit/assets/health/test_health.py::test_the_page_says_first_what_is_wrong",),
+    ),
+    Mutant(
+        "infer takes Excel's hint of the delimiter for the header",
+        6,
+        "platform/core/infer/sniff.py",
+        " and not _EXCEL_SEPARATOR.fullmatch(line)",
+        "",
+        ("tests/unit/platform/core/infer/test_guess.py::test_csv_options_and_columns",),
+    ),
+    Mutant(
+        "infer puts the lake root into the source bucket",
+        7,
+        "platform/core/infer/guess.py",
+        "{bucket[: _MAX_BUCKET_NAME - len('-lake')]}-lake/tidegate",
+        "{bucket}/tidegate",
+        (
+            "tests/unit/platform/core/infer/test_guess.py::"
+            "test_the_lake_of_a_folder_is_one_that_the_local_platform_creates",
+        ),
+    ),
 )
