@@ -78,7 +78,7 @@ def test_the_page_says_what_it_left_out() -> None:
     assert (len(found["remedies"].records), found["more_remedies"], found["more_pages"]) == (200, 5, 3)
     assert found["not_read"].value == (
         "- landing.bad is not in the costs, because it cannot be read: "
-        "s3://lake/tables/landing.bad.json is not a birth record"
+        "`s3://lake/tables/landing.bad.json` is not a birth record"
     )
 
 
