@@ -81,6 +81,7 @@ def _server(name: str, folder: Path) -> Iterator[tuple[Process, int]]:
     port = free_port()
     (folder / "lake.yaml").write_text(_LAKE)
     ours = ["-m", "tidegate.platform.cli.main", "webhook", "--port", str(port), "--lake", str(folder / "lake.yaml")]
+    ours += ["--operations-port", "0"]
     arguments = ours if name == "webhook" else ["-m", "benchmarks.events.webhook", "--bare", str(port)]
     process = spawn(name, [sys.executable, *arguments], log=folder / f"{name}.log", cwd=_ROOT)
     try:

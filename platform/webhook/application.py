@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import math
 import time
+import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -23,13 +25,14 @@ from tidegate.platform.core.webhook.scheme import Scheme
 from tidegate.platform.webhook.queue_writer import QueueWriter
 from tidegate.platform.webhook.request_body import MAX_SECONDS, request_body
 from tidegate.platform.webhook.tallies import STORED, Tallies
+from tidegate.platform.webhook.unverified import Unverified
 
 #: Bytes of bodies in memory, and the number of requests under way that they allow.
 _MAX_HELD_BYTES = 256 << 20
 _MAX_REQUESTS = 1000
 _PROBLEM = "application/problem+json"
 #: The connection is closed after these answers, because a part of the body may still be coming.
-_UNREAD = frozenset({Reason.UNKNOWN_SENDER, Reason.SLOW_BODY, Reason.TOO_LARGE, Reason.BUSY})
+_UNREAD = frozenset({Reason.UNKNOWN_SENDER, Reason.UNSIGNED, Reason.SLOW_BODY, Reason.TOO_LARGE, Reason.BUSY})
 
 
 @dataclass(frozen=True)
@@ -70,22 +73,26 @@ class Application:
     ) -> None:
         self._senders, self._unready, self._say, self._body_seconds = senders, unready, say, body_seconds
         largest = max((sender.spec.max_bytes for sender in senders.values()), default=1)
-        self._max_requests = min(_MAX_REQUESTS, max(1, _MAX_HELD_BYTES // largest))
-        self._under_way = 0
+        # One half is for bodies that are being read, which needs no secret, and one for rows on their way to a queue.
+        half = max(1, min(_MAX_REQUESTS, _MAX_HELD_BYTES // largest) // 2)
+        self._unverified, self._max_verified = Unverified(half), half
+        self._under_way = self._verified = 0
         self.tallies = Tallies()
 
-    def asgi(self) -> Starlette:
-        """Return the application."""
-        routes = [
+    def public(self) -> Starlette:
+        """Return what senders reach."""
+        return _starlette(
+            Route("/healthz", self._healthz),
+            Route("/{sender}", self._deliver, methods=["POST"]),
+        )
+
+    def operations(self) -> Starlette:
+        """Return what only the operators of the server reach. It names queues and senders."""
+        return _starlette(
             Route("/healthz", self._healthz),
             Route("/readyz", self._readyz),
             Route("/metrics", self._metrics),
-            Route("/{sender}", self._deliver, methods=["POST"]),
-        ]
-        application = Starlette(routes=routes, exception_handlers={HTTPException: _http_problem})
-        # A redirect would be built from the request's own header Host.
-        application.router.redirect_slashes = False
-        return application
+        )
 
     async def _healthz(self, _: Request) -> Response:
         return JSONResponse({"status": "alive"})
@@ -103,21 +110,26 @@ class Application:
         begun = time.monotonic()
         sender = self._senders.get(request.path_params["sender"])
         self._under_way += 1
-        row = ""
+        row, outcome, status, failed = "", "error", 500, ""
         try:
             response, outcome, row = await self._answer(request, sender)
+            status = response.status_code
         except Refusal as refusal:
-            response, outcome = _problem(refusal), refusal.reason.label
+            response, outcome, status = _problem(refusal), refusal.reason.label, refusal.reason.status
         except ClientDisconnect:
-            response, outcome = Response(status_code=400), "gone"
+            response, outcome, status = Response(status_code=400), "gone", 400
+        except Exception as error:
+            # Its text may contain a part of the body, so only its kind and place are written down.
+            response, failed = Response(status_code=500), _place_of(error)
         finally:
+            # Whatever it is, also the end of the server, it leaves a line and a count.
             self._under_way -= 1
-        seconds = time.monotonic() - begun
-        name = sender.spec.name if sender else ""
-        self.tallies.count(name, outcome, seconds)
-        # A path that nobody has is not written down: a secret may be in it. A query never is.
-        line = {"sender": name, "status": response.status_code, "outcome": outcome, "ms": round(seconds * 1000, 1)}
-        self._say(json.dumps({**line, "row": row} if row else line))
+            seconds = time.monotonic() - begun
+            name = sender.spec.name if sender else ""
+            self.tallies.count(name, outcome, seconds)
+            # A path that nobody has is not written down: a secret may be in it. A query never is.
+            line = {"sender": name, "status": status, "outcome": outcome, "ms": round(seconds * 1000, 1)}
+            self._say(json.dumps({**line, **({"row": row} if row else {}), **({"error": failed} if failed else {})}))
         return response
 
     async def _answer(self, request: Request, sender: Sender | None) -> tuple[Response, str, str]:
@@ -129,19 +141,39 @@ class Application:
         """
         if sender is None:
             raise Refusal(Reason.UNKNOWN_SENDER, "`webhooks` of lake.yaml has no sender with this address")
-        if self._under_way > self._max_requests:
-            raise Refusal(Reason.BUSY, f"{self._max_requests} deliveries are under way; send it again", 1)
-        length = request.headers.get("content-length")
-        body = await request_body(request.stream(), length, sender.spec.max_bytes, self._body_seconds)
-        received = Received(request.headers, body, time.time())
         spec = sender.spec
+        unread = Received(request.headers, b"", time.time())
+        for header in sender.scheme.headers:
+            unread.header(header)
+        length = request.headers.get("content-length")
+        async with self._unverified.reading(request.client.host if request.client else ""):
+            body = await request_body(request.stream(), length, spec.max_bytes, self._body_seconds)
+        received = Received(request.headers, body, time.time())
         delivery = delivery_of(sender.scheme, spec.name, received, sender.secrets, spec.retry_days)
         if wait := sender.limit.take(time.monotonic()):
             raise Refusal(Reason.TOO_MANY, f"more than {spec.rate:g} deliveries a second", math.ceil(wait))
         if delivery.challenge is not None:
             return PlainTextResponse(delivery.challenge), "challenge", ""
-        await sender.writer.put(delivery.text, delivery.origin)
+        if self._verified >= self._max_verified:
+            raise Refusal(Reason.BUSY, f"{self._max_verified} rows are on their way to queues; send it again", 1)
+        self._verified += 1
+        try:
+            await sender.writer.put(delivery.text, delivery.origin)
+        finally:
+            self._verified -= 1
         return JSONResponse({"row": delivery.origin.message_id}), STORED, delivery.origin.message_id
+
+
+def _starlette(*routes: Route) -> Starlette:
+    application = Starlette(routes=routes, exception_handlers={HTTPException: _http_problem})
+    # A redirect would be built from the request's own header Host.
+    application.router.redirect_slashes = False
+    return application
+
+
+def _place_of(error: Exception) -> str:
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} in {Path(frame.filename).name}, line {frame.lineno}"
 
 
 def _problem(refusal: Refusal) -> Response:

@@ -8,14 +8,17 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 #: Seconds from a connection, or the first byte of a further request, to the end of its headers.
 HEADER_SECONDS = 10.0
-_MAX_HEADER_BYTES = 65_536
+#: Bytes on the wire until the headers have ended, and the number of headers, those after a body included. A header of
+#: three bytes takes a hundred in memory.
+_MAX_HEADER_BYTES, _MAX_HEADERS = 65_536, 100
 
 
 class BoundedProtocol(HttpToolsProtocol):
     """A connection that is closed if a client says nothing, or too much."""
 
     _due: asyncio.TimerHandle | None = None
-    _header_bytes = 0
+    _header_bytes = _parsed_bytes = _headers = 0
+    _in_body = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for a request."""
@@ -27,32 +30,53 @@ class BoundedProtocol(HttpToolsProtocol):
         self._wait_no_more()
         super().connection_lost(exc)
 
+    def data_received(self, data: bytes) -> None:
+        """Count the bytes until the headers have ended, those that the parser skips included."""
+        if not self._in_body:
+            self._header_bytes += len(data)
+            if self._due is None and (self.cycle is None or self.cycle.response_complete):
+                self._wait()
+        super().data_received(data)
+        if not self._in_body and self._header_bytes > _MAX_HEADER_BYTES:
+            self.transport.close()
+
     def on_message_begin(self) -> None:
         """Wait for the end of the headers."""
         super().on_message_begin()
-        self._header_bytes = 0
+        self._headers = self._parsed_bytes = 0
         self._wait()
 
     def on_url(self, url: bytes) -> None:
-        """Count the bytes of the address."""
-        super().on_url(url)
-        self._bound(len(url))
+        """Keep the address only up to the limit."""
+        if self._is_bounded(len(url)):
+            super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Count the bytes of a header."""
-        super().on_header(name, value)
-        self._bound(len(name) + len(value))
+        """Keep a header only up to the limits."""
+        self._headers += 1
+        if self._is_bounded(len(name) + len(value)) and self._headers <= _MAX_HEADERS:
+            super().on_header(name, value)
+        else:
+            self.transport.close()
 
     def on_headers_complete(self) -> None:
         """Wait no more, and begin the request unless the connection is being closed."""
         self._wait_no_more()
+        self._in_body = True
         if not self.transport.is_closing():
             super().on_headers_complete()
 
-    def _bound(self, length: int) -> None:
-        self._header_bytes += length
-        if self._header_bytes > _MAX_HEADER_BYTES:
+    def on_message_complete(self) -> None:
+        """Count from the start for the next request."""
+        self._in_body, self._header_bytes = False, 0
+        super().on_message_complete()
+
+    def _is_bounded(self, length: int) -> bool:
+        """Count what was parsed. One read of a socket may have more bytes than all headers may have."""
+        self._parsed_bytes += length
+        if self._parsed_bytes > _MAX_HEADER_BYTES:
             self.transport.close()
+        return not self.transport.is_closing()
 
     def _wait(self) -> None:
         self._wait_no_more()

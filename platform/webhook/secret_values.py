@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tidegate.platform.core.config.webhook import WebhookSpec
+from tidegate.platform.core.webhook.scheme import MIN_SECRET
 from tidegate.platform.core.webhook.schemes import scheme_of
 from tidegate.resources.secret_text import secret_text
 
@@ -27,6 +28,10 @@ def secret_values(webhook: WebhookSpec, environ: Mapping[str, str]) -> tuple[tup
             problems.append(f"{spec.place} is {'not set' if spec.env else 'empty'}")
         elif not secret.isprintable():
             problems.append(f"{spec.place} has line ends or other control characters inside of the secret")
+        elif not secret.isascii():
+            problems.append(f"{spec.place} has characters beyond ASCII, which a header cannot have")
+        elif len(secret) < MIN_SECRET:
+            problems.append(f"{spec.place} has a secret of {len(secret)} characters, and {MIN_SECRET} are the least")
         elif wrong := scheme.secret_problem(secret):
             problems.append(f"{spec.place} has no secret of `{webhook.verification}`: {wrong}")
         else:

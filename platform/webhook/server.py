@@ -11,6 +11,7 @@ from functools import cache
 
 import uvicorn
 from botocore.exceptions import BotoCoreError, ClientError
+from starlette.applications import Starlette
 
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.webhook import WebhookSpec
@@ -69,31 +70,21 @@ class WebhookServer:
         }
         self._application = Application(senders, self._unready, say)
 
-    def run(self, host: str, port: int) -> None:
+    def run(self, host: str, port: int, operations_port: int) -> None:
         """Answer requests until SIGTERM or SIGINT. Deliveries that are under way then are still answered.
 
         Args:
             host: address to listen on.
-            port: port to listen on, 0 for a free one.
+            port: port for the senders, 0 for a free one.
+            operations_port: port for the operators of the server, 0 for a free one.
 
         Raises:
             OSError: the address cannot be used.
         """
-        config = uvicorn.Config(
-            self._application.asgi(),
-            http=BoundedProtocol,
-            ws="none",
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            limit_concurrency=_MAX_CONNECTIONS,
-            timeout_graceful_shutdown=_GRACE,
-        )
-        with _listening(host, port) as listener:
+        with _listening(host, port) as listener, _listening(host, operations_port) as inner:
+            operations = _Operations(_config(self._application.operations()), self._say, inner)
             try:
-                _Server(config, self._say, listener).run([listener])
+                _Server(_config(self._application.public()), self._say, listener, operations).run([listener])
             except KeyboardInterrupt:
                 pass  # Uvicorn raises the signal again after it has stopped in order.
             finally:
@@ -121,17 +112,62 @@ class WebhookServer:
         return "; ".join(filter(None, await asyncio.gather(*map(wrong, self._queues))))
 
 
-class _Server(uvicorn.Server):
-    """Uvicorn's server, which says where it listens once it does."""
+def _config(application: Starlette) -> uvicorn.Config:
+    return uvicorn.Config(
+        application,
+        http=BoundedProtocol,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=_MAX_CONNECTIONS,
+        timeout_graceful_shutdown=_GRACE,
+    )
+
+
+class _Operations(uvicorn.Server):
+    """The server for operators. It runs within another one, which handles the signals."""
 
     def __init__(self, config: uvicorn.Config, say: Callable[[str], None], listener: socket.socket) -> None:
         super().__init__(config)
         self._say, self._listener = say, listener
 
+    async def begin(self) -> None:
+        """Answer requests from now on."""
+        self.config.load()
+        self.lifespan = self.config.lifespan_class(self.config)
+        await self.startup([self._listener])
+        self._say(f"operations on {_address(self._listener)}")
+
+    async def end(self) -> None:
+        """Answer no more requests."""
+        await self.shutdown([self._listener])
+
+
+class _Server(uvicorn.Server):
+    """Uvicorn's server, which says where it listens once it does, and runs another one for operators."""
+
+    def __init__(
+        self, config: uvicorn.Config, say: Callable[[str], None], listener: socket.socket, operations: _Operations
+    ) -> None:
+        super().__init__(config)
+        self._say, self._listener, self._operations = say, listener, operations
+
     async def startup(self, sockets: Sequence[socket.socket] | None = None) -> None:
         await super().startup(list(sockets or ()))
-        host, port = self._listener.getsockname()[:2]
-        self._say(f"listening on http://{f'[{host}]' if ':' in host else host}:{port} (process {os.getpid()})")
+        await self._operations.begin()
+        self._say(f"listening on {_address(self._listener)} (process {os.getpid()})")
+
+    async def shutdown(self, sockets: Sequence[socket.socket] | None = None) -> None:
+        await super().shutdown(list(sockets or ()))
+        await self._operations.end()
+
+
+def _address(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def _secrets(webhooks: Sequence[WebhookSpec], environ: Mapping[str, str]) -> dict[str, tuple[str, ...]]:

@@ -12,7 +12,7 @@ from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.webhook.server import MissingSecrets, WebhookServer
 
 
-def run_webhook(console: Console, lake: Path | None, home: Path | None, host: str, port: int) -> None:
+def run_webhook(console: Console, lake: Path | None, home: Path | None, host: str, ports: tuple[int, int]) -> None:
     """Run the server until a signal.
 
     Args:
@@ -20,7 +20,7 @@ def run_webhook(console: Console, lake: Path | None, home: Path | None, host: st
         lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else `lake.yaml`.
         home: home of a running local platform.
         host: address to listen on.
-        port: port to listen on, 0 for a free one.
+        ports: the port for the senders, and the one for the operators; 0 for a free one.
 
     Raises:
         CommandError: there are no webhooks, a secret is missing, or the address cannot be used.
@@ -38,8 +38,10 @@ def run_webhook(console: Console, lake: Path | None, home: Path | None, host: st
         print(line, file=console.file, flush=True)
 
     try:
-        WebhookServer(config, using.settings.aws, os.environ, say).run(host, port)
+        WebhookServer(config, using.settings.aws, os.environ, say).run(host, *ports)
     except MissingSecrets as error:
         raise CommandError(str(error)) from None
     except OSError as error:
-        raise CommandError(f"cannot listen on {host}, port {port}: {error.strerror}; choose --host or --port") from None
+        raise CommandError(
+            f"cannot listen on {host}, ports {ports}: {error.strerror}; choose --host, --port or --operations-port"
+        ) from None

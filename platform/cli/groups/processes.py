@@ -56,11 +56,14 @@ def dev(
 @processes.command()
 def webhook(
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for every network.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on, 0 for a free one.")] = 8080,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port for the senders, 0 for a free one.")] = 8080,
+    operations_port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port of /readyz and /metrics for operators, 0 for a free one.")
+    ] = 8081,
     lake: LakeFile = None,
     home: RunningHome = None,
 ) -> None:
     """Take webhooks into the row queues of your lake.yaml until Ctrl-C or SIGTERM."""
     from tidegate.platform.cli.commands.webhook import run_webhook
 
-    run_webhook(command_console(), lake, home, host, port)
+    run_webhook(command_console(), lake, home, host, (port, operations_port))

@@ -24,4 +24,4 @@ def verify(received: Received, secrets: Sequence[str]) -> None:
     require_match(expected, [received.header(_SIGNATURE)], _SIGNATURE)
 
 
-GITHUB = Scheme(verify, id_header="x-github-delivery")
+GITHUB = Scheme(verify, (_SIGNATURE,), id_header="x-github-delivery")

@@ -35,7 +35,7 @@ class Received:
         """
         value = self.headers.get(name, "").strip()
         if not value:
-            raise Refusal(Reason.SIGNATURE, f"the header {name} is missing, by which this webhook is verified")
+            raise Refusal(Reason.UNSIGNED, f"the header {name} is missing, by which this webhook is verified")
         return value
 
     def seconds(self, text: str, source: str) -> int:

@@ -14,6 +14,7 @@ class Reason(Enum):
     """
 
     NO_ROW = "no-row", 400
+    UNSIGNED = "unsigned", 401
     SIGNATURE = "signature", 401
     CLOCK = "clock", 401
     UNKNOWN_SENDER = "unknown-sender", 404

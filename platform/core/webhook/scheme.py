@@ -8,6 +8,9 @@ from typing import Any
 
 from tidegate.platform.core.webhook.received import Received
 
+#: Characters, or bytes of a key, that a secret has at least.
+MIN_SECRET = 16
+
 
 def _no_problem(_: str) -> str:
     return ""
@@ -23,6 +26,7 @@ class Scheme:
 
     Attributes:
         verify: refuses a request that none of the secrets signed, or whose signature is too old.
+        headers: the headers that it needs. A request without one of them is refused before its body is read.
         id_header: the header with the id of the webhook, which each retry has again.
         id_member: the member of the body with that id, if it is in no header.
         time_member: the member of the body with the time of the event, in epoch seconds, which each retry has again.
@@ -31,6 +35,7 @@ class Scheme:
     """
 
     verify: Callable[[Received, Sequence[str]], None]
+    headers: tuple[str, ...]
     id_header: str = ""
     id_member: str = ""
     time_member: str = ""

@@ -20,4 +20,4 @@ def shared_secret(header: str) -> Scheme:
     def verify(received: Received, secrets: Sequence[str]) -> None:
         require_match(secrets, [received.header(name)], name)
 
-    return Scheme(verify, id_header="webhook-id")
+    return Scheme(verify, (name,), id_header="webhook-id")

@@ -22,4 +22,4 @@ def verify(received: Received, secrets: Sequence[str]) -> None:
     require_match(expected, [received.header(_SIGNATURE)], _SIGNATURE)
 
 
-SHOPIFY = Scheme(verify, id_header="x-shopify-webhook-id")
+SHOPIFY = Scheme(verify, (_SIGNATURE,), id_header="x-shopify-webhook-id")

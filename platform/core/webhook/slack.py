@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tidegate.platform.core.webhook.received import Received
+from tidegate.platform.core.webhook.refusal import Reason, Refusal
 from tidegate.platform.core.webhook.scheme import Scheme
 from tidegate.platform.core.webhook.signature import hmac_sha256, require_match
 
@@ -27,9 +28,17 @@ def verify(received: Received, secrets: Sequence[str]) -> None:
 
 
 def challenge(members: Mapping[str, Any]) -> str | None:
-    """Return the answer to Slack's test of a new address; None for an event."""
+    """Return the answer to Slack's test of a new address; None for an event.
+
+    Raises:
+        Refusal: the answer would be no text, for example half a surrogate pair.
+    """
     text = members.get("challenge")
-    return text if members.get("type") == "url_verification" and isinstance(text, str) else None
+    if members.get("type") != "url_verification" or not isinstance(text, str):
+        return None
+    if not text.isprintable():
+        raise Refusal(Reason.NO_ROW, "its challenge has characters that are no text")
+    return text
 
 
-SLACK = Scheme(verify, id_member="event_id", time_member="event_time", challenge=challenge)
+SLACK = Scheme(verify, (_SIGNATURE, _TIME), id_member="event_id", time_member="event_time", challenge=challenge)

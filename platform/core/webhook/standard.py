@@ -5,6 +5,7 @@ https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-w
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
@@ -12,7 +13,7 @@ from standardwebhooks.webhooks import EmptyWebhookSecretError, Webhook
 
 from tidegate.platform.core.webhook.received import Received
 from tidegate.platform.core.webhook.refusal import Reason, Refusal
-from tidegate.platform.core.webhook.scheme import Scheme
+from tidegate.platform.core.webhook.scheme import MIN_SECRET, Scheme
 from tidegate.platform.core.webhook.signature import require_match
 
 _ID, _TIME, _SIGNATURE = "webhook-id", "webhook-timestamp", "webhook-signature"
@@ -43,9 +44,10 @@ def secret_problem(secret: str) -> str:
     """Say what is wrong with a secret, without the secret."""
     try:
         Webhook(secret)
+        key = base64.b64decode(secret.removeprefix("whsec_"))
     except (EmptyWebhookSecretError, ValueError):
         return "it is not `whsec_` and base64"
-    return ""
+    return "" if len(key) >= MIN_SECRET else f"its key has {len(key)} bytes, and {MIN_SECRET} are the least"
 
 
-STANDARD = Scheme(verify, id_header=_ID, secret_problem=secret_problem)
+STANDARD = Scheme(verify, (_ID, _TIME, _SIGNATURE), id_header=_ID, secret_problem=secret_problem)

@@ -27,4 +27,4 @@ def verify(received: Received, secrets: Sequence[str]) -> None:
     received.refuse_old(seconds)
 
 
-STRIPE = Scheme(verify, id_member="id", time_member="created")
+STRIPE = Scheme(verify, (_SIGNATURE,), id_member="id", time_member="created")

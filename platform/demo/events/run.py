@@ -132,6 +132,7 @@ def _others(platform: Deployment, urls: dict[str, str], home: Path, objects: int
         [Queue(clients.sqs, url) for url in urls.values()],
     )
     command = [sys.executable, "-m", "tidegate.platform.cli.main", "webhook", "--home", str(home), "--port", str(port)]
+    command += ["--operations-port", "0"]
     with ExitStack() as running:
         others.consumer.start()
         running.callback(others.consumer.stop)

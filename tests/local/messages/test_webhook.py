@@ -80,10 +80,12 @@ class Server:
     def __init__(self, process: CommandProcess) -> None:
         self.process = process
         self.port = int(process.wait_for(r"listening on http://127\.0\.0\.1:(\d+)", DEADLINE)[1])
+        self.operations = int(process.wait_for(r"operations on http://127\.0\.0\.1:(\d+)", DEADLINE)[1])
 
     def ask(self, method: str, path: str, body: bytes = b"", **headers: str) -> tuple[int, dict[str, str], Any]:
         """Send a request. Returns status, headers and content of the answer."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=DEADLINE)
+        port = self.operations if path in ("/readyz", "/metrics") else self.port
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=DEADLINE)
         try:
             connection.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
             answer = connection.getresponse()
@@ -121,10 +123,10 @@ def start(folder: Path, proxy: FaultProxy, aws: LocalAws, secret: str = SECRET) 
     (folder / "lake.yaml").write_text(LAKE)
     (folder / "secret").write_text(f"{secret}\n")
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in {**aws.environ, "AWS_ENDPOINT_URL": proxy.endpoint, "OLD": "an old secret"}.items():
+        for name, value in {**aws.environ, "AWS_ENDPOINT_URL": proxy.endpoint, "OLD": "an old secret of tests"}.items():
             patch.setenv(name, value)
         patch.delenv("TIDEGATE_LAKE", raising=False)
-        return CommandProcess(folder / "webhook.log", "webhook", "--port", "0", cwd=folder)
+        return CommandProcess(folder / "webhook.log", "webhook", "--port", "0", "--operations-port", "0", cwd=folder)
 
 
 @pytest.fixture(scope="module")
@@ -248,9 +250,17 @@ def test_a_sender_that_dawdles_is_cut_off(server: Server) -> None:
     """Ten seconds each, at the same time: of silence, of half a header, and of half a body."""
     begun = time.monotonic()
     silent, header = server.connect(""), server.connect("POST /shop HTTP/1.1\r\nHost: x\r\nX-")
-    body = server.connect("POST /shop HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
+    signed = "POST /shop HTTP/1.1\r\nHost: x\r\nX-Hub-Signature-256: x\r\nContent-Length: 100\r\n"
+    body = server.connect(f"{signed}\r\n{{")
     huge = server.connect("POST /shop HTTP/1.1\r\nHost: x\r\nX-Huge: " + "x" * 80_000)
-    with silent, header, body, huge:
+    many = server.connect("POST /shop HTTP/1.1\r\nHost: x\r\n" + "a:\r\n" * 101)
+    blank = server.connect("\r\n" * 40_000)
+    unsigned = server.connect("POST /shop HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n")
+    with silent, header, body, huge, many, blank, unsigned:
+        refused = b"".join(iter(lambda: unsigned.recv(65_536), b""))
+        assert refused.startswith(b"HTTP/1.1 401 "), "its body is not waited for"
+        assert _closed(many)
+        assert _closed(blank)
         answer = b"".join(iter(lambda: body.recv(65_536), b""))
         assert answer.startswith(b"HTTP/1.1 408 ")
         assert b"connection: close" in answer
@@ -259,6 +269,16 @@ def test_a_sender_that_dawdles_is_cut_off(server: Server) -> None:
         assert _closed(huge)
     assert time.monotonic() - begun < DEADLINE
     assert server.ask("GET", "/healthz")[0] == 200
+
+
+def test_senders_do_not_reach_what_is_for_operators(server: Server) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=DEADLINE)
+    for path in ("/readyz", "/metrics"):
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        assert answer.status == 405, "it is the address of a sender"
+        assert b"queue" not in answer.read()
+        connection.close()
 
 
 def _closed(connection: socket.socket) -> bool:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from tidegate.platform.webhook.queue_writer import QueueWriter
 from tidegate.platform.webhook.request_body import request_body
 from tidegate.platform.webhook.secret_values import secret_values
 from tidegate.platform.webhook.tallies import Tallies
+from tidegate.platform.webhook.unverified import Unverified, network_of
 
 ORIGIN = RowOrigin("shop:1", 1)
 
@@ -33,9 +36,29 @@ def webhook(**fields: Any) -> WebhookSpec:
 
 def test_secrets_are_read_from_variables_and_files(tmp_path: Path) -> None:
     path = tmp_path / "secret"
-    path.write_text("from file\n")
+    path.write_text("a secret from a file\n")
     spec = webhook(secrets=[{"env": "SHOP"}, {"file": str(path)}])
-    assert secret_values(spec, {"SHOP": " from variable "}) == (("from variable", "from file"), [])
+    found = ("a secret from a variable", "a secret from a file")
+    assert secret_values(spec, {"SHOP": f" {found[0]} "}) == (found, [])
+
+
+@pytest.mark.parametrize("verification", ["standard", "github", "stripe", "slack", "shopify", "secret"])
+@pytest.mark.parametrize(
+    ("secret", "problem"),
+    [
+        ("x" * 15, "has a secret of 15 characters, and 16 are the least"),
+        ("€" * 16, "has characters beyond ASCII"),
+        ("whsec_QUJDREVGR0g=", "its key has 8 bytes, and 16 are the least"),
+    ],
+    ids=["short", "beyond ASCII", "short key"],
+)
+def test_a_secret_that_protects_nothing_is_a_problem(verification: str, secret: str, problem: str) -> None:
+    found, problems = secret_values(webhook(verification=verification), {"SHOP": secret})
+    if secret.startswith("whsec_") and verification != "standard":
+        assert (found, problems) == ((secret,), [])
+    else:
+        assert found == ()
+        assert problem in problems[0]
 
 
 def test_every_secret_that_is_missing_or_useless_is_named_and_none_is_shown(tmp_path: Path) -> None:
@@ -55,7 +78,7 @@ def test_every_secret_that_is_missing_or_useless_is_named_and_none_is_shown(tmp_
 
 
 def test_a_secret_that_is_no_key_of_its_scheme_is_a_problem() -> None:
-    _, (problem,) = secret_values(webhook(verification="standard"), {"SHOP": "whsec_!"})
+    _, (problem,) = secret_values(webhook(verification="standard"), {"SHOP": "whsec_!!!!!!!!!!!!"})
     assert problem == "the environment variable SHOP has no secret of `standard`: it is not `whsec_` and base64"
 
 
@@ -210,10 +233,15 @@ def ask(
         "headers": [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()],
         "http_version": "1.1", "scheme": "http", "server": ("x", 1), "client": ("x", 1), "root_path": "",
     }  # fmt: skip
-    asyncio.run(application.asgi()(scope, receive, send))  # type: ignore[arg-type]
+    served = application.operations() if path in ("/readyz", "/metrics") else application.public()
+    asyncio.run(served(scope, receive, send))  # type: ignore[arg-type]
     found = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
     content = b"".join(message.get("body", b"") for message in sent[1:])
-    return sent[0]["status"], found, json.loads(content) if "json" in found["content-type"] else content.decode()
+    return (
+        sent[0]["status"],
+        found,
+        json.loads(content) if "json" in found.get("content-type", "") else content.decode(),
+    )
 
 
 async def ready() -> str:
@@ -280,10 +308,79 @@ def test_a_server_whose_queue_does_not_answer_is_not_ready() -> None:
 
 def test_more_deliveries_than_fit_in_memory_are_refused() -> None:
     application = Application({"shop": sender(lambda rows: [""], print)}, ready, lambda _: None)
-    application._max_requests = 0
+    application._max_verified = 0
     status, headers, problem = ask(application, "/shop", x_webhook_secret="s")
     assert (status, headers["retry-after"], headers["connection"]) == (503, "1", "close")
     assert problem["reason"] == "busy"
+    assert ask(application, "/shop", x_webhook_secret="forged")[0] == 401, "it takes no place of a verified delivery"
+
+
+def test_a_request_without_its_header_is_refused_before_its_body_is_read() -> None:
+    application = Application({"shop": sender(lambda rows: [""], print)}, ready, lambda _: None, body_seconds=0.0)
+    status, headers, problem = ask(application, "/shop")
+    assert (status, headers["connection"], problem["reason"]) == (401, "close", "unsigned")
+
+
+@pytest.mark.parametrize(
+    ("address", "network"),
+    [("192.0.2.7", "192.0.2.7"), ("2001:db8::1:2:3:4", "2001:db8::/64"), ("", ""), ("unix", "unix")],
+)
+def test_one_client_is_one_network(address: str, network: str) -> None:
+    assert network_of(address) == network
+
+
+def test_slow_bodies_of_one_address_take_no_place_of_another() -> None:
+    async def outcome(places: Unverified, address: str, body: asyncio.Event) -> str:
+        try:
+            async with places.reading(address):
+                await body.wait()
+        except Refusal as refusal:
+            return refusal.reason.label
+        return "read"
+
+    async def run() -> tuple[list[str], str, str]:
+        places, never, at_once = Unverified(4), asyncio.Event(), asyncio.Event()
+        slow = [asyncio.create_task(outcome(places, f"2001:db8::{n}", never)) for n in range(20)]
+        await asyncio.sleep(0)
+        first = asyncio.create_task(outcome(places, "192.0.2.1", at_once))
+        more = [asyncio.create_task(outcome(places, f"2001:db8::{n}", never)) for n in range(20, 60)]
+        await asyncio.sleep(0)
+        second = asyncio.create_task(outcome(places, "192.0.2.2", at_once))
+        await asyncio.sleep(0)
+        at_once.set()
+        genuine = await first, await second
+        never.set()
+        return await asyncio.gather(*slow, *more), *genuine
+
+    slow, *genuine = asyncio.run(asyncio.wait_for(run(), 60))
+    assert genuine == ["read", "read"]
+    assert Counter(slow) == {"busy": 58, "read": 2}
+
+
+def test_an_error_that_nobody_thought_of_is_answered_counted_and_logged() -> None:
+    said: list[str] = []
+
+    class Broken(QueueWriter):
+        async def put(self, text: str, origin: RowOrigin) -> None:
+            raise RuntimeError(f"with the text {text}")
+
+    given = sender(lambda rows: [""], print)
+    application = Application({"shop": replace(given, writer=Broken(lambda rows: [], print))}, ready, said.append)
+    assert ask(application, "/shop", b'{"hush": 1}', x_webhook_secret="s")[0] == 500
+    (line,) = map(json.loads, said)
+    assert (line["outcome"], line["status"], line["sender"]) == ("error", 500, "shop")
+    assert line["error"].startswith("RuntimeError in test_application.py, line ")
+    assert "hush" not in said[0]
+    assert 'outcome="error"} 1\n' in ask(application, "/metrics", method="GET")[2]
+
+
+def test_a_challenge_that_is_no_text_is_refused() -> None:
+    given = sender(lambda rows: [""], print, verification="slack")
+    scheme = replace(scheme_of("slack", ""), verify=lambda *_: None)
+    application = Application({"shop": replace(given, scheme=scheme)}, ready, lambda _: None)
+    body = b'{"type": "url_verification", "challenge": "\\ud800"}'
+    status, _, problem = ask(application, "/shop", body, x_slack_signature="v0=", x_slack_request_timestamp="1")
+    assert (status, problem["reason"]) == (400, "no-row")
 
 
 def test_tallies_without_requests_are_a_page() -> None:
