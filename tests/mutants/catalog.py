@@ -33,6 +33,7 @@ _RUN, _LOOK, _RECORD = "assets/bronze/run.py", "assets/bronze/look.py", "assets/
 _LOAD, _PREPARE = "assets/bronze/prepare/load/load.py", "assets/bronze/prepare/prepare.py"
 _PLANNING, _INTAKE = "platform/core/bronze/plan.py", "sensors/intake/sensor.py"
 _DRAIN, _TROUBLED = "sensors/intake/fair_drain.py", "tests/unit/sensors/intake/test_queue_order.py::"
+_WEBHOOKS = "tests/unit/platform/webhook/test_application.py::"
 _ANSWERS = "tests/unit/resources/aws/test_answers.py::"
 _DELETE = "sensors/intake/store_and_delete.py"
 _FORWARD, _DELIVERY = (
@@ -1262,10 +1263,10 @@ MUTANTS = (
     Mutant(
         "what a packed file holds has no bound",
         10,
-        "assets/bronze/prepare/room.py",
+        "resources/room.py",
         "        if self._left < 0:\n",
         "        if self._left is None:\n",
-        ("tests/unit/assets/bronze/prepare/test_room.py",),
+        ("tests/unit/resources/test_room.py",),
     ),
     Mutant(
         "a file that another writer's commit added makes every batch void",
@@ -2847,5 +2848,45 @@ MUTANTS = (
             "tests/unit/platform/core/infer/test_guess.py::"
             "test_the_lake_of_a_folder_is_one_that_the_local_platform_creates",
         ),
+    ),
+    Mutant(
+        "headers of webhooks are not counted",
+        1,
+        "platform/webhook/http_protocol.py",
+        "and self._headers <= _MAX_HEADERS:",
+        "and self._headers <= 100 * _MAX_HEADERS:",
+        ("tests/unit/platform/webhook/test_http_protocol.py",),
+    ),
+    Mutant(
+        "the body of a request without a signature is waited for",
+        1,
+        "platform/webhook/application.py",
+        "for header in sender.scheme.headers:",
+        "for header in ():",
+        (f"{_WEBHOOKS}test_a_request_without_its_header_is_refused_before_its_body_is_read",),
+    ),
+    Mutant(
+        "a slow body takes the place of another client's",
+        1,
+        "platform/webhook/unverified.py",
+        "if address == most)",
+        "if address)",
+        (f"{_WEBHOOKS}test_slow_bodies_of_one_address_take_no_place_of_another",),
+    ),
+    Mutant(
+        "a delivery that fails by a mistake of ours leaves no line and no count",
+        1,
+        "platform/webhook/application.py",
+        "        except Exception as error:",
+        "        except ZeroDivisionError as error:",
+        (f"{_WEBHOOKS}test_an_error_that_nobody_thought_of_is_answered_counted_and_logged",),
+    ),
+    Mutant(
+        "large arrays of a route are in memory at the same time",
+        1,
+        "resources/forwarding/unwrap_arrays.py",
+        "in_turn(write, MAX_BYTES, small=_SMALL_BYTES)",
+        "in_turn(write, MAX_BYTES, small=MAX_BYTES)",
+        ("tests/unit/resources/forwarding/test_object_action.py::test_large_arrays_are_in_memory_one_after_another",),
     ),
 )

@@ -9,8 +9,8 @@ import zlib
 from collections.abc import Iterator
 from typing import BinaryIO, cast
 
-from tidegate.assets.bronze.prepare.room import TooLarge
 from tidegate.platform.core.config.csv_options import CsvOptions
+from tidegate.resources.room import TooLarge
 
 #: Characters of the longest row that is read.
 MAX_ROW_CHARACTERS = 1 << 28

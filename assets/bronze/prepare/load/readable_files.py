@@ -15,7 +15,6 @@ from typing import BinaryIO, cast
 
 from tidegate.assets.bronze.prepare.formats.format import HEAD_BYTES, Format, Rewrite, SourceFile
 from tidegate.assets.bronze.prepare.formats.registry import format_of_file
-from tidegate.assets.bronze.prepare.room import SMALL, SMALL_FILE, Bounded, TooLarge, in_turn
 from tidegate.assets.bronze.prepare.scratch_object import scratch_object
 from tidegate.assets.bronze.small_objects import CONTENT_BYTES, SMALL_BYTES, Held, content
 from tidegate.platform.core.bronze.plan import Candidate
@@ -23,6 +22,7 @@ from tidegate.platform.core.keys.s3_object import S3Object
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.resources.aws.bucket import Bucket
 from tidegate.resources.lake import Table
+from tidegate.resources.room import SMALL, SMALL_FILE, Bounded, TooLarge, in_turn
 
 #: Keys that every layer of Spark's readers uses unchanged. Other keys (`_x`, `b[1].json`, `a//b`, `100%.json`) are
 #: skipped, globbed, decoded or not found, so their objects are copied to a plain name first.

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from tidegate.assets.bronze.prepare.formats.csv_bytes import MAX_ROW_CHARACTERS
 from tidegate.assets.bronze.prepare.formats.format import SourceFile
 from tidegate.assets.bronze.prepare.load.readable_files import as_it_lies, packed, unpacked
-from tidegate.assets.bronze.prepare.room import TooLarge, in_turn
 from tidegate.platform.core.bronze.plan import Candidate
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.resources.aws.bucket import Bucket
 from tidegate.resources.aws.s3 import StoreError
+from tidegate.resources.room import TooLarge, in_turn
 from tidegate.resources.threads import parallel
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from threading import Barrier, BrokenBarrierError, Thread
 from typing import Any
 
 import pytest
@@ -147,7 +148,7 @@ def test_an_array_becomes_lines_under_a_name_of_its_own() -> None:
         ("k.json", b"\xff\xfe", "can't decode byte"),
         ("k.json.gz", b"[1]", "not a gzip file"),
         ("k.json.gz", gzip.compress(b"[1]", mtime=0)[:-9], "the gzip file is cut off"),
-        ("k.json", b" " * 2_000, "it has 2,000 bytes, and an array of more than 1,000 is not unwrapped"),
+        ("k.json", b" " * 2_000, "it has more than 1,000 bytes, and an array of so many is not unwrapped"),
         ("k.json.gz", gzip.compress(b" " * 2_000, mtime=0), "it has more than 1,000 bytes when it is unpacked"),
     ],
     ids=["open", "not UTF-8", "not gzip", "cut off", "large", "large when unpacked"],
@@ -174,4 +175,41 @@ def test_an_object_that_s3_does_not_give_waits() -> None:
     assert (refusal.of_the_message, "S3 did not give" in refusal.reason) == (False, True)
     with pytest.raises(StoreError):
         unwrapper(bucket).send([message("down"), message("down")])
+    assert bucket.writes == 0
+
+
+def test_large_arrays_are_in_memory_one_after_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_SMALL_BYTES", 100)
+    together = Barrier(2)
+
+    class Meeting(Bucket):
+        def put(self, bucket: str, key: str, body: bytes) -> None:
+            super().put(bucket, key, body)
+            try:
+                together.wait(0.3)
+                self.met = True
+            except BrokenBarrierError:
+                pass
+
+    for size, meet in ((90, True), (200, False)):
+        together.reset()
+        bucket = Meeting()
+        bucket.met = False  # type: ignore[attr-defined]
+        bucket.bodies = {key: b"[1," + b" " * size + b"2]" for key in ("a", "b")}
+        threads = [Thread(target=unwrapper(bucket).send, args=([message(key)],)) for key in ("a", "b")]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        assert bucket.met is meet  # type: ignore[attr-defined]
+        assert bucket.bodies["out/lines/a.jsonl"] == b"1\n2\n"
+
+
+def test_lines_whose_key_would_be_too_long_are_not_written() -> None:
+    bucket = Bucket()
+    key = "k" * 1_018
+    bucket.bodies[key] = b"[1]"
+    (refusal,) = unwrapper(bucket).send([message(key)])
+    assert refusal.of_the_message
+    assert "its lines would have a key of 1,030 bytes, and S3 takes 1,024" in refusal.reason
     assert bucket.writes == 0

@@ -8,8 +8,8 @@ import io
 import pytest
 
 from tidegate.assets.bronze.prepare.formats.csv_bytes import csv_problem
-from tidegate.assets.bronze.prepare.room import TooLarge
 from tidegate.platform.core.config.csv_options import CsvOptions
+from tidegate.resources.room import TooLarge
 
 GOOD = 'a,b\r\n1,"two\nlines"\n2,"a ""q"" b"\n3,"\u2028\u0085"\n4,"last\nline"'
 

@@ -14,21 +14,21 @@ from typing import Any, BinaryIO
 
 import pytest
 
-from tidegate.assets.bronze.prepare import room
 from tidegate.assets.bronze.prepare.formats import csv_files
 from tidegate.assets.bronze.prepare.formats.csv_files import Csv
 from tidegate.assets.bronze.prepare.formats.format import Rewrite, SourceFile
 from tidegate.assets.bronze.prepare.formats.json_shape import OneObjectALine
 from tidegate.assets.bronze.prepare.load import readable_files as source_files
 from tidegate.assets.bronze.prepare.load import unreadable as other_reader
-from tidegate.assets.bronze.prepare.room import Bounded, TooLarge, in_turn
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.bronze.plan import Candidate, TakenHint
 from tidegate.platform.core.config.csv_options import CsvOptions
 from tidegate.platform.core.keys.s3_object import S3Object
 from tidegate.platform.core.schema.misfit import Misfit
+from tidegate.resources import room
 from tidegate.resources.aws.bucket import Bucket
+from tidegate.resources.room import Bounded, TooLarge, in_turn
 
 
 def candidate(key: str, size: int) -> Candidate:
