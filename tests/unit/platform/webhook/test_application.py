@@ -316,8 +316,8 @@ def test_more_deliveries_than_fit_in_memory_are_refused() -> None:
 
 
 def test_a_request_without_its_header_is_refused_before_its_body_is_read() -> None:
-    application = Application({"shop": sender(lambda rows: [""], print)}, ready, lambda _: None, body_seconds=0.0)
-    status, headers, problem = ask(application, "/shop")
+    application = Application({"shop": sender(lambda rows: [""], print, max_bytes=100)}, ready, lambda _: None)
+    status, headers, problem = ask(application, "/shop", b"x" * 101)
     assert (status, headers["connection"], problem["reason"]) == (401, "close", "unsigned")
 
 
