@@ -69,7 +69,7 @@ def _require_own_names(table: Table, schema: TableSchema) -> None:
 
 def former_columns(table: Table, work: BatchDraft, schema: TableSchema) -> set[tuple[str, ...]]:
     """Return the folded paths of columns that a registered table had once and that its older files may still have."""
-    if not (work.birth.registered and schema.mapped and schema.ids.has_gaps(schema.fields)):
+    if not (schema.mapped and work.birth.registered and schema.ids.has_gaps(schema.fields)):
         return set()
     names = former_names(table.delta.session, work.birth.location)
     return {tuple(folded(part) for part in path) for path in names}
