@@ -89,8 +89,7 @@ class Queue:
         client: boto3 client.
         address: the queue's URL, or its name in the account and region of the credentials.
         urls: cache of URLs by name; new lookups are added.
-        neighbour: a queue of the same account and region, from whose URL this queue's URL is derived: not every role
-            may look up the URL of a dead-letter queue.
+        neighbour: a queue of the same account and region, whose URL gives this one's: not every role may look it up.
     """
 
     def __init__(
@@ -397,5 +396,5 @@ def _first(attributes: Mapping[str, Any]) -> RowOrigin | None:
 
 
 def _millis(text: str | None) -> int | None:
-    # Python refuses to read a number of thousands of digits, which anybody who may send could put there.
+    # Python refuses to read a number of thousands of digits.
     return int(text) if text and text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS else None

@@ -372,10 +372,10 @@ MUTANTS = (
         "a merge's mark stays on the session that other writes use",
         5,
         "resources/spark/delta.py",
-        '            row = self._procedures.call_one(\n                "merge",\n',
-        '            self.session.conf.set("spark.databricks.delta.write.txnAppId", app_id)\n'
-        '            self.session.conf.set("spark.databricks.delta.write.txnVersion", str(number))\n'
-        '            row = self._procedures.call_one(\n                "merge",\n',
+        '        row = self._procedures.call_one(\n            "merge",\n',
+        '        self.session.conf.set("spark.databricks.delta.write.txnAppId", app_id)\n'
+        '        self.session.conf.set("spark.databricks.delta.write.txnVersion", str(number))\n'
+        '        row = self._procedures.call_one(\n            "merge",\n',
         ("tests/spark/silver/test_silver_attacks.py::test_b5_the_txn_of_a_merge_does_not_leak_into_later_writes",),
     ),
     Mutant(

@@ -6,7 +6,7 @@ import re
 
 #: How a statement begins that reads.
 _READS = frozenset({"SELECT", "SHOW", "DESCRIBE", "DESC", "EXPLAIN", "VALUES", "TABLE"})
-#: These may go on as a statement that writes: `WITH … INSERT`, `FROM … INSERT`.
+#: A statement that writes may begin with these, too: `WITH … INSERT`, `FROM … INSERT`.
 _MAY_READ = frozenset({"WITH", "FROM"})
 _WRITES = re.compile(r"\b(INSERT|DELETE|UPDATE|MERGE|CREATE|REPLACE|DROP|ALTER)\b", re.IGNORECASE)
 _BEFORE = re.compile(r"(?:\s|\(|--[^\n]*(?:\n|$)|/\*.*?\*/)*", re.DOTALL)

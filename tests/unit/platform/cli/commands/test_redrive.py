@@ -39,7 +39,10 @@ def lake(monkeypatch: pytest.MonkeyPatch) -> Any:
     made.store.outbox.keep_undeliverable(
         OutboxObject(Lane("search"), OutboxName.of([refused])), [(refused, "too large")]
     )
-    using = SimpleNamespace(opened=lambda: nullcontext(made))
+    using = SimpleNamespace(
+        opened=lambda: nullcontext(made),
+        settings=SimpleNamespace(aws=SimpleNamespace(caller=lambda: "arn:aws:iam::1:role/r")),
+    )
     monkeypatch.setattr(redrive, "client", lambda *_: using)
     return made
 

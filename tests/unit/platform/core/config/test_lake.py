@@ -762,7 +762,7 @@ class TestEnvironment:
     @pytest.mark.parametrize("text", ["${", "${}", "${1}", "${a b}", "${A"])
     def test_a_broken_one_is_shown(self, tmp_path: Path, text: str) -> None:
         (problem,) = problems(tmp_path, SMALL + TABLE + f"    description: '{text}'\n", A="a")
-        assert problem.endswith("is neither ${NAME} nor ${NAME:-default}")
+        assert problem.endswith("is neither ${NAME} nor ${NAME:-default}; a literal ${ is $${")
 
     def test_comments_and_single_dollars_are_left_alone(self, tmp_path: Path) -> None:
         config = load(tmp_path, SMALL + TABLE + "    description: costs $5, $X\n    # ${NOT_SET}\n")
