@@ -20,6 +20,8 @@ from tidegate.platform.local.process.process import spawn
 from tidegate.platform.local.stack_file import client_environ
 
 _MODULE = "moto.server"
+#: Of the lake's root, in the lake.yaml of the demo.
+_LAKE_BUCKET = "tidegate-lake"
 _STARTED_WITHIN = 60.0
 
 
@@ -64,7 +66,9 @@ def configure(home: Path, buckets: Sequence[CompanyBucket], to: str) -> Configur
         s3: Any = boto3.client(
             "s3", endpoint_url=endpoint, region_name=REGION, aws_access_key_id=key, aws_secret_access_key=secret
         )
-        s3.create_bucket(Bucket=to)
+        # Commands that change something on AWS leave an entry in the lake's log of operations.
+        for own in (to, _LAKE_BUCKET):
+            s3.create_bucket(Bucket=own)
         for bucket in buckets:
             s3.create_bucket(Bucket=bucket.name)
             if not bucket.daily:
