@@ -133,7 +133,7 @@ def test_partial_rows_and_truncates_give_the_expected_rows_whenever_merges_run(
     assert len(lost.wrong) > 0
     why = key_history(lake.lake, lake.spec("steps"), lost.wrong[0])
     assert not why.is_right
-    assert "b is NULL and not " in why.verdict
+    assert any(f"b is NULL and not {text}" in why.verdict for text in ("text", "whole"))
     silver_merge.rebuild_table(lake.lake, lake.spec("steps"), since=1)
     assert _kept(lake, kit, "steps") == merged, "a rebuild gives what merges gave"
 
