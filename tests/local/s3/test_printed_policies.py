@@ -91,8 +91,9 @@ SPARED = {
     ("spark", "MarkVoidBatches", "arn:aws:s3:::lake-policed/lake/batches/*.void"): "a batch that became void",
     **{
         ("reader", "ListBuckets", f"arn:aws:s3:::{bucket}"): "an object that is gone, of which S3 then says so"
-        for bucket in (LANDING, VERSIONED, ARCHIVE, INVENTORIES)
+        for bucket in (LANDING, VERSIONED, INVENTORIES)
     },
+    ("reader", "ReadSources", f"arn:aws:s3:::{VERSIONED}/*"): "an object of that bucket that is traced",
     ("dagster", "CopiesOfRegisteredTables", "s3:AbortMultipartUpload"): "a large copy that is given up",
     ("spark", "WriteTables", "s3:AbortMultipartUpload"): "a large file that is given up",
     (
