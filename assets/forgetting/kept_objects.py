@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -53,7 +53,7 @@ def kept_objects(lake: Lake, table: Table, suppression: Suppression, *, since: f
         rows = lake.store.key("rows", table.spec.name, "")
         yield from _with_lines(lake, rows, "rows", partial(_rest_of_row, suppression=suppression), since)
         for folder in ("messages", "redriven"):
-            yield from _messages(lake, folder, table.spec.row_queue.names, suppression, since)
+            yield from _messages(lake, folder, _queues_of_others(lake, table), suppression, since)
 
 
 def erase_kept_objects(lake: Lake, table: Table, suppression: Suppression, *, since: float = 0.0) -> int:
@@ -92,14 +92,23 @@ def _with_lines(
     yield from filter(None, parallel(divided, _changed(lake, folder, since)))
 
 
+def _queues_of_others(lake: Lake, table: Table) -> set[str]:
+    """Return the names of the row queues of other tables. A queue of no table may be the earlier one of this table."""
+    others = (spec.row_queue for spec in lake.config.tables if spec.name != table.spec.name)
+    return {name for queue in others if queue for name in queue.names} - set(
+        table.spec.row_queue.names if table.spec.row_queue else ()
+    )
+
+
 def _messages(
-    lake: Lake, folder: str, queues: Sequence[str], suppression: Suppression, since: float
+    lake: Lake, folder: str, others: Collection[str], suppression: Suppression, since: float
 ) -> Iterator[KeptObject]:
     objects, bucket, root = lake.store.objects, lake.store.bucket, lake.store.key("quarantine", folder, "")
 
     def found(key: str) -> KeptObject | None:
         content = _parsed((objects.get(bucket, key) or b"").decode("utf-8", "replace"))
-        if content is None or (content.get("row") or {}).get("queue") not in queues:
+        queue = (content.get("row") or {}).get("queue") if content else None
+        if content is None or queue is None or queue in others:
             return None
         text = str(content.get("body", ""))
         return KeptObject(key, f"quarantine/{folder}", 1, None) if _rest_of_row(text, suppression) != text else None

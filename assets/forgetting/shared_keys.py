@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tidegate.assets.forgetting.silver_rows import end_merges
+from tidegate.assets.presentation.discreet import discreet_errors
 from tidegate.assets.silver.audit.key_rows import KeyRows, N
 from tidegate.assets.silver.merge import rebuild_table
 from tidegate.assets.silver.pending import merge_state
@@ -42,7 +43,8 @@ def compute_shared_keys(
         end_merges(lake, table, f"{run_id}: shared keys")
         # A truncate ends rows of every key of a history.
         is_whole = spec.silver.is_history and spec.silver.apply_as_truncates is not None
-        rebuild_table(lake, spec, log, since=None if is_whole else first)
+        with discreet_errors(spec):
+            rebuild_table(lake, spec, log, since=None if is_whole else first)
     except ValueError as error:
         raise SubjectProblem(
             f"silver.{spec.name} has keys that these persons share with others, and their rows cannot be computed from "

@@ -236,7 +236,7 @@ def as_message(body: str) -> str:
     """Returns a kept body as a message. A record that was cut out of a notification becomes a notification again."""
     try:
         content = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return body
     if isinstance(content, dict) and "s3" in content and "Records" not in content:
         return json.dumps({"Records": [content]}, ensure_ascii=False)

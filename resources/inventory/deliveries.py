@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -27,6 +28,7 @@ from tidegate.resources.threads import parallel
 #: Folders that the error names if there is no delivery.
 _MAX_TOLD = 5
 _CHUNK = 1 << 20
+_DAY_SECONDS = 86_400
 _MAY = "and kms:Decrypt with its key where it is encrypted with KMS"
 
 
@@ -113,6 +115,10 @@ def proven(objects: ObjectStore, folder: S3Address, checksum: bytes, body: bytes
             f"{folder}, so that the delivery before is read, or wait for the next one"
         )
     inventory = Inventory.from_manifest(body, uri, source)
+    if inventory.created > time.time() + _DAY_SECONDS:
+        raise InventoryError(
+            f"{uri} says that it began at {inventory.began}, after tomorrow: later ones would be older"
+        )
     return Proven(inventory, dict(parallel(lambda file: _require(objects, inventory, file), inventory.files)))
 
 

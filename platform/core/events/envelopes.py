@@ -148,10 +148,11 @@ class _Twice(ValueError):
 
 def _each_once(members: list[tuple[str, Any]]) -> dict[str, Any]:
     # What is decided from one of two equal members would not hold for a consumer that takes the other one.
-    content = dict(members)
-    if len(content) < len(members):
-        names = [name for name, _ in members]
-        raise _Twice(next(name for name in names if names.count(name) > 1))
+    content: dict[str, Any] = {}
+    for name, value in members:
+        if name in content:
+            raise _Twice(name)
+        content[name] = value
     return content
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+from tidegate.platform.core.bounds import size_within
 from tidegate.platform.core.inventory.delivery import BEGAN
 from tidegate.platform.core.inventory.file_schema import Column, InventoryFormat, columns_of
 from tidegate.platform.core.keys.object_key import checked_key
@@ -19,6 +20,10 @@ InventoryField = Literal["key", "size", "etag", "islatest", "isdeletemarker"]
 
 _FORMATS: dict[str, InventoryFormat] = {"CSV": "csv", "ORC": "orc", "Parquet": "parquet"}
 _DELIVERY = re.compile(BEGAN, re.ASCII)
+#: Milliseconds: the last second that Python's times have.
+_LAST = 253_402_300_799_000
+#: Characters of a wrong value in an error.
+_SHOWN = 40
 
 
 class InventoryError(RuntimeError):
@@ -99,16 +104,18 @@ class Inventory:
         try:
             manifest: dict[str, Any] = json.loads(body)
             of, format = str(manifest["sourceBucket"]), str(manifest["fileFormat"])
-            created = int(manifest["creationTimestamp"]) / 1000
+            created = _created(manifest["creationTimestamp"])
             schema = str(manifest["fileSchema"])
             files = tuple(
-                InventoryFile(checked_key(str(file["key"])), int(file["size"]), str(file["MD5checksum"]))
+                InventoryFile(checked_key(str(file["key"])), _size(file["size"]), str(file["MD5checksum"]))
                 for file in manifest["files"]
             )
         except KeyError as error:
             raise InventoryError(f"{uri} is no manifest of an S3 Inventory: it has no {error}") from None
         except (TypeError, ValueError) as error:
             raise InventoryError(f"{uri} is no manifest of an S3 Inventory: {error}") from None
+        except RecursionError:
+            raise InventoryError(f"{uri} is no manifest of an S3 Inventory: it is nested too deeply") from None
         if source is not None and of != source:
             raise InventoryError(
                 f"{uri} is an inventory of the bucket {of}, and the table's files are in {source}: let `inventory` "
@@ -134,6 +141,24 @@ class Inventory:
     def column(self, field: InventoryField) -> str | None:
         """The name of a field's column in the files; None where the inventory's configuration left it out."""
         return next((name for name in self.columns if name.replace("_", "").lower() == field), None)
+
+
+def _created(millis: Any) -> float:
+    """Return when an inventory began, in seconds. S3 writes the milliseconds as text.
+
+    Raises:
+        ValueError: it is not a time of the years 1970 to 9999.
+    """
+    if not isinstance(millis, (str, int)) or isinstance(millis, bool) or not 0 <= int(millis) <= _LAST:
+        raise ValueError(f"its creationTimestamp {str(millis)[:_SHOWN]!r} is not a time in milliseconds")
+    return int(millis) / 1000
+
+
+def _size(size: Any) -> int:
+    found = size_within(size)
+    if found is None:
+        raise ValueError(f"the size of a file is {str(size)[:_SHOWN]!r}, which is not a number of bytes")
+    return found
 
 
 def _require_inside(files: Iterable[InventoryFile], manifest: S3Address) -> None:

@@ -24,7 +24,9 @@ def objects() -> Objects:
 
 @pytest.fixture
 def lake(objects: Objects) -> Any:
-    return SimpleNamespace(store=LakeStore(objects, "s3://lake/root"))  # type: ignore[arg-type]
+    tables = [_table(rows=True).spec, SimpleNamespace(name="o", row_queue=SimpleNamespace(names=("others",)))]
+    config = SimpleNamespace(tables=[*tables, SimpleNamespace(name="files", row_queue=None)])
+    return SimpleNamespace(store=LakeStore(objects, "s3://lake/root"), config=config)  # type: ignore[arg-type]
 
 
 def _table(*, rows: bool = False) -> Any:
@@ -81,13 +83,13 @@ def test_a_row_of_a_queue_is_of_the_subjects_in_its_fields(
     assert "other" in body
 
 
-def test_only_messages_of_the_table_s_queue_leave(lake: Any, objects: Objects) -> None:
-    for name, queue in (("1", "clicks"), ("2", "clicks-dlq"), ("3", "others"), ("4", None)):
+def test_messages_of_other_tables_queues_stay_and_those_of_an_earlier_queue_leave(lake: Any, objects: Objects) -> None:
+    for name, queue in (("1", "clicks"), ("2", "clicks-dlq"), ("3", "others"), ("4", None), ("5", "earlier")):
         row = {"row": {"queue": queue, "message_id": "m", "sent_at": 1}} if queue else {}
         objects.put(
             "lake", f"root/quarantine/messages/{name}.json", json.dumps({"event_id": "e", "body": '{"who": "7', **row})
         )
-    assert erase_kept_objects(lake, _table(rows=True), _list("7")) == 2
+    assert erase_kept_objects(lake, _table(rows=True), _list("7")) == 3
     assert sorted(objects.bodies) == ["root/quarantine/messages/3.json", "root/quarantine/messages/4.json"]
     assert erase_kept_objects(lake, _table(), _list("7")) == 0
 
