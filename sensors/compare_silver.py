@@ -7,9 +7,10 @@ from collections.abc import Collection
 from typing import Any
 
 import dagster as dg
+from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecord
 
 from tidegate.assets.silver.asset import silver_key
-from tidegate.assets.silver.audit.check import equals_bronze_key
+from tidegate.assets.silver.audit.check import COVERS, equals_bronze_key
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.sensors.run_history import is_active
 
@@ -40,7 +41,7 @@ def due_comparisons(
 ) -> list[dg.AssetCheckKey]:
     """Return the checks of silver assets that were materialized since their last check, the longest waiting first.
 
-    A table is compared at most every `PACE` seconds. Two queries answer it for any number of tables.
+    A table is tried at most every `PACE` seconds. Two queries answer it for any number of tables.
 
     Args:
         instance: Dagster's instance.
@@ -54,11 +55,17 @@ def due_comparisons(
     for asset in assets:
         check, materialized = equals_bronze_key(asset), merged.get(asset)
         execution = last.get(check)
-        compared = execution.create_timestamp if execution else 0.0
-        seen = execution.evaluation.target_materialization_data if execution and execution.evaluation else None
-        if materialized is not None and (seen is None or seen.storage_id < materialized) and compared + PACE <= now:
-            waiting.append((compared, check))
+        tried = execution.create_timestamp if execution else 0.0
+        if materialized is not None and _covered(execution) < materialized and tried + PACE <= now:
+            waiting.append((tried, check))
     return [check for _, check in sorted(waiting, key=lambda each: each[0])]
+
+
+def _covered(execution: AssetCheckExecutionRecord | None) -> int:
+    """Return the number of the last materialization that was compared; 0 without a result, or without a comparison."""
+    evaluation = execution.evaluation if execution else None
+    found = evaluation.metadata.get(COVERS) if isinstance(evaluation, dg.AssetCheckEvaluation) else None
+    return int(str(found.value)) if found else 0
 
 
 def build_comparison_sensor(config: LakeConfig) -> list[dg.SensorDefinition]:

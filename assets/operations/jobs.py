@@ -127,10 +127,10 @@ def rebuild_op(context: dg.OpExecutionContext, config: RebuildConfig, lake: Lake
                 merged = rebuild_silver(handles, config.table, by=f"run {context.run_id}", log=log, since=since)
             metadata, checks = silver_report(handles, silver.spec, merged, context.instance)
             asset = silver_key(silver.spec)
-            checks.append(equals_bronze(handles, silver.spec, asset))
-            made = dg.AssetMaterialization(asset, metadata=metadata)
+            context.log_event(dg.AssetMaterialization(asset, metadata=metadata))
+            checks.append(equals_bronze(handles, silver.spec, asset, context.instance))
             # Dagster takes evaluations here too, and its types do not say so.
-            events: list[Any] = [made, *map(as_event, checks)]
+            events: list[Any] = [as_event(check) for check in checks]
             for event in events:
                 context.log_event(event)
         return

@@ -21,7 +21,6 @@ from tidegate.assets.silver.audit.comparison import (
     Comparison,
     compare,
 )
-from tidegate.assets.silver.pending import BronzeGone
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.first_line import first_line
@@ -29,6 +28,9 @@ from tidegate.resources.lake import Lake
 from tidegate.resources.lake_resource import LakeResource
 
 EQUALS_BRONZE_CHECK = "silver_equals_bronze"
+#: Metadata of a result: Dagster's number of the newest materialization before tables were read. A result without it
+#: compared nothing.
+COVERS = "covers_materialization"
 _FILES = f"{MAX_FILES} files, {MAX_BYTES >> 20} MiB and {MAX_FILE_ROWS:,} rows"
 
 
@@ -47,7 +49,7 @@ def build_comparisons(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
     def silver_comparison(context: dg.AssetCheckExecutionContext, lake: LakeResource) -> Iterator[dg.AssetCheckResult]:
         handles = lake.open()
         for asset in sorted(key.asset_key for key in context.selected_asset_check_keys):
-            yield equals_bronze(handles, specs[asset], asset)
+            yield equals_bronze(handles, specs[asset], asset, context.instance)
 
     return [silver_comparison]
 
@@ -66,11 +68,21 @@ def _check_spec(asset: dg.AssetKey) -> dg.AssetCheckSpec:
     )
 
 
-def equals_bronze(lake: Lake, spec: TableSpec, asset: dg.AssetKey) -> dg.AssetCheckResult:
-    """Compare silver with bronze. A comparison that cannot be made is a warning: the merge has succeeded already."""
+def equals_bronze(lake: Lake, spec: TableSpec, asset: dg.AssetKey, instance: dg.DagsterInstance) -> dg.AssetCheckResult:
+    """Compare silver with bronze. A comparison that cannot be made is a warning: the merge has succeeded already.
+
+    Whatever it is, it keeps no other table from being compared, and this one is tried again.
+
+    Args:
+        lake: the lake.
+        spec: the table.
+        asset: its silver asset.
+        instance: knows the materializations. One that ends while tables are read is not covered.
+    """
+    newest = instance.event_log_storage.get_latest_materialization_storage_ids([asset]).get(asset) or 0
     try:
         found = compare(lake, spec)
-    except (PySparkException, ValueError, BronzeGone) as error:
+    except Exception as error:
         return dg.AssetCheckResult(
             asset_key=asset,
             check_name=EQUALS_BRONZE_CHECK,
@@ -84,8 +96,9 @@ def equals_bronze(lake: Lake, spec: TableSpec, asset: dg.AssetKey) -> dg.AssetCh
             check_name=EQUALS_BRONZE_CHECK,
             passed=True,
             description="silver has no rows of bronze yet",
+            metadata={COVERS: newest},
         )
-    return _result(spec, asset, found)
+    return _result(spec, asset, found, newest)
 
 
 def _why(spec: TableSpec, error: Exception) -> str:
@@ -94,7 +107,7 @@ def _why(spec: TableSpec, error: Exception) -> str:
     return first_line(error)
 
 
-def _result(spec: TableSpec, asset: dg.AssetKey, found: Comparison) -> dg.AssetCheckResult:
+def _result(spec: TableSpec, asset: dg.AssetKey, found: Comparison, newest: int) -> dg.AssetCheckResult:
     # A key of a table with personal columns may be an identity, and Dagster keeps what a check says.
     shown = [("KEY=VALUE",)] if spec.personal is not None and found.wrong else found.wrong
     commands = [shlex.join(["tidegate", "why", f"silver.{spec.name}", *key]) for key in shown]
@@ -119,6 +132,7 @@ def _result(spec: TableSpec, asset: dg.AssetKey, found: Comparison) -> dg.AssetC
             "silver_files": len(found.silver.paths),
             "silver_bytes": found.silver.size,
             "whole_tables": found.bronze.is_whole and found.silver.is_whole,
+            COVERS: newest,
         },
     )
 

@@ -1,7 +1,9 @@
 """Comparisons with bronze are requested for tables that were materialized since, at most once an hour each."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from types import SimpleNamespace
+from typing import Any
 
 import dagster as dg
 import pytest
@@ -9,11 +11,22 @@ from dagster._core.test_utils import create_run_for_test
 
 from tests.support.ticks import evaluate
 from tests.unit.conftest import Paper
-from tidegate.assets.silver.audit.check import equals_bronze_key
+from tidegate.assets.silver.audit import check
+from tidegate.assets.silver.audit.check import build_comparisons, equals_bronze_key
 from tidegate.sensors import compare_silver
 from tidegate.sensors.compare_silver import COMPARISON_JOB, PACE, due_comparisons
 
 ASSETS = [dg.AssetKey([f"silver_{name}"]) for name in ("a", "b", "c")]
+
+
+class _Lake(dg.ConfigurableResource[Any]):
+    def open(self) -> None:
+        return None
+
+
+@pytest.fixture(autouse=True)
+def nothing_to_compare(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check, "compare", lambda *_: None)
 
 
 @pytest.fixture
@@ -23,24 +36,23 @@ def instance() -> Iterator[dg.DagsterInstance]:
 
 
 def _run(instance: dg.DagsterInstance, *names: str, checks: Sequence[str] = ()) -> None:
-    """Materialize silver assets, and then run checks, as the jobs of a code location do."""
+    """Materialize silver assets, and then compare them with bronze, as the jobs of a code location do."""
 
     @dg.multi_asset(specs=[dg.AssetSpec(key) for key in ASSETS], can_subset=True)
     def silver(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[None]]:
         for key in sorted(context.selected_asset_keys):
             yield dg.MaterializeResult(key)
 
-    @dg.multi_asset_check(
-        specs=[dg.AssetCheckSpec(equals_bronze_key(key).name, asset=key) for key in ASSETS], can_subset=True
-    )
-    def comparison(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckResult]:
-        for key in sorted(each.asset_key for each in context.selected_asset_check_keys):
-            yield dg.AssetCheckResult(passed=True, asset_key=key, check_name=equals_bronze_key(key).name)
-
     assets = [dg.AssetKey([f"silver_{name}"]) for name in names]
     wanted = [equals_bronze_key(dg.AssetKey([f"silver_{name}"])) for name in checks]
     selection = dg.AssetSelection.assets(*assets).without_checks() | dg.AssetSelection.checks(*wanted)
-    assert dg.materialize([silver, comparison], instance=instance, selection=selection).success
+    tables: Any = [
+        SimpleNamespace(name=key.path[0].removeprefix("silver_"), silver=True, personal=None) for key in ASSETS
+    ]
+    config: Any = SimpleNamespace(tables=tables)
+    (comparison,) = build_comparisons(config)
+    made = [silver, comparison]
+    assert dg.materialize(made, instance=instance, selection=selection, resources={"lake": _Lake()}).success
 
 
 def _due(instance: dg.DagsterInstance, hours: float = 0.0) -> list[str]:
@@ -61,6 +73,41 @@ def test_a_table_is_due_when_it_was_materialized_since_its_check_and_an_hour_ago
     assert sorted(_due(instance, 1.1)) == ["a", "b", "c"]
     _run(instance, "c", checks=["c"])
     assert sorted(_due(instance, 1.1)) == ["a", "b"], "a check in the run of its asset counts"
+
+
+def test_a_comparison_that_ends_without_a_result_is_due_again_and_stops_no_other(
+    instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dagster has a record of each check that a run was to make, also of runs that died."""
+
+    def of_a(error: BaseException) -> Callable[..., None]:
+        def compare(_: object, spec: Any) -> None:
+            if spec.name == "a":
+                raise error
+
+        return compare
+
+    _run(instance, "a", "b")
+    monkeypatch.setattr(check, "compare", of_a(RuntimeError("S3 did not answer")))
+    _run(instance, checks=["a", "b"])
+    assert _due(instance) == [], "after an hour"
+    assert _due(instance, 1.1) == ["a"], "b was compared"
+    monkeypatch.setattr(check, "compare", of_a(KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt):
+        _run(instance, checks=["a"])
+    _run(instance, "c")
+    assert _due(instance) == ["c"]
+    assert _due(instance, 1.1) == ["c", "a"]
+
+
+def test_a_merge_during_a_comparison_is_compared_later(
+    instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _run(instance, "a")
+    merge = dg.AssetMaterialization(ASSETS[0])
+    monkeypatch.setattr(check, "compare", lambda *_: instance.report_runless_asset_event(merge))
+    _run(instance, checks=["a"])
+    assert _due(instance, 1.1) == ["a"]
 
 
 def test_the_sensor_requests_only_checks_in_one_run_at_a_time(

@@ -1,5 +1,6 @@
 package io.tidegate.merge;
 
+import static org.apache.spark.sql.functions.coalesce;
 import static org.apache.spark.sql.functions.col;
 import static org.apache.spark.sql.functions.lit;
 import static org.apache.spark.sql.functions.not;
@@ -62,8 +63,9 @@ public final class ShownRows {
     KNOWN.put(table.log(), new Known(version, List.copyOf(hiding), rows));
   }
 
-  /** Returns the condition that a row is seen. */
+  /** Returns whether a row is seen, never NULL: views leave out a row of which a column that hides is NULL. */
   static Column isShown(String side, List<String> hiding) {
-    return hiding.stream().map(column -> not(col(side + column))).reduce(Column::and).orElse(lit(true));
+    Column isShown = hiding.stream().map(column -> not(col(side + column))).reduce(Column::and).orElse(lit(true));
+    return coalesce(isShown, lit(false));
   }
 }
