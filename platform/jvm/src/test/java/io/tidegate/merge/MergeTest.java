@@ -76,6 +76,20 @@ class MergeTest {
   }
 
   @Test
+  void aRowThatSomebodyInsertedWithoutTheColumnThatHidesItIsMerged() {
+    spark.sql("ALTER TABLE delta.`" + root + "` ADD COLUMN gone BOOLEAN");
+    spark.sql("INSERT INTO delta.`" + root + "` VALUES (1, 1, 'theirs', NULL), (2, 1, 'theirs', false)");
+    for (int number = 1; number <= 2; number++) {
+      spark.sql("SELECT 1L AS id, " + (1 + number) + " AS at, 'b' AS v, false AS gone").createOrReplaceTempView("changes");
+      Row done = spark.sql("CALL tidegate.system.merge(table => '" + root + "', rows => 'SELECT * FROM changes', "
+          + "keys => '[\"id\"]', newer => '" + NEWER + "', mixed => '', stored => '', hiding => '[\"gone\"]', most => 100000L, "
+          + "statement => '', source => 'changes', app_id => '" + APP + "', number => " + number + "L)").head();
+      assertEquals(2L, (Long) done.getAs("shown"));
+    }
+    assertEquals(List.of("1@3b", "2@1theirs"), rows());
+  }
+
+  @Test
   void aRepeatedNumberChangesNothingAndNothingStaysInTheSession() {
     for (String newer : List.of(NEWER, "")) {
       make("");
