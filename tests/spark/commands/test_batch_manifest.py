@@ -95,7 +95,7 @@ def _inventories(manifests: Manifests, kit: Any) -> None:
             lines if bucket != "null" else [*lines, Line("c", 3, "e", latest=False, null=True)],
             prefix=f"inventory/{bucket}/all/",
             source=bucket,
-            created=1.8e9,
+            created=1.75e9,
             format="ORC" if bucket == "orc" else "CSV",
             versions=bucket != "beta",
         )
