@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tidegate.assets.silver.changes import KnownDumps
 from tidegate.assets.silver.dumps.snapshot_rows import with_deletes
-from tidegate.assets.silver.left_values import ColumnTypes
+from tidegate.assets.silver.left_values import ColumnTypes, was_left
 from tidegate.assets.silver.newest_rows import (
     ARRIVAL,
     KEPT,
@@ -189,13 +189,9 @@ class HistoryQuery:
         )
 
     def _stored_left(self) -> str:
-        """Returns SQL of the columns whose value a stored change left.
-
-        A NULL that would be no change was none either when the table did not have the column yet.
-        """
+        """Returns SQL of the columns whose value a stored change left."""
         names = (
-            f"if(array_contains(t.{LEFT}, {name})"
-            f"{f' OR t.{quoted(column)} IS NULL' if column in self._rules.ignored_nulls else ''}, {name}, NULL)"
+            f"if({was_left(self._rules, column, f'array_contains(t.{LEFT}, {name})')}, {name}, NULL)"
             for column, name in zip(self._left, self._left_names, strict=True)
         )
         return f"array_compact(array({', '.join(names)}))"

@@ -11,7 +11,7 @@ from tidegate.platform.core.schema.column_types import Type, quoted
 from tidegate.platform.core.schema.exact_json import read_exact_json
 from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.platform.core.silver.columns import CHANGED_AT, CHANGED_BATCH, DELETED, LEFT
+from tidegate.platform.core.silver.columns import CHANGED_AT, CHANGED_BATCH, DELETED, LAST_DELETE, LEFT
 from tidegate.platform.core.silver.merge_mode import MergeMode
 from tidegate.platform.core.silver.rules import MergeRules
 
@@ -31,6 +31,19 @@ def value_in_silver(types: ColumnTypes, name: str, side: str = "", replaced: str
     return aligned(*types[name], f"{side}{quoted(name)}", replaced)
 
 
+def was_left(rules: MergeRules, column: str, recorded: str) -> str:
+    """Returns the condition that silver's row `t` does not have its value of a column from its own row of bronze.
+
+    A NULL that would be no change was none either when the table did not have the column yet.
+
+    Args:
+        rules: what a row of bronze is in silver.
+        column: the column.
+        recorded: the condition that `LEFT` has the column.
+    """
+    return f"({recorded} OR t.{quoted(column)} IS NULL)" if column in rules.ignored_nulls else recorded
+
+
 class LeftValues:
     """The values of columns that rows may leave, when a row `s` of a merge meets the row `t` of its key in silver.
 
@@ -48,9 +61,6 @@ class LeftValues:
         truncate: values that are older than this order are gone. JSON of a struct.
     """
 
-    #: The condition that silver's row `t` may take a value of an older row. Only a MERGE can do that.
-    may_mix = f"size(t.{LEFT}) > 0"
-
     def __init__(
         self,
         rules: MergeRules,
@@ -62,13 +72,30 @@ class LeftValues:
         truncate: str | None,
     ) -> None:
         self._types, self._columns, self._mode, self._is_partial = types, tuple(rules.kept), mode, is_partial
+        self._rules = rules
+        some = [f"size(t.{LEFT}) > 0", *(was_left(rules, column, "false") for column in self._columns)]
+        #: The condition that silver's row `t` may take a value of an older row. Only a MERGE can do that.
+        self.may_mix = f"coalesce({' OR '.join(one for one in some if one != 'false')}, false)"
         self._order_type = order_type(_stored_type(path, rules, silver) for path in rules.order_paths)
         self._truncate = None if truncate is None else order_from_json(rules, truncate)
         self._ours, self._theirs = (order_struct(f"{side}.{part.path}" for part in rules.order) for side in "st")
 
+    def mixed(self, newer: str) -> str:
+        """Returns the condition over a row `s` and a row `t` that their values mix, or that a delete is recorded.
+
+        Only a MERGE can do that. No row `s` deletes or leaves a value.
+
+        Args:
+            newer: the condition that `s` is newer.
+        """
+        takes = f"NOT coalesce({newer}, false) AND {self.may_mix}"
+        if not self._rules.records_deletes:
+            return takes
+        return f"{takes} OR t.{DELETED} OR coalesce(map_contains_key(t.{LEFT}, {literal(LAST_DELETE)}), false)"
+
     def of_newer(self) -> dict[str, str]:
         """Returns the new values of a row `t` that a newer row `s` replaces, by column."""
-        if self._mode is MergeMode.FULL or not self._is_partial:
+        if self._mode is MergeMode.FULL or not (self._is_partial or self._rules.records_deletes):
             return {}  # `s` has all values
         # The source has all rows of bronze for these keys.
         is_whole = self._mode in (MergeMode.REREAD, MergeMode.SINCE)
@@ -77,14 +104,15 @@ class LeftValues:
             return f"if(t.{CHANGED_BATCH} > 0, {given}, {mixed})" if is_whole else mixed
 
         values, given_at = {}, {}
-        for place, column in enumerate(self._columns):
+        for place, column in enumerate(self._columns if self._is_partial else ()):
             given = value_in_silver(self._types, column, "s.", f"t.{quoted(column)}")
             ours = f"s.{GIVEN_AT}[{place}]"
             theirs = f"if(t.{DELETED}, {self._theirs}, {self._recorded(column)})"
             mine = f"if(t.{DELETED}, NULL, {self._mine(column)})"
             values[column] = chosen(given, f"if({_counts(ours, theirs)}, {given}, {mine})")
             given_at[column] = f"greatest({ours}, {theirs})"
-        return {**values, LEFT: chosen(f"s.{LEFT}", left_at(self._ours, given_at))}
+        last_delete = self._later_delete(self._deleted_at, f"if(t.{DELETED}, {self._theirs}, {self._recorded_delete})")
+        return {**values, LEFT: chosen(f"s.{LEFT}", left_at(self._ours, given_at, last_delete))}
 
     def of_older(self) -> tuple[str, str]:
         """Returns whether a row `t` takes a value or a delete of an older row `s`, and its assignments then."""
@@ -98,18 +126,22 @@ class LeftValues:
             values[column] = f"if({counts}, {given}, {self._mine(column)})"
             given_at[column] = f"greatest({ours}, {self._recorded(column)})"
         if self._truncate is not None:
-            found += [self._is_truncated(column) for column in self._columns]
-        return f"s.{CHANGED_BATCH} IS NOT NULL AND {self.may_mix} AND ({' OR '.join(found)})", self._set(
-            values, given_at, "s."
-        )
+            found.append(self._is_any_truncated)
+        takes = f"{self.may_mix} AND ({' OR '.join(found)})"
+        deleted = f"if(s.{DELETED}, {self._ours}, {self._deleted_at})"
+        if self._rules.records_deletes:
+            takes = f"({takes} OR {_counts(deleted, self._recorded_delete)})"
+        last_delete = self._later_delete(deleted, self._recorded_delete)
+        return f"s.{CHANGED_BATCH} IS NOT NULL AND {takes}", self._set(values, given_at, last_delete, "s.")
 
     def without_truncated(self) -> tuple[str, str]:
         """Returns whether a row `t` without a row `s` has values of truncated rows, and its assignments then."""
         values = {column: self._mine(column) for column in self._columns}
         given_at = {column: self._recorded(column) for column in self._columns}
         stays = f" AND NOT t.{CHANGED_BATCH} > 0" if self._mode in (MergeMode.REREAD, MergeMode.SINCE) else ""
-        is_any = " OR ".join(self._is_truncated(column) for column in self._columns)
-        return f"{self.may_mix}{stays} AND ({is_any})", self._set(values, given_at, "")
+        last_delete = self._later_delete(self._recorded_delete)
+        condition = f"{self.may_mix}{stays} AND ({self._is_any_truncated})"
+        return condition, self._set(values, given_at, last_delete, "")
 
     def clauses(self, *, is_truncated: bool) -> tuple[str | None, str | None]:
         """Returns the clauses of a MERGE for a row `t` with an older row `s`, and for one without a row `s`.
@@ -126,9 +158,9 @@ class LeftValues:
         condition, update = self.without_truncated()
         return late, f"WHEN NOT MATCHED BY SOURCE AND {condition} THEN UPDATE SET {update}"
 
-    def _set(self, values: Mapping[str, str], given_at: Mapping[str, str], side: str) -> str:
+    def _set(self, values: Mapping[str, str], given_at: Mapping[str, str], last_delete: str | None, side: str) -> str:
         assignments = [f"t.{quoted(column)} = {value}" for column, value in values.items()]
-        assignments.append(f"t.{LEFT} = {left_at(self._theirs, given_at)}")
+        assignments.append(f"t.{LEFT} = {left_at(self._theirs, given_at, last_delete)}")
         assignments.append(f"t.{CHANGED_AT} = {'s.' + CHANGED_AT if side else 'current_timestamp()'}")
         if self._mode is MergeMode.AFTER_RESET:
             assignments.append(f"t.{CHANGED_BATCH} = 0")
@@ -139,17 +171,46 @@ class LeftValues:
         return own if self._truncate is None else f"if({self._is_truncated(column)}, NULL, {own})"
 
     def _is_truncated(self, column: str) -> str:
-        return f"coalesce({self._given_at(column)} < {self._truncate}, false)"
+        return self._is_older(self._given_at(column))
+
+    def _is_older(self, at: str) -> str:
+        return f"coalesce({at} < {self._truncate}, false)"
 
     def _recorded(self, column: str) -> str:
         """Returns SQL of the order from which silver's value is, as far as no truncate took it."""
-        at = self._given_at(column)
+        return self._since_truncate(self._given_at(column))
+
+    def _since_truncate(self, at: str) -> str:
         return at if self._truncate is None else f"get(filter(array({at}), at -> at >= {self._truncate}), 0)"
 
     def _given_at(self, column: str) -> str:
-        name = literal(column)
-        recorded = read_exact_json(f"t.{LEFT}[{name}]", self._order_type)
-        return f"if(coalesce(map_contains_key(t.{LEFT}, {name}), false), {recorded}, {self._theirs})"
+        is_left = was_left(self._rules, column, f"coalesce(map_contains_key(t.{LEFT}, {literal(column)}), false)")
+        return f"if({is_left}, coalesce({self._entry(column)}, {self._entry(LAST_DELETE)}), {self._theirs})"
+
+    def _entry(self, name: str) -> str:
+        return read_exact_json(f"t.{LEFT}[{literal(name)}]", self._order_type)
+
+    @property
+    def _deleted_at(self) -> str:
+        """SQL of the order of the last delete before `s` among the rows of the merge."""
+        return f"s.{GIVEN_AT}[{len(self._columns)}]" if self._is_partial else f"CAST(NULL AS {self._order_type})"
+
+    @property
+    def _recorded_delete(self) -> str:
+        """SQL of the order of the last delete before `t`, as far as no truncate took it."""
+        return self._since_truncate(self._entry(LAST_DELETE))
+
+    def _later_delete(self, *orders: str) -> str | None:
+        """Returns SQL of the last of deletes. None if silver does not record it."""
+        if not self._rules.records_deletes:
+            return None
+        return f"greatest({', '.join(orders)})" if len(orders) > 1 else orders[0]
+
+    @property
+    def _is_any_truncated(self) -> str:
+        """The condition that a value of `t`, or the delete before it, is older than the truncate."""
+        deletes = [self._is_older(self._entry(LAST_DELETE))] if self._rules.records_deletes else []
+        return " OR ".join([*(self._is_truncated(column) for column in self._columns), *deletes])
 
 
 def _counts(ours: str, theirs: str) -> str:

@@ -86,7 +86,7 @@ def build_merge(
         newer if _is_keyed(work, changes, rules, types, is_plain=not is_partial and truncated is None) else None,
         int(changes.volume["rows"]),
         statement,
-        mixed=left.may_mix if rules.records_left else None,
+        mixed=left.mixed(newer) if rules.records_left else None,
     )
 
 

@@ -8,13 +8,22 @@ from tidegate.platform.core.schema.column_types import Type, quoted
 from tidegate.platform.core.schema.comparable import comparable
 from tidegate.platform.core.schema.exact_json import exact_json, from_exact_json
 from tidegate.platform.core.schema.sql_literal import literal
-from tidegate.platform.core.silver.columns import CHANGED_AT, CHANGED_BATCH, DELETED, KEY, LEFT, LEFT_TYPE, ORDER
+from tidegate.platform.core.silver.columns import (
+    CHANGED_AT,
+    CHANGED_BATCH,
+    DELETED,
+    KEY,
+    LAST_DELETE,
+    LEFT,
+    LEFT_TYPE,
+    ORDER,
+)
 from tidegate.platform.core.silver.row_value import ELEMENT
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.resources.spark.results import TIED
 
 #: For each column that may keep its value: the order of the row that gave the value, or else of the last delete before
-#: the newest row. NULL if there is neither.
+#: the newest row. NULL if there is neither. The item after them is the order of that delete, or NULL.
 GIVEN_AT = "_tidegate_given_at"
 #: Whether the row leaves the value of each such column as it is.
 KEPT = "_tidegate_kept"
@@ -77,9 +86,10 @@ def newest_rows(
     ]
     if is_partial:
         given_at = [f"coalesce(_tidegate_value{place}.at, _tidegate_deleted_at)" for place in range(len(rules.kept))]
-        own.append(f"array({', '.join(given_at)}) AS {GIVEN_AT}")
+        own.append(f"array({', '.join([*given_at, '_tidegate_deleted_at'])}) AS {GIVEN_AT}")
     if rules.records_left and is_partial:
-        own.append(f"{left_at(order, dict(zip(rules.kept, given_at, strict=True)))} AS {LEFT}")
+        last_delete = "_tidegate_deleted_at" if rules.records_deletes else None
+        own.append(f"{left_at(order, dict(zip(rules.kept, given_at, strict=True)), last_delete)} AS {LEFT}")
     elif rules.records_left:
         own.append(f"{NOTHING_LEFT} AS {LEFT}")
     given = [f"{value} AS {quoted(column)}" for column, value in filled.items()]
@@ -171,15 +181,20 @@ def _lives(rules: MergeRules, keys: str, rows: str) -> str:
     )
 
 
-def left_at(order: str, given_at: Mapping[str, str]) -> str:
+def left_at(order: str, given_at: Mapping[str, str], last_delete: str | None = None) -> str:
     """Returns SQL of what silver records in `LEFT` of a row. NULL if the row has all of its values itself.
 
     Args:
         order: SQL of the order of the row.
         given_at: by column, SQL of the order from which its value is.
+        last_delete: SQL of the order of the last delete before the row. None: it is not recorded.
     """
-    entries = ", ".join(f"struct({literal(name)} AS key, {at} AS at)" for name, at in given_at.items())
-    older = f"filter(array({entries}), e -> e.at IS NULL OR e.at < {order})"
+    wanted, all_at = f"e.at IS NULL OR e.at < {order}", dict(given_at)
+    if last_delete is not None:
+        all_at[LAST_DELETE] = last_delete
+        wanted = f"if(e.key = {literal(LAST_DELETE)}, e.at IS NOT NULL, {wanted})"
+    entries = ", ".join(f"struct({literal(name)} AS key, {at} AS at)" for name, at in all_at.items())
+    older = f"filter(array({entries}), e -> {wanted})"
     written = f"transform({older}, e -> struct(e.key AS key, {exact_json('e.at')} AS value))"
     return f"map_from_entries(nullif({written}, CAST(array() AS {_ENTRIES})))"
 

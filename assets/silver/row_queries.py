@@ -34,7 +34,7 @@ class RowCounts:
         newest: the newest time in the order, in seconds since 1970. None if the order does not begin with a column of
             times, or if no statistics have it.
         skipped: rows that are no changes.
-        partial: rows that leave the value of a column as it is.
+        partial: rows that leave the value of a column as it is, or delete a key whose last delete silver records.
         truncate: the newest order of a row that deletes all older rows, as JSON of a struct. None without such a row.
         truncates: the orders of up to `MAX_TRUNCATES` + 1 such rows, in a history.
     """
@@ -106,7 +106,8 @@ def row_counts(session: SparkSession, changes: Changes, rules: MergeRules, bronz
     skipped, truncates = (f"coalesce({condition or 'false'}, false)" for condition in (rules.skipped, rules.truncated))
     is_change = f"NOT {skipped} AND NOT {truncates}"
     unordered = " OR ".join(f"{value} IS NULL" for value in rules.required_order)
-    partial = " OR ".join(f"({condition})" for condition in rules.kept.values()) or "false"
+    conditions = [*rules.kept.values(), *([rules.deleted] if rules.records_deletes else [])]
+    partial = " OR ".join(f"({condition})" for condition in conditions) or "false"
     order = f"if({truncates}, {order_struct(rules.order_values)}, NULL)"
     every = f"slice(collect_set({exact_json(order)}), 1, {MAX_TRUNCATES + 1})" if rules.history else "array()"
     (row,) = session.sql(

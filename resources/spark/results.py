@@ -92,8 +92,8 @@ class Merging:
         stored: the temporary view as which `rows` reads the table; None if it does not. The merge makes the view, of
             the version that it merges into. The view has `PLACE` of each row, and so has `rows`: of the row of the
             table that a row replaces, NULL for a row that is added.
-        mixed: a condition over the table's row `t`: where `newer` does not hold, `t` may take something of `s`, which
-            only the statement can do. None if no row does.
+        mixed: a condition over a row `s` and the table's row `t` of its key: their values may mix, which only the
+            statement can do. None if no row does.
     """
 
     rows: str

@@ -31,7 +31,7 @@ OWN_COLUMNS: Mapping[str, str] = {
     "_sent_at": "when the message was sent",
     RESCUED_COLUMN: "what none of the other columns takes, as JSON",
     DELETED: "whether the key is deleted",
-    CHANGED_BATCH: "number of the batch of bronze that changed the row last",
+    CHANGED_BATCH: "number of the batch of bronze that has the newest change of the row's key",
     CHANGED_AT: "when a merge changed the row last",
     KEY: "the key, where the columns alone do not show it",
     ORDER: "the order, where the columns alone do not show it",

@@ -121,6 +121,11 @@ class MergeRules:
         return tuple(type_at(path, self.columns) for path in self.order_paths)
 
     @property
+    def records_deletes(self) -> bool:
+        """Whether silver records the last delete of a key in `LEFT`, as a row may leave a column that comes later."""
+        return self.records_left and any(column in self.kept for column in self.ignored_nulls)
+
+    @property
     def is_plain(self) -> bool:
         """Whether every row is a change of all columns of one key."""
         return not (self.skipped or self.truncated or self.kept)

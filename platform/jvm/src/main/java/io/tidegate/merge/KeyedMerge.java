@@ -64,8 +64,8 @@ public final class KeyedMerge {
    * @param keys columns or nested fields that identify a row, quoted for SQL; NULL is a value
    * @param newer a condition over a row {@code s} of the query and the table's row {@code t} of its key: whether
    *     {@code s} replaces {@code t}; empty where there is no such condition
-   * @param mixed a condition over the table's row {@code t}: where {@code newer} does not hold, it may take something of
-   *     {@code s}, which is not done here; empty where no row does
+   * @param mixed a condition over a row {@code s} of the query and the table's row {@code t} of its key: their values may
+   *     mix, which is not done here; empty where they never do
    * @param stored the temporary view as which the query reads the table; empty if it does not read the table. The view
    *     has the rows of the snapshot that is committed on, each with its file, its number there, and whether readers see
    *     it ({@code _tidegate_file}, {@code _tidegate_file_row}, {@code _tidegate_file_shown}). So has the query, for the
@@ -230,7 +230,7 @@ public final class KeyedMerge {
       Map<AddFile, RoaringBitmapArray> replaced,
       List<Long> kept) {
     Column newer = coalesce(expr(work.newer()), lit(false));
-    Column mixed = work.mixed().isEmpty() ? lit(false) : coalesce(not(newer).and(expr(work.mixed())), lit(false));
+    Column mixed = work.mixed().isEmpty() ? lit(false) : coalesce(expr(work.mixed()), lit(false));
     // Of the two rows of a key, the one that is not in the table afterwards.
     Column isShown = when(newer, col("t." + StoredRows.SHOWN)).otherwise(ShownRows.isShown("s.", work.hiding()));
     List<Row> found =

@@ -22,8 +22,8 @@ import org.apache.spark.sql.types.StructType;
  * application's last txn, and the number of rows of which no column of {@code hiding} is true.
  *
  * <p>{@link KeyedMerge} does it where it can, else {@code statement}, a MERGE with the same result. {@code newer} is
- * empty where only the statement can do it. {@code mixed} is the condition of rows of the table that may take something of
- * an older row, which only the statement can do. {@code stored} is the view as which {@code rows} reads the table, and empty if
+ * empty where only the statement can do it. {@code mixed} is the condition of two rows whose values may mix, which only the
+ * statement can do. {@code stored} is the view as which {@code rows} reads the table, and empty if
  * {@code rows} does not read it. {@code most} is the maximum number of rows, known before any row is read.
  *
  * <p>A MERGE takes its txn only from the session, and a txn that remains in a session makes later writes of that
