@@ -79,6 +79,7 @@ class Changes:
         is_reread: a redrive or a rebuild read files of a loaded table again, so older rows left bronze.
         statistics: Delta statistics of every file whose rows it has, as JSON texts. None if they were not read.
         dumps: what is known of full dumps.
+        with_forgotten: a view that has rows of forgotten persons, too. None if nobody was forgotten.
     """
 
     view: str
@@ -89,6 +90,7 @@ class Changes:
     is_reread: bool = False
     statistics: tuple[str, ...] | None = None
     dumps: KnownDumps = field(default_factory=KnownDumps)
+    with_forgotten: str | None = None
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from functools import partial
 from tidegate.assets.silver.changes import Changes
 from tidegate.assets.silver.history_rows import HistoryQuery, StoredRows
 from tidegate.assets.silver.merge_sql import joined, mode_of, rows_that_stay, types_of, without_values
-from tidegate.assets.silver.newest_rows import of_keys_since
+from tidegate.assets.silver.newest_rows import forgotten_rows, of_keys_since
 from tidegate.assets.silver.pending import PendingMerge
 from tidegate.platform.core.schema.column_types import quoted
 from tidegate.platform.core.schema.sql_literal import delta_table
@@ -59,9 +59,9 @@ def build_history_merge(
     if work.since is None:
         source = query.sql(changes.view, stored, max_rows=max_rows)
     else:
-        chosen = partial(of_keys_since, rules=rules, table=table, since=work.since, batch=CHANGED_BATCH)
-        source = query.sql(changes.view, stored, chosen=chosen)
-        source = _with_leaving_rows(source, rules, table, work.since, names)
+        forgotten, since = forgotten_rows(rules, changes.with_forgotten), work.since
+        chosen = partial(of_keys_since, rules=rules, table=table, since=since, batch=CHANGED_BATCH, forgotten=forgotten)
+        source = _with_leaving_rows(query.sql(changes.view, stored, chosen=chosen), rules, table, since, names)
     update = [f"t.{name} = s.{name}" for name in names]
     if mode in (MergeMode.FULL, MergeMode.SINCE):
         # Bronze does not have the rows from before a reset, whose batch is 0.

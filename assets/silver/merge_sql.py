@@ -7,7 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from tidegate.assets.silver.changes import Changes
 from tidegate.assets.silver.dumps.snapshot_rows import with_deletes
 from tidegate.assets.silver.left_values import ColumnTypes, LeftValues, value_in_silver
-from tidegate.assets.silver.newest_rows import before_truncate, key_text, newest_rows, of_keys_since, tie_error
+from tidegate.assets.silver.newest_rows import (
+    before_truncate,
+    forgotten_rows,
+    key_text,
+    newest_rows,
+    of_keys_since,
+    tie_error,
+)
 from tidegate.assets.silver.pending import PendingMerge
 from tidegate.assets.silver.truncate import Truncate
 from tidegate.platform.core.schema.column_types import Field, folded, quoted
@@ -64,7 +71,10 @@ def build_merge(
     def complete(rows: str) -> str:
         if rules.are_dumps:
             rows = with_deletes(rows, rules, table, stays or "true", view=changes.view, dumps=changes.dumps)
-        return rows if work.since is None else of_keys_since(rows, rules, silver_table, work.since)
+        if work.since is None:
+            return rows
+        forgotten = forgotten_rows(rules, changes.with_forgotten)
+        return of_keys_since(rows, rules, silver_table, work.since, forgotten=forgotten)
 
     order = truncate.order if truncate else None
     source = newest_rows(name, rules, changes.view, is_partial=is_partial, truncate=order, complete=complete)

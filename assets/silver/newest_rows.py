@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from tidegate.platform.core.schema.column_types import Type, quoted
 from tidegate.platform.core.schema.comparable import comparable
@@ -126,8 +127,18 @@ def change_rows(
     return rows
 
 
-def of_keys_since(rows: str, rules: MergeRules, table: str, since: int, *, batch: str = "_tidegate_n") -> str:
-    """Returns the rows of the keys that have a row of batch `since` or later, in the query or in the silver table.
+def forgotten_rows(rules: MergeRules, view: str | None) -> str | None:
+    """Returns a query of all of bronze's rows, those included that merges leave out. None without their view."""
+    return None if view is None else change_rows(replace(rules, skipped=None, truncated=None), view)
+
+
+def of_keys_since(
+    rows: str, rules: MergeRules, table: str, since: int, *, batch: str = "_tidegate_n", forgotten: str | None = None
+) -> str:
+    """Returns the rows of the keys that have a row of batch `since` or later, in a query or in the silver table.
+
+    A row of silver may have something of a forgotten person's row, and the batch of another one: a late row gives it a
+    value, or ends its values.
 
     Args:
         rows: a query of rows with the columns of silver. It has all rows of each key.
@@ -135,11 +146,14 @@ def of_keys_since(rows: str, rules: MergeRules, table: str, since: int, *, batch
         table: the silver table.
         since: number of the batch.
         batch: the column of the query with the number of the batch that brought a row.
+        forgotten: a query that has the rows of forgotten persons, with `_tidegate_n`. None if nobody was forgotten.
     """
     paths = [part.path for part in rules.keys]
     keys = ", ".join(f"{path} AS k{place}" for place, path in enumerate(paths))
     chosen = f"SELECT {keys} FROM ({rows}) WHERE {batch} >= {since} "
     chosen += f"UNION SELECT {keys} FROM {table} WHERE {CHANGED_BATCH} >= {since}"
+    if forgotten is not None:
+        chosen += f" UNION SELECT {keys} FROM ({forgotten}) WHERE _tidegate_n >= {since}"
     same = " AND ".join(f"r.{path} <=> k.k{place}" for place, path in enumerate(paths))
     return f"SELECT r.* FROM ({rows}) r LEFT SEMI JOIN ({chosen}) k ON {same}"
 

@@ -50,7 +50,7 @@ def _without_suppressed(
     session = lake.delta.session
     kept = suppression.without(session.table(changes.view), work.bronze.schema.fields)
     with temporary_view(session, "kept", kept) as view:
-        yield replace(changes, view=view)
+        yield replace(changes, view=view, with_forgotten=changes.view)
 
 
 def require_same_list(lake: Lake, work: PendingMerge) -> None:

@@ -838,6 +838,22 @@ MUTANTS = (
         ("tests/unit/assets/silver/test_newest_rows.py",),
     ),
     Mutant(
+        "a rebuild of silver from a batch leaves out keys that only a forgotten person has since then",
+        12,
+        "assets/silver/newest_rows.py",
+        "    if forgotten is not None:\n",
+        "    if forgotten is None:\n",
+        ("tests/unit/assets/silver/test_newest_rows.py",),
+    ),
+    Mutant(
+        "a merge from a batch does not see the rows of forgotten persons",
+        12,
+        "assets/silver/suppressed.py",
+        "view=view, with_forgotten=changes.view",
+        "view=view",
+        (f"{_FORGET}test_keys_that_others_share_with_a_forgotten_person_become_what_bronze_gives_without_them",),
+    ),
+    Mutant(
         "a rebuild of silver from a batch computes its keys from the rows since then",
         5,
         "assets/silver/newest_rows.py",
