@@ -20,7 +20,7 @@ JOINED = "_joined"
 #: columns that the change left. Of the newest rows it has, by column, the order of the older row that gave the value,
 #: as JSON, or that of the last delete of the key if no row did. NULL where a row has all of its values itself.
 LEFT = "_left"
-#: The entry of `LEFT` with the order of the last delete before the row. It tells of columns that the table did not have
+#: The entry of `LEFT` with the order of the last delete before the row. It is for columns that the table did not have
 #: yet, so only tables have it that ignore NULLs. No column has this name.
 LAST_DELETE = ""
 LEFT_TYPE = Map(Simple("string"), Simple("string"))

@@ -62,12 +62,12 @@ def _feed(chance: random.Random) -> list[list[Row]]:
     batches = [[row() for _ in range(60)] for _ in range(4)]
     for number, at in ((1, 9), (2, 14)):
         batches[number].append({"id": 1, "at": at, "op": "t", "a": 1, "b": "t", "c": None})
-    for row in (row for batch in batches[2:] for row in batch):
-        row["d"] = chance.choice([None, chance.randint(1, 99)])
+    for later in (each for batch in batches[2:] for each in batch):
+        later["d"] = chance.choice([None, chance.randint(1, 99)])
     # No row of this batch leaves a value or deletes, so it takes the keyed merge where silver's rows allow it.
-    for row in batches[3]:
-        row |= {"a": row["a"] or 7, "b": "whole" if row["b"] == SAME else row["b"], "d": row["d"] or 8}
-        row["op"] = "u" if row["op"] == "d" else row["op"]
+    for last in batches[3]:
+        last |= {"a": last["a"] or 7, "b": "whole" if last["b"] == SAME else last["b"], "d": last["d"] or 8}
+        last["op"] = "u" if last["op"] == "d" else last["op"]
     return batches
 
 
