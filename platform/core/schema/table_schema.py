@@ -176,7 +176,8 @@ class TableSchema:
     def adding(self, fields: Iterable[Field]) -> TableSchema:
         """The schema with the missing fields added, nested ones too. Fields that it has keep their type.
 
-        Two fields of one name and different types become text.
+        Args:
+            fields: each name once.
         """
         columns = {folded(field.name): field for field in self.columns}
         for field in fields:
@@ -184,10 +185,8 @@ class TableSchema:
             known = columns.get(name)
             if known is None:
                 columns[name] = Field(field.name, unmapped(field.type))
-            elif self.named(name) is not None or known.type == field.type:
-                columns[name] = replace(known, type=united(known.type, field.type, fixed=name in self.fixed))
             else:
-                columns[name] = replace(known, type=Simple("string"))
+                columns[name] = replace(known, type=united(known.type, field.type, fixed=name in self.fixed))
         found = (*columns.values(), *self.partition_fields)
         return self if found == self.fields else replace(self, fields=found)
 

@@ -1,10 +1,26 @@
-"""Types that have the fields of two types."""
+"""Types that have the fields of two types, and types that hold the values of two types."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
-from tidegate.platform.core.schema.column_types import Array, Field, Map, Struct, Type, folded, unmapped
+from tidegate.platform.core.schema.column_types import (
+    Array,
+    Decimal,
+    Field,
+    Map,
+    Simple,
+    Struct,
+    Type,
+    folded,
+    unmapped,
+)
+
+_TEXT = Simple("string")
+_WHOLE, _FLOATING = Simple("long"), Simple("double")
+#: Digits of the largest `long`, and of the largest decimal.
+_WHOLE_DIGITS, _MAX_DIGITS = 19, 38
 
 
 def united(known: Type, given: Type, *, fixed: bool = False) -> Type:
@@ -29,3 +45,47 @@ def united(known: Type, given: Type, *, fixed: bool = False) -> Type:
         case Map(key, value), Map(_, other):
             return Map(key, united(value, other, fixed=fixed))
     return known
+
+
+def narrowest(shown: Iterable[Iterable[Field]]) -> list[Field]:
+    """Returns the columns that several formats show, each once, in the order of their first one.
+
+    The types do not depend on the order: each is the narrowest that holds the values of all.
+    """
+    found: dict[str, Field] = {}
+    for fields in shown:
+        for field in fields:
+            known = found.get(folded(field.name))
+            kind = holding(known.type, field.type) if known else field.type
+            found[folded(field.name)] = replace(known or field, type=kind)
+    return list(found.values())
+
+
+def holding(left: Type, right: Type) -> Type:
+    """Returns the narrowest type that holds the values of two inferred types, at every depth; text if no other does."""
+    if left == right:
+        return left
+    match left, right:
+        case Struct(fields), Struct(others):
+            return Struct(tuple(sorted(narrowest((fields, others)), key=lambda field: field.name)))
+        case Array(element), Array(other):
+            return Array(holding(element, other))
+        case Map(Simple("string"), value), Map(Simple("string"), other):
+            return Map(_TEXT, holding(value, other))
+    kinds = {left, right}
+    if kinds == {Simple("date"), Simple("timestamp")}:
+        return Simple("timestamp")
+    return _number(left, right) if all(map(_is_number, kinds)) else _TEXT
+
+
+def _is_number(kind: Type) -> bool:
+    return kind in (_WHOLE, _FLOATING) or isinstance(kind, Decimal)
+
+
+def _number(left: Type, right: Type) -> Type:
+    if _FLOATING in (left, right):
+        return _FLOATING
+    decimals = [kind if isinstance(kind, Decimal) else Decimal(_WHOLE_DIGITS, 0) for kind in (left, right)]
+    scale = max(kind.scale for kind in decimals)
+    digits = max(kind.precision - kind.scale for kind in decimals) + scale
+    return Decimal(digits, scale) if digits <= _MAX_DIGITS else _TEXT

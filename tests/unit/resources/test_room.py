@@ -17,7 +17,7 @@ import pytest
 from tidegate.assets.bronze.prepare.formats import csv_files
 from tidegate.assets.bronze.prepare.formats.csv_files import Csv
 from tidegate.assets.bronze.prepare.formats.format import Rewrite, SourceFile
-from tidegate.assets.bronze.prepare.formats.json_shape import OneObjectALine
+from tidegate.assets.bronze.prepare.formats.json_shape import Utf8
 from tidegate.assets.bronze.prepare.load import readable_files as source_files
 from tidegate.assets.bronze.prepare.load import unreadable as other_reader
 from tidegate.platform.core.bronze.hint import Hint
@@ -63,7 +63,7 @@ def rewritten(store: Store, key: str, rewrite: Rewrite) -> bytes:
 def little(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source_files, "SMALL", 1_000)
     monkeypatch.setattr(source_files, "SMALL_FILE", 1_000)
-    monkeypatch.setattr(OneObjectALine, "limit", 10_000)
+    monkeypatch.setattr(Utf8, "limit", 10_000)
     monkeypatch.setattr(csv_files._Plain, "limit", 10_000)
 
 
@@ -71,23 +71,17 @@ LATIN = CsvOptions(encoding="latin-1", skip=1)
 
 
 @pytest.mark.parametrize(("name", "pack"), [("a.json", bytes), ("a.json.gz", gzip.compress)])
-@pytest.mark.parametrize(("elements", "reads"), [(100, 1), (1_000, 2)])
-def test_json_of_any_allowed_size_becomes_lines(name: str, pack: Any, elements: int, reads: int) -> None:
-    store = Store(pack(b"[" + b",".join([b"{}"] * elements) + b"]"))
-    assert rewritten(store, name, OneObjectALine()) == b"{}\n" * elements
-    assert store.read == (1 if len(store.body) > 1_000 else reads), (
-        "what is known to be large is not tried beside others"
-    )
+@pytest.mark.parametrize("elements", [100, 1_000])
+def test_utf_16_of_any_allowed_size_becomes_utf_8(name: str, pack: Any, elements: int) -> None:
+    store = Store(pack(("{}\n" * elements).encode("utf-16")))
+    assert rewritten(store, name, Utf8()) == b"{}\n" * elements
 
 
-@pytest.mark.limit(
-    "Files",
-    "JSON that is an array, or has objects over several lines, is read up to 256 MiB of a file, unpacked.",
-)
+@pytest.mark.limit("Files", "JSON in UTF-16 is read up to 4 GiB of a file, unpacked.")
 def test_a_bomb_of_json_is_refused_before_it_is_held() -> None:
-    bomb = Store(gzip.compress(b"[" + b" " * 5_000_000 + b"]"))
-    with pytest.raises(Misfit, match="is read up to"):
-        rewritten(bomb, "a.json.gz", OneObjectALine())
+    bomb = Store(gzip.compress(("[" + " " * 5_000_000 + "]").encode("utf-16")))
+    with pytest.raises(Misfit, match="unpacked, it has more than"):
+        rewritten(bomb, "a.json.gz", Utf8())
     assert not bomb.uploads
 
 

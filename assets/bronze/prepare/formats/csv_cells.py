@@ -11,15 +11,21 @@ _CELL_TYPES = {
 }  # fmt: skip
 
 
+def has_cells(kind: Type) -> bool:
+    """Return whether cells can hold values of a type."""
+    match kind:
+        case Decimal():
+            return True
+        case Simple(name):
+            return name in _CELL_TYPES
+    return False
+
+
 def check_type(kind: Type) -> None:
     """Check that cells can hold values of a type.
 
     Raises:
         Misfit: they cannot.
     """
-    match kind:
-        case Decimal():
-            return
-        case Simple(name) if name in _CELL_TYPES:
-            return
-    raise Misfit(f"a cell of a CSV file cannot hold {kind.sql()}; change the column's type in lake.yaml")
+    if not has_cells(kind):
+        raise Misfit(f"a cell of a CSV file cannot hold {kind.sql()}; change the column's type in lake.yaml")

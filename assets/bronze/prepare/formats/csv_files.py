@@ -5,19 +5,20 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import Any, BinaryIO, cast
 
 from tidegate.assets.bronze.prepare.formats.csv_bytes import csv_problem, seems_by_line
-from tidegate.assets.bronze.prepare.formats.csv_cells import check_type
+from tidegate.assets.bronze.prepare.formats.csv_cells import check_type, has_cells
 from tidegate.assets.bronze.prepare.formats.format import HEAD_BYTES, Format, Look, Rewrite, SourceFile
 from tidegate.platform.core.config.csv_options import CsvOptions
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.files.csv_doubts import header_doubt, text_doubts
 from tidegate.platform.core.infer.sniff import FileSample, Sniffed, sniff_csv
 from tidegate.platform.core.keys.file_format import FORMATS
-from tidegate.platform.core.schema.column_types import Field, Simple, folded
+from tidegate.platform.core.schema.column_types import Field, Simple, field_from_json, folded
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS, check_names
 from tidegate.platform.core.schema.table_schema import TableSchema
@@ -36,7 +37,7 @@ class Csv(Format):
     """CSV as RFC 4180 defines it, or as the table's `csv` options do."""
 
     file_format = FORMATS["csv"]
-    readers = ("csv_lines", "csv_cells")
+    readers = ("csv",)
     names_columns = True
     guesses = True
 
@@ -44,20 +45,18 @@ class Csv(Format):
         """Return the header's names, and how the lines of the file are written."""
         options = spec.csv
         try:
-            ends: list[str] = []
-            lines = io.StringIO(_decoded(head, whole, options), newline="")
-            rows = list(islice(filter(None, options.rows(_noted(lines, ends))), 2))
+            rows = _first_rows(head, whole, options)
         except csv.Error as error:
             raise Misfit(f"broken quoting in its first lines: {error}") from error
         if not rows:
             raise Misfit("no header line")
         names = _names(rows[0], options, tuple(spec.columns))
-        if options.header and len(rows) == 2:
+        trailing = options.header and len(rows) > 1 and _has_trailing(rows[0], rows[1:])
+        if options.header and len(rows) > 1 and not trailing:
             _check_shape(rows[0], rows[1], options)
         check_names([Field(name, Simple("string")) for name in names], reserved=SOURCE_COLUMNS)
         plain = options.encoding in _SPARK_READS and not options.skip
-        line_end = next(filter(None, reversed(ends)), None)
-        return Look(names, None if plain else _Plain(options), seems_by_line(head, whole, options), line_end)
+        return Look(names, None if plain else _Plain(options), seems_by_line(head, whole, options), trailing)
 
     def sniff(self, sample: FileSample) -> Sniffed:
         """Return columns, the options that the file needs, and problems, from its first rows."""
@@ -77,13 +76,16 @@ class Csv(Format):
         return ([f"of {key}, {header}"] if header else []) + text_doubts(cells, spec.csv.nulls)
 
     def group(self, file: SourceFile) -> Hashable:
-        """Group files by header, because cells are matched by position, and by kind of line end."""
-        return file.names, file.by_line, None if file.by_line else file.line_end
+        """Group files by header, because cells are matched by position."""
+        return file.names, file.trailing
 
-    def infer(self, delta: Delta, files: Sequence[SourceFile], spec: TableSpec) -> list[Field]:
+    def infer(
+        self, delta: Delta, groups: Sequence[Sequence[SourceFile]], spec: TableSpec, known: TableSchema
+    ) -> list[Field]:
         """Return the narrowest types that hold each cell as it is written."""
-        types = delta.infer_csv({**_reading(files, spec), "files": [file.place() for file in files]})
-        return [Field(name, Simple(kind)) for name, kind in zip(files[0].names, types, strict=True)] if types else []
+        asked = [{**_reading(files, spec), "files": [file.place() for file in files]} for files in groups]
+        cells = TableSchema(tuple(field for field in known.columns if has_cells(field.type)))
+        return [field_from_json(field) for field in delta.infer_csv(asked, cells)["fields"]]
 
     def read(self, files: Sequence[SourceFile], schema: TableSchema, spec: TableSpec) -> dict[str, Any]:
         """Return how the cells are read. A cell whose value would differ from its text makes its row bad.
@@ -127,11 +129,25 @@ class _Plain(Rewrite):
             raise _misencoded(self._options, error) from error
 
 
-def _noted(lines: Iterable[str], ends: list[str]) -> Iterator[str]:
-    """Yield the lines, and add the end of each line to `ends`."""
-    for line in lines:
-        ends.append(line[len(line.rstrip("\r\n")) :])
-        yield line
+def _first_rows(head: bytes, whole: bool, options: CsvOptions) -> list[list[str]]:
+    """Return the header and the first row; more rows, if that one has one cell more than the header has names.
+
+    Raises:
+        csv.Error: the quoting of the header, or of the first row, is broken.
+    """
+    rows = options.rows(io.StringIO(_decoded(head, whole, options), newline=""))
+    found = list(islice(filter(None, rows), 2))
+    if len(found) < 2 or len(found[1]) != len(found[0]) + 1:
+        return found
+    with suppress(csv.Error):  # The reader of the whole file says what is wrong with it.
+        found += islice(filter(None, rows), _DOUBTED_ROWS)
+    # The last row may be cut off.
+    return found if whole or len(found) <= 2 or len(found) > _DOUBTED_ROWS else found[:-1]
+
+
+def _has_trailing(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether each row ends with a delimiter that the header has not."""
+    return all(len(row) == len(header) + 1 and row[-1] == "" for row in rows)
 
 
 def _first_cells(head: bytes, whole: bool, options: CsvOptions) -> tuple[list[str], dict[str, list[str]]]:
@@ -149,7 +165,8 @@ def _first_cells(head: bytes, whole: bool, options: CsvOptions) -> tuple[list[st
 def _reading(files: Sequence[SourceFile], spec: TableSpec) -> dict[str, Any]:
     options = spec.csv
     return {
-        "reader": "csv_lines" if files[0].by_line else "csv_cells",
+        "reader": "csv",
+        "whole": not files[0].by_line,
         "names": files[0].names,
         "declared": [folded(name) for name in spec.columns],
         "csv": {
@@ -159,7 +176,7 @@ def _reading(files: Sequence[SourceFile], spec: TableSpec) -> dict[str, Any]:
             "nulls": options.nulls,
             "decimal": options.decimal,
             "header": options.header,
-            "line_end": None if files[0].by_line else files[0].line_end,
+            "trailing": files[0].trailing,
         },
     }
 

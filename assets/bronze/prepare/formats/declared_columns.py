@@ -55,9 +55,11 @@ class DeclaredColumns(Format):
         if both:
             raise Misfit(f"column {min(both)} is in the file and in its path; leave it out of the file")
 
-    def infer(self, delta: Delta, files: Sequence[SourceFile], spec: TableSpec) -> list[Field]:
-        """Return the columns that the files declare."""
-        return [field for file in files for field in file.fields or ()]
+    def infer(
+        self, delta: Delta, groups: Sequence[Sequence[SourceFile]], spec: TableSpec, known: TableSchema
+    ) -> list[Field]:
+        """Return none: the schema has the columns that files declare."""
+        return []
 
     def read(self, files: Sequence[SourceFile], schema: TableSchema, spec: TableSpec) -> dict[str, Any]:
         """Return the name of the reader. Columns that a file does not have are null."""

@@ -37,7 +37,7 @@ class SourceFile:
         fields: the columns that the file declares; None if only its rows show them.
         body: the content of a small file, unpacked, which is sent with the request; None if it is read at `path`.
         by_line: whether each line is a row; if a row may continue in the next line, one task reads the whole file.
-        line_end: what ends the rows of a CSV file, as far as its beginning shows.
+        trailing: whether rows of a CSV file end with a delimiter that its header has not.
     """
 
     candidate: Candidate
@@ -49,7 +49,7 @@ class SourceFile:
     fields: tuple[Field, ...] | None = None
     body: bytes | None = field(default=None, repr=False)
     by_line: bool = True
-    line_end: str | None = None
+    trailing: bool = False
 
     def place(self) -> dict[str, Any]:
         """Return where the bytes are: in S3, or in the request itself (`LoadRequest.Source` of platform/jvm)."""
@@ -65,13 +65,13 @@ class Look:
         names: column names if the format has a header; for JSON, names of the first object.
         rewrite: how the file must be rewritten before Spark reads it; None if Spark reads it unchanged.
         by_line: whether each line is a row, as far as can be seen.
-        line_end: what ends a row; None if that cannot be seen.
+        trailing: whether rows of CSV end with a delimiter that the header has not.
     """
 
     names: tuple[str, ...] = ()
     rewrite: Rewrite | None = None
     by_line: bool = True
-    line_end: str | None = None
+    trailing: bool = False
 
 
 class Rewrite(ABC):
@@ -181,8 +181,19 @@ class Format(ABC):
         return None
 
     @abstractmethod
-    def infer(self, delta: Delta, files: Sequence[SourceFile], spec: TableSpec) -> list[Field]:
-        """Return the columns of some files of one group, without columns that have no value and no known type."""
+    def infer(
+        self, delta: Delta, groups: Sequence[Sequence[SourceFile]], spec: TableSpec, known: TableSchema
+    ) -> list[Field]:
+        """Return the columns of all files of the format, each once, without columns that have no known type.
+
+        Their types follow from the values, however these are distributed over files and groups.
+
+        Args:
+            delta: asks the server.
+            groups: the files, in the groups that are read together.
+            spec: the table's configuration.
+            known: columns whose types are known: a row that they refuse has no say.
+        """
 
     @abstractmethod
     def read(self, files: Sequence[SourceFile], schema: TableSchema, spec: TableSpec) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from tidegate.assets.bronze.prepare.formats.format import Format, Look, SourceFile, refusal
-from tidegate.assets.bronze.prepare.formats.json_shape import OneObjectALine, needs_rewrite
+from tidegate.assets.bronze.prepare.formats.json_shape import Utf8, is_by_line, is_utf_16
 from tidegate.assets.bronze.prepare.formats.json_values import check_keys
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.infer.sniff import FileSample, Sniffed, sniff_json
@@ -22,30 +22,35 @@ _MAX_FIRST_LINE_BYTES = 1 << 16
 
 
 class Json(Format):
-    """JSON lines. JSON in another shape is rewritten as lines first."""
+    """JSON: a sequence of values. Files of one object a line are read by several tasks."""
 
     file_format = FORMATS["json"]
     readers = ("json",)
 
     def look(self, head: bytes, whole: bool, spec: TableSpec) -> Look:
-        """Return whether the file is one object a line, and the names of its first object."""
-        if needs_rewrite(head, whole=whole):
-            return Look(rewrite=OneObjectALine())
-        return Look(names=_first_names(head))
+        """Return whether each line seems to be an object, and the names of the first object."""
+        if is_utf_16(head):
+            return Look(rewrite=Utf8(), by_line=False)
+        return Look(names=_first_names(head), by_line=is_by_line(head, whole=whole))
 
     def sniff(self, sample: FileSample) -> Sniffed:
         """Return columns and problems from the first objects."""
         head, whole = sample.text()
         return sniff_json(head, whole=whole)
 
-    def infer(self, delta: Delta, files: Sequence[SourceFile], spec: TableSpec) -> list[Field]:
+    def infer(
+        self, delta: Delta, groups: Sequence[Sequence[SourceFile]], spec: TableSpec, known: TableSchema
+    ) -> list[Field]:
         """Return the columns of all objects. A field that is null everywhere has no type yet and is left out.
 
         A column of doubles is text if a double would change a value. Objects that are nested deeper than a table can be
         give no columns. Their rows will be refused.
         """
-        inferred = delta.infer_json({"reader": self.readers[0], "files": [file.place() for file in files]}, MAX_LEVELS)
-        return usable([field_from_json(field) for field in inferred["fields"]])
+        asked = [{**self._reader(files), "files": [file.place() for file in files]} for files in groups]
+        return usable([field_from_json(field) for field in delta.infer_json(asked, known, MAX_LEVELS)["fields"]])
+
+    def _reader(self, files: Sequence[SourceFile]) -> dict[str, Any]:
+        return {"reader": self.readers[0], "whole": not files[0].by_line}
 
     def new_names(self, file: SourceFile, schema: TableSchema) -> Collection[str]:
         """Return none, because the server counts the rows with fields that the table does not have."""
@@ -66,7 +71,7 @@ class Json(Format):
         is_feed = spec.silver is not None and spec.silver.preset == "debezium"
         # The tombstone of a deleted key is a record without a value, and some sinks write it as a line `null`.
         return {
-            "reader": self.readers[0],
+            **self._reader(files),
             "refusal": refusal(spec.policy),
             "reserved": sorted(schema.reserved),
             "leaves_null_out": is_feed,

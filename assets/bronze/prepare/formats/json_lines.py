@@ -21,6 +21,6 @@ class JsonLines(Json):
         output = spec.output
         assert output is not None
         return {
-            "reader": self.readers[0],
+            **self._reader(files),
             "layout": output.template.layout(output.pattern.parts if output.pattern else ()),
         }

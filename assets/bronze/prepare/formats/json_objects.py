@@ -19,7 +19,9 @@ class JsonObjects(Json):
 
     readers = ("variant",)
 
-    def infer(self, delta: Delta, files: Sequence[SourceFile], spec: TableSpec) -> list[Field]:
+    def infer(
+        self, delta: Delta, groups: Sequence[Sequence[SourceFile]], spec: TableSpec, known: TableSchema
+    ) -> list[Field]:
         """Return none, because new fields are in the objects."""
         return []
 

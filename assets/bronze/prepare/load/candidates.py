@@ -69,7 +69,8 @@ def grouped(files: Sequence[SourceFile]) -> list[list[SourceFile]]:
     """Return the files in groups that are read together."""
     groups: dict[Hashable, list[SourceFile]] = {}
     for file in files:
-        groups.setdefault((file.format.name, file.format.group(file), file.body is None), []).append(file)
+        group = file.format.name, file.format.group(file), file.by_line, file.body is None
+        groups.setdefault(group, []).append(file)
     return list(groups.values())
 
 

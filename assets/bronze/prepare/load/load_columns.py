@@ -28,6 +28,7 @@ from tidegate.platform.core.schema.names import SOURCE_COLUMNS, check_new_name
 from tidegate.platform.core.schema.partitions import check_partition
 from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.core.schema.united import narrowest
 from tidegate.resources.lake import Table
 
 
@@ -153,13 +154,22 @@ class LoadColumns:
         return {files[0].candidate.key}
 
     def _inferred(self, files: Sequence[SourceFile]) -> list[Field]:
-        """Return the columns of files. A column that lake.yaml declares has the declared type."""
+        """Return the columns of files, each once. A column that lake.yaml declares has the declared type."""
         declared = {folded(name): any_type(kind) for name, kind in self._table.spec.columns.items()}
-        not_in_files = {folded(name) for name in (*self._prepared.schema.partitions, rescued_column(self._table) or "")}
+        rescued = rescued_column(self._table)
+        not_in_files = {folded(name) for name in (*self._prepared.schema.partitions, rescued or "")}
+        # A value that does not fit makes no row bad where it is rescued.
+        known = TableSchema(() if rescued else self._prepared.schema.without(SOURCE_COLUMNS).columns)
+        by_format: dict[str, list[list[SourceFile]]] = {}
+        for group in grouped(files):
+            by_format.setdefault(group[0].format.name, []).append(group)
+        found = narrowest(
+            groups[0][0].format.infer(self._table.delta, groups, self._table.spec, known)
+            for groups in by_format.values()
+        )
         return [
             replace(field, type=declared.get(folded(field.name), field.type))
-            for group in grouped(files)
-            for field in group[0].format.infer(self._table.delta, group, self._table.spec)
+            for field in found
             if folded(field.name) not in not_in_files and self._may_join(field.name)
         ]
 

@@ -51,13 +51,13 @@ def source_file(table: Table, candidate: Candidate, held: Held) -> SourceFile:
     if body is not None and (plain := _plain(body, seen.rewrite)) is not None and held.take(len(plain)):
         path = _version(table.source, candidate).address.s3a
         return SourceFile(
-            candidate, format, path, len(plain), seen.names, body=plain, by_line=seen.by_line, line_end=seen.line_end
+            candidate, format, path, len(plain), seen.names, body=plain, by_line=seen.by_line, trailing=seen.trailing
         )
     if seen.rewrite:
         path, size = _rewritten(table, candidate, seen.rewrite)
     else:
         path, size = _path(table, candidate), candidate.found.size
-    return SourceFile(candidate, format, path, size, seen.names, by_line=seen.by_line, line_end=seen.line_end)
+    return SourceFile(candidate, format, path, size, seen.names, by_line=seen.by_line, trailing=seen.trailing)
 
 
 def _binary_file(table: Table, candidate: Candidate, format: Format, held: Held) -> SourceFile:

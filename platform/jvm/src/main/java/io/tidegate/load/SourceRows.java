@@ -1,8 +1,8 @@
 package io.tidegate.load;
 
-import io.tidegate.load.csv.CsvCells;
 import io.tidegate.load.csv.CsvLines;
 import io.tidegate.load.files.SourceLines;
+import io.tidegate.load.json.JsonLineReader;
 import io.tidegate.load.json.JsonRows;
 import io.tidegate.load.json.OutputRows;
 import io.tidegate.load.json.VariantRows;
@@ -79,15 +79,15 @@ public final class SourceRows implements Iterator<InternalRow> {
     ZoneId zoneId = ZoneId.of(zone);
     return switch (group.kind()) {
       case JSON -> json(group, new JsonRows(columns.inFiles, paths, group.refusal(), zone, columns.rescues()).reserving(group.reserved()));
-      case VARIANT -> new VariantRows(columns.inFiles, paths, group.names(), group.refusal(), zone);
-      case CSV_LINES -> new CsvLines(group, columns.inFiles, paths, zoneId, columns.rescues());
-      case CSV_CELLS -> new CsvCells(group, columns.inFiles, paths, zoneId, columns.rescues());
-      case OUTPUT -> new OutputRows(group.layout());
+      case VARIANT -> json(group, new VariantRows(columns.inFiles, paths, group.names(), group.refusal(), zone));
+      case CSV -> new CsvLines(group, columns.inFiles, paths, zoneId, columns.rescues());
+      case OUTPUT -> json(group, new OutputRows(group.layout()));
       case PARQUET, ORC, AVRO -> new TypedRows(columns.inFiles, paths.length);
     };
   }
 
-  private static JsonRows json(LoadRequest.Group group, JsonRows rows) {
+  private static RowReader json(LoadRequest.Group group, JsonLineReader rows) {
+    rows.readWhole(group.whole());
     if (group.leavesNullOut()) {
       rows.leaveNullOut();
     }
@@ -97,7 +97,9 @@ public final class SourceRows implements Iterator<InternalRow> {
   @Override
   public boolean hasNext() {
     while (next == null && !ended) {
-      if (!input.hasNext()) {
+      if (reader.readMore()) {
+        next = outgoingRow();
+      } else if (!input.hasNext()) {
         ended = true;
         quarantined.finish();
         tally.add(new RowTally.Part(TaskContext.getPartitionId(), tallies));

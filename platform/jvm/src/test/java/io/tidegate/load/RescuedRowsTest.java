@@ -100,7 +100,7 @@ class RescuedRowsTest {
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "{\"id\": 1", "[]", "1", "{\"id\": 1}{\"id\": 2}", "{\"id\": 1, \"id\": \"x\"}", "{\"s\": {\"a\": 1, \"a\": \"x\"}}",
+        "{\"id\": 1", "[2]", "1", "{\"id\": 1 {\"id\": 2}", "{\"id\": 1, \"id\": \"x\"}", "{\"s\": {\"a\": 1, \"a\": \"x\"}}",
         "{\"new\": \"\\ud800\"}", "{\"new\": 01}", "{'id': 1}"
       })
   void aLineThatCannotBeReadIsBad(String line) {
@@ -179,8 +179,8 @@ class RescuedRowsTest {
   }
 
   private static CsvLines csv(String types, boolean rescues, String... header) {
-    LoadRequest.Csv csv = new LoadRequest.Csv(",", "\"", null, List.of("NA"), ".", true, null);
-    LoadRequest.Group group = new LoadRequest.Group("csv_lines", List.of(header), List.of(), csv, null, null, null, false, List.of());
+    LoadRequest.Csv csv = new LoadRequest.Csv(",", "\"", null, List.of("NA"), ".", true, false);
+    LoadRequest.Group group = new LoadRequest.Group("csv", List.of(header), List.of(), csv, null, null, null, false, false, List.of());
     return new CsvLines(group, StructType.fromDDL(types), new String[] {"p"}, ZoneOffset.UTC, rescues);
   }
 

@@ -158,13 +158,14 @@ class ValuesKeepTheirMeaningTest {
           declared,
           new CsvLines(
               new LoadRequest.Group(
-                  "csv_lines",
+                  "csv",
                   List.of("v", "w"),
                   declared ? List.of("v") : List.of(),
-                  new LoadRequest.Csv(",", "\"", null, List.of(), ".", false, null),
+                  new LoadRequest.Csv(",", "\"", null, List.of(), ".", false, false),
                   null,
                   null,
                   null,
+                  false,
                   false,
                   List.of()),
               new StructType().add("v", type),

@@ -5,30 +5,34 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import io.tidegate.load.request.LoadRequest;
 import io.tidegate.load.values.Ascii;
 import java.time.ZoneId;
+import java.util.Arrays;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Reads CSV in which each line is a row: all quotes are as RFC 4180 has them, and close in their line. Other lines are
- * torn: only a reader of the whole file can know what they mean.
+ * Reads the texts of CSV rows, as RFC 4180 has them: the one grammar of cells. A text is a line, or what {@link
+ * CsvRecords} found in a whole file. A line that is no complete row is torn: only the whole file shows what it means.
  */
 public final class CsvLines extends CsvRows {
-  /** Each of these three is one byte. CSV with longer ones is not read here. */
-  private final byte quote;
-  private final byte delimiter;
-  private final int comment;
+  private final byte[] quote;
+  private final byte[] delimiter;
+  private final byte[] comment;
   private final boolean header;
+  private final boolean whole;
   private boolean headerPending;
   private byte[] line;
   private int end;
+  /** Whether the last cell of the row is empty, and without quotes. */
+  private boolean endsEmpty;
 
   public CsvLines(LoadRequest.Group group, StructType columns, String[] pathColumns, ZoneId zone, boolean rescues) {
     super(group, columns, pathColumns, zone, rescues);
-    quote = (byte) csv.quote().charAt(0);
-    delimiter = (byte) csv.delimiter().charAt(0);
-    comment = csv.comment() == null ? -1 : csv.comment().charAt(0);
+    quote = csv.quote().getBytes(UTF_8);
+    delimiter = csv.delimiter().getBytes(UTF_8);
+    comment = csv.comment() == null ? null : csv.comment().getBytes(UTF_8);
     header = csv.header();
+    whole = group.whole();
   }
 
   @Override
@@ -41,13 +45,19 @@ public final class CsvLines extends CsvRows {
   protected boolean take(InternalRow row) {
     UTF8String text = row.getUTF8String(0);
     line = text.getBytes();
-    end = line.length > 0 && line[line.length - 1] == '\r' ? line.length - 1 : line.length;
-    if (end == 0 || line[0] == comment) {
+    end = !whole && line.length > 0 && line[line.length - 1] == '\r' ? line.length - 1 : line.length;
+    if (end == 0) {
       return false;
     }
-    java.util.Arrays.fill(to, -1);
+    if (comment != null && isAt(line, 0, end, comment)) {
+      torn = !whole && hasReturn(); // Rows may follow in the same line.
+      return torn;
+    }
+    Arrays.fill(to, -1);
+    Arrays.fill(quoted, false);
     int cells = split();
-    if (cells < 0 || !(Ascii.is(line) || text.isValid())) {
+    boolean broken = cells < 0 || !(Ascii.is(line) || text.isValid());
+    if (broken && !whole) {
       torn = true;
       return true;
     }
@@ -55,7 +65,13 @@ public final class CsvLines extends CsvRows {
       headerPending = false;
       return false;
     }
-    if (cells == width) {
+    boolean fits = cells == width || (csv.trailing() && cells == width + 1 && endsEmpty);
+    if (broken) {
+      suspect = true;
+      bad = BROKEN;
+    } else if (fits && header && isHeader()) {
+      bad = HEADER_AGAIN;
+    } else if (fits) {
       convert();
     } else {
       misshapen();
@@ -68,24 +84,49 @@ public final class CsvLines extends CsvRows {
     return new String(line, 0, end, UTF_8);
   }
 
-  /** Finds the cells. Returns how many there are, or -1 for a torn line. */
+  private boolean hasReturn() {
+    for (int at = 0; at < end; at++) {
+      if (line[at] == '\r') {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Whether a mark begins at a place before {@code end}. */
+  static boolean isAt(byte[] text, int at, int end, byte[] mark) {
+    if (at >= end || text[at] != mark[0] || end - at < mark.length) {
+      return false;
+    }
+    for (int i = 1; i < mark.length; i++) {
+      if (text[at + i] != mark[i]) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** Finds the cells. Returns how many there are, or -1 for a line that is no row. */
   private int split() {
     int cells = 0;
     int at = 0;
     while (true) {
-      if (at < end && line[at] == quote) {
-        int close = closing(at + 1);
+      int first = at;
+      boolean isQuoted = isAt(line, at, end, quote);
+      if (isQuoted) {
+        int close = closing(at + quote.length);
         if (close < 0) {
           return -1;
         }
         if (cells < width) {
-          unquote(cells, at + 1, close);
+          unquote(cells, at + quote.length, close);
+          quoted[cells] = true;
         }
-        at = close + 1;
+        at = close + quote.length;
       } else {
-        int first = at;
-        for (; at < end && line[at] != delimiter; at++) {
-          if (line[at] == quote || line[at] == '\r') {
+        for (; at < end && !isAt(line, at, end, delimiter); at++) {
+          // In a whole file such a character is part of the cell. Of a line, nobody knows.
+          if (!whole && (line[at] == '\r' || isAt(line, at, end, quote))) {
             return -1;
           }
         }
@@ -97,26 +138,27 @@ public final class CsvLines extends CsvRows {
       }
       cells++;
       if (at == end) {
+        endsEmpty = first == at;
         return cells;
       }
-      if (line[at] != delimiter) {
+      if (!isAt(line, at, end, delimiter)) {
         return -1;
       }
-      at++;
+      at += delimiter.length;
     }
   }
 
-  /** Returns where the quoted cell that begins here closes, or -1 when it does not. */
-  private int closing(int at) {
-    for (; at < end; at++) {
-      if (line[at] == '\r') {
+  /** Returns where the quoted cell whose text begins here closes, or -1 when it does not. */
+  private int closing(int first) {
+    for (int at = first; at < end; at++) {
+      if (!whole && line[at] == '\r') {
         return -1;
       }
-      if (line[at] == quote) {
-        if (at + 1 == end || line[at + 1] != quote) {
+      if (isAt(line, at, end, quote)) {
+        if (!isAt(line, at + quote.length, end, quote)) {
           return at;
         }
-        at++;
+        at += 2 * quote.length - 1;
       }
     }
     return -1;
@@ -125,7 +167,10 @@ public final class CsvLines extends CsvRows {
   private void unquote(int cell, int first, int last) {
     int doubled = 0;
     for (int i = first; i < last; i++) {
-      doubled += line[i] == quote ? 1 : 0;
+      if (isAt(line, i, last, quote)) {
+        doubled++;
+        i += 2 * quote.length - 1;
+      }
     }
     if (doubled == 0) {
       bytes[cell] = line;
@@ -133,11 +178,16 @@ public final class CsvLines extends CsvRows {
       to[cell] = last;
       return;
     }
-    byte[] plain = new byte[last - first - doubled / 2];
+    byte[] plain = new byte[last - first - doubled * quote.length];
     int length = 0;
     for (int i = first; i < last; i++) {
-      plain[length++] = line[i];
-      i += line[i] == quote ? 1 : 0;
+      if (isAt(line, i, last, quote)) {
+        System.arraycopy(quote, 0, plain, length, quote.length);
+        length += quote.length;
+        i += 2 * quote.length - 1;
+      } else {
+        plain[length++] = line[i];
+      }
     }
     bytes[cell] = plain;
     from[cell] = 0;

@@ -15,17 +15,25 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import org.apache.spark.sql.types.BinaryType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /** Makes the cells of a CSV row values of the table's columns. */
 public abstract class CsvRows extends RowReader {
+  static final String HEADER_AGAIN = "the header again, and no data: the file was put together from several; leave the others out";
+  static final String BROKEN = "broken quoting, or bytes of another encoding";
+
   final int width;
   public final LoadRequest.Csv csv;
   /** The cells of this row: {@code bytes} from {@code from} to {@code to}. A cell is null where {@code to} is -1. */
   public final byte[][] bytes;
   public final int[] from;
   public final int[] to;
+  /** Whether a cell is in quotes. */
+  final boolean[] quoted;
 
   private final StructField[] columns;
   private final Cell[] rules;
@@ -33,6 +41,8 @@ public abstract class CsvRows extends RowReader {
   private final int[] pathPlaces;
   private final byte[][] nulls;
   private final List<String> names;
+  /** What the header has for each name: nothing, where the name is only a number. */
+  private final byte[][] headerCells;
   /** Whether cells that no column takes are rescued; and the places of those that the table has no column for. */
   private final boolean rescues;
   private final int[] unknownPlaces;
@@ -45,8 +55,13 @@ public abstract class CsvRows extends RowReader {
     this.rescues = rescues;
     width = names.size();
     bytes = new byte[width][];
+    headerCells = new byte[width][];
+    for (int i = 0; i < width; i++) {
+      headerCells[i] = names.get(i).equals("_c" + i) ? new byte[0] : names.get(i).getBytes(UTF_8);
+    }
     from = new int[width];
     to = new int[width];
+    quoted = new boolean[width];
     nulls = csv.nulls().stream().map(text -> text.getBytes(UTF_8)).toArray(byte[][]::new);
     Map<String, Integer> found = new HashMap<>();
     for (int i = 0; i < width; i++) {
@@ -73,7 +88,7 @@ public abstract class CsvRows extends RowReader {
   final void convert() {
     for (int i = 0; i < rules.length && bad == null; i++) {
       int place = places[i];
-      if (place < 0 || isNull(place)) {
+      if (place < 0 || isNull(place) || (isEmpty(place) && !isText(columns[i].dataType()))) {
         continue;
       }
       Object value = rules[i].value(bytes[place], from[place], to[place]);
@@ -110,6 +125,28 @@ public abstract class CsvRows extends RowReader {
 
   final void misshapen() {
     bad = "not as many cells as the header has names (" + width + ")";
+  }
+
+  /** Whether a cell has quotes and nothing else. Writers that quote every cell write NULL like that. */
+  public final boolean isEmpty(int place) {
+    return to[place] == from[place];
+  }
+
+  private static boolean isText(DataType type) {
+    return type instanceof StringType || type instanceof BinaryType;
+  }
+
+  /** Whether the cells are the names of the header. */
+  final boolean isHeader() {
+    for (int i = 0; i < width; i++) {
+      byte[] name = headerCells[i];
+      boolean same =
+          to[i] < 0 || isEmpty(i) ? name.length == 0 : Arrays.equals(name, 0, name.length, bytes[i], from[i], to[i]);
+      if (!same) {
+        return false;
+      }
+    }
+    return true;
   }
 
   final String text(int place) {

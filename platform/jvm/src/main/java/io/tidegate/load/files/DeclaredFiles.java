@@ -64,7 +64,7 @@ public final class DeclaredFiles {
     return switch (group.kind()) {
       case ORC -> new OrcFiles();
       case AVRO -> new AvroFiles();
-      case JSON, VARIANT, OUTPUT, CSV_LINES, CSV_CELLS, PARQUET ->
+      case JSON, VARIANT, OUTPUT, CSV, PARQUET ->
           throw new TidegateException(
               Kind.BATCH, "the reader " + group.reader() + " has no declared columns. Ask for others.");
     };
@@ -84,6 +84,7 @@ public final class DeclaredFiles {
     return LineFiles.blocks(
         (org.apache.spark.sql.classic.SparkSession) spark,
         group,
+        true,
         (block, conf) ->
             new Rows(
                 format,

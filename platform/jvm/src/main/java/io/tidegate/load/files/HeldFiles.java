@@ -1,7 +1,6 @@
 package io.tidegate.load.files;
 
 import io.tidegate.load.request.LoadRequest;
-import java.io.ByteArrayInputStream;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
@@ -12,13 +11,9 @@ import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.csv.CSVHeaderChecker;
-import org.apache.spark.sql.catalyst.csv.CSVOptions;
-import org.apache.spark.sql.catalyst.csv.UnivocityParser;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
-import scala.jdk.javaapi.CollectionConverters;
 
 /** Reads small files whose bytes came with the request: no file is opened, and a task reads thousands. */
 final class HeldFiles {
@@ -33,10 +28,9 @@ final class HeldFiles {
     Broadcast<ArrayList<LoadRequest.Source>> files = context.broadcast(new ArrayList<>(group.files()));
     List<int[]> parts = parts(group.files(), context.defaultParallelism());
     LoadRequest.Group how = group.withoutFiles();
-    String zone = spark.conf().get("spark.sql.session.timeZone");
     return context
         .parallelize(parts, parts.size())
-        .flatMap(part -> new Rows(files.value().subList(part[0], part[1]).iterator(), reader(how, zone, columns)));
+        .flatMap(part -> new Rows(files.value().subList(part[0], part[1]).iterator(), reader(how, columns)));
   }
 
   /** Returns the first file of each task, and the one after its last: about as many bytes for each task. */
@@ -58,51 +52,15 @@ final class HeldFiles {
   }
 
   private static Function<LoadRequest.Source, Iterator<InternalRow>> reader(
-      LoadRequest.Group group, String zone, StructType columns) {
+      LoadRequest.Group group, StructType columns) {
+    if (group.whole()) {
+      return file -> WholeFiles.rows(group, file);
+    }
     return switch (group.kind()) {
       case JSON, VARIANT, OUTPUT -> file -> new Lines(file, true);
-      case CSV_LINES -> file -> new Lines(file, false);
-      case CSV_CELLS -> cells(group, zone);
+      case CSV -> file -> new Lines(file, false);
       case ORC, AVRO -> DeclaredFiles.held(group, columns);
       case PARQUET -> throw new IllegalArgumentException(group.reader() + " files are read from S3 only");
-    };
-  }
-
-  /** Returns the parser that Spark's source of CSV has for a file that is read as a whole. */
-  private static Function<LoadRequest.Source, Iterator<InternalRow>> cells(LoadRequest.Group group, String zone) {
-    StructType all = SourceLines.cellColumns(group);
-    StructType cells = new StructType(java.util.Arrays.copyOf(all.fields(), all.size() - 1));
-    CSVOptions options =
-        new CSVOptions(
-            scala.collection.immutable.Map$.MODULE$.from(CollectionConverters.asScala(SourceLines.cellOptions(group))),
-            false,
-            zone,
-            SourceLines.CORRUPT);
-    return file -> {
-      UTF8String path = UTF8String.fromString(file.path());
-      var rows =
-          CollectionConverters.asJava(
-              UnivocityParser.parseStream(
-                  new ByteArrayInputStream(file.body()),
-                  new UnivocityParser(cells, cells, options),
-                  new CSVHeaderChecker(cells, options, file.source(), true),
-                  all));
-      return new Iterator<>() {
-        @Override
-        public boolean hasNext() {
-          return rows.hasNext();
-        }
-
-        @Override
-        public InternalRow next() {
-          InternalRow row = rows.next();
-          Object[] values = new Object[all.size() + 2];
-          for (int i = 0; i < all.size(); i++) {
-            values[i] = row.isNullAt(i) ? null : row.getUTF8String(i);
-          }
-          return placed(values, path);
-        }
-      };
     };
   }
 

@@ -57,7 +57,7 @@ final class LineFiles {
    */
   static JavaRDD<InternalRow> of(SparkSession spark, LoadRequest.Group group, String separator) {
     Option<byte[]> ending = Option.apply(separator == null ? null : separator.getBytes(StandardCharsets.UTF_8));
-    return blocks(spark, group, (block, conf) -> CollectionConverters.asJava(new Lines(block, ending, conf)));
+    return blocks(spark, group, true, (block, conf) -> CollectionConverters.asJava(new Lines(block, ending, conf)));
   }
 
   /** Reads one block of a file. */
@@ -65,11 +65,15 @@ final class LineFiles {
     java.util.Iterator<InternalRow> rows(PartitionedFile block, Configuration conf);
   }
 
-  /** The rows of each file, by blocks. */
-  static JavaRDD<InternalRow> blocks(SparkSession spark, LoadRequest.Group group, BlockReader reader) {
+  /**
+   * The rows of each file, by blocks.
+   *
+   * @param splits whether a block may begin in the middle of a file
+   */
+  static JavaRDD<InternalRow> blocks(SparkSession spark, LoadRequest.Group group, boolean splits, BlockReader reader) {
     Configuration conf = spark.sessionState().newHadoopConf();
     long maxBytes = FilePartition$.MODULE$.maxSplitBytes(spark, () -> size(spark, group.files()));
-    List<PartitionedFile> blocks = blocks(group.files(), maxBytes, conf);
+    List<PartitionedFile> blocks = blocks(group.files(), splits ? maxBytes : Long.MAX_VALUE, conf);
     Broadcast<SerializableConfiguration> shared =
         JavaSparkContext.fromSparkContext(spark.sparkContext()).broadcast(new SerializableConfiguration(conf));
     Function1<PartitionedFile, Iterator<InternalRow>> read =
@@ -93,7 +97,7 @@ final class LineFiles {
     for (LoadRequest.Source file : files) {
       Path path = new Path(file.path());
       CompressionCodec codec = codecs.getCodec(path);
-      long step = codec == null || codec instanceof SplittableCompressionCodec ? maxBytes : file.size();
+      long step = codec == null || codec instanceof SplittableCompressionCodec ? Math.min(maxBytes, file.size()) : file.size();
       for (long start = 0; start < file.size(); start += step) {
         blocks.add(block(path, start, Math.min(step, file.size() - start), file.size()));
       }

@@ -1,18 +1,24 @@
 package io.tidegate.load.infer;
 
+import io.tidegate.Names;
 import io.tidegate.load.csv.CsvRows;
 import io.tidegate.load.values.Cell;
 import io.tidegate.load.values.CellScan;
 import java.io.Serializable;
 import java.time.ZoneId;
 import java.time.ZoneOffset;
-import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
 
-/** The narrowest type of each CSV column that keeps every cell as it is written. */
+/**
+ * The narrowest type of each CSV column that keeps every cell as it is written. A column's type follows from its cells
+ * alone: from those of all headers, in any order.
+ */
 final class CsvTypes implements Serializable {
   private static final int MAX_DIGITS = 17;
   /** Inferred types, the narrowest first. */
@@ -21,6 +27,7 @@ final class CsvTypes implements Serializable {
           DataTypes.BooleanType, DataTypes.LongType, DataTypes.DoubleType, DataTypes.DateType, DataTypes.TimestampType);
   private static final int ALL = (1 << TYPES.size()) - 1;
 
+  private final List<String> names;
   /** For each column, the types that fit all cells so far, a bit for each type; 0 means text. */
   private final int[] fitting;
   private final boolean[] hasValue;
@@ -28,9 +35,10 @@ final class CsvTypes implements Serializable {
   /** Whether a line was torn. Nothing is known then. */
   private boolean torn;
 
-  CsvTypes(int width) {
-    fitting = new int[width];
-    hasValue = new boolean[width];
+  CsvTypes(List<String> names) {
+    this.names = List.copyOf(names);
+    fitting = new int[names.size()];
+    hasValue = new boolean[names.size()];
     Arrays.fill(fitting, ALL);
   }
 
@@ -38,15 +46,15 @@ final class CsvTypes implements Serializable {
     return torn;
   }
 
-  /** Adds the row that the reader read last. */
+  /** Adds the row that the reader read last, if the table can take it: what is refused has no say. */
   void add(CsvRows row, Cell[] rules) {
     torn |= row.torn;
-    if (torn) {
+    if (torn || row.bad != null) {
       return;
     }
     rows++;
     for (int i = 0; i < fitting.length; i++) {
-      if (fitting[i] == 0 || row.isNull(i)) {
+      if (fitting[i] == 0 || row.isNull(i) || row.isEmpty(i)) {
         continue;
       }
       hasValue[i] = true;
@@ -91,14 +99,29 @@ final class CsvTypes implements Serializable {
     return this;
   }
 
-  /** Returns Spark's names of the types; an empty list if there are no rows. A column without a value is text. */
-  List<String> names() {
-    List<String> names = new ArrayList<>();
-    for (int i = 0; rows > 0 && i < fitting.length; i++) {
-      DataType type =
-          fitting[i] == 0 || !hasValue[i] ? DataTypes.StringType : TYPES.get(Integer.numberOfTrailingZeros(fitting[i]));
-      names.add(type.typeName());
+  /** Returns the columns of some headers. A column without a value is text; a header without rows shows no columns. */
+  static StructType columns(List<CsvTypes> headers) {
+    Map<String, Column> all = new LinkedHashMap<>();
+    for (CsvTypes types : headers) {
+      for (int i = 0; types.rows > 0 && i < types.fitting.length; i++) {
+        Column column = new Column(types.names.get(i), types.fitting[i], types.hasValue[i]);
+        all.merge(Names.folded(column.name), column, Column::plus);
+      }
     }
-    return names;
+    StructType columns = new StructType();
+    for (Column column : all.values()) {
+      columns = columns.add(column.name, column.type());
+    }
+    return columns;
+  }
+
+  private record Column(String name, int fitting, boolean hasValue) {
+    Column plus(Column other) {
+      return new Column(name, fitting & other.fitting, hasValue || other.hasValue);
+    }
+
+    DataType type() {
+      return fitting == 0 || !hasValue ? DataTypes.StringType : TYPES.get(Integer.numberOfTrailingZeros(fitting));
+    }
   }
 }

@@ -5,20 +5,26 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import io.tidegate.load.files.SourceLines;
 import io.tidegate.load.json.EveryToken;
+import io.tidegate.load.json.JsonLineReader;
+import io.tidegate.load.json.JsonRows;
 import io.tidegate.load.request.LoadRequest;
 import io.tidegate.load.rows.TableColumns;
 import io.tidegate.load.values.Digits;
 import java.io.IOException;
 import java.io.Serializable;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.apache.spark.api.java.JavaRDD;
+import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.json.JSONOptions;
 import org.apache.spark.sql.catalyst.json.JsonInferSchema;
 import org.apache.spark.sql.types.ArrayType;
@@ -26,9 +32,13 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** Infers the columns of JSON lines in one pass, by Spark's rules; text where a double would change a number. */
+/**
+ * Infers the columns of JSON in one pass, by Spark's rules; text where a double would change a number, and where a text
+ * is empty. They follow from all objects that the table can take, however these are distributed over files.
+ */
 public final class JsonInference {
   private static final String CORRUPT = "_tidegate_corrupt";
   /** Between the names of a path. */
@@ -39,45 +49,91 @@ public final class JsonInference {
   /**
    * Returns the columns in the order of their names. A field that is null everywhere is left out.
    *
+   * @param groups files, by the way in which they are read
+   * @param known columns whose types are known: a row that they refuse has no say
    * @param maxLevels rows that are nested deeper are ignored
    */
-  public static StructType columns(SparkSession spark, LoadRequest.Group group, int maxLevels) {
+  public static StructType columns(
+      SparkSession spark, List<LoadRequest.Group> groups, StructType known, int maxLevels) {
     String zone = spark.conf().get("spark.sql.session.timeZone");
-    Found found =
-        SourceLines.of(spark, group, TableColumns.NONE.inFiles)
-            .mapPartitions(rows -> List.of(task(rows, zone, maxLevels)).iterator())
-            .fold(new Found(null, new HashSet<>()), (left, right) -> left.plus(right, options(zone, maxLevels)));
-    return found.columns(options(zone, maxLevels));
+    List<JavaRDD<Found>> parts = new ArrayList<>();
+    for (LoadRequest.Group group : groups) {
+      boolean whole = group.whole();
+      parts.add(
+          SourceLines.of(spark, group, TableColumns.NONE.inFiles)
+              .mapPartitions(rows -> List.of(task(rows, new Objects(known, zone, maxLevels), whole)).iterator()));
+    }
+    @SuppressWarnings("unchecked")
+    JavaRDD<Found> all = JavaSparkContext.fromSparkContext(spark.sparkContext()).union(parts.toArray(JavaRDD[]::new));
+    return all.fold(
+            new Found(null, new HashSet<>()), (left, right) -> left.plus(right, options(zone, maxLevels)))
+        .columns(options(zone, maxLevels));
   }
 
-  /** Returns the columns of some lines. */
-  static StructType columns(Iterator<InternalRow> lines, int maxLevels) {
-    return task(lines, "UTC", maxLevels).columns(options("UTC", maxLevels));
+  /** Returns the columns of lines in several parts. */
+  static StructType columns(List<Iterator<InternalRow>> parts, StructType known, int maxLevels) {
+    JSONOptions options = options("UTC", maxLevels);
+    Found all = new Found(null, new HashSet<>());
+    for (Iterator<InternalRow> lines : parts) {
+      all = all.plus(task(lines, new Objects(known, "UTC", maxLevels), false), options);
+    }
+    return all.columns(options);
   }
 
-  private static Found task(Iterator<InternalRow> rows, String zone, int maxLevels) {
-    JSONOptions options = options(zone, maxLevels);
-    JsonInferSchema rules = new JsonInferSchema(options);
-    // A row with a repeated field is refused, so it brings no columns.
-    JsonFactory factory = options.buildJsonFactory().enable(JsonParser.Feature.STRICT_DUPLICATE_DETECTION);
-    Numbers numbers = new Numbers();
-    Found found = new Found(null, numbers.changed);
+  private static Found task(Iterator<InternalRow> rows, Objects objects, boolean whole) {
+    objects.readWhole(whole);
     while (rows.hasNext()) {
-      DataType type;
-      try (JsonParser parser = numbers.over(factory.createParser(rows.next().getUTF8String(0).getBytes()))) {
-        parser.nextToken();
-        type = rules.inferField(parser);
-      } catch (IOException | RuntimeException e) {
-        continue; // Not JSON: the row is refused when it is read.
-      }
-      if (!(type instanceof StructType)) {
-        // No object, so it is refused as well. Spark would add a column for such rows.
+      for (boolean found = objects.read(rows.next()); found; found = objects.readMore()) {
         continue;
       }
-      numbers.keep();
-      found = new Found(merged(found.type, type, options), found.changed);
     }
-    return found;
+    return objects.found;
+  }
+
+  /** Infers the type of each object that the table can take. */
+  private static final class Objects extends JsonLineReader {
+    private final JSONOptions options;
+    private final JsonInferSchema rules;
+    private final JsonFactory factory;
+    private final Numbers numbers = new Numbers();
+    /** Reads the columns that are known; null where none are. */
+    private final JsonRows known;
+    Found found = new Found(null, numbers.changed);
+
+    Objects(StructType known, String zone, int maxLevels) {
+      super(0, 0);
+      this.known = known.isEmpty() ? null : new JsonRows(known, new String[0], "unknown", zone, false);
+      options = options(zone, maxLevels);
+      rules = new JsonInferSchema(options);
+      // A row with a repeated field is refused, so it brings no columns.
+      factory = JsonRows.strict(options).enable(JsonParser.Feature.STRICT_DUPLICATE_DETECTION);
+    }
+
+    @Override
+    protected void takeLine() {
+      bad = NO_OBJECT;
+      DataType type;
+      try (JsonParser parser = numbers.over(factory.createParser(line))) {
+        parser.nextToken();
+        type = rules.inferField(parser);
+        if (!(type instanceof StructType) || parser.nextToken() != null || JsonRows.isRefused(line)) {
+          return; // Several values are read one after the other. Spark would add a column for what is no object.
+        }
+      } catch (IOException | RuntimeException e) {
+        return; // Not JSON.
+      }
+      bad = null;
+      if (known == null || isTaken()) {
+        numbers.keep();
+        found = new Found(merged(found.type, type, options), found.changed);
+      }
+    }
+
+    /** Whether nothing but new fields is against the object. */
+    private boolean isTaken() {
+      known.read(new GenericInternalRow(new Object[] {UTF8String.fromBytes(line)}));
+      return known.bad == null || known.unknown;
+    }
   }
 
   private static DataType merged(DataType left, DataType right, JSONOptions options) {
@@ -168,6 +224,13 @@ public final class JsonInference {
 
     private boolean hasFewDigits() throws IOException {
       return Digits.hasFewDigits(delegate.getTextCharacters(), delegate.getTextOffset(), delegate.getTextLength(), false);
+    }
+
+    /** Spark's rules take an empty text for null. It is a text. */
+    @Override
+    public int getTextLength() throws IOException {
+      int length = delegate.getTextLength();
+      return delegate.currentToken() == JsonToken.VALUE_STRING ? Math.max(1, length) : length;
     }
 
     @Override

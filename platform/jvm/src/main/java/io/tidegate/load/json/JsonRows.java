@@ -30,9 +30,10 @@ import scala.collection.immutable.Map$;
  * Reads rows of JSON lines: the plainest by {@link FlatJson}, the others by Spark's parser under a {@link JsonWatch}.
  */
 public final class JsonRows extends JsonLineReader {
-  static final String NO_OBJECT = "not a JSON object; write one a line";
-  static final String NOT_ALONE = "more than one JSON object in a line";
   static final String NO_UNICODE = "a text with half of a surrogate pair, which no Unicode text has";
+
+  /** For texts only. */
+  private static final JsonFactory TEXTS = new JsonFactory();
 
   private final StructField[] columns;
   private final FlatJson plain;
@@ -64,11 +65,7 @@ public final class JsonRows extends JsonLineReader {
     this.watch = new JsonWatch(JsonShape.of(columns), places, inFile);
     this.refusal = refusal;
     JSONOptions options = new JSONOptions(Map$.MODULE$.<String, String>empty(), timeZone, "_tidegate_corrupt");
-    // Spellings that no other reader takes for JSON are refused here, too.
-    this.factory =
-        options.buildJsonFactory()
-            .disable(JsonParser.Feature.ALLOW_SINGLE_QUOTES)
-            .disable(JsonReadFeature.ALLOW_NON_NUMERIC_NUMBERS.mappedFeature());
+    this.factory = strict(options);
     this.parser = new JacksonParser(columns, options, false, JacksonParser.$lessinit$greater$default$4());
     this.rescue = rescues ? new JsonRescue(columns, pathColumns, timeZone) : null;
     this.watched = (ignored, bytes) -> watching(bytes);
@@ -81,7 +78,7 @@ public final class JsonRows extends JsonLineReader {
   }
 
   @Override
-  void takeLine() {
+  protected void takeLine() {
     if (!plain.read(line, values)) {
       parse();
     }
@@ -114,9 +111,22 @@ public final class JsonRows extends JsonLineReader {
     return "a field that is there twice: " + name + "; write each name once";
   }
 
+  /** Returns a factory of parsers that refuse the spellings that no other reader takes for JSON. */
+  public static JsonFactory strict(JSONOptions options) {
+    return options
+        .buildJsonFactory()
+        .disable(JsonParser.Feature.ALLOW_SINGLE_QUOTES)
+        .disable(JsonReadFeature.ALLOW_NON_NUMERIC_NUMBERS.mappedFeature());
+  }
+
   /** Returns a parser of a line that takes no other spelling than JSON's. */
   JsonParser parserOf(byte[] bytes) throws IOException {
     return factory.createParser(bytes);
+  }
+
+  /** Whether an object is refused for its characters. */
+  public static boolean isRefused(byte[] line) {
+    return hasMark(line) || (mayHaveHalves(line) && hasHalves(line));
   }
 
   private boolean parsed() {
@@ -125,7 +135,7 @@ public final class JsonRows extends JsonLineReader {
       bad = NO_OBJECT;
       return false;
     }
-    if (mayHaveHalves(line) && hasHalves()) {
+    if (mayHaveHalves(line) && hasHalves(line)) {
       bad = NO_UNICODE;
       return false;
     }
@@ -144,12 +154,13 @@ public final class JsonRows extends JsonLineReader {
     String broken = broken();
     broken = excess != null ? excess : broken;
     misfit = broken == null && watch.repeated == null;
-    unknown = misfit && !watch.unknown.isEmpty();
+    boolean hasUnknown = misfit && !watch.unknown.isEmpty();
+    unknown = hasUnknown && watch.changed.isEmpty() && found != null;
     if (broken != null) {
       bad = broken;
     } else if (watch.repeated != null) {
       bad = repeated(watch.repeated);
-    } else if (unknown) {
+    } else if (hasUnknown) {
       bad = refusal + ": " + Reason.names(watch.unknown);
     } else if (!watch.changed.isEmpty()) {
       bad = "a value that its column would change: " + firstChanged();
@@ -218,8 +229,8 @@ public final class JsonRows extends JsonLineReader {
   }
 
   /** Whether a text has half of a surrogate pair, which Spark would replace by a question mark. */
-  private boolean hasHalves() {
-    try (JsonParser tokens = factory.createParser(line)) {
+  private static boolean hasHalves(byte[] line) {
+    try (JsonParser tokens = TEXTS.createParser(line)) {
       for (JsonToken token = tokens.nextToken(); token != null; token = tokens.nextToken()) {
         boolean isText = token == JsonToken.VALUE_STRING || token == JsonToken.FIELD_NAME;
         if (isText && !UTF_8.newEncoder().canEncode(tokens.getText())) {

@@ -36,7 +36,7 @@ public final class OutputRows extends JsonLineReader {
   }
 
   @Override
-  void takeLine() {
+  protected void takeLine() {
     bad = fault();
     if (bad != null) {
       return;
@@ -53,19 +53,19 @@ public final class OutputRows extends JsonLineReader {
   /** Reads the values that name the folder. Returns why the line is not exactly one object, or null. */
   private String fault() {
     if (JsonRows.hasMark(line)) {
-      return JsonRows.NO_OBJECT;
+      return NO_OBJECT;
     }
     boolean ended = false;
     try (JsonParser parser = factory.createParser(line)) {
       if (parser.nextToken() != JsonToken.START_OBJECT) {
-        return JsonRows.NO_OBJECT;
+        return NO_OBJECT;
       }
       folder.read(parser);
       ended = true;
-      return parser.nextToken() == null ? null : JsonRows.NOT_ALONE;
+      return parser.nextToken() == null ? null : NOT_ALONE;
     } catch (IOException e) {
       String excess = JsonRows.excess(e);
-      return excess != null ? excess : ended ? JsonRows.NOT_ALONE : JsonRows.NO_OBJECT;
+      return excess != null ? excess : ended ? NOT_ALONE : NO_OBJECT;
     }
   }
 }

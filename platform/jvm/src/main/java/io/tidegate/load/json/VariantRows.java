@@ -93,7 +93,7 @@ public final class VariantRows extends JsonLineReader {
   }
 
   @Override
-  void takeLine() {
+  protected void takeLine() {
     try {
       values[place] = whole();
       takeColumns();
@@ -126,23 +126,23 @@ public final class VariantRows extends JsonLineReader {
     builder = new VariantBuilder(false);
     boolean ended = false;
     if (JsonRows.hasMark(line)) {
-      throw new BadRow(JsonRows.NO_OBJECT);
+      throw new BadRow(NO_OBJECT);
     }
     try (JsonParser tokens = columns.parserOf(line)) {
       parser = tokens;
       if (parser.nextToken() != JsonToken.START_OBJECT) {
-        throw new BadRow(JsonRows.NO_OBJECT);
+        throw new BadRow(NO_OBJECT);
       }
       object(true);
       ended = true;
       if (parser.nextToken() != null) {
-        throw new BadRow(JsonRows.NOT_ALONE);
+        throw new BadRow(NOT_ALONE);
       }
       Variant variant = builder.result();
       return new VariantVal(variant.getValue(), variant.getMetadata());
     } catch (IOException e) {
       String excess = JsonRows.excess(e);
-      throw new BadRow(excess != null ? excess : ended ? JsonRows.NOT_ALONE : JsonRows.NO_OBJECT);
+      throw new BadRow(excess != null ? excess : ended ? NOT_ALONE : NO_OBJECT);
     } catch (VariantSizeLimitException e) {
       throw new BadRow("more than a VARIANT holds, which is %,d bytes; write it in parts".formatted(VariantUtil.SIZE_LIMIT));
     } catch (SparkRuntimeException e) {
@@ -208,7 +208,7 @@ public final class VariantRows extends JsonLineReader {
       case VALUE_TRUE -> builder.appendBoolean(true);
       case VALUE_FALSE -> builder.appendBoolean(false);
       case VALUE_NULL -> builder.appendNull();
-      default -> throw new BadRow(JsonRows.NO_OBJECT);
+      default -> throw new BadRow(NO_OBJECT);
     }
   }
 

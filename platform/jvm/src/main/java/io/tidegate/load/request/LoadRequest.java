@@ -49,6 +49,7 @@ public record LoadRequest(
    * @param reserved forms of names (see {@code Names}) that no new column can have; null where there are none
    * @param layout the folders of an output; null for tables
    * @param leavesNullOut whether a line of JSON that is null is no row: a tombstone of a change feed
+   * @param whole whether a row of CSV or JSON may continue in the next line: one task reads each file as a whole
    */
   public record Group(
       @JsonProperty("reader") String reader,
@@ -59,6 +60,7 @@ public record LoadRequest(
       @JsonProperty("reserved") List<String> reserved,
       @JsonProperty("layout") FolderLayout layout,
       @JsonProperty("leaves_null_out") boolean leavesNullOut,
+      @JsonProperty("whole") boolean whole,
       @JsonProperty("files") List<Source> files)
       implements Serializable {
 
@@ -71,14 +73,14 @@ public record LoadRequest(
       return ReaderKind.named(reader);
     }
 
-    /** Returns the same files with another reader. */
-    public Group read(ReaderKind by) {
-      return new Group(by.text(), names, declared, csv, refusal, reserved, layout, leavesNullOut, files);
+    /** Returns the same files, each read as a whole. */
+    public Group asWhole() {
+      return new Group(reader, names, declared, csv, refusal, reserved, layout, leavesNullOut, true, files);
     }
 
     /** Returns the same group without its files: each task has a copy of it. */
     public Group withoutFiles() {
-      return new Group(reader, names, declared, csv, refusal, reserved, layout, leavesNullOut, List.of());
+      return new Group(reader, names, declared, csv, refusal, reserved, layout, leavesNullOut, whole, List.of());
     }
 
     /** Whether the bytes of the files came with the request. They come for all files of a group or for none. */
@@ -117,7 +119,7 @@ public record LoadRequest(
    * How CSV is written. Delimiter, quote and decimal are one character each, and so is {@code comment} unless it is
    * null.
    *
-   * @param lineEnd what ends the rows of files that are read as a whole; null where it is unknown
+   * @param trailing whether rows may end with a delimiter that the header has not
    */
   public record Csv(
       @JsonProperty("delimiter") String delimiter,
@@ -126,6 +128,6 @@ public record LoadRequest(
       @JsonProperty("nulls") List<String> nulls,
       @JsonProperty("decimal") String decimal,
       @JsonProperty("header") boolean header,
-      @JsonProperty("line_end") String lineEnd)
+      @JsonProperty("trailing") boolean trailing)
       implements Serializable {}
 }

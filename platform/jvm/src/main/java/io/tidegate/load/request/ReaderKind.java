@@ -8,16 +8,13 @@ import java.util.stream.Collectors;
 
 /** The ways in which this server reads source files. A request names one for each group of files. */
 public enum ReaderKind {
-  /** JSON, an object in each line. */
+  /** JSON, an object in each row. */
   JSON,
-  /** JSON, an object in each line, which is one VARIANT. */
+  /** JSON, an object in each row, which is one VARIANT. */
   VARIANT,
-  /** JSON, an object in each line, whose text goes to an output as it is. */
+  /** JSON, an object in each row, whose text goes to an output as it is. */
   OUTPUT,
-  /** CSV whose rows are lines. */
-  CSV_LINES,
-  /** CSV that is read as a whole, because line ends may be in its cells. */
-  CSV_CELLS,
+  CSV,
   PARQUET,
   ORC,
   AVRO;

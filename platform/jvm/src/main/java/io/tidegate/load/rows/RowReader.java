@@ -27,12 +27,22 @@ public abstract class RowReader {
 
   /** Reads a row. Returns false when there is none, as in an empty line. */
   public final boolean read(InternalRow row) {
+    clear();
+    return take(row);
+  }
+
+  /** Reads one more row of the line that {@link #read} had. Returns false when there is none. */
+  public boolean readMore() {
+    return false;
+  }
+
+  /** Clears the fields for another row. */
+  protected final void clear() {
     bad = null;
     rescued.clear();
     unknown = suspect = torn = false;
     java.util.Arrays.fill(values, null);
     java.util.Arrays.fill(inFile, null);
-    return take(row);
   }
 
   /** Sets the fields for a row, after they were cleared. Returns false when there is none. */

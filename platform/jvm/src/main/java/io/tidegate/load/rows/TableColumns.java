@@ -26,7 +26,7 @@ public final class TableColumns implements Serializable {
       List.of("_source_path", "_source_etag", "_source_event_time", "_ingested_at", "_batch");
 
   /** For inference: no columns. */
-  public static final TableColumns NONE = new TableColumns(new StructType(), List.of(), null, 0, "UTC");
+  public static final TableColumns NONE = of(new StructType(), "UTC");
 
   public final StructType schema;
   /** The columns that files hold. */
@@ -72,6 +72,11 @@ public final class TableColumns implements Serializable {
     inPaths = paths.toArray(StructField[]::new);
     places = found.stream().mapToInt(Integer::intValue).toArray();
     rescuedPlace = ofRescued;
+  }
+
+  /** For inference: columns of files whose types are known. */
+  public static TableColumns of(StructType known, String timeZone) {
+    return new TableColumns(known, List.of(), null, 0, timeZone);
   }
 
   /** Whether no file can have a column of that name. */

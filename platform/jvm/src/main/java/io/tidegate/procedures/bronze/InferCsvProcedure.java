@@ -8,26 +8,28 @@ import io.tidegate.load.request.LoadRequest;
 import io.tidegate.procedures.LocalProcedure;
 import java.util.List;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * {@code infer_csv(files)}: returns the narrowest type of each column that keeps every cell of CSV files with one
- * header, as a JSON array of Spark's names; an empty array if there are no rows.
+ * {@code infer_csv(groups, known)}: returns the columns of CSV files of all headers, each with the narrowest type that
+ * keeps every cell of a row that the known columns do not refuse, as Spark's JSON of a schema.
  */
 public final class InferCsvProcedure extends LocalProcedure {
   public InferCsvProcedure() {
     super(
         "infer_csv",
-        "the types of the columns of CSV files",
-        new StructType().add("files", StringType),
-        new StructType().add("types", StringType, false));
+        "the columns of CSV files",
+        new StructType().add("groups", StringType).add("known", StringType),
+        new StructType().add("schema", StringType, false));
   }
 
   @Override
   protected List<Object[]> run(SparkSession spark, Arguments arguments) {
-    LoadRequest.Group group =
-        Json.read(arguments.text("files"), LoadRequest.Group.class, "argument files");
-    List<String> types = ReadFailure.explained(() -> CsvInference.types(spark, group));
-    return List.<Object[]>of(new Object[] {Json.write(types)});
+    List<LoadRequest.Group> groups =
+        List.of(Json.read(arguments.text("groups"), LoadRequest.Group[].class, "argument groups"));
+    StructType known = (StructType) DataType.fromJson(arguments.text("known"));
+    StructType columns = ReadFailure.explained(() -> CsvInference.columns(spark, groups, known));
+    return List.<Object[]>of(new Object[] {columns.json()});
   }
 }

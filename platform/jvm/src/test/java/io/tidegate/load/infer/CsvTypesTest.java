@@ -6,18 +6,26 @@ import io.tidegate.load.csv.CsvLines;
 import io.tidegate.load.request.LoadRequest;
 import io.tidegate.load.values.Cell;
 import java.time.ZoneOffset;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Random;
+import java.util.TreeMap;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** The types that are inferred for the cells of CSV. */
 class CsvTypesTest {
   private static CsvLines lines() {
-    LoadRequest.Csv csv = new LoadRequest.Csv(",", "\"", null, List.of(), ".", true, null);
-    LoadRequest.Group group = new LoadRequest.Group("csv_lines", List.of("a", "b"), List.of(), csv, null, null, null, false, List.of());
+    LoadRequest.Csv csv = new LoadRequest.Csv(",", "\"", null, List.of(), ".", true, false);
+    LoadRequest.Group group = new LoadRequest.Group("csv", List.of("a", "b"), List.of(), csv, null, null, null, false, false, List.of());
     return new CsvLines(group, StructType.fromDDL("a string, b string"), new String[0], ZoneOffset.UTC, false);
   }
 
@@ -32,7 +40,7 @@ class CsvTypesTest {
         ".0220994|0.5|double", "-.5|1|double", ".|1|string", "-.|1|string", ".e5|1|string", "0.12345678901234567|1|string", "0.30000000000000004|1|double"
       })
   void theNarrowestTypeThatHoldsEveryCell(String first, String second, String type) {
-    CsvTypes types = new CsvTypes(1);
+    CsvTypes types = new CsvTypes(List.of("a"));
     Cell[] rules = CsvTypes.rules("UTC");
     CsvLines reader = lines();
     for (String cell : new String[] {first, second}) {
@@ -40,6 +48,47 @@ class CsvTypesTest {
       reader.read(new GenericInternalRow(new Object[] {UTF8String.fromString(line)}));
       types.add(reader, rules);
     }
-    assertEquals(List.of(type), types.names());
+    assertEquals(type, CsvTypes.columns(List.of(types)).fields()[0].dataType().typeName());
+  }
+
+  @Test
+  void typesFollowFromTheCellsAndNotFromTheirHeaders() {
+    Random chance = new Random(20_261_128);
+    String[] some = {"", "\"\"", "1", "2.5", "true", "2026-01-02", "2026-01-02 03:04:05", "x", "\"7\"", "123456789012345678"};
+    Cell[] rules = CsvTypes.rules("UTC");
+    for (int n = 0; n < 500; n++) {
+      List<String[]> rows = new ArrayList<>();
+      for (int i = 1 + chance.nextInt(5); i > 0; i--) {
+        rows.add(new String[] {some[chance.nextInt(some.length)], some[chance.nextInt(some.length)]});
+      }
+      CsvTypes one = new CsvTypes(List.of("a", "b"));
+      List<CsvTypes> apart = new ArrayList<>();
+      for (String[] row : rows) {
+        add(one, rules, row[0] + "," + row[1]);
+        boolean turned = chance.nextBoolean();
+        CsvTypes own = new CsvTypes(turned ? List.of("B", "a") : List.of("a", "b"));
+        add(own, rules, turned ? row[1] + "," + row[0] : row[0] + "," + row[1]);
+        apart.add(own);
+      }
+      // A header whose rows are all refused, and one without rows.
+      CsvTypes refused = new CsvTypes(List.of("a", "b"));
+      add(refused, rules, "TRAILER");
+      apart.add(refused);
+      apart.add(new CsvTypes(List.of("a", "c")));
+      Collections.shuffle(apart, chance);
+      assertEquals(byName(CsvTypes.columns(List.of(one))), byName(CsvTypes.columns(apart)), () -> Arrays.deepToString(rows.toArray()));
+    }
+  }
+
+  private static void add(CsvTypes types, Cell[] rules, String line) {
+    CsvLines reader = lines();
+    reader.read(new GenericInternalRow(new Object[] {UTF8String.fromString(line)}));
+    types.add(reader, rules);
+  }
+
+  private static Map<String, String> byName(StructType columns) {
+    Map<String, String> types = new TreeMap<>();
+    Arrays.stream(columns.fields()).forEach(field -> types.put(field.name().toLowerCase(Locale.ROOT), field.dataType().typeName()));
+    return types;
   }
 }

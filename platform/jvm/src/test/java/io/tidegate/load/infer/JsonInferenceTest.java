@@ -2,6 +2,11 @@ package io.tidegate.load.infer;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Random;
 import java.util.stream.Stream;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
@@ -14,7 +19,10 @@ class JsonInferenceTest {
   private static String inferred(String... lines) {
     Stream<InternalRow> rows =
         Stream.of(lines).map(line -> new GenericInternalRow(new Object[] {UTF8String.fromString(line)}));
-    StructType columns = JsonInference.columns(rows.iterator(), 3);
+    return ddl(JsonInference.columns(List.of(rows.iterator()), new StructType(), 3));
+  }
+
+  private static String ddl(StructType columns) {
     return columns.toDDL().toLowerCase(java.util.Locale.ROOT);
   }
 
@@ -46,12 +54,57 @@ class JsonInferenceTest {
   }
 
   @Test
+  void anEmptyTextIsAText() {
+    assertEquals("a string,b string,c array<string>", inferred("{\"a\": \"\", \"b\": \"\", \"c\": [\"\"]}", "{\"a\": null, \"b\": 1}"));
+  }
+
+  @Test
+  void severalObjectsOfALineAreRows() {
+    assertEquals("a bigint,b string", inferred("{\"a\": 1}{\"b\": \"x\"} tail", "[{\"a\": 2}, "));
+  }
+
+  @Test
+  void whatKnownColumnsRefuseHasNoSay() {
+    Stream<InternalRow> rows =
+        Stream.of("{\"id\": 1, \"n\": 5}", "{\"id\": \"x\", \"n\": \"y\", \"m\": 1}", "{'n': 'z'}", "{\"n\": NaN}")
+            .map(line -> new GenericInternalRow(new Object[] {UTF8String.fromString(line)}));
+    StructType found = JsonInference.columns(List.of(rows.<InternalRow>map(row -> row).iterator()), StructType.fromDDL("id bigint"), 3);
+    assertEquals("id bigint,n bigint", ddl(found));
+  }
+
+  @Test
+  void typesFollowFromTheValuesAndNotFromTheirFiles() {
+    Random chance = new Random(20_261_128);
+    String[] values = {
+      "null", "1", "12345678901234567", "1.5", "123456789012345678901", "true", "\"\"", "\"x\"", "[]", "[1]", "[0.5]", "[\"\"]",
+      "{}", "{\"b\": 1}", "{\"b\": 1.5}", "{\"c\": null}", "{\"b\": {\"c\": 1}}", "{\"b\": \"\"}"
+    };
+    for (int n = 0; n < 500; n++) {
+      List<String> lines = new ArrayList<>();
+      for (int i = 2 + chance.nextInt(5); i > 0; i--) {
+        lines.add("{\"a\": " + values[chance.nextInt(values.length)] + ", \"d\": " + values[chance.nextInt(values.length)] + "}");
+      }
+      String together = inferred(lines.toArray(String[]::new));
+      Collections.shuffle(lines, chance);
+      int cut = chance.nextInt(lines.size());
+      Stream<Iterator<InternalRow>> parts =
+          Stream.of(lines.subList(0, cut), lines.subList(cut, lines.size()))
+              .map(
+                  part ->
+                      part.stream()
+                          .<InternalRow>map(line -> new GenericInternalRow(new Object[] {UTF8String.fromString(line)}))
+                          .iterator());
+      assertEquals(together, ddl(JsonInference.columns(parts.toList(), new StructType(), 5)), lines::toString);
+    }
+  }
+
+  @Test
   void aRefusedRowAddsNoColumns() {
     assertEquals("a bigint", inferred("{\"a\": 1}", "{\"a\": 1, \"b\": 2, \"b\": 3}"));
     assertEquals("a bigint", inferred("{\"a\": 1}", "{\"b\": {\"c\": {\"d\": {\"e\": {}}}}}"));
     assertEquals("a bigint", inferred("{\"a\": 1}", "{\"b\": ", "id,name"));
     assertEquals("", inferred("1", "[]", "id,name"));
-    assertEquals("a bigint", inferred("{\"a\": 1}", "[1]", "[{\"b\": 1}]", "7", "\"x\"", "null"));
-    assertEquals("a bigint", inferred("[1]", "[{\"b\": 1}]", "7", "{\"a\": 1}"));
+    assertEquals("a bigint", inferred("{\"a\": 1}", "[1]", "[1, {\"b\": 1}]", "7", "\"x\"", "null"));
+    assertEquals("a bigint", inferred("[1]", "[{'b': 1}]", "7", "{\"a\": 1}"));
   }
 }

@@ -1,0 +1,176 @@
+package io.tidegate.load.json;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.JsonToken;
+import com.fasterxml.jackson.core.StreamReadConstraints;
+import com.fasterxml.jackson.core.io.JsonEOFException;
+import io.tidegate.load.rows.RecordInput;
+import io.tidegate.load.rows.Records;
+import java.io.IOException;
+import java.io.InputStream;
+
+/**
+ * The values of a text of JSON, one after the other: the one grammar of JSON files. Blanks, line ends and commas are
+ * between them, and an array of objects or arrays is open: its elements are values.
+ *
+ * <p>What is no value ends with its line. Of a value that breaks over several lines, the other lines are passed, each by
+ * itself, until one begins an object or an array no further to the right: it is not a part of the broken one.
+ */
+public final class JsonRecords implements Records {
+  private static final String TOO_LONG = "a JSON value has more than %,d bytes; write it in parts";
+  /** Bytes at the end of what is held that may be the beginning of a longer token. */
+  private static final int LONGEST_TOKEN = 64;
+  private static final int OPEN_ENDED = -1;
+  private static final int BROKEN = -2;
+
+  private static final JsonFactory FACTORY =
+      JsonFactory.builder()
+          .streamReadConstraints(
+              StreamReadConstraints.builder()
+                  .maxNumberLength(Integer.MAX_VALUE)
+                  .maxStringLength(Integer.MAX_VALUE)
+                  .maxNameLength(Integer.MAX_VALUE)
+                  .maxNestingDepth(Integer.MAX_VALUE)
+                  .build())
+          .disable(JsonFactory.Feature.FAIL_ON_SYMBOL_HASH_OVERFLOW)
+          .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
+          .build();
+
+  private final RecordInput input;
+  /** Bytes between the beginning of the line and the record. */
+  private int column;
+  private int openArrays;
+  /** While the rest of a broken value is passed, where it began in its line; otherwise -1. */
+  private int brokenAt = -1;
+  private boolean cutOff;
+
+  public JsonRecords(InputStream in) throws IOException {
+    input = new RecordInput(in, TOO_LONG);
+  }
+
+  /** The values of one line. */
+  JsonRecords(byte[] line) {
+    input = new RecordInput(line);
+  }
+
+  /** Whether the text ended in the middle of the value that was returned last; for an array, its beginning was. */
+  boolean cutOff() {
+    return cutOff;
+  }
+
+  @Override
+  public byte[] next() throws IOException {
+    cutOff = false;
+    while (input.has(0)) {
+      byte found = input.at(0);
+      if (found == '\n' || found == '\r') {
+        skip(1);
+        column = 0;
+      } else if (found == ' ' || found == '\t') {
+        skip(1);
+      } else if (brokenAt >= 0 && !(isOpening(found) && column <= brokenAt)) {
+        return line();
+      } else if (found == ',' || (found == ']' && openArrays > 0)) {
+        openArrays -= found == ']' ? 1 : 0;
+        skip(1);
+      } else if (found == '[' && opens()) {
+        brokenAt = -1;
+        openArrays++;
+        skip(1);
+      } else {
+        return value(found);
+      }
+    }
+    cutOff = openArrays > 0;
+    openArrays = 0;
+    return cutOff ? new byte[] {'['} : null;
+  }
+
+  private byte[] value(byte found) throws IOException {
+    brokenAt = -1;
+    if (!isOpening(found)) {
+      return line();
+    }
+    int end = end();
+    if (end < 0) {
+      brokenAt = column;
+      cutOff = end == OPEN_ENDED;
+      return line();
+    }
+    byte[] value = input.take(end, 0);
+    column += end;
+    for (byte character : value) {
+      column = character == '\n' || character == '\r' ? 0 : column;
+    }
+    return value;
+  }
+
+  /** Returns the rest of the line. */
+  private byte[] line() throws IOException {
+    int end = 0;
+    while (input.has(end) && input.at(end) != '\n' && input.at(end) != '\r') {
+      end++;
+    }
+    column += end;
+    return input.take(end, 0);
+  }
+
+  private void skip(int count) {
+    input.skip(count);
+    column += count;
+  }
+
+  private static boolean isOpening(byte found) {
+    return found == '{' || found == '[';
+  }
+
+  /** Whether the array that begins here is open: it is empty, or its first element is an object or such an array. */
+  private boolean opens() throws IOException {
+    int at = 1;
+    while (input.has(at) && (isBlank(input.at(at)) || input.at(at) == '[')) {
+      at++;
+    }
+    return !input.has(at) || input.at(at) == '{' || input.at(at) == ']';
+  }
+
+  private static boolean isBlank(byte found) {
+    return found == ' ' || found == '\t' || found == '\n' || found == '\r';
+  }
+
+  /** Returns how long the value is that begins here; {@link #OPEN_ENDED} or {@link #BROKEN}. */
+  private int end() throws IOException {
+    for (int i = 1; i < 4 && input.has(i); i++) {
+      if (input.at(i) == 0) {
+        return BROKEN; // The parser would take it for another encoding.
+      }
+    }
+    while (true) {
+      int held = input.held();
+      try (JsonParser parser = FACTORY.createParser(input.window(), input.begin(), held)) {
+        int depth = 0;
+        do {
+          JsonToken token = parser.nextToken();
+          depth += token.isStructStart() ? 1 : token.isStructEnd() ? -1 : 0;
+        } while (depth > 0);
+        return (int) parser.currentLocation().getByteOffset();
+      } catch (JsonEOFException e) {
+        if (!input.more()) {
+          return OPEN_ENDED;
+        }
+      } catch (IOException e) {
+        boolean mayGoOn = e instanceof JsonProcessingException at
+            && at.getLocation() != null
+            && at.getLocation().getByteOffset() > held - LONGEST_TOKEN;
+        if (!mayGoOn || !input.more()) {
+          return BROKEN;
+        }
+      }
+      // As much again, or all: a value is parsed again and again otherwise.
+      while (input.held() < 2 * held && input.more()) {
+        continue;
+      }
+    }
+  }
+}

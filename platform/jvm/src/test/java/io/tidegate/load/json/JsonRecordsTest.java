@@ -1,0 +1,119 @@
+package io.tidegate.load.json;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.io.ByteArrayInputStream;
+import java.io.FilterInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
+import org.junit.jupiter.api.Test;
+
+/** A JSON file is a sequence of values, at every size, in every reader. */
+class JsonRecordsTest {
+  private static List<String> values(String text, int step) throws IOException {
+    InputStream slow =
+        new FilterInputStream(new ByteArrayInputStream(text.getBytes(UTF_8))) {
+          @Override
+          public int read(byte[] buffer, int offset, int length) throws IOException {
+            return super.read(buffer, offset, Math.min(length, step));
+          }
+        };
+    JsonRecords records = new JsonRecords(slow);
+    List<String> values = new ArrayList<>();
+    for (byte[] next = records.next(); next != null; next = records.next()) {
+      values.add(new String(next, UTF_8));
+    }
+    return values;
+  }
+
+  /** Returns the rows of a file: the value of {@code a}, or bad, or torn. */
+  private static List<String> rows(List<String> texts, boolean whole) {
+    JsonRows reader = new JsonRows(StructType.fromDDL("a bigint, s string, o struct<b: string>"), new String[0], "unknown", "UTC", false);
+    reader.readWhole(whole);
+    List<String> rows = new ArrayList<>();
+    for (String text : texts) {
+      var row = new GenericInternalRow(new Object[] {UTF8String.fromString(text)});
+      for (boolean more = reader.read(row); more; more = reader.readMore()) {
+        rows.add(reader.torn ? "torn" : reader.bad != null ? "bad " + reader.raw() : reader.values[0] + " " + reader.values[1]);
+      }
+    }
+    return rows;
+  }
+
+  @Test
+  void objectsAreFoundWhateverIsBetweenThem() throws IOException {
+    Random chance = new Random(20_261_128);
+    String[] between = {"\n", "", " ", ",", "\r\n", ",\n", "\r", "\n\n \t"};
+    for (int n = 0; n < 2_000; n++) {
+      boolean isArray = chance.nextInt(3) == 0;
+      StringBuilder text = new StringBuilder(chance.nextBoolean() ? "\uFEFF" : "").append(isArray ? "[" : "");
+      List<String> right = new ArrayList<>();
+      for (int i = chance.nextInt(5); i > 0; i--) {
+        String pad = "x{[\\\"é😀,".repeat(chance.nextInt(3) == 0 ? chance.nextInt(20_000) : chance.nextInt(3));
+        String inner = chance.nextBoolean() ? "\n  " : "";
+        String value = "{" + inner + "\"a\": " + i + "," + inner + " \"s\": \"" + pad + "\", \"o\": {" + inner + "\"b\": null}}";
+        right.add(value);
+        text.append(value).append(isArray && i > 1 ? "," : "").append(between[chance.nextInt(between.length)]);
+      }
+      text.append(isArray ? "]" : "");
+      assertEquals(right, values(text.toString(), 1 + chance.nextInt(40_000)), text::toString);
+    }
+  }
+
+  @Test
+  void whatIsNoValueEndsWithItsLineOrItsIndentation() throws IOException {
+    assertEquals(List.of("id,name", "{\"a\": 1}", "7, {\"a\": 2}"), values("id,name\n{\"a\": 1}\n7, {\"a\": 2}\n", 9));
+    assertEquals(List.of("{\"a\":", "{\"a\": 2}", "{\"a\": 3}"), values("{\"a\":\n{\"a\": 2}\n{\"a\": 3}\n", 9));
+    // What is inside of the broken object is no row.
+    assertEquals(
+        List.of("{", "\"b\": [", "{\"a\": 1},", "{\"a\": 2}}", "{\"a\": 3}"),
+        values("{\n  \"b\": [\n    {\"a\": 1},\n    {\"a\": 2}}\n{\"a\": 3}", 9));
+    assertEquals(List.of("{\"a\": 1}", "["), values("[{\"a\": 1},\n", 9));
+    assertEquals(List.of("{\"a\": 1}", "{\"a\"", "["), values("[{\"a\": 1},\n{\"a\"", 9));
+    assertEquals(List.of("{\"a\": 1}", "]", "{\"a\": 2}"), values("{\"a\": 1}\n]\n{\"a\": 2}", 9));
+    assertEquals(List.of("{\u0000\"a\": 1}", "{'a': 1}"), values("{\u0000\"a\": 1}\n{'a': 1}", 9));
+  }
+
+  @Test
+  void theReadersAgreeOnEveryTextThatIsNotTorn() throws IOException {
+    Random chance = new Random(20_261_128);
+    String[] some = {
+      "{\"a\": 1}", "{\"a\": 2, \"s\": \"\"}", "{\"a\": \"x\"}", "{\"z\": 1}", "{\"a\": 1,}", "{\"a\": 3", "}", "[", "]", ",", " ", "\n", "\n", "null", "7", "x"
+    };
+    int compared = 0;
+    for (int n = 0; n < 20_000; n++) {
+      StringBuilder text = new StringBuilder();
+      for (int i = chance.nextInt(9); i > 0; i--) {
+        text.append(some[chance.nextInt(some.length)]);
+      }
+      String file = text.toString();
+      List<String> byLine = rows(List.of(file.split("\n", -1)), false);
+      if (!byLine.contains("torn")) {
+        compared++;
+        List<String> whole = rows(values(file, 5), true);
+        assertEquals(good(byLine), good(whole), file);
+        assertEquals(byLine.size(), whole.size(), file);
+      }
+    }
+    assertEquals(true, compared > 5_000);
+  }
+
+  private static List<String> good(List<String> rows) {
+    return rows.stream().filter(row -> !row.startsWith("bad")).toList();
+  }
+
+  @Test
+  void whatIsCutOffIsSaidToBe() {
+    JsonRows reader = new JsonRows(StructType.fromDDL("a bigint"), new String[0], "unknown", "UTC", false);
+    reader.readWhole(true);
+    reader.read(new GenericInternalRow(new Object[] {UTF8String.fromString("{\"a\": 1, \"b\": \"x")}));
+    assertEquals(JsonLineReader.CUT_OFF, reader.bad);
+  }
+}

@@ -1,0 +1,87 @@
+"""The types of new columns follow from the values of a batch, and not from the files that have them.
+
+One lake has a table for each case, so that Spark is asked once for each.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from tidegate.platform.testing import TestLake
+
+PAD = "p" * 70_000
+
+
+def test_types_follow_from_the_values_of_a_batch(module_lake: Callable[..., TestLake], kit: Any) -> None:
+    silver = {"keys": ["id"], "order": "v", "every": 60}
+    lake = module_lake(
+        [
+            {"name": "headers", "prefix": "headers/", "format": "csv", "silver": silver},
+            {"name": "sizes", "prefix": "sizes/", "format": "json", "silver": silver},
+            {"name": "cells", "prefix": "cells/", "format": "csv"},
+            {"name": "empty", "prefix": "empty/", "format": "json"},
+        ],
+        discovery=False,
+    )
+    objects = {
+        # More columns, another order, and a column that is empty in one file.
+        "headers/1.csv": "id,v,d\n1,9,2026-01-01\n",
+        "headers/2.csv": "d,id,v,w,e\n2026-01-01 10:00:00,1,10.5,x,5\n",
+        "headers/3.csv": "e,id,v\n,2,1\n\n",
+        # A row that is not taken, the header again, and quotes around nothing.
+        "headers/4.csv": 'id,v,e\n3,1,""\nTRAILER\nid,v,e\nTRL,2,3,4\n',
+        # A small file and a large one; a new field in a struct.
+        "sizes/a.json": '{"id": 1, "v": 9, "s": {"a": 1}}',
+        "sizes/b.json": '{"id": 1, "v": 10.5, "s": {"a": 1.5, "b": ""}}\n' + json.dumps({"id": 2, "v": 1, "pad": PAD}),
+        "sizes/c.json": json.dumps({"id": 3, "v": 1}, indent=1) + json.dumps({"id": 4, "v": 2}),
+        # The same cells, as lines and as a whole file.
+        "cells/1.csv": 'id,t,n\n1,"",\n2,,""\n',
+        "cells/2.csv": 'id,t,n\n3,"",\n4,,""\n5,"two\nlines",7\n',
+        "cells/3.csv": "id,t,n\n6,x,8,\n7,y,,\n",
+        "empty/1.json": '{"id": 1, "note": ""}\n',
+    }
+    for key, body in objects.items():
+        lake.put(key, body)
+    tables = ("headers", "sizes", "cells", "empty")
+    types = {}
+    for table in tables:
+        kit.run(lake, table)
+        schema = lake.lake.delta.session.sql(f"DESCRIBE delta.`{kit.location(lake, table)}`").collect()
+        types[table] = {
+            row["col_name"]: row["data_type"] for row in schema if not row["col_name"].startswith(("_", "#"))
+        }
+    assert types["headers"] == {
+        "id": "bigint", "v": "double", "d": "timestamp", "w": "string", "e": "bigint",
+    }  # fmt: skip
+    assert types["sizes"] == {
+        "id": "bigint", "v": "double", "s": "struct<a:double,b:string>", "pad": "string",
+    }  # fmt: skip
+    assert types["cells"] == {"id": "bigint", "t": "string", "n": "bigint"}
+    assert types["empty"] == {"id": "bigint", "note": "string"}
+
+    assert set(kit.bronze(lake, "headers", "id, v, e")) == {
+        (1, 9.0, None),
+        (1, 10.5, 5),
+        (2, 1.0, None),
+        (3, 1.0, None),
+    }
+    assert set(kit.bronze(lake, "sizes", "id, v")) == {(1, 9.0), (1, 10.5), (2, 1.0), (3, 1.0), (4, 2.0)}
+    assert set(kit.bronze(lake, "cells", "id, t, n")) == {
+        (1, "", None), (2, None, None), (3, "", None), (4, None, None), (5, "two\nlines", 7), (6, "x", 8),
+        (7, "y", None),
+    }  # fmt: skip
+    assert kit.bronze(lake, "empty", "id, note") == [(1, "")]
+    # The newer row is the larger number, not the later text.
+    for table in ("headers", "sizes"):
+        kit.merge(lake, table)
+        assert (1, 10.5) in kit.silver(lake, table, "id, v")
+
+    # The same grammar for a table that exists; what its columns refuse has no say in a new column.
+    lake.put("cells/4.csv", 'id,t,n,m\n8,"","",1\n9,,x,y\n')
+    lake.put("cells/5.csv", 'id,m,t,n\n10,2.5,"two\nlines",\n')
+    kit.run(lake, "cells")
+    found = kit.bronze(lake, "cells", "id, t, n, m")
+    assert set(found) >= {(8, "", None, 1.0), (10, "two\nlines", None, 2.5)}
+    assert len(found) == 9

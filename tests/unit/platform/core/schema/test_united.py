@@ -1,0 +1,43 @@
+"""The columns that several formats show of one batch: their types depend on no order."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidegate.platform.core.schema.column_types import Array, Decimal, Field, Simple, Struct, Type
+from tidegate.platform.core.schema.united import holding, narrowest
+
+SIMPLE = [Simple(name) for name in ("boolean", "long", "double", "date", "timestamp", "string")]
+KINDS: st.SearchStrategy[Type] = st.recursive(
+    st.sampled_from([*SIMPLE, Decimal(20, 0), Decimal(38, 0)]),
+    lambda inner: st.one_of(
+        inner.map(Array),
+        st.dictionaries(st.sampled_from("abc"), inner, min_size=1).map(
+            lambda fields: Struct(tuple(Field(name, fields[name]) for name in sorted(fields)))
+        ),
+    ),
+    max_leaves=6,
+)
+
+
+@given(KINDS, KINDS, KINDS)
+def test_the_order_of_types_does_not_matter(first: Type, second: Type, third: Type) -> None:
+    assert holding(first, first) == first
+    assert holding(first, second) == holding(second, first)
+    assert holding(holding(first, second), third) == holding(first, holding(second, third))
+
+
+def test_the_narrowest_type_holds_both() -> None:
+    whole, floating = Simple("long"), Simple("double")
+    assert holding(whole, floating) == floating
+    assert holding(whole, Decimal(38, 0)) == Decimal(38, 0)
+    assert holding(Simple("date"), Simple("timestamp")) == Simple("timestamp")
+    assert holding(whole, Simple("boolean")) == Simple("string")
+    one, other = Struct((Field("b", whole),)), Struct((Field("a", whole), Field("B", floating)))
+    assert holding(one, other) == Struct((Field("a", whole), Field("b", floating)))
+
+
+def test_each_column_is_there_once() -> None:
+    shown = [[Field("n", Simple("long"))], [Field("m", Simple("date")), Field("N", Simple("double"))]]
+    assert narrowest(shown) == [Field("n", Simple("double")), Field("m", Simple("date"))]
