@@ -2969,4 +2969,45 @@ MUTANTS = (
         "        if content is None or queue != 'clicks':",
         ("tests/unit/assets/forgetting/test_kept_objects.py",),
     ),
+    Mutant(
+        "of two formats of a batch that show other types, one has its way",
+        10,
+        "platform/core/schema/united.py",
+        "            kind = holding(known.type, field.type) if known else field.type\n",
+        "            kind = field.type\n",
+        ("tests/unit/platform/core/schema/test_united.py",),
+    ),
+    Mutant(
+        "a byte order mark is read in the encoding of the table",
+        10,
+        "platform/core/config/csv_options.py",
+        'self.model_copy(update={"encoding": "utf-8"}) if head.startswith(codecs.BOM_UTF8) else self',
+        "self",
+        (
+            "tests/unit/assets/bronze/prepare/formats/test_csv_files.py::"
+            "test_a_byte_order_mark_is_proof_of_utf_8_whatever_the_table_says",
+        ),
+    ),
+    Mutant(
+        "a JSON file of one line is read as one row",
+        6,
+        "assets/bronze/prepare/formats/json_shape.py",
+        '    if not (end or whole) or text.startswith("["):\n',
+        '    if text.startswith("["):\n',
+        (
+            "tests/unit/assets/bronze/prepare/formats/test_json_shape.py::"
+            "test_a_file_of_one_line_is_not_read_as_one_row",
+        ),
+    ),
+    Mutant(
+        "a name of a row is taken for a cell, and the last cell left out",
+        10,
+        "assets/bronze/prepare/formats/csv_files.py",
+        'row[-1] == "" for row in rows',
+        "True for row in rows",
+        (
+            "tests/unit/assets/bronze/prepare/formats/test_csv_files.py::"
+            "test_a_delimiter_at_the_end_of_each_row_is_no_cell_and_a_name_of_a_row_is_none",
+        ),
+    ),
 )

@@ -55,6 +55,10 @@ class CsvOptions(Model):
         """Python's codec of the text: a byte order mark is not part of the text."""
         return "utf-8-sig" if self.encoding == "utf-8" else self.encoding
 
+    def of(self, head: bytes) -> CsvOptions:
+        """The options of a file that begins with these bytes: a byte order mark of UTF-8 is proof of its encoding."""
+        return self.model_copy(update={"encoding": "utf-8"}) if head.startswith(codecs.BOM_UTF8) else self
+
     def rows(self, lines: Iterable[str], *, strict: bool = False) -> Reader:
         """The rows of a file, without skipped lines. The lines come with their line ends.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
@@ -34,7 +35,12 @@ def csv_problem(body: BinaryIO, options: CsvOptions, *, packed: bool, limit: int
         TooLarge: a row has more characters.
     """
     plain = cast(BinaryIO, gzip.GzipFile(fileobj=body)) if packed else body
-    text = io.TextIOWrapper(io.BufferedReader(cast(io.RawIOBase, plain)), options.codec, newline="")
+    begun = io.BufferedReader(cast(io.RawIOBase, plain))
+    try:
+        options = options.of(begun.peek(len(codecs.BOM_UTF8)))
+    except (EOFError, zlib.error) as error:
+        return f"broken gzip: {error}"
+    text = io.TextIOWrapper(begun, options.codec, newline="")
     lines = _Lines(text, limit)
     rows = options.rows(lines, strict=True)
     begins = 1 + options.skip

@@ -43,7 +43,7 @@ class Csv(Format):
 
     def look(self, head: bytes, whole: bool, spec: TableSpec) -> Look:
         """Return the header's names, and how the lines of the file are written."""
-        options = spec.csv
+        options = spec.csv.of(head)
         try:
             rows = _first_rows(head, whole, options)
         except csv.Error as error:
@@ -66,7 +66,7 @@ class Csv(Format):
     def doubts(self, key: str, head: bytes, whole: bool, spec: TableSpec, schema: TableSchema) -> list[str]:
         """Return doubts about a header that looks like values, and columns that are text because of a few cells."""
         try:
-            names, columns = _first_cells(head, whole, spec.csv)
+            names, columns = _first_cells(head, whole, spec.csv.of(head))
         except csv.Error as error:
             raise ValueError(str(error)) from error
         declared = {folded(name) for name in spec.columns}

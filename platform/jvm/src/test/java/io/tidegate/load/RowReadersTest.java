@@ -309,6 +309,8 @@ class RowReadersTest {
         "v float|1e38|kept",
         "v double|0.0e5|kept",
         "at timestamp|\"2026-01-02T03:04:05Z\"|kept",
+        "at timestamp|\"2026-01-02 03:04:05 UTC\"|kept",
+        "at timestamp|\"2026-01-02 03:04:05+00\"|kept",
         "at timestamp|\"2026-01-02T03:04:05.1234567Z\"|",
         "at timestamp|\"2026-01-02T03:04:05.1234560Z\"|kept",
         "at date|\"2026-01-02\"|kept",
@@ -410,6 +412,8 @@ class RowReadersTest {
         "smallint|32767", "tinyint|-128", "double|1.5", "double|-1e-20", "double|.5", "double|5.", "double|NaN",
         "double|-Infinity", "double|0e9", "float|1e38", "double|9007199254740992", "float|16777216", "boolean|TRUE", "date|2026-01-02",
         "timestamp|2026-01-02", "timestamp|2026-01-02 03:04", "timestamp|2026-01-02T03:04:05.000006+0100",
+        "timestamp|2026-01-02 03:04:05 UTC", "timestamp|2026-01-02 03:04:05.123456 UTC", "timestamp|2026-01-02 03:04:05+00",
+        "timestamp|2026-01-02 03:04:05-05", "timestamp|2026-01-02 03:04:05.5 GMT", "timestamp|2026-01-02 03:04:05 +05:30",
         "timestamp_ntz|2026-01-02 03:04:05.1234560", "decimal(10,2)|1.230", "decimal(3,1)|-.5", "string|00123"
       })
   void cellsThatAreValues(String type, String text) {

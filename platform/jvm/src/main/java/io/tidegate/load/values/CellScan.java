@@ -151,11 +151,15 @@ public final class CellScan {
 
   private boolean zone() {
     is(' ');
-    if (is('Z')) {
+    if (is('Z') || are("UTC") || are("GMT")) {
       return true;
     }
     if (!(is('+') || is('-')) || !digits(2)) {
       return false;
+    }
+    // PostgreSQL leaves out minutes that are none.
+    if (at == to) {
+      return true;
     }
     is(':');
     return digits(2);

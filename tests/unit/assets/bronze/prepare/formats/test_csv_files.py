@@ -1,0 +1,54 @@
+"""What the beginning of a CSV file shows."""
+
+from __future__ import annotations
+
+import io
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tidegate.assets.bronze.prepare.formats.csv_bytes import csv_problem
+from tidegate.assets.bronze.prepare.formats.csv_files import Csv
+from tidegate.assets.bronze.prepare.formats.format import Look
+from tidegate.platform.core.config.csv_options import CsvOptions
+from tidegate.platform.core.infer.sniff import sniff_csv
+from tidegate.platform.core.schema.misfit import Misfit
+
+
+def look(body: bytes, **options: Any) -> Look:
+    spec: Any = SimpleNamespace(csv=CsvOptions(**options), columns={})
+    return Csv().look(body, True, spec)
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "windows-1252", "utf-8", "ascii"])
+def test_a_byte_order_mark_is_proof_of_utf_8_whatever_the_table_says(encoding: str) -> None:
+    body = "\ufeffArtikel-Nr,Größe\n1,ü\n".encode()
+    seen = look(body, encoding=encoding)
+    assert seen.names == tuple(sniff_csv(body, whole=True).columns) == ("Artikel-Nr", "Größe")
+    assert seen.rewrite is None
+    assert csv_problem(io.BytesIO(body), CsvOptions(encoding=encoding), packed=False) is None
+
+
+def test_a_byte_order_mark_stays_out_of_a_copy() -> None:
+    body, target = "\ufeffnote\na,ü\n".encode(), io.BytesIO()
+    seen = look(body, encoding="latin-1", skip=1)
+    assert seen.names == ("a", "ü")
+    assert seen.rewrite is not None
+    seen.rewrite.write(io.BytesIO(body), target)
+    assert target.getvalue().decode() == "a,ü\n"
+
+
+def test_without_a_mark_the_table_says_the_encoding() -> None:
+    assert look("Größe\n".encode("latin-1"), encoding="latin-1").names == ("Größe",)
+    with pytest.raises(Misfit, match="not UTF-8"):
+        look("Größe\n".encode("latin-1"))
+
+
+def test_a_delimiter_at_the_end_of_each_row_is_no_cell_and_a_name_of_a_row_is_none() -> None:
+    assert look(b"a,b\n1,2,\n3,4,\n").trailing
+    assert not look(b"a,b\n1,2\n3,4,\n").trailing
+    with pytest.raises(Misfit, match="a row name"):
+        look(b"a,b\nr1,1,2\nr2,3,\n")
+    with pytest.raises(Misfit, match="a row name"):
+        look(b"a,b\nr1,1,\nr2,3,4\n")
