@@ -192,7 +192,8 @@ class Format(ABC):
             delta: asks the server.
             groups: the files, in the groups that are read together.
             spec: the table's configuration.
-            known: columns whose types are known: a row that they refuse has no say.
+            known: columns whose types are known, and names that no new column can have: a row that they refuse has no
+                say.
         """
 
     @abstractmethod

@@ -46,7 +46,11 @@ class Json(Format):
         A column of doubles is text if a double would change a value. Objects that are nested deeper than a table can be
         give no columns. Their rows will be refused.
         """
-        asked = [{**self._reader(files), "files": [file.place() for file in files]} for files in groups]
+        # A column of such a name makes no row bad where what no column takes is kept as text.
+        reserved = None if spec.policy == "rescue" else sorted(known.reserved)
+        asked = [
+            {**self._reader(files), "reserved": reserved, "files": [file.place() for file in files]} for files in groups
+        ]
         return usable([field_from_json(field) for field in delta.infer_json(asked, known, MAX_LEVELS)["fields"]])
 
     def _reader(self, files: Sequence[SourceFile]) -> dict[str, Any]:

@@ -159,7 +159,8 @@ class LoadColumns:
         rescued = rescued_column(self._table)
         not_in_files = {folded(name) for name in (*self._prepared.schema.partitions, rescued or "")}
         # A value that does not fit makes no row bad where it is rescued.
-        known = TableSchema(() if rescued else self._prepared.schema.without(SOURCE_COLUMNS).columns)
+        columns = () if rescued else self._prepared.schema.without(SOURCE_COLUMNS).columns
+        known = TableSchema(columns, reserved=self._prepared.schema.reserved - not_in_files)
         by_format: dict[str, list[list[SourceFile]]] = {}
         for group in grouped(files):
             by_format.setdefault(group[0].format.name, []).append(group)

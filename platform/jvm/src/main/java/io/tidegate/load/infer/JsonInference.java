@@ -3,6 +3,7 @@ package io.tidegate.load.infer;
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
+import io.tidegate.Names;
 import io.tidegate.load.files.SourceLines;
 import io.tidegate.load.json.EveryToken;
 import io.tidegate.load.json.JsonLineReader;
@@ -50,7 +51,7 @@ public final class JsonInference {
    * Returns the columns in the order of their names. A field that is null everywhere is left out.
    *
    * @param groups files, by the way in which they are read
-   * @param known columns whose types are known: a row that they refuse has no say
+   * @param known columns whose types are known: a row that they refuse has no say, nor has one with a reserved name
    * @param maxLevels rows that are nested deeper are ignored
    */
   public static StructType columns(
@@ -59,9 +60,10 @@ public final class JsonInference {
     List<JavaRDD<Found>> parts = new ArrayList<>();
     for (LoadRequest.Group group : groups) {
       boolean whole = group.whole();
+      List<String> reserved = group.reserved();
       parts.add(
           SourceLines.of(spark, group, TableColumns.NONE.inFiles)
-              .mapPartitions(rows -> List.of(task(rows, new Objects(known, zone, maxLevels), whole)).iterator()));
+              .mapPartitions(rows -> List.of(task(rows, new Objects(known, reserved, zone, maxLevels), whole)).iterator()));
     }
     @SuppressWarnings("unchecked")
     JavaRDD<Found> all = JavaSparkContext.fromSparkContext(spark.sparkContext()).union(parts.toArray(JavaRDD[]::new));
@@ -71,11 +73,12 @@ public final class JsonInference {
   }
 
   /** Returns the columns of lines in several parts. */
-  static StructType columns(List<Iterator<InternalRow>> parts, StructType known, int maxLevels) {
+  static StructType columns(
+      List<Iterator<InternalRow>> parts, StructType known, List<String> reserved, int maxLevels) {
     JSONOptions options = options("UTC", maxLevels);
     Found all = new Found(null, new HashSet<>());
     for (Iterator<InternalRow> lines : parts) {
-      all = all.plus(task(lines, new Objects(known, "UTC", maxLevels), false), options);
+      all = all.plus(task(lines, new Objects(known, reserved, "UTC", maxLevels), false), options);
     }
     return all.columns(options);
   }
@@ -98,10 +101,18 @@ public final class JsonInference {
     private final Numbers numbers = new Numbers();
     /** Reads the columns that are known; null where none are. */
     private final JsonRows known;
+    /** The forms of names that no new column can have; null where such a column makes no row bad. */
+    private final Set<String> reserved;
+    /** The names that are known, by their forms. */
+    private final Map<String, String> names = new HashMap<>();
     Found found = new Found(null, numbers.changed);
 
-    Objects(StructType known, String zone, int maxLevels) {
+    Objects(StructType known, List<String> reserved, String zone, int maxLevels) {
       super(0, 0);
+      this.reserved = reserved == null ? null : Set.copyOf(reserved);
+      for (String name : known.fieldNames()) {
+        names.put(Names.folded(name), name);
+      }
       this.known = known.isEmpty() ? null : new JsonRows(known, new String[0], "unknown", zone, false);
       options = options(zone, maxLevels);
       rules = new JsonInferSchema(options);
@@ -123,10 +134,32 @@ public final class JsonInference {
         return; // Not JSON.
       }
       bad = null;
-      if (known == null || isTaken()) {
+      if (!hasNoColumn((StructType) type) && (known == null || isTaken())) {
         numbers.keep();
         found = new Found(merged(found.type, type, options), found.changed);
       }
+    }
+
+    /** Whether the object has a field that no column can be for, because of its name: its row is refused. */
+    private boolean hasNoColumn(StructType type) {
+      for (StructField field : reserved == null ? new StructField[0] : type.fields()) {
+        String name = field.name();
+        String form = Names.folded(name);
+        String spelling = names.get(form);
+        boolean refused =
+            spelling == null ? TableColumns.isReserved(name) || reserved.contains(form) : !spelling.equals(name);
+        if (refused && hasValue(field.dataType())) {
+          return true;
+        }
+      }
+      return false;
+    }
+
+    /** Whether a field has a value: null, and arrays and objects without any, are none. */
+    private static boolean hasValue(DataType type) {
+      return type instanceof ArrayType array
+          ? hasValue(array.elementType())
+          : type instanceof StructType struct ? !struct.isEmpty() : !type.equals(DataTypes.NullType);
     }
 
     /** Whether nothing but new fields is against the object. */

@@ -3,6 +3,7 @@ package io.tidegate.load.infer;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
@@ -17,9 +18,13 @@ import org.junit.jupiter.api.Test;
 /** The columns of JSON lines fit all rows. */
 class JsonInferenceTest {
   private static String inferred(String... lines) {
+    return inferred(new StructType(), null, lines);
+  }
+
+  private static String inferred(StructType known, List<String> reserved, String... lines) {
     Stream<InternalRow> rows =
         Stream.of(lines).map(line -> new GenericInternalRow(new Object[] {UTF8String.fromString(line)}));
-    return ddl(JsonInference.columns(List.of(rows.iterator()), new StructType(), 3));
+    return ddl(JsonInference.columns(List.of(rows.iterator()), known, reserved, 3));
   }
 
   private static String ddl(StructType columns) {
@@ -68,8 +73,21 @@ class JsonInferenceTest {
     Stream<InternalRow> rows =
         Stream.of("{\"id\": 1, \"n\": 5}", "{\"id\": \"x\", \"n\": \"y\", \"m\": 1}", "{'n': 'z'}", "{\"n\": NaN}")
             .map(line -> new GenericInternalRow(new Object[] {UTF8String.fromString(line)}));
-    StructType found = JsonInference.columns(List.of(rows.<InternalRow>map(row -> row).iterator()), StructType.fromDDL("id bigint"), 3);
+    StructType found = JsonInference.columns(List.of(rows.<InternalRow>map(row -> row).iterator()), StructType.fromDDL("id bigint"), List.of(), 3);
     assertEquals("id bigint,n bigint", ddl(found));
+  }
+
+  @Test
+  void whatNoColumnCanTakeForItsNameHasNoSay() {
+    String[] lines = {
+      "{\"id\": 1, \"n\": 5, \"_deleted\": null, \"_order\": [], \"_metadata\": {}}", "{\"n\": \"x\", \"_DELETED\": 1}",
+      "{\"n\": \"y\", \"_tidegate_x\": {\"a\": null}}", "{\"n\": 6, \"_key\": \"k\", \"s\": {\"_deleted\": true}}",
+      "{\"n\": \"z\", \"_Key\": \"k\"}"
+    };
+    List<String> reserved = List.of("_deleted", "_order", "_key");
+    assertEquals("_key string,id bigint,n bigint,s struct<_deleted: boolean>", inferred(StructType.fromDDL("_key string"), reserved, lines));
+    // Where what no column takes is kept as text, no row is bad for a name.
+    assertEquals("_deleted bigint,_key string,id bigint,n string,s struct<_deleted: boolean>", inferred(Arrays.copyOf(lines, 4)));
   }
 
   @Test
@@ -94,7 +112,7 @@ class JsonInferenceTest {
                       part.stream()
                           .<InternalRow>map(line -> new GenericInternalRow(new Object[] {UTF8String.fromString(line)}))
                           .iterator());
-      assertEquals(together, ddl(JsonInference.columns(parts.toList(), new StructType(), 5)), lines::toString);
+      assertEquals(together, ddl(JsonInference.columns(parts.toList(), new StructType(), List.of(), 5)), lines::toString);
     }
   }
 
