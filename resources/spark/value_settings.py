@@ -69,6 +69,10 @@ _EXPRESSIONS = {
 _FILES = {
     # Readers that go by Arrow take an INT96, Spark's default, for nanoseconds: years after 2262 become others.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    # Writers leave NaN out of a file's bounds, and Spark, for which NaN is the greatest number, skips rows by these.
+    # Delta leaves out whole files by the table's own bounds all the same.
+    "spark.sql.parquet.filterPushdown": "false",
+    "spark.sql.parquet.aggregatePushdown": "false",
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
@@ -86,7 +90,7 @@ _FILES = {
     "spark.sql.files.ignoreMissingFiles": "false",
 }
 
-#: All of them. Except for the first of texts, the zone and the first of files, they are the defaults of Spark.
+#: All of them. Except for the first of texts, the zone and the first two of files, they are the defaults of Spark.
 VALUE_SETTINGS: Mapping[str, str] = _TEXTS | _EXPRESSIONS | _FILES
 
 #: Names of UTC without summer time that Java knows.

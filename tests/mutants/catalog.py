@@ -1484,6 +1484,14 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "Spark skips rows by bounds of a file that leave out NaN",
+        5,
+        "resources/spark/value_settings.py",
+        '"spark.sql.parquet.filterPushdown": "false"',
+        '"spark.sql.parquet.filterPushdown": "true"',
+        ("tests/unit/resources/spark/test_value_settings.py",),
+    ),
+    Mutant(
         "timestamps are written as INT96, which readers that go by Arrow take for other years",
         10,
         "resources/spark/value_settings.py",

@@ -22,6 +22,7 @@ _NOT_DEFAULTS = {
     "spark.sql.variable.substitute",
     "spark.sql.session.timeZone",
     "spark.sql.parquet.outputTimestampType",
+    "spark.sql.parquet.filterPushdown",
 }
 
 
