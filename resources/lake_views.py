@@ -48,15 +48,27 @@ _OLDER = (
     "CAST(NULL AS STRING) AS event_type, event_type AS type"
 )
 
-#: Messages and objects that could not be ingested, for each arrival, and the bad rows of an object's last reading.
+#: Messages and objects that could not be ingested, for each arrival, and the bad rows of an object's last reading. The
+#: next reading of an object, or its removal, resolves them. The bytes of a removed object may come back as a duplicate.
 #: Each ledger is read once, and all of them are sorted together: a sort for each of hundreds would take minutes.
 _QUARANTINE = """
 WITH logged AS (
     {logged}
 ), decided AS (
     SELECT *, concat(bucket, key) AS object, explode(array('object', 'row')) AS kind
-    FROM (SELECT *, n = max(n) OVER (PARTITION BY table_name, key, etag) AS counts FROM logged)
-    WHERE status = 'quarantined' OR bad_rows > 0
+    FROM (
+        SELECT *, n = max(if(is_reading, n, NULL)) OVER (PARTITION BY table_name, key, etag) AS counts,
+            if(newest.status = 'duplicate' AND newest.etag = etag, NULL, next_at) AS resolved_at
+        FROM (
+            SELECT *, status IN ('committed', 'quarantined') AS is_reading,
+                max_by(struct(status, etag), n) OVER (PARTITION BY table_name, key) AS newest,
+                min(if(status = 'duplicate', NULL, at)) OVER (
+                    PARTITION BY table_name, key ORDER BY n ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING
+                ) AS next_at
+            FROM logged
+        )
+    )
+    WHERE status = 'quarantined' OR (bad_rows > 0 AND is_reading)
 ), decisions AS (
     SELECT *, substring_index(coalesce(folder, {older_folder}), '/', -1) AS folder_name
     FROM decided WHERE (kind = 'object' AND status = 'quarantined') OR (kind = 'row' AND counts)
@@ -66,11 +78,12 @@ WITH logged AS (
     FROM lake_objects.rows
 )
 SELECT 'message' AS kind, CAST(NULL AS STRING) AS table_name, CAST(NULL AS STRING) AS key, reason, body AS raw,
-    _metadata.file_modification_time AS at, _metadata.file_path AS address, CAST(NULL AS STRING) AS event_type
+    _metadata.file_modification_time AS at, _metadata.file_path AS address, CAST(NULL AS STRING) AS event_type,
+    CAST(NULL AS TIMESTAMP) AS resolved_at
 FROM lake_objects.messages
 UNION ALL
 SELECT kind, table_name, key, if(kind = 'row', quarantined_rows.reason, decisions.reason), raw, at,
-    coalesce(path, object), decisions.type
+    coalesce(path, object), decisions.type, resolved_at
 FROM decisions LEFT JOIN quarantined_rows
 ON kind = 'row' AND object = _source_path AND quarantined_rows.folder_name = decisions.folder_name
 WHERE kind = 'object' OR _source_path IS NOT NULL
@@ -127,7 +140,10 @@ def quarantine_query(ledgers: Sequence[tuple[str, str, str]]) -> str:
 
 
 def _logged(ledgers: Sequence[tuple[str, str, str]]) -> str:
-    """The query of all ledgers' rows that show whether an object was read."""
+    """The query of all ledgers' rows that show whether an object was read, or is there again.
+
+    A duplicate with a reason is a further event, perhaps of an object that is gone.
+    """
     none = (
         "SELECT CAST(NULL AS STRING) AS table_name, CAST(NULL AS STRING) AS bucket, CAST(NULL AS STRING) AS status, "
         "CAST(NULL AS STRING) AS key, CAST(NULL AS STRING) AS etag, CAST(NULL AS STRING) AS reason, "
@@ -140,7 +156,7 @@ def _logged(ledgers: Sequence[tuple[str, str, str]]) -> str:
             *(
                 f"SELECT '{name}', '{S3Address(TableKey.decode(table_key).bucket)}', status, key, etag, reason, "
                 f"recorded_at, n, bad_rows, {_OLDER} FROM {ledger} WHERE kind = 'row' "
-                "AND status IN ('committed', 'quarantined')"
+                "AND (status IN ('committed', 'quarantined', 'removed') OR (status = 'duplicate' AND reason IS NULL))"
                 for table_key, name, ledger in ledgers
             ),
         ]

@@ -231,13 +231,28 @@ class Ledger:
         return WaitingDatasets(counted["files"], counted["late"], reasons, counted["since"])
 
     def quarantined(self, version: int) -> list[Quarantined]:
-        """The objects that are in quarantine, wholly or partly, as of a ledger version, by key."""
+        """The objects that are in quarantine, wholly or partly, as of a ledger version, by key.
+
+        An object that was removed, and put again with the same bytes, is a duplicate of its reading, whose bad rows are
+        in quarantine as before. Duplicates with a reason are further events, also of objects that are gone.
+        """
         if version < 0:
             return []
-        decided = (F.col("kind") == "row") & (F.col("status") != str(Status.DUPLICATE))
+        is_duplicate, is_committed = (F.col("status") == str(status) for status in (Status.DUPLICATE, Status.COMMITTED))
         decision = F.struct(*_STATE, F.col("recorded_at").cast("double").alias("at"))
-        last = F.max_by(decision, F.struct("n", "position")).alias("last")
-        found = self.rows(version).where(decided).groupBy("key").agg(last)
+        place = F.struct("n", "position")
+        decided = (F.col("kind") == "row") & (~is_duplicate | F.col("reason").isNull())
+        states = self.rows(version).where(decided).groupBy("key").agg(
+            F.max_by(F.when(~is_duplicate, decision), F.when(~is_duplicate, place)).alias("state"),
+            F.max_by(F.when(is_committed, decision), F.when(is_committed, place)).alias("reading"),
+            F.max_by(F.struct("status", "etag"), place).alias("newest"),
+        )  # fmt: skip
+        is_back = (
+            (F.col("state.status") == str(Status.REMOVED))
+            & (F.col("newest.status") == str(Status.DUPLICATE))
+            & (F.col("newest.etag") == F.col("reading.etag"))
+        )
+        found = states.select("key", F.when(is_back, F.col("reading")).otherwise(F.col("state")).alias("last"))
         wholly = F.col("last.status") == str(Status.QUARANTINED)
         partly = (F.col("last.status") == str(Status.COMMITTED)) & (F.col("last.bad_rows") > 0)
         rows = found.where(wholly | partly).select("key", "last.*", partly.alias("partly")).orderBy("key").collect()

@@ -20,6 +20,7 @@ import pytest
 
 from tests.spark.conftest import Shell
 from tests.support.lakes.corrupt_parquet import that_aborts_arrow
+from tidegate.assets.operations.redrive import Choice, quarantined_objects
 from tidegate.assets.operations.trace import trace
 from tidegate.platform.cli.sql.sql import run_sql
 from tidegate.platform.core.keys.s3_address import S3Address
@@ -464,3 +465,32 @@ def test_a_table_whose_first_files_are_all_bad_takes_the_good_ones_that_follow(
         (done,) = kit.run(lake, table)
         assert done.batch.counts() == {"committed": 1}, [row.reason for row in done.batch.rows]
         assert kit.bronze(lake, table, "id") == [(1,)]
+
+
+def test_what_is_open_in_quarantine_follows_the_reading_that_is_in_the_table(
+    tidegate_lake: Callable[..., TestLake], kit: Any
+) -> None:
+    """A file that is fixed is resolved. The bad rows of a removed file are there again when its bytes come back."""
+    lake = tidegate_lake([{"name": "n", "prefix": "n/", "format": "json", "columns": {"id": "int"}}])
+
+    def run(body: str | None, key: str = "n/a.json") -> list[tuple[str, str]]:
+        if body is None:
+            lake.delete(key)
+        else:
+            lake.put(key, body)
+        kit.run(lake, "n")
+        SqlNames(lake.lake).name_tables()
+        query = f"SELECT key, kind FROM ({SqlNames(lake.lake).quarantine_query()}) WHERE resolved_at IS NULL"
+        found = sorted((row["key"], row["kind"]) for row in kit.query(lake, query))
+        redriven = [item.key for item in quarantined_objects(lake.lake, lake.key("n"), Choice(key="n/*"))]
+        assert redriven == sorted({key for key, _ in found})
+        return found
+
+    mixed = '{"id": 1}\n{"id": "x"}\n'
+    bad_row = [("n/a.json", "row")]
+    assert run(mixed) == bad_row
+    assert run(None) == []
+    assert run(mixed) == bad_row
+    assert run("not json\n", "n/b.json") == [*bad_row, ("n/b.json", "object")]
+    assert run('{"id": 2}\n', "n/b.json") == bad_row
+    assert run('{"id": 1}\n') == []
