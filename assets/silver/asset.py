@@ -12,7 +12,7 @@ from tidegate.assets.presentation.discreet import discreet_errors
 from tidegate.assets.presentation.freshness import silver_freshness
 from tidegate.assets.presentation.markdown import described
 from tidegate.assets.presentation.readable_failure import readable_failure
-from tidegate.assets.silver.expect.checks import expectation_results, expectation_specs, results_of_merge
+from tidegate.assets.silver.expect.checks import collapse_spec, expectation_results, expectation_specs, results_of_merge
 from tidegate.assets.silver.expect.violations import ExpectationFailed
 from tidegate.assets.silver.export.check import exported, exported_spec
 from tidegate.assets.silver.merge import MergeResult, merge_table
@@ -102,6 +102,7 @@ def _check_specs(spec: TableSpec, silver: SilverSpec) -> list[dg.AssetCheckSpec]
     key = silver_key(spec)
     return [
         *expectation_specs(spec, key),
+        collapse_spec(key),
         *([exported_spec(key)] if silver.export else []),
     ]
 

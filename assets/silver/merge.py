@@ -14,6 +14,7 @@ from tidegate.assets.maintenance.compaction import compact, is_due
 from tidegate.assets.presentation.volume import total
 from tidegate.assets.silver.changes import Changes, gathered, waiting_batch_replaces_rows
 from tidegate.assets.silver.dumps.incomplete_dumps import with_incomplete_dumps
+from tidegate.assets.silver.expect.collapse import inferred_text_order
 from tidegate.assets.silver.expect.no_value import naming_expressions
 from tidegate.assets.silver.expect.violations import count_violations
 from tidegate.assets.silver.history_merge import build_history_merge
@@ -82,6 +83,8 @@ class MergeResult:
         violations: rows of the batches that violate an expectation, by its name.
         incomplete_dumps: full dumps of the batches that deleted nothing, as sentences with the reason and the remedy.
         expectations: the expectations as they were counted, with what a preset adds.
+        null_keys: rows of the batches with a NULL in their key, at least. Silver keeps one row of such a key.
+        text_order: columns of `order` whose type is text, and was inferred: as text, 10 is before 9.
         shown: rows that the view of silver shows afterwards.
         table: a state of the silver table with the columns and features that it has afterwards. None if the merge
             created the table, or added columns.
@@ -104,6 +107,8 @@ class MergeResult:
     violations: Mapping[str, int] = field(default_factory=dict)
     incomplete_dumps: tuple[str, ...] = ()
     expectations: Sequence[Expectation] = ()
+    null_keys: int = 0
+    text_order: tuple[str, ...] = ()
     shown: int = 0
     table: TableState | None = None
 
@@ -215,6 +220,7 @@ def _together(steps: Sequence[MergeResult]) -> MergeResult:
         ahead_seconds=_of_known(max, [step.ahead_seconds for step in steps]),
         unordered=sum(step.unordered for step in steps),
         skipped=sum(step.skipped for step in steps),
+        null_keys=sum(step.null_keys for step in steps),
         violations={
             name: sum(step.violations.get(name, 0) for step in steps) for step in steps for name in step.violations
         },
@@ -297,6 +303,8 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
         violations.counts,
         incomplete,
         rules.expectations,
+        counts.null_keys,
+        inferred_text_order(work.table.spec, rules),
         merged.shown,
         work.silver if work.silver.exists and not widened else None,
     )

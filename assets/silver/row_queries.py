@@ -16,7 +16,7 @@ from tidegate.assets.silver.newest_rows import order_struct
 from tidegate.assets.silver.pending import PendingMerge
 from tidegate.assets.silver.truncate import MAX_TRUNCATES
 from tidegate.platform.core.first_line import first_line
-from tidegate.platform.core.schema.column_types import Field, Struct, Type
+from tidegate.platform.core.schema.column_types import Field, Struct, Type, quoted
 from tidegate.platform.core.schema.exact_json import exact_json
 from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.core.schema.table_schema import TableSchema
@@ -37,6 +37,7 @@ class RowCounts:
         partial: rows that leave the value of a column as it is, or delete a key whose last delete silver records.
         truncate: the newest order of a row that deletes all older rows, as JSON of a struct. None without such a row.
         truncates: the orders of up to `MAX_TRUNCATES` + 1 such rows, in a history.
+        null_keys: rows with a NULL in their key, at least. Silver keeps one row of such a key. 0 if it is not known.
     """
 
     unordered: int = 0
@@ -45,6 +46,7 @@ class RowCounts:
     partial: int = 0
     truncate: str | None = None
     truncates: tuple[str, ...] = ()
+    null_keys: int = 0
 
 
 def has_copies(session: SparkSession, work: PendingMerge, rules: MergeRules) -> bool:
@@ -101,7 +103,7 @@ def row_counts(session: SparkSession, changes: Changes, rules: MergeRules, bronz
     if rules.is_plain and changes.statistics is not None:
         counts = [found.get("nullCount") for found in statistics]
         if all(_statistic(count, part.column, bronze.fields) == 0 for count in counts for part in rules.order):
-            return RowCounts(newest=newest)
+            return RowCounts(newest=newest, null_keys=_null_keys(counts, rules, bronze.fields))
     relation = rules.over(changes.view)
     skipped, truncates = (f"coalesce({condition or 'false'}, false)" for condition in (rules.skipped, rules.truncated))
     is_change = f"NOT {skipped} AND NOT {truncates}"
@@ -112,10 +114,27 @@ def row_counts(session: SparkSession, changes: Changes, rules: MergeRules, bronz
     every = f"slice(collect_set({exact_json(order)}), 1, {MAX_TRUNCATES + 1})" if rules.history else "array()"
     (row,) = session.sql(
         f"SELECT count_if({is_change} AND ({unordered})), count_if({skipped} AND NOT {truncates}), "
-        f"count_if({is_change} AND ({partial})), {exact_json(f'max({order})')}, {every} FROM {relation}"
+        f"count_if({is_change} AND ({partial})), {exact_json(f'max({order})')}, {every}, "
+        f"count_if({is_change} AND ({_lacks_key(rules)})) FROM {relation}"
     ).collect()
-    unordered, skipped, partial, truncate, all_truncates = row
-    return RowCounts(unordered, newest, skipped, partial, truncate, tuple(all_truncates))
+    unordered, skipped, partial, truncate, all_truncates, null_keys = row
+    return RowCounts(unordered, newest, skipped, partial, truncate, tuple(all_truncates), null_keys)
+
+
+def _lacks_key(rules: MergeRules) -> str:
+    """Returns the condition that a row of bronze has a NULL in its key. A part that is an expression is left out."""
+    parts = [".".join([f"({rules.values[root]})", *map(quoted, rest)]) for root, *rest in _key_columns(rules)]
+    return " OR ".join(f"{part} IS NULL" for part in parts) or "false"
+
+
+def _key_columns(rules: MergeRules) -> list[tuple[str, ...]]:
+    return [part.column for part in rules.keys if part.column]
+
+
+def _null_keys(counts: Sequence[Any], rules: MergeRules, fields: Sequence[Field]) -> int:
+    """Returns how many rows have a NULL in the part of their key that has most of them, by the statistics of files."""
+    plain = [path for path in _key_columns(rules) if rules.values[path[0]] == quoted(path[0])]
+    return max((sum(_statistic(count, path, fields) or 0 for count in counts) for path in plain), default=0)
 
 
 def _newest(bounds: Sequence[Any], path: Sequence[str], fields: Sequence[Field]) -> float | None:

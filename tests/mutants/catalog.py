@@ -1484,6 +1484,14 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "silver takes rows with a NULL in their key for one without a word",
+        5,
+        "assets/silver/expect/collapse.py",
+        "    if null_keys:",
+        "    if null_keys < 0:",
+        ("tests/unit/assets/silver/expect/test_checks.py",),
+    ),
+    Mutant(
         "Spark skips rows by bounds of a file that leave out NaN",
         5,
         "resources/spark/value_settings.py",

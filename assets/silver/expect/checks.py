@@ -7,6 +7,7 @@ from dagster._core.storage.asset_check_execution_record import AssetCheckExecuti
 
 from tidegate.assets.bronze.report import SAID_BEFORE
 from tidegate.assets.presentation.markdown import code
+from tidegate.assets.silver.expect.collapse import COLLAPSE_CHECK, COLLAPSE_DESCRIPTION, collapsed
 from tidegate.assets.silver.merge import MergeResult
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.number_of import number_of
@@ -34,6 +35,11 @@ def expectation_specs(spec: TableSpec, asset: dg.AssetKey) -> list[dg.AssetCheck
         )
         for each in _of(spec)
     ]
+
+
+def collapse_spec(asset: dg.AssetKey) -> dg.AssetCheckSpec:
+    """Returns the check that silver takes no rows for one without a word."""
+    return dg.AssetCheckSpec(COLLAPSE_CHECK, asset=asset, description=COLLAPSE_DESCRIPTION)
 
 
 def expectation_results(
@@ -80,10 +86,22 @@ def results_of_merge(
         instance: has the results of the run before.
     """
     counts, counted = (merged.violations, merged.expectations) if merged else ({}, ())
-    results = expectation_results(spec, asset, counts, counted)
+    results = [*expectation_results(spec, asset, counts, counted), _collapse_result(asset, merged)]
     if merged and merged.volume["rows"]:
         return results
     return [_as_before(instance, result) for result in results]
+
+
+def _collapse_result(asset: dg.AssetKey, merged: MergeResult | None) -> dg.AssetCheckResult:
+    found = collapsed(merged.null_keys, merged.text_order) if merged else None
+    return dg.AssetCheckResult(
+        asset_key=asset,
+        check_name=COLLAPSE_CHECK,
+        passed=found is None,
+        severity=dg.AssetCheckSeverity.WARN,
+        description=found or "each row of the merged batches has a key of its own and an order",
+        metadata={"null_keys": merged.null_keys if merged else 0},
+    )
 
 
 def _as_before(instance: dg.DagsterInstance, result: dg.AssetCheckResult) -> dg.AssetCheckResult:

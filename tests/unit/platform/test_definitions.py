@@ -156,7 +156,7 @@ def test_each_table_has_its_own_checks_in_addition_to_those_of_its_partition(pap
         found = sorted(key.name for key in graph.get(AssetKey(["bronze", name])).check_keys)
         assert found == ["keeps_up", *checks], "what waits for it is the health's to say, not a run's"
     assert sorted(key.name for key in graph.get(BRONZE).check_keys) == checks
-    for job, own in (("bronze_job", {BRONZE}), ("silver_orders_job", set())):
+    for job, own in (("bronze_job", {BRONZE}), ("silver_orders_job", {AssetKey(["silver_orders"])})):
         layer = paper.definitions.resolve_job_def(job).asset_layer
         assert {key.asset_key for key in layer.asset_graph.asset_check_keys} == own, "a run plans its own checks only"
 

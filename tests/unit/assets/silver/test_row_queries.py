@@ -40,7 +40,7 @@ def test_the_newest_time_of_the_order_is_that_of_the_statistics(
     kind: str, bounds: list[Any], newest: float | None
 ) -> None:
     order = SimpleNamespace(column=("source", "at"))
-    rules: Any = SimpleNamespace(is_plain=True, order=(order,))
+    rules: Any = SimpleNamespace(is_plain=True, order=(order,), keys=(), values={})
     schema = TableSchema((Field("source", Struct((Field("at", simple_type(kind)),))),))
     statistics = [
         json.dumps({"nullCount": {"source": {"at": 0}}, "maxValues": {"source": {"at": bound}} if bound else {}})
@@ -49,6 +49,19 @@ def test_the_newest_time_of_the_order_is_that_of_the_statistics(
     changes: Any = SimpleNamespace(statistics=statistics)
     session: Any = NoSession()
     assert row_counts(session, changes, rules, schema) == RowCounts(newest=newest)
+
+
+def test_rows_without_a_key_are_counted_by_the_statistics() -> None:
+    at = SimpleNamespace(column=("at",))
+    keys = tuple(SimpleNamespace(column=path) for path in (("id",), ("who", "name"), ("made",), ()))
+    values = {"id": "`id`", "who": "`who`", "made": "upper(`x`)"}
+    rules: Any = SimpleNamespace(is_plain=True, order=(at,), keys=keys, values=values)
+    who = Field("who", Struct((Field("name", simple_type("string")),)))
+    schema = TableSchema((Field("id", simple_type("int")), Field("at", simple_type("int")), who))
+    counts = [{"at": 0, "id": 2, "who": {"name": 1}}, {"at": 0, "id": 1}]
+    changes: Any = SimpleNamespace(statistics=[json.dumps({"nullCount": count}) for count in counts])
+    session: Any = NoSession()
+    assert row_counts(session, changes, rules, schema).null_keys == 3
 
 
 @pytest.mark.parametrize(

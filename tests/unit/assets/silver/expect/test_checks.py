@@ -12,6 +12,7 @@ from tidegate.assets.presentation.check_events import as_event
 from tidegate.assets.silver import asset
 from tidegate.assets.silver.asset import build_silver_assets, silver_key
 from tidegate.assets.silver.expect.checks import results_of_merge
+from tidegate.assets.silver.expect.collapse import COLLAPSE_CHECK
 from tidegate.assets.silver.merge import MergeResult
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.table import TableSpec
@@ -39,9 +40,15 @@ COUNTED = (
 )
 
 
-def merged(rows: int, **violations: int) -> MergeResult:
+def merged(rows: int, *, null_keys: int = 0, **violations: int) -> MergeResult:
     volume: dict[str, int | float] = {"files": 1, "rows": rows, "bytes": 9}
-    return MergeResult(1, 1, 1, volume, None, rows, 0, 0, violations=violations, expectations=COUNTED)
+    return MergeResult(
+        1, 1, 1, volume, None, rows, 0, 0, violations=violations, expectations=COUNTED, null_keys=null_keys
+    )
+
+
+def of_expectations(results: list[dg.AssetCheckResult]) -> list[dg.AssetCheckResult]:
+    return [each for each in results if each.check_name != COLLAPSE_CHECK]
 
 
 def test_a_run_that_merges_no_rows_repeats_the_results_of_the_run_before(
@@ -54,10 +61,10 @@ def test_a_run_that_merges_no_rows_repeats_the_results_of_the_run_before(
             instance.report_runless_asset_event(as_event(each))
         return [
             (each.passed, each.severity.value, each.metadata["rows"].value, "said_before" in each.metadata)
-            for each in found
+            for each in of_expectations(found)
         ]
 
-    (first, _) = results_of_merge(spec, KEY, None, instance)
+    (first, *_) = results_of_merge(spec, KEY, None, instance)
     assert first.description == "no row was checked: this run merged none, and no run before has a result"
     assert shown(None) == [(True, "WARN", 0, False), (True, "ERROR", 0, False)]
     assert shown(merged(5, has_text=2)) == [(False, "WARN", 2, False), (True, "ERROR", 0, False)]
@@ -70,12 +77,24 @@ def test_a_run_that_merges_no_rows_repeats_the_results_of_the_run_before(
 
 
 def test_the_sql_of_a_check_shows_the_rows_that_were_counted(spec: TableSpec, instance: dg.DagsterInstance) -> None:
-    shown = [each.metadata.get("sql") for each in results_of_merge(spec, KEY, merged(5), instance)]
+    results = of_expectations(results_of_merge(spec, KEY, merged(5), instance))
+    shown = [each.metadata.get("sql") for each in results]
     assert [text and text.value for text in shown] == [
         "SELECT * FROM bronze.orders WHERE (NOT coalesce(( v <> '  ' ), false) AND NOT (op = 'd'))",
         "SELECT * FROM bronze.orders WHERE (NOT coalesce((\nid < 100 -- so far\n), false))",
     ]
     assert all("sql" not in each.metadata for each in results_of_merge(spec, dg.AssetKey(["other"]), None, instance))
+
+
+def test_rows_that_silver_takes_for_one_warn_until_rows_are_merged_without_such(
+    spec: TableSpec, instance: dg.DagsterInstance
+) -> None:
+    seen = []
+    for result in (merged(5, null_keys=2), None, merged(0), merged(1)):
+        (found,) = (each for each in results_of_merge(spec, KEY, result, instance) if each.check_name == COLLAPSE_CHECK)
+        instance.report_runless_asset_event(as_event(found))
+        seen.append((found.passed, found.severity.value, found.metadata["null_keys"].value))
+    assert seen == [*[(False, "WARN", 2)] * 3, (True, "WARN", 0)]
 
 
 def test_a_failed_expectation_is_seen_in_dagster_until_rows_are_merged_that_fulfil_it(
