@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -11,6 +12,7 @@ from rich.console import Console
 
 from tidegate.platform.cloud.wanted import Wanted
 from tidegate.platform.local.dagster_processes import DagsterProcesses
+from tidegate.platform.local.lake_yaml_watch import LakeYamlWatch
 from tidegate.platform.local.names import name_tables
 from tidegate.platform.local.stack import LocalStack
 from tidegate.platform.local.stack_file import SHELL_FILE, client_environ
@@ -46,18 +48,34 @@ def run_stack(
         console.print(
             f"local AWS      {stack.aws.endpoint}\nSpark Connect  {stack.spark.remote}\nstate          {stack.home}"
         )
+        watch = _watch(console, stack)
         if dagster is None:
             _say_how_to_use(console, stack)
-            stack.run_until_signal()
+            stack.run_until_signal(watch)
             return
         try:
             with console.status("Starting Dagster: code server, daemon, UI"):
                 dagster.start()
             console.print(f"Dagster UI     {dagster.ui_url}")
             _say_how_to_use(console, stack)
-            stack.run_until_signal(dagster.check)
+            check = dagster.check
+            stack.run_until_signal(lambda: (check(), watch())[0])
         finally:
             dagster.stop()
+
+
+def _watch(console: Console, stack: LocalStack) -> Callable[[], None]:
+    """Returns a function that says what became of `lake.yaml`, if it has changed since the last call."""
+    if stack.lake is None:
+        return lambda: None
+    say = partial(console.print, highlight=False, soft_wrap=True, markup=False)
+    return LakeYamlWatch(
+        stack.lake,
+        stack.settings.config,
+        lambda config: Wanted.of(config).buckets,
+        say,
+        created=stack.wanted.buckets,
+    ).look
 
 
 def _say_how_to_use(console: Console, stack: LocalStack) -> None:
