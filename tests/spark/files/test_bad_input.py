@@ -481,7 +481,7 @@ def test_what_is_open_in_quarantine_follows_the_reading_that_is_in_the_table(
         kit.run(lake, "n")
         SqlNames(lake.lake).name_tables()
         query = f"SELECT key, kind FROM ({SqlNames(lake.lake).quarantine_query()}) WHERE resolved_at IS NULL"
-        found = sorted((row["key"], row["kind"]) for row in kit.query(lake, query))
+        found = sorted((row["key"], row["kind"]) for row in lake.lake.delta.session.sql(query).collect())
         redriven = [item.key for item in quarantined_objects(lake.lake, lake.key("n"), Choice(key="n/*"))]
         assert redriven == sorted({key for key, _ in found})
         return found
