@@ -491,6 +491,6 @@ def test_what_is_open_in_quarantine_follows_the_reading_that_is_in_the_table(
     assert run(mixed) == bad_row
     assert run(None) == []
     assert run(mixed) == bad_row
-    assert run("not json\n", "n/b.json") == [*bad_row, ("n/b.json", "object")]
+    assert run("not json\n", "n/b.json") == [*bad_row, ("n/b.json", "object"), ("n/b.json", "row")]
     assert run('{"id": 2}\n', "n/b.json") == bad_row
     assert run('{"id": 1}\n') == []
