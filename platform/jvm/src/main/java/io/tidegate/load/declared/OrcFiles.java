@@ -305,8 +305,8 @@ public final class OrcFiles implements DeclaredFormat {
 
     /** A time in microseconds since 1970: of an instant, or of the wall clock. */
     private long micros(TypeDescription type, TimestampColumnVector vector, int at) {
-      long seconds = Math.floorDiv(vector.time[at], 1_000L);
-      int nanos = vector.nanos[at];
+      int nanos = Math.floorMod(vector.nanos[at], 1_000_000_000); // Arrow writes those of times before 1970 below zero.
+      long seconds = Math.floorDiv(vector.time[at] - vector.nanos[at] / 1_000_000, 1_000L) + (vector.nanos[at] >> 31);
       if (nanos % 1_000 != 0) {
         throw new BadFile(
             "column " + names[type.getId()] + " has times with nanoseconds, and a table's have microseconds; write them rounded");

@@ -99,6 +99,38 @@ class OrcFilesTest {
     assertTrue(refused.getMessage().startsWith("column t has times with nanoseconds"), refused.getMessage());
   }
 
+  /** Arrow writes a time before 1970 as its seconds and nanoseconds, both below zero; the library of Java borrows a second. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aTimeBefore1970IsTheSameWhoeverWroteIt(boolean byArrow) throws IOException {
+    TimeZone.setDefault(TimeZone.getTimeZone("UTC"));
+    List<Object> expected = new ArrayList<>();
+    for (long second : new long[] {-4_102_444_801L, -86_400, -7_714, -2, -1, 0, 1, 1_700_000_000}) {
+      for (long part : new long[] {0, 1, 826, 999, 1_000, 116_127, 500_000, 999_999}) {
+        long micros = second * 1_000_000 + part;
+        if (byArrow || micros >= 0 || micros <= -1_000_000 || part == 0) {
+          expected.add(micros); // Java's own writer has no form for the others.
+        }
+      }
+    }
+    for (TypeDescription type :
+        List.of(TypeDescription.createTimestamp(), TypeDescription.createTimestampInstant(), ofSpark())) {
+      byte[] body =
+          written(
+              TypeDescription.createStruct().addField("t", type),
+              true,
+              expected.size(),
+              (batch, row) -> {
+                TimestampColumnVector times = (TimestampColumnVector) batch.cols[0];
+                long micros = (Long) expected.get(row);
+                times.time[row] = byArrow ? micros / 1_000 : Math.floorDiv(micros, 1_000L);
+                times.nanos[row] = (int) (byArrow ? micros % 1_000_000 : Math.floorMod(micros, 1_000_000L)) * 1_000;
+              });
+      String asked = columns(body).toDDL();
+      assertEquals(expected, values(body, asked), asked);
+    }
+  }
+
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void aDayOfTheJulianCalendarIsKept(boolean proleptic) throws IOException {
