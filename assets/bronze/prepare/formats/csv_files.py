@@ -53,7 +53,7 @@ class Csv(Format):
         names = _names(rows[0], options, tuple(spec.columns))
         trailing = options.header and len(rows) > 1 and _has_trailing(rows[0], rows[1:])
         if options.header and len(rows) > 1 and not trailing:
-            _check_shape(rows[0], rows[1], options)
+            _check_shape(rows[0], rows[1:], options)
         check_names([Field(name, Simple("string")) for name in names], reserved=SOURCE_COLUMNS)
         plain = options.encoding in _SPARK_READS and not options.skip
         return Look(names, None if plain else _Plain(options), seems_by_line(head, whole, options), trailing)
@@ -210,10 +210,11 @@ def _names(first: list[str], options: CsvOptions, declared: tuple[str, ...]) -> 
     return tuple(name or f"_c{index}" for index, name in enumerate(first))
 
 
-def _check_shape(header: list[str], first: list[str], options: CsvOptions) -> None:
-    if len(first) == len(header) + 1:
+def _check_shape(header: Sequence[str], rows: Sequence[Sequence[str]], options: CsvOptions) -> None:
+    # One such row among others is a bad row.
+    if all(len(row) == len(header) + 1 for row in rows):
         raise Misfit(
-            f"its header names {len(header)} columns, its first row has {len(first)} cells: if the first cell is a row "
+            f"its header names {len(header)} columns, each row has {len(header) + 1} cells: if the first cell is a row "
             "name, as R's write.table leaves it without a header, write the file with `col.names = NA`, or set "
             f"`csv: {{header: false, skip: {options.skip + 1}}}` of the table in lake.yaml"
         )

@@ -52,3 +52,4 @@ def test_a_delimiter_at_the_end_of_each_row_is_no_cell_and_a_name_of_a_row_is_no
         look(b"a,b\nr1,1,2\nr2,3,\n")
     with pytest.raises(Misfit, match="a row name"):
         look(b"a,b\nr1,1,\nr2,3,4\n")
+    assert not look(b"a,b\nnorth rocks\\,au,1\n3,4\n").trailing, "a bad row, and others that are not"
