@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
+from rich.text import Text
 
 from tidegate.platform.core.first_line import visible
 
@@ -14,10 +16,22 @@ _UNBOUNDED = 100_000
 
 
 class Terminal(Console):
-    """A console that escapes control characters of the text, except line ends: a producer's text has no effect.
+    """A console on which a producer's text has no effect: control characters are escaped, except line ends.
 
-    Styles and cursor movements of the console itself are not text, and stay.
+    Styles and cursor movements of the console itself are not text, and stay. Rich's own grammars are off: `[b]` is no
+    style, and `:warning:` no picture.
+
+    Args:
+        markup: whether `[bold]` is a style, for consoles that print no text of producers.
+        options: of `Console`.
     """
+
+    def __init__(self, *, markup: bool = False, **options: Any) -> None:
+        super().__init__(markup=markup, emoji=False, **options)
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Returns a text that is as wide as it is printed, so that no table cuts it."""
+        return super().render_str(visible(text), **options)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Returns the segments to print, with control characters escaped."""
@@ -25,7 +39,11 @@ class Terminal(Console):
             yield segment if segment.control else segment._replace(text=visible(segment.text))
 
 
-def command_console() -> Terminal:
-    """Returns a console as wide as the terminal. In a log or a pipe it ends no line, and cuts no cell, by itself."""
-    console = Terminal()
-    return console if console.is_terminal else Terminal(width=_UNBOUNDED)
+def command_console(*, markup: bool = False) -> Terminal:
+    """Returns a console as wide as the terminal. In a log or a pipe it ends no line, and cuts no cell, by itself.
+
+    Args:
+        markup: as `Terminal` has it.
+    """
+    console = Terminal(markup=markup)
+    return console if console.is_terminal else Terminal(markup=markup, width=_UNBOUNDED)

@@ -59,6 +59,7 @@ _MAINTAINED = "tests/unit/assets/maintenance/"
 _CATALOG, _SYNCED = "tests/local/catalog/test_glue.py::", "tests/unit/assets/catalog/test_sync.py::"
 _EXPORT = "tests/spark/silver/test_export.py::test_each_change_is_exported_once_whatever_dies"
 _COSTS = "tests/unit/platform/core/costs/test_table_cost.py::"
+_EVERY_PLACE = "tests/unit/repository/test_hostile_names.py::test_a_name_is_only_letters_in_each_place"
 _VOID = "tests/faults/test_stale_batches.py::test_registered_file_overwritten_before_the_batch_is_finished"
 
 MUTANTS = (
@@ -3021,6 +3022,57 @@ MUTANTS = (
         "assets/bronze/prepare/formats/csv_files.py",
         'row[-1] == "" for row in rows',
         "True for row in rows",
+        (
+            "tests/unit/assets/bronze/prepare/formats/test_csv_files.py::"
+            "test_a_delimiter_at_the_end_of_each_row_is_no_cell_and_a_name_of_a_row_is_none",
+        ),
+    ),
+    Mutant(
+        "names of columns that a catalog has are compared by lower case",
+        10,
+        "platform/core/catalog/entry.py",
+        "        folded(column): _column(column, kind, descriptions)\n",
+        "        column.lower(): _column(column, kind, descriptions)\n",
+        (_EVERY_PLACE,),
+    ),
+    Mutant(
+        "a catalog gets a name with a character that it refuses",
+        10,
+        "platform/core/catalog/entry.py",
+        "\\x1f\\ufffe\\uffff]",
+        "\\x1f]",
+        (_EVERY_PLACE,),
+    ),
+    Mutant(
+        "brackets in a text of a producer are styles of the terminal",
+        10,
+        "platform/cli/terminal.py",
+        "super().__init__(markup=markup, emoji=False,",
+        "super().__init__(markup=True, emoji=False,",
+        (_EVERY_PLACE,),
+    ),
+    Mutant(
+        "colons around a word of a producer are a picture of the terminal",
+        10,
+        "platform/cli/terminal.py",
+        "super().__init__(markup=markup, emoji=False,",
+        "super().__init__(markup=markup, emoji=True,",
+        (_EVERY_PLACE,),
+    ),
+    Mutant(
+        "a column of the terminal is as wide as the control characters of its name",
+        10,
+        "platform/cli/terminal.py",
+        "super().render_str(visible(text), **options)",
+        "super().render_str(text, **options)",
+        (_EVERY_PLACE,),
+    ),
+    Mutant(
+        "one row with a cell too many makes its whole file one with names of rows",
+        10,
+        "assets/bronze/prepare/formats/csv_files.py",
+        "    if all(len(row) == len(header) + 1 for row in rows):",
+        "    if any(len(row) == len(header) + 1 for row in rows):",
         (
             "tests/unit/assets/bronze/prepare/formats/test_csv_files.py::"
             "test_a_delimiter_at_the_end_of_each_row_is_no_cell_and_a_name_of_a_row_is_none",

@@ -34,7 +34,7 @@ def demo(
     from tidegate.platform.demo.deployment import Ports
     from tidegate.platform.demo.run import run_demo
 
-    ports, console = Ports(aws_port, spark_port, ui_port), command_console()
+    ports, console = Ports(aws_port, spark_port, ui_port), command_console(markup=True)
     _end(lambda: run_demo(home, console, report_path=report, keep=keep, fresh=fresh, short=short, ports=ports))
 
 
@@ -53,7 +53,7 @@ def events(
     from tidegate.platform.demo.deployment import Ports
     from tidegate.platform.demo.events.run import run_events_demo
 
-    ports, console = Ports(aws_port, spark_port, ui_port), command_console()
+    ports, console = Ports(aws_port, spark_port, ui_port), command_console(markup=True)
     _end(
         lambda: run_events_demo(home, console, types=types, objects=objects, report_path=report, keep=keep, ports=ports)
     )
@@ -74,7 +74,7 @@ def storage(
     from tidegate.platform.demo.deployment import Ports
     from tidegate.platform.demo.storage.run import run_storage_demo
 
-    ports, console = Ports(aws_port, spark_port, ui_port), command_console()
+    ports, console = Ports(aws_port, spark_port, ui_port), command_console(markup=True)
     _end(
         lambda: run_storage_demo(home, console, buckets=buckets, days=days, report_path=report, keep=keep, ports=ports)
     )

@@ -210,7 +210,7 @@ def _show(console: Console, schema: StructType, rows: Sequence[Row]) -> None:
     table = Table(show_edge=False, header_style="bold")
     for index, name in enumerate(schema.names):
         is_numeric = any(isinstance(row[index], int | float) for row in rows)
-        table.add_column(Text(name), justify="right" if is_numeric else "left", overflow="fold")
+        table.add_column(Text(visible(name)), justify="right" if is_numeric else "left", overflow="fold")
     for row in rows:
         table.add_row(*[_cell(value, field.dataType) for value, field in zip(row, schema, strict=True)])
     if not console.is_terminal:

@@ -39,7 +39,9 @@ _VIEW = {"presto_view": "true", "comment": "Presto View"}
 #: Longest name and comment of a column in Glue, in bytes. Neither has line breaks.
 _NAME_BYTES_MAX = _COMMENT_BYTES_MAX = 255
 #: Longest type of a column in Glue, and longest text of a view. Glue refuses the whole entry where one is longer.
-_TYPE_CHARACTERS_MAX, _VIEW_BYTES_MAX = 131_072, 409_600
+_TYPE_BYTES_MAX, _VIEW_BYTES_MAX = 131_072, 409_600
+#: Characters that are in no name, type or comment of a column.
+_REFUSED = re.compile("[\x00-\x08\x0a-\x1f\ufffe\uffff]")
 
 
 @dataclass(frozen=True)
@@ -154,8 +156,11 @@ def table_entry(
     """
     path = tuple(folded(name) for name in schema.partitions)
     columns = {field.name: hive_type(field.type) for field in schema.fields}
-    known = [_column(column, kind, descriptions) for column, kind in columns.items() if kind and _fits(column, kind)]
-    by_name = {column["Name"]: column for column in known}
+    by_name = {
+        folded(column): _column(column, kind, descriptions)
+        for column, kind in columns.items()
+        if kind and _fits(column, kind)
+    }
     return CatalogEntry(
         database,
         {
@@ -164,7 +169,7 @@ def table_entry(
             "Parameters": {**_DELTA, **_owned(owner)},
             "PartitionKeys": [by_name[column] for column in path if column in by_name],
             "StorageDescriptor": {
-                "Columns": [column for column in known if column["Name"] not in path],
+                "Columns": [column for name, column in by_name.items() if name not in path],
                 "Location": location,
                 **_SEQUENCE_FILES,
                 "SerdeInfo": {
@@ -249,7 +254,7 @@ def view_sql(database: str, table: str, columns: Sequence[Field], own: Sequence[
 
 
 def _column(name: str, kind: str, descriptions: Mapping[str, str]) -> dict[str, str]:
-    text = " ".join(descriptions.get(folded(name), "").split())
+    text = _REFUSED.sub("", " ".join(descriptions.get(folded(name), "").split()))
     if len(text.encode()) > _COMMENT_BYTES_MAX:
         text = f"{text.encode()[: _COMMENT_BYTES_MAX - len('…'.encode())].decode(errors='ignore')}…"
     return {"Name": name.lower(), "Type": kind, **({"Comment": text} if text else {})}
@@ -257,8 +262,8 @@ def _column(name: str, kind: str, descriptions: Mapping[str, str]) -> dict[str, 
 
 def _fits(name: str, kind: str) -> bool:
     """Whether Glue takes a column of this name and type."""
-    known = 0 < len(name.lower().encode()) <= _NAME_BYTES_MAX and not re.search(r"[\x00-\x08\x0a-\x1f]", name)
-    return known and len(kind) <= _TYPE_CHARACTERS_MAX
+    known = 0 < len(name.lower().encode()) <= _NAME_BYTES_MAX and not _REFUSED.search(name)
+    return known and len(kind.encode()) <= _TYPE_BYTES_MAX and not _REFUSED.search(kind)
 
 
 def _owned(owner: tuple[str, str]) -> dict[str, str]:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkException
 
+from tests.support.hostile_names import NAMES
 from tidegate.assets.silver.export.export import export_changes
 from tidegate.assets.silver.merge import merge_table
 from tidegate.platform.core.schema.sql_literal import delta_table
@@ -16,12 +17,6 @@ from tidegate.resources.spark.delta import Delta
 from tidegate.resources.spark.session import session_of_its_own, set_all
 from tidegate.resources.spark.value_settings import VALUE_SETTINGS
 
-NAMES = [
-    *("${env:HOME}", "${system:user.name}", "${spark.app.name}", "$1", "a`b", "``", "a.b", "a..b", ".", "'", '"', "\\"),
-    *("line\nend", "tab\there", " leading", "trailing ", " ", "50%", "%2e", "a,b;c", "a=b", "{x}", "{}", "(y)", "[z]"),
-    *("-- comment", "/* comment", "<script>", "![x](https://evil.example/x.png)", "🌊", "µg", "straße", "é", "e\u0301"),
-    *("\u2028", "\u202e", "\x1b[31m", "NULL", "select", "*", "col-1", "n" * 255, "é" * 500),
-]
 #: Refused where they enter: Tidegate's, Spark's and the export's, in any spelling that Spark takes for theirs.
 REFUSED = ["_tidegate_x", "_ſource_path", "_İngested_at", "_METADATA", "_Deleted", "_key", "_change_type", "μg", "A`B"]
 

@@ -1,0 +1,149 @@
+"""A name that a producer chose is only letters in each place that shows it, or is left out there by name."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Callable
+
+import dagster as dg
+import duckdb
+import pytest
+import yaml
+from dagster import serialize_value
+from dagster_shared.serdes import deserialize_value
+from markdown_it import MarkdownIt
+from pyspark.sql import Row
+from pyspark.sql.types import LongType, StructField, StructType
+from rich.table import Table
+
+from tests.support.hostile_names import NAMES, ODDER_NAMES
+from tidegate.assets.presentation.columns import column_changes, column_schema
+from tidegate.assets.presentation.markdown import cell, listed
+from tidegate.assets.presentation.plot import bars
+from tidegate.platform.cli.answers.answer import print_answer
+from tidegate.platform.cli.answers.object_trace import StopAnswer, TraceAnswer
+from tidegate.platform.cli.sql.sql import Result, show_result
+from tidegate.platform.cli.terminal import Terminal
+from tidegate.platform.core.catalog.entry import table_entry, view_entry
+from tidegate.platform.core.catalog.foreign_types import trino_name
+from tidegate.platform.core.config.yaml_text import flow
+from tidegate.platform.core.first_line import one_line
+from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.core.schema.column_types import Field, folded
+from tidegate.platform.core.schema.sql_types import any_type
+from tidegate.platform.core.schema.table_schema import TableSchema
+
+#: What Glue takes in a name: a line of letters, in up to 255 bytes.
+_GLUE = re.compile("[\t\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]+")
+_CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\ufeff]")
+_READER = MarkdownIt("js-default", {"linkify": False, "html": True}).enable(["table", "strikethrough"])
+
+
+def _columns(*names: str, partitions: tuple[str, ...] = ()) -> TableSchema:
+    return TableSchema(tuple(Field(name, any_type("bigint")) for name in names), partitions)
+
+
+def _glue_table(name: str) -> None:
+    for schema in (_columns("id", name), _columns("id", name, partitions=(name,))):
+        entry = table_entry("raw", "t", "s3://lake/t", schema, ("lake", "key"), {folded(name): name, "id": name})
+        storage, path = entry.input["StorageDescriptor"]["Columns"], entry.input["PartitionKeys"]
+        taken = [] if entry.left_out else [name.lower()]
+        assert [column["Name"] for column in (*storage, *path)] == ["id", *taken]
+        assert [column["Name"] for column in path] == (taken if schema.partitions else [])
+        for text in (text for column in (*storage, *path) for text in column.values()):
+            assert _GLUE.fullmatch(text), text
+            assert len(text.encode()) <= 255
+        assert list(entry.left_out) == ([] if taken else [name])
+
+
+def _glue_view(name: str) -> None:
+    entry = view_entry("clean", "t", "t_all", _columns("id", name), (), ("lake", "key"), {folded(name): name})
+    assert [column["Name"] for column in entry.input["StorageDescriptor"]["Columns"]] == [
+        "id", *([] if entry.left_out else [name.lower()]),
+    ]  # fmt: skip
+    assert not re.search("[\n\r]", entry.input["ViewOriginalText"])
+
+
+def _standard_sql(name: str) -> None:
+    if "\x00" not in name:
+        assert duckdb.sql(f"SELECT 1 AS {trino_name(name)}").columns == [name.lower()]
+
+
+def _dagster_s_columns(name: str) -> None:
+    shown = column_schema(_columns("id", name), {folded(name): name}, {name: name})
+    assert deserialize_value(serialize_value(shown), dg.TableSchema) == shown
+    changes = column_changes(column_schema(_columns("id")), shown)
+    assert changes == [f"{name} bigint is new"]
+    _only_letters(listed(changes).value)
+
+
+def _markdown(name: str) -> None:
+    for text in (listed([name]).value, bars(name, [(name, 1.0, "1")]), f"| a | b |\n|-|-|\n| {cell(name)} | x |"):
+        _only_letters(text)
+
+
+def _only_letters(markdown: str) -> None:
+    kinds = {token.type for block in _READER.parse(markdown) for token in block.children or []}
+    assert kinds <= {"text", "code_inline", "text_special"}, kinds
+    assert not any(block.type.startswith(("html", "heading", "fence")) for block in _READER.parse(markdown))
+
+
+def _printed(print: Callable[[Terminal], object]) -> str:
+    terminal = Terminal(file=io.StringIO(), force_terminal=False, width=5_000)
+    print(terminal)
+    assert isinstance(terminal.file, io.StringIO)
+    return terminal.file.getvalue()
+
+
+def _terminal(name: str) -> None:
+    table = Table(name)
+    table.add_row(name)
+    for each in (name, table):
+        said = _printed(lambda terminal, each=each: terminal.print(each))  # type: ignore[misc]
+        assert not _CONTROL.search(said), said
+        assert all(one_line(line).strip() in said for line in name.split("\n")), said
+
+
+def _answer_of_sql(name: str) -> None:
+    schema = StructType([StructField("id", LongType()), StructField(name, LongType())])
+    said = _printed(lambda terminal: show_result(terminal, Result(schema, [Row(1, 2)], 0)))
+    assert not _CONTROL.search(said)
+    assert all(one_line(line).strip() in said for line in name.split("\n")), said
+
+
+def _json(name: str) -> None:
+    stop = StopAnswer(at=None, what="ledger", detail=name)
+    answer = TraceAnswer(address=name, stops=(stop,), verdict=name, waits_for=None, last_failure=name)
+    said = _printed(lambda terminal: print_answer(terminal, answer))
+    assert not _CONTROL.search(said)
+    assert json.loads(said)["stops"][0]["detail"] == name
+
+
+def _yaml(name: str) -> None:
+    assert yaml.safe_load(flow({name: [name]})) == {name: [name.replace("${", "$${")]}
+
+
+def _partition(name: str) -> None:
+    key = TableKey("landing", f"{name.replace('/', '|')[:200]}/")
+    assert TableKey.decode(key.encode()) == key
+    # Dagster refuses three dots, and control characters, in the key of a partition.
+    assert re.fullmatch(r"[A-Za-z0-9_.~=-]+", key.encode()), key.encode()
+    assert "..." not in key.encode()
+
+
+@pytest.mark.parametrize(
+    "place",
+    [_glue_table, _glue_view, _standard_sql, _dagster_s_columns, _markdown, _terminal, _answer_of_sql, _json, _yaml,
+     _partition],
+    ids=lambda place: place.__name__.strip("_"),
+)  # fmt: skip
+def test_a_name_is_only_letters_in_each_place(place: Callable[[str], None]) -> None:
+    wrong = {}
+    for name in (*NAMES, *ODDER_NAMES):
+        try:
+            place(name)
+        except Exception as error:
+            wrong[name] = f"{type(error).__name__}: {error}"
+    assert wrong == {}
