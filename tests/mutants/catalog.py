@@ -3078,4 +3078,20 @@ MUTANTS = (
             "test_a_delimiter_at_the_end_of_each_row_is_no_cell_and_a_name_of_a_row_is_none",
         ),
     ),
+    Mutant(
+        "infer proposes a key that rows of the sample contradict",
+        5,
+        "platform/core/infer/proposed_key.py",
+        "    if not several:",
+        "    if several:",
+        ("tests/unit/platform/core/infer/test_feeds.py",),
+    ),
+    Mutant(
+        "infer takes the whole row of a delete for the key",
+        5,
+        "platform/core/infer/proposed_key.py",
+        "    if not set.intersection(*rows) - deletes[0]:",
+        "    if not rows:",
+        ("tests/unit/platform/core/infer/test_feeds.py",),
+    ),
 )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from rich.console import Console
 
@@ -124,6 +124,7 @@ def _answer(bucket: str, guesses: Sequence[Guess], *, more: bool) -> InferAnswer
 def _look(guess: Guess, files: Files) -> None:
     """Read some files of a table."""
     differing: set[str] = set()
+    rows: list[Mapping[str, Any]] = []
     for entry in guess.samples:
         sample = FileSample(entry.size, partial(files.first_bytes, entry.key), partial(files.last_bytes, entry.key))
         try:
@@ -137,12 +138,14 @@ def _look(guess: Guess, files: Files) -> None:
         guess.problems += [f"{entry.key}: {problem}" for problem in said]
         guess.options.update(sniffed.options)
         guess.stated.update(sniffed.stated)
+        rows += sniffed.rows
         if FORMATS[guess.format].exact_names:
             spelled = list(dict.fromkeys([*guess.columns, *sniffed.columns]))
             guess.problems += [
                 f"{entry.key}: {problem}" for problem in check_names(spelled, loaded=False) if problem not in said
             ]
         differing.update(guess.take(sniffed.columns))
+    guess.propose(rows)
     both = {folded(name) for name in guess.columns} & {folded(name) for name in guess.partitions}
     if both:
         guess.problems.append(f"{', '.join(sorted(both))} is in the files and in their folders; rename one")

@@ -6,8 +6,18 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 from tidegate.platform.core.config.yaml_text import flow
+from tidegate.platform.core.infer.encoded_values import questions
+from tidegate.platform.core.infer.proposed_key import proposed_key
+from tidegate.platform.core.infer.sampled_changes import (
+    SampledChange,
+    changes_of_canal,
+    changes_of_debezium,
+    changes_of_dms,
+    changes_of_maxwell,
+)
 from tidegate.platform.core.infer.stated import Stated
 from tidegate.platform.core.schema.column_types import Array, Struct, Type, folded
 from tidegate.platform.core.schema.sql_types import any_type
@@ -61,7 +71,10 @@ class ProposedSilver:
 
 
 def silver_of_feed(
-    columns: Mapping[str, str], keys: Sequence[str], stated: Mapping[str, Stated] = MappingProxyType({})
+    columns: Mapping[str, str],
+    keys: Sequence[str],
+    stated: Mapping[str, Stated] = MappingProxyType({}),
+    rows: Sequence[Mapping[str, Any]] = (),
 ) -> ProposedSilver | None:
     """Returns the `silver` to start from, if the files are a change feed of a known kind.
 
@@ -69,25 +82,32 @@ def silver_of_feed(
         columns: SQL types by name.
         keys: keys of some files.
         stated: what the files state of the columns of their rows.
+        rows: rows of these files, as far as they were read. They prove the key, or contradict it.
     """
     row = _debezium(columns)
     if row is not None:
         fields = {name: kind for name, kind in row.items() if not name.startswith("__")}
+        changes = changes_of_debezium(rows)
+        key, why = _key([*fields], changes)
         decode, notes = _decoded(fields, stated)
         given = f"decode: {flow(decode)}, " if decode else ""
-        return ProposedSilver(f"silver: {{from: debezium, keys: [{_key([*fields])}], {given}every: 60}}", notes)
+        asked = questions({name: kind for name, kind in fields.items() if name not in stated}, changes)
+        line = f"silver: {{from: debezium, keys: [{key}], {given}every: 60}}"
+        return ProposedSilver(line, (why, *notes, *asked))
     if (data := _fields(columns.get("data"))) and columns.keys() >= _MAXWELL:
-        notes = (_IS_MAXWELL,) if "position" in columns else (_IS_MAXWELL, _NO_POSITION)
-        return ProposedSilver(f"silver: {{keys: [{_key([*data])}], {_OF_MAXWELL}, every: 60}}", notes)
+        key, why = _key([*data], changes_of_maxwell(rows))
+        notes = (why, _IS_MAXWELL) if "position" in columns else (why, _IS_MAXWELL, _NO_POSITION)
+        return ProposedSilver(f"silver: {{keys: [{key}], {_OF_MAXWELL}, every: 60}}", notes)
     if (data := _elements(columns.get("data"))) and columns.keys() >= _CANAL:
-        return ProposedSilver(f"silver: {{keys: [{_key([*data])}], {_OF_CANAL}, every: 60}}", (_IS_CANAL, _EMPTY_SQL))
+        key, why = _key([*data], changes_of_canal(rows))
+        return ProposedSilver(f"silver: {{keys: [{key}], {_OF_CANAL}, every: 60}}", (why, _IS_CANAL, _EMPTY_SQL))
     first = next(iter(columns), "")
     if folded(first) == "op" or any(_FULL_LOAD.search(key) for key in keys):
         times = [name for name in columns if _TIME.search(name)]
         order = flow(times[-1]) if times else "<TimestampColumnName>"
-        names = [name for name in columns if folded(name) != "op"]
-        line = f"silver: {{from: dms, keys: [{_key(names)}], order: {order}, every: 60}}"
-        return ProposedSilver(line, (_EQUAL_TIMES,))
+        key, why = _key([name for name in columns if folded(name) != "op"], changes_of_dms(rows))
+        line = f"silver: {{from: dms, keys: [{key}], order: {order}, every: 60}}"
+        return ProposedSilver(line, (why, _EQUAL_TIMES))
     return None
 
 
@@ -141,9 +161,8 @@ def _elements(kind: str | None) -> dict[str, str]:
     return _fields(found.element.sql()) if isinstance(found, Array) else {}
 
 
-def _key(fields: Sequence[str]) -> str:
-    """Returns a column that is probably the key: `id`, or the only one that ends so."""
-    if "id" in fields:
-        return "id"
-    likely = [name for name in fields if folded(name).endswith("id")]
-    return flow(likely[0]) if len(likely) == 1 else "<primary key>"
+def _key(fields: Sequence[str], changes: Sequence[SampledChange]) -> tuple[str, str]:
+    """Returns the text of `keys`, and why it is so."""
+    found = proposed_key(fields, changes)
+    columns = ["id" if name == "id" else flow(name) for name in found.columns]
+    return ", ".join(columns) or "<primary key>", found.note

@@ -10,7 +10,7 @@ from typing import Any
 
 from tidegate.platform.core.config.yaml_text import flow
 from tidegate.platform.core.first_line import one_line
-from tidegate.platform.core.infer.feeds import silver_of_feed
+from tidegate.platform.core.infer.feeds import ProposedSilver, silver_of_feed
 from tidegate.platform.core.infer.stated import Stated
 from tidegate.platform.core.keys.file_format import FORMATS, FormatName, format_of
 from tidegate.platform.core.keys.object_key import conventional_prefix, is_hidden, partition_values
@@ -48,6 +48,7 @@ class Guess:
         options: `csv` options that its files need.
         problems: a sentence with the remedy for each expected problem.
         stated: what the files state of the columns of their rows, by name.
+        silver: the `silver` to start from. None if they are no change feed.
     """
 
     key: TableKey
@@ -60,6 +61,7 @@ class Guess:
     options: dict[str, Any] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     stated: dict[str, Stated] = field(default_factory=dict)
+    silver: ProposedSilver | None = None
     #: Whether lake.yaml has to name the format, because some file names do not show it.
     say_format: bool = False
     #: Whether no setting makes it a table.
@@ -80,6 +82,14 @@ class Guess:
             else:
                 self.columns[known] = both
         return differing
+
+    def propose(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Propose the `silver` of a change feed, by the columns so far.
+
+        Args:
+            rows: the rows that were read of its files.
+        """
+        self.silver = silver_of_feed(self.columns, [sample.key for sample in self.samples], self.stated, rows)
 
 
 def guess_tables(bucket: str, listing: Iterable[Entry]) -> list[Guess]:
@@ -141,8 +151,8 @@ def as_lake_yaml(bucket: str, guesses: Sequence[Guess]) -> str:
         mark = "# " if guess.impossible else ""
         lines += [f"  # problem: {one_line(problem)}" for problem in guess.problems]
         lines += [f"  {mark}{line}" for line in table]
-        if silver := silver_of_feed(guess.columns, [sample.key for sample in guess.samples], guess.stated):
-            lines += [f"  #   {one_line(text)}" for text in (silver.line, *silver.notes)]
+        if guess.silver:
+            lines += [f"  #   {one_line(text)}" for text in (guess.silver.line, *guess.silver.notes)]
         lines.append(f"  #   files: {guess.files}" + ("; columns:" if guess.columns else ""))
         lines += [f"  #   {one_line(f'{name}: {kind}')}" for name, kind in guess.columns.items()]
     return "\n".join(lines) + "\n"

@@ -8,7 +8,7 @@ import json
 import re
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -47,12 +47,14 @@ class Sniffed:
         options: the `csv` options that the file needs.
         problems: a sentence with the remedy for each expected problem.
         stated: what the file states of the columns of its rows, by name.
+        rows: the rows of the sample. Empty if a file of this format shows its columns without its rows.
     """
 
     columns: dict[str, str] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     stated: dict[str, Stated] = field(default_factory=dict)
+    rows: Sequence[Mapping[str, Any]] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -155,6 +157,9 @@ def _sniffed_csv(lines: Sequence[str], sniffed: Sniffed) -> Sniffed:
     columns = [[row[place] for row in rows if len(row) > place] for place in range(len(header))]
     _nulls_and_decimals(columns, delimiter, sniffed)
     nulls = sniffed.options.get("nulls", [""])
+    sniffed.rows = [
+        {name: None if cell in nulls else cell for name, cell in zip(header, row, strict=False)} for row in rows
+    ]
     for name, cells in zip(header, columns, strict=True):
         plain = [cell.replace(",", ".") if "decimal" in sniffed.options else cell for cell in cells]
         sniffed.columns[name] = type_of([cell for cell in plain if cell not in nulls])
@@ -191,7 +196,7 @@ def _sniffed_json(text: str, sniffed: Sniffed, *, whole: bool) -> Sniffed:
             sniffed.stated.update(stated_in_rows(record.get("schema")))
     if not objects and not sniffed.problems:
         sniffed.problems.append("no JSON object is in its first bytes; a row has to be an object")
-    sniffed.columns = types.sql()
+    sniffed.columns, sniffed.rows = types.sql(), objects
     if _NULL in sniffed.problems and is_debezium(sniffed.columns):
         sniffed.problems.remove(_NULL)
     return sniffed
