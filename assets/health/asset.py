@@ -8,7 +8,7 @@ import dagster as dg
 from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.assets.bronze.report import page_key
-from tidegate.assets.health.history import earlier_lags, last_commit
+from tidegate.assets.health.history import earlier_lags, last_commit, merges_that_warn
 from tidegate.assets.health.measure import measure
 from tidegate.assets.health.report import (
     DATASET_DESCRIPTIONS,
@@ -17,6 +17,7 @@ from tidegate.assets.health.report import (
     MAX_EARLIER,
     MAX_SHOWN,
     ROUTE_DESCRIPTIONS,
+    SILVER_DESCRIPTIONS,
     HealthReport,
     keeps_up,
 )
@@ -58,8 +59,10 @@ def build_lake_health(config: LakeConfig) -> dg.AssetsDefinition:
 def _checks(config: LakeConfig) -> dict[str, str]:
     """Return the descriptions of the checks that a lake has, by name."""
     signals = any(spec.completion for spec in config.tables)
+    silver = any(spec.silver for spec in config.tables)
     return {
         **DESCRIPTIONS,
+        **(SILVER_DESCRIPTIONS if silver else {}),
         **(ROUTE_DESCRIPTIONS if config.routes else {}),
         **(DATASET_DESCRIPTIONS if signals else {}),
     }
@@ -102,7 +105,8 @@ def health_report(lake: Lake, instance: dg.DagsterInstance, health: Health) -> H
     commits = {table.key: last_commit(instance, table.key) for table in health.tables[:MAX_SHOWN]}
     silver = [spec.name for spec in lake.config.tables if spec.silver]
     failed = failed_runs(instance, {table.key for table in health.tables}, silver)
-    return HealthReport(health, earlier_lags(instance, LAKE_HEALTH, MAX_EARLIER), commits, failed)
+    merged = merges_that_warn(instance, silver) if silver else None
+    return HealthReport(health, earlier_lags(instance, LAKE_HEALTH, MAX_EARLIER), commits, failed, merged)
 
 
 def _published(lake: Lake, health: Health) -> Health:

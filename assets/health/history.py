@@ -15,6 +15,7 @@ from dagster._core.storage.asset_check_execution_record import (
 
 from tidegate.assets.bronze.asset import BRONZE
 from tidegate.assets.bronze.report import QUARANTINE_CHECK, SAID_BEFORE, WITHOUT_STATE
+from tidegate.assets.presentation.check_events import APART_CHECK
 from tidegate.assets.sources.asset import queue_key
 from tidegate.assets.sources.queue_checks import CHECK
 from tidegate.platform.core.routing.unrouted import MISSES
@@ -74,6 +75,22 @@ def missed_today(instance: dg.DagsterInstance, queues: Sequence[str], now: float
         if record.evaluation and same_day:
             missed[keys[key]] = {outcome: _number(record.evaluation.metadata, outcome) for outcome in MISSES}
     return missed
+
+
+def merges_that_warn(instance: dg.DagsterInstance, tables: Sequence[str]) -> dict[str, str]:
+    """Returns why the last merges of silver tables warn, by `silver.<name>`. It takes one query.
+
+    Args:
+        instance: Dagster's instance.
+        tables: names of silver tables.
+    """
+    keys = {dg.AssetCheckKey(dg.AssetKey([f"silver_{name}"]), APART_CHECK): f"silver.{name}" for name in tables}
+    found = instance.event_log_storage.get_latest_asset_check_execution_by_key(list(keys))
+    return {
+        keys[key]: record.evaluation.description or "look at its check"
+        for key, record in found.items()
+        if record.evaluation and not record.evaluation.passed
+    }
 
 
 def last_commit(instance: dg.DagsterInstance, table: str) -> float | None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import dagster as dg
 
+from tidegate.assets.presentation.check_events import APART_CHECK
 from tidegate.assets.presentation.markdown import cell, code, prose
 from tidegate.assets.presentation.units import NARROW, size_text, span
 from tidegate.assets.runs.failed_runs import FailedRun
@@ -32,6 +33,10 @@ DESCRIPTIONS = {
 ROUTE_DESCRIPTIONS = {
     ROUTES_CHECK: "No event waits to be forwarded for longer than its route's max_lag.",
 }
+#: The checks of a lake with silver tables.
+SILVER_DESCRIPTIONS = {
+    APART_CHECK: "The last merge of each silver table passed its check silver_keeps_rows_apart.",
+}
 #: The checks of a lake with completion signals.
 DATASET_DESCRIPTIONS = {
     DATASETS_CHECK: "No file waits for a completion signal, and no signal for its files, for longer than the table's "
@@ -54,12 +59,15 @@ class HealthReport:
         earlier: lags in seconds by table name, for each earlier measurement, the oldest first.
         commits: epoch seconds of the last commit, by table key, of the shown tables.
         failed: the last runs of tables whose last run failed, by table key, or `silver.<name>`.
+        merged: what the last merges met that gives wrong rows, by `silver.<name>`; empty where they met nothing. None
+            if the lake has no silver tables.
     """
 
     health: Health
     earlier: Sequence[Mapping[str, float]] = ()
     commits: Mapping[str, float | None] = field(default_factory=dict)
     failed: Mapping[str, FailedRun] = field(default_factory=dict)
+    merged: Mapping[str, str] | None = None
 
     def metadata(self) -> dict[str, Any]:
         """Returns the metadata of the materialization: the page, and numbers that the UI plots."""
@@ -221,6 +229,7 @@ class HealthReport:
                 severity=dg.AssetCheckSeverity.WARN,
                 metadata={"tables_failing": len(self.failed), **({"failed": self._failures()} if self.failed else {})},
             ),
+            *([] if self.merged is None else [_apart_check(self.merged, asset)]),
             *([_routes_check(health, asset)] if health.routes else []),
             *([_datasets_check(health, asset)] if _with_signals(health) else []),
         ]
@@ -253,6 +262,21 @@ def _datasets_check(health: Health, asset: dg.AssetKey) -> dg.AssetCheckResult:
             **({"incomplete": dg.MetadataValue.table(late)} if late else {}),
         },
         description="look at waiting_signals on the pages of these tables" if late else None,
+    )
+
+
+def _apart_check(merged: Mapping[str, str], asset: dg.AssetKey) -> dg.AssetCheckResult:
+    found = {table: one_line(why) for table, why in sorted(merged.items()) if why}
+    lines = [f"{table}: {why}" for table, why in found.items()][:MAX_SHOWN]
+    if len(found) > MAX_SHOWN:
+        lines.append(f"and {len(found) - MAX_SHOWN} more tables")
+    return dg.AssetCheckResult(
+        asset_key=asset,
+        check_name=APART_CHECK,
+        passed=not found,
+        severity=dg.AssetCheckSeverity.WARN,
+        metadata={"tables": len(found)},
+        description="; ".join(lines) or None,
     )
 
 

@@ -2,6 +2,9 @@
 
 import dagster as dg
 
+#: The check of each silver asset, which the health of the lake repeats: no merge made one row of several.
+APART_CHECK = "silver_keeps_rows_apart"
+
 
 def as_event(result: dg.AssetCheckResult, partition: str | None = None) -> dg.AssetCheckEvaluation:
     """Returns the event that a step logs when it yields the result.

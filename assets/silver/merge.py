@@ -14,7 +14,7 @@ from tidegate.assets.maintenance.compaction import compact, is_due
 from tidegate.assets.presentation.volume import total
 from tidegate.assets.silver.changes import Changes, gathered, waiting_batch_replaces_rows
 from tidegate.assets.silver.dumps.incomplete_dumps import with_incomplete_dumps
-from tidegate.assets.silver.expect.collapse import inferred_text_order
+from tidegate.assets.silver.expect.collapse import Collapse, inferred_text_order, misread_names, suspicious_joins
 from tidegate.assets.silver.expect.no_value import naming_expressions
 from tidegate.assets.silver.expect.violations import count_violations
 from tidegate.assets.silver.history_merge import build_history_merge
@@ -23,7 +23,6 @@ from tidegate.assets.silver.pending import PendingMerge, merge_state, pending_me
 from tidegate.assets.silver.row_queries import RowCounts, expression_types, has_copies, row_counts
 from tidegate.assets.silver.suppressed import require_same_list, wanted_changes
 from tidegate.assets.silver.table import (
-    check_conditions,
     create_table,
     follow_lake_yaml,
     is_remade,
@@ -36,10 +35,13 @@ from tidegate.assets.silver.table import (
     widen_table,
 )
 from tidegate.assets.silver.truncate import record_truncate, record_truncates
+from tidegate.platform.core.config.csv_options import CsvOptions
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.first_line import first_line
+from tidegate.platform.core.schema.column_types import folded
 from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.core.silver.columns import taken_names
 from tidegate.platform.core.silver.expectations import Expectation
 from tidegate.platform.core.silver.lineage import column_sources
 from tidegate.platform.core.silver.rules import MergeRules
@@ -83,8 +85,7 @@ class MergeResult:
         violations: rows of the batches that violate an expectation, by its name.
         incomplete_dumps: full dumps of the batches that deleted nothing, as sentences with the reason and the remedy.
         expectations: the expectations as they were counted, with what a preset adds.
-        null_keys: rows of the batches with a NULL in their key, at least. Silver keeps one row of such a key.
-        text_order: columns of `order` whose type is text, and was inferred: as text, 10 is before 9.
+        collapse: what gives wrong rows while the merge succeeds.
         shown: rows that the view of silver shows afterwards.
         table: a state of the silver table with the columns and features that it has afterwards. None if the merge
             created the table, or added columns.
@@ -107,8 +108,7 @@ class MergeResult:
     violations: Mapping[str, int] = field(default_factory=dict)
     incomplete_dumps: tuple[str, ...] = ()
     expectations: Sequence[Expectation] = ()
-    null_keys: int = 0
-    text_order: tuple[str, ...] = ()
+    collapse: Collapse = field(default_factory=Collapse)
     shown: int = 0
     table: TableState | None = None
 
@@ -220,7 +220,7 @@ def _together(steps: Sequence[MergeResult]) -> MergeResult:
         ahead_seconds=_of_known(max, [step.ahead_seconds for step in steps]),
         unordered=sum(step.unordered for step in steps),
         skipped=sum(step.skipped for step in steps),
-        null_keys=sum(step.null_keys for step in steps),
+        collapse=Collapse.together([step.collapse for step in steps]),
         violations={
             name: sum(step.violations.get(name, 0) for step in steps) for step in steps for name in step.violations
         },
@@ -252,7 +252,6 @@ def _prepare_table(lake: Lake, work: PendingMerge, rules: MergeRules, log: Calla
 def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeResult:
     types_of = partial(expression_types, lake.delta.session, work.bronze_location)
     rules = silver_rules(work, types_of)
-    check_conditions(work, rules, types_of)
     widened = _prepare_table(lake, work, rules, log)
     have = lake.delta.table_state(work.location).schema if widened else work.silver.schema
     seam("silver-create")
@@ -267,7 +266,7 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
             log(f"WARNING: {text}")
         purge_tombstones(lake, work, changes.n)
         violations = count_violations(lake.delta.session, work, changes, rules)
-        counts = row_counts(lake.delta.session, changes, rules, work.bronze.schema)
+        counts = row_counts(lake.delta.session, changes, rules, work.bronze.schema, _csv(work))
         merging = _merging(lake, work, changes, rules, have, counts)
         require_same_list(lake, work)
         merged = lake.delta.merge(work.location, merging, changes.view, work.app_id, changes.n)
@@ -303,10 +302,30 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
         violations.counts,
         incomplete,
         rules.expectations,
-        counts.null_keys,
-        inferred_text_order(work.table.spec, rules),
+        _collapse(work, rules, counts),
         merged.shown,
         work.silver if work.silver.exists and not widened else None,
+    )
+
+
+def _csv(work: PendingMerge) -> CsvOptions | None:
+    return work.table.spec.csv if work.table.spec.format in ("csv", None) else None
+
+
+def _collapse(work: PendingMerge, rules: MergeRules, counts: RowCounts) -> Collapse:
+    own = taken_names(work.spec)
+    before, now = (
+        [field for field in fields if folded(field.name) not in own]
+        for fields in (work.silver.schema.fields, rules.columns)
+    )
+    return Collapse(
+        counts.null_keys,
+        counts.reinserted,
+        inferred_text_order(work.table.spec, rules),
+        counts.misread,
+        misread_names(now),
+        suspicious_joins(before, now),
+        rules.awaited,
     )
 
 

@@ -35,7 +35,7 @@ def merge_metadata(merged: MergeResult | None) -> dict[str, Any]:
         "deleted": merged.deleted,
         **{name: number for name, number in order.items() if number is not None},
         "unordered": merged.unordered,
-        "null_keys": merged.null_keys,
+        **merged.collapse.metadata(),
         "skipped": merged.skipped,
         **({"violations": dict(merged.violations)} if merged.violations else {}),
         **({"incomplete_dumps": list(merged.incomplete_dumps)} if merged.incomplete_dumps else {}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,17 +13,22 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from tidegate.assets.silver.changes import Changes
+from tidegate.assets.silver.expect.inserted_keys import inserts_sql, reinserted_keys
 from tidegate.assets.silver.newest_rows import order_struct
 from tidegate.assets.silver.pending import PendingMerge
 from tidegate.assets.silver.truncate import MAX_TRUNCATES
+from tidegate.platform.core.config.csv_options import CsvOptions
+from tidegate.platform.core.files.misread_text import misread_sql
 from tidegate.platform.core.first_line import first_line
-from tidegate.platform.core.schema.column_types import Field, Struct, Type, quoted
+from tidegate.platform.core.schema.column_types import Field, Simple, Struct, Type, quoted
 from tidegate.platform.core.schema.exact_json import exact_json
 from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.expression_types import UnfitExpression
 from tidegate.platform.core.silver.row_value import BRONZE
 from tidegate.platform.core.silver.rules import MergeRules
+
+_FIRST_PART = re.compile("`((?:[^`]|``)+)`")
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,8 @@ class RowCounts:
         truncate: the newest order of a row that deletes all older rows, as JSON of a struct. None without such a row.
         truncates: the orders of up to `MAX_TRUNCATES` + 1 such rows, in a history.
         null_keys: rows with a NULL in their key, at least. Silver keeps one row of such a key. 0 if it is not known.
+        reinserted: keys with several different inserts and no delete, at least. 0 if it is not known which rows insert.
+        misread: rows of text that was read in another encoding than its own. 0 if files state their encoding.
     """
 
     unordered: int = 0
@@ -47,6 +55,8 @@ class RowCounts:
     truncate: str | None = None
     truncates: tuple[str, ...] = ()
     null_keys: int = 0
+    reinserted: int = 0
+    misread: int = 0
 
 
 def has_copies(session: SparkSession, work: PendingMerge, rules: MergeRules) -> bool:
@@ -80,7 +90,7 @@ def expression_types(session: SparkSession, location: str, expressions: Sequence
     try:
         schema = session.sql(f"SELECT {selected} FROM {bronze}").schema
     except AnalysisException as error:
-        raise UnfitExpression(unfit(error)) from error
+        raise UnfitExpression(unfit(error), _missing(error)) from error
     return [field.type for field in TableSchema.from_spark(json.loads(schema.json()), ()).fields]
 
 
@@ -93,18 +103,39 @@ def unfit(error: AnalysisException) -> str:
     return f"there is no column {found['objectName']}{near}"
 
 
-def row_counts(session: SparkSession, changes: Changes, rules: MergeRules, bronze: TableSchema) -> RowCounts:
+def _missing(error: AnalysisException) -> str | None:
+    """Returns the name of the column that an expression names and bronze lacks; None if it is another error."""
+    found = (error.getMessageParameters() or {}).get("objectName")
+    if not found or not (error.getCondition() or "").startswith("UNRESOLVED_COLUMN"):
+        return None
+    # Spark quotes each part of a path, and doubles the quotation marks in a name.
+    first = _FIRST_PART.match(found)
+    return first[1].replace("``", "`") if first else found.split(".")[0]
+
+
+def row_counts(
+    session: SparkSession, changes: Changes, rules: MergeRules, bronze: TableSchema, csv: CsvOptions | None = None
+) -> RowCounts:
     """Returns how many rows of each kind there are.
 
     Of a table whose rows are all changes of whole rows, the statistics of the files mostly answer this.
+
+    Args:
+        session: runs the query.
+        changes: the rows to merge.
+        rules: what a row of bronze is in silver.
+        bronze: bronze's columns.
+        csv: the options of files of CSV; None if the files are of another format.
     """
+    texts = [field.name for field in bronze.fields if field.type == Simple("string")] if csv else []
+    misread = misread_sql(texts, csv.encoding) if csv and csv.may_misread else "false"
     statistics = [json.loads(text) for text in changes.statistics or ()]
     newest = _newest([found.get("maxValues") for found in statistics], rules.order[0].column, bronze.fields)
-    if rules.is_plain and changes.statistics is not None:
+    if rules.is_plain and changes.statistics is not None and misread == "false":
         counts = [found.get("nullCount") for found in statistics]
         if all(_statistic(count, part.column, bronze.fields) == 0 for count in counts for part in rules.order):
             return RowCounts(newest=newest, null_keys=_null_keys(counts, rules, bronze.fields))
-    relation = rules.over(changes.view)
+    relation, rows = rules.over(changes.view), int(changes.volume["rows"])
     skipped, truncates = (f"coalesce({condition or 'false'}, false)" for condition in (rules.skipped, rules.truncated))
     is_change = f"NOT {skipped} AND NOT {truncates}"
     unordered = " OR ".join(f"{value} IS NULL" for value in rules.required_order)
@@ -115,10 +146,14 @@ def row_counts(session: SparkSession, changes: Changes, rules: MergeRules, bronz
     (row,) = session.sql(
         f"SELECT count_if({is_change} AND ({unordered})), count_if({skipped} AND NOT {truncates}), "
         f"count_if({is_change} AND ({partial})), {exact_json(f'max({order})')}, {every}, "
-        f"count_if({is_change} AND ({_lacks_key(rules)})) FROM {relation}"
+        f"count_if({is_change} AND ({_lacks_key(rules)})), {inserts_sql(rules, rows, is_change)}, count_if({misread}) "
+        f"FROM {relation}"
     ).collect()
-    unordered, skipped, partial, truncate, all_truncates, null_keys = row
-    return RowCounts(unordered, newest, skipped, partial, truncate, tuple(all_truncates), null_keys)
+    unordered, skipped, partial, truncate, every_truncate, null_keys, inserts, misread_rows = row
+    # After a truncate, each key may be inserted again.
+    again = 0 if truncate else reinserted_keys(inserts, rows)
+    orders = tuple(every_truncate)
+    return RowCounts(unordered, newest, skipped, partial, truncate, orders, null_keys, again, misread_rows)
 
 
 def _lacks_key(rules: MergeRules) -> str:

@@ -10,14 +10,16 @@ from pyspark.errors import PySparkException
 from tidegate.assets.maintenance.compaction import passes
 from tidegate.assets.silver.pending import PendingMerge
 from tidegate.assets.silver.private_statistics import make_private, private_statistics
+from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.schema.column_types import Array, Field
 from tidegate.platform.core.schema.names import fed_columns, needs_mapping
 from tidegate.platform.core.schema.sql_literal import delta_table, in_parentheses, properties_sql
 from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import BY_NAME, columns_sql
+from tidegate.platform.core.silver.awaited import with_awaited
 from tidegate.platform.core.silver.columns import CHANGED_AT, CHANGED_BATCH, DELETED, JOINED, LEFT, LEFT_TYPE
 from tidegate.platform.core.silver.expectations import conditions
-from tidegate.platform.core.silver.expression_types import TypesOf, UnfitExpression, UnsuitableColumns
+from tidegate.platform.core.silver.expression_types import TypesOf, UnfitExpression, UnsuitableColumns, unfit_option
 from tidegate.platform.core.silver.presets import resolved
 from tidegate.platform.core.silver.recorded.first_reading import first_reading, read_after
 from tidegate.platform.core.silver.recorded.options import (
@@ -53,7 +55,7 @@ def silver_rules(work: PendingMerge, types_of: TypesOf) -> MergeRules:
     columns = _fed(work)
     silver = f"silver.{work.table.spec.name}"
     try:
-        rules = merge_rules(resolved(work.spec, columns), columns, types_of)
+        rules = fitting_rules(resolved(work.spec, columns), columns, types_of, work.table.spec.columns)
     except UnsuitableColumns as error:
         raise ValueError(f"{silver}: bronze {error}") from None
     if why := _refusal(work, rules, is_rebuild=work.is_whole_rebuild):
@@ -75,23 +77,31 @@ def is_remade(work: PendingMerge, rules: MergeRules) -> bool:
     return work.is_whole_rebuild and _refusal(work, rules, is_rebuild=False) is not None
 
 
-def check_conditions(work: PendingMerge, rules: MergeRules, types_of: TypesOf) -> None:
-    """Check that the conditions of lake.yaml fit bronze's rows, before anything is written.
+def fitting_rules(
+    options: SilverSpec, columns: Sequence[Field], types_of: TypesOf, declared: Mapping[str, str]
+) -> MergeRules:
+    """Returns the rules of a silver table, whose conditions fit bronze's rows, too.
 
     Args:
-        work: what is pending.
-        rules: what a row of bronze is in silver.
+        options: the options, after a preset has set its own.
+        columns: bronze's columns, without those that Tidegate adds to loaded tables.
         types_of: returns the types of SQL expressions over a relation of bronze's rows.
+        declared: `columns` of the table in `lake.yaml`.
 
     Raises:
-        ValueError: a condition does not fit.
+        UnsuitableColumns: bronze lacks a column of an option, or an expression or a condition does not fit.
     """
-    if why := unfit_condition(conditions(resolved(work.spec, _fed(work))), rules, types_of):
-        raise ValueError(f"silver.{work.table.spec.name}: {why}")
+
+    def build(awaited: Sequence[Field]) -> MergeRules:
+        rules = merge_rules(options, columns, types_of, awaited)
+        _check_conditions(conditions(options), rules, types_of)
+        return rules
+
+    return with_awaited(build, columns, declared)
 
 
-def unfit_condition(conditions: Mapping[str, str], rules: MergeRules, types_of: TypesOf) -> str | None:
-    """Returns which condition does not fit bronze's rows, and why. None if all do.
+def _check_conditions(conditions: Mapping[str, str], rules: MergeRules, types_of: TypesOf) -> None:
+    """Check that conditions fit bronze's rows, before anything is written.
 
     Args:
         conditions: SQL, by what names it in lake.yaml.
@@ -104,10 +114,11 @@ def unfit_condition(conditions: Mapping[str, str], rules: MergeRules, types_of: 
     column = next(iter(rules.values.values()))
     counted = {name: [f"count_if({sql})"] for name, sql in sqls.items() if name.startswith("`expect")}
     of_rows = {name: [sql, column] for name, sql in sqls.items() if name not in counted}
-    return _unfit(of_rows, relation, types_of) or _unfit(counted, relation, types_of)
+    for asked in (of_rows, counted):
+        _check_fit(asked, relation, types_of)
 
 
-def _unfit(asked: Mapping[str, Sequence[str]], relation: str, types_of: TypesOf) -> str | None:
+def _check_fit(asked: Mapping[str, Sequence[str]], relation: str, types_of: TypesOf) -> None:
     try:
         if asked:
             types_of([sql for sqls in asked.values() for sql in sqls], relation)
@@ -116,9 +127,8 @@ def _unfit(asked: Mapping[str, Sequence[str]], relation: str, types_of: TypesOf)
             try:
                 types_of(sqls, relation)
             except UnfitExpression as error:
-                return f"{name} is no condition over bronze's rows: {error}"
+                raise unfit_option(f"does not fit {name}: {error}", error, name) from None
         raise
-    return None
 
 
 def _fed(work: PendingMerge) -> tuple[Field, ...]:

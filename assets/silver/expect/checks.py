@@ -6,8 +6,9 @@ import dagster as dg
 from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
 
 from tidegate.assets.bronze.report import SAID_BEFORE
+from tidegate.assets.presentation.check_events import APART_CHECK
 from tidegate.assets.presentation.markdown import code
-from tidegate.assets.silver.expect.collapse import COLLAPSE_CHECK, COLLAPSE_DESCRIPTION, collapsed
+from tidegate.assets.silver.expect.collapse import COLLAPSE_DESCRIPTION, Collapse
 from tidegate.assets.silver.merge import MergeResult
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.number_of import number_of
@@ -39,7 +40,7 @@ def expectation_specs(spec: TableSpec, asset: dg.AssetKey) -> list[dg.AssetCheck
 
 def collapse_spec(asset: dg.AssetKey) -> dg.AssetCheckSpec:
     """Returns the check that silver takes no rows for one without a word."""
-    return dg.AssetCheckSpec(COLLAPSE_CHECK, asset=asset, description=COLLAPSE_DESCRIPTION)
+    return dg.AssetCheckSpec(APART_CHECK, asset=asset, description=COLLAPSE_DESCRIPTION)
 
 
 def expectation_results(
@@ -93,14 +94,14 @@ def results_of_merge(
 
 
 def _collapse_result(asset: dg.AssetKey, merged: MergeResult | None) -> dg.AssetCheckResult:
-    found = collapsed(merged.null_keys, merged.text_order) if merged else None
+    met = merged.collapse if merged else Collapse()
     return dg.AssetCheckResult(
         asset_key=asset,
-        check_name=COLLAPSE_CHECK,
-        passed=found is None,
+        check_name=APART_CHECK,
+        passed=not str(met),
         severity=dg.AssetCheckSeverity.WARN,
-        description=found or "each row of the merged batches has a key of its own and an order",
-        metadata={"null_keys": merged.null_keys if merged else 0},
+        description=str(met) or "each row of the merged batches has a key of its own and an order",
+        metadata=met.metadata(),
     )
 
 

@@ -1,18 +1,119 @@
-"""Rows that silver takes for one without a word: those with a NULL in their key, and those that text orders wrongly."""
+"""Rows that silver takes for one without a word, and what else gives wrong rows while every merge succeeds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.events.row_message import ROW_COLUMNS
+from tidegate.platform.core.files.misread_text import is_misread
 from tidegate.platform.core.keys.file_format import FORMATS
 from tidegate.platform.core.number_of import number_of
-from tidegate.platform.core.schema.column_types import Simple, folded
+from tidegate.platform.core.schema.column_types import Field, Simple, folded
 from tidegate.platform.core.silver.rules import MergeRules
 
-#: The check of each silver asset.
-COLLAPSE_CHECK = "silver_keeps_rows_apart"
 COLLAPSE_DESCRIPTION = (
-    "No changed row has a NULL in its key, of which silver keeps one row, and no column of `order` is text by "
-    "inference: as text, 10 is before 9."
+    "No changed row has a NULL in its key, no key has several inserts, `order` is no text by inference (as text, 10 is "
+    "before 9), no text was read in a wrong encoding, columns do not join many at once, and each column that `silver` "
+    "names has been in a file."
 )
+#: So many new columns in one run are usually rows that were taken for a header, or another file's columns.
+_MANY = 20
+#: Fewer are suspicious, too, if they are at least half as many as silver had.
+_SEVERAL = 3
+_MAX_NAMED = 10
+
+
+@dataclass(frozen=True)
+class Collapse:
+    """What a merge met that makes of several rows one, or of one column another.
+
+    Attributes:
+        null_keys: rows with a NULL in their key, at least. Silver keeps one row of such a key.
+        reinserted: keys with several different inserts and no delete in one merge, at least. Such a key is none.
+        text_order: columns of `order` whose type is text, and was inferred: as text, 10 is before 9.
+        misread: rows of text that was read in another encoding than its own, at least.
+        misread_columns: columns of silver whose name was read so.
+        joined: columns that silver got in one merge, if they are suspiciously many.
+        awaited: columns that `silver` names and no file has had yet. They are NULL.
+    """
+
+    null_keys: int = 0
+    reinserted: int = 0
+    text_order: tuple[str, ...] = ()
+    misread: int = 0
+    misread_columns: tuple[str, ...] = ()
+    joined: tuple[str, ...] = ()
+    awaited: tuple[str, ...] = ()
+
+    @classmethod
+    def together(cls, steps: Sequence[Collapse]) -> Collapse:
+        """Returns what consecutive merges met."""
+        last = steps[-1]
+        return cls(
+            null_keys=sum(step.null_keys for step in steps),
+            reinserted=sum(step.reinserted for step in steps),
+            text_order=last.text_order,
+            misread=sum(step.misread for step in steps),
+            misread_columns=last.misread_columns,
+            joined=tuple(name for step in steps for name in step.joined),
+            awaited=last.awaited,
+        )
+
+    def metadata(self) -> dict[str, Any]:
+        """Returns the metadata of a merge: `null_keys`, and what else it met."""
+        found = {
+            "reinserted_keys": self.reinserted,
+            "misread_rows": self.misread,
+            "misread_columns": list(self.misread_columns),
+            "joined_columns": list(self.joined),
+            "awaited_columns": list(self.awaited),
+        }
+        return {"null_keys": self.null_keys, **{name: value for name, value in found.items() if value}}
+
+    def __str__(self) -> str:
+        """Sentences with what to do. Empty if a merge met nothing."""
+        found = []
+        if self.null_keys:
+            rows, have = number_of(self.null_keys, "row"), "has" if self.null_keys == 1 else "have"
+            found.append(
+                f"{rows} of the merged batches {have} a NULL in `keys`, and silver keeps one row of each key, "
+                "also of NULL. Choose `keys` that every row has, or leave such rows out by `skip_when`"
+            )
+        if self.reinserted:
+            keys, have = number_of(self.reinserted, "key"), "has" if self.reinserted == 1 else "have"
+            found.append(
+                f"{keys} of the merged batches {have} several different inserts and no delete, and silver keeps one "
+                "row of each: compare `keys` with the primary key of the table, then `tidegate rebuild`"
+            )
+        if self.text_order:
+            found.append(
+                f"`order` has {', '.join(self.text_order)}, which is text, and `columns` does not say so: as text, 10 "
+                "is before 9. Give it a type in `columns`, or confirm `string` there"
+            )
+        if self.misread:
+            found.append(
+                f"{number_of(self.misread, 'row')} of the merged batches look like UTF-8 that was read as another "
+                "encoding: correct `encoding` in `csv`, then `tidegate rebuild` bronze"
+            )
+        if self.misread_columns:
+            found.append(
+                f"the names of {_listed(self.misread_columns)} look like UTF-8 that was read as another encoding: "
+                "correct `encoding` in `csv`, or leave them out by `except_columns`"
+            )
+        if self.joined:
+            found.append(
+                f"{number_of(len(self.joined), 'column')} joined in one run: {_listed(self.joined)}. Look whether the "
+                "first line of a file was no header, or a file is of another table"
+            )
+        if self.awaited:
+            found.append(
+                f"`silver` names {_listed(self.awaited)}, which no file has had yet: NULL until one has. Check that "
+                "the names are right"
+            )
+        return ". ".join(found)
 
 
 def inferred_text_order(spec: TableSpec, rules: MergeRules) -> tuple[str, ...]:
@@ -33,23 +134,24 @@ def inferred_text_order(spec: TableSpec, rules: MergeRules) -> tuple[str, ...]:
     )
 
 
-def collapsed(null_keys: int, text_order: tuple[str, ...]) -> str | None:
-    """Returns what silver takes for one row, as a sentence with what to do. None if nothing.
+def suspicious_joins(before: Sequence[Field], after: Sequence[Field]) -> tuple[str, ...]:
+    """Returns the columns that joined, if they are many at once; empty if they are few, or all are new.
 
     Args:
-        null_keys: rows with a NULL in their key.
-        text_order: columns of `order` that are text by inference.
+        before: the columns of silver without Tidegate's own. Empty if there was no table.
+        after: the columns that it has now.
     """
-    found = []
-    if null_keys:
-        rows, have = number_of(null_keys, "row"), "has" if null_keys == 1 else "have"
-        found.append(
-            f"{rows} of the merged batches {have} a NULL in `keys`, and silver keeps one row of each key, "
-            "also of NULL. Choose `keys` that every row has, or leave such rows out by `skip_when`"
-        )
-    if text_order:
-        found.append(
-            f"`order` has {', '.join(text_order)}, which is text, and `columns` does not say so: as text, 10 is before "
-            "9. Give it a type in `columns`, or confirm `string` there"
-        )
-    return ". ".join(found) or None
+    known = {folded(field.name) for field in before}
+    new = tuple(field.name for field in after if folded(field.name) not in known)
+    is_many = len(new) >= _MANY or (len(new) >= _SEVERAL and 2 * len(new) >= len(before))
+    return new if before and is_many else ()
+
+
+def misread_names(fields: Sequence[Field]) -> tuple[str, ...]:
+    """Returns the columns whose name was read in another encoding than its own."""
+    return tuple(field.name for field in fields if is_misread(field.name))
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _MAX_NAMED
+    return ", ".join(names[:_MAX_NAMED]) + (f" and {more} more" if more > 0 else "")

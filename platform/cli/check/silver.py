@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pyspark.errors import PySparkException
 
 from tidegate.assets.silver.row_queries import expression_types
-from tidegate.assets.silver.table import unfit_condition
+from tidegate.assets.silver.table import fitting_rules
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed, Finding, Warned, checked
 from tidegate.platform.core.catalog.descriptions import unknown_descriptions
@@ -18,11 +18,9 @@ from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.forgetting.absent_columns import absent_columns, absent_subject
 from tidegate.platform.core.schema.names import fed_columns
-from tidegate.platform.core.silver.expectations import conditions
 from tidegate.platform.core.silver.expression_types import UnsuitableColumns
 from tidegate.platform.core.silver.presets import resolved
 from tidegate.platform.core.silver.recorded.refusals import refusal
-from tidegate.platform.core.silver.rules import merge_rules
 from tidegate.platform.core.silver.subject_paths import personal_key, subject_paths
 from tidegate.resources.silver_suppression import ignored_subject, key_is_personal, may_not_name, no_subject
 from tidegate.resources.spark.delta import Delta
@@ -65,7 +63,7 @@ def _named(delta: Delta, store: LakeStore, spec: TableSpec) -> str:
     columns = fed_columns(state.schema.fields, is_registered=birth.registered)
     try:
         options = resolved(silver, columns)
-        rules = merge_rules(options, columns, types)
+        rules = fitting_rules(options, columns, types, spec.columns)
     except UnsuitableColumns as error:
         raise Failed(f"every merge fails: bronze {error}") from None
     for name, paths in subject_paths(silver, spec.personal.subject if spec.personal else (), columns).items():
@@ -75,16 +73,14 @@ def _named(delta: Delta, store: LakeStore, spec: TableSpec) -> str:
             raise Failed(may_not_name(spec.name, ignored))
     if spec.subject_kind and spec.personal and (found := personal_key(silver, spec.personal.columns, columns)):
         raise Failed(key_is_personal(spec.name, *found))
-    if unfit := unfit_condition(conditions(options), rules, types):
-        raise Failed(f"every merge fails: {unfit}")
     now = _state(delta, store.uri("silver", spec.name))
     why = refusal(spec.name, silver, rules, now.properties, now.schema, widens=spec.widen) if now.exists else None
     if why:
         raise Failed(f"every merge fails: {why}")
     if rules.awaited:
         raise Warned(
-            f"decode of `silver` names {', '.join(rules.awaited)}, which no row of bronze has yet: the columns are "
-            "NULL until a row has a value. Check that the names are right"
+            f"`silver` names {', '.join(rules.awaited)}, which no row of bronze has yet: NULL until a row has a value. "
+            "Check that the names are right"
         )
     return "bronze has these columns"
 

@@ -23,6 +23,8 @@ def _checked_encoding(name: str) -> str:
         raise ValueError(f"{name!r} is no encoding, such as utf-8, windows-1252 or utf-16") from None
 
 
+#: Bytes that begin a character of UTF-8.
+_OF_UTF_8 = bytes(range(0xC2, 0xF5))
 #: Texts for missing values: of R, databases and spreadsheets.
 USUAL_NULLS = ("NA", "NULL", "null", "\\N", "N/A")
 
@@ -54,6 +56,11 @@ class CsvOptions(Model):
     def codec(self) -> str:
         """Python's codec of the text: a byte order mark is not part of the text."""
         return "utf-8-sig" if self.encoding == "utf-8" else self.encoding
+
+    @property
+    def may_misread(self) -> bool:
+        """Whether the encoding reads any bytes as text, one by one, also those of UTF-8."""
+        return len(_OF_UTF_8.decode(self.encoding, "ignore")) == len(_OF_UTF_8)
 
     def of(self, head: bytes) -> CsvOptions:
         """The options of a file that begins with these bytes: a byte order mark of UTF-8 is proof of its encoding."""

@@ -14,8 +14,30 @@ class UnsuitableColumns(ValueError):
     """Bronze does not have the columns that the options need. The text is a predicate of bronze."""
 
 
+class LacksColumn(UnsuitableColumns):
+    """Bronze lacks one column that the options name.
+
+    Attributes:
+        column: its name.
+        option: the option that names it.
+    """
+
+    def __init__(self, text: str, column: str, option: str) -> None:
+        super().__init__(text)
+        self.column = column
+        self.option = option
+
+
 class UnfitExpression(ValueError):
-    """An expression or a condition does not fit bronze's rows. The text says why."""
+    """An expression or a condition does not fit bronze's rows. The text says why.
+
+    Attributes:
+        column: the column that is missing; None if it is something else that does not fit.
+    """
+
+    def __init__(self, text: str, column: str | None = None) -> None:
+        super().__init__(text)
+        self.column = column
 
 
 def entries(**options: Iterable[str]) -> list[str]:
@@ -37,9 +59,21 @@ def types_over(types_of: TypesOf, relation: str, options: Sequence[str]) -> Call
             return types_of(sqls, relation)
         except UnfitExpression as error:
             if len(options) == 1:
-                raise UnsuitableColumns(f"does not fit `{options[0]}` of `silver`: {error}") from None
+                raise unfit_option(f"does not fit `{options[0]}` of `silver`: {error}", error, options[0]) from None
             for option, sql in zip(options, sqls, strict=True):
                 types_over(types_of, relation, [option])([sql])
             raise
 
     return types
+
+
+def unfit_option(text: str, error: UnfitExpression, option: str) -> UnsuitableColumns:
+    """Returns the error of an option whose expression does not fit.
+
+    Args:
+        text: of the error.
+        error: why the expression does not fit.
+        option: name of the option. A key that no file has had yet would make one row of all.
+    """
+    is_missing = error.column is not None and option != "keys"
+    return LacksColumn(text, error.column or "", option) if is_missing else UnsuitableColumns(text)

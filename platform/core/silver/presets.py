@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tidegate.platform.core.config.silver import SilverSpec
@@ -46,6 +47,40 @@ def resolved(silver: SilverSpec, columns: Sequence[Field]) -> SilverSpec:
         preset["except_columns"] = tuple(dict.fromkeys((*silver.except_columns, *excepted)))
     changed = {name: value for name, value in preset.items() if name not in given or name == "except_columns"}
     return silver.model_copy(update=changed)
+
+
+@dataclass(frozen=True)
+class Inserts:
+    """Which rows of bronze insert a key: SQL conditions.
+
+    Attributes:
+        new: the row is new in the database.
+        read: the row is of a snapshot, which may follow its insert.
+    """
+
+    new: str
+    read: str
+
+
+def inserts(silver: SilverSpec, columns: Sequence[Field]) -> Inserts | None:
+    """Returns which rows insert a key, if the kind of the feed says it.
+
+    Args:
+        silver: the options.
+        columns: bronze's columns.
+    """
+    fields = _by_name(columns)
+    if silver.preset == "dms" and (op := fields.get("op")):
+        return Inserts(f"{quoted(op.name)} = 'I'", "false")
+    if silver.preset != "debezium":
+        return None
+    payload = _struct(fields.get("payload"))
+    for start, found in (("payload.", _by_name(payload.fields) if payload else {}), ("", fields)):
+        is_envelope = "op" in found and ("after" in found or "before" in found)
+        if is_envelope or "__op" in found:
+            op_name = f"{start}{'op' if is_envelope else '__op'}"
+            return Inserts(f"{op_name} = 'c'", f"{op_name} = 'r'")
+    return None
 
 
 def _debezium(silver: SilverSpec, columns: Sequence[Field]) -> dict[str, Any]:

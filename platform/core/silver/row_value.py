@@ -33,15 +33,21 @@ def rows_of(row: str | None, relation: str = BRONZE, *, is_list: bool = False) -
 
 
 def raw_columns(
-    silver: SilverSpec, columns: Sequence[Field], types_of: TypesOf
+    silver: SilverSpec, columns: Sequence[Field], types_of: TypesOf, relation: str = BRONZE
 ) -> tuple[list[tuple[Field, str]], bool]:
     """Returns the columns of a row, before they are chosen and decoded, with the SQL of their values.
 
     Returns also whether `row` is an array of rows.
+
+    Args:
+        silver: the options.
+        columns: bronze's columns.
+        types_of: returns the types of SQL expressions.
+        relation: bronze's rows.
     """
     if silver.row is None:
         return [(field, quoted(field.name)) for field in columns], False
-    (kind,) = types_over(types_of, BRONZE, ["row"])([in_parentheses(silver.row)])
+    (kind,) = types_over(types_of, relation, ["row"])([in_parentheses(silver.row)])
     is_list = isinstance(kind, Array)
     row = kind.element if isinstance(kind, Array) else kind
     if not isinstance(row, Struct):

@@ -7,19 +7,21 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tidegate.platform.core.config.silver import SilverSpec
-from tidegate.platform.core.schema.column_reference import as_sql, is_expression, path_of, type_at
+from tidegate.platform.core.schema.column_reference import as_sql, is_expression, path_of, root_of, type_at
 from tidegate.platform.core.schema.column_types import Field, Struct, Type, folded, quoted
 from tidegate.platform.core.schema.comparable import is_comparable
-from tidegate.platform.core.schema.names import OF_TIDEGATE, near_names
+from tidegate.platform.core.schema.names import near_names
 from tidegate.platform.core.schema.sql_literal import in_parentheses
 from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.schema.value_encoding import NotEncoded, encoding
-from tidegate.platform.core.silver.columns import CHANGE_COLUMNS, HISTORY_COLUMNS, KEY, ORDER, taken_names
+from tidegate.platform.core.silver.awaited import UNTYPED, awaited_encodings, with_nulls
+from tidegate.platform.core.silver.columns import KEY, ORDER, check_bronze, check_names
 from tidegate.platform.core.silver.expectations import Expectation, expectations
-from tidegate.platform.core.silver.expression_types import TypesOf, UnsuitableColumns, entries, types_over
+from tidegate.platform.core.silver.expression_types import LacksColumn, TypesOf, UnsuitableColumns, entries, types_over
 from tidegate.platform.core.silver.history import History, history, recorded_history
 from tidegate.platform.core.silver.log_positions import comparable_position, is_optional
-from tidegate.platform.core.silver.row_value import raw_columns, rows_of, skipped_rows
+from tidegate.platform.core.silver.presets import Inserts, inserts
+from tidegate.platform.core.silver.row_value import BRONZE, raw_columns, rows_of, skipped_rows
 from tidegate.platform.core.silver.shaped_columns import WrongShape, shaped
 from tidegate.platform.core.silver.unavailable import unavailable
 
@@ -52,6 +54,7 @@ class MergeRules:
         on_tie: what two different rows of one key with an equal order do.
         recorded: properties of the silver table. They record how `_key` and `_order` were derived.
         row: SQL of the struct whose fields are the columns, or of an array of them; None if bronze's columns are.
+        inserts: which rows insert a key, if the kind of the feed says it.
         records_left: silver has the newest row of each key, and records in `LEFT` of which rows its values are.
         is_list: `row` is an array: each element is a row, and nobody knows how many there are before all are read. Of
             equal orders in it, the last one counts.
@@ -61,7 +64,8 @@ class MergeRules:
             gives no part of key or order, or a row would become newer than it is.
         expectations: conditions that rows should fulfil. Rows that are dropped for one are among `skipped`.
         history: how changes become rows with a time. None if silver has the newest row of each key.
-        awaited: columns that `decode` names and bronze does not have yet. They are NULL.
+        awaited: columns that `silver` names and bronze does not have yet. They are NULL.
+        nulls: those of them that rows of bronze are given.
         ignored_nulls: columns whose NULL is no change, if they are among `kept`.
         are_dumps: the rows of an equal order are a full dump: a key that it does not have is deleted.
     """
@@ -82,6 +86,8 @@ class MergeRules:
     expectations: tuple[Expectation, ...] = ()
     history: History | None = None
     awaited: tuple[str, ...] = ()
+    nulls: tuple[Field, ...] = ()
+    inserts: Inserts | None = None
     are_dumps: bool = False
     ignored_nulls: Collection[str] = ()
     is_list: bool = False
@@ -93,7 +99,7 @@ class MergeRules:
         Args:
             relation: the rows of bronze.
         """
-        return rows_of(self.row, relation, is_list=self.is_list)
+        return rows_of(self.row, with_nulls(relation, self.nulls), is_list=self.is_list)
 
     @property
     def stored(self) -> tuple[Field, ...]:
@@ -131,24 +137,25 @@ class MergeRules:
         return not (self.skipped or self.truncated or self.kept)
 
 
-def merge_rules(silver: SilverSpec, columns: Sequence[Field], types_of: TypesOf) -> MergeRules:
+def merge_rules(
+    silver: SilverSpec, bronze: Sequence[Field], types_of: TypesOf, nulls: Sequence[Field] = ()
+) -> MergeRules:
     """Returns the rules of a silver table.
 
     Args:
         silver: the options, after a preset has set its own (`presets.resolved`).
-        columns: bronze's columns, without those that Tidegate adds to loaded tables.
+        bronze: bronze's columns, without those that Tidegate adds to loaded tables.
         types_of: returns the types of SQL expressions over a row of bronze.
+        nulls: columns that `silver` names and bronze does not have yet (`with_awaited`).
 
     Raises:
         UnsuitableColumns: bronze lacks a column of an option, or `row` is no struct, or an expression does not fit.
     """
-    given, is_list = raw_columns(silver, columns, types_of)
-    relation = rows_of(silver.row and in_parentheses(silver.row), is_list=is_list)
-    try:
-        raw = shaped(silver, given, types_over(types_of, relation, entries(derive=silver.derive)))
-    except WrongShape as error:
-        raise UnsuitableColumns(str(error)) from None
-    awaited = _awaited(silver, [field.name for field, _ in raw])
+    columns = (*bronze, *(field for field in nulls if field.type != UNTYPED))
+    given, is_list = raw_columns(silver, columns, types_of, with_nulls(BRONZE, nulls))
+    relation = rows_of(silver.row and in_parentheses(silver.row), with_nulls(BRONZE, nulls), is_list=is_list)
+    raw = _shaped(silver, given, types_over(types_of, relation, entries(derive=silver.derive)))
+    awaited = awaited_encodings(silver, [field.name for field, _ in raw])
     raw += awaited
     outputs = _chosen(silver, [field for field, _ in raw])
     sql = {field.name: value for field, value in raw}
@@ -161,8 +168,8 @@ def merge_rules(silver: SilverSpec, columns: Sequence[Field], types_of: TypesOf)
         ordered_by, columns, ORDER, types_over(types_of, relation, ["order"]), is_kept=silver.keeps_order
     )
     spans = history(silver, _order_types(order, newest and newest[0], columns), _tracked(silver, fields))
-    _check_names(fields, silver)
-    _check_bronze(columns)
+    check_names(fields, silver)
+    check_bronze(columns)
     for field, value in [own for own in (key, newest) if own is not None]:
         fields.append(field)
         values[field.name] = value
@@ -172,7 +179,7 @@ def merge_rules(silver: SilverSpec, columns: Sequence[Field], types_of: TypesOf)
         keys=keys,
         order=order,
         order_values=order_values,
-        required_order=_required(silver, order_values),
+        required_order=_required(silver, order_values, nulls),
         deleted=f"coalesce({in_parentheses(silver.deletes)}, false)" if silver.deletes else "false",
         on_tie=silver.on_tie,
         recorded={**recorded_history(silver), **_recorded(key, silver.keys), **_recorded(newest, silver.order)},
@@ -184,27 +191,26 @@ def merge_rules(silver: SilverSpec, columns: Sequence[Field], types_of: TypesOf)
         kept={name: condition for name, condition in kept.items() if name not in _roots((*keys, *order))},
         ignored_nulls=ignoring,
         history=spans,
-        awaited=tuple(field.name for field, _ in awaited),
+        awaited=tuple(field.name for field in (*nulls, *(field for field, _ in awaited))),
+        nulls=tuple(nulls),
+        inserts=inserts(silver, bronze),
         are_dumps=_are_dumps(silver, keys, order),
         records_left=silver.leaves_values and not silver.is_history,
     )
 
 
+def _shaped(
+    silver: SilverSpec, given: Sequence[tuple[Field, str]], types: Callable[[Sequence[str]], Sequence[Type]]
+) -> list[tuple[Field, str]]:
+    try:
+        return shaped(silver, given, types)
+    except WrongShape as error:
+        raise UnsuitableColumns(str(error)) from None
+
+
 def _recorded(own: tuple[Field, str] | None, texts: Sequence[str]) -> dict[str, str]:
     """Returns the property that records how a column of silver's own was derived. Empty if silver has none."""
     return {f"tidegate.silver{own[0].name}": "; ".join(" ".join(text.split()) for text in texts)} if own else {}
-
-
-def _awaited(silver: SilverSpec, names: Sequence[str]) -> list[tuple[Field, str]]:
-    """Returns the columns of a feed that `decode` names and that no row has had a value of yet.
-
-    Files of JSON do not have such a column. Silver has it from its birth on, with the type that its values will have.
-    """
-    known = {folded(name) for name in names}
-    if silver.preset != "debezium":
-        return []
-    kinds = {name: encoding(text).type for name, text in silver.decode.items() if folded(name) not in known}
-    return [(Field(name, kind), f"CAST(NULL AS {kind.sql()})") for name, kind in kinds.items()]
 
 
 def _typed(
@@ -283,10 +289,15 @@ def _tracked(silver: SilverSpec, fields: Sequence[Field]) -> list[str]:
     return [field.name for field in fields if field.name not in excepted and folded(field.name) not in order]
 
 
-def _required(silver: SilverSpec, order_values: Sequence[str]) -> tuple[str, ...]:
+def _required(silver: SilverSpec, order_values: Sequence[str], nulls: Sequence[Field]) -> tuple[str, ...]:
     """Returns SQL of the parts of the order that every row should have."""
+    awaited = {quoted(field.name) for field in nulls}
     parts = zip(silver.order, order_values, strict=True)
-    required = tuple(value for text, value in parts if silver.preset != "debezium" or not is_optional(text))
+    required = tuple(
+        value
+        for text, value in parts
+        if value not in awaited and (silver.preset != "debezium" or not is_optional(text))
+    )
     return required or tuple(order_values)
 
 
@@ -312,27 +323,6 @@ def _are_dumps(silver: SilverSpec, keys: Sequence[Part], order: Sequence[Part]) 
                 f"parentheses in `silver`, ({path})"
             )
     return True
-
-
-def _check_names(fields: Sequence[Field], silver: SilverSpec) -> None:
-    for field in fields:
-        if (name := folded(field.name)) in taken_names(silver):
-            whose = "a history" if name in HISTORY_COLUMNS else "an export" if name in CHANGE_COLUMNS else "silver"
-            raise UnsuitableColumns(
-                f"has a column {field.name!r}, and {whose} one of its own by that name: give it another name by "
-                "`rename` of `silver`, or leave it out by `except_columns`"
-            )
-
-
-def _check_bronze(columns: Sequence[Field]) -> None:
-    for field in columns:
-        if folded(field.name).startswith(OF_TIDEGATE):
-            raise UnsuitableColumns(
-                f"has a column {field.name!r}, and names that begin with {OF_TIDEGATE} are those of a merge: drop it. "
-                "ALTER TABLE … SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name', 'delta.minReaderVersion' = '2', "
-                f"'delta.minWriterVersion' = '5'), then ALTER TABLE … DROP COLUMN {quoted(field.name)}. New rows with "
-                "it are quarantined"
-            )
 
 
 def _parts(
@@ -367,6 +357,8 @@ def _parts(
 
 def _check_comparable(texts: Sequence[str], kinds: Sequence[Type], option: str) -> None:
     for text, kind in zip(texts, kinds, strict=True):
+        if kind == UNTYPED:
+            raise UnsuitableColumns(f"has no type of {text!r}, which `{option}` of `silver` names")
         if not is_comparable(kind):
             raise UnsuitableColumns(
                 f"has {kind.sql()} in {text!r}, which `{option}` of `silver` names, and Spark does not compare such "
@@ -376,6 +368,8 @@ def _check_comparable(texts: Sequence[str], kinds: Sequence[Type], option: str) 
 
 def _path(text: str, fields: Sequence[Field], option: str) -> tuple[str, ...]:
     path = path_of(text, fields)
+    if path is None and option == "order" and folded(root := root_of(text)) not in {folded(one.name) for one in fields}:
+        raise LacksColumn(_lacks(text, option, fields), root, option)
     if path is None:
         raise UnsuitableColumns(_lacks(text, option, fields))
     return path

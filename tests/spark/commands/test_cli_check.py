@@ -88,7 +88,7 @@ def test_columns_that_silver_names_and_bronze_has_not_are_reported(
     assert 'cannot cast "STRUCT<id: BIGINT>" to "INT"' in silver(cast={"info": "int"})
     assert silver(rename={"info": "more"}, derive={"twice": "at * 2"}, cast={"twice": "string"}).startswith("ok")
     said = silver(delete_when="gone = 'yes'")
-    assert "every merge fails: `delete_when` of `silver` is no condition over bronze's rows: there is no column" in said
+    assert "every merge fails: bronze does not fit `delete_when` of `silver`: there is no column" in said
     # What silver was merged with is compared, too, and descriptions and personal names of no column are named.
     kit.merge(lake, "merged")
     said = silver(apply_as_truncates="at < 0")

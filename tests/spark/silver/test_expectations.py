@@ -89,8 +89,8 @@ def test_rows_that_violate_an_expectation_are_counted_dropped_or_fail_the_merge(
             r"`expect\.bad` of `silver` in lake\.yaml .* DIVIDE_BY_ZERO in 10 / \(at - 3\)",
         ),
         ("expect", "id / (id - 2) > 1", None),
-        ("expect", "rand() > 2", r"`expect\.bad` of `silver` is no condition over bronze's rows"),
-        ("delete_when", "count(*) > 0", "`delete_when` of `silver` is no condition over bronze's rows"),
+        ("expect", "rand() > 2", r"bronze does not fit `expect\.bad` of `silver`"),
+        ("delete_when", "count(*) > 0", "bronze does not fit `delete_when` of `silver`"),
     ):
         value = {"bad": condition} if option == "expect" else condition
         other = spec.model_copy(update={"silver": spec.silver.model_copy(update={option: value})})

@@ -83,7 +83,9 @@ VOLUME = {"files", "rows", "bytes", "oldest_event_age_seconds"}
         ),
         (
             "Silver: `silver_<name>`",
-            VOLUME | keys_of("assets/silver/report.py", "columns_metadata", "merge_metadata", "table_metadata"),
+            VOLUME
+            | keys_of("assets/silver/report.py", "columns_metadata", "merge_metadata", "table_metadata")
+            | keys_of("assets/silver/expect/collapse.py", "metadata"),
         ),
         ("Health: `lake_health`", keys_of("assets/health/report.py", "metadata")),
         ("Routes: `routes/<name>`", keys_of("assets/routes/report.py", "metadata")),

@@ -23,8 +23,10 @@ from tidegate.assets.bronze.asset import BRONZE
 from tidegate.assets.bronze.report import SAID_BEFORE, WITHOUT_STATE
 from tidegate.assets.health import history
 from tidegate.assets.health.asset import LAKE_HEALTH, report_health
+from tidegate.assets.health.history import merges_that_warn
 from tidegate.assets.health.measure import measure
 from tidegate.assets.health.report import HealthReport, sparkline
+from tidegate.assets.presentation.check_events import APART_CHECK
 from tidegate.assets.runs.failed_runs import FailedRun
 from tidegate.platform.cli.main import app
 from tidegate.platform.core.bronze.hint import Event, Hint
@@ -206,6 +208,29 @@ def test_a_thousand_tables_cost_a_few_requests(instance: dg.DagsterInstance, mon
     assert objects.pages <= 6, "a page for a thousand objects of inbox and births, and one for the table with thousands"
     assert sqs.asked == 3
     assert len(queries) < 100, "what is shown is asked for, not what there is"
+
+
+def test_a_merge_that_warns_is_seen_in_the_health_of_the_lake(instance: dg.DagsterInstance) -> None:
+    def merged(table: str, why: str) -> None:
+        key = dg.AssetKey([f"silver_{table}"])
+        check = dg.AssetCheckEvaluation(key, APART_CHECK, not why, metadata={}, description=why or "fine")
+        instance.report_runless_asset_event(check)
+
+    merged("lines", "2 keys have several inserts")
+    merged("mended", "1 row has a NULL")
+    merged("mended", "")
+    found = merges_that_warn(instance, ["lines", "mended", "new"])
+    assert found == {"silver.lines": "2 keys have several inserts"}
+    health = Health(0.0, (), ())
+
+    def check(merged: dict[str, str] | None) -> list[tuple[bool, str, str | None]]:
+        checks = HealthReport(health, merged=merged).checks(LAKE_HEALTH)
+        return [
+            (each.passed, each.severity.value, each.description) for each in checks if each.check_name == APART_CHECK
+        ]
+
+    assert check(found) == [(False, "WARN", "silver.lines: 2 keys have several inserts")]
+    assert (check({}), check(None)) == ([(True, "WARN", None)], [])
 
 
 def test_runs_and_ticks_are_remembered(instance: dg.DagsterInstance) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tidegate.assets.silver.table import check_conditions, create_table, follow_lake_yaml, silver_rules
+from tidegate.assets.silver.table import create_table, follow_lake_yaml, silver_rules
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.sql_types import simple_type
@@ -20,7 +20,7 @@ from tidegate.platform.core.silver.recorded.options import OPTIONS, recorded_opt
 def work(*names: str, registered: bool = True) -> Any:
     schema = TableSchema(tuple(Field(name, simple_type("bigint")) for name in names))
     table = SimpleNamespace(
-        birth=SimpleNamespace(registered=registered), spec=SimpleNamespace(name="orders", widen=False)
+        birth=SimpleNamespace(registered=registered), spec=SimpleNamespace(name="orders", widen=False, columns={})
     )
     spec = SilverSpec(keys=("id",), order="at", every=9)  # type: ignore[arg-type]
     silver = SimpleNamespace(schema=TableSchema(), exists=False, properties={})
@@ -96,13 +96,11 @@ def test_a_condition_over_an_unknown_column_is_named(options: dict[str, Any], na
 
     def types(expressions: Sequence[str], relation: str) -> list[Any]:
         if any("vv" in sql for sql in expressions):
-            raise UnfitExpression("there is no column `vv`")
+            raise UnfitExpression("there is no column `vv`", "vv")
         return [simple_type("bigint")] * len(expressions)
 
-    with pytest.raises(
-        ValueError, match=f"silver.orders: {named} is no condition over bronze's rows: there is no column"
-    ):
-        check_conditions(now, silver_rules(now, types), types)
+    with pytest.raises(ValueError, match=f"silver.orders: bronze does not fit {named}: there is no column `vv`. If"):
+        silver_rules(now, types)
 
 
 @pytest.mark.parametrize(

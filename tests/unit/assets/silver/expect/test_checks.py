@@ -8,11 +8,11 @@ import dagster as dg
 import pytest
 
 from tests.unit.conftest import Paper
-from tidegate.assets.presentation.check_events import as_event
+from tidegate.assets.presentation.check_events import APART_CHECK, as_event
 from tidegate.assets.silver import asset
 from tidegate.assets.silver.asset import build_silver_assets, silver_key
 from tidegate.assets.silver.expect.checks import results_of_merge
-from tidegate.assets.silver.expect.collapse import COLLAPSE_CHECK
+from tidegate.assets.silver.expect.collapse import Collapse
 from tidegate.assets.silver.merge import MergeResult
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.table import TableSpec
@@ -43,12 +43,12 @@ COUNTED = (
 def merged(rows: int, *, null_keys: int = 0, **violations: int) -> MergeResult:
     volume: dict[str, int | float] = {"files": 1, "rows": rows, "bytes": 9}
     return MergeResult(
-        1, 1, 1, volume, None, rows, 0, 0, violations=violations, expectations=COUNTED, null_keys=null_keys
+        1, 1, 1, volume, None, rows, 0, 0, violations=violations, expectations=COUNTED, collapse=Collapse(null_keys)
     )
 
 
 def of_expectations(results: list[dg.AssetCheckResult]) -> list[dg.AssetCheckResult]:
-    return [each for each in results if each.check_name != COLLAPSE_CHECK]
+    return [each for each in results if each.check_name != APART_CHECK]
 
 
 def test_a_run_that_merges_no_rows_repeats_the_results_of_the_run_before(
@@ -91,7 +91,7 @@ def test_rows_that_silver_takes_for_one_warn_until_rows_are_merged_without_such(
 ) -> None:
     seen = []
     for result in (merged(5, null_keys=2), None, merged(0), merged(1)):
-        (found,) = (each for each in results_of_merge(spec, KEY, result, instance) if each.check_name == COLLAPSE_CHECK)
+        (found,) = (each for each in results_of_merge(spec, KEY, result, instance) if each.check_name == APART_CHECK)
         instance.report_runless_asset_event(as_event(found))
         seen.append((found.passed, found.severity.value, found.metadata["null_keys"].value))
     assert seen == [*[(False, "WARN", 2)] * 3, (True, "WARN", 0)]

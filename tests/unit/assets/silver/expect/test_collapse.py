@@ -5,7 +5,10 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from tidegate.assets.silver.expect.collapse import collapsed, inferred_text_order
+import pytest
+
+from tidegate.assets.silver.expect.collapse import Collapse, inferred_text_order, misread_names, suspicious_joins
+from tidegate.platform.core.schema.column_types import Field, Simple
 from tidegate.platform.core.schema.sql_types import simple_type
 
 
@@ -22,8 +25,55 @@ def test_text_is_no_order_unless_somebody_chose_it() -> None:
 
 
 def test_each_kind_is_a_sentence_with_what_to_do() -> None:
-    assert collapsed(0, ()) is None
-    found = collapsed(1, ("at",)) or ""
-    assert found.startswith("1 row of the merged batches has a NULL in `keys`")
-    assert "`order` has at, which is text, and `columns` does not say so" in found
-    assert "2 rows of the merged batches have" in (collapsed(2, ()) or "")
+    assert str(Collapse()) == ""
+    assert Collapse().metadata() == {"null_keys": 0}
+    met = Collapse(1, 2, ("at",), 3, ("GrÃ¶ÃŸe",), ("a", "b"), ("before",))
+    assert [sentence.split(":")[0] for sentence in str(met).split(". ")] == [
+        "1 row of the merged batches has a NULL in `keys`, and silver keeps one row of each key, also of NULL",
+        "Choose `keys` that every row has, or leave such rows out by `skip_when`",
+        "2 keys of the merged batches have several different inserts and no delete, and silver keeps one row of each",
+        "`order` has at, which is text, and `columns` does not say so",
+        "Give it a type in `columns`, or confirm `string` there",
+        "3 rows of the merged batches look like UTF-8 that was read as another encoding",
+        "the names of GrÃ¶ÃŸe look like UTF-8 that was read as another encoding",
+        "2 columns joined in one run",
+        "Look whether the first line of a file was no header, or a file is of another table",
+        "`silver` names before, which no file has had yet",
+        "Check that the names are right",
+    ]
+    assert met.metadata() == {
+        "null_keys": 1,
+        "reinserted_keys": 2,
+        "misread_rows": 3,
+        "misread_columns": ["GrÃ¶ÃŸe"],
+        "joined_columns": ["a", "b"],
+        "awaited_columns": ["before"],
+    }
+    both = Collapse.together([met, Collapse(1, joined=("c",))])
+    assert both == Collapse(2, 2, (), 3, (), ("a", "b", "c"), ())
+
+
+def fields(*names: str) -> list[Field]:
+    return [Field(name, Simple("string")) for name in names]
+
+
+MANY = [f"c{number}" for number in range(119)]
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "joined"),
+    [
+        ("", "a b c d e f", ""),
+        ("a b c d", "a b c d x y", ""),
+        ("a b c d", "A b c d x y z", "x y z"),
+        ("a b c d e f g", "a b c d e f g x y z", ""),
+        (" ".join(MANY[:99]), " ".join(MANY), " ".join(MANY[99:])),
+        (" ".join(MANY[:100]), " ".join(MANY), ""),
+    ],
+)
+def test_columns_that_join_many_at_once_are_suspicious(before: str, now: str, joined: str) -> None:
+    assert suspicious_joins(fields(*before.split()), fields(*now.split())) == tuple(joined.split())
+
+
+def test_names_that_were_read_in_a_wrong_encoding_are_found() -> None:
+    assert misread_names(fields("Größe", "ï»¿Artikelnr", "gr\ufffdn", "id")) == ("ï»¿Artikelnr", "gr\ufffdn")

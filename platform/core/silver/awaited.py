@@ -1,0 +1,97 @@
+"""Columns that `silver` names and no file has had yet: they are NULL until one has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import TypeVar
+
+from tidegate.platform.core.config.silver import SilverSpec
+from tidegate.platform.core.schema.column_types import Field, Simple, folded, quoted
+from tidegate.platform.core.schema.sql_types import any_type
+from tidegate.platform.core.schema.value_encoding import encoding
+from tidegate.platform.core.silver.expression_types import LacksColumn, UnsuitableColumns
+
+#: The type of NULL. Spark finds the type of an expression by its other parts.
+UNTYPED = Simple("void")
+#: How alike two names are of which one is probably the other, misspelt: from 0 to 1.
+_ALIKE = 0.8
+#: Options that may name such a column without a type: another one gives the rows meanwhile. A condition gives none.
+_OF_ANY_TYPE = ("row", "order")
+_Result = TypeVar("_Result")
+
+
+def with_awaited(
+    build: Callable[[Sequence[Field]], _Result], columns: Sequence[Field], declared: Mapping[str, str]
+) -> _Result:
+    """Returns what is built over bronze's columns and those that are awaited, which are found one after another.
+
+    A column that `columns` of the table declares has that type. Another one that `row` or `order` names is NULL without
+    a type, unless its name is like that of a column, which is probably meant.
+
+    Args:
+        build: is given the awaited columns. It raises `LacksColumn` for one that is missing.
+        columns: bronze's columns.
+        declared: `columns` of the table in `lake.yaml`.
+
+    Raises:
+        UnsuitableColumns: a column is missing, and its name is probably wrong, or its type is needed.
+    """
+    awaited: list[Field] = []
+    while True:
+        try:
+            return build(awaited)
+        except LacksColumn as error:
+            field = _awaited(error.column, declared)
+            known = [folded(one.name) for one in (*columns, *awaited)]
+            is_guess = field.type == UNTYPED
+            is_misspelt = is_guess and bool(get_close_matches(folded(field.name), known, 1, _ALIKE))
+            if folded(field.name) in known or is_misspelt or (is_guess and error.option not in _OF_ANY_TYPE):
+                raise UnsuitableColumns(
+                    f"{error}. If {error.column} is right and no file has had it yet, give its type in `columns` of "
+                    "the table: then it is NULL until a file has it"
+                ) from None
+            awaited.append(field)
+        except UnsuitableColumns as error:
+            untyped = [field.name for field in awaited if field.type == UNTYPED]
+            if not untyped:
+                raise
+            raise UnsuitableColumns(
+                f"{error}. No file has had {', '.join(untyped)} yet: give the type in `columns` of the table"
+            ) from None
+
+
+def _awaited(name: str, declared: Mapping[str, str]) -> Field:
+    for known, kind in declared.items():
+        if folded(known) == folded(name):
+            return Field(known, any_type(kind))
+    return Field(name, UNTYPED)
+
+
+def with_nulls(relation: str, awaited: Sequence[Field]) -> str:
+    """Returns a relation of bronze's rows that has the awaited columns, too."""
+    if not awaited:
+        return relation
+    nulls = (
+        f"NULL AS {quoted(field.name)}"
+        if field.type == UNTYPED
+        else f"CAST(NULL AS {field.type.sql()}) AS {quoted(field.name)}"
+        for field in awaited
+    )
+    return f"(SELECT *, {', '.join(nulls)} FROM {relation})"
+
+
+def awaited_encodings(silver: SilverSpec, names: Sequence[str]) -> list[tuple[Field, str]]:
+    """Returns the columns of a feed that `decode` names and that no row has had a value of yet, with SQL of them.
+
+    Files of JSON do not have such a column. Silver has it from its birth on, with the type that its values will have.
+
+    Args:
+        silver: the options.
+        names: the columns that rows have.
+    """
+    known = {folded(name) for name in names}
+    if silver.preset != "debezium":
+        return []
+    kinds = {name: encoding(text).type for name, text in silver.decode.items() if folded(name) not in known}
+    return [(Field(name, kind), f"CAST(NULL AS {kind.sql()})") for name, kind in kinds.items()]
