@@ -16,8 +16,9 @@ from tidegate.platform.core.silver.expression_types import LacksColumn, Unsuitab
 UNTYPED = Simple("void")
 #: How alike two names are of which one is probably the other, misspelt: from 0 to 1.
 _ALIKE = 0.8
-#: Options that may name such a column without a type: another one gives the rows meanwhile. A condition gives none.
-_OF_ANY_TYPE = ("row", "order")
+#: The option that may name such a column without a type: others give the rows meanwhile. Without an order, rows would
+#: have none, and without a condition no row would be deleted.
+_OF_ANY_TYPE = "row"
 _Result = TypeVar("_Result")
 
 
@@ -26,7 +27,7 @@ def with_awaited(
 ) -> _Result:
     """Returns what is built over bronze's columns and those that are awaited, which are found one after another.
 
-    A column that `columns` of the table declares has that type. Another one that `row` or `order` names is NULL without
+    A column that `columns` of the table declares has that type. Another one that `row` names is NULL without
     a type, unless its name is like that of a column, which is probably meant.
 
     Args:
@@ -46,7 +47,7 @@ def with_awaited(
             known = [folded(one.name) for one in (*columns, *awaited)]
             is_guess = field.type == UNTYPED
             is_misspelt = is_guess and bool(get_close_matches(folded(field.name), known, 1, _ALIKE))
-            if folded(field.name) in known or is_misspelt or (is_guess and error.option not in _OF_ANY_TYPE):
+            if folded(field.name) in known or is_misspelt or (is_guess and error.option != _OF_ANY_TYPE):
                 raise UnsuitableColumns(
                     f"{error}. If {error.column} is right and no file has had it yet, give its type in `columns` of "
                     "the table: then it is NULL until a file has it"

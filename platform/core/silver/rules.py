@@ -357,8 +357,6 @@ def _parts(
 
 def _check_comparable(texts: Sequence[str], kinds: Sequence[Type], option: str) -> None:
     for text, kind in zip(texts, kinds, strict=True):
-        if kind == UNTYPED:
-            raise UnsuitableColumns(f"has no type of {text!r}, which `{option}` of `silver` names")
         if not is_comparable(kind):
             raise UnsuitableColumns(
                 f"has {kind.sql()} in {text!r}, which `{option}` of `silver` names, and Spark does not compare such "

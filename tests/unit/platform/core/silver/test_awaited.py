@@ -50,7 +50,7 @@ def test_a_column_that_row_names_is_null_until_a_file_has_it() -> None:
     [
         ({"row": "coalesce(after, aftr)"}, "does not fit `row` of `silver`: there is no column `aftr`. If aftr"),
         ({"order": ["at", "seq"]}, "has no column 'seq', which `order` of `silver` names; it has after, at. If seq"),
-        ({"order": ["(coalesce(seq))"]}, "has no type of '(coalesce(seq))', which `order` of `silver` names. No file"),
+        ({"order": ["(coalesce(seq))"]}, "does not fit `order` of `silver`: there is no column `seq`. If seq"),
     ],
 )
 def test_a_misspelt_name_or_one_without_a_type_is_an_error_that_names_the_way(options: Any, why: str) -> None:
