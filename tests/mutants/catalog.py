@@ -288,6 +288,14 @@ MUTANTS = (
         ("tests/unit/assets/maintenance/test_history.py::test_old_runs_are_forgotten_but_the_last_of_each_table",),
     ),
     Mutant(
+        "a folder that nobody named is registered because its first file is Parquet",
+        4,
+        "platform/core/routing/discovery.py",
+        '        mode=by_format if registers else "load",\n',
+        "        mode=by_format,\n",
+        ("tests/unit/resources/test_lake.py::test_discovered_parquet_is_loaded_unless_lake_yaml_says_register",),
+    ),
+    Mutant(
         "two queues make tables that overlap",
         1,
         "sensors/intake/known_tables.py",

@@ -190,6 +190,12 @@ class Check(Enum):
         "no table that was discovered earlier shares files with a configured one, or with a folder that files move to",
         "configure another prefix or folder, or retire the discovered table as the detail says",
     )
+    LAKE_REGISTERED = (
+        "lake.registered",
+        "tables: registered ones are in lake.yaml",
+        "lake.yaml names each registered table, or registers what it discovers, so that printed policies have its log",
+        "add each table with `mode: register`, or write `discovery: {parquet: register}`",
+    )
 
     TABLE_LOG = (
         "table.log",

@@ -28,6 +28,7 @@ from tidegate.platform.cli.check.lake import (
     check_discovered,
     check_output,
     check_registered,
+    check_registered_by_discovery,
     check_root,
     check_spark,
     registered,
@@ -50,6 +51,7 @@ from tidegate.platform.core.routing.route import Routed, route
 from tidegate.resources.aws.bucket_inventories import BucketInventories
 from tidegate.resources.aws.clients import Aws
 from tidegate.resources.aws.s3 import ObjectStore
+from tidegate.resources.lake_root.births import Births
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.settings import LAKE
 
@@ -97,8 +99,9 @@ def run_check(
         for hint in _hints(using, found):
             console.print(Text(hint))
         if config is not None and target is not None:
-            tags = ObjectStore(using.settings.aws.client("s3")).tags
-            _explain(console, config, known, forwarded(config, *target, tags), *target)
+            objects = ObjectStore(using.settings.aws.client("s3"))
+            births = LakeStore(objects, config.lake.root).births
+            _explain(console, config, known, births, forwarded(config, *target, objects.tags), *target)
         conclude(console, found)
     return all(finding.ok for finding in found)
 
@@ -217,6 +220,7 @@ def _findings(
         for spec in config.tables:
             yield check_born(store, spec)
         yield check_discovered(config, known)
+        yield check_registered_by_discovery(store, config, known)
     if config.metrics == "cloudwatch":
         yield check_metrics(aws.client("cloudwatch"))
     spark = list(check_spark(using.settings.spark, store, using.explain))
@@ -270,12 +274,21 @@ def parse_address(text: str) -> tuple[str, str]:
 
 
 def _explain(
-    console: Console, config: LakeConfig, known: set[TableKey], events: Forwarded | None, bucket: str, key: str
+    console: Console,
+    config: LakeConfig,
+    known: set[TableKey],
+    births: Births,
+    events: Forwarded | None,
+    bucket: str,
+    key: str,
 ) -> None:
     found = route(bucket, key, config, known)
     console.print(Text(f"\n{S3Address(bucket, key)}"))
     if isinstance(found, Routed):
-        how = "registered where it is" if found.spec.mode == "register" else f"loaded as {found.spec.format}"
+        # A table keeps the mode of its birth.
+        birth = births.read(found.table.encode()) if found.table in known else None
+        mode = birth.mode if birth else found.spec.mode
+        how = "registered where it is" if mode == "register" else f"loaded as {found.spec.format}"
         console.print(Text(f"  goes to bronze.{found.spec.name} ({found.table.encode()}), {how}", style="bold"))
     else:
         console.print(Text("  goes to no table", style="bold"))

@@ -9,11 +9,21 @@ from typing import TYPE_CHECKING
 from pyspark.errors import PySparkException
 
 from tidegate.platform.cli.check.catalog import Check
-from tidegate.platform.cli.check.findings import Failed, Finding, arns_of, checked, permitted, reach_bucket, tried
+from tidegate.platform.cli.check.findings import (
+    Failed,
+    Finding,
+    Warned,
+    arns_of,
+    checked,
+    permitted,
+    reach_bucket,
+    tried,
+)
 from tidegate.platform.cloud.roles.lake_arns import COPIES_FOLDER, LOG_FOLDER
 from tidegate.platform.core.config.after_load import moves_to
 from tidegate.platform.core.config.drift import drift
 from tidegate.platform.core.config.lake import LakeConfig, TableSpec
+from tidegate.platform.core.first_few import first_few
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
@@ -24,11 +34,15 @@ from tidegate.resources.spark.delta import Delta
 from tidegate.resources.spark.remote import SparkRemote
 from tidegate.resources.spark.session import probe, session_of_its_own
 from tidegate.resources.spark.unreachable import SparkUnreachable
+from tidegate.resources.threads import parallel
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
     from tidegate.resources.lake_root.store import LakeStore
+
+#: Tables that a detail names.
+_NAMED = 5
 
 
 def check_root(s3: S3Client, store: LakeStore) -> Iterator[Finding]:
@@ -124,6 +138,29 @@ def check_discovered(config: LakeConfig, known: Collection[TableKey]) -> Finding
         return f"tables in the lake: {len(known)}, configured: {len(config.tables)}"
 
     return checked(Check.LAKE_OVERLAPS, config.lake.root, apart)
+
+
+def check_registered_by_discovery(store: LakeStore, config: LakeConfig, known: Collection[TableKey]) -> Finding:
+    """Check that lake.yaml names each registered table, unless it lets discovery register.
+
+    A table keeps the mode of its birth. Its log is at its prefix, which is in no printed policy otherwise.
+    """
+
+    def named() -> str:
+        if config.discovery_registers:
+            return "`discovery` registers Parquet"
+        others = sorted(key.encode() for key in known if config.table_for(key) is None)
+        births = zip(others, parallel(store.births.read, others), strict=True)
+        found = [table_key for table_key, birth in births if birth and birth.registered]
+        if found:
+            raise Warned(
+                f"registered, and not in lake.yaml: {', '.join(first_few(found, _NAMED))}. They keep the mode of their "
+                "birth, and policies that `tidegate policy` prints have no statement for their logs: add each to "
+                "lake.yaml with `mode: register`, or write `discovery: {parquet: register}`"
+            )
+        return "each one"
+
+    return checked(Check.LAKE_REGISTERED, config.lake.root, named)
 
 
 def _as_born(store: LakeStore, spec: TableSpec) -> str:

@@ -53,10 +53,10 @@ class LakeArns:
         """Patterns of the table paths in the commit table: those below the lake root, and registered tables."""
         root = S3Address(self.config.lake.bucket, self.config.lake.prefix).s3a
         found = [f"{literal(spelling)}/*" for spelling in spellings(root)]
-        if self.config.discovery:
+        if self.config.discovery_registers:
             found += [f"{scheme}://{bucket}/*" for bucket in self.config.buckets for scheme in ("s3a", "s3")]
         for spec in self.config.tables:
-            if _may_register(spec) and not (self.config.discovery and spec.table_key.prefix):
+            if _may_register(spec) and not (self.config.discovery_registers and spec.table_key.prefix):
                 location = S3Address(spec.table_key.bucket, spec.table_key.prefix).s3a
                 found += map(literal, spellings(location))
         return tuple(dict.fromkeys(found))
@@ -73,11 +73,11 @@ class LakeArns:
     def registered_buckets(self) -> tuple[str, ...]:
         """The buckets in which a table may be registered."""
         own = [spec.table_key.bucket for spec in self.config.tables if _may_register(spec)]
-        return tuple(dict.fromkeys([*(self.config.buckets if self.config.discovery else ()), *own]))
+        return tuple(dict.fromkeys([*(self.config.buckets if self.config.discovery_registers else ()), *own]))
 
     def registered(self, folder: str) -> tuple[str, ...]:
-        """Return the ARNs of a folder of each registered table. With discovery, any prefix may become a table."""
-        if self.config.discovery:
+        """Return the ARNs of a folder of each registered table. Discovery that registers may do so at any prefix."""
+        if self.config.discovery_registers:
             anywhere = tuple(f"{self.address.bucket(bucket)}/*/{folder}*" for bucket in self.config.buckets)
             # A whole bucket is a table only if `lake.yaml` has it, never by discovery.
             whole = [spec.table_key for spec in self.config.tables if _may_register(spec) and not spec.table_key.prefix]

@@ -72,6 +72,9 @@ class DiscoverySpec(Model):
 
     per_day: Annotated[int, Field(ge=1)] = 100
     """New tables that a day (UTC) may bring. Beyond it events are counted as `no_table`, with this as the reason."""
+    parquet: Literal["load", "register"] = "load"
+    """How Parquet of a folder that no table names enters bronze. `load`: its rows are copied. `register`: its files
+    stay where they are, and the table's Delta log is below its folder, to which its producer may write."""
 
 
 def _discovery(given: Any) -> Any:
@@ -80,7 +83,7 @@ def _discovery(given: Any) -> Any:
     try:
         return DiscoverySpec() if TypeAdapter(bool).validate_python(given) else None
     except ValidationError:
-        raise ValueError("must be true, false, or a mapping with per_day") from None
+        raise ValueError("must be true, false, or a mapping with per_day or parquet") from None
 
 
 class LakeConfig(TableDefaults):
@@ -101,8 +104,8 @@ class LakeConfig(TableDefaults):
     discovery: Annotated[
         DiscoverySpec | None, BeforeValidator(_discovery, json_schema_input_type=bool | DiscoverySpec)
     ] = DiscoverySpec()
-    """Whether the folder of a file that belongs to no configured table becomes a table by itself, and how many a day
-    may. `true` is the default, `false` turns it off."""
+    """Whether the folder of a file that belongs to no configured table becomes a table by itself, how many a day may,
+    and whether Parquet of such a folder is registered. `true` is the default, `false` turns it off."""
     metrics: Literal["cloudwatch"] | None = None
     """Where the lake's metrics are published, in addition to Dagster."""
     event_types: tuple[EventTypeRule, ...] = ()
@@ -226,6 +229,11 @@ class LakeConfig(TableDefaults):
     def settings(self, key: TableKey) -> TableDefaults:
         """The settings of a table: those configured for it, or the lake's defaults."""
         return self.table_for(key) or self
+
+    @property
+    def discovery_registers(self) -> bool:
+        """Whether Parquet of a folder that no table names is registered. Otherwise its rows are loaded."""
+        return self.discovery is not None and self.discovery.parquet == "register"
 
     @cached_property
     def defaults(self) -> TableDefaults:

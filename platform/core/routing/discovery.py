@@ -15,8 +15,12 @@ _DAY_SECONDS = 24 * 3600
 
 
 def discovered_table(key: TableKey, format: FormatName | None, config: LakeConfig) -> TableSpec:
-    """Return the table that discovery makes of a folder. Without a format, the ending of each file determines it."""
-    return _discovered(key, format, config.defaults)
+    """Return the table that discovery makes of a folder. Without a format, the ending of each file determines it.
+
+    Its rows are loaded unless `lake.yaml` says that discovery registers Parquet: a registered table's Delta log is
+    below its folder, and a writer of the log decides what the table shows.
+    """
+    return _discovered(key, format, config.defaults, config.discovery_registers)
 
 
 def count_discovered(tables: Iterable[TableKey], config: LakeConfig) -> int:
@@ -58,11 +62,12 @@ def limit_reason(table: TableKey, config: LakeConfig) -> str:
 
 
 @lru_cache(1000)  # called for each event, and a burst has few tables
-def _discovered(key: TableKey, format: FormatName | None, defaults: TableDefaults) -> TableSpec:
+def _discovered(key: TableKey, format: FormatName | None, defaults: TableDefaults, registers: bool) -> TableSpec:
+    by_format = mode_of(format) if format else None
     return TableSpec.model_construct(
         name=key.sql_name,
         prefix=key.uri,
         format=format,
-        mode=mode_of(format) if format else None,
+        mode=by_format if registers else "load",
         **dict(defaults),
     )

@@ -164,6 +164,7 @@ IN_ORDER = [
     ("table seen: as it was born", "not born yet"),
     ("table old: as it was born", "not born yet"),
     ("tables: no overlap with discovered ones", "tables in the lake: 0, configured: 4"),
+    ("tables: registered ones are in lake.yaml", "each one"),
     ("CloudWatch: metrics can be published", "allowed"),
 ]
 

@@ -478,6 +478,7 @@ LOOPS: dict[str, Loop] = {
     "assets/storage/incomplete.py": TABLES,
     "assets/storage/kept_history.py": OWN,
     "platform/cli/check/forget.py": OWN,
+    "platform/cli/check/lake.py": OWN,
     "platform/cli/inventory/enable.py": TABLES,
     "platform/cli/inventory/manifest.py": OWN,
     "resources/aws/bucket.py": PROBES,

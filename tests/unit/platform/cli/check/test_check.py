@@ -24,19 +24,25 @@ from botocore.exceptions import (
 )
 from rich.console import Console
 
+from tests.support.lakes.objects import Objects
 from tidegate.platform.cli.check.buckets import check_bucket
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.check import conclude, findings, parse_address, run_check
 from tidegate.platform.cli.check.findings import Failed, Finding, checked, explain_aws, permitted
-from tidegate.platform.cli.check.lake import check_discovered, check_registered
+from tidegate.platform.cli.check.lake import (
+    check_discovered,
+    check_registered,
+    check_registered_by_discovery,
+)
 from tidegate.platform.cli.check.metrics import check_metrics
 from tidegate.platform.cli.check.queues import CheckedQueue, check_queue
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cloud.notifications import EVENTS
 from tidegate.platform.cloud.queue_policy import lets_send
-from tidegate.platform.core.config.lake import LakeConfig, QueueSpec
+from tidegate.platform.core.config.lake import DiscoverySpec, LakeConfig, QueueSpec
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.resources.lake_root.store import LakeStore
 
 ARN = "arn:aws:sqs:us-east-1:1:events"
 S3 = "s3.amazonaws.com"
@@ -408,6 +414,21 @@ def test_a_configured_prefix_must_not_overlap_a_discovered_one(prefix: str, reme
     assert finding.ok is (not remedy)
     assert finding.ok or f"overlaps s3://landing/{prefix}" in finding.detail
     assert remedy in finding.detail
+
+
+def test_a_registered_table_that_only_discovery_knows_is_in_no_policy_and_is_named() -> None:
+    store = LakeStore(Objects(), "s3://lake/root")  # type: ignore[arg-type]
+    tables = {"landing.shop.orders": True, "landing.old": True, "landing.loaded": False}
+    for table_key, is_registered in tables.items():
+        store.births.ensure_birth(table_key, "t", registered=is_registered)
+    known = {TableKey.decode(table_key) for table_key in (*tables, "landing.unborn")}
+    found = check_registered_by_discovery(store, LAKE, known)
+    assert (found.ok, found.warning) == (True, True)
+    assert "registered, and not in lake.yaml: landing.old. They keep the mode" in found.detail
+    assert "write `discovery: {parquet: register}`" in found.detail
+    registers = LAKE.model_copy(update={"discovery": DiscoverySpec(parquet="register")})
+    assert not check_registered_by_discovery(store, registers, known).warning
+    assert not check_registered_by_discovery(store, LAKE, known - {TableKey("landing", "old/")}).warning
 
 
 @pytest.mark.parametrize("text", ["landing/x", "s3://", "s3://landing", "s3://landing/", "https://landing/x"])

@@ -14,6 +14,7 @@ from tidegate.platform.cloud.calls import CALLS
 from tidegate.platform.cloud.log_policy import log_policies, open_logs
 from tidegate.platform.cloud.page import renewed
 from tidegate.platform.cloud.roles.dagster_role import dagster
+from tidegate.platform.cloud.roles.lake_arns import LakeArns
 from tidegate.platform.cloud.roles.operator_role import operator
 from tidegate.platform.cloud.roles.roles import ROLES, giving
 from tidegate.platform.cloud.roles.spark_role import spark
@@ -84,13 +85,19 @@ def test_where_files_may_be_registered_logs_and_copies_are_written(given: dict[s
     assert not allowed(dagster(config), "s3:PutObject", "arn:aws:s3:::landing/orders/part-0.parquet")
 
 
-def test_with_discovery_every_folder_may_become_a_registered_table() -> None:
+@pytest.mark.parametrize("registers", [True, False])
+def test_every_folder_may_be_a_registered_table_if_discovery_registers(registers: bool) -> None:
     config = lake(
-        {"name": "whole", "prefix": "s3://other/", "format": "parquet"}, discovery=True, buckets=["landing", "other"]
+        {"name": "whole", "prefix": "s3://other/", "format": "parquet"},
+        discovery={"parquet": "register"} if registers else True,
+        buckets=["landing", "other"],
     )
-    for key in ("landing/a/b/_tidegate/copies/x", "other/_tidegate/copies/x"):
-        assert allowed(dagster(config), "s3:PutObject", f"arn:aws:s3:::{key}")
+    for key, may in (("landing/a/b", registers), ("other", True)):
+        assert allowed(dagster(config), "s3:PutObject", f"arn:aws:s3:::{key}/_tidegate/copies/x") is may
+        assert allowed(spark(config), "s3:PutObject", f"arn:aws:s3:::{key}/_delta_log/x") is may
     assert not allowed(dagster(config), "s3:PutObject", "arn:aws:s3:::landing/a/b/x")
+    paths = [path for path in LakeArns(config).paths() if "landing" in path]
+    assert paths == (["s3a://landing/*", "s3://landing/*"] if registers else [])
 
 
 def test_a_producer_s_files_may_be_changed_where_after_load_says_so_alone() -> None:

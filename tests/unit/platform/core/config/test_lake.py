@@ -108,7 +108,9 @@ def test_format_and_mode_by_default(tmp_path: Path, format: str, mode: str) -> N
     resolved = config.tables[0].resolved(format)  # type: ignore[arg-type]
     assert (resolved.format, resolved.mode) == (format, mode)
     discovered = discovered_table(TableKey("landing", "a-b/"), format, config)  # type: ignore[arg-type]
-    assert (discovered.format, discovered.mode) == (format, mode)
+    assert (discovered.format, discovered.mode) == (format, "load")
+    registers = load(tmp_path, SMALL + "discovery: {parquet: register}\n")
+    assert discovered_table(TableKey("landing", "a-b/"), format, registers).mode == mode  # type: ignore[arg-type]
     assert discovered.table_key == TableKey("landing", "a-b/")
     assert discovered.name == TableKey("landing", "a-b/").sql_name
 
@@ -182,8 +184,11 @@ def test_the_config_is_frozen(tmp_path: Path) -> None:
             ["lake.yaml:4: max_files: input should be less than or equal to 10000"],
         ),
         (SMALL + "max_files: 0\n", ["lake.yaml:4: max_files: input should be greater than or equal to 1"]),
-        (SMALL + "discovery: maybe\n", ["lake.yaml:4: discovery: must be true, false, or a mapping with per_day"]),
-        (SMALL + "discovery:\n", ["lake.yaml:4: discovery: must be true, false, or a mapping with per_day"]),
+        (
+            SMALL + "discovery: maybe\n",
+            ["lake.yaml:4: discovery: must be true, false, or a mapping with per_day or parquet"],
+        ),
+        (SMALL + "discovery:\n", ["lake.yaml:4: discovery: must be true, false, or a mapping with per_day or parquet"]),
         (
             SMALL + "discovery: {per_day: 0}\n",
             ["lake.yaml:4: discovery.per_day: input should be greater than or equal to 1"],

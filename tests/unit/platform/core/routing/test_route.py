@@ -15,7 +15,7 @@ from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.route import NoRoute, Routed, route
 
 
-def lake(discovery: bool = True, more: Sequence[dict[str, Any]] = ()) -> LakeConfig:
+def lake(discovery: bool | dict[str, str] = True, more: Sequence[dict[str, Any]] = ()) -> LakeConfig:
     return LakeConfig.model_validate(
         {
             "lake": {"root": "s3://lake/root"},
@@ -69,7 +69,7 @@ def test_moved_files_make_no_table() -> None:
 @pytest.mark.parametrize(
     ("key", "prefix", "format", "mode"),
     [
-        ("erp/orders/x.parquet", "erp/orders/", "parquet", "register"),
+        ("erp/orders/x.parquet", "erp/orders/", "parquet", "load"),
         ("erp/orders/day=1/part/x.csv", "erp/orders/", "csv", "load"),
         ("a//b[1].jsonl", "a//", "json", "load"),
         ("ü +%/x.NDJSON.gz", "ü +%/", "json", "load"),
@@ -85,6 +85,14 @@ def test_discovery(key: str, prefix: str, format: str, mode: str) -> None:
     assert (spec.format, spec.mode) == (format, mode)
     assert "is a table by discovery" in found.why
     assert route("landing", key, LAKE, {found.table}) == found
+
+
+def test_discovery_registers_parquet_if_lake_yaml_says_so() -> None:
+    """The log of a registered table is its producer's to write, so nobody gets such a table by putting a file."""
+    for key, mode in (("a/x.parquet", "register"), ("b/x.csv", "load")):
+        found = route("landing", key, lake({"parquet": "register"}), set())
+        assert isinstance(found, Routed)
+        assert found.spec.mode == mode
 
 
 #: Bucket, key, and why it is no source.
