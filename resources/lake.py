@@ -159,9 +159,23 @@ class Lake:
         registered = table.spec.registers
         if registered is None:
             format = format_of(first_key)
-            registered = format is None or mode_of(format) == "register"
+            registered = (format is None or mode_of(format) == "register") and not self._shares_its_prefix(table.key)
         return self.store.births.ensure_birth(
             table.table_key, table.spec.name, registered=registered, output=table.spec.output_mode
+        )
+
+    def _shares_its_prefix(self, key: TableKey) -> bool:
+        """Whether a discovered table is inside another table, or has one inside.
+
+        Commands of Delta treat all files below a registered table as the table's own. Of two tables that are born at
+        once, one finds the other in the inbox: hints stay there until the first batch is recorded.
+        """
+        if self.config.table_for(key) is not None:
+            return False
+        others = {*map(TableKey.decode, self.store.table_keys()), *self.config.keys()} - {key}
+        return any(
+            other.bucket == key.bucket and (other.prefix.startswith(key.prefix) or key.prefix.startswith(other.prefix))
+            for other in others
         )
 
     def suppression(self, spec: TableSpec) -> Suppression | None:

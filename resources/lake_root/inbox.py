@@ -75,22 +75,27 @@ class Backlog:
 
 
 class Inbox:
-    """`inbox/<table key>/<manifest id>.json`."""
+    """`inbox/<table key>/<manifest id>.json`, or another folder of manifests by table.
 
-    def __init__(self, root: LakeRoot) -> None:
-        self._root = root
+    Args:
+        root: the lake root.
+        folder: name of the folder below it.
+    """
+
+    def __init__(self, root: LakeRoot, folder: str = "inbox") -> None:
+        self._root, self._folder = root, folder
 
     def put(self, manifests: Iterable[Manifest]) -> None:
         """Write manifests durably, several at a time."""
         objects, bucket = self._root.objects, self._root.bucket
         for _ in parallel(
-            lambda manifest: objects.put(bucket, self._key(manifest.table, manifest.id), manifest.to_json()), manifests
+            lambda manifest: objects.put(bucket, self.key(manifest.table, manifest.id), manifest.to_json()), manifests
         ):
             pass
 
     def contents(self, table: str | None = None) -> Contents:
         """The objects of the inbox, of one table or of all tables."""
-        prefix = self._root.key("inbox", "" if table is None else f"{table}/")
+        prefix = self._root.key(self._folder, "" if table is None else f"{table}/")
         found: list[WaitingManifest] = []
         strays: list[str] = []
         for item in self._root.objects.under(self._root.bucket, prefix):
@@ -108,7 +113,7 @@ class Inbox:
             yield from self._leg("", after)
 
     def _leg(self, after: str, last: str) -> Iterator[Backlog]:
-        start = self._root.key("inbox", "")
+        start = self._root.key(self._folder, "")
         behind = f"{start}{after}0" if after else ""  # "0" follows "/"
         while True:
             listed = self._root.objects.under(self._root.bucket, start, after=behind)
@@ -141,7 +146,7 @@ class Inbox:
         )
 
     def _sort(self, item: Listed, found: list[WaitingManifest], strays: list[str]) -> None:
-        folder, _, name = item.key[len(self._root.key("inbox", "")) :].rpartition("/")
+        folder, _, name = item.key[len(self._root.key(self._folder, "")) :].rpartition("/")
         stem = name.removesuffix(".json")
         try:
             TableKey.decode(folder)
@@ -163,11 +168,12 @@ class Inbox:
 
     def tables(self) -> list[str]:
         """Table keys of the tables that have waiting hints."""
-        folders = self._root.objects.folders(self._root.bucket, self._root.key("inbox", ""))
+        folders = self._root.objects.folders(self._root.bucket, self._root.key(self._folder, ""))
         return [name for name in folders if is_table_key(name)]
 
-    def _key(self, table: str, manifest: str) -> str:
-        return self._root.key("inbox", table, f"{manifest}.json")
+    def key(self, table: str, manifest: str) -> str:
+        """Return the key of a manifest's object."""
+        return self._root.key(self._folder, table, f"{manifest}.json")
 
 
 class TableInbox:
@@ -199,4 +205,4 @@ class TableInbox:
         self._root.objects.delete(self._root.bucket, [self._key(manifest_id) for manifest_id in ids])
 
     def _key(self, manifest_id: str) -> str:
-        return self._root.key("inbox", self._table, f"{manifest_id}.json")
+        return self._inbox.key(self._table, manifest_id)

@@ -5,6 +5,7 @@ The layout never changes; docs/internals/architecture.md describes it::
     lake.json                               the lake's identity
     proven/<endpoint>.json                  its conditional put was proven
     inbox/<table key>/<manifest id>.json
+    held/<table key>/<manifest id>.json     events of folders that become tables when a day has room for them
     batches/<table key>/<n, 20 digits>.json and .void
     after/<table key>/<ULID>-<keys>.json    files that after-load could not remove or tag yet
     signals/<table key>/<digests>-<n>.json  completion signals that wait for a part
@@ -59,6 +60,7 @@ class LakeStore(LakeRoot):
         super().__init__(objects, root)
         self.identity = Identity(self)
         self.inbox = Inbox(self)
+        self.held = Inbox(self, "held")
         self.outbox = Outbox(self)
         self.births = Births(self)
         self.quarantine = Quarantine(self)

@@ -149,6 +149,7 @@ class FairDrain:
         # They are stored by now. A body has up to a megabyte, and a tick up to twenty thousand of them.
         intake.rejects.clear()
         intake.outgoing.clear()
+        intake.held.clear()
         with self._lock:
             if not self._over:
                 self._total.add(intake)

@@ -22,6 +22,8 @@ class IntakeResult:
         unrouted: these events, without those of commits, which are only counted.
         rejects: records that are not S3 events, until they are kept in quarantine.
         outgoing: messages to forward, by route, until they are kept in the outbox.
+        held: hints of folders that become tables when a day has room for them, until they are stored. Their events are
+            counted, too.
         received: events, S3's test events included.
         left: why messages stay in their queue although others of it were taken, as sentences.
         failures: why a queue could not be drained, by queue name.
@@ -32,6 +34,7 @@ class IntakeResult:
     unrouted: list[Unrouted] = field(default_factory=list)
     rejects: list[Reject] = field(default_factory=list)
     outgoing: dict[str, list[Outgoing]] = field(default_factory=dict)
+    held: dict[TableKey, list[Hint]] = field(default_factory=dict)
     received: int = 0
     left: list[str] = field(default_factory=list)
     failures: dict[str, Exception] = field(default_factory=dict)
@@ -49,7 +52,7 @@ class IntakeResult:
         named = {event_id: name for event_id, name in types.items() if name}
         if not named:
             return
-        for hints in self.hints.values():
+        for hints in (*self.hints.values(), *self.held.values()):
             hints[:] = [
                 replace(hint, event_type=named[hint.event_id]) if hint.event_id in named else hint for hint in hints
             ]

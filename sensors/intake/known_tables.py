@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.platform.core.routing.discovery import count_discovered, room_today
+from tidegate.platform.core.routing.new_tables import NewTables, room_today
 from tidegate.resources.lake import Lake
 from tidegate.sensors.intake.intake_result import IntakeResult
 from tidegate.sensors.intake.message_routing import Parsed, route_messages
@@ -25,34 +25,42 @@ class KnownTables:
     def __init__(self, lake: Lake) -> None:
         self._lake = lake
         self._lock = threading.Lock()
-        self._tables: frozenset[TableKey] | None = None
-        self._room = 0
+        self._state: tuple[frozenset[TableKey], NewTables] | None = None
 
     def routed(self, parsed: Sequence[Parsed]) -> IntakeResult:
         """Route the messages of an event queue.
 
         No other queue waits while S3 is asked. If another queue discovered a table meanwhile, the messages are routed
-        again: two tables never overlap, and a day brings no more new tables than it may.
+        again: a day brings no more new tables than it may, however many queues have their events.
         """
         while True:
-            before, room = self._now()
-            tables = set(before)
-            intake = route_messages(parsed, self._lake.config, tables, self._lake.store.objects, room)
-            new = tables - before
-            if not new:
+            before = self._now()
+            tables, new = set(before[0]), before[1].copy()
+            intake = route_messages(parsed, self._lake.config, tables, self._lake.store.objects, new)
+            if tables == before[0] and not intake.held:
                 return intake
             with self._lock:
-                if self._tables is before:
-                    self._tables = before | new
-                    self._room -= count_discovered(new, self._lake.config)
+                if self._state is before:
+                    self._state = frozenset(tables), new
                     return intake
 
-    def _now(self) -> tuple[frozenset[TableKey], int]:
+    def _now(self) -> tuple[frozenset[TableKey], NewTables]:
         with self._lock:
-            if self._tables is None:
-                births = {
-                    TableKey.decode(table_key): born for table_key, born in self._lake.store.table_births().items()
-                }
-                self._room = room_today(births, self._lake.config, time.time())
-                self._tables = frozenset(births)
-            return self._tables, self._room
+            if self._state is None:
+                self._state = tables_now(self._lake, time.time())
+            return self._state
+
+
+def tables_now(lake: Lake, now: float) -> tuple[frozenset[TableKey], NewTables]:
+    """Return the tables of a lake, and the room for new ones.
+
+    Args:
+        lake: the lake.
+        now: epoch seconds.
+    """
+    births = {TableKey.decode(table_key): born for table_key, born in lake.store.table_births().items()}
+
+    def waiting() -> list[TableKey]:
+        return [TableKey.decode(table_key) for table_key in lake.store.held.tables()]
+
+    return frozenset(births), NewTables(room_today(births, lake.config, now), waiting)

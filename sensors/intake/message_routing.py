@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +13,8 @@ from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.keys.object_key import is_of_a_commit
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.platform.core.routing.discovery import count_discovered, gone_reason, limit_reason
+from tidegate.platform.core.routing.discovery import gone_reason, limit_reason
+from tidegate.platform.core.routing.new_tables import NewTables
 from tidegate.platform.core.routing.route import NoRoute, Route, Routed, route
 from tidegate.platform.core.routing.unrouted import Unrouted
 from tidegate.resources.aws.s3 import ObjectStore, StoreError
@@ -64,7 +64,7 @@ def route_events(
     config: LakeConfig,
     known: set[TableKey],
     rejected: Collection[TableKey] = (),
-    room: float = math.inf,
+    new: NewTables | None = None,
 ) -> IntakeResult:
     """Route the events of messages. Pure.
 
@@ -75,30 +75,26 @@ def route_events(
         config: the lake.
         known: tables that exist. Tables that are discovered here are added.
         rejected: folders that must not become tables, because all their objects in these messages are gone.
-        room: how many tables may be discovered.
+        new: how many tables may be discovered. Those that are take their room. None: there is no limit.
     """
-    tables = set(known)
+    tables, tried = set(known), new and new.copy()
     try:
-        intake = _route_all(parsed, config, tables, rejected, room)
+        intake = _route_all(parsed, config, tables, rejected, tried)
     except Exception:
-        tables = set(known)
+        tables, tried = set(known), new and new.copy()
         intake = IntakeResult()
         for message in parsed:
-            left = room - count_discovered(tables - known, config)
-            intake.add(_route_alone(message, config, tables, rejected, left))
+            alone, took = set(tables), tried and tried.copy()
+            try:
+                intake.add(_route_all([message], config, alone, rejected, took))
+            except Exception as error:
+                reject = _malformed(message.message, error)
+                intake.add(IntakeResult(counters={"malformed": 1}, rejects=[reject], received=1))
+                continue
+            tables, tried = alone, took
     known |= tables
-    return intake
-
-
-def _route_alone(
-    parsed: Parsed, config: LakeConfig, known: set[TableKey], rejected: Collection[TableKey], room: float
-) -> IntakeResult:
-    tables = set(known)
-    try:
-        intake = _route_all([parsed], config, tables, rejected, room)
-    except Exception as error:
-        return IntakeResult(counters={"malformed": 1}, rejects=[_malformed(parsed.message, error)], received=1)
-    known |= tables
+    if new and tried:
+        new.become(tried)
     return intake
 
 
@@ -107,7 +103,7 @@ def _route_all(
     config: LakeConfig,
     known: set[TableKey],
     rejected: Collection[TableKey],
-    room: float,
+    new: NewTables | None,
 ) -> IntakeResult:
     intake = IntakeResult()
     for body in (message.body for message in parsed):
@@ -121,19 +117,24 @@ def _route_all(
             found = route(event.bucket, event.key, config, known)
             if isinstance(found, Routed) and found.table in rejected:
                 found = NoRoute("no_table", gone_reason(found.table))
-            elif isinstance(found, Routed) and found.table not in known and config.table_for(found.table) is None:
-                if room <= 0:
-                    found = NoRoute("no_table", limit_reason(found.table, config))
-                else:
-                    room -= 1
+            elif new and isinstance(found, Routed) and _is_new(found.table, config, known):
+                fate = new.take(found.table)
+                if fate == "waits":
+                    intake.held.setdefault(found.table, []).append(_hint(event))
+                if fate != "new":
+                    found = NoRoute("no_table", limit_reason(found.table, config, waits=fate == "waits"))
             _add_event(intake, event, found, known)
     return intake
+
+
+def _is_new(table: TableKey, config: LakeConfig, known: Collection[TableKey]) -> bool:
+    return table not in known and config.table_for(table) is None
 
 
 def _add_event(intake: IntakeResult, event: S3Event, found: Route, known: set[TableKey]) -> None:
     if isinstance(found, Routed):
         known.add(found.table)
-        intake.hints.setdefault(found.table, []).append(Hint(event.key, _cause(event), event.size))
+        intake.hints.setdefault(found.table, []).append(_hint(event))
         return
     intake.count(found.outcome)
     if found.outcome == "own_file" and is_of_a_commit(event.key):
@@ -142,9 +143,10 @@ def _add_event(intake: IntakeResult, event: S3Event, found: Route, known: set[Ta
     intake.unrouted.append(Unrouted(event.event_id, found.outcome, "", named, found.why))
 
 
-def _cause(event: S3Event) -> Event:
+def _hint(event: S3Event) -> Hint:
     time = event.event_time.isoformat() if event.event_time else None
-    return Event(event.event_id, event.event_name, time, event.version_id, event.sequencer)
+    cause = Event(event.event_id, event.event_name, time, event.version_id, event.sequencer)
+    return Hint(event.key, cause, event.size)
 
 
 def route_messages(
@@ -152,41 +154,40 @@ def route_messages(
     config: LakeConfig,
     known: set[TableKey],
     objects: ObjectStore,
-    room: float = math.inf,
+    new: NewTables | None = None,
 ) -> IntakeResult:
     """Route the events of messages. A folder becomes a table only if S3 still has one of its objects.
 
-    Otherwise objects that came and went would leave an empty partition, and would keep the folders around theirs from
-    becoming tables.
+    Otherwise objects that came and went would leave an empty partition.
 
     Args:
         parsed: the messages.
         config: the lake.
         known: tables that exist. Tables that are discovered here are added.
         objects: handle on S3. It is asked only about folders that would become tables.
-        room: how many tables may be discovered.
+        new: how many tables may be discovered. Those that are take their room. None: there is no limit.
     """
-    confirmed: set[TableKey] = set()
-    rejected: set[TableKey] = set()
-    while True:
-        tables = set(known)
-        # Deleted objects must not use up the room. Without any room, S3 need not be asked.
-        intake = route_events(parsed, config, tables, rejected, math.inf if room > 0 else 0)
-        new = {table: intake.hints[table] for table in tables - known - confirmed if config.table_for(table) is None}
-        gone = _gone(objects, new)
-        confirmed |= new.keys() - gone
-        rejected |= gone
-        if not gone:
-            if len(confirmed) > room:
-                tables = set(known)
-                intake = route_events(parsed, config, tables, rejected, room)
-            known |= tables
-            return intake
-        # The next round routes again what the rejected folders were an obstacle to.
+    tables = set(known)
+    intake = route_events(parsed, config, tables)
+    # Deleted objects must not use up the room. Without any room, S3 need not be asked.
+    folders = {
+        table: intake.hints[table]
+        for table in tables - known
+        if config.table_for(table) is None and (new is None or new.fate(table) != "refused")
+    }
+    rejected = gone_folders(objects, folders)
+    if not tables - known:
+        return intake
+    return route_events(parsed, config, known, rejected, new)
 
 
-def _gone(objects: ObjectStore, events: Mapping[TableKey, Sequence[Hint]]) -> set[TableKey]:
-    """Return the tables of whose objects none exists, as far as S3 answers."""
+def gone_folders(objects: ObjectStore, events: Mapping[TableKey, Sequence[Hint]]) -> set[TableKey]:
+    """Return the folders of whose objects none exists, as far as S3 answers.
+
+    Args:
+        objects: handle on S3.
+        events: hints by folder.
+    """
     # The object of the last event is the likeliest to exist, and one is enough.
     keys = {table: list(dict.fromkeys(hint.key for hint in reversed(hints))) for table, hints in events.items()}
     few = [table for table in keys if len(keys[table]) <= _MAX_PROBE_OBJECTS]

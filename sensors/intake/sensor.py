@@ -12,6 +12,7 @@ from tidegate.assets.bronze.asset import TABLES
 from tidegate.assets.bronze.job import BRONZE_JOB
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.resources.lake_resource import LakeResource
+from tidegate.sensors.intake.held_events import HeldEvents
 from tidegate.sensors.intake.queue_order import QueueOrder
 from tidegate.sensors.intake.run_requests import bronze_requests
 from tidegate.sensors.intake.tick import listen
@@ -36,7 +37,7 @@ def build_intake_sensor(config: LakeConfig, shared: dg.JobDefinition) -> dg.Sens
         shared: the job of runs that several tables share.
     """
 
-    order = QueueOrder()
+    order, held = QueueOrder(), HeldEvents()
 
     @dg.sensor(
         name="intake",
@@ -47,7 +48,7 @@ def build_intake_sensor(config: LakeConfig, shared: dg.JobDefinition) -> dg.Sens
     )
     def intake(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult:
         handles = lake.open()
-        taken = listen(handles, order=order)
+        taken = listen(handles, order=order, held=held)
         now = datetime.now(UTC).timestamp()
         before = json.loads(context.cursor or "{}")
         # Its own time budget: the inbox is read however long the queues took.

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from tidegate.platform.core.bronze.manifest import chunked
+from tidegate.platform.core.bronze.hint import Hint
+from tidegate.platform.core.bronze.manifest import Manifest, chunked
+from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.events.s3_event import Reject
 from tidegate.platform.core.failpoints import seam
+from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.unrouted import Detail, Unrouted
 from tidegate.resources.aws.sqs import Message, Queue
 from tidegate.resources.lake import Lake
@@ -36,13 +39,9 @@ def store_and_delete(lake: Lake, queue: Queue, messages: Sequence[Message], inta
 
 def _store(lake: Lake, queue: str, intake: IntakeResult) -> None:
     config, store = lake.config, lake.store
-    store.inbox.put(
-        [
-            manifest
-            for table, hints in intake.hints.items()
-            for manifest in chunked(table.encode(), "intake", hints, config.settings(table).max_files)
-        ]
-    )
+    store.inbox.put(manifests(config, intake.hints))
+    if intake.held:
+        store.held.put(manifests(config, intake.held))
     if intake.outgoing:
         store.outbox.put((Lane(route), messages) for route, messages in intake.outgoing.items())
     seam("intake-stored")
@@ -59,3 +58,12 @@ def _store(lake: Lake, queue: str, intake: IntakeResult) -> None:
         intake.unrouted.append(Unrouted(reject.event_id, "malformed", queue, Detail(address), reject.reason))
     if intake.counters:
         store.intake_log.put(intake.counters, intake.unrouted)
+
+
+def manifests(config: LakeConfig, hints: Mapping[TableKey, list[Hint]]) -> list[Manifest]:
+    """Return the manifests of hints by table."""
+    return [
+        manifest
+        for table, found in hints.items()
+        for manifest in chunked(table.encode(), "intake", found, config.settings(table).max_files)
+    ]

@@ -9,6 +9,7 @@ from tidegate.resources.aws.sqs import Queue
 from tidegate.resources.lake import Lake
 from tidegate.resources.side_by_side import SideBySide
 from tidegate.sensors.intake.fair_drain import FairDrain
+from tidegate.sensors.intake.held_events import HeldEvents
 from tidegate.sensors.intake.intake_result import IntakeResult
 from tidegate.sensors.intake.queue_order import QueueOrder
 
@@ -81,7 +82,9 @@ def take_in(
     return total
 
 
-def listen(lake: Lake, patience: float = _PATIENCE, order: QueueOrder | None = None) -> IntakeResult:
+def listen(
+    lake: Lake, patience: float = _PATIENCE, order: QueueOrder | None = None, held: HeldEvents | None = None
+) -> IntakeResult:
     """Drain the lake's queues. If the inbox is empty, wait for a message first.
 
     Events of the platform's own files, which follow each run, do not end the wait.
@@ -90,7 +93,9 @@ def listen(lake: Lake, patience: float = _PATIENCE, order: QueueOrder | None = N
         lake: the lake.
         patience: seconds to wait at most.
         order: what earlier ticks recorded of the queues.
+        held: releases events of folders that waited for a day with room, before the queues are drained.
     """
+    damaged = held.release(lake, time.time()) if held else []
     until = time.monotonic() + patience
     busy = bool(lake.store.inbox.tables())
     total = more = take_in(lake, patience=1 if busy else int(patience), order=order)
@@ -98,4 +103,5 @@ def listen(lake: Lake, patience: float = _PATIENCE, order: QueueOrder | None = N
     while more.received and not (busy or total.hints or total.failures) and (left := int(until - time.monotonic())) > 0:
         more = take_in(lake, patience=left, order=order)
         total.add(more)
+    total.left += damaged
     return total

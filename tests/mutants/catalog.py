@@ -296,12 +296,60 @@ MUTANTS = (
         ("tests/unit/resources/test_lake.py::test_discovered_parquet_is_loaded_unless_lake_yaml_says_register",),
     ),
     Mutant(
-        "two queues make tables that overlap",
+        "two queues bring more new tables together than a day may have",
         1,
         "sensors/intake/known_tables.py",
-        "                if self._tables is before:\n",
-        "                if self._tables is not None:\n",
-        (f"{_TROUBLED}test_what_one_queue_makes_a_table_no_other_makes_an_overlapping_one",),
+        "                if self._state is before:\n",
+        "                if self._state is not None:\n",
+        (f"{_TROUBLED}test_two_queues_together_bring_no_more_new_tables_than_the_day_may_have",),
+    ),
+    Mutant(
+        "a discovered table takes the folders below its own from others",
+        6,
+        "platform/core/routing/route.py",
+        "    if table not in known and (taker :=",
+        """    if any(table.prefix.startswith(other.prefix) and table != other for other in known):
+        return NoRoute("no_table", "it is inside of another table")
+    if table not in known and (taker :=""",
+        ("tests/unit/platform/core/routing/test_route.py::test_what_came_first_takes_no_folder_from_another",),
+    ),
+    Mutant(
+        "an event without a table is compared with every table",
+        6,
+        "platform/core/keys/nested.py",
+        "    place = bisect_right(prefixes, text) - 1\n",
+        "    place = sum(prefix <= text for prefix in prefixes) - 1\n",
+        ("tests/unit/platform/core/routing/test_route.py::test_an_event_costs_the_same_however_many_tables_there_are",),
+    ),
+    Mutant(
+        "all first folders share the tables of a day",
+        6,
+        "platform/core/routing/new_tables.py",
+        "            return self._by_folder[folder] < self.limit\n",
+        "            return len(self.tables) < self.limit\n",
+        (
+            "tests/unit/platform/core/routing/test_new_tables.py::"
+            "test_what_happens_below_a_folder_changes_nothing_for_another",
+        ),
+    ),
+    Mutant(
+        "events that waited for a day with room are deleted before they are in the inbox",
+        1,
+        "sensors/intake/held_events.py",
+        "    lake.store.inbox.put(manifests(config, hints))\n    held.delete(ids)\n",
+        "    held.delete(ids)\n    lake.store.inbox.put(manifests(config, hints))\n",
+        ("tests/unit/sensors/intake/test_held_events.py::test_a_tick_that_dies_is_repeated",),
+    ),
+    Mutant(
+        "a discovered table registers files inside of another table",
+        4,
+        "resources/lake.py",
+        ' == "register") and not self._shares_its_prefix(table.key)\n',
+        ' == "register")\n',
+        (
+            "tests/unit/resources/test_lake.py::"
+            "test_of_two_tables_one_inside_the_other_discovery_registers_none_that_comes_later",
+        ),
     ),
     Mutant(
         "the tour of the inbox has no time of its own",

@@ -25,6 +25,7 @@ from tidegate.platform.core.config.drift import drift
 from tidegate.platform.core.config.lake import LakeConfig, TableSpec
 from tidegate.platform.core.first_few import first_few
 from tidegate.platform.core.first_line import first_line
+from tidegate.platform.core.keys.object_key import conventional_prefix
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.aws.proofs import prove_conditional_put
@@ -114,19 +115,18 @@ def check_discovered(config: LakeConfig, known: Collection[TableKey]) -> Finding
     def apart() -> str:
         for key, spec in config.keys().items():
             for other in sorted(known):
-                if other == key or other.bucket != key.bucket:
+                if other == key or other.bucket != key.bucket or not _shares_files(other.prefix, key.prefix):
                     continue
-                if key.prefix.startswith(other.prefix) or other.prefix.startswith(key.prefix):
-                    remedy = (
-                        f"{spec.name} takes its files from now on. Materialize it, and when nobody reads "
-                        f"bronze.{other.sql_name} any more, move {config.lake.root}/tables/{other}.json away"
-                        if other.prefix.startswith(key.prefix)
-                        else "configure that prefix instead, or give this table another"
-                    )
-                    raise Failed(
-                        f"{spec.prefix} of table {spec.name} overlaps {other.uri}, which was discovered as a table "
-                        f"earlier, and two tables never share a file: {remedy}"
-                    )
+                remedy = (
+                    f"{spec.name} takes its files from now on. Materialize it, and when nobody reads "
+                    f"bronze.{other.sql_name} any more, move {config.lake.root}/tables/{other}.json away"
+                    if other.prefix.startswith(key.prefix)
+                    else "configure that prefix instead, or give this table another"
+                )
+                raise Failed(
+                    f"{spec.prefix} of table {spec.name} overlaps {other.uri}, which was discovered as a table "
+                    f"earlier, and two tables never share a file: {remedy}"
+                )
         for spec in config.tables:
             folder = moves_to(spec.after_load) or ""
             for other in sorted(known):
@@ -161,6 +161,15 @@ def check_registered_by_discovery(store: LakeStore, config: LakeConfig, known: C
         return "each one"
 
     return checked(Check.LAKE_REGISTERED, config.lake.root, named)
+
+
+def _shares_files(discovered: str, configured: str) -> bool:
+    """Return whether a discovered table has had files that a configured prefix takes.
+
+    It has the files of its own folder, and of folders of dates and `k=v` in it: not those of tables inside it.
+    """
+    inside = discovered.startswith(configured)
+    return inside or (configured.startswith(discovered) and conventional_prefix(f"{configured}x") == discovered)
 
 
 def _as_born(store: LakeStore, spec: TableSpec) -> str:

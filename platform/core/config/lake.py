@@ -30,6 +30,7 @@ from tidegate.platform.core.config.table import TableSpec as TableSpec
 from tidegate.platform.core.config.webhook import WebhookSpec
 from tidegate.platform.core.costs.spec import CostsSpec
 from tidegate.platform.core.events.row_object import rows_prefix
+from tidegate.platform.core.keys.nested import outermost
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.maintenance.settings import MaintainSpec
@@ -71,7 +72,8 @@ class DiscoverySpec(Model):
     """How folders that no table names become tables automatically."""
 
     per_day: Annotated[int, Field(ge=1)] = 100
-    """New tables that a day (UTC) may bring. Beyond it events are counted as `no_table`, with this as the reason."""
+    """New tables that a day (UTC) may bring below each first folder of a bucket, and new first folders that it may
+    bring. Beyond it events are counted as `no_table`, and wait for a day that has room."""
     parquet: Literal["load", "register"] = "load"
     """How Parquet of a folder that no table names enters bronze. `load`: its rows are copied. `register`: its files
     stay where they are, and the table's Delta log is below its folder, to which its producer may write."""
@@ -265,8 +267,8 @@ class LakeConfig(TableDefaults):
 
     @cached_property
     def inventory_folders(self) -> list[str]:
-        """The `s3://` folders to which S3 delivers inventories, in order."""
-        return sorted({spec.inventory for spec in self.tables if spec.inventory})
+        """The `s3://` folders to which S3 delivers inventories, in order, without those that are inside another."""
+        return outermost({spec.inventory for spec in self.tables if spec.inventory})
 
     @cached_property
     def tables_by_prefix(self) -> dict[str, tuple[list[str], list[TableSpec]]]:

@@ -1,8 +1,7 @@
-"""Discovery: folders that become tables without an entry in `lake.yaml`, and how many may in a day."""
+"""Discovery: folders that become tables without an entry in `lake.yaml`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from tidegate.platform.core.config.defaults import TableDefaults
@@ -10,8 +9,6 @@ from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.keys.file_format import FormatName, mode_of
 from tidegate.platform.core.keys.table_key import TableKey
-
-_DAY_SECONDS = 24 * 3600
 
 
 def discovered_table(key: TableKey, format: FormatName | None, config: LakeConfig) -> TableSpec:
@@ -23,39 +20,32 @@ def discovered_table(key: TableKey, format: FormatName | None, config: LakeConfi
     return _discovered(key, format, config.defaults, config.discovery_registers)
 
 
-def count_discovered(tables: Iterable[TableKey], config: LakeConfig) -> int:
-    """Return how many of these tables are not in `lake.yaml`."""
-    return sum(config.table_for(table) is None for table in tables)
-
-
-def room_today(births: Mapping[TableKey, float | None], config: LakeConfig, now: float) -> int:
-    """Return how many more tables discovery may make today.
-
-    A table counts on the day of its birth, and before its birth. A configured table never counts.
-
-    Args:
-        births: epoch seconds of each table's birth. None for a table that has hints but no birth.
-        config: the lake.
-        now: epoch seconds.
-    """
-    if config.discovery is None:
-        return 0
-    midnight = now - now % _DAY_SECONDS
-    new = (table for table, born in births.items() if born is None or born >= midnight)
-    return max(0, config.discovery.per_day - count_discovered(new, config))
-
-
 def gone_reason(table: TableKey) -> str:
     """Return why an event of a deleted object makes no table."""
     return f"it is gone, and {table.uri} becomes no table for what is gone"
 
 
-def limit_reason(table: TableKey, config: LakeConfig) -> str:
-    """Return why an event makes no table when the day's limit is reached, and what to do."""
+def limit_reason(table: TableKey, config: LakeConfig, *, waits: bool) -> str:
+    """Return why an event makes no table when the day's limit is reached, and what to do.
+
+    Args:
+        table: what its folder would become.
+        config: the lake.
+        waits: whether the event is kept until a day has room for the table.
+    """
     limit = config.discovery.per_day if config.discovery else 0
+    reached = (
+        f"lake.yaml lets {limit} new tables a day come by themselves in a first folder of a bucket, and as many new "
+        "first folders (`discovery`: `per_day`), and today has had as many, so its folder "
+        f"{table.uri} becomes none today"
+    )
+    if waits:
+        return (
+            f"{reached}. Its events wait, and the first tick of a later day that has room reads them; if it should not "
+            "wait, add a table with this prefix to lake.yaml, or raise `per_day`, and reload the definitions"
+        )
     return (
-        f"lake.yaml lets {limit} new tables a day come by themselves (`discovery`: `per_day`), and today has had as "
-        f"many, so its folder {table.uri} becomes none; if it should be one, add a table with this prefix to "
+        f"{reached}, and as many folders wait for a later day; if it should be one, add a table with this prefix to "
         "lake.yaml, or raise `per_day` and wait for its next file, then materialize its partition, which takes in what "
         "is there already"
     )

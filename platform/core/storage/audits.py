@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import takewhile
 
+from tidegate.platform.core.keys.nested import outermost
 from tidegate.platform.core.keys.object_key import HIDDEN_FILE, HIDDEN_FOLDER
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.schema.column_types import quoted
@@ -60,11 +63,13 @@ class AuditedTable:
     Attributes:
         name: SQL name of its ledger.
         ledger: `s3a://` URI of its ledger. Empty if there is none: then no object below the prefix is known.
+        inner: prefixes of other tables below its own. `audits` fills them in.
     """
 
     key: TableKey
     name: str
     ledger: str = ""
+    inner: tuple[str, ...] = ()
 
     @property
     def folder(self) -> str:
@@ -213,9 +218,13 @@ def audits(
     }
     found = [Audit(kind, "", f"{rows}{condition}", on_row=condition) for kind, condition in conditions.items()]
     found.append(Audit("lone_delete_markers", "", f"{rows}{_lone_marker(objects)}"))
-    known = [*(table.key for table in tables), *folders]
+    known = sorted([*(table.key for table in tables), *folders])
     inventoried = sorted(set(buckets))
-    audited = sorted((table for table in tables if table.key.bucket in inventoried), key=lambda table: table.key)
+    audited = [
+        replace(table, inner=tuple(_inside(table.key, known)))
+        for table in sorted(tables, key=lambda table: table.key)
+        if table.key.bucket in inventoried
+    ]
     found += [_orphaned(table, rows) for table in audited]
     return found + [
         _outside(bucket, prefixes, rows)
@@ -245,10 +254,23 @@ def _lone_marker(objects: str) -> str:
     return f"stored.is_delete_marker AND NOT EXISTS ({version})"
 
 
+def _inside(key: TableKey, known: Sequence[TableKey]) -> list[str]:
+    """Return the prefixes below another one, without those that are inside another of them.
+
+    Args:
+        key: the other one.
+        known: prefixes in order.
+    """
+    after = known[bisect_right(known, key) :]
+    below = takewhile(lambda other: other.bucket == key.bucket and other.prefix.startswith(key.prefix), after)
+    return outermost(other.prefix for other in below)
+
+
 def _orphaned(table: AuditedTable, rows: str) -> Audit:
     bucket, prefix = table.key.bucket, table.key.prefix
     conditions = [f"stored.bucket = {literal(bucket)}", *_MAY_BE_ORPHANS]
     conditions += [f"startswith(stored.key, {literal(prefix)})"] if prefix else []
+    conditions += [f"NOT startswith(stored.key, {literal(inner)})" for inner in table.inner]
     if table.ledger:
         # A name of letters needs no quotes, which a shell would read.
         ledger = table.name if table.name.isidentifier() else quoted(table.name)
@@ -272,6 +294,11 @@ def orphans_query(name: str, orphaned: Sequence[Audit], known: str, counted: str
         counted: SQL condition of the rows that count. Empty: all.
     """
     tables = {audit.key: audit.table for audit in orphaned if audit.table}
+    others = "".join(
+        f" AND NOT (prefixes.audit = {literal(key)} AND startswith(below.key, {literal(inner)}))"
+        for key, table in tables.items()
+        for inner in table.inner
+    )
     depths = sorted({table.key.prefix.count("/") for table in tables.values()})
     buckets = ", ".join(sorted({literal(table.key.bucket) for table in tables.values()}))
     conditions = [f"stored.bucket IN ({buckets})", *_MAY_BE_ORPHANS]
@@ -285,7 +312,7 @@ def orphans_query(name: str, orphaned: Sequence[Audit], known: str, counted: str
         f"FROM (SELECT *, explode(array({', '.join(map(_folder, depths))})) AS folder "
         f"{_rows(name, counted)}{' AND '.join(conditions)}) AS below "
         f"JOIN (VALUES {prefixes}) AS prefixes(audit, bucket, prefix, folder) "
-        "ON prefixes.bucket = below.bucket AND prefixes.prefix = below.folder "
+        f"ON prefixes.bucket = below.bucket AND prefixes.prefix = below.folder{others} "
         f"LEFT ANTI JOIN {known} AS known ON known.folder = prefixes.folder AND known.key = below.key"
     )
 

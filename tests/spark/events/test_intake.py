@@ -178,21 +178,27 @@ def test_what_went_to_no_table_comes_back_once_a_table_is_configured(tidegate_la
     lake.put("sales/emea/b.parquet", kit.parquet([{"id": 2}]))
     lake.put("gone/c.parquet", b"x")
     lake.delete("gone/c.parquet")
+    lake.put("sales/c.dat", kit.parquet([{"id": 3}]))
     assert set(lake.intake().hints) == {TableKey(lake.bucket, "sales/emea/")}
-    assert sum(len(result.batch.adds) for result in kit.run(lake, "sales/emea", listing=False)) == 2
+    assert sum(len(result.batch.rows) for result in kit.run(lake, "sales/emea", listing=False)) == 2
 
-    lake.put("sales/d.parquet", kit.parquet([{"id": 3}]))
-    assert lake.intake().counters["no_table"] == 1
+    # A folder around a table, and one inside it, are tables of their own.
+    lake.put("sales/d.parquet", kit.parquet([{"id": 4}]))
+    assert set(lake.intake().hints) == {TableKey(lake.bucket, "sales/")}
+    assert lake.lake.table(lake.key("sales/emea")).birth.registered is False
+    kit.run(lake, "sales")
+    assert kit.bronze(lake, "sales", "id") == [(4,)], "a listing leaves out what is below the table inside it"
+
     unrouted = [event for entry in lake.lake.store.intake_log.entries() for event in entry.unrouted]
     reasons = {event.key: event.reason for event in unrouted if event.outcome == "no_table"}
-    assert set(reasons) == {"gone/c.parquet", "sales/d.parquet"}
-    assert f"add a table with the prefix s3://{lake.bucket}/sales/ in lake.yaml" in reasons["sales/d.parquet"]
+    assert set(reasons) == {"gone/c.parquet", "sales/c.dat"}
+    assert "add a table with its prefix and its `format` to lake.yaml" in reasons["sales/c.dat"]
 
     body = yaml.safe_load(lake.path.read_text())
-    body["tables"] = [{"name": "sales", "prefix": f"s3://{lake.bucket}/sales/"}]
+    body["tables"] = [{"name": "sales", "prefix": f"s3://{lake.bucket}/sales/", "format": "parquet"}]
     lake.path.write_text(yaml.safe_dump(body))
     run_table(lake.resource.open().table(lake.key("sales")), RunOptions(run_id="materialized by hand", listing=True))
-    assert kit.bronze(lake, "sales") == [(1,), (2,), (3,)]
+    assert kit.bronze(lake, "sales", "id") == [(1,), (2,), (3,), (4,)]
 
 
 def test_every_envelope_through_a_real_queue(tidegate_lake: MakeLake) -> None:

@@ -15,7 +15,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError
 from tests.support.lakes.objects import Objects
 from tests.unit.sensors.intake.test_tick import LAKE, body, count_parses, record
 from tidegate.platform.core.bronze.object_state import S3Found
-from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.core.config.lake import DiscoverySpec
 from tidegate.resources.aws.sqs import Message, Queue
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.side_by_side import SideBySide
@@ -284,8 +284,8 @@ def entered(slots: DrainSlots) -> bool:
         return False
 
 
-def test_what_one_queue_makes_a_table_no_other_makes_an_overlapping_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both have an event of a new folder, one folder inside the other, and route their messages at the same time."""
+def test_two_queues_together_bring_no_more_new_tables_than_the_day_may_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both have an event of a new folder, the day has room for one, and they route their messages at the same time."""
     store = LakeStore(Objects(), "s3://lake/root")  # type: ignore[arg-type]
     both, asked = threading.Barrier(2), []
 
@@ -296,16 +296,16 @@ def test_what_one_queue_makes_a_table_no_other_makes_an_overlapping_one(monkeypa
         return S3Found("e", 1, 0)
 
     store.objects.head = head  # type: ignore[method-assign]
-    known = KnownTables(SimpleNamespace(config=LAKE, store=store))  # type: ignore[arg-type]
+    config = LAKE.model_copy(update={"discovery": DiscoverySpec(per_day=1)})
+    known = KnownTables(SimpleNamespace(config=config, store=store))  # type: ignore[arg-type]
     parses = count_parses(monkeypatch)
-    received = [parse_messages([Message("m", body(record(key)), "r")]) for key in ("a/b/x.csv", "a/y.csv")]
+    received = [parse_messages([Message("m", body(record(key)), "r")]) for key in ("a/b/x.csv", "a/c/x.csv")]
     with ThreadPoolExecutor(2) as pool:
         found = list(pool.map(known.routed, received))
-    assert len({table for result in found for table in result.hints}) == 1
-    assert sum(result.counters.get("no_table", 0) for result in found) in (0, 1)
+    assert sorted(len(result.hints) for result in found) == [0, 1]
+    assert sorted(len(result.held) for result in found) == [0, 1]
     assert len(parses) == 2, "to route again is not to parse again"
-    tables = known._now()[0]
-    assert tables in ({TableKey("landing", "a/b/")}, {TableKey("landing", "a/")})
+    assert len(known._now()[0]) == 1
 
 
 def test_what_could_not_be_understood_is_kept_and_then_let_go(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,7 @@ from tidegate.platform.core.bronze.plan import BATCH_BYTES
 from tidegate.platform.core.config.lake import DiscoverySpec, LakeConfig
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.platform.core.routing.discovery import room_today
+from tidegate.platform.core.routing.new_tables import NewTables, room_today
 from tidegate.platform.core.routing.unrouted import Detail, Unrouted
 from tidegate.resources.aws.sqs import Message, Queue
 from tidegate.resources.lake_root.inbox import Backlog
@@ -110,11 +110,12 @@ def test_what_is_no_table_s_is_counted_with_its_reason() -> None:
     assert [reject.event_id for reject in intake.rejects] == ["m2#0"]
 
 
-def test_tables_discovered_in_one_tick_never_overlap() -> None:
-    known: set[TableKey] = set()
-    intake = sort(body(record("a/b/x.parquet"), record("a/y.parquet")), known=known)
-    assert known == {TableKey("landing", "a/b/")}
-    assert intake.counters == {"no_table": 1}
+def test_folders_of_one_tick_are_tables_though_one_is_inside_another() -> None:
+    for keys in (["a/b/x.parquet", "a/y.parquet"], ["a/y.parquet", "a/b/x.parquet"]):
+        known: set[TableKey] = set()
+        intake = sort(body(*map(record, keys)), known=known)
+        assert known == intake.hints.keys() == {TableKey("landing", "a/b/"), TableKey("landing", "a/")}
+        assert intake.counters == {}
 
 
 BODIES = st.lists(
@@ -487,15 +488,14 @@ def test_each_body_is_parsed_once_however_often_its_events_are_routed(monkeypatc
     keys = ["a/b/c/x.csv", "a/b/x.csv", "a/x.csv", "y.csv", "other/c.csv"]
     _, tables = arrive(objects, *keys)
     assert tables == {"other/"}
-    assert rounds == [5, 5, 5, 5], "a folder is rejected in each but the last"
+    assert rounds == [5, 5], "once to find the folders, and once without those that are gone"
     assert parses == [f"m{number}" for number in range(5)]
 
 
-def test_obstructed_and_malformed_events_and_those_without_a_table_fail_the_check_of_their_queue() -> None:
+def test_malformed_events_and_those_without_a_table_fail_the_check_of_their_queue() -> None:
     bodies = {
         "no_table": [body(record("top.csv"))],
-        # The folder of the second event contains that of the first, which is a table by then.
-        "obstructed": [body(record("a/b/x.csv"), record("a/y.csv"))],
+        "not listed": [body(record("a/x.csv", bucket="elsewhere"))],
         "malformed": ["no JSON"],
         "well": [body(record("orders/a.json"))],
     }
@@ -521,59 +521,68 @@ CAPPED = LAKE.model_copy(update={"discovery": DiscoverySpec(per_day=3)})
 NOON = 1_000_000 * 86400 + 43200.0
 
 
-def test_new_tables_are_counted_by_the_day_of_their_birth() -> None:
-    births: dict[TableKey, float | None] = {
-        TableKey("landing", "yesterday/"): NOON - 43201,
-        TableKey("landing", "midnight/"): NOON - 43200,
-        TableKey("landing", "unborn/"): None,
-        ORDERS: NOON,  # it is configured
-    }
-    assert room_today(births, CAPPED, NOON) == 1
-    assert room_today(births, CAPPED, NOON + 86400) == 2, "a new day: what is not born yet still counts"
-    assert room_today({TableKey("landing", f"{n}/"): None for n in range(9)}, CAPPED, NOON) == 0
-    assert room_today(births, CAPPED.model_copy(update={"discovery": None}), NOON) == 0
+def capped(*births: str, waiting: Collection[str] = ()) -> NewTables:
+    """Room for new tables, after tables that were born today."""
+    today = room_today({TableKey("landing", prefix): None for prefix in births}, CAPPED, NOON)
+    return NewTables(today, lambda: [TableKey("landing", prefix) for prefix in waiting])
 
 
-@pytest.mark.parametrize("room", [0, 2, 3, 9])
-def test_beyond_a_day_s_new_tables_an_event_says_so_and_fails_the_check_of_its_queue(room: int) -> None:
-    objects, known = Objects(gone=["gone/a.csv"]), {TableKey("landing", "old/")}
-    keys = ["gone/a.csv", "old/a.csv", "orders/a.csv", *(f"new{n}/{part}.csv" for n in range(4) for part in "ab")]
+@pytest.mark.parametrize("new", [0, 1, 3, 9])
+def test_beyond_a_day_s_new_tables_an_event_waits_and_fails_the_check_of_its_queue(new: int) -> None:
+    objects, known = Objects(gone=["team/gone/a.csv"]), {TableKey("landing", "old/")}
+    keys = [
+        "team/gone/a.csv",
+        "old/a.csv",
+        "orders/a.csv",
+        *(f"team/{n}/{part}.csv" for n in range(8) for part in "ab"),
+    ]
     messages = [Message(f"m{number}", body(record(key)), "r") for number, key in enumerate(keys)]
+    room = capped(*(f"team/born{n}/" for n in range(3 - min(new, 3))))
     intake = route_messages(parse_messages(messages), CAPPED, known, objects, room)  # type: ignore[arg-type]
-    news = min(room, 4)
-    assert {table.prefix for table in intake.hints} == {"old/", "orders/", *(f"new{n}/" for n in range(news))}
-    assert {table.prefix for table in known} == {"old/", "orders/", *(f"new{n}/" for n in range(news))}
-    capped = [event for event in intake.unrouted if "`per_day`" in event.reason]
-    assert [event.key for event in capped if event.key != "gone/a.csv"] == keys[3 + 2 * news :]
+    news = min(new, 3)
+    admitted = {f"team/{n}/" for n in range(news)}
+    assert {table.prefix for table in intake.hints} == {"old/", "orders/", *admitted}
+    assert {table.prefix for table in known} == {"old/", "orders/", *admitted}
+    assert {table.prefix: len(hints) for table, hints in intake.held.items()} == {
+        f"team/{n}/": 2 for n in range(news, news + 3)
+    }
+    reasons = {event.key: event.reason for event in intake.unrouted}
+    assert list(reasons) == [keys[0], *keys[3 + 2 * news :]]
     assert all(event.outcome == "no_table" for event in intake.unrouted)
     assert sum(map(len, intake.hints.values())) + sum(intake.counters.values()) == len(keys)
-    if not room:
-        assert objects.asked == [], "what becomes no table anyway is not asked for"
-    if capped:
-        reason = capped[-1].reason
-        assert "lets 3 new tables a day" in reason
-        assert "add a table with this prefix to lake.yaml, or raise `per_day`" in reason
-        assert "materialize its partition, which takes in what is there already" in reason
-        (said,) = evaluate_checks(
-            "{}", "2026-01-02", ["q"], [replace(event, queue="q") for event in capped]
-        ).evaluations
-        assert not said.passed
+    assert "lets 3 new tables a day" in reasons[keys[-1]]
+    assert "Its events wait, and the first tick of a later day that has room reads them" in reasons[keys[3 + 2 * news]]
+    assert "add a table with this prefix to lake.yaml, or raise `per_day`" in reasons[keys[-1]]
+    assert "materialize its partition, which takes in what is there already" in reasons[keys[-1]]
+    missed = [replace(event, queue="q") for event in intake.unrouted]
+    (said,) = evaluate_checks("{}", "2026-01-02", ["q"], missed).evaluations
+    assert not said.passed
+
+
+def test_without_any_room_s3_is_not_asked() -> None:
+    objects = Objects()
+    room = capped("t/1/", "t/2/", "t/3/", waiting=["t/4/", "t/5/", "t/6/"])
+    message = Message("m", body(record("t/9/a.csv")), "r")
+    intake = route_messages(parse_messages([message]), CAPPED, set(), objects, room)  # type: ignore[arg-type]
+    assert (intake.counters, intake.held, objects.asked) == ({"no_table": 1}, {}, [])
 
 
 def test_a_tick_brings_no_more_new_tables_than_its_day_may_have_however_many_chunks_it_has() -> None:
-    chunks = [[Message(f"{c}-{n}", body(record(f"t{c}{n}/a.csv")), "r") for n in range(2)] for c in range(3)]
+    chunks = [[Message(f"{c}-{n}", body(record(f"team/t{c}{n}/a.csv")), "r") for n in range(2)] for c in range(4)]
     store = LakeStore(InMemory(), "s3://lake/root")  # type: ignore[arg-type]
     store.objects.head = lambda bucket, key: S3Found("e", 1, 0)  # type: ignore[method-assign]
-    store.births.ensure_birth("landing.yesterday", "yesterday", registered=True)  # of 1970, by the dictionary's clock
+    store.births.ensure_birth("landing.team.old", "old", registered=True)  # of 1970, by the dictionary's clock
 
     def tick() -> IntakeResult:
         queue = SimpleNamespace(name="q", drain=lambda **_: (chunk for chunk in chunks), delete=lambda _: None)
         return take_in(SimpleNamespace(config=CAPPED, queues=[queue], store=store))  # type: ignore[arg-type]
 
     first = tick()
-    assert (len(first.hints), first.counters) == (3, {"no_table": 3})
+    assert (len(first.hints), first.counters, len(store.held.tables())) == (3, {"no_table": 5}, 3)
     again = tick()
-    assert (again.hints.keys(), again.counters) == (first.hints.keys(), {"no_table": 3}), "the inbox remembers"
+    assert (again.hints.keys(), again.counters) == (first.hints.keys(), {"no_table": 5}), "the inbox remembers"
+    assert len(store.held.tables()) == 3, "as many wait as a day may bring"
+    assert len(store.held.waiting()) == 6
 
 
 def test_tables_that_exist_or_are_configured_hear_of_what_is_gone() -> None:

@@ -405,7 +405,7 @@ def test_a_registered_table_needs_write_permission_at_its_own_prefix(refused: st
     [
         ("shop/orders/", ""),
         ("shop/items/", ""),
-        ("shop/", "configure that prefix instead"),
+        ("shop/", ""),  # it has the files of its own folder alone
         ("shop/orders/eu/", "move s3://lake/root/tables/landing.shop.orders.eu.json away"),
     ],
 )
@@ -429,6 +429,17 @@ def test_a_registered_table_that_only_discovery_knows_is_in_no_policy_and_is_nam
     registers = LAKE.model_copy(update={"discovery": DiscoverySpec(parquet="register")})
     assert not check_registered_by_discovery(store, registers, known).warning
     assert not check_registered_by_discovery(store, LAKE, known - {TableKey("landing", "old/")}).warning
+
+
+@pytest.mark.parametrize(
+    ("folder", "shares"), [("2026/", True), ("2026/05/", True), ("day=1/", True), ("eu/", False), ("2026/eu/", False)]
+)
+def test_a_configured_folder_of_dates_takes_files_of_the_discovered_table_around_it(folder: str, shares: bool) -> None:
+    inner = {"name": "logs_of", "prefix": f"s3://landing/logs/{folder}"}
+    config = LakeConfig.model_validate({**LAKE.model_dump(by_alias=True, exclude_unset=True), "tables": [inner]})
+    finding = check_discovered(config, {TableKey("landing", "logs/")})
+    assert finding.ok is not shares
+    assert ("configure that prefix instead" in finding.detail) is shares
 
 
 @pytest.mark.parametrize("text", ["landing/x", "s3://", "s3://landing", "s3://landing/", "https://landing/x"])

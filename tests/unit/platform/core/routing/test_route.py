@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.keys.nested import outermost, place_of
 from tidegate.platform.core.keys.object_key import is_hidden
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.route import NoRoute, Routed, route
@@ -124,8 +126,6 @@ NO_TABLES = [
     ),
     ("landing", "year=1/x.csv", "it is in no folder but those of dates and k=v, and"),
     ("landing", "2024/05/01/13/x.json", "it is in no folder but those of dates and k=v, and"),
-    ("landing", "app/x.csv", "if they are one table, give table 'logs' the prefix s3://landing/app/ in lake.yaml"),
-    ("landing", "app/x.csv", "s3://landing/app/ holds that of table landing.app.logs"),
     ("landing", "ü" * 100 + "/x.csv", "more than 512 characters"),
     ("other", "taken/x.csv", "lake.yaml gives that name to s3://landing/elsewhere/"),
 ]
@@ -148,34 +148,30 @@ def test_discovery_off() -> None:
     assert (found.outcome, "`discovery` is off" in found.why) == ("no_table", True)
 
 
-@pytest.mark.parametrize(
-    ("key", "relation", "remedy"),
-    [
-        (
-            "erp/orders/new/x.csv",
-            "is inside",
-            "if they are one table, add a table with the prefix s3://landing/erp/orders/ in lake.yaml",
-        ),
-        ("erp/x.csv", "holds", "if they are one table, add a table with the prefix s3://landing/erp/ in lake.yaml"),
-    ],
-)
-def test_discovery_never_overlaps_a_known_table(key: str, relation: str, remedy: str) -> None:
-    known = {TableKey("landing", "erp/orders/"), TableKey("other", "erp/")}
-    found = route("landing", key, LAKE, known)
-    assert isinstance(found, NoRoute)
-    assert f"{relation} that of table landing.erp.orders (s3://landing/erp/orders/)" in found.why
-    assert remedy in found.why
+@pytest.mark.parametrize("known", [set(), {"erp/orders/"}, {"erp/"}, {"erp/orders/new/"}], ids=str)
+def test_what_came_first_takes_no_folder_from_another(known: set[str]) -> None:
+    """One object `team/x.parquet` once kept everything below `team/` from becoming a table."""
+    tables = {TableKey("landing", prefix) for prefix in known}
+    for key in ("erp/x.csv", "erp/orders/x.csv", "erp/orders/new/x.csv", "app/x.csv"):
+        found = route("landing", key, LAKE, tables)
+        assert isinstance(found, Routed)
+        assert found.table == TableKey("landing", key.removesuffix("x.csv"))
 
 
 def test_what_was_passed_over_goes_to_the_table_that_is_configured_for_it() -> None:
     """A run that lists the prefix calls the same function, so it takes the files that the events passed over."""
     known = {TableKey("landing", "sales/emea/")}
-    assert isinstance(route("landing", "sales/b.parquet", LAKE, known), NoRoute)
-    config = lake(more=[{"name": "sales", "prefix": "s3://landing/sales/"}])
-    for key in ("sales/b.parquet", "sales/emea/a.parquet"):
+    assert isinstance(route("landing", "sales/b.dat", LAKE, known), NoRoute)
+    config = lake(more=[{"name": "sales", "prefix": "s3://landing/sales/", "format": "csv"}])
+    for key in ("sales/b.dat", "sales/emea/a.csv"):
         found = route("landing", key, config, known)
         assert isinstance(found, Routed)
         assert found.table == TableKey("landing", "sales/")
+
+
+def test_a_name_that_lake_yaml_gives_away_keeps_new_folders_out_and_no_table_that_exists() -> None:
+    assert isinstance(route("other", "taken/x.csv", LAKE, set()), NoRoute)
+    assert isinstance(route("other", "taken/x.csv", LAKE, {TableKey("other", "taken/")}), Routed)
 
 
 def test_a_folder_per_hour_is_one_table() -> None:
@@ -202,26 +198,109 @@ OBJECTS = st.tuples(
 )
 
 
-@given(st.lists(OBJECTS, max_size=30), st.booleans())
-def test_tables_never_overlap_whatever_arrives(objects: list[tuple[str, str]], discovery: bool) -> None:
+@given(st.lists(OBJECTS, max_size=30), st.booleans(), st.randoms(use_true_random=False))
+def test_an_object_has_one_table_whatever_came_before(
+    objects: list[tuple[str, str]], discovery: bool, chance: random.Random
+) -> None:
+    """So two tables never have one object, though the prefix of one may be inside that of another."""
     config = lake(discovery)
-    known: set[TableKey] = set()
-    for bucket, key in objects:
-        found = route(bucket, key, config, known)
-        assert found.why
-        if isinstance(found, Routed):
-            assert found.table.bucket == bucket
-            assert key.startswith(found.table.prefix)
-            assert not is_hidden(key)
-            assert (found.spec.format, found.spec.mode) != (None, None)
-            known.add(found.table)
-    tables = sorted({*known, *config.keys()})
-    assert not [
-        (table, other)
-        for table in tables
-        for other in tables
-        if table != other and table.bucket == other.bucket and table.prefix.startswith(other.prefix)
-    ]
+
+    def routed(given: list[tuple[str, str]]) -> dict[tuple[str, str], TableKey]:
+        known: set[TableKey] = set()
+        tables = {}
+        for bucket, key in given:
+            found = route(bucket, key, config, known)
+            assert found.why
+            if isinstance(found, Routed):
+                assert found.table.bucket == bucket
+                assert key.startswith(found.table.prefix)
+                assert not is_hidden(key)
+                assert (found.spec.format, found.spec.mode) != (None, None)
+                known.add(found.table)
+                tables[bucket, key] = found.table
+        return tables
+
+    first = routed(objects)
+    assert routed(chance.sample(objects, len(objects))) == first
+    for (bucket, key), table in first.items():
+        listed = [other for other in {*first.values(), *config.keys()} if key.startswith(other.prefix)]
+        takers = [other for other in listed if getattr(route(bucket, key, config, {other}), "table", None) == other]
+        assert {other for other in takers if other.bucket == bucket} == {table}, "a listing takes what events take"
+
+
+@given(
+    st.sets(st.text("ab/", min_size=1, max_size=4).map(lambda folder: f"{folder.strip('/') or 'c'}/"), max_size=12),
+    st.lists(st.text("ab/c", max_size=7), max_size=12),
+)
+def test_the_search_in_prefixes_gives_what_trying_each_gives(folders: set[str], texts: list[str]) -> None:
+    prefixes = outermost(folders)
+    assert prefixes == sorted(
+        one for one in folders if not any(one != other and one.startswith(other) for other in folders)
+    )
+    for text in texts:
+        place = place_of(text, prefixes)
+        assert (None if place is None else prefixes[place]) == next(
+            (one for one in sorted(folders) if text.startswith(one)), None
+        )
+
+
+class Counted(str):
+    """A text that counts the comparisons in which it takes part."""
+
+    compared = 0
+
+    def _count(self) -> None:
+        Counted.compared += 1
+
+    def __lt__(self, other: str) -> bool:
+        self._count()
+        return str.__lt__(self, other)
+
+    def __gt__(self, other: str) -> bool:
+        self._count()
+        return str.__gt__(self, other)
+
+
+class Known(set[TableKey]):
+    """Tables that can be asked for one, and not be gone through."""
+
+    def __iter__(self) -> Any:
+        raise AssertionError("an event costs as much as there are tables")
+
+
+@pytest.mark.parametrize("tables", [10, 300])
+def test_an_event_costs_the_same_however_many_tables_there_are(tables: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With and without a table, among hundreds of configured and discovered ones."""
+    config = lake(
+        more=[
+            {
+                "name": f"t{n}",
+                "prefix": f"s3://landing/t{n}/in/",
+                "mode": "load",
+                "after_load": {"move": f"s3://landing/done/t{n}/"},
+                "inventory": f"s3://landing/inventories/{n}/",
+            }
+            for n in range(tables)
+        ]
+    )
+    known = Known(TableKey("landing", f"k{n}/") for n in range(tables))
+    keys = ["t7/in/x.csv", "t7/x.csv", "k7/x.csv", "k7/new/x.csv", "done/t7/x.csv", "inventories/7/x.csv", "x.csv"]
+    routed = [type(route("landing", key, config, known)) for key in keys]
+    assert routed == [Routed, Routed, Routed, Routed, NoRoute, NoRoute, NoRoute]
+
+    def forbidden(*_: object) -> None:
+        raise AssertionError("an event costs as much as there are tables")
+
+    monkeypatch.setattr(LakeConfig, "keys", forbidden)
+    object.__setattr__(config, "tables", Known())
+    prefixes, specs = config.tables_by_prefix["landing"]
+    config.__dict__["tables_by_prefix"] = {"landing": (list(map(Counted, prefixes)), specs)}
+    for name in ("after_load_folders", "inventory_folders"):
+        config.__dict__[name] = list(map(Counted, getattr(config, name)))
+    for key in keys:
+        Counted.compared = 0
+        route("landing", key, config, known)
+        assert Counted.compared <= 3 * (tables.bit_length() + 2), key
 
 
 SIGNALS = [

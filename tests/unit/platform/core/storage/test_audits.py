@@ -97,8 +97,13 @@ def test_the_query_of_orphans_can_be_parsed_with_tables_of_every_name() -> None:
 
 
 def test_an_object_is_an_orphan_unless_the_ledger_of_its_own_table_knows_it() -> None:
-    """The query runs in another engine. Two tables have the same prefix in two buckets."""
-    folders = {"acme.x": TableKey("acme", "x/"), "other.x": TableKey("other", "x/"), "deep": TableKey("acme", "z/y/")}
+    """The query runs in another engine. Two tables have the same prefix in two buckets, and one is inside another."""
+    folders = {
+        "acme.x": TableKey("acme", "x/"),
+        "other.x": TableKey("other", "x/"),
+        "deep": TableKey("acme", "z/y/"),
+        "around": TableKey("acme", "z/"),
+    }
     tables = [AuditedTable(key, name, f"s3a://lake/ledger/{name}") for name, key in folders.items()]
     orphaned = [one for one in audits("objects", ["acme", "other"], tables, []) if one.table]
     query = sqlglot.transpile(orphans_query("objects", orphaned, "known"), read="databricks", write="duckdb")[0]
@@ -108,6 +113,7 @@ def test_an_object_is_an_orphan_unless_the_ledger_of_its_own_table_knows_it() ->
         ("other", "x/only-there"),
         ("acme", "z/y/1"),
         ("acme", "z/2"),
+        ("acme", "z/known"),
         ("acme", "x/_hidden"),
         ("acme", "elsewhere"),
     ]
@@ -118,9 +124,10 @@ def test_an_object_is_an_orphan_unless_the_ledger_of_its_own_table_knows_it() ->
             "NULL AS is_delete_marker, DATE '2026-11-01' AS last_modified_date, DATE '2026-11-09' AS inventory_created "
             f"FROM (VALUES {', '.join(map(repr, objects))}) AS every(bucket, key)"
         )
-        db.execute("CREATE TABLE known AS FROM (VALUES ('acme.x', 'x/both')) AS x(folder, key)")
+        db.execute("CREATE TABLE known AS FROM (VALUES ('acme.x', 'x/both'), ('around', 'z/known')) AS x(folder, key)")
         found = db.execute(query).fetchall()
     assert sorted((row[0], row[2], row[3]) for row in found) == [
+        ("orphaned around", "acme", "z/2"),
         ("orphaned deep", "acme", "z/y/1"),
         ("orphaned other.x", "other", "x/both"),
         ("orphaned other.x", "other", "x/only-there"),
