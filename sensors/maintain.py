@@ -1,11 +1,15 @@
-"""The job that maintains tables, and its schedule: each table has one night of the week."""
+"""The job that maintains tables, and its schedule: each table has one night of the week.
+
+A table whose night Dagster slept through has the next one.
+"""
 
 import zlib
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import dagster as dg
+from dagster._core.storage.tags import SCHEDULE_NAME_TAG
 
 from tidegate.assets.bronze.asset import TABLES
 from tidegate.assets.maintenance.asset import MAINTAINED_BRONZE, MAINTAINED_LAKE, maintained_silver, maintenance_keys
@@ -13,6 +17,7 @@ from tidegate.assets.runs.held_tables import MAINTENANCE_JOB
 from tidegate.assets.runs.tags import TABLE_TAG
 from tidegate.platform.core.config.lake import LakeConfig
 
+SCHEDULE = f"{MAINTENANCE_JOB}_schedule"
 _DAYS = 7
 #: Lower than that of every run that brings rows.
 _PRIORITY = {"dagster/priority": "-2"}
@@ -32,7 +37,7 @@ def build_maintenance_schedule(config: LakeConfig) -> dg.ScheduleDefinition:
     """Build the schedule. It runs if lake.yaml has `maintain`; a person may start or stop it."""
 
     @dg.schedule(
-        name=f"{MAINTENANCE_JOB}_schedule",
+        name=SCHEDULE,
         job_name=MAINTENANCE_JOB,
         cron_schedule="30 4 * * *",
         execution_timezone="UTC",
@@ -41,31 +46,44 @@ def build_maintenance_schedule(config: LakeConfig) -> dg.ScheduleDefinition:
     )
     def maintain_schedule(context: dg.ScheduleEvaluationContext) -> list[dg.RunRequest]:
         tables = context.instance.get_dynamic_partitions(TABLES.name or "")
-        return requests(config, tables, context.scheduled_execution_time)
+        return requests(config, tables, context.scheduled_execution_time, _last_night(context.instance))
 
     return maintain_schedule
 
 
-def requests(config: LakeConfig, tables: Iterable[str], at: datetime) -> list[dg.RunRequest]:
-    """Returns the runs of a night.
+def _last_night(instance: dg.DagsterInstance) -> datetime | None:
+    """Returns when the schedule last requested a run; None if it never did."""
+    asked = dg.RunsFilter(job_name=MAINTENANCE_JOB, tags={SCHEDULE_NAME_TAG: SCHEDULE})
+    records = instance.get_run_records(asked, limit=1)
+    return records[0].create_timestamp.astimezone(UTC) if records else None
+
+
+def requests(
+    config: LakeConfig, tables: Iterable[str], at: datetime, last: datetime | None = None
+) -> list[dg.RunRequest]:
+    """Returns the runs of a night, and those of the nights before in which Dagster was not there.
 
     Args:
         config: the lake.
         tables: keys of all tables that have a partition.
         at: the time of the tick.
+        last: when the schedule last requested runs, in UTC. None: it is its first night.
     """
-    day = at.toordinal()
+    today = at.toordinal()
+    slept = range(max(today - _DAYS + 1, last.toordinal() + 1), today) if last else ()
+    nights = (*slept, today)
     bronze = [
         _request(MAINTAINED_BRONZE, table, partition_key=table, tags={TABLE_TAG: table})
         for table in sorted(tables)
-        if is_night_of(table, day)
+        if any(is_night_of(table, night) for night in nights)
     ]
     silver = [
         _request(maintained_silver(spec), f"silver.{spec.name}")
         for spec in config.tables
-        if spec.silver and is_night_of(f"silver.{spec.name}", day)
+        if spec.silver and any(is_night_of(f"silver.{spec.name}", night) for night in nights)
     ]
-    return [*bronze, *silver, *([_request(MAINTAINED_LAKE, "lake")] if is_night_of("lake", day) else [])]
+    of_lake = [_request(MAINTAINED_LAKE, "lake")] if any(is_night_of("lake", night) for night in nights) else []
+    return [*bronze, *silver, *of_lake]
 
 
 def is_night_of(name: str, day: int) -> bool:

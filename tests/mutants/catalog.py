@@ -3230,4 +3230,12 @@ MUTANTS = (
         "        if content is None or queue != 'clicks':",
         ("tests/unit/assets/forgetting/test_kept_objects.py",),
     ),
+    Mutant(
+        "a table whose night was slept through waits for another week",
+        10,
+        "sensors/maintain.py",
+        "    nights = (*slept, today)",
+        "    nights = (today,)",
+        ("tests/unit/sensors/test_maintain.py",),
+    ),
 )

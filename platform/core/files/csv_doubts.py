@@ -6,13 +6,20 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+#: A time, as `TimeText` of platform/jvm reads it (docs/reference/times.md).
+_TIME = re.compile(
+    r"\d{4}-\d{2}-\d{2}[ Tt]\d{1,2}:\d{1,2}(:\d{1,2}([.,](\d{1,6}|\d{6}0+))?)?"
+    r"( ?((Z|UTC|GMT|UT)(\[[\w/+-]+\])?|[A-Z_]+(/[\w+-]+)+"
+    r"|[+-](\d{2}(:?\d{2}|:\d{2}:\d{2})?|\d:\d{2})(\[[\w/+-]+\]| ([A-Z]{1,6}|[+-]\d{2,4}))?))?",
+    re.IGNORECASE | re.ASCII,
+)
 #: SQL types of cells, by their spelling, the narrowest first.
 TYPES = (
     ("bigint", re.compile(r"-?(0|[1-9]\d{0,17})")),
     ("double", re.compile(r"-?((0|[1-9]\d{0,14})(\.\d{1,15})?|\.\d{1,15})([eE][+-]?\d{1,3})?")),
     ("boolean", re.compile(r"true|false", re.I)),
     ("date", re.compile(r"\d{4}-\d{2}-\d{2}")),
-    ("timestamp", re.compile(r"\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}:\d{2}(\.\d{1,6})?(Z|[+-]\d{2}:\d{2})?")),
+    ("timestamp", _TIME),
 )
 #: A pivoted table has years as column names.
 _YEAR = re.compile(r"(19|20)\d{2}")

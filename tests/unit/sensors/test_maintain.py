@@ -29,6 +29,34 @@ def test_each_table_has_one_night_of_the_week_and_the_nights_are_alike(paper: Pa
     assert [request.asset_selection for request in again] == [request.asset_selection for request in nights[0]]
 
 
+def test_a_night_that_dagster_slept_through_is_made_up_for_in_the_next(paper: Paper) -> None:
+    def asked(day: int, last: int | None) -> set[str]:
+        before = None if last is None else MONDAY + timedelta(days=last, hours=1)
+        found = requests(paper.config, TABLES_OF_A_LAKE, MONDAY + timedelta(days=day), before)
+        return {request.tags["tidegate/maintained"] for request in found}
+
+    nights = [asked(day, None) for day in range(7)]
+    assert asked(3, 2) == asked(3, 3) == nights[3]
+    assert asked(3, 0) == nights[1] | nights[2] | nights[3]
+    assert asked(6, -30) == asked(6, -1) == set.union(*nights)
+
+
+def test_the_schedule_knows_its_last_night_by_its_runs(paper: Paper, instance: dg.DagsterInstance) -> None:
+    schedule = build_maintenance_schedule(paper.config)
+    names = {f"silver.{spec.name}" for spec in paper.config.tables if spec.silver} | {"lake", *TABLES_OF_A_LAKE}
+    instance.add_dynamic_partitions(TABLES.name or "", TABLES_OF_A_LAKE)
+
+    def asked() -> set[str]:
+        tick = datetime.now(UTC) + timedelta(days=9)
+        with dg.build_schedule_context(instance=instance, scheduled_execution_time=tick) as context:
+            found = schedule(context)
+        return {request.tags["tidegate/maintained"] for request in found}
+
+    assert asked() < names
+    instance.add_run(dg.DagsterRun("maintain", run_id="a" * 8, tags={"dagster/schedule_name": schedule.name}))
+    assert asked() == names
+
+
 def test_a_requested_run_is_one_of_its_table_and_no_dry_run(paper: Paper) -> None:
     job = paper.definitions.resolve_job_def("maintain")
     with dg.DagsterInstance.ephemeral() as instance:

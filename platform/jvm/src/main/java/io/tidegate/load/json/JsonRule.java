@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import io.tidegate.load.values.Cell;
 import io.tidegate.load.values.Digits;
+import io.tidegate.load.values.TimeText;
 import java.io.IOException;
 import java.math.BigDecimal;
 import java.util.Base64;
@@ -26,6 +27,11 @@ interface JsonRule {
    */
   boolean keeps(JsonToken token, JsonParser at) throws IOException;
 
+  /** Returns the parser's current value, which keeps its meaning, as Spark reads it; null if that is as it is written. */
+  default String spelled(JsonParser at) throws IOException {
+    return null;
+  }
+
   /** Returns the rule of a type, or null where Spark's parser changes no value silently. */
   static JsonRule of(DataType type) {
     if (type instanceof ByteType) {
@@ -44,7 +50,7 @@ interface JsonRule {
       return (token, at) -> Digits.isDay(at.getText().strip());
     }
     if (type instanceof TimestampType || type instanceof TimestampNTZType) {
-      return (token, at) -> isTime(at.getText().strip());
+      return new OfTimes(type instanceof TimestampType);
     }
     if (type instanceof BinaryType) {
       return (token, at) -> token != JsonToken.VALUE_STRING || isBase64(at.getText());
@@ -84,11 +90,23 @@ interface JsonRule {
         || (exact.scale() <= type.scale() && (long) exact.precision() - exact.scale() <= type.precision() - type.scale());
   }
 
-  /** Spark takes a number in such a column for seconds since 1970: milliseconds would become the year 56,000. */
-  private static boolean isTime(String text) {
-    return (text.length() == 10 || (text.length() > 11 && (text.charAt(10) == 'T' || text.charAt(10) == ' ')))
-        && Digits.isDay(text.substring(0, 10))
-        && !Digits.hasMoreDecimalsThan(text, 6);
+  /**
+   * The rule of times. Spark takes a number in such a column for seconds since 1970: milliseconds would become the year
+   * 56,000.
+   *
+   * @param zone whether a time may have a zone
+   */
+  record OfTimes(boolean zone) implements JsonRule {
+    @Override
+    public boolean keeps(JsonToken token, JsonParser at) throws IOException {
+      return spelled(at) != null;
+    }
+
+    @Override
+    public String spelled(JsonParser at) throws IOException {
+      String text = at.getText().strip();
+      return text.length() > Cell.MAX_TIME ? null : TimeText.iso(text, zone);
+    }
   }
 
   /** Some decoders ignore bits that belong to no byte. */

@@ -62,6 +62,8 @@ final class JsonWatch extends EveryToken {
   private int deepest;
   private boolean hasNameless;
   private int pathColumn = -1;
+  /** The value of the token in a spelling that Spark reads; null if that is as it is written. */
+  private String spelled;
   /** Whether Spark's parser reads. It must not convert what it would change, because some conversions take hours. */
   private boolean guarding;
 
@@ -89,6 +91,7 @@ final class JsonWatch extends EveryToken {
   @Override
   public JsonToken nextToken() throws IOException {
     JsonToken token = delegate.nextToken();
+    spelled = null;
     if (token == null) {
       return null;
     }
@@ -103,6 +106,12 @@ final class JsonWatch extends EveryToken {
       default -> scalar(token);
     }
     return token;
+  }
+
+  /** Returns the text of the token, as Spark reads it. */
+  @Override
+  public String getText() throws IOException {
+    return spelled == null ? delegate.getText() : spelled;
   }
 
   @Override
@@ -210,9 +219,12 @@ final class JsonWatch extends EveryToken {
       JsonShape shape = expected();
       if (pathColumn >= 0) {
         inFile[pathColumn] = delegate.getText();
-      } else if (shape != null && shape.rule != null && !shape.rule.keeps(token, delegate)) {
-        changed.add(names[1]);
-        kept = false;
+      } else if (shape != null && shape.rule != null) {
+        kept = shape.rule.keeps(token, delegate);
+        spelled = kept ? shape.rule.spelled(delegate) : null;
+        if (!kept) {
+          changed.add(names[1]);
+        }
       }
     }
     pathColumn = -1;

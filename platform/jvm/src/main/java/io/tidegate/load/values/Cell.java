@@ -30,6 +30,9 @@ public interface Cell {
   /** The result for a cell that the type would change. */
   Object WRONG = new Object();
 
+  /** Bytes of the longest time: with a region, and zeros in its fraction. */
+  int MAX_TIME = 100;
+
   /** Returns the value of the bytes from {@code from} to {@code to}, or {@link #WRONG}. */
   Object value(byte[] bytes, int from, int to);
 
@@ -79,18 +82,27 @@ public interface Cell {
           new CellScan(bytes, from, to).isDay() ? orWrong(DateTimeUtils.stringToDate(text(bytes, from, to))) : WRONG;
     }
     if (type instanceof TimestampType) {
-      return (bytes, from, to) ->
-          new CellScan(bytes, from, to).isTime(true)
-              ? orWrong(DateTimeUtils.stringToTimestamp(text(bytes, from, to), zone))
-              : WRONG;
+      return (bytes, from, to) -> {
+        UTF8String iso = time(bytes, from, to, true);
+        return iso == null ? WRONG : orWrong(DateTimeUtils.stringToTimestamp(iso, zone));
+      };
     }
     if (type instanceof TimestampNTZType) {
-      return (bytes, from, to) ->
-          new CellScan(bytes, from, to).isTime(false)
-              ? orWrong(DateTimeUtils.stringToTimestampWithoutTimeZone(text(bytes, from, to)))
-              : WRONG;
+      return (bytes, from, to) -> {
+        UTF8String iso = time(bytes, from, to, false);
+        return iso == null ? WRONG : orWrong(DateTimeUtils.stringToTimestampWithoutTimeZone(iso));
+      };
     }
     throw new IllegalArgumentException("a CSV cell cannot hold " + type.sql());
+  }
+
+  /** Returns a time in a spelling that Spark reads, which most cells have; null if the cell is none. */
+  private static UTF8String time(byte[] bytes, int from, int to, boolean zone) {
+    if (new CellScan(bytes, from, to).isPlainTime(zone)) {
+      return text(bytes, from, to);
+    }
+    String iso = to - from > MAX_TIME ? null : TimeText.iso(new String(bytes, from, to - from, ISO_8859_1), zone);
+    return iso == null ? null : UTF8String.fromString(iso);
   }
 
   private static UTF8String text(byte[] bytes, int from, int to) {

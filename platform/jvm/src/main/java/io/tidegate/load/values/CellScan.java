@@ -93,8 +93,8 @@ public final class CellScan {
     return day() && at == to;
   }
 
-  /** Whether the cell is a day, with or without a time of that day; {@code zone}: a zone is allowed. */
-  boolean isTime(boolean zone) {
+  /** Whether the cell is a time in the spelling that most have, which Spark reads; {@code zone}: a zone is allowed. */
+  boolean isPlainTime(boolean zone) {
     at = from;
     if (!day()) {
       return false;
@@ -102,7 +102,11 @@ public final class CellScan {
     if (at == to) {
       return true;
     }
-    return (is(' ') || is('T')) && time() && (at == to || (zone && zone() && at == to));
+    if (!(is(' ') || is('T')) || !time()) {
+      return false;
+    }
+    // Spark reads a zone after seconds only.
+    return at == to || (zone && at - from >= "2026-01-02T03:04:05".length() && zone() && at == to);
   }
 
   /** Whether the cell begins with a zero or a plus sign, and so is a name: 00123 is not 123. */
@@ -150,19 +154,7 @@ public final class CellScan {
   }
 
   private boolean zone() {
-    is(' ');
-    if (is('Z') || are("UTC") || are("GMT")) {
-      return true;
-    }
-    if (!(is('+') || is('-')) || !digits(2)) {
-      return false;
-    }
-    // PostgreSQL leaves out minutes that are none.
-    if (at == to) {
-      return true;
-    }
-    is(':');
-    return digits(2);
+    return is('Z') || ((is('+') || is('-')) && digits(2) && is(':') && digits(2));
   }
 
   private void sign() {
