@@ -12,7 +12,7 @@ from tidegate.assets.bronze.prepare.formats.json_values import check_keys
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.infer.sniff import FileSample, Sniffed, sniff_json
 from tidegate.platform.core.keys.file_format import FORMATS
-from tidegate.platform.core.schema.column_types import MAX_LEVELS, Field, field_from_json
+from tidegate.platform.core.schema.column_types import MAX_LEVELS, Field, field_from_json, folded
 from tidegate.platform.core.schema.names import usable
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.spark.delta import Delta
@@ -49,12 +49,15 @@ class Json(Format):
         # A column of such a name makes no row bad where what no column takes is kept as text.
         reserved = None if spec.policy == "rescue" else sorted(known.reserved)
         asked = [
-            {**self._reader(files), "reserved": reserved, "files": [file.place() for file in files]} for files in groups
+            {**self._reader(files, spec), "reserved": reserved, "files": [file.place() for file in files]}
+            for files in groups
         ]
         return usable([field_from_json(field) for field in delta.infer_json(asked, known, MAX_LEVELS)["fields"]])
 
-    def _reader(self, files: Sequence[SourceFile]) -> dict[str, Any]:
-        return {"reader": self.readers[0], "whole": not files[0].by_line}
+    def _reader(self, files: Sequence[SourceFile], spec: TableSpec) -> dict[str, Any]:
+        # A declared column takes every spelling of its name.
+        declared = [folded(name) for name in spec.columns]
+        return {"reader": self.readers[0], "whole": not files[0].by_line, "declared": declared}
 
     def new_names(self, file: SourceFile, schema: TableSchema) -> Collection[str]:
         """Return none, because the server counts the rows with fields that the table does not have."""
@@ -75,7 +78,7 @@ class Json(Format):
         is_feed = spec.silver is not None and spec.silver.preset == "debezium"
         # The tombstone of a deleted key is a record without a value, and some sinks write it as a line `null`.
         return {
-            **self._reader(files),
+            **self._reader(files, spec),
             "refusal": refusal(spec.policy),
             "reserved": sorted(schema.reserved),
             "leaves_null_out": is_feed,

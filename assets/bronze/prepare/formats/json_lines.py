@@ -21,6 +21,6 @@ class JsonLines(Json):
         output = spec.output
         assert output is not None
         return {
-            **self._reader(files),
+            **self._reader(files, spec),
             "layout": output.template.layout(output.pattern.parts if output.pattern else ()),
         }

@@ -78,7 +78,7 @@ public final class SourceRows implements Iterator<InternalRow> {
     String[] paths = columns.pathNames();
     ZoneId zoneId = ZoneId.of(zone);
     return switch (group.kind()) {
-      case JSON -> json(group, new JsonRows(columns.inFiles, paths, group.refusal(), zone, columns.rescues()).reserving(group.reserved()));
+      case JSON -> json(group, new JsonRows(columns.inFiles, paths, group.refusal(), zone, columns.rescues()).reserving(group.reserved()).spelledAnyhow(group.declared()));
       case VARIANT -> json(group, new VariantRows(columns.inFiles, paths, group.names(), group.refusal(), zone));
       case CSV -> new CsvLines(group, columns.inFiles, paths, zoneId, columns.rescues());
       case OUTPUT -> json(group, new OutputRows(group.layout()));

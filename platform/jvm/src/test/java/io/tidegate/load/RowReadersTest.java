@@ -340,6 +340,28 @@ class RowReadersTest {
   }
 
   @Test
+  void aDeclaredColumnTakesEverySpellingOfItsName() {
+    JsonRows reader = json("id bigint, v bigint, other bigint").spelledAnyhow(List.of("id", "v"));
+    reader.read(row("{\"Id\": 7, \"V\": 8}"));
+    assertNull(reader.bad);
+    assertEquals(Arrays.asList(7L, 8L, null), Arrays.asList(reader.values));
+    reader.read(row("{\"Id\": 7, \"id\": 8}"));
+    assertEquals("a field that is there twice: id; write each name once", reader.bad);
+    reader.read(row("{\"id\": 7, \"Other\": 8}"));
+    assertEquals("unknown: Other (it differs from other by case only)", reader.bad);
+    reader.read(row("{\"id\": 7, \"x\": {\"Id\": 8}}"));
+    assertEquals("unknown: x", reader.bad);
+  }
+
+  @Test
+  void aRescuedRowGivesADeclaredColumnWhatIsSpelledOtherwise() {
+    JsonRows reader = new JsonRows(StructType.fromDDL("id bigint, v bigint"), new String[0], "unknown", "UTC", true).spelledAnyhow(List.of("id"));
+    reader.read(row("{\"ID\": 7, \"v\": \"x\"}"));
+    assertNull(reader.bad);
+    assertEquals(Arrays.asList(7L, null), Arrays.asList(reader.values).subList(0, 2));
+  }
+
+  @Test
   void theFirstColumnThatWouldChangeIsNamed() {
     assertEquals(
         "a value that its column would change: a",

@@ -61,9 +61,10 @@ public final class JsonInference {
     for (LoadRequest.Group group : groups) {
       boolean whole = group.whole();
       List<String> reserved = group.reserved();
+      List<String> declared = group.declared() == null ? List.of() : group.declared();
       parts.add(
           SourceLines.of(spark, group, TableColumns.NONE.inFiles)
-              .mapPartitions(rows -> List.of(task(rows, new Objects(known, reserved, zone, maxLevels), whole)).iterator()));
+              .mapPartitions(rows -> List.of(task(rows, new Objects(known, reserved, declared, zone, maxLevels), whole)).iterator()));
     }
     @SuppressWarnings("unchecked")
     JavaRDD<Found> all = JavaSparkContext.fromSparkContext(spark.sparkContext()).union(parts.toArray(JavaRDD[]::new));
@@ -78,7 +79,7 @@ public final class JsonInference {
     JSONOptions options = options("UTC", maxLevels);
     Found all = new Found(null, new HashSet<>());
     for (Iterator<InternalRow> lines : parts) {
-      all = all.plus(task(lines, new Objects(known, reserved, "UTC", maxLevels), false), options);
+      all = all.plus(task(lines, new Objects(known, reserved, List.of(), "UTC", maxLevels), false), options);
     }
     return all.columns(options);
   }
@@ -107,13 +108,17 @@ public final class JsonInference {
     private final Map<String, String> names = new HashMap<>();
     Found found = new Found(null, numbers.changed);
 
-    Objects(StructType known, List<String> reserved, String zone, int maxLevels) {
+    /** The forms of names of columns that take every spelling. */
+    private final List<String> declared;
+
+    Objects(StructType known, List<String> reserved, List<String> declared, String zone, int maxLevels) {
       super(0, 0);
+      this.declared = declared;
       this.reserved = reserved == null ? null : Set.copyOf(reserved);
       for (String name : known.fieldNames()) {
         names.put(Names.folded(name), name);
       }
-      this.known = known.isEmpty() ? null : new JsonRows(known, new String[0], "unknown", zone, false);
+      this.known = known.isEmpty() ? null : new JsonRows(known, new String[0], "unknown", zone, false).spelledAnyhow(declared);
       options = options(zone, maxLevels);
       rules = new JsonInferSchema(options);
       // A row with a repeated field is refused, so it brings no columns.
@@ -147,7 +152,9 @@ public final class JsonInference {
         String form = Names.folded(name);
         String spelling = names.get(form);
         boolean refused =
-            spelling == null ? TableColumns.isReserved(name) || reserved.contains(form) : !spelling.equals(name);
+            spelling == null
+                ? TableColumns.isReserved(name) || reserved.contains(form)
+                : !spelling.equals(name) && !declared.contains(form);
         if (refused && hasValue(field.dataType())) {
           return true;
         }

@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import io.tidegate.Json;
+import io.tidegate.Names;
 import io.tidegate.load.rows.Rescued;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -60,6 +61,9 @@ final class JsonRescue {
     }
   }
 
+  /** The names of columns that take every spelling of their name, by its form. */
+  Map<String, String> spellings = new HashMap<>();
+
   /**
    * Divides the object in a line, which is one object without a field that is there twice.
    *
@@ -73,7 +77,7 @@ final class JsonRescue {
       parser.nextToken();
       for (String name = parser.nextFieldName(); name != null; name = parser.nextFieldName()) {
         JsonToken token = parser.nextToken();
-        Integer place = places.get(name);
+        Integer place = places.containsKey(name) ? places.get(name) : places.get(spellings.get(Names.folded(name)));
         int ofPath = place == null ? pathColumns.indexOf(name) : -1;
         if (ofPath >= 0) {
           inFile[ofPath] = text(token);

@@ -8,6 +8,7 @@ import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.core.exc.StreamConstraintsException;
 import com.fasterxml.jackson.core.json.JsonReadFeature;
+import io.tidegate.Names;
 import io.tidegate.load.quarantine.Reason;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -74,6 +75,21 @@ public final class JsonRows extends JsonLineReader {
   /** Sets the forms of names that no new column can have; null where there are none. */
   public JsonRows reserving(List<String> names) {
     watch.reserved = names == null ? List.of() : names;
+    return this;
+  }
+
+  /** Lets columns take every spelling of their name: an object with two of them has the name twice. */
+  public JsonRows spelledAnyhow(List<String> forms) {
+    Map<String, String> spellings = new HashMap<>();
+    for (StructField column : columns) {
+      if (forms != null && forms.contains(Names.folded(column.name()))) {
+        spellings.put(Names.folded(column.name()), column.name());
+      }
+    }
+    watch.spellings = spellings;
+    if (rescue != null) {
+      rescue.spellings = spellings;
+    }
     return this;
   }
 

@@ -41,6 +41,9 @@ final class JsonWatch extends EveryToken {
   /** Forms of names that no new column can have, because a later table has them. */
   List<String> reserved = List.of();
 
+  /** The names of columns that take every spelling of their name, by its form. */
+  Map<String, String> spellings = Map.of();
+
   private final JsonShape root;
   private final Map<String, Integer> pathColumns;
   private final String[] inFile;
@@ -64,6 +67,8 @@ final class JsonWatch extends EveryToken {
   private int pathColumn = -1;
   /** The value of the token in a spelling that Spark reads; null if that is as it is written. */
   private String spelled;
+  /** The name of the column that the name at the parser is another spelling of; null if it is none. */
+  private String column;
   /** Whether Spark's parser reads. It must not convert what it would change, because some conversions take hours. */
   private boolean guarding;
 
@@ -91,7 +96,7 @@ final class JsonWatch extends EveryToken {
   @Override
   public JsonToken nextToken() throws IOException {
     JsonToken token = delegate.nextToken();
-    spelled = null;
+    spelled = column = null;
     if (token == null) {
       return null;
     }
@@ -112,6 +117,17 @@ final class JsonWatch extends EveryToken {
   @Override
   public String getText() throws IOException {
     return spelled == null ? delegate.getText() : spelled;
+  }
+
+  @Override
+  public String currentName() throws IOException {
+    return column == null ? delegate.currentName() : column;
+  }
+
+  @Override
+  @SuppressWarnings("deprecation")
+  public String getCurrentName() throws IOException {
+    return currentName();
   }
 
   @Override
@@ -153,6 +169,10 @@ final class JsonWatch extends EveryToken {
       }
     } else {
       JsonShape.Field field = around.fields.get(name);
+      if (field == null && depth == 1 && !spellings.isEmpty()) {
+        column = spellings.get(Names.folded(name));
+        field = column == null ? null : around.fields.get(column);
+      }
       next = field == null ? null : field.shape;
       if (field != null) {
         if (field.isRepeated(objects[depth])) {

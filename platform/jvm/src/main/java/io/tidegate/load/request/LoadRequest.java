@@ -43,7 +43,8 @@ public record LoadRequest(
    *
    * @param reader name of a {@link ReaderKind}, in lower case
    * @param names a CSV file's columns, in its order; for VARIANT, members that Tidegate added to the lines
-   * @param declared lower-case names of columns whose type is configured: 007 is a number there
+   * @param declared forms of the names of columns whose type is configured: 007 is a number there in CSV, and they take
+   *     every spelling of their name in JSON
    * @param csv how CSV is written; null for other formats
    * @param refusal why a row with a field that the table does not have is refused
    * @param reserved forms of names (see {@code Names}) that no new column can have; null where there are none

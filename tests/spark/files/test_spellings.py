@@ -1,4 +1,4 @@
-"""Times as databases and languages print them, in CSV and JSON, inferred and declared."""
+"""Spellings of times, as databases and languages print them, and of the names of columns."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ def test_every_format_takes_the_times_that_have_one_meaning(tidegate_lake: Calla
             {"name": "inferred", "prefix": "inferred/", "format": "csv"},
             {"name": "cells", "prefix": "cells/", "format": "csv", **declared},
             {"name": "objects", "prefix": "objects/", "format": "json", **declared},
+            {"name": "names", "prefix": "names/", "format": "json", "columns": {"id": "int"}},
         ]
     )
     lake.put("inferred/a.csv", _csv(*([n, text] for n, (text, _) in enumerate(TAKEN))))
@@ -41,3 +42,11 @@ def test_every_format_takes_the_times_that_have_one_meaning(tidegate_lake: Calla
         found = [(row["n"], row["at"].astimezone(UTC)) for row in rows]
         wanted = expected if numbers is None else [(n, at) for n, (_, at) in zip(numbers, expected, strict=True)]
         assert found == wanted, table
+
+    # A declared column takes every spelling of its name, at the birth of the table and later, but one in a row.
+    rows: list[dict[str, int]] = [{"Id": 1, "v": 1}, {"id": 2, "v": 2}, {"ID": 3, "id": 3, "v": 3}, {"id": 4, "V": 4}]
+    lake.put("names/a.json", kit.lines(*rows))
+    kit.run(lake, "names")
+    lake.put("names/b.json", kit.lines({"ID": 5, "v": 5}))
+    kit.run(lake, "names")
+    assert [row[:2] for row in kit.bronze(lake, "names", "id, v")] == [(1, 1), (2, 2), (5, 5)]
