@@ -29,7 +29,7 @@ def test_every_format_takes_the_times_that_have_one_meaning(tidegate_lake: Calla
             {"name": "inferred", "prefix": "inferred/", "format": "csv"},
             {"name": "cells", "prefix": "cells/", "format": "csv", **declared},
             {"name": "objects", "prefix": "objects/", "format": "json", **declared},
-            {"name": "names", "prefix": "names/", "format": "json", "columns": {"id": "int"}},
+            {"name": "names", "prefix": "names/", "format": "json", "columns": {"id": "int", "v": "int"}},
         ]
     )
     lake.put("inferred/a.csv", _csv(*([n, text] for n, (text, _) in enumerate(TAKEN))))
@@ -44,9 +44,9 @@ def test_every_format_takes_the_times_that_have_one_meaning(tidegate_lake: Calla
         assert found == wanted, table
 
     # A declared column takes every spelling of its name, at the birth of the table and later, but one in a row.
-    rows: list[dict[str, int]] = [{"Id": 1, "v": 1}, {"id": 2, "v": 2}, {"ID": 3, "id": 3, "v": 3}, {"id": 4, "V": 4}]
-    lake.put("names/a.json", kit.lines(*rows))
+    given: list[dict[str, int]] = [{"Id": 1, "v": 1}, {"id": 2, "v": 2}, {"ID": 3, "id": 3, "v": 3}, {"id": 4, "V": 4}]
+    lake.put("names/a.json", kit.lines(*given))
     kit.run(lake, "names")
     lake.put("names/b.json", kit.lines({"ID": 5, "v": 5}))
     kit.run(lake, "names")
-    assert [row[:2] for row in kit.bronze(lake, "names", "id, v")] == [(1, 1), (2, 2), (5, 5)]
+    assert [row[:2] for row in kit.bronze(lake, "names", "id, v")] == [(1, 1), (2, 2), (4, 4), (5, 5)]
