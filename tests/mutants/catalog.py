@@ -3054,8 +3054,8 @@ MUTANTS = (
         "a byte order mark is read in the encoding of the table",
         10,
         "platform/core/config/csv_options.py",
-        'self.model_copy(update={"encoding": "utf-8"}) if head.startswith(codecs.BOM_UTF8) else self',
-        "self",
+        "        if head.startswith(codecs.BOM_UTF8):",
+        "        if head.startswith(codecs.BOM_UTF32_LE):",
         (
             "tests/unit/assets/bronze/prepare/formats/test_csv_files.py::"
             "test_a_byte_order_mark_is_proof_of_utf_8_whatever_the_table_says",

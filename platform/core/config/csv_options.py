@@ -63,8 +63,15 @@ class CsvOptions(Model):
         return len(_OF_UTF_8.decode(self.encoding, "ignore")) == len(_OF_UTF_8)
 
     def of(self, head: bytes) -> CsvOptions:
-        """The options of a file that begins with these bytes: a byte order mark of UTF-8 is proof of its encoding."""
-        return self.model_copy(update={"encoding": "utf-8"}) if head.startswith(codecs.BOM_UTF8) else self
+        """The options of a file that begins with these bytes: a byte order mark is proof of its encoding.
+
+        A file of UTF-16 in a table of UTF-8 cannot be read, and is refused with the option that it needs.
+        """
+        if head.startswith(codecs.BOM_UTF8):
+            return self.model_copy(update={"encoding": "utf-8"})
+        if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and self.may_misread:
+            return self.model_copy(update={"encoding": "utf-16"})
+        return self
 
     def rows(self, lines: Iterable[str], *, strict: bool = False) -> Reader:
         """The rows of a file, without skipped lines. The lines come with their line ends.

@@ -30,6 +30,19 @@ def test_a_byte_order_mark_is_proof_of_utf_8_whatever_the_table_says(encoding: s
     assert csv_problem(io.BytesIO(body), CsvOptions(encoding=encoding), packed=False) is None
 
 
+@pytest.mark.parametrize("mark", ["utf-16-le", "utf-16-be"])
+def test_a_mark_of_utf_16_is_proof_where_the_encoding_would_read_it_as_other_text(mark: str) -> None:
+    body, target = "\ufeffArtikel-Nr,Größe\n1,ü\n".encode(mark), io.BytesIO()
+    seen = look(body, encoding="latin-1")
+    assert seen.names == tuple(sniff_csv(body, whole=True).columns) == ("Artikel-Nr", "Größe")
+    assert csv_problem(io.BytesIO(body), CsvOptions(encoding="latin-1"), packed=False) is None
+    assert seen.rewrite is not None
+    seen.rewrite.write(io.BytesIO(body), target)
+    assert target.getvalue().decode() == "Artikel-Nr,Größe\n1,ü\n"
+    with pytest.raises(Misfit, match="not UTF-8"):
+        look(body)
+
+
 def test_a_byte_order_mark_stays_out_of_a_copy() -> None:
     body, target = "\ufeffnote\na,ü\n".encode(), io.BytesIO()
     seen = look(body, encoding="latin-1", skip=1)
