@@ -18,8 +18,9 @@ from tidegate.platform.core.routing.eligible import is_forwarded
 from tidegate.platform.core.routing.event_type import TagsNeeded, tags_refused, text_attributes
 from tidegate.platform.core.routing.route import NoRoute, route
 from tidegate.platform.core.times import from_millis
+from tidegate.resources.aws.message import Message
 from tidegate.resources.aws.s3 import ObjectRefused, StoreError
-from tidegate.resources.aws.sqs import Message, Queue
+from tidegate.resources.aws.sqs import Queue
 from tidegate.resources.lake import Lake
 from tidegate.resources.threads import parallel
 

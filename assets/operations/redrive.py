@@ -155,7 +155,9 @@ def quarantined_messages(lake: Lake, choice: Choice) -> list[KeptMessage]:
     """Returns the chosen messages in quarantine, in the order of their event ids, without their bodies."""
     kept = lake.store.quarantine.messages()
     return [
-        replace(message, body="") for message in kept if choice.includes(message.event_id, message.reason, message.at)
+        replace(message, body="", attributes={})
+        for message in kept
+        if choice.includes(message.event_id, message.reason, message.at)
     ]
 
 
@@ -214,7 +216,7 @@ def _send(own: Queue | None, lake: Lake, message: KeptMessage, log: Callable[[st
                 log(f"{message.event_id} stays in quarantine: {error}")
                 return False
         else:
-            lake.queues[0].send(as_message(message.body))
+            lake.queues[0].send(as_message(message.body), attributes=message.attributes)
     except ClientError as error:
         if not is_of_one_message(error):
             raise

@@ -26,7 +26,7 @@ from tests.support.lakes.objects import Objects
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.local.aws import REGION
 from tidegate.resources.aws.clients import Aws
-from tidegate.resources.aws.sqs import Message
+from tidegate.resources.aws.message import Message
 from tidegate.resources.forwarding.destinations import Destinations
 from tidegate.resources.lake_root.outbox import Lane
 from tidegate.resources.lake_root.store import LakeStore

@@ -4,64 +4,27 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
-from tidegate.platform.core.events.row_message import RowOrigin, identified
-from tidegate.resources.aws.answers import is_of_one_message
+from tidegate.platform.core.events.row_message import RowOrigin
+from tidegate.resources.aws.batch_calls import MAX_PER_CALL, failed_entries
 from tidegate.resources.aws.drain import Drain, DrainLimits
 from tidegate.resources.aws.held_messages import HeldMessages
+from tidegate.resources.aws.message import IDENTITY, Message, carried, received_message, sendable
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
     from tidegate.resources.aws.clients import Aws
 
-_MAX_PER_CALL = 10  # SQS's limit for receives and calls on many messages
-#: Bytes of bodies and attributes that one call may send. SQS takes a larger message in a call of its own.
-_MAX_BYTES = 200_000
-_ATTEMPTS = 3
 #: Seconds of long polling. A receiver that finds nothing in them ends.
 _POLL = 1
-#: Attributes of a message that has its identity with it, because it is sent again or is a webhook's: its id, its time,
-#: and the earliest time of an equal message.
-_FIRST_ID, _FIRST_SENT, _FIRST_SINCE = "tidegate-message-id", "tidegate-sent-at", "tidegate-sent-since"
-_MAX_DIGITS = 18
-
-
-@dataclass(frozen=True)
-class Message:
-    """A received message.
-
-    Attributes:
-        receipt: the handle that a delete needs.
-        sent_at: epoch milliseconds, equal at each delivery of the message; 0 if the queue does not give it.
-        first: the identity that the message has with it: that of its first arrival, or a webhook's.
-        attributes: the attributes that its sender added, as SQS gives them, as far as they were requested.
-    """
-
-    id: str
-    body: str
-    receipt: str
-    sent_at: int = 0
-    first: RowOrigin | None = None
-    attributes: Mapping[str, Any] = field(default_factory=dict, hash=False)
-
-    @property
-    def origin(self) -> RowOrigin:
-        """The id and time that identify the message, unless it is in the envelope of its queue's topic."""
-        return self.first or RowOrigin(self.id, self.sent_at)
-
-    def identified(self, topic: str | None) -> Message:
-        """Return a row queue's message with its row's text and identity, as `identified` of `row_message` does."""
-        body, first = identified(self.body, RowOrigin(self.id, self.sent_at), self.first, topic)
-        return replace(self, body=body, first=first)
 
 
 @dataclass(frozen=True)
@@ -174,12 +137,12 @@ class Queue:
         def received(wait: int, left: float) -> list[Message]:
             answer = self._client.receive_message(
                 QueueUrl=self.url,
-                MaxNumberOfMessages=_MAX_PER_CALL,
+                MaxNumberOfMessages=MAX_PER_CALL,
                 WaitTimeSeconds=min(wait, int(left)),
                 AttributeNames=["SentTimestamp"],
-                MessageAttributeNames=[_FIRST_ID, _FIRST_SENT, _FIRST_SINCE, *attributes],
+                MessageAttributeNames=[*IDENTITY, *attributes],
             )
-            batch = [_message(item) for item in answer.get("Messages", [])]
+            batch = [received_message(item) for item in answer.get("Messages", [])]
             if batch:
                 hidden.add(batch)
             return batch
@@ -210,13 +173,13 @@ class Queue:
         """
         answer = self._client.receive_message(
             QueueUrl=self.url,
-            MaxNumberOfMessages=_MAX_PER_CALL,
+            MaxNumberOfMessages=MAX_PER_CALL,
             WaitTimeSeconds=wait,
             VisibilityTimeout=hidden,
             MessageAttributeNames=["All"],
             AttributeNames=["SentTimestamp"],
         )
-        return [_message(item) for item in answer.get("Messages", [])]
+        return [received_message(item) for item in answer.get("Messages", [])]
 
     def delete(self, messages: Iterable[Message]) -> int:
         """Delete messages. Returns the number of failed deletes.
@@ -224,7 +187,7 @@ class Queue:
         A message that is left comes back after the visibility timeout and is a duplicate then. A failure loses nothing.
         """
         entries = [{"ReceiptHandle": message.receipt} for message in messages]
-        return len(self._failed_entries(self._client.delete_message_batch, entries))
+        return len(failed_entries(self._client.delete_message_batch, self.url, entries))
 
     def hide(self, messages: Iterable[Message], seconds: int) -> int:
         """Set the visibility timeout of received messages, in seconds; 0 releases them. Returns how many SQS refused.
@@ -232,7 +195,7 @@ class Queue:
         SQS also refuses messages that were deleted in the meantime, which is no error.
         """
         entries = [{"ReceiptHandle": message.receipt, "VisibilityTimeout": seconds} for message in messages]
-        return len(self._failed_entries(self._client.change_message_visibility_batch, entries))
+        return len(failed_entries(self._client.change_message_visibility_batch, self.url, entries))
 
     def send_again(self, messages: Sequence[Message]) -> dict[str, str]:
         """Send messages again with their body, their attributes and, if they have one, the identity of their row.
@@ -248,8 +211,8 @@ class Queue:
         def note(answer: Any) -> None:
             sent.update((messages[int(entry["Id"])].id, entry["MessageId"]) for entry in answer.get("Successful", []))
 
-        carried = [_carried(message.first) if message.first else {} for message in messages]
-        attributes = [{**message.attributes, **own} for message, own in zip(messages, carried, strict=True)]
+        own = [carried(message.first) if message.first else {} for message in messages]
+        attributes = [{**message.attributes, **first} for message, first in zip(messages, own, strict=True)]
         entries = [
             {"MessageBody": message.body, **({"MessageAttributes": added} if added else {})}
             for message, added in zip(messages, attributes, strict=True)
@@ -258,7 +221,7 @@ class Queue:
             len(message.body.encode(errors="replace")) + len(str(added))
             for message, added in zip(messages, attributes, strict=True)
         ]
-        self._failed_entries(self._client.send_message_batch, entries, sizes, note)
+        failed_entries(self._client.send_message_batch, self.url, entries, sizes, note)
         return sent
 
     def send_rows(self, rows: Sequence[tuple[str, RowOrigin]]) -> list[str]:
@@ -279,7 +242,7 @@ class Queue:
             self.send(*rows[0])
             return [""]
         entries = [
-            {"Id": str(place), "MessageBody": text, "MessageAttributes": _carried(origin)}
+            {"Id": str(place), "MessageBody": text, "MessageAttributes": carried(origin)}
             for place, (text, origin) in enumerate(rows)
         ]
         answer = self._client.send_message_batch(QueueUrl=self.url, Entries=entries)  # type: ignore[arg-type]
@@ -301,15 +264,16 @@ class Queue:
             if "EmptyBatchRequest" not in error.response.get("Error", {}).get("Code", ""):
                 raise
 
-    def send(self, body: str, first: RowOrigin | None = None) -> None:
+    def send(self, body: str, first: RowOrigin | None = None, attributes: Mapping[str, Any] | None = None) -> None:
         """Send a message.
 
         Args:
             body: its text.
             first: id and time of the first arrival, for a row queue's message that is sent again.
+            attributes: those that its first sender added, for a message that is sent again.
         """
-        attributes = _carried(first) if first else {}
-        self._client.send_message(QueueUrl=self.url, MessageBody=body, MessageAttributes=attributes)
+        added = {**sendable(attributes or {}), **(carried(first) if first else {})}
+        self._client.send_message(QueueUrl=self.url, MessageBody=body, MessageAttributes=added)
 
     def depth(self) -> tuple[int, int]:
         """Approximate numbers of messages waiting and in flight."""
@@ -328,73 +292,8 @@ class Queue:
         """Another queue of the same account and region, such as the dead-letter queue. Sends no request."""
         return Queue(self._client, name, self._urls, self)
 
-    def _failed_entries(
-        self,
-        call: Callable[..., Any],
-        entries: Sequence[Mapping[str, Any]],
-        sizes: Sequence[int] = (),
-        note: Callable[[Any], None] = lambda _: None,
-    ) -> list[int]:
-        """Call for many entries, and repeat failed ones. Returns the positions of those that failed each time."""
-        parts: list[list[int]] = []
-        size = 0
-        for place in range(len(entries)):
-            size += sizes[place] if sizes else 0
-            if not parts or len(parts[-1]) == _MAX_PER_CALL or size > _MAX_BYTES:
-                parts.append([])
-                size = sizes[place] if sizes else 0
-            parts[-1].append(place)
-        if not parts:
-            return []
-
-        def repeatedly(left: list[int]) -> list[int]:
-            for _ in range(_ATTEMPTS):
-                try:
-                    answer = call(QueueUrl=self.url, Entries=[{"Id": str(place), **entries[place]} for place in left])
-                except ClientError as error:
-                    if not is_of_one_message(error):
-                        raise
-                    return left if len(left) == 1 else [failed for place in left for failed in repeatedly([place])]
-                note(answer)
-                left = [int(item["Id"]) for item in answer.get("Failed", [])]
-                if not left:
-                    break
-            return left
-
-        with ThreadPoolExecutor(min(8, len(parts))) as pool:
-            try:
-                return [place for failed in pool.map(repeatedly, parts) for place in failed]
-            except BaseException:
-                # The rest would fail as well, each after its client's timeouts.
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
-
 
 @cache
 def queue_urls(aws: Aws, endpoint: str) -> dict[str, str]:
     """The URLs that this process has looked up with these credentials at this endpoint. A queue keeps its URL."""
     return {}
-
-
-def _message(item: Mapping[str, Any]) -> Message:
-    sent = int(item.get("Attributes", {}).get("SentTimestamp", 0))
-    attributes = item.get("MessageAttributes", {})
-    return Message(item["MessageId"], item["Body"], item["ReceiptHandle"], sent, _first(attributes), attributes)
-
-
-def _carried(origin: RowOrigin) -> dict[str, Any]:
-    values = {_FIRST_ID: origin.message_id, _FIRST_SENT: str(origin.sent_at)}
-    if origin.since is not None:
-        values[_FIRST_SINCE] = str(origin.since)
-    return {name: {"DataType": "String", "StringValue": value} for name, value in values.items()}
-
-
-def _first(attributes: Mapping[str, Any]) -> RowOrigin | None:
-    values = {name: value.get("StringValue", "") for name, value in attributes.items()}
-    id, sent, since = values.get(_FIRST_ID, ""), _millis(values.get(_FIRST_SENT)), _millis(values.get(_FIRST_SINCE))
-    return RowOrigin(id, sent, since) if id and sent is not None else None
-
-
-def _millis(text: str | None) -> int | None:
-    # Python refuses to read a number of thousands of digits.
-    return int(text) if text and text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS else None

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
+from typing import Any
 
 from ulid import ULID
 
 from tidegate.platform.core.events.row_message import RowOrigin
+from tidegate.resources.aws.message import stored
 from tidegate.resources.lake_root.root import LakeRoot
 from tidegate.resources.threads import parallel
 
@@ -27,6 +29,7 @@ class KeptMessage:
         at: time at which that object was written, by S3's clock.
         queue: the row queue that it returns to; empty for a message of S3's events.
         origin: id and time of a row queue's message at its first arrival.
+        attributes: what its sender added to a message of S3's events: event types may depend on it.
     """
 
     key: str
@@ -36,6 +39,7 @@ class KeptMessage:
     at: datetime
     queue: str = ""
     origin: RowOrigin | None = None
+    attributes: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
 class Quarantine:
@@ -45,7 +49,13 @@ class Quarantine:
         self._root = root
 
     def keep_message(
-        self, event_id: str, body: str, reason: str, queue: str = "", origin: RowOrigin | None = None
+        self,
+        event_id: str,
+        body: str,
+        reason: str,
+        queue: str = "",
+        origin: RowOrigin | None = None,
+        attributes: Mapping[str, Any] | None = None,
     ) -> str:
         """Keep a message, or one record of it, that cannot be understood. Returns its `s3://` address.
 
@@ -55,13 +65,11 @@ class Quarantine:
             reason: what is wrong with it.
             queue: the queue that it came from.
             origin: of a row queue's message.
+            attributes: what its sender added, of a message of S3's events.
         """
         key = self._root.key("quarantine", "messages", f"{event_id.replace('#', '-')}.json")
-        self._root.objects.put(
-            self._root.bucket,
-            key,
-            _content(event_id, body, reason, queue, origin),
-        )
+        content = _content(event_id, body, reason, queue, origin, attributes or {})
+        self._root.objects.put(self._root.bucket, key, content)
         return self._root.address(key)
 
     def messages(self) -> Iterator[KeptMessage]:
@@ -83,7 +91,8 @@ class Quarantine:
     def release(self, message: KeptMessage) -> None:
         """Move a message out of quarantine, to `quarantine/redriven/`."""
         objects, bucket = self._root.objects, self._root.bucket
-        body = _content(message.event_id, message.body, message.reason, message.queue, message.origin)
+        about = (message.queue, message.origin, message.attributes)
+        body = _content(message.event_id, message.body, message.reason, *about)
         released = self._root.key("quarantine", "redriven", message.key.rsplit("/", 1)[-1])
         objects.put(bucket, released, body)
         objects.delete(bucket, [message.key])
@@ -98,11 +107,16 @@ def _kept(key: str, text: bytes, at: datetime) -> KeptMessage:
     row = content.get("row") or {}
     origin = RowOrigin(row["message_id"], row["sent_at"], row.get("since")) if row else None
     known = (content["event_id"], content["reason"], content["body"])
-    return KeptMessage(key, *known, at, row.get("queue", ""), origin)
+    # Messages that older versions kept have no attributes.
+    return KeptMessage(key, *known, at, row.get("queue", ""), origin, content.get("attributes") or {})
 
 
-def _content(event_id: str, body: str, reason: str, queue: str, origin: RowOrigin | None) -> str:
+def _content(
+    event_id: str, body: str, reason: str, queue: str, origin: RowOrigin | None, attributes: Mapping[str, Any]
+) -> str:
     content: dict[str, object] = {"event_id": event_id, "reason": reason, "body": body}
+    if attributes:
+        content["attributes"] = stored(attributes)
     if origin:
         since = {} if origin.since is None else {"since": origin.since}
         content["row"] = {"queue": queue, "message_id": origin.message_id, "sent_at": origin.sent_at, **since}

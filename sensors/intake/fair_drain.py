@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from contextlib import closing
 
 from tidegate.platform.core.routing.event_type import tags_refused
-from tidegate.resources.aws.sqs import Message, Queue
+from tidegate.resources.aws.message import Message
+from tidegate.resources.aws.sqs import Queue
 from tidegate.resources.lake import Lake
 from tidegate.sensors.intake.drain_budget import DrainBudget, DrainSlots, QueueLimits, TickOver
 from tidegate.sensors.intake.event_typing import EventTyping

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.object_state import S3Gone
@@ -17,8 +17,8 @@ from tidegate.platform.core.routing.discovery import gone_reason, limit_reason
 from tidegate.platform.core.routing.new_tables import NewTables
 from tidegate.platform.core.routing.route import NoRoute, Route, Routed, route
 from tidegate.platform.core.routing.unrouted import Unrouted
+from tidegate.resources.aws.message import Message
 from tidegate.resources.aws.s3 import ObjectStore, StoreError
-from tidegate.resources.aws.sqs import Message
 from tidegate.resources.threads import parallel
 from tidegate.sensors.intake.intake_result import IntakeResult
 
@@ -56,7 +56,7 @@ def unreadable(message: Message, error: Exception) -> Parsed:
 
 def _malformed(message: Message, error: Exception) -> Reject:
     why = f"reading it failed, please report it: {type(error).__name__}: {first_line(error)}"
-    return Reject(f"{message.id}#0", why, message.body)
+    return Reject(f"{message.id}#0", why, message.body, attributes=message.attributes)
 
 
 def route_events(
@@ -106,13 +106,13 @@ def _route_all(
     new: NewTables | None,
 ) -> IntakeResult:
     intake = IntakeResult()
-    for body in (message.body for message in parsed):
+    for message, body in ((one.message, one.body) for one in parsed):
         intake.received += body.received
         if body.tests:
             intake.count("test", body.tests)
         for reject in body.rejects:
             intake.count("malformed", reject.records)
-            intake.rejects.append(reject)
+            intake.rejects.append(replace(reject, attributes=message.attributes))
         for event in body.events:
             found = route(event.bucket, event.key, config, known)
             if isinstance(found, Routed) and found.table in rejected:

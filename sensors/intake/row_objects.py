@@ -11,8 +11,8 @@ from tidegate.platform.core.events.row_object import RowObject
 from tidegate.platform.core.events.s3_event import Reject
 from tidegate.platform.core.portions import portions
 from tidegate.platform.core.times import from_millis
+from tidegate.resources.aws.message import Message
 from tidegate.resources.aws.s3 import ObjectStore
-from tidegate.resources.aws.sqs import Message
 from tidegate.resources.threads import parallel
 from tidegate.sensors.intake.intake_result import IntakeResult
 

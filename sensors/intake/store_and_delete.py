@@ -12,7 +12,8 @@ from tidegate.platform.core.events.s3_event import Reject
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.unrouted import Detail, Unrouted
-from tidegate.resources.aws.sqs import Message, Queue
+from tidegate.resources.aws.message import Message
+from tidegate.resources.aws.sqs import Queue
 from tidegate.resources.lake import Lake
 from tidegate.resources.lake_root.outbox import Lane
 from tidegate.resources.threads import parallel
@@ -51,7 +52,8 @@ def _store(lake: Lake, queue: str, intake: IntakeResult) -> None:
     home = rows.row_queue.name if rows and rows.row_queue else queue
 
     def keep(reject: Reject) -> str:
-        return store.quarantine.keep_message(reject.event_id, reject.raw, reject.reason, home, reject.origin)
+        known = (reject.event_id, reject.raw, reject.reason)
+        return store.quarantine.keep_message(*known, home, reject.origin, reject.attributes)
 
     intake.unrouted = [replace(event, queue=queue) for event in intake.unrouted]
     for reject, address in zip(intake.rejects, parallel(keep, intake.rejects), strict=True):

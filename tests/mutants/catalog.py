@@ -187,10 +187,21 @@ MUTANTS = (
         ("tests/unit/sensors/intake/test_row_objects.py::test_a_batch_says_how_new_the_rows_up_to_it_may_be",),
     ),
     Mutant(
+        "a message leaves the quarantine without its attributes",
+        6,
+        "assets/operations/redrive.py",
+        "            lake.queues[0].send(as_message(message.body), attributes=message.attributes)\n",
+        "            lake.queues[0].send(as_message(message.body), attributes={})\n",
+        (
+            "tests/unit/assets/operations/test_redrive.py::"
+            "test_a_message_of_events_goes_back_with_its_attributes_so_that_its_events_get_the_same_type",
+        ),
+    ),
+    Mutant(
         "a message that cannot be understood is deleted without a copy",
         1,
         _DELETE,
-        "store.quarantine.keep_message(reject.event_id, reject.raw, reject.reason, home, reject.origin)\n",
+        "store.quarantine.keep_message(*known, home, reject.origin, reject.attributes)\n",
         '""\n',
         ("tests/unit/sensors/intake/test_tick.py::test_messages_are_deleted_after_all_that_came_of_them_is_kept",),
     ),

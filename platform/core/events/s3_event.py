@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -82,6 +83,7 @@ class Reject:
         raw: its text. Halves of surrogate pairs are escaped here and in `reason`, so that both can be written as UTF-8.
         origin: identity of the message when it first came. Only of a row queue's message.
         records: how many records of a body this reject represents.
+        attributes: what its sender added to the message. Only of a message of S3's events.
     """
 
     event_id: str
@@ -89,6 +91,7 @@ class Reject:
     raw: str
     origin: RowOrigin | None = None
     records: int = 1
+    attributes: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         for name in ("reason", "raw"):

@@ -24,7 +24,8 @@ from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.times import parse_time
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.provision import Clients
-from tidegate.resources.aws.sqs import Message, Queue
+from tidegate.resources.aws.message import Message
+from tidegate.resources.aws.sqs import Queue
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.sensors.intake.tick import take_in
 

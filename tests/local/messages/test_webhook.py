@@ -23,7 +23,8 @@ from tests.support.servers.fault_proxy import Answer, FaultProxy, Request
 from tidegate.platform.core.events.row_message import RowOrigin
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.provision import Clients
-from tidegate.resources.aws.sqs import Message, Queue
+from tidegate.resources.aws.message import Message
+from tidegate.resources.aws.sqs import Queue
 
 SECRET = "a secret of tests"
 LAKE = """\

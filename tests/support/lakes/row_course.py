@@ -11,7 +11,8 @@ from tests.support.lakes.harness import FaultLake
 from tests.support.lakes.seams import Died
 from tests.support.servers.client import wait_until
 from tidegate.platform.core.events.row_message import RowOrigin
-from tidegate.resources.aws.sqs import Message, Queue
+from tidegate.resources.aws.message import Message
+from tidegate.resources.aws.sqs import Queue
 from tidegate.resources.lake_root.inbox import Inbox
 from tidegate.sensors.intake.tick import take_in
 

@@ -133,6 +133,7 @@ OTHERS: dict[str, dict[str, _Class]] = {
     },
     "messages": {
         "event": lambda body: "row" not in body,
+        "attributes": lambda body: body["attributes"],
         "row": lambda body: body["row"]["queue"],
     },
     "after": {

@@ -30,8 +30,9 @@ from tidegate.platform.core.events.row_message import RowOrigin
 from tidegate.platform.core.health.measurement import Health, QueueHealth
 from tidegate.platform.definitions import build_definitions
 from tidegate.resources.aws.dagster_resource import AwsResource
+from tidegate.resources.aws.message import Message
 from tidegate.resources.aws.s3 import ObjectForbidden, ObjectGone, StoreError
-from tidegate.resources.aws.sqs import Message, Queue
+from tidegate.resources.aws.sqs import Queue
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.sensors.health import health_events

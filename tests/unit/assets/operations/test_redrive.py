@@ -24,10 +24,17 @@ from tidegate.assets.operations.redrive import (
 from tidegate.platform.core.bronze.ledger import LastState, Status
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.bronze.plan import TakenHint, make_plan
+from tidegate.platform.core.config.forwarding.event_types import EventTypeRule
+from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.events.row_message import RowOrigin
 from tidegate.platform.core.events.s3_event import parse_body
+from tidegate.platform.core.routing.event_type import EventTypes, text_attributes
+from tidegate.resources.aws.message import received_message
+from tidegate.resources.aws.sqs import Queue
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.ledger import Quarantined, Reading
+from tidegate.sensors.intake.message_routing import parse_messages, route_events
+from tidegate.sensors.intake.store_and_delete import store_and_delete
 
 ORDERS = "landing.orders"
 STATES = {
@@ -41,6 +48,9 @@ READINGS = [
     Reading("orders/moved.csv", "e0", 10, 2, None, 10, None),
     Reading("orders/restored.csv", "e1", 10, 2, None, 10, None),
 ]
+ROUTED = LakeConfig.model_validate(
+    {"lake": {"root": "s3://lake/root"}, "queues": [{"name": "events"}], "buckets": ["landing"]}
+)
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 
 
@@ -55,7 +65,7 @@ def lake() -> Any:
                 clock=lambda: (4, 5), memory=lambda version, n, keys: (None, STATES), committed=lambda version: READINGS
             ),
         ),
-        queues=[SimpleNamespace(name="events", send=sent.append)],
+        queues=[SimpleNamespace(name="events", send=lambda body, attributes: sent.append(body))],
         sent=sent,
     )
 
@@ -149,6 +159,38 @@ def test_messages_leave_the_quarantine_after_they_were_sent(lake: Any, monkeypat
     assert len(list(lake.store.objects.under("lake", "root/quarantine/redriven/"))) == 2
 
 
+def test_a_message_of_events_goes_back_with_its_attributes_so_that_its_events_get_the_same_type(lake: Any) -> None:
+    """From the receive to the next one: a rule reads an attribute, and a route sends by its type."""
+    typing = EventTypes((EventTypeRule.model_validate({"attribute": "kind"}),))
+    given = {
+        "kind": {"DataType": "String", "StringValue": "orders", "StringListValues": [], "BinaryListValues": []},
+        "raw": {"DataType": "Binary.x", "BinaryValue": b"\xff\x00", "BinaryListValues": []},
+    }
+    received = [{"MessageId": "m", "Body": "{ no JSON", "ReceiptHandle": "r", "MessageAttributes": given}]
+    messages = list(map(received_message, received))
+    intake = route_events(parse_messages(messages), ROUTED, set())
+    store_and_delete(
+        SimpleNamespace(config=ROUTED, store=lake.store),  # type: ignore[arg-type]
+        SimpleNamespace(name="events", delete=len),  # type: ignore[arg-type]
+        messages,
+        intake,
+    )
+    client: Any = SimpleNamespace(send_message=lambda **entry: sent.append(entry))
+    sent: list[dict[str, Any]] = []
+    lake.queues[0] = Queue(client, "https://sqs.example/1/events")
+    redrive_messages(lake, quarantined_messages(lake, Choice()), RedriveRequest("somebody"))
+    (again,) = sent
+    assert again["MessageAttributes"] == {
+        "kind": {"DataType": "String", "StringValue": "orders"},
+        "raw": {"DataType": "Binary.x", "BinaryValue": b"\xff\x00"},
+    }
+    texts = [text_attributes(found, typing.attributes) for found in (given, again["MessageAttributes"])]
+    assert [typing.of("any", text) for text in texts] == [typing.of("any", texts[0])] * 2
+    # What is released stays what it was.
+    (kept,) = (body for key, body in lake.store.objects.bodies.items() if "/redriven/" in key)
+    assert json.loads(kept)["attributes"]["raw"] == {"DataType": "Binary.x", "BinaryValue": "/wA="}
+
+
 def test_a_message_that_sqs_does_not_take_stays_and_the_others_are_sent(lake: Any) -> None:
     """Also, only one body is in memory at a time."""
     log: list[str] = []
@@ -156,7 +198,7 @@ def test_a_message_that_sqs_does_not_take_stays_and_the_others_are_sent(lake: An
         lake.store.quarantine.keep_message(f"m{number}#0", f"body {number}", "the body is not JSON")
     code = "InvalidMessageContents"
 
-    def send(body: str) -> None:
+    def send(body: str, attributes: Any) -> None:
         if body == "body 1":
             raise ClientError({"Error": {"Code": code, "Message": "no such character"}}, "SendMessage")
         lake.sent.append(body)

@@ -37,8 +37,9 @@ from tidegate.platform.core.webhook.refusal import Refusal
 from tidegate.platform.webhook.queue_writer import QueueWriter
 from tidegate.resources.aws.answers import is_forbidden, is_of_one_message, is_transient, refuses_one_message
 from tidegate.resources.aws.bucket import Bucket
+from tidegate.resources.aws.message import Message
 from tidegate.resources.aws.s3 import ObjectStore
-from tidegate.resources.aws.sqs import Message, Queue
+from tidegate.resources.aws.sqs import Queue
 from tidegate.resources.forwarding.delivery import Delivery, deliver
 from tidegate.resources.forwarding.destination import QueueDestination, TopicDestination
 from tidegate.resources.forwarding.object_action import ObjectAction
@@ -409,7 +410,7 @@ def test_one_of_many_messages_to_send_again_delete_or_deliver(error: ClientError
     assert isinstance(answers[-1], Refusal)
 
     released: list[str] = []
-    kept = [SimpleNamespace(key=text, event_id=text, body=text, origin=None, queue="") for text in TEXTS]
+    kept = [SimpleNamespace(key=text, event_id=text, body=text, origin=None, queue="", attributes={}) for text in TEXTS]
     lake: Any = SimpleNamespace(
         queues=[Queue(Queues(error), URL)],  # type: ignore[arg-type]
         store=SimpleNamespace(
@@ -484,6 +485,7 @@ LOOPS: dict[str, Loop] = {
     "resources/aws/bucket.py": PROBES,
     "resources/aws/proofs.py": OWN,
     "resources/aws/s3.py": PROBES,
+    "resources/aws/batch_calls.py": SENT,
     "resources/aws/sqs.py": SENT,
     "resources/forwarding/delivery.py": ROUTES,
     "resources/forwarding/destination.py": ROUTES,

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from tidegate.platform.core.events.row_message import RowOrigin
-from tidegate.resources.aws.sqs import Message, Queue
+from tidegate.resources.aws.message import Message
+from tidegate.resources.aws.sqs import Queue
 
 URL = "https://sqs.example/1/events"
 

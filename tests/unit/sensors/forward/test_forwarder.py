@@ -26,8 +26,9 @@ from tidegate.platform.core.forwarding import bodies
 from tidegate.platform.core.forwarding.outgoing import Outgoing
 from tidegate.platform.definitions import build_definitions
 from tidegate.resources.aws.dagster_resource import AwsResource
+from tidegate.resources.aws.message import Message
 from tidegate.resources.aws.s3 import ObjectForbidden, ObjectGone, StoreError
-from tidegate.resources.aws.sqs import Message, Queue
+from tidegate.resources.aws.sqs import Queue
 from tidegate.resources.forwarding.destination import Refusal
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.resources.lake_root import outbox as outbox_module

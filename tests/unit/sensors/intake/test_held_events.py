@@ -11,7 +11,7 @@ from tests.support.lakes.objects import Objects
 from tests.unit.sensors.intake.test_tick import LAKE, body, record
 from tidegate.platform.core.bronze.object_state import Probe, S3Found, S3Gone
 from tidegate.platform.core.config.lake import DiscoverySpec, LakeConfig
-from tidegate.resources.aws.sqs import Message
+from tidegate.resources.aws.message import Message
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.sensors.intake.held_events import HeldEvents
 from tidegate.sensors.intake.tick import listen, take_in

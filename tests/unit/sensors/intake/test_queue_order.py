@@ -16,7 +16,8 @@ from tests.support.lakes.objects import Objects
 from tests.unit.sensors.intake.test_tick import LAKE, body, count_parses, record
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.config.lake import DiscoverySpec
-from tidegate.resources.aws.sqs import Message, Queue
+from tidegate.resources.aws.message import Message
+from tidegate.resources.aws.sqs import Queue
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.side_by_side import SideBySide
 from tidegate.sensors.intake import store_and_delete

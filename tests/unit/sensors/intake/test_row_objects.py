@@ -23,7 +23,7 @@ from tidegate.platform.core.config.load import LakeConfigError, load_lake
 from tidegate.platform.core.events.row_message import Row, RowOrigin, row_of
 from tidegate.platform.core.events.row_object import LATEST, RowObject, sent_in, spans
 from tidegate.platform.core.routing.route import NoRoute, route, rows_route
-from tidegate.resources.aws.sqs import Message
+from tidegate.resources.aws.message import Message
 from tidegate.sensors.intake import row_objects
 from tidegate.sensors.intake.row_objects import write_row_objects
 from tidegate.sensors.intake.tick import take_in

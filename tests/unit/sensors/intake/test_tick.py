@@ -26,7 +26,8 @@ from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.new_tables import NewTables, room_today
 from tidegate.platform.core.routing.unrouted import Detail, Unrouted
-from tidegate.resources.aws.sqs import Message, Queue
+from tidegate.resources.aws.message import Message
+from tidegate.resources.aws.sqs import Queue
 from tidegate.resources.lake_root.inbox import Backlog
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.sensors.intake import message_routing
