@@ -23,6 +23,7 @@ from tidegate.platform.webhook.queue_writer import QueueWriter
 from tidegate.platform.webhook.secret_values import secret_values
 from tidegate.resources.aws.clients import Aws
 from tidegate.resources.aws.sqs import Queue
+from tidegate.resources.secret_text import exposed
 
 #: Seconds for which deliveries under way may end after a signal. Containers are killed after thirty.
 _GRACE = 25
@@ -53,6 +54,9 @@ class WebhookServer:
     def __init__(self, config: LakeConfig, aws: Aws, environ: Mapping[str, str], say: Callable[[str], None]) -> None:
         self._say = say
         secrets = _secrets(config.webhooks, environ)
+        for webhook in config.webhooks:
+            for why in filter(None, map(exposed, webhook.secrets)):
+                say(f"WARNING: webhook {webhook.name}: {why}")
         client = cache(aws.queues)
         specs = {webhook.queue: config.row_queue(webhook.queue) for webhook in config.webhooks}
         self._queues = [Queue(client(spec.region), spec.url or spec.name) for spec in specs.values()]

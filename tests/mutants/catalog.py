@@ -187,6 +187,28 @@ MUTANTS = (
         ("tests/unit/sensors/intake/test_row_objects.py::test_a_batch_says_how_new_the_rows_up_to_it_may_be",),
     ),
     Mutant(
+        "a secret that every user may read is no finding",
+        4,
+        "resources/secret_text.py",
+        "    if not mode & (_FOR_OTHERS | _TO_CHANGE):\n",
+        "    if not mode & _TO_CHANGE:\n",
+        (
+            "tests/unit/resources/test_secret_text.py::"
+            "test_a_file_is_exposed_if_others_may_read_it_or_anybody_but_its_owner_may_change_it",
+        ),
+    ),
+    Mutant(
+        "a bucket may notify the queue of a table's rows",
+        6,
+        "platform/cli/check/check.py",
+        "about = list(check_bucket(s3, bucket, tables, of_events))",
+        "about = list(check_bucket(s3, bucket, tables, queues))",
+        (
+            "tests/unit/platform/cli/check/test_check.py::"
+            "test_a_bucket_must_notify_a_queue_of_events_and_never_that_of_rows",
+        ),
+    ),
+    Mutant(
         "a message leaves the quarantine without its attributes",
         6,
         "assets/operations/redrive.py",

@@ -55,6 +55,16 @@ from tidegate.resources.lake_root.births import Births
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.settings import LAKE
 
+#: What a start of the local platform creates, or sets, as lake.yaml says.
+_OF_LOCAL_PLATFORM = (
+    Check.BUCKET_REACHABLE,
+    Check.BUCKET_NOTIFICATIONS,
+    Check.LAKE_REACHABLE,
+    Check.QUEUE_REACHABLE,
+    Check.QUEUE_POLICY,
+)
+_NEEDS_A_START = "On this machine: stop `tidegate dev` and start it again, which creates what lake.yaml names now"
+
 
 def run_check(
     console: Console, lake: Path | None, home: Path | None, address: str | None, *, as_json: bool = False
@@ -174,9 +184,10 @@ def findings(
         if given:
             role, statement = given
             hint = f"; statement {statement.sid} of `tidegate policy {role}` gives it"
-            yield replace(finding, detail=f"{finding.detail}{hint}")
-        else:
-            yield finding
+            finding = replace(finding, detail=f"{finding.detail}{hint}")
+        if using.home and not finding.ok and finding.check in _OF_LOCAL_PLATFORM:
+            finding = replace(finding, detail=f"{finding.detail}. {_NEEDS_A_START}")
+        yield finding
 
 
 def _findings(
@@ -190,9 +201,11 @@ def _findings(
     yield from check_webhooks(config.webhooks, queues, os.environ)
     yield from check_routes(config, aws)
     store = LakeStore(ObjectStore(s3), config.lake.root)
+    # Events in a row queue would be rows of its table.
+    of_events = [queue for queue in queues if config.table_of_rows(queue.name) is None]
     for bucket in config.buckets:
         tables = [spec for spec in config.tables if spec.table_key.bucket == bucket]
-        about = list(check_bucket(s3, bucket, tables, queues))
+        about = list(check_bucket(s3, bucket, tables, of_events))
         yield from about
         if about[0].ok:
             asked = folders_above(target[1]) if target and target[0] == bucket else []

@@ -12,6 +12,7 @@ from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.forgetting.forgotten_by import lost_columns, subject_is_missing
 from tidegate.platform.core.forgetting.request import ForgetRequest
 from tidegate.resources.lake_root.store import LakeStore
+from tidegate.resources.secret_text import exposed
 from tidegate.resources.suppression import SecretProblem, subject_key
 from tidegate.resources.threads import parallel
 
@@ -40,6 +41,8 @@ def _secret(config: LakeConfig, environ: Mapping[str, str], kind: str, requests:
         if requests:
             raise Failed(str(problem)) from None
         raise Warned(f"{problem}. Nobody asked to forget a {kind} yet, so no table waits") from None
+    if config.forget and (why := exposed(config.forget.secret)):
+        raise Warned(why)
     return "it is that of every request" if requests else "it can be used; there are no requests yet"
 
 

@@ -10,6 +10,7 @@ from tidegate.platform.cli.check.findings import Failed, Finding, Warned, checke
 from tidegate.platform.cli.check.queues import CheckedQueue
 from tidegate.platform.core.config.webhook import WebhookSpec
 from tidegate.platform.webhook.secret_values import secret_values
+from tidegate.resources.secret_text import exposed
 
 #: Bytes of a message besides the body: the names and values of its attributes.
 _ATTRIBUTES = 1024
@@ -34,7 +35,7 @@ def check_webhooks(
 
 def _secrets(webhook: WebhookSpec, environ: Mapping[str, str]) -> str:
     found, problems = secret_values(webhook, environ)
-    if problems:
+    if problems := [*problems, *filter(None, map(exposed, webhook.secrets))]:
         raise Warned("; ".join(problems))
     return f"{len(found)} of `{webhook.verification}`"
 

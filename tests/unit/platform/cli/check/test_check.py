@@ -500,11 +500,37 @@ def test_an_error_of_aws_says_what_to_do(error: ClientError | BotoCoreError, sai
 def test_nothing_is_found_in_order_in_a_bucket_that_is_not_there() -> None:
     s3 = Client(list_objects_v2=refusal("NoSuchBucket", 404))
     using: Any = SimpleNamespace(
-        settings=SimpleNamespace(aws=SimpleNamespace(client=lambda name: s3, queues=lambda region: sqs()))
+        settings=SimpleNamespace(aws=SimpleNamespace(client=lambda name: s3, queues=lambda region: sqs())), home=None
     )
     of_bucket = takewhile(lambda found: not found.what.startswith("lake root"), findings(using, LAKE, set()))
     reachable = [(found.what, found.ok) for found in of_bucket if found.what.startswith("bucket ")]
     assert reachable == [(f"bucket {bucket}: reachable", False) for bucket in LAKE.buckets]
+
+
+@pytest.mark.parametrize("home", [None, Path("local")], ids=["aws", "local platform"])
+def test_a_bucket_must_notify_a_queue_of_events_and_never_that_of_rows(home: Path | None) -> None:
+    """Its events would be rows of the table. On this machine, a start of `dev` adds the notification."""
+    row = {"name": "clicks", "row_queue": {"name": "rows"}}
+    config = LakeConfig.model_validate({**LAKE.model_dump(by_alias=True, exclude_unset=True), "tables": [row]})
+    rows = "arn:aws:sqs:us-east-1:1:rows"
+    to_rows = {"QueueConfigurations": [{"QueueArn": rows, "Events": list(EVENTS)}]}
+    s3 = Client(list_objects_v2={}, head_object={}, get_bucket_notification_configuration=to_rows)
+
+    class Queues(Client):
+        def get_queue_url(self, QueueName: str) -> dict[str, str]:  # noqa: N803
+            return {"QueueUrl": QueueName}
+
+        def get_queue_attributes(self, QueueUrl: str, **_: Any) -> dict[str, Any]:  # noqa: N803
+            return {"Attributes": {**ATTRIBUTES, "QueueArn": f"arn:aws:sqs:us-east-1:1:{QueueUrl}"}}
+
+    using: Any = SimpleNamespace(
+        settings=SimpleNamespace(aws=SimpleNamespace(client=lambda name: s3, queues=lambda region: Queues())), home=home
+    )
+    of_bucket = takewhile(lambda found: not found.what.startswith("lake root"), findings(using, config, set()))
+    (found,) = (finding for finding in of_bucket if finding.check is Check.BUCKET_NOTIFICATIONS)
+    assert not found.ok
+    assert "none of its notifications sends to a queue of lake.yaml (arn:aws:sqs:us-east-1:1:events)" in found.detail
+    assert ("stop `tidegate dev` and start it again" in found.detail) is (home is not None)
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 from tidegate.platform.cli.check.findings import Finding
 from tidegate.platform.cli.check.forget import check_forget
+from tidegate.platform.core.config.webhook import SecretSpec
 from tidegate.platform.core.forgetting.request import ForgetRequest
 from tidegate.platform.core.forgetting.subject_key import SubjectKey
 
@@ -21,7 +23,7 @@ def found(
     kind: str | None = "person",
     subjects: tuple[str, ...] | None = None,
 ) -> list[Finding]:
-    secret = SimpleNamespace(env="SECRET", file=None, place="the environment variable SECRET")
+    secret = SecretSpec(file=environ["FILE"]) if "FILE" in environ else SecretSpec(env="SECRET")
     config: Any = SimpleNamespace(subject_kinds=["person"] if subject else [], forget=SimpleNamespace(secret=secret))
     config.tables = [
         SimpleNamespace(name="orders", subject_kind=kind, personal=SimpleNamespace(subject=("Who",))),
@@ -51,6 +53,14 @@ def test_a_missing_or_another_secret_fails_once_somebody_was_forgotten() -> None
         finding, _ = found(environ, request())
         assert finding.outcome == "failed"
         assert why in finding.detail
+
+
+def test_a_secret_s_file_that_others_may_read_is_a_warning(tmp_path: Path) -> None:
+    path = tmp_path / "secret"
+    path.write_text(SECRET)
+    for mode, outcome in ((0o600, "ok"), (0o604, "warning")):
+        path.chmod(mode)
+        assert found({"FILE": str(path)})[0].outcome == outcome
 
 
 def test_a_missing_secret_is_a_warning_before_the_first_request() -> None:

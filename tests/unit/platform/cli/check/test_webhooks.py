@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from tidegate.platform.cli.check.findings import Finding
@@ -26,6 +27,16 @@ def test_a_webhook_with_its_secret_and_the_smallest_queue_of_sqs_is_ok() -> None
 def test_a_missing_secret_is_a_warning_because_the_server_may_be_elsewhere() -> None:
     secrets, _ = found(None, {})
     assert (secrets.outcome, secrets.detail) == ("warning", "the environment variable SHOP is not set")
+
+
+def test_a_secret_s_file_that_others_may_read_is_a_warning_with_what_to_run(tmp_path: Path) -> None:
+    path = tmp_path / "secret"
+    path.write_text("hush, nobody knows")
+    for mode, outcome in ((0o600, "ok"), (0o640, "ok"), (0o644, "warning"), (0o660, "warning")):
+        path.chmod(mode)
+        secrets, _ = found(None, {}, secrets=[{"file": str(path)}])
+        assert secrets.outcome == outcome
+        assert outcome == "ok" or f"(mode {mode:04o}): run `chmod 600 {path}`" in secrets.detail
 
 
 def test_a_queue_that_accepts_less_than_a_webhook_fails() -> None:
