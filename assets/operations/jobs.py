@@ -5,7 +5,7 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from tidegate.assets.operations.dead_letters import dead_letter_queues, peek, redrive_dead_letters
+from tidegate.assets.operations.dead_letters import DeadLetters, dead_letter_queues, peek, redrive_dead_letters
 from tidegate.assets.operations.rebuild import RebuildRefused, plan_rebuild, rebuild_table
 from tidegate.assets.operations.redrive import (
     RATE,
@@ -25,6 +25,7 @@ from tidegate.assets.runs.held_tables import REBUILD_JOB, REBUILD_OP
 from tidegate.assets.silver.asset import silver_key, silver_report
 from tidegate.assets.silver.audit.check import equals_bronze
 from tidegate.platform.core.times import parse_time
+from tidegate.resources.aws.batch_calls import each_queue
 from tidegate.resources.lake_resource import LakeResource
 
 #: Dead letters of a queue that are shown before a redrive.
@@ -57,7 +58,8 @@ def redrive_op(context: dg.OpExecutionContext, config: RedriveConfig, lake: Lake
     log = context.log.info
     request = RedriveRequest(f"run {context.run_id}", choice, config.rate, log)
     if config.dead_letters:
-        for letters in dead_letter_queues(handles, config.queue or None):
+
+        def redrive(letters: DeadLetters) -> None:
             name = letters.queue.name
             log(f"{name}: {letters.queue.depth()[0]} messages")
             for letter in peek(handles, letters, MAX_PEEKED):
@@ -65,6 +67,11 @@ def redrive_op(context: dg.OpExecutionContext, config: RedriveConfig, lake: Lake
                     log(f"{name}: {letter.keys[0]}: {letter.reason}")
             if not config.dry_run:
                 log(redrive_dead_letters(handles, letters, request))
+
+        chosen = dead_letter_queues(handles, config.queue or None)
+        _, trouble = each_queue(redrive, chosen, lambda letters: letters.queue.name, context.log.error)
+        if trouble:
+            raise trouble
         return
     if config.route:
         undeliverable = undeliverable_messages(handles, config.route, choice)

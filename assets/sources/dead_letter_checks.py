@@ -9,6 +9,7 @@ from tidegate.assets.operations.dead_letters import DeadLetter, dead_letter_queu
 from tidegate.assets.presentation.check_of_each import check_of_each
 from tidegate.assets.sources.asset import dead_letters_of, queue_key
 from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.resources.aws.batch_calls import each_queue
 from tidegate.resources.lake_resource import LakeResource
 
 CHECK = "is_empty"
@@ -63,11 +64,17 @@ def build_dead_letter_checks(config: LakeConfig) -> list[dg.AssetChecksDefinitio
     )
     def dead_letter_checks(context: dg.AssetCheckExecutionContext, lake: LakeResource) -> Iterator[dg.AssetCheckResult]:
         handles = lake.open()
-        for key in context.selected_asset_check_keys:
-            name = names[key.asset_key]
+
+        def check(name: str) -> dg.AssetCheckResult:
             (letters,) = dead_letter_queues(handles, name)
             depth = letters.queue.depth()[0]
             seen = peek(handles, letters, _MAX_PEEKED) if depth else []
-            yield dead_letter_check_result(name, max(depth, len(seen)), seen)
+            return dead_letter_check_result(name, max(depth, len(seen)), seen)
+
+        chosen = [names[key.asset_key] for key in context.selected_asset_check_keys]
+        results, trouble = each_queue(check, chosen, str, context.log.error)
+        yield from results
+        if trouble:
+            raise trouble
 
     return [dead_letter_checks]

@@ -1,14 +1,18 @@
-"""Calls of SQS for many messages: divided by number and bytes, and repeated for those that failed."""
+"""Calls of SQS for many messages, divided and repeated for those that failed, and calls for one queue after another."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 
+from tidegate.platform.core.first_line import first_line
 from tidegate.resources.aws.answers import is_of_one_message
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 #: SQS's limit for receives and calls for many messages.
 MAX_PER_CALL = 10
@@ -74,3 +78,28 @@ def _parts(number: int, sizes: Sequence[int]) -> list[list[int]]:
             size = sizes[place] if sizes else 0
         parts[-1].append(place)
     return parts
+
+
+def each_queue(
+    call: Callable[[T], R], queues: Iterable[T], name: Callable[[T], str], log: Callable[[str], object]
+) -> tuple[list[R], Exception | None]:
+    """Call a function for each queue, also after one for which AWS refuses the call or does not answer.
+
+    Args:
+        call: the function.
+        queues: the queues.
+        name: returns a queue's name.
+        log: takes a line for each queue that failed.
+
+    Returns:
+        The results of the other queues, and the first error. The caller raises it after it has used the results.
+    """
+    results: list[R] = []
+    troubles: list[Exception] = []
+    for queue in queues:
+        try:
+            results.append(call(queue))
+        except (BotoCoreError, ClientError) as error:
+            log(f"queue {name(queue)}: {first_line(error)}; the other queues continue")
+            troubles.append(error)
+    return results, troubles[0] if troubles else None

@@ -33,9 +33,11 @@ from tidegate.platform.core.config.forwarding.routes import RouteSpec
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.events.row_message import RowOrigin
 from tidegate.platform.core.forwarding.outgoing import Outgoing
+from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.webhook.refusal import Refusal
 from tidegate.platform.webhook.queue_writer import QueueWriter
 from tidegate.resources.aws.answers import is_forbidden, is_of_one_message, is_transient, refuses_one_message
+from tidegate.resources.aws.batch_calls import each_queue
 from tidegate.resources.aws.bucket import Bucket
 from tidegate.resources.aws.message import Message
 from tidegate.resources.aws.s3 import ObjectStore
@@ -325,6 +327,37 @@ def test_one_of_many_files_that_after_load_tags(error: ClientError, about: str) 
     assert (found.done, set(found.failed)) == (MANY - 1, set() if status == 404 else {BAD})
 
 
+@pytest.mark.parametrize("operation", ["head_object", "copy_object", "delete_object"])
+@each(ANSWERS)
+def test_one_of_many_files_that_after_load_moves_or_deletes(error: ClientError, about: str, operation: str) -> None:
+    """S3 may refuse the name that a file would have, its copy, or its delete."""
+    client = S3(error)
+    answers = client._call
+
+    def call(name: str, given: Any) -> dict[str, Any]:
+        if name == "head_object" and not (name == operation and given["Key"].endswith(BAD)):
+            raise answer(404, "NoSuchKey", "HeadObject")
+        key = given["Key"] if name == operation else "in/another.json"
+        return answers(name, {**given, "Key": key}) if given["Key"].endswith(BAD) else answers(name, given)
+
+    client._call = call  # type: ignore[method-assign]
+    table = SimpleNamespace(
+        key=TableKey("landing", "in/"),
+        source=Bucket(ObjectStore(client), "landing"),  # type: ignore[arg-type]
+        spec=SimpleNamespace(
+            after_load="delete" if operation == "delete_object" else MoveOrTag.model_validate({"move": "s3://old/in/"})
+        ),
+        birth=SimpleNamespace(registered=False),
+        batches=SimpleNamespace(require_current=lambda n: n),
+        lake=SimpleNamespace(store=SimpleNamespace(identity=SimpleNamespace(prove_conditional_delete=lambda: None))),
+    )
+    found = take_away_or_tag(table, {key: Loaded("e", 2) for key in KEYS}, 1)  # type: ignore[arg-type]
+    assert found.done + len(found.taken) >= MANY - 1
+    assert set(found.failed) <= {BAD}
+    if about in (SERVICE, DENIED, OBJECT):
+        assert set(found.failed) == {BAD}, "it is tried again, and named"
+
+
 # Messages of SQS and SNS
 
 
@@ -383,6 +416,22 @@ def test_one_of_many_messages_to_a_destination(error: ClientError, about: str, w
         assert "t:bad" in [one.id for one in delivery.left]
         assert len(delivery.left) == (1 if by_entry else len(delivery.left))
     assert len(client.took) == len(set(client.took)) == delivery.sent
+
+
+@each(OF_QUEUES)
+def test_one_of_many_queues(error: ClientError, about: str) -> None:
+    """Whatever a queue answers, the others have their turn, and the caller gets its error at the end."""
+
+    def call(text: str) -> str:
+        if text == "t:bad":
+            raise error
+        return text
+
+    log: list[str] = []
+    results, trouble = each_queue(call, ["t:bad", *TEXTS, "t:last"], str, log.append)
+    assert (results, trouble) == ([*TEXTS[:-1], "t:last"], error)
+    assert [line.startswith("queue t:bad: ") for line in log] == [True, True]
+    assert each_queue(call, TEXTS[:-1], str, log.append) == (TEXTS[:-1], None)
 
 
 @each({key: about for key, about in OF_QUEUES.items() if about == OBJECT})
@@ -450,9 +499,18 @@ PROBES = Loop("test_one_of_many_probes")
 FILES = Loop("test_one_of_many_files_to_prepare")
 ROUTES = Loop("test_one_of_many_messages_to_a_destination")
 SENT = Loop("test_one_of_many_messages_to_send_again_delete_or_deliver")
+QUEUES = Loop("test_one_of_many_queues")
 TYPES = Loop("test_one_of_many_messages_whose_type_is_a_tag")
 SPARK = Loop("no call of AWS, or a read of what the table's own commit names: the run fails and is repeated")
 LOOPS: dict[str, Loop] = {
+    "assets/maintenance/deletion.py": OWN,
+    "assets/silver/export/export.py": OWN,
+    "assets/operations/jobs.py": QUEUES,
+    "assets/sources/dead_letter_checks.py": QUEUES,
+    "resources/aws/cloudwatch.py": Loop("the lake's own metrics, and no thing of a producer"),
+    "resources/aws/multipart_uploads.py": TABLES,
+    "resources/lake_root/batches.py": OWN,
+    "resources/lake_root/operations_log.py": OWN,
     "assets/bronze/after_load.py": Loop("test_one_of_many_files_that_after_load_tags"),
     "assets/bronze/completion/datasets.py": PROBES,
     "assets/bronze/look.py": PROBES,
@@ -511,13 +569,27 @@ LOOPS: dict[str, Loop] = {
 }
 
 
+def _asks_aws(node: ast.AST) -> bool:
+    """Whether a node is a call of S3 or of a queue, by a handle or by a client of boto3."""
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+        return False
+    owner = getattr(node.func.value, "attr", getattr(node.func.value, "id", "")).strip("_")
+    of_handle = {"under", "folders", "name", "url"}.isdisjoint({node.func.attr}) and any(
+        node.func.attr in vars(handle) for handle in (ObjectStore, Bucket, Queue)
+    )
+    return owner in {"client", "s3", "sqs"} or (owner in {"objects", "source", "queue"} and of_handle)
+
+
 def loops() -> set[str]:
-    """Return the modules that call a function for many things in parallel, or make a call of AWS for a batch."""
-    named = {"parallel", "parallel_caught", "SideBySide", "head_many"}
+    """Return the modules that call AWS for many things: in parallel, in a batch, or one after another."""
+    named = {"parallel", "parallel_caught", "SideBySide", "head_many", "each_queue"}
+    one_by_one = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
     found = set()
     for folder in ("assets", "resources", "sensors", "platform/webhook", "platform/cli"):
         for path in (ROOT / folder).rglob("*.py"):
             for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, one_by_one) and any(map(_asks_aws, ast.walk(node))):
+                    found.add(str(path.relative_to(ROOT)))
                 if not isinstance(node, ast.Call):
                     continue
                 name = getattr(node.func, "attr", getattr(node.func, "id", ""))
