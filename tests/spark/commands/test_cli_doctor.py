@@ -6,17 +6,21 @@ import io
 import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pyspark
 
 from tests.spark.conftest import Shell
 from tests.support.log_store.delta_log import DeltaLog
 from tidegate.platform.cli.check.lake import check_born
 from tidegate.platform.cli.doctor.doctor import DYNAMODB_STORE, run_doctor
 from tidegate.platform.local.aws import REGION
+from tidegate.platform.local.spark.jars import jars_folder
 from tidegate.platform.testing import TestLake
 
+ROOT = Path(__file__).resolve().parents[3]
 #: A staged commit, with the name that Delta's own store gives it.
 CLASSIC = ".tmp/00000000000000000001.json.0b2f8b0e-4f6c-4b57-9c6e-2f2f0e6f1a11"
 
@@ -38,8 +42,28 @@ def test_a_dead_classic_writer_s_commit_is_found_and_settled(
     lake.materialize("bronze", "orders")
     assert run_doctor(shell, lake.path, None, repair=False), shell.said()
     assert DYNAMODB_STORE in shell.said()
-    jars = "tidegate-jvm", "spark-sql-api", "delta-spark", "delta-storage", "hadoop-aws", "dynamodb"
+    jars = (
+        "tidegate-jvm",
+        "spark-sql-api",
+        "delta-spark",
+        "delta-storage",
+        "hadoop-aws",
+        "dynamodb",
+        "netty",
+        "lz4-java",
+    )
     assert re.search(r"jars \[spark\.jars\]  " + ", ".join(rf"{jar}[-_]\S+\.jar" for jar in jars), shell.said())
+    # The server runs with the versions of platform/jvm/pom.xml, and no module of Spark's own stays next to them.
+    pom = (ROOT / "platform/jvm/pom.xml").read_text()
+    for jar, name in (("netty-common", "netty"), ("lz4-java", "lz4")):
+        (version,) = re.findall(rf"<{name}\.version>(.+)</", pom)
+        assert f"{jar}-{version}.jar" in shell.said()
+    spark = Path(pyspark.__file__).parent / "jars"
+    ours, sparks = (
+        {re.sub(r"-\d.*?Final", "", path.name) for path in folder.glob("netty-*.jar")}
+        for folder in (jars_folder(), spark)
+    )
+    assert sparks <= ours, "modules of two versions of Netty would mix"
     where = f"{REGION} at {lake.stack.aws.endpoint}"
     assert (
         f"DynamoDB table delta_log [commit-table.state]  PAY_PER_REQUEST, TTL on expireTime, in {where}" in shell.said()

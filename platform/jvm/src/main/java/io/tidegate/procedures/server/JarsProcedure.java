@@ -18,7 +18,10 @@ public final class JarsProcedure extends LocalProcedure {
           Map.entry("Delta", "org.apache.spark.sql.delta.DeltaLog"),
           Map.entry("Delta's log store API", "io.delta.storage.LogStore"),
           Map.entry("S3A", "org.apache.hadoop.fs.s3a.S3AFileSystem"),
-          Map.entry("AWS SDK for DynamoDB", "software.amazon.awssdk.services.dynamodb.DynamoDbClient"));
+          Map.entry("AWS SDK for DynamoDB", "software.amazon.awssdk.services.dynamodb.DynamoDbClient"),
+          // Newer than those of Spark, if ours come first on the class path.
+          Map.entry("Netty", "io.netty.util.Version"),
+          Map.entry("LZ4", "net.jpountz.lz4.LZ4Factory"));
 
   public JarsProcedure() {
     super(
