@@ -14,7 +14,7 @@ from tidegate.platform.core.config.csv_options import CsvOptions
 from tidegate.resources.room import TooLarge
 
 #: Characters of the longest row that is read.
-MAX_ROW_CHARACTERS = 1 << 28
+MAX_ROW_CHARACTERS = 1 << 26
 # Python's own limit of a cell is 131072 characters. Spark reads longer cells.
 csv.field_size_limit(MAX_ROW_CHARACTERS)
 

@@ -3,6 +3,7 @@ package io.tidegate.load.csv;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.tidegate.load.request.LoadRequest;
+import io.tidegate.load.rows.RecordInput;
 import io.tidegate.load.values.Ascii;
 import java.time.ZoneId;
 import java.util.Arrays;
@@ -44,6 +45,10 @@ public final class CsvLines extends CsvRows {
   @Override
   protected boolean take(InternalRow row) {
     UTF8String text = row.getUTF8String(0);
+    if (!whole && text.numBytes() > RecordInput.MAX_LINE_BYTES) {
+      torn = true; // This is only its beginning.
+      return true;
+    }
     line = text.getBytes();
     end = !whole && line.length > 0 && line[line.length - 1] == '\r' ? line.length - 1 : line.length;
     if (end == 0) {

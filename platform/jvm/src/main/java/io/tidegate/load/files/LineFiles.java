@@ -8,15 +8,15 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.Iterator;
 import java.util.List;
+import java.util.NoSuchElementException;
 import org.apache.hadoop.conf.Configuration;
-import org.apache.hadoop.fs.Options.OpenFileOptions;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.io.Text;
 import org.apache.hadoop.io.compress.CompressionCodec;
 import org.apache.hadoop.io.compress.CompressionCodecFactory;
 import org.apache.hadoop.io.compress.SplittableCompressionCodec;
-import org.apache.hadoop.mapreduce.MRJobConfig;
 import org.apache.spark.TaskContext;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.api.java.JavaSparkContext;
@@ -28,16 +28,12 @@ import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.FilePartition$;
 import org.apache.spark.sql.execution.datasources.FileScanRDD;
-import org.apache.spark.sql.execution.datasources.HadoopFileLinesReader;
 import org.apache.spark.sql.execution.datasources.PartitionedFile;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 import org.apache.spark.util.SerializableConfiguration;
 import org.apache.spark.util.TaskCompletionListener;
 import scala.Function1;
-import scala.Option;
-import scala.collection.AbstractIterator;
-import scala.collection.Iterator;
 import scala.collection.immutable.Map$;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -46,8 +42,6 @@ import scala.jdk.javaapi.CollectionConverters;
  * asks S3 four times for each file, and makes two projections of each line to append path and offset.
  */
 final class LineFiles {
-  private static final String LENGTH = MRJobConfig.INPUT_FILE_OPTION_PREFIX + OpenFileOptions.FS_OPTION_OPENFILE_LENGTH;
-
   private LineFiles() {}
 
   /**
@@ -56,13 +50,13 @@ final class LineFiles {
    * @param separator what ends a line; null for a carriage return, a line feed, or both
    */
   static JavaRDD<InternalRow> of(SparkSession spark, LoadRequest.Group group, String separator) {
-    Option<byte[]> ending = Option.apply(separator == null ? null : separator.getBytes(StandardCharsets.UTF_8));
-    return blocks(spark, group, true, (block, conf) -> CollectionConverters.asJava(new Lines(block, ending, conf)));
+    byte[] ending = separator == null ? null : separator.getBytes(StandardCharsets.UTF_8);
+    return blocks(spark, group, true, (block, conf) -> new Lines(block, ending, conf));
   }
 
   /** Reads one block of a file. */
   interface BlockReader extends Serializable {
-    java.util.Iterator<InternalRow> rows(PartitionedFile block, Configuration conf);
+    Iterator<InternalRow> rows(PartitionedFile block, Configuration conf);
   }
 
   /**
@@ -76,8 +70,8 @@ final class LineFiles {
     List<PartitionedFile> blocks = blocks(group.files(), splits ? maxBytes : Long.MAX_VALUE, conf);
     Broadcast<SerializableConfiguration> shared =
         JavaSparkContext.fromSparkContext(spark.sparkContext()).broadcast(new SerializableConfiguration(conf));
-    Function1<PartitionedFile, Iterator<InternalRow>> read =
-        (Function1<PartitionedFile, Iterator<InternalRow>> & Serializable)
+    Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> read =
+        (Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> & Serializable)
             block -> CollectionConverters.asScala(reader.rows(block, shared.value().value()));
     return new FileScanRDD(
             spark,
@@ -117,44 +111,51 @@ final class LineFiles {
   }
 
   /** The lines of one block. */
-  private static final class Lines extends AbstractIterator<InternalRow> implements AutoCloseable {
-    private final HadoopFileLinesReader lines;
+  private static final class Lines implements Iterator<InternalRow> {
+    private final BlockLines lines;
     private final UTF8String path;
     private final long start;
+    private Text next;
 
-    Lines(PartitionedFile block, Option<byte[]> separator, Configuration shared) {
-      Configuration conf = new Configuration(shared);
-      if (isLengthEnough(block, shared)) {
-        conf.setLong(LENGTH, block.fileSize());
-      }
-      lines = new HadoopFileLinesReader(block, separator, conf);
-      path = UTF8String.fromString(block.toPath().toString());
+    Lines(PartitionedFile block, byte[] separator, Configuration conf) {
+      Path file = block.toPath();
+      path = UTF8String.fromString(file.toString());
       start = block.start();
-      TaskContext.get().addTaskCompletionListener((TaskCompletionListener) context -> close());
+      try {
+        long length = KnownLength.suffices(file.getFileSystem(conf)) ? block.fileSize() : -1;
+        lines = new BlockLines(file, start, block.length(), length, separator, conf);
+        TaskContext.get().addTaskCompletionListener((TaskCompletionListener) context -> close());
+        next = lines.next();
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
     }
 
-    private static boolean isLengthEnough(PartitionedFile block, Configuration conf) {
+    private void close() {
       try {
-        return KnownLength.suffices(block.toPath().getFileSystem(conf));
+        lines.close();
       } catch (IOException e) {
         throw new UncheckedIOException(e);
       }
     }
 
     @Override
-    public void close() {
-      lines.close();
-    }
-
-    @Override
     public boolean hasNext() {
-      return lines.hasNext();
+      return next != null;
     }
 
     @Override
     public InternalRow next() {
-      Text line = lines.next();
-      return new GenericInternalRow(new Object[] {UTF8String.fromBytes(line.copyBytes()), path, start});
+      if (next == null) {
+        throw new NoSuchElementException();
+      }
+      InternalRow row = new GenericInternalRow(new Object[] {UTF8String.fromBytes(next.copyBytes()), path, start});
+      try {
+        next = lines.next();
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
+      return row;
     }
   }
 }

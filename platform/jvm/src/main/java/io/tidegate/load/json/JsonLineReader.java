@@ -2,6 +2,7 @@ package io.tidegate.load.json;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import io.tidegate.load.rows.RecordInput;
 import io.tidegate.load.rows.RowReader;
 import io.tidegate.load.values.Ascii;
 import java.io.IOException;
@@ -39,6 +40,11 @@ public abstract class JsonLineReader extends RowReader {
   @Override
   protected final boolean take(InternalRow row) {
     inLine = null;
+    if (!whole && row.getUTF8String(0).numBytes() > RecordInput.MAX_LINE_BYTES) {
+      line = new byte[0];
+      torn = true; // This is only its beginning.
+      return true;
+    }
     boolean found = takeText(row.getUTF8String(0).getBytes());
     if (!found || bad == null || unknown) {
       return found;

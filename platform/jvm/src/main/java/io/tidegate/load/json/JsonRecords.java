@@ -60,6 +60,11 @@ public final class JsonRecords implements Records {
     return cutOff;
   }
 
+  /** The bytes that are held of the text. */
+  int held() {
+    return input.window().length;
+  }
+
   @Override
   public byte[] next() throws IOException {
     cutOff = false;

@@ -8,8 +8,14 @@ import java.util.Arrays;
 
 /** The bytes of a file from the beginning of a record on. A byte order mark of UTF-8 is not part of the first. */
 public final class RecordInput {
-  /** Bytes of the longest record. */
-  public static final int MAX_BYTES = 1 << 28;
+  /**
+   * Bytes of the longest record. A task holds it about eight times: as it is read, as a text, as values, and as pages of
+   * Parquet. The server has as many tasks as cores.
+   */
+  public static final int MAX_BYTES = 1 << 26;
+
+  /** Bytes of the longest line of a file that is read by lines. With a longer one, it is read as a whole. */
+  public static final int MAX_LINE_BYTES = 1 << 25;
 
   private static final int FIRST_BYTES = 1 << 16;
 

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
 import io.tidegate.load.request.LoadRequest;
+import io.tidegate.load.rows.RecordInput;
 import java.io.ByteArrayInputStream;
 import java.io.FilterInputStream;
 import java.io.IOException;
@@ -177,5 +178,15 @@ class CsvGrammarTest {
     sound.read(new GenericInternalRow(new Object[] {UTF8String.fromString("a\"b,\"x\ny\"")}));
     assertNull(sound.bad);
     assertFalse(sound.suspect);
+  }
+
+  @Test
+  void whatIsLongerThanALineMayBeIsReadWithItsWholeFile() {
+    LoadRequest.Csv csv = new LoadRequest.Csv(",", "\"", null, List.of(), ".", false, false);
+    byte[] beginning = new byte[RecordInput.MAX_LINE_BYTES + 1];
+    java.util.Arrays.fill(beginning, (byte) 'x');
+    beginning[1] = ',';
+    CsvLines reader = reader(csv, "a string, b string", false, "a", "b");
+    assertEquals(List.of(List.of("torn")), rows(reader, List.of(beginning)));
   }
 }

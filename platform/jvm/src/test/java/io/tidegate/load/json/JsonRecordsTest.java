@@ -2,7 +2,10 @@ package io.tidegate.load.json;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import io.tidegate.TidegateException;
+import io.tidegate.load.rows.RecordInput;
 import java.io.ByteArrayInputStream;
 import java.io.FilterInputStream;
 import java.io.IOException;
@@ -115,5 +118,82 @@ class JsonRecordsTest {
     reader.readWhole(true);
     reader.read(new GenericInternalRow(new Object[] {UTF8String.fromString("{\"a\": 1, \"b\": \"x")}));
     assertEquals(JsonLineReader.CUT_OFF, reader.bad);
+  }
+
+  /** An array of any size is read in the memory of its largest element, by any pieces that the file comes in. */
+  @Test
+  void anArrayIsReadWithoutBeingHeld() throws IOException {
+    Random chance = new Random(20_261_128);
+    byte[] element = ("{\"a\": 1, \"s\": \"" + "é".repeat(500) + "\"},\n").getBytes(UTF_8);
+    int count = 100_000;
+    InputStream array =
+        new InputStream() {
+          private long at = -1;
+
+          @Override
+          public int read() {
+            throw new UnsupportedOperationException();
+          }
+
+          @Override
+          public int read(byte[] buffer, int offset, int length) {
+            long all = (long) count * element.length;
+            if (at > all) {
+              return -1;
+            }
+            if (at < 0 || at == all) {
+              buffer[offset] = (byte) (at < 0 ? '[' : ']');
+              at++;
+              return 1;
+            }
+            int from = (int) (at % element.length);
+            int taken = Math.min(1 + chance.nextInt(length), element.length - from);
+            System.arraycopy(element, from, buffer, offset, taken);
+            at += taken;
+            return taken;
+          }
+        };
+    JsonRecords records = new JsonRecords(array);
+    int found = 0;
+    for (byte[] next = records.next(); next != null; next = records.next()) {
+      assertEquals(element.length - 2, next.length);
+      found++;
+    }
+    assertEquals(count, found);
+    assertEquals(true, records.held() <= 1 << 18, () -> "bytes held of 100 MB: " + records.held());
+  }
+
+  @Test
+  void whatIsLongerThanALineMayBeIsReadWithItsWholeFile() {
+    JsonRows reader = new JsonRows(StructType.fromDDL("a bigint, s string"), new String[0], "unknown", "UTC", false);
+    byte[] text = ("{\"a\": 1" + " ".repeat(RecordInput.MAX_LINE_BYTES) + "}").getBytes(UTF_8);
+    var row = new GenericInternalRow(new Object[] {UTF8String.fromBytes(text)});
+    assertEquals(List.of(true, true), List.of(reader.read(row), reader.torn));
+    assertEquals(false, reader.readMore());
+    reader.readWhole(true);
+    assertEquals(List.of(true, false), List.of(reader.read(row), reader.torn));
+    assertEquals(1L, reader.values[0]);
+  }
+
+  @Test
+  void aValueWithoutAnEndIsRefusedBeforeItIsHeld() {
+    InputStream endless =
+        new InputStream() {
+          @Override
+          public int read() {
+            throw new UnsupportedOperationException();
+          }
+
+          @Override
+          public int read(byte[] buffer, int offset, int length) {
+            java.util.Arrays.fill(buffer, offset, offset + length, (byte) 'x');
+            return length;
+          }
+        };
+    String text = "{\"a\": \"";
+    InputStream file = new java.io.SequenceInputStream(new ByteArrayInputStream(text.getBytes(UTF_8)), endless);
+    TidegateException refused = assertThrows(TidegateException.class, () -> new JsonRecords(file).next());
+    assertEquals(TidegateException.Kind.FILE, refused.kind());
+    assertEquals(true, refused.getMessage().contains("a JSON value has more than 67,108,864 bytes"));
   }
 }
