@@ -39,7 +39,8 @@ def look(
     waiting = _in_order(table.inbox.waiting() if waiting is None else waiting)
     ids = _of_one_batch(waiting, table.spec.max_files)
     manifests = table.inbox.read(ids)
-    if not manifests:
+    if not any(manifest.hints for manifest in manifests):
+        table.inbox.delete(manifest.id for manifest in manifests)  # They only let the table rest, and nothing waits.
         return None
     taken = [TakenHint(hint, manifest.id) for manifest in manifests for hint in manifest.hints]
     taken += waiting_deliveries(table, taken)

@@ -21,6 +21,7 @@ from tidegate.assets.bronze.commit import commit
 from tidegate.assets.bronze.decide import decide
 from tidegate.assets.bronze.look import look
 from tidegate.assets.bronze.prepare.birth_doubts import birth_doubts
+from tidegate.assets.bronze.prepare.load.server_losses import require_awake
 from tidegate.assets.bronze.prepare.prepare import prepare
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.assets.bronze.record import finish, record, unfinished
@@ -132,6 +133,8 @@ def _next_batch(table: Table, options: RunOptions, listener: RunListener, *, fir
         return BatchResult(half_recorded, landed, found=True)
     if result := continue_decided(table, clock, options, log):
         return result
+    if not options.listing:  # A person may ask for a table that rests.
+        require_awake(table, waiting or ())
     lists = options.listing and first
     if _list(table, clock, options, listener, lists=lists):
         waiting = None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby, islice
 from math import inf
 
-from tidegate.platform.core.bronze.manifest import Manifest, is_rebuild, tally_of
+from tidegate.platform.core.bronze.manifest import Manifest, is_rebuild, rest_of, tally_of
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.aws.s3 import Listed
 from tidegate.resources.lake_root.root import LakeRoot, is_table_key
@@ -62,6 +62,8 @@ class Backlog:
         oldest: epoch seconds of the oldest waiting event; infinite if only hints of a rebuild wait.
         whole: whether the backlog was listed completely.
         unsized: number of waiting hints in manifests that name no size, such as those of a redrive.
+        rests: epoch seconds until which the table rests, because the Spark server was lost too often while it read
+            files of the table. 0 if it does not rest.
     """
 
     folder: str
@@ -72,6 +74,7 @@ class Backlog:
     oldest: float = 0.0
     whole: bool = True
     unsized: int = 0
+    rests: float = 0.0
 
 
 class Inbox:
@@ -133,6 +136,8 @@ class Inbox:
         strays: list[str] = []
         for item in items:
             self._sort(item, found, strays)
+        rests = max((rest_of(waiting.id) for waiting in found), default=0.0)
+        found = [waiting for waiting in found if waiting.hints]
         since = min((waiting.since for waiting in found), default=0.0)
         return Backlog(
             folder,
@@ -143,6 +148,7 @@ class Inbox:
             min((waiting.oldest for waiting in found), default=0.0),
             len(items) < _MAX_OF_ONE,
             sum(waiting.hints for waiting in found if waiting.size == 0),
+            rests,
         )
 
     def _sort(self, item: Listed, found: list[WaitingManifest], strays: list[str]) -> None:

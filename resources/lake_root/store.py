@@ -23,6 +23,7 @@ The layout never changes; docs/internals/architecture.md describes it::
     operations/<yyyy-mm-dd>/<ULID>.json     requested operations
     forgotten/requests/<ULID>.json          digests of forgotten persons, for ever
     exports/<name>/<table id>.json          how far the changes of a silver table are exported
+    losses/<ULID>-<table key>.json          losses of the Spark server in the last day
     history/<table key>/<generation>-<n, 20 digits>.json    what earlier inventories had, from batch n on
     reconcile.json                          times of each table's last listing
 """
@@ -39,6 +40,7 @@ from tidegate.resources.lake_root.identity import Identity
 from tidegate.resources.lake_root.inbox import Inbox
 from tidegate.resources.lake_root.intake_log import IntakeLog
 from tidegate.resources.lake_root.listing_times import ListingTimes
+from tidegate.resources.lake_root.losses import Losses
 from tidegate.resources.lake_root.operations_log import OperationsLog
 from tidegate.resources.lake_root.outbox import Outbox
 from tidegate.resources.lake_root.quarantine import Quarantine
@@ -66,6 +68,7 @@ class LakeStore(LakeRoot):
         self.quarantine = Quarantine(self)
         self.intake_log = IntakeLog(self)
         self.operations = OperationsLog(self)
+        self.losses = Losses(self)
         self.forgotten = Forgotten(self)
         self.listing_times = ListingTimes(self)
         self.waiting_notes = WaitingNotes(self)

@@ -80,7 +80,8 @@ def find_due_tables(
     due_tables = DueTables(last=after)
     runs = RunCount(alone)
     for backlog in tour:
-        due = backlog.hints > 0 and backlog.folder not in held and is_ready(backlog, config, now)
+        awake = backlog.folder not in held and backlog.rests <= now
+        due = backlog.hints > 0 and awake and is_ready(backlog, config, now)
         if max_runs <= 0 or (due and not runs.add(backlog, max_runs)):
             return due_tables
         due_tables.last = backlog.folder

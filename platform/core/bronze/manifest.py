@@ -17,13 +17,13 @@ from tidegate.platform.core.times import parse_time
 
 FORMAT = 1
 _STEM = re.compile(
-    r"^(?:(?:lost-|taken-|rebuild-)?[0-9A-HJKMNP-TV-Z]{26}|deferred-\d{20}(?:-[0-9a-f]{8})?)-(\d+)(?:-(\d+)-(\d+))?$",
+    r"^(?:(?:lost-|rests-|taken-|rebuild-)?[0-9A-HJKMNP-TV-Z]{26}|deferred-\d{20}(?:-[0-9a-f]{8})?)-(\d+)(?:-(\d+)-(\d+))?$",
     re.ASCII,
 )
 #: Largest number of bytes in an id: an exabyte. An event can claim any size, and an S3 key has a limited length.
 _TALLY_BYTES_MAX = 10**18
 
-_LOST, _TAKEN, _REBUILD = "lost-", "taken-", "rebuild-"
+_LOST, _RESTS, _TAKEN, _REBUILD = "lost-", "rests-", "taken-", "rebuild-"
 #: First part of a manifest's id, by origin: keys that were being read when the Spark server was lost, files that
 #: after-load removed, and files that a rebuild reads again. Other origins have none.
 _BEGINNINGS = {"lost": _LOST, "after": _TAKEN, "rebuild": _REBUILD}
@@ -51,7 +51,7 @@ class Manifest:
     Attributes:
         table: table key.
         id: the object's name without `.json`. It ends in the values of `Tally`, so that a listing shows the backlog.
-        origin: the writer: `intake`, `listing`, `deferred`, `redrive`, `rebuild`, `lost` or
+        origin: the writer: `intake`, `listing`, `deferred`, `redrive`, `rebuild`, `lost`, `rests` or
             `after`.
     """
 
@@ -75,6 +75,18 @@ class Manifest:
         Its id is derived from the batch, so writing it twice changes nothing.
         """
         return cls(table, f"{cls.deferred_prefix(n, digest)}{_tally(hints)}", "deferred", tuple(hints))
+
+    @classmethod
+    def rest(cls, table: str, until: float) -> Manifest:
+        """Make the manifest without hints that lets a table rest.
+
+        Its id has the time, so that a listing shows it: the sensor requests no run before.
+
+        Args:
+            table: table key.
+            until: epoch seconds.
+        """
+        return cls(table, f"{_RESTS}{ULID.from_timestamp(until)}-{_tally(())}", "rests", ())
 
     @staticmethod
     def deferred_prefix(n: int, digest: str) -> str:
@@ -120,8 +132,25 @@ class Manifest:
 
 
 def is_note(manifest_id: str) -> bool:
-    """Whether a manifest, by its id, notes the keys that were being read when the Spark server was lost."""
-    return manifest_id.startswith(_LOST)
+    """Whether a manifest, by its id, notes the keys that were being read when the Spark server was lost.
+
+    The note that the table rests after such losses counts too.
+    """
+    return manifest_id.startswith((_LOST, _RESTS))
+
+
+def rest_of(manifest_id: str) -> float:
+    """Return until when a table rests by one of its manifests, in epoch seconds. 0 if the manifest says nothing of it.
+
+    Args:
+        manifest_id: an id that `tally_of` accepts.
+    """
+    if not manifest_id.startswith(_RESTS):
+        return 0.0
+    try:
+        return ULID.from_str(manifest_id.removeprefix(_RESTS).partition("-")[0]).timestamp
+    except ValueError:  # The letters of an ULID, and a larger number than it has.
+        return 0.0
 
 
 def is_taken(manifest_id: str) -> bool:
@@ -146,7 +175,7 @@ def tally_of(manifest_id: str) -> Tally:
     if not match:
         raise ValueError(
             f"'{manifest_id}' is not the id of a manifest. An id is <ULID>-<hints>-<bytes>-<oldest>, with lost-, "
-            "taken- or rebuild- before it, or with deferred-<n>-<digest> instead of the ULID"
+            "rests-, taken- or rebuild- before it, or with deferred-<n>-<digest> instead of the ULID"
         )
     hints, size, oldest = match.groups()
     return Tally(int(hints), int(size or 0), int(oldest or 0) or None)

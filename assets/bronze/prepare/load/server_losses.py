@@ -7,15 +7,19 @@ Only a run that sees the loss of the server writes a note, so a run that is kill
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 
 from pyspark.errors import PySparkException
 
 from tidegate.assets.bronze.prepare.formats.format import SourceFile
 from tidegate.platform.core.bronze.hint import Hint, ServerLoss
-from tidegate.platform.core.bronze.manifest import Manifest
+from tidegate.platform.core.bronze.loss_quota import MAX_LOSSES
+from tidegate.platform.core.bronze.manifest import Manifest, rest_of
 from tidegate.platform.core.bronze.plan import Candidate, Plan, candidate_hints
 from tidegate.resources.lake import Table
+from tidegate.resources.lake_root.inbox import WaitingManifest
 from tidegate.resources.spark.unreachable import SparkUnreachable
 
 #: Files with equally many losses are read in this many sets. So the file at fault is alone after two more losses, even
@@ -23,6 +27,10 @@ from tidegate.resources.spark.unreachable import SparkUnreachable
 _SETS = 100
 #: A file is at fault after this many losses while it was read alone.
 _MAX_LOSSES_ALONE = 2
+
+
+class TableRests(RuntimeError):
+    """The table rests: while its files were read, the Spark server was lost too often."""
 
 
 class ServerLost(SparkUnreachable):
@@ -46,10 +54,37 @@ def server_lost(table: Table, files: Sequence[SourceFile]) -> ServerLost:
     alone = len(files) == 1
     hints = [Hint(file.candidate.key, ServerLoss(file.candidate.found.etag, alone)) for file in files]
     table.inbox.put([Manifest.new(table.table_key, "lost", hints)])
+    until = table.lake.store.losses.note(table.table_key, len(files))
+    if until is not None:
+        table.inbox.put([Manifest.rest(table.table_key, until)])
     such = f"{files[0].candidate.key} alone" if alone else f"{len(files)} files"
     return ServerLost(
         f"the Spark server was lost while it read {such} of {table.table_key}; its log says why. Nothing was changed: "
         "the next run reads them in smaller sets, and a file with which the server is lost twice is quarantined"
+        + ("" if until is None else _resting(table.table_key, until))
+    )
+
+
+def require_awake(table: Table, waiting: Iterable[WaitingManifest]) -> None:
+    """Check that the table does not rest after losses of the server.
+
+    Args:
+        table: the table.
+        waiting: its manifests.
+
+    Raises:
+        TableRests: it rests.
+    """
+    until = max((rest_of(manifest.id) for manifest in waiting), default=0.0)
+    if until > time.time():
+        raise TableRests(f"no files of {table.table_key} are read now{_resting(table.table_key, until)}")
+
+
+def _resting(table: str, until: float) -> str:
+    return (
+        f". {table} rests until {datetime.fromtimestamp(until, UTC):%Y-%m-%d %H:%M} UTC, because the server was lost "
+        f"{MAX_LOSSES} times in a day while it read files of the table, and other tables need it. Look at its newest "
+        "files and at the server's memory. To read the table before then, materialize its partition by hand"
     )
 
 

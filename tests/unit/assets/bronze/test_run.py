@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from tidegate.assets.bronze import run
+from tidegate.assets.bronze.prepare.load.server_losses import TableRests
 from tidegate.assets.bronze.run import run_table
 from tidegate.assets.maintenance.compaction import EVERY
 from tidegate.assets.runs.listener import RunListener
 from tidegate.assets.runs.options import RunOptions
+from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.resources.ledger import Clock
 from tidegate.resources.spark.results import CommitResult
 
@@ -81,3 +84,21 @@ def test_a_batch_that_is_recorded_and_not_finished_is_reported(monkeypatch: pyte
     (result,) = run_table(table, RunOptions("test", listing=False))
     assert (result.batch, result.landed, result.found) == (batch, CommitResult(9, "committed", "d", None, True), True)
     assert finished == [(batch, False)]
+
+
+def test_a_table_that_rests_is_read_only_for_a_person(monkeypatch: pytest.MonkeyPatch) -> None:
+    table: Any = Table()
+    table.ledger = SimpleNamespace(clock=lambda: Clock(7, 4))
+    table.batches = SimpleNamespace(read=lambda n: None)
+    rest = Manifest.rest("landing.t", time.time() + 60)
+    table.inbox = SimpleNamespace(waiting=lambda: [SimpleNamespace(id=rest.id)])
+    monkeypatch.setattr(run, "unfinished", lambda *_: None)
+    monkeypatch.setattr(run, "after_notes", lambda *_, **__: None)
+    monkeypatch.setattr(run, "list_prefix", lambda *_, **__: None)
+    monkeypatch.setattr(run, "look", lambda *_, **__: None)
+    table.spec = SimpleNamespace(inventory=None)
+    table.key = SimpleNamespace(uri="s3://landing/t")
+    table.birth = None
+    with pytest.raises(TableRests, match=r"landing\.t rests until"):
+        run._next_batch(table, RunOptions("test", listing=False), RunListener(), first=False)
+    assert run._next_batch(table, RunOptions("test", listing=True), RunListener(), first=False) is None

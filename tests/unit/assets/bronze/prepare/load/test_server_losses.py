@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,17 +10,27 @@ import pytest
 from pyspark.errors import PySparkException
 
 from tests.support.lakes.objects import Objects
-from tidegate.assets.bronze.look import _in_order, _of_one_batch
+from tidegate.assets.bronze.look import _in_order, _of_one_batch, look
 from tidegate.assets.bronze.prepare.load import load
-from tidegate.assets.bronze.prepare.load.server_losses import ServerLost, quarantine_reason, server_lost, sets_to_read
+from tidegate.assets.bronze.prepare.load.server_losses import (
+    ServerLost,
+    TableRests,
+    quarantine_reason,
+    require_awake,
+    server_lost,
+    sets_to_read,
+)
 from tidegate.platform.core.bronze.hint import Event, Hint, Rebuild, Replacement
 from tidegate.platform.core.bronze.ledger import LastState, Status
-from tidegate.platform.core.bronze.manifest import Manifest
+from tidegate.platform.core.bronze.loss_quota import MAX_LOSSES
+from tidegate.platform.core.bronze.manifest import Manifest, rest_of
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.bronze.plan import Candidate, Plan, TakenHint, make_plan
 from tidegate.resources.lake_root.inbox import WaitingManifest
 from tidegate.resources.lake_root.store import LakeStore
+from tidegate.resources.ledger import Clock
 from tidegate.resources.spark.unreachable import SparkUnreachable
+from tidegate.sensors.intake.due_tables import find_due_tables
 
 ORDERS = "landing.orders"
 
@@ -134,3 +145,68 @@ def test_only_the_loss_of_the_server_is_noted(lake: Any, gone: Exception, monkey
     assert sorted((hint.key, hint.cause.alone, hint.cause.etag) for note in notes for hint in note.hints) == [
         ("a", False, "e1"), ("a", True, "e1"), ("b", False, "e1"),
     ]  # fmt: skip
+
+
+def test_a_producer_whose_files_lose_the_server_one_after_the_other_stops_its_own_table_only(lake: Any) -> None:
+    """Each file is quarantined after two losses. Without a quota, N files would cost 2 N restarts of the one server."""
+    tables = {
+        key: SimpleNamespace(table_key=key, lake=lake, inbox=lake.store.inbox.of(key))
+        for key in (ORDERS, "landing.other")
+    }
+    table: Any = tables[ORDERS]
+    lost = 0
+    for number in range(20):
+        require_awake(table, table.inbox.waiting())
+        error = server_lost(table, [_file(f"{number // 2}")])
+        lost += 1
+        if any(rest_of(manifest.id) for manifest in table.inbox.waiting()):
+            break
+        if number % 2:  # The file is quarantined, and its notes go with its batch.
+            table.inbox.delete(manifest.id for manifest in table.inbox.waiting())
+    assert lost == MAX_LOSSES
+    assert "landing.orders rests until" in str(error)
+    assert "materialize its partition by hand" in str(error)
+    with pytest.raises(TableRests, match=r"no files of landing\.orders are read now.*rests until 20\d\d-.* UTC"):
+        require_awake(table, table.inbox.waiting())
+    other: Any = tables["landing.other"]
+    server_lost(other, [_file("a")])
+    require_awake(other, other.inbox.waiting())
+    # The listing of the inbox shows it, so that no run is requested; other tables are not affected.
+    now = time.time()
+    rests = {backlog.folder: backlog.rests for backlog in lake.store.inbox.tour()}
+    assert 0 < rests[ORDERS] - now <= 24 * 3600
+    assert rests["landing.other"] == 0
+    for at, due in ((now, ["landing.other"]), (rests[ORDERS] + 1, [ORDERS, "landing.other"])):
+        tour = lake.store.inbox.tour()
+        config: Any = SimpleNamespace(
+            settings=lambda _: SimpleNamespace(window=0, max_files=9), intake=SimpleNamespace(every=1)
+        )
+        found = find_due_tables(tour, config, at, held=(), max_runs=9, after="")
+        assert [backlog.folder for backlog in found.due] == due
+
+
+def test_the_end_of_a_rest_goes_with_the_next_batch_and_holds_no_hint(lake: Any) -> None:
+    inbox = lake.store.inbox.of(ORDERS)
+    inbox.put([rest := Manifest.rest(ORDERS, 2_000_000_000.0)])
+    assert Manifest.from_json(rest.to_json(), "x") == rest
+    assert rest_of(rest.id) == 2_000_000_000.0
+    assert rest_of(f"rests-{'Z' * 26}-0-0-0") == rest_of("01HXYZ0000000000000000000A-1") == 0.0
+    table: Any = SimpleNamespace(inbox=inbox, spec=SimpleNamespace(max_files=9))
+    (backlog,) = lake.store.inbox.tour()
+    assert (backlog.hints, backlog.since, backlog.rests) == (0, 0.0, 2_000_000_000.0)
+    hints = Manifest.new(ORDERS, "intake", [Hint("a")])
+    waiting = _in_order([WaitingManifest(ORDERS, hints.id, 1, 0.0), *inbox.waiting()])
+    assert _of_one_batch(waiting, 9) == [rest.id, hints.id]
+    assert look(table, Clock(-1, 0)) is None
+    assert inbox.waiting() == []
+
+
+def test_notes_of_losses_end_after_a_day(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    losses, objects = lake.store.losses, lake.store.objects
+    for _ in range(MAX_LOSSES - 1):
+        assert losses.note(ORDERS, 3) is None
+    assert len(objects.bodies) == MAX_LOSSES - 1
+    real = time.time
+    monkeypatch.setattr("tidegate.resources.lake_root.losses.time.time", lambda: real() + 25 * 3600)
+    assert losses.note(ORDERS, 1) is None
+    assert len(objects.bodies) == 0  # The ids are of the real time.

@@ -1,0 +1,48 @@
+"""The quota of server losses of a table: all tables share the Spark server, so a table that often loses it rests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+#: Losses of a table within `PERIOD` after which it rests. One file among ten thousand costs four.
+MAX_LOSSES = 8
+#: Seconds in which losses count.
+PERIOD = 24 * 3600
+#: Seconds within which losses of several tables are one loss of the server: a client asks for a server that does not
+#: answer for ten minutes.
+_TOGETHER = 600
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A loss of the Spark server, as one table has noted it.
+
+    Attributes:
+        at: epoch seconds.
+        table: key of the table whose files were being read.
+    """
+
+    at: float
+    table: str
+
+
+def rests_until(losses: Sequence[Loss], table: str) -> float | None:
+    """Return until when a table rests, in epoch seconds. None if its losses are within the quota.
+
+    A loss that several tables have noted is a part of a loss for each of them, because only one of them is at fault.
+    The table rests until so many losses are older than `PERIOD` that the others are within the quota.
+
+    Args:
+        losses: of all tables, at least those of the last `PERIOD`.
+        table: table key.
+    """
+    own = sorted((loss.at for loss in losses if loss.table == table), reverse=True)
+    count = 0.0
+    for at in own:
+        if at <= own[0] - PERIOD:
+            return None
+        count += 1 / len({loss.table for loss in losses if abs(loss.at - at) <= _TOGETHER})
+        if count > MAX_LOSSES - 1e-9:
+            return at + PERIOD
+    return None
