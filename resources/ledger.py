@@ -288,8 +288,8 @@ class Ledger:
         rows: list[dict[str, Any]] = [{**vars(stamp), **vars(header), **vars(effort), "reason": bounded(landed.reason)}]
         if landed.outcome == "committed":
             rows += [
-                {**vars(replace(stamp, kind="row", position=position)), **_plain(row)}
-                for position, row in enumerate(batch.rows)
+                {**vars(replace(stamp, kind="row", position=position)), **row}
+                for position, row in enumerate(recorded_rows(batch))
             ]
         if batch.n == 1:
             self._create()
@@ -340,6 +340,15 @@ class Ledger:
         rows = self._delta.session.read.format("delta").option("versionAsOf", version).load(self.location)
         lacking = COLUMNS.keys() - set(rows.columns)
         return rows.withColumns({name: F.lit(None).cast(COLUMNS[name]) for name in lacking}) if lacking else rows
+
+
+def recorded_rows(batch: Batch) -> list[dict[str, Any]]:
+    """The rows of a batch as the ledger records them, by column name, without their stamps.
+
+    Raises:
+        ValueError: a row has a time that is none. The message names its key.
+    """
+    return [_plain(row) for row in batch.rows]
 
 
 def tells_a_state() -> Column:

@@ -2,32 +2,117 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from tidegate.assets.bronze.prepare.load.repeated_messages import sent_before
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.platform.core.bronze.batch import Batch, Create, Evolve, Remove
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
-from tidegate.platform.core.bronze.ledger import LedgerRow
+from tidegate.platform.core.bronze.ledger import COLUMNS, LedgerRow, Status, bounded
+from tidegate.platform.core.bronze.plan import Plan
 from tidegate.platform.core.keys.own_paths import copy_path, log_path
 from tidegate.platform.core.schema.column_types import Struct
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.lake import Table
+from tidegate.resources.ledger import recorded_rows
+from tidegate.resources.spark.results import BatchRefusal
+
+_LEDGER_COLUMNS = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
+#: Characters of a batch that are sent to the server in one call. Spark Connect takes 128 MiB, in which quotes and
+#: backslashes count twice, and its parser holds the text several times.
+_MAX_SENT = 8 << 20
+#: Fields of a batch that grow with its files.
+_LISTS = ("adds", "removes", "rows", "deferred", "manifests", "objects", "signals")
 
 #: Ten years in which VACUUM deletes nothing: the files of a registered table belong to the producer, and the table of
 #: inventories is asked for the state of any day.
 _RETENTION = "interval 3650 days"
 
 
+class UnreadableFiles(RuntimeError):
+    """The server cannot read what a batch has of some files, so the batch was not decided.
+
+    Attributes:
+        rows: rows that record the same events and say nothing else of the files.
+    """
+
+    def __init__(self, batch: Batch, reasons: dict[str, str]) -> None:
+        some = "; ".join(f"{key}: {reason}" for key, reason in list(reasons.items())[:3])
+        super().__init__(f"batch {batch.n} of {batch.table} was not decided, because {len(reasons)} files are: {some}")
+        self.reasons = reasons
+        self.rows = [_bare(row, reasons[row.key]) for row in batch.rows if row.key in reasons]
+
+    def withdraw(self, plan: Plan) -> None:
+        """Quarantine the files in a plan, so that the others can be prepared and decided without them."""
+        plan.candidates = [candidate for candidate in plan.candidates if candidate.key not in self.reasons]
+        plan.rows = [*(row for row in plan.rows if row.key not in self.reasons), *self.rows]
+        for key in self.reasons:
+            plan.drop.pop(key, None)
+
+
 def decide(table: Table, draft: BatchDraft, prepared: PreparedBatch, run_id: str) -> Batch:
     """Create batch n unless another run already has.
 
     Returns the batch that exists afterwards. A run that loses the race continues with the winner's batch. Its own
-    prepared files are cleaned up later.
+    prepared files are cleaned up later. Before that, the server reads the batch as its commit and its record will:
+    nothing that is decided can fail to be read.
+
+    Raises:
+        UnreadableFiles: the server cannot read what the batch has of some files.
+        RuntimeError: the server cannot read the batch. Nothing is decided.
     """
+    batch = _drafted(table, draft, prepared, run_id).sealed()
+    _require_readable(table, batch)
+    return table.batches.decide(batch)
+
+
+def _require_readable(table: Table, batch: Batch) -> None:
+    reasons: dict[str, str] = {}
+    for part in _parts(batch):
+        rows = json.dumps(recorded_rows(part), ensure_ascii=False)
+        for refusal in table.delta.check_batch(part.to_json(), rows, _LEDGER_COLUMNS):
+            key = _key(part, refusal)
+            if key is None:
+                where = f"{refusal.part} {refusal.place}: " if refusal.part else ""
+                raise RuntimeError(
+                    f"batch {batch.n} of {batch.table} was not decided, because the Spark server could not read it: "
+                    f"{where}{refusal.problem} Nothing was changed, and no file is at fault: report it"
+                )
+            reasons.setdefault(key, f"the Spark server cannot record it: {refusal.problem}")
+    if reasons:
+        raise UnreadableFiles(batch, reasons)
+
+
+def _parts(batch: Batch) -> Iterator[Batch]:
+    """Divide a batch that is too large for one call. Each part has all that does not grow with the files."""
+    count = -(-len(batch.to_json()) // _MAX_SENT)
+    for place in range(count):
+        members = {name: getattr(batch, name) for name in _LISTS}
+        yield replace(batch, **{name: members[name][place::count] for name in _LISTS}) if count > 1 else batch
+
+
+def _key(batch: Batch, refusal: BatchRefusal) -> str | None:
+    """Return the key of the file that a refusal is about. None if it is about no single file."""
+    if refusal.place is None:
+        return None
+    if refusal.part == "adds":
+        return batch.adds[refusal.place].source_key
+    return batch.rows[refusal.place].key if refusal.part == "rows" else None
+
+
+def _bare(row: LedgerRow, reason: str) -> LedgerRow:
+    """Return the row of the same event that says nothing of the object. The next event or listing looks again."""
+    status = row.status if row.status is Status.DUPLICATE else Status.QUARANTINED
+    return LedgerRow(row.key, status, bounded(reason), event_id=row.event_id, manifest=row.manifest)
+
+
+def _drafted(table: Table, draft: BatchDraft, prepared: PreparedBatch, run_id: str) -> Batch:
     removes, dropped = _removals(table, draft)
     create, evolve = _columns(table, draft, prepared)
-    batch = Batch(
+    return Batch(
         lake=table.lake.id,
         table=table.table_key,
         generation=draft.birth.generation,
@@ -48,7 +133,6 @@ def decide(table: Table, draft: BatchDraft, prepared: PreparedBatch, run_id: str
         run_id=run_id,
         decided_at=datetime.now(UTC).isoformat(),
     )
-    return table.batches.decide(batch.sealed())
 
 
 def _sent_until(table: Table, draft: BatchDraft, prepared: PreparedBatch) -> int | None:

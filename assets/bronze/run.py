@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from tidegate.assets.bronze.after_load import after_notes
 from tidegate.assets.bronze.commit import commit
-from tidegate.assets.bronze.decide import decide
+from tidegate.assets.bronze.decide import UnreadableFiles, decide
 from tidegate.assets.bronze.look import look
 from tidegate.assets.bronze.prepare.birth_doubts import birth_doubts
 from tidegate.assets.bronze.prepare.load.server_losses import require_awake
@@ -151,7 +151,13 @@ def _next_batch(table: Table, options: RunOptions, listener: RunListener, *, fir
     _warn_of_changed_inputs(draft, log)
     prepared = prepare(table, draft)
     seam("prepare")
-    batch = decide(table, draft, prepared, options.run_id)
+    try:
+        batch = decide(table, draft, prepared, options.run_id)
+    except UnreadableFiles as refused:
+        log(f"WARNING: {refused}. They are quarantined, and the batch is prepared again without them")
+        refused.withdraw(draft.plan)
+        prepared = prepare(table, draft)
+        batch = decide(table, draft, prepared, options.run_id)
     seam("decide")
     result = land(table, batch, options, log, found=False, begun=begun)
     _doubt(table, draft, prepared, batch, log)

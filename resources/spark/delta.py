@@ -18,7 +18,7 @@ from tidegate.resources.spark.catalog import SqlCatalog
 from tidegate.resources.spark.output_writer import OutputWriter
 from tidegate.resources.spark.procedures import Procedures
 from tidegate.resources.spark.remote import SparkRemote
-from tidegate.resources.spark.results import CommitResult, Compacted, Merge, Merging, TableState
+from tidegate.resources.spark.results import BatchRefusal, CommitResult, Compacted, Merge, Merging, TableState
 from tidegate.resources.spark.session import configured, probe, set_all
 from tidegate.resources.spark.upkeep import FULL_BYTES, HIDDEN_SHARE, SMALL_BYTES, Upkeep
 from tidegate.resources.spark.value_settings import VALUE_SETTINGS
@@ -232,6 +232,17 @@ class Delta:
         """
         row = self._procedures.call_one("add_files", table=location, batch=batch_uri, verify_files=verify_files)
         return CommitResult(row["version"], row["outcome"], row["digest"], row["reason"], row["replayed"])
+
+    def check_batch(self, batch: str, rows: str, columns: str) -> list[BatchRefusal]:
+        """What the server could not read of a batch that is not decided yet. Changes nothing.
+
+        Args:
+            batch: content of the batch object.
+            rows: JSON of the batch's rows as they are appended to the ledger, without those of the stamp.
+            columns: DDL of the ledger's columns.
+        """
+        found = self._procedures.call("check_batch", batch=batch, rows=rows, columns=columns)
+        return [BatchRefusal(row["part"], row["place"], row["problem"]) for row in found]
 
     def batch_view(self, location: str, batches: dict[int, list[str]], view: str) -> list[str]:
         """Make a temporary view of the rows of the files that some batches added.

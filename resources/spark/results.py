@@ -52,6 +52,21 @@ class TableState:
 
 
 @dataclass(frozen=True)
+class BatchRefusal:
+    """What the server cannot read of a batch.
+
+    Attributes:
+        part: field of the batch, as `adds` or `rows`. Empty if it is the batch as a whole.
+        place: place in the field, from 0. None if the field is no list.
+        problem: the reason, with the name of the field.
+    """
+
+    part: str
+    place: int | None
+    problem: str
+
+
+@dataclass(frozen=True)
 class CommitResult:
     """What the commit of a batch did, as the commit records it.
 

@@ -35,6 +35,8 @@ _PLANNING, _INTAKE = "platform/core/bronze/plan.py", "sensors/intake/sensor.py"
 _DRAIN, _TROUBLED = "sensors/intake/fair_drain.py", "tests/unit/sensors/intake/test_queue_order.py::"
 _WEBHOOKS = "tests/unit/platform/webhook/test_application.py::"
 _ANSWERS = "tests/unit/resources/aws/test_answers.py::"
+_DECIDE = "tests/unit/assets/bronze/test_decide.py"
+_LOSSES = "tests/unit/assets/bronze/prepare/load/test_server_losses.py"
 _DELETE = "sensors/intake/store_and_delete.py"
 _FORWARD, _DELIVERY = (
     "tests/unit/sensors/forward/test_forwarder.py::",
@@ -3270,5 +3272,61 @@ MUTANTS = (
         "    nights = (*slept, today)",
         "    nights = (today,)",
         ("tests/unit/sensors/test_maintain.py",),
+    ),
+    Mutant(
+        "a batch is decided before the server has read it",
+        2,
+        "assets/bronze/decide.py",
+        "    _require_readable(table, batch)\n",
+        "",
+        (_DECIDE,),
+    ),
+    Mutant(
+        "a row that the server cannot record stops the batch of all files",
+        2,
+        "assets/bronze/decide.py",
+        'batch.rows[refusal.place].key if refusal.part == "rows" else None',
+        "None",
+        (_DECIDE,),
+    ),
+    Mutant(
+        "only the first part of a large batch is read before it is decided",
+        2,
+        "assets/bronze/decide.py",
+        "    for place in range(count):\n",
+        "    for place in range(1):\n",
+        (_DECIDE,),
+    ),
+    Mutant(
+        "a time of a stored hint is not read before it is decided",
+        2,
+        "platform/core/bronze/hint_json.py",
+        "return text if text and parse_time(text) else None",
+        "return text",
+        ("tests/unit/platform/core/bronze/test_hint_json.py",),
+    ),
+    Mutant(
+        "a table that loses the server all day never rests",
+        10,
+        "assets/bronze/prepare/load/server_losses.py",
+        "    if until is not None:\n",
+        "    if until is None and until:\n",
+        (_LOSSES,),
+    ),
+    Mutant(
+        "a run is requested for a table that rests",
+        10,
+        "sensors/intake/due_tables.py",
+        " and backlog.rests <= now",
+        "",
+        (_LOSSES,),
+    ),
+    Mutant(
+        "a loss of the server counts in full for every table that was reading",
+        10,
+        "platform/core/bronze/loss_quota.py",
+        "1 / len({loss.table for loss in losses if abs(loss.at - at) <= _TOGETHER})",
+        "1",
+        ("tests/unit/platform/core/bronze/test_loss_quota.py",),
     ),
 )

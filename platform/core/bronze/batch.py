@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tidegate.platform.core.bounds import MAX_LONG
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.hint_json import hint_from_dict, hint_to_dict
 from tidegate.platform.core.bronze.ledger import LedgerRow, Status
@@ -208,13 +206,8 @@ class Batch:
         """Return the batch with its digest set.
 
         The digest is the SHA-256 of the canonical JSON of everything else.
-
-        Raises:
-            ValueError: it has a number that the Spark server cannot have. A batch that is decided is never changed.
         """
-        body = self._body()
-        _require_readable(body, f"batch {self.n} of {self.table}")
-        return replace(self, digest=_digest(body))
+        return replace(self, digest=_digest(self._body()))
 
     def to_json(self) -> str:
         """Return the body of the batch object.
@@ -298,23 +291,6 @@ class Batch:
 
 def _columns(schema: TableSchema) -> dict[str, Any]:
     return {"schema": schema.to_spark(), "partition_columns": list(schema.partitions)}
-
-
-def _require_readable(value: Any, where: str) -> None:
-    """Refuse a whole number that is no `long` of Java, and a number that is none in JSON."""
-    match value:
-        case dict():
-            for name, member in value.items():
-                _require_readable(member, f"{where}, {name}")
-        case list() | tuple():
-            for place, member in enumerate(value):
-                _require_readable(member, f"{where}, {place}")
-        case float() if not math.isfinite(value):
-            raise ValueError(f"{where}: {value} is no number of JSON. It is a fault of Tidegate, report it")
-        case int() if not -MAX_LONG - 1 <= value <= MAX_LONG:
-            raise ValueError(
-                f"{where}: a number is too large for the Spark server. It is a fault of Tidegate, report it"
-            )
 
 
 def _canonical(body: dict[str, Any]) -> str:

@@ -30,6 +30,7 @@ from tidegate.platform.core.bronze.hint import (
     ServerLoss,
     TakenAway,
 )
+from tidegate.platform.core.times import parse_time
 
 #: Members, in the order in which they are written.
 _MEMBERS = (
@@ -99,6 +100,14 @@ def _replacement(replaces: Replacement | None) -> dict[str, Any]:
     return {"replaces": replaces.batch, "decided": replaces.decided} if replaces else {}
 
 
+def _time(value: Any) -> str | None:
+    text = text_within(value, MAX_TIME)
+    try:
+        return text if text and parse_time(text) else None
+    except ValueError:
+        return None
+
+
 def _cause(members: dict[str, Any]) -> HintCause:
     name = members.get("event_name", Listed.name)
     if event_id := members.get("event_id"):
@@ -106,7 +115,7 @@ def _cause(members: dict[str, Any]) -> HintCause:
         return Event(
             event_id,
             text_within(name, MAX_EVENT_NAME) or "Unknown",
-            text_within(members.get("event_time"), MAX_TIME),
+            _time(members.get("event_time")),
             text_within(members.get("version_id"), MAX_VERSION_ID),
             text_within(members.get("sequencer"), MAX_SEQUENCER),
         )

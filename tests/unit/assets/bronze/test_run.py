@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tidegate.assets.bronze import run
+from tidegate.assets.bronze.decide import UnreadableFiles
 from tidegate.assets.bronze.prepare.load.server_losses import TableRests
 from tidegate.assets.bronze.run import run_table
 from tidegate.assets.maintenance.compaction import EVERY
@@ -84,6 +85,40 @@ def test_a_batch_that_is_recorded_and_not_finished_is_reported(monkeypatch: pyte
     (result,) = run_table(table, RunOptions("test", listing=False))
     assert (result.batch, result.landed, result.found) == (batch, CommitResult(9, "committed", "d", None, True), True)
     assert finished == [(batch, False)]
+
+
+def test_files_that_the_server_cannot_record_are_left_out_and_the_batch_is_prepared_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    table: Any = Table()
+    table.ledger = SimpleNamespace(clock=lambda: Clock(7, 4))
+    table.batches = SimpleNamespace(read=lambda n: None)
+    plan, prepared, logged = ["bad", "good"], list[Any](), list[str]()
+    draft: Any = SimpleNamespace(
+        n=5,
+        plan=SimpleNamespace(keys=plan, candidates=[], drop={}, rows=[], deferred=[]),
+        birth=SimpleNamespace(output=None),
+    )
+    refused = UnreadableFiles(SimpleNamespace(n=5, table="landing.t", rows=()), {"bad": "no."})  # type: ignore[arg-type]
+    monkeypatch.setattr(refused, "withdraw", lambda plan: plan.keys.remove("bad"))
+
+    def decided(table: Any, draft: Any, found: Any, run_id: str) -> Any:
+        if "bad" in found:
+            raise refused
+        return SimpleNamespace(n=5)
+
+    monkeypatch.setattr(run, "unfinished", lambda *_: None)
+    monkeypatch.setattr(run, "after_notes", lambda *_, **__: None)
+    monkeypatch.setattr(run, "look", lambda *_, **__: draft)
+    monkeypatch.setattr(run, "prepare", lambda table, draft: prepared.append(list(draft.plan.keys)) or prepared[-1])
+    monkeypatch.setattr(run, "decide", decided)
+    monkeypatch.setattr(run, "land", lambda table, batch, *_, **__: batch)
+    monkeypatch.setattr(run, "_doubt", lambda *_: None)
+    listener = RunListener()
+    monkeypatch.setattr(listener, "log", logged.append)
+    run._next_batch(table, RunOptions("test", listing=False), listener, first=True)
+    assert prepared == [["bad", "good"], ["good"]]
+    assert any("bad: no." in line and "without them" in line for line in logged)
 
 
 def test_a_table_that_rests_is_read_only_for_a_person(monkeypatch: pytest.MonkeyPatch) -> None:

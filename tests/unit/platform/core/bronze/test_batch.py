@@ -294,12 +294,3 @@ def test_rows_of_a_file_come_from_its_statistics() -> None:
 
 def test_counts_are_by_status() -> None:
     assert EXAMPLE.counts() == {"committed": 1, "removed": 1}
-
-
-@pytest.mark.parametrize("size", [2**63, -(2**63) - 1, 10**4000])
-def test_a_number_that_the_server_cannot_have_is_in_no_batch(size: int) -> None:
-    row = LedgerRow("k", Status.REMOVED, size=size)
-    for bad in (replace(EXAMPLE, rows=(row,)), replace(EXAMPLE, after_version=size)):
-        with pytest.raises(ValueError, match="too large for the Spark server"):
-            bad.sealed()
-    assert replace(EXAMPLE, rows=(LedgerRow("k", Status.REMOVED, size=2**63 - 1),)).sealed().digest

@@ -66,3 +66,11 @@ def test_hints_of_versions_before_causes_are_understood() -> None:
 def test_a_hint_of_a_newer_version_is_refused() -> None:
     with pytest.raises(ValueError, match="no member 'why': a newer Tidegate wrote this lake"):
         hint_from_dict({"key": "k", "why": 1})
+
+
+def test_a_time_that_is_none_counts_as_absent() -> None:
+    """The ledger has times, and a batch that is decided must be recorded."""
+    for time, read in ((TIME, TIME), ("soon", None), ("2026-13-01", None), (7, None), ("", None)):
+        cause = hint_from_dict({"key": "k", "event_id": "m#0", "event_time": time}).cause
+        assert isinstance(cause, Event)
+        assert cause.time == read

@@ -1,21 +1,45 @@
 package io.tidegate;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.core.type.TypeReference;
 import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.databind.JsonMappingException;
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.MapperFeature;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.PropertyNamingStrategies;
+import com.fasterxml.jackson.databind.json.JsonMapper;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 
-/** JSON with snake_case names. Unknown fields are ignored, because only the ledger reads much of a batch. */
+/**
+ * JSON with snake_case names. Unknown fields are ignored, because only the ledger reads much of a batch. A value is read
+ * as it is written: a fraction is no whole number, and a text is no number.
+ */
 public final class Json {
   private static final ObjectMapper MAPPER =
-      new ObjectMapper()
-          .setPropertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
+      JsonMapper.builder()
+          .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
           .disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)
-          .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS);
+          .disable(DeserializationFeature.ACCEPT_FLOAT_AS_INT)
+          .disable(MapperFeature.ALLOW_COERCION_OF_SCALARS)
+          .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+          .build();
+
+  /** Reads what {@link #MAPPER} refuses for its size. */
+  private static final ObjectMapper WITHOUT_LIMITS =
+      new ObjectMapper(
+          JsonFactory.builder()
+              .streamReadConstraints(
+                  StreamReadConstraints.builder()
+                      .maxNumberLength(Integer.MAX_VALUE)
+                      .maxStringLength(Integer.MAX_VALUE)
+                      .maxNameLength(Integer.MAX_VALUE)
+                      .build())
+              .build());
 
   private Json() {}
 
@@ -59,6 +83,15 @@ public final class Json {
     }
   }
 
+  /** Reads any JSON value, whatever the lengths of its parts are, or returns null when {@code text} is not JSON. */
+  public static JsonNode treeOfAnySizeOrNull(String text) {
+    try {
+      return WITHOUT_LIMITS.readTree(text);
+    } catch (JsonProcessingException e) {
+      return null;
+    }
+  }
+
   public static String write(Object value) {
     try {
       return MAPPER.writeValueAsString(value);
@@ -70,7 +103,17 @@ public final class Json {
   private static TidegateException unreadable(String what, JsonProcessingException e) {
     return new TidegateException(
         TidegateException.Kind.BATCH,
-        what + " is not the JSON that was expected: " + e.getOriginalMessage() + ". Write it again.",
+        what + " is not the JSON that was expected: " + place(e) + e.getOriginalMessage() + ". Write it again.",
         e);
+  }
+
+  /** Returns the members on the way to what cannot be read, as {@code adds.3.size: }. */
+  private static String place(JsonProcessingException e) {
+    if (!(e instanceof JsonMappingException at) || at.getPath().isEmpty()) {
+      return "";
+    }
+    return at.getPath().stream()
+        .map(step -> step.getFieldName() == null ? String.valueOf(step.getIndex()) : step.getFieldName())
+        .collect(Collectors.joining(".", "", ": "));
   }
 }

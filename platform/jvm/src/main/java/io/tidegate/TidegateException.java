@@ -11,6 +11,8 @@ import org.apache.spark.SparkThrowable;
  * type into a plain exception of the client. A type that the client does not know would arrive as a generic error.
  */
 public final class TidegateException extends IllegalArgumentException implements SparkThrowable {
+  private static final int MAX_PROBLEM = 300;
+
   private final Kind kind;
 
   /** The kinds of refusal; the names are part of the procedures' contract with their callers. */
@@ -42,6 +44,12 @@ public final class TidegateException extends IllegalArgumentException implements
   public TidegateException(Kind kind, String message, Throwable cause) {
     super("[TIDEGATE_" + kind + "] " + message, cause);
     this.kind = kind;
+  }
+
+  /** Returns the message without its condition. Of a long one, which may quote a producer's value, the beginning. */
+  public String problem() {
+    String problem = getMessage().substring(getMessage().indexOf("] ") + 2);
+    return problem.length() <= MAX_PROBLEM ? problem : problem.substring(0, MAX_PROBLEM) + "…";
   }
 
   public Kind kind() {

@@ -12,6 +12,7 @@ import io.tidegate.ledger.LedgerMemory;
 import io.tidegate.ledger.MemoryFile;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
@@ -20,6 +21,7 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.types.StructType;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
@@ -64,6 +66,23 @@ public final class RowAppend {
           }
           return version;
         });
+  }
+
+  /**
+   * Returns why each row would not fit a table, in order; null where it fits. Nothing is written.
+   *
+   * @param rows as for {@link #append}, but an empty array and values of any length are allowed
+   */
+  public static List<String> problems(StructType columns, String rows) {
+    JsonNode parsed = Json.treeOfAnySizeOrNull(rows);
+    if (parsed == null || !parsed.isArray()) {
+      throw new TidegateException(Kind.BATCH, "argument rows is not a JSON array; give an object for each row.");
+    }
+    List<String> problems = new ArrayList<>();
+    for (JsonNode row : parsed) {
+      problems.add(RowFile.problem(columns, row));
+    }
+    return problems;
   }
 
   private static long commit(TableView view, AddFile add, String appId, long number) {

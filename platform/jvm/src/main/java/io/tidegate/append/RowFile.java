@@ -1,6 +1,7 @@
 package io.tidegate.append;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.tidegate.Json;
 import io.tidegate.TidegateException;
 import io.tidegate.TidegateException.Kind;
 import io.tidegate.ledger.MemoryFile;
@@ -34,6 +35,9 @@ final class RowFile {
    */
   private static final Set<String> WITHOUT_BOUNDS = Set.of("reason", "bad_rows_folder");
 
+  /** Characters of a wrong value that a refusal shows. */
+  private static final int MAX_SHOWN = 40;
+
   private final long rows;
   private final Map<String, Object> min = new TreeMap<>();
   private final Map<String, Object> max = new TreeMap<>();
@@ -55,6 +59,17 @@ final class RowFile {
       groups.add(group(type, schema, row));
     }
     return write(file, schema, groups);
+  }
+
+  /** Returns why a row, which may be of any size, is not one of a table with these columns; null if it is. */
+  static String problem(StructType schema, JsonNode row) {
+    try {
+      JsonNode read = Json.read(row.toString(), JsonNode.class, "the row");
+      group(typeOf(schema), schema, read);
+      return null;
+    } catch (TidegateException e) {
+      return e.problem();
+    }
   }
 
   /** Writes rows of {@link #typeOf}. */
@@ -112,12 +127,20 @@ final class RowFile {
       group.add(field.name(), value.textValue());
     } else if (kind.equals(DataTypes.IntegerType) && value.isInt()) {
       group.add(field.name(), value.intValue());
-    } else if ((kind.equals(DataTypes.LongType) || kind.equals(DataTypes.TimestampType)) && value.isIntegralNumber()) {
+    } else if ((kind.equals(DataTypes.LongType) || kind.equals(DataTypes.TimestampType))
+        && value.isIntegralNumber()
+        && value.canConvertToLong()) {
       group.add(field.name(), value.longValue());
     } else {
       throw new TidegateException(
-          Kind.BATCH, "column " + field.name() + " is " + kind.sql() + ", and a row has " + value + "; give such a value.");
+          Kind.BATCH,
+          "column " + field.name() + " is " + kind.sql() + ", and a row has " + shown(value) + "; give such a value.");
     }
+  }
+
+  private static String shown(JsonNode value) {
+    String text = value.toString();
+    return text.length() <= MAX_SHOWN ? text : text.substring(0, MAX_SHOWN) + "…";
   }
 
   private void note(Group row, StructField field) {

@@ -1,6 +1,7 @@
 package io.tidegate.spark;
 
 import io.tidegate.procedures.bronze.AddFilesProcedure;
+import io.tidegate.procedures.bronze.CheckBatchProcedure;
 import io.tidegate.procedures.bronze.CheckColumnsProcedure;
 import io.tidegate.procedures.bronze.ConcatenateFilesProcedure;
 import io.tidegate.procedures.bronze.FileColumnsProcedure;
@@ -44,6 +45,7 @@ final class Procedures {
           new InferJsonProcedure(),
           new FileColumnsProcedure(),
           new LiveFilesProcedure(),
+          new CheckBatchProcedure(),
           new AddFilesProcedure(),
           new AppendRowsProcedure(),
           new LedgerMemoryProcedure(),

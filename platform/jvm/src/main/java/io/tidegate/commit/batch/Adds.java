@@ -45,7 +45,7 @@ record Adds(String location, List<Add> adds) implements Effect {
       return "add " + add.path() + " has no partition_values";
     }
     JsonNode stats = add.stats() == null ? null : Json.treeOrNull(add.stats());
-    if (stats == null || !stats.path("numRecords").isIntegralNumber()) {
+    if (stats == null || !stats.path("numRecords").isIntegralNumber() || !stats.path("numRecords").canConvertToLong()) {
       return "add " + add.path() + " has no numRecords in its stats: DELETE would leave its rows behind";
     }
     return null;

@@ -4,12 +4,15 @@ import com.fasterxml.jackson.databind.JsonNode;
 import io.tidegate.Json;
 import io.tidegate.TidegateException;
 import io.tidegate.TidegateException.Kind;
+import io.tidegate.commit.columns.TableMetadata;
 import io.tidegate.storage.PlainRead;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 
@@ -95,6 +98,56 @@ public record BatchFile(
     return batch;
   }
 
+  /**
+   * What the commit of a batch would refuse.
+   *
+   * @param part the field of the batch; empty where it is the batch as a whole
+   * @param place the place in the field, from 0; null where the field is no list
+   */
+  public record Refusal(String part, Integer place, String problem) {}
+
+  /** Returns why a batch that is not decided yet could not be committed; nothing where it could. */
+  public static List<Refusal> refusals(String text) {
+    String whole =
+        refusal(
+            () -> {
+              parse(text, "the batch");
+              return null;
+            });
+    if (whole == null) {
+      return List.of();
+    }
+    List<Refusal> found = new ArrayList<>();
+    JsonNode batch = Json.treeOfAnySizeOrNull(text);
+    if (batch != null) {
+      String location = batch.path("location").asText("");
+      each(batch, "adds", add -> new Adds(location, List.of(Json.read(add, Add.class, "it"))).problem(), found);
+      each(batch, "removes", remove -> new Removes(location, List.of(Json.read(remove, Remove.class, "it"))).problem(), found);
+    }
+    return found.isEmpty() ? List.of(new Refusal("", null, whole)) : found;
+  }
+
+  private static void each(JsonNode batch, String part, UnaryOperator<String> check, List<Refusal> found) {
+    int place = 0;
+    for (JsonNode member : batch.path(part)) {
+      String text = member.toString();
+      String problem = refusal(() -> check.apply(text));
+      if (problem != null) {
+        found.add(new Refusal(part, place, problem));
+      }
+      place++;
+    }
+  }
+
+  private static String refusal(Supplier<String> check) {
+    try {
+      String problem = check.get();
+      return problem == null ? null : new TidegateException(Kind.BATCH, problem).problem();
+    } catch (TidegateException e) {
+      return e.problem();
+    }
+  }
+
   private String problem() {
     if (format == null || format != 1) {
       return "format is " + format + ", this server reads format 1";
@@ -129,8 +182,17 @@ public record BatchFile(
     return new Effects(effects);
   }
 
-  static boolean isObject(JsonNode node) {
-    return node != null && node.isObject();
+  /** Returns why a node is not Spark's JSON of a table's columns, or null. */
+  static String problemOfColumns(JsonNode node, String field) {
+    if (node == null || !node.isObject()) {
+      return field + " is no StructType JSON object";
+    }
+    try {
+      TableMetadata.schema(node.toString());
+      return null;
+    } catch (RuntimeException e) {
+      return field + " is no StructType: " + e.getMessage();
+    }
   }
 
   private String firstMissing() {

@@ -15,8 +15,9 @@ import org.apache.spark.sql.types.StructType;
 record Birth(BatchFile batch) implements Effect {
   @Override
   public String problem() {
-    if (!BatchFile.isObject(create().schema())) {
-      return "create.schema is no StructType JSON object";
+    String problem = BatchFile.problemOfColumns(create().schema(), "create.schema");
+    if (problem != null) {
+      return problem;
     }
     if (create().partitionColumns() == null || create().properties() == null) {
       return "create.partition_columns or create.properties is missing";

@@ -16,8 +16,9 @@ import org.apache.spark.sql.types.StructType;
 record Evolution(BatchFile.Evolve evolve) implements Effect {
   @Override
   public String problem() {
-    boolean isComplete = BatchFile.isObject(evolve.base()) && BatchFile.isObject(evolve.schema()) && evolve.properties() != null;
-    return isComplete ? null : "evolve lacks base, schema or properties";
+    String problem = BatchFile.problemOfColumns(evolve.base(), "evolve.base");
+    problem = problem == null ? BatchFile.problemOfColumns(evolve.schema(), "evolve.schema") : problem;
+    return problem == null && evolve.properties() == null ? "evolve.properties is missing" : problem;
   }
 
   /**
