@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
+#: What the value of a condition key must be to name an account or an organization; its group is that account.
+_ARN = re.compile(r"arn:[^:*?]+:[^:]+:[^:]*:(\d{12}):.*")
+_ACCOUNT, _ORGANIZATION = re.compile(r"(\d{12})"), re.compile(r"o-[a-z0-9]+()(/.*)?")
 #: Condition keys that restrict who sends, or on whose behalf a service sends. A service names only the latter.
-_SOURCES = frozenset({"aws:sourcearn", "aws:sourceaccount", "aws:sourceorgid", "aws:sourceorgpaths"})
-_SENDERS = _SOURCES | {"aws:principalarn", "aws:principalaccount", "aws:principalorgid", "aws:principalorgpaths"}
-#: Of these, those that name an account. The name of a bucket does not: another account may create it again.
-_ACCOUNTS = _SENDERS - {"aws:sourcearn"}
+_SOURCES = {
+    "aws:sourcearn": _ARN,
+    "aws:sourceaccount": _ACCOUNT,
+    "aws:sourceorgid": _ORGANIZATION,
+    "aws:sourceorgpaths": _ORGANIZATION,
+}
+_SENDERS = _SOURCES | {
+    "aws:principalarn": _ARN,
+    "aws:principalaccount": _ACCOUNT,
+    "aws:principalorgid": _ORGANIZATION,
+    "aws:principalorgpaths": _ORGANIZATION,
+}
 _EVERYBODY = "everybody"
+#: The tests that hold only for a request that has the key, with one of the values.
 _SOURCE_TESTS = ("arnlike", "arnequals", "stringlike", "stringequals")
 
 
@@ -71,38 +84,52 @@ def other_senders(policy: dict[str, Any], queue_arn: str) -> Others:
 
 
 def _others(statement: dict[str, Any], account: str) -> Iterator[str]:
-    keys = {key.lower(): _listed(value) for test in _conditions(statement) for key, value in test.items()}
-    restricted = {key for key, values in keys.items() if values and "*" not in values}
     principal = statement.get("Principal")
     principals = {"AWS": "*"} if principal == "*" else principal if isinstance(principal, dict) else {}
+    sources = [value for key, values in _conditions(statement) if key == "aws:sourcearn" for value in values]
     for name in _listed(principals.get("AWS")):
-        if name == "*":
-            if not restricted & _SENDERS:
-                yield _EVERYBODY
-        elif account not in str(name).split(":"):
-            yield str(name)
-    for service in _listed(principals.get("Service")):
-        sources = [str(source) for source in keys.get("aws:sourcearn", [])]
-        if restricted & _ACCOUNTS or ("aws:sourcearn" in restricted and all(map(_names_account, sources))):
+        if name != "*":
+            yield from () if account in str(name).split(":") else (str(name),)
             continue
-        on = ", ".join(sources) or "anything"
-        yield f"{service} on behalf of {on} of every account"
+        # A request that is not a service's has no source.
+        named = sources and not any(set(source) & {"*", "?"} for source in sources)
+        unbound = f"services on behalf of {', '.join(sources)} of every account" if named else _EVERYBODY
+        yield from _foreign(statement, _SENDERS, account, unbound)
+    for service in _listed(principals.get("Service")):
+        unbound = f"{service} on behalf of {', '.join(sources) or 'anything'} of every account"
+        yield from _foreign(statement, _SOURCES, account, unbound)
     if "NotPrincipal" in statement:
         yield _EVERYBODY
 
 
-def _conditions(statement: dict[str, Any]) -> list[dict[str, Any]]:
-    return [keys for test, keys in (statement.get("Condition") or {}).items() if "not" not in test.lower()]
+def _foreign(
+    statement: dict[str, Any], keys: dict[str, re.Pattern[str]], account: str, unbound: str
+) -> tuple[str, ...]:
+    """Return what the conditions let in besides the account and organizations; `unbound` if they name nobody."""
+    found: tuple[str, ...] = (unbound,)
+    for key, values in _conditions(statement):
+        owners = [keys[key].fullmatch(value) for value in values] if key in keys else [None]
+        if all(owners):
+            found = tuple(
+                value for value, owner in zip(values, owners, strict=True) if owner and owner[1] not in ("", account)
+            )
+            if not found:
+                return ()
+    return found
 
 
-def _names_account(arn: str) -> bool:
-    """Whether the ARN of a source contains its account. That of a bucket does not."""
-    parts = arn.split(":")
-    return len(parts) > 4 and parts[4].isdigit()
+def _conditions(statement: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the keys and values of the tests that restrict: others hold for a request without the key, or negate."""
+    for test, keys in (statement.get("Condition") or {}).items():
+        if test.lower().removeprefix("foranyvalue:") in _SOURCE_TESTS:
+            for key, values in keys.items():
+                yield key.lower(), [str(value) for value in _listed(values)] or ["*"]
 
 
 def _names_action(statement: dict[str, Any]) -> bool:
-    return any(fnmatchcase("sqs:sendmessage", str(pattern).lower()) for pattern in _listed(statement.get("Action")))
+    excepted = "NotAction" in statement
+    patterns = _listed(statement.get("NotAction" if excepted else "Action"))
+    return excepted != any(fnmatchcase("sqs:sendmessage", str(pattern).lower()) for pattern in patterns)
 
 
 def _names(patterns: Any, arn: str) -> bool:

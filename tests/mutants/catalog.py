@@ -2906,8 +2906,18 @@ MUTANTS = (
         "a queue with any condition passes for one that not everybody may send to",
         4,
         "platform/cloud/queue_policy.py",
-        "if not restricted & _SENDERS:",
-        "if not keys:",
+        "        if all(owners):\n",
+        "        if any(owners) or key not in keys:\n",
+        (
+            "tests/unit/platform/cloud/test_queue_policy.py::test_a_queue_to_which_everybody_may_send_is_found_however_it_is_written",
+        ),
+    ),
+    Mutant(
+        "a queue with a condition that holds for a request without its key passes for closed",
+        4,
+        "platform/cloud/queue_policy.py",
+        'if test.lower().removeprefix("foranyvalue:") in _SOURCE_TESTS:',
+        "if any(plain in test.lower() for plain in _SOURCE_TESTS):",
         (
             "tests/unit/platform/cloud/test_queue_policy.py::test_a_queue_to_which_everybody_may_send_is_found_however_it_is_written",
         ),
