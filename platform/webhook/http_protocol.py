@@ -1,4 +1,4 @@
-"""HTTP connections whose headers are bounded in size and time. Uvicorn bounds neither."""
+"""HTTP connections with one request at a time, whose headers and answers are bounded. Uvicorn bounds neither."""
 
 from __future__ import annotations
 
@@ -8,30 +8,58 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 #: Seconds from a connection, or the first byte of a further request, to the end of its headers.
 HEADER_SECONDS = 10.0
+#: Seconds for which bytes of an answer may wait for the client to read.
+WRITE_SECONDS = 10.0
 #: Bytes on the wire until the headers have ended, and the number of headers, those after a body included. A header of
 #: three bytes takes a hundred in memory.
 _MAX_HEADER_BYTES, _MAX_HEADERS = 65_536, 100
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """A connection that is closed if a client says nothing, or too much."""
+    """A connection that is closed if a client says nothing, or too much, or does not read its answer.
+
+    A request that comes before the answer to the one before it is not read: the connection ends with that answer.
+    """
 
     _due: asyncio.TimerHandle | None = None
+    _unread: asyncio.TimerHandle | None = None
+    _ends = False
     _header_bytes = _parsed_bytes = _headers = 0
     _in_body = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for a request."""
         super().connection_made(transport)
+        # So that the transport reports each byte that waits, of an answer after which it is closed, too.
+        transport.set_write_buffer_limits(high=0)
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no more."""
         self._wait_no_more()
+        self._is_read()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Wait for the client to read its answer."""
+        super().pause_writing()
+        if self._unread is None:
+            self._unread = self.loop.call_later(WRITE_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Wait no more."""
+        super().resume_writing()
+        self._is_read()
+
+    def _is_read(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
 
     def data_received(self, data: bytes) -> None:
         """Count the bytes until the headers have ended, those that the parser skips included."""
+        if self._ends:
+            return
         if not self._in_body:
             self._header_bytes += len(data)
             if self._due is None and (self.cycle is None or self.cycle.response_complete):
@@ -41,18 +69,25 @@ class BoundedProtocol(HttpToolsProtocol):
             self.transport.close()
 
     def on_message_begin(self) -> None:
-        """Wait for the end of the headers."""
+        """Wait for the end of the headers. If the last request has no answer yet, the connection ends with it."""
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.cycle.keep_alive, self._ends = False, True
+            self.flow.pause_reading()
+        if self._ends:
+            return
         super().on_message_begin()
         self._headers = self._parsed_bytes = 0
         self._wait()
 
     def on_url(self, url: bytes) -> None:
         """Keep the address only up to the limit."""
-        if self._is_bounded(len(url)):
+        if not self._ends and self._is_bounded(len(url)):
             super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Keep a header only up to the limits."""
+        if self._ends:
+            return
         self._headers += 1
         if self._is_bounded(len(name) + len(value)) and self._headers <= _MAX_HEADERS:
             super().on_header(name, value)
@@ -61,13 +96,22 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Wait no more, and begin the request unless the connection is being closed."""
+        if self._ends:
+            return
         self._wait_no_more()
         self._in_body = True
         if not self.transport.is_closing():
             super().on_headers_complete()
 
+    def on_body(self, body: bytes) -> None:
+        """Keep the body of a request that is read."""
+        if not self._ends:
+            super().on_body(body)
+
     def on_message_complete(self) -> None:
         """Count from the start for the next request."""
+        if self._ends:
+            return
         self._in_body, self._header_bytes = False, 0
         super().on_message_complete()
 
