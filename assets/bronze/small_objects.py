@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import replace
 from threading import Lock
 
 from tidegate.platform.core.bronze.object_state import Probe, S3Found
+from tidegate.platform.core.files.gzip_members import BrokenGzip, beginning
+from tidegate.platform.core.keys.packed_names import GZIP
 from tidegate.resources.aws.bucket import Bucket
 
 #: Bytes of the largest object that is read in the step look.
@@ -16,8 +17,6 @@ SMALL_BYTES = 64 << 10
 HELD_BYTES = 32 << 20
 #: Bytes of a small object's content after decompression, or after rewriting as lines.
 CONTENT_BYTES = 4 * SMALL_BYTES
-#: Endings other than gzip's that Hadoop's readers decompress.
-_PACKED_OTHERWISE = (".bz2", ".deflate", ".lz4", ".snappy", ".zst")
 
 
 class Held:
@@ -67,26 +66,17 @@ class SmallObjects:
 
 
 def content(key: str, body: bytes) -> bytes | None:
-    """Return the content of a small object, decompressed if its key ends in `.gz`.
+    """Return the content of a small object, unpacked if its key ends in `.gz`.
 
-    None if Spark must read the object itself: it has another compression, is damaged or too large.
+    None if Spark must read the object itself: it is damaged or too large.
 
     Args:
         body: all bytes of the object.
     """
-    if key.endswith(_PACKED_OTHERWISE):
-        return None
-    if not key.endswith(".gz"):
+    if not key.endswith(GZIP):
         return body
-    parts, size = [], 0
     try:
-        while body:
-            unzip = zlib.decompressobj(wbits=31)
-            parts.append(unzip.decompress(body, CONTENT_BYTES + 1 - size))
-            size += len(parts[-1])
-            if not unzip.eof or size > CONTENT_BYTES:
-                return None
-            body = unzip.unused_data
-    except zlib.error:
+        found, whole = beginning(body, CONTENT_BYTES)
+    except BrokenGzip:
         return None
-    return b"".join(parts)
+    return found if whole else None

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import gzip
 import io
-import zlib
 
 from tidegate.platform.core.bronze.object_state import S3Forbidden, S3Found, S3Gone
 from tidegate.platform.core.config.forwarding.routes import RouteSpec
 from tidegate.platform.core.events.s3_event import S3Event
+from tidegate.platform.core.files.gzip_members import BrokenGzip, beginning
 from tidegate.platform.core.forwarding.json_lines import json_lines
 from tidegate.platform.core.keys.object_key import too_long
+from tidegate.platform.core.keys.packed_names import GZIP
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.resources.aws.s3 import ObjectForbidden, ObjectRefused, ObjectStore, StoreError
 from tidegate.resources.forwarding.object_action import Action
@@ -34,9 +35,9 @@ def unwrap_arrays(route: RouteSpec, objects: ObjectStore) -> Action:
     bucket, folder = S3Address.parse(route.unwrap or "")
 
     def unwrap(event: S3Event, event_type: str | None) -> None:
-        packed = event.key.endswith(".gz")
+        packed = event.key.endswith(GZIP)
         # The whole name of the source is in the name, so no two sources write one object.
-        key = f"{folder}{event.key}.jsonl{'.gz' if packed else ''}"
+        key = f"{folder}{event.key}.jsonl{GZIP if packed else ''}"
         if why := too_long(key, "its lines"):
             raise ValueError(why)
 
@@ -85,13 +86,12 @@ def _lines(body: bytes, limit: int, *, packed: bool) -> bytes:
 
 
 def _unpacked(body: bytes, limit: int) -> bytes:
-    unpacking = zlib.decompressobj(wbits=31)
     try:
-        content = unpacking.decompress(body, limit + 1)
-    except zlib.error as error:
+        content, whole = beginning(body, limit + 1)
+    except BrokenGzip as error:
         raise ValueError(f"not a gzip file: {error}") from None
     if len(content) > limit:
         raise TooLarge
-    if not unpacking.eof:
+    if not whole:
         raise ValueError("the gzip file is cut off")
     return content

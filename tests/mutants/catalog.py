@@ -1273,6 +1273,33 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "text that is packed otherwise than with gzip is read as it happens",
+        1,
+        "assets/bronze/prepare/load/readable_files.py",
+        "if why := refusal(candidate.key):",
+        "if why := refusal(''):",
+        ("tests/unit/assets/bronze/prepare/load/test_readable_files.py",),
+    ),
+    Mutant(
+        "of a gzip file, the first member is read",
+        1,
+        "platform/core/files/gzip_members.py",
+        "self._member.unused_data if self._member.eof else",
+        "b'' if self._member.eof else",
+        (
+            "tests/unit/platform/core/files/test_gzip_members.py",
+            "tests/unit/resources/forwarding/test_object_action.py::test_an_array_over_all_members_of_a_gzip_file_becomes_lines",
+        ),
+    ),
+    Mutant(
+        "what follows the end of gzip is passed over",
+        1,
+        "platform/core/files/gzip_members.py",
+        "raise BrokenGzip(str(error)) from None",
+        "return 0",
+        ("tests/unit/platform/core/files/test_gzip_members.py",),
+    ),
+    Mutant(
         "whatever Spark raises is a file's fault",
         10,
         "assets/bronze/prepare/load/spark_errors.py",
@@ -3014,6 +3041,28 @@ MUTANTS = (
         "and self._headers <= _MAX_HEADERS:",
         "and self._headers <= 100 * _MAX_HEADERS:",
         ("tests/unit/platform/webhook/test_http_protocol.py",),
+    ),
+    Mutant(
+        "requests wait on a connection of webhooks without a bound",
+        1,
+        "platform/webhook/http_protocol.py",
+        "if self.cycle is not None and not self.cycle.response_complete:\n            self.cycle.keep_alive",
+        "if False:\n            self.cycle.keep_alive",
+        (
+            "tests/unit/platform/webhook/test_http_protocol.py::"
+            "test_no_number_of_requests_is_held_for_a_client_that_does_not_read",
+        ),
+    ),
+    Mutant(
+        "an answer that the client of a webhook does not read holds its connection",
+        1,
+        "platform/webhook/http_protocol.py",
+        "self.loop.call_later(WRITE_SECONDS, self.transport.abort)",
+        "self.loop.call_later(10_000 * WRITE_SECONDS, self.transport.abort)",
+        (
+            "tests/unit/platform/webhook/test_http_protocol.py::"
+            "test_an_answer_that_the_client_does_not_read_ends_the_connection",
+        ),
     ),
     Mutant(
         "the body of a request without a signature is waited for",

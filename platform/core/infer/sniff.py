@@ -6,7 +6,6 @@ import codecs
 import csv
 import json
 import re
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from typing import Any
 
 from tidegate.platform.core.config.csv_options import USUAL_NULLS
 from tidegate.platform.core.files.csv_doubts import header_doubt, text_doubts, type_of
+from tidegate.platform.core.files.gzip_members import BrokenGzip, beginning
 from tidegate.platform.core.infer.feeds import is_debezium
 from tidegate.platform.core.infer.json_types import JsonTypes
 from tidegate.platform.core.infer.stated import Stated, stated_in_rows
@@ -90,8 +90,8 @@ def unpacked(head: bytes) -> bytes:
     if head[:2] != b"\x1f\x8b":
         return head
     try:
-        return zlib.decompressobj(wbits=31).decompress(head, SAMPLE)
-    except zlib.error as error:
+        return beginning(head, SAMPLE)[0]
+    except BrokenGzip as error:
         raise ValueError(f"it begins like gzip, but it is not: {error}; write it again") from error
 
 

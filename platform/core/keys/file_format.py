@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from tidegate.platform.core.keys.packed_names import GZIP
+
 #: Names in lake.yaml, and in events of discovery: the keys of `FORMATS`.
 FormatName = Literal["parquet", "csv", "json", "orc", "avro"]
 #: Modes of tables whose rows become objects of an output.
@@ -63,8 +65,7 @@ _BY_ENDING = {ending: format for format in FORMATS.values() for ending in format
 def format_of(key: str) -> FormatName | None:
     """Returns the format that the ending of an object's name says; None when no format is known for it."""
     name = key.rsplit("/", 1)[-1]
-    # Case matters for the codec alone: Spark reads x.csv.GZ as plain text.
-    plain = name.removesuffix(".gz")
+    plain = name.removesuffix(GZIP)
     _, dot, ending = plain.rpartition(".")
     found = _BY_ENDING.get(ending.lower()) if dot else None
     return found.name if found and (found.text or plain == name) else None

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import codecs
 import csv
-import gzip
 import io
-import zlib
 from collections.abc import Iterator
 from typing import BinaryIO, cast
 
 from tidegate.platform.core.config.csv_options import CsvOptions
+from tidegate.platform.core.files.gzip_members import BrokenGzip, GzipMembers
 from tidegate.resources.room import TooLarge
 
 #: Characters of the longest row that is read.
@@ -34,12 +33,12 @@ def csv_problem(body: BinaryIO, options: CsvOptions, *, packed: bool, limit: int
     Raises:
         TooLarge: a row has more characters.
     """
-    plain = cast(BinaryIO, gzip.GzipFile(fileobj=body)) if packed else body
+    plain = cast(BinaryIO, GzipMembers(body)) if packed else body
     begun = io.BufferedReader(cast(io.RawIOBase, plain))
     try:
         options = options.of(begun.peek(len(codecs.BOM_UTF8)))
-    except (EOFError, zlib.error) as error:
-        return f"broken gzip: {error}"
+    except BrokenGzip as error:
+        return f"broken gzip: {error}; write the file again"
     text = io.TextIOWrapper(begun, options.codec, newline="")
     lines = _Lines(text, limit)
     rows = options.rows(lines, strict=True)
@@ -53,8 +52,8 @@ def csv_problem(body: BinaryIO, options: CsvOptions, *, packed: bool, limit: int
     except csv.Error as error:
         problem = f"broken quoting in the row that begins in line {begins}: {error}"
         return f"{problem}; close each quote, and double the quotes inside a cell: write the file again"
-    except (EOFError, zlib.error) as error:
-        return f"broken gzip: {error}"
+    except BrokenGzip as error:
+        return f"broken gzip: {error}; write the file again"
     return None
 
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import errno
 import io
 import re
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from gzip import BadGzipFile, GzipFile
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
 from typing import BinaryIO, cast
@@ -18,6 +16,8 @@ from tidegate.assets.bronze.prepare.formats.registry import format_of_file
 from tidegate.assets.bronze.prepare.scratch_object import scratch_object
 from tidegate.assets.bronze.small_objects import CONTENT_BYTES, SMALL_BYTES, Held, content
 from tidegate.platform.core.bronze.plan import Candidate
+from tidegate.platform.core.files.gzip_members import BrokenGzip, GzipMembers, beginning
+from tidegate.platform.core.keys.packed_names import GZIP, refusal
 from tidegate.platform.core.keys.s3_object import S3Object
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.resources.aws.bucket import Bucket
@@ -45,6 +45,8 @@ def source_file(table: Table, candidate: Candidate, held: Held) -> SourceFile:
         raise Misfit("empty file")
     if not format.file_format.text:
         return _binary_file(table, candidate, format, held)
+    if why := refusal(candidate.key):
+        raise Misfit(why)
     body = _small_content(table.source, candidate)
     head, whole = head_of(table.source, candidate) if body is None else (body, True)
     seen = format.look(head, whole, table.spec)
@@ -101,14 +103,14 @@ def unpacked(source: Bucket, candidate: Candidate) -> Iterator[BinaryIO]:
             yield body
             return
         try:
-            yield cast(BinaryIO, GzipFile(fileobj=body))
-        except (BadGzipFile, EOFError, zlib.error) as error:
-            raise Misfit(f"broken gzip: {error}") from error
+            yield cast(BinaryIO, GzipMembers(body))
+        except BrokenGzip as error:
+            raise Misfit(f"broken gzip: {error}; write the file again") from error
 
 
 def packed(candidate: Candidate) -> bool:
     """Return whether the object's name says that it is gzip."""
-    return candidate.key.endswith(".gz")
+    return candidate.key.endswith(GZIP)
 
 
 def head_of(source: Bucket, candidate: Candidate) -> tuple[bytes, bool]:
@@ -124,11 +126,10 @@ def head_of(source: Bucket, candidate: Candidate) -> tuple[bytes, bool]:
     whole = wanted == candidate.found.size
     if packed(candidate):
         try:
-            unzip = zlib.decompressobj(wbits=31)
-            head = unzip.decompress(head, HEAD_BYTES)
-            whole = whole and unzip.eof
-        except zlib.error as error:
-            raise Misfit(f"its name ends in .gz, but it is not gzip: {error}") from error
+            head, ended = beginning(head, HEAD_BYTES)
+        except BrokenGzip as error:
+            raise Misfit(f"its name ends in {GZIP}, but it is not gzip: {error}") from error
+        whole = whole and ended
     return head, whole
 
 

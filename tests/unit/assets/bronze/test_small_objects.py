@@ -90,11 +90,6 @@ def test_the_content_is_what_a_reader_of_files_would_read() -> None:
     assert content("t/a.json.gz", gzip.compress(rows) + gzip.compress(rows)) == rows * 2
 
 
-@pytest.mark.parametrize("ending", ["bz2", "deflate", "lz4", "snappy", "zst"])
-def test_what_hadoop_unpacks_is_left_to_it(ending: str) -> None:
-    assert content(f"t/a.json.{ending}", b"{}") is None
-
-
 def test_what_is_no_whole_gzip_is_left_to_the_reader_that_says_so() -> None:
     packed = gzip.compress(random.Random(1).randbytes(1000))
     assert content("t/a.json.gz", packed[:-20]) is None

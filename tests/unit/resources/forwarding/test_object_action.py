@@ -142,6 +142,22 @@ def test_an_array_becomes_lines_under_a_name_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(
+    "packed",
+    [
+        gzip.compress(b"[1, 2, 3]"),
+        gzip.compress(b"[1, 2") + gzip.compress(b", 3]"),
+        gzip.compress(b"") + gzip.compress(b"[1, 2, 3]"),
+    ],
+    ids=["one", "two", "an empty one before"],
+)
+def test_an_array_over_all_members_of_a_gzip_file_becomes_lines(packed: bytes) -> None:
+    bucket = Bucket()
+    bucket.bodies["k.json.gz"] = packed
+    assert unwrapper(bucket).send([message("k.json.gz")]) == []
+    assert gzip.decompress(bucket.bodies["out/lines/k.json.gz.jsonl.gz"]) == b"1\n2\n3\n"
+
+
+@pytest.mark.parametrize(
     ("key", "body", "reason"),
     [
         ("k.json", b"[1, 2", "neither ',' nor ']' follows"),
@@ -150,8 +166,11 @@ def test_an_array_becomes_lines_under_a_name_of_its_own() -> None:
         ("k.json.gz", gzip.compress(b"[1]", mtime=0)[:-9], "the gzip file is cut off"),
         ("k.json", b" " * 2_000, "it has more than 1,000 bytes, and an array of so many is not unwrapped"),
         ("k.json.gz", gzip.compress(b" " * 2_000, mtime=0), "it has more than 1,000 bytes when it is unpacked"),
+        ("k.json.gz", gzip.compress(b"[1]") + gzip.compress(b"[2]"), "follows the array"),
+        ("k.json.gz", gzip.compress(b"[1]") + b"rubbish", "not a gzip file"),
+        ("k.json.gz", gzip.compress(b"[1]") + b"\0" * 512, "not a gzip file"),
     ],
-    ids=["open", "not UTF-8", "not gzip", "cut off", "large", "large when unpacked"],
+    ids=["open", "not UTF-8", "not gzip", "cut off", "large", "large when unpacked", "two arrays", "rubbish", "zeros"],
 )
 def test_an_object_that_is_no_array_is_named_with_its_fault(
     key: str, body: bytes, reason: str, monkeypatch: pytest.MonkeyPatch

@@ -47,7 +47,8 @@ def test_bytes_that_are_not_utf_8_are_reported_with_about_their_line() -> None:
 
 def test_a_cut_gzip_is_reported() -> None:
     packed = gzip.compress("".join(f"{n},{n * n}\n" for n in range(5000)).encode())
-    assert (csv_problem(io.BytesIO(packed[:-50]), CsvOptions(), packed=True) or "").startswith("broken gzip: ")
+    for body in (packed[:-50], packed + b"\0" * 512, packed + b"rubbish", b"id,a\n1,2\n"):
+        assert (csv_problem(io.BytesIO(body), CsvOptions(), packed=True) or "").startswith("broken gzip: ")
 
 
 def test_a_quote_that_is_never_closed_does_not_fill_the_memory() -> None:
