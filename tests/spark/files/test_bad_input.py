@@ -7,6 +7,7 @@ batch per table. Each test checks one kind of input.
 from __future__ import annotations
 
 import base64
+import bz2
 import gzip
 import json
 import re
@@ -75,6 +76,16 @@ JSON_OBJECTS: dict[str, str | bytes] = {
     "huge.json": '{"id": 99999999999, "name": "too big"}\n',
     "fake.json.gz": _json(8, "not packed"),
     "cut.json.gz": _gz("".join(_json(n, "cut") for n in range(5000)))[:-50],
+    "zeros.json.gz": _gz(_json(18, "zeros")) + b"\0" * 512,
+    "large_zeros.json.gz": _gz("".join(_json(n, "zeros") for n in range(50_000))) + b"\0" * 512,
+    "members.json.gz": b"".join(
+        _gz("".join(_json(n, f"member {n}") for n in range(first, first + 5_000))) for first in (0, 5_000)
+    ),
+    **{
+        f"{name}.json{ending}": bz2.compress(_json(21, name).encode() * 40)
+        for name, ending in (("b", ".bz2"), ("z", ".zst"))
+    },
+    **{f"plain{ending}": _json(22, "plain") * 40 for ending in (".deflate", ".lz4", ".snappy")},
     "latin.json": _json(10, "utf-8").encode() + _json(11, "M\u00fcller").encode("latin-1"),
     "replaced.json": _json(12, "\ufffd is a character"),
     "_x.json": _json(9, "hidden"),
@@ -89,6 +100,8 @@ CSV_OBJECTS: dict[str, str | bytes] = {
     "crlf.csv": 'id,name\r\n22,"a\r\nb\nc"\r\n23,"last"\r\n',
     "packed.csv.gz": _gz("id,name\n7,packed\n"),
     "fewer.csv": "id\n8\n",
+    "zeros.csv.gz": _gz("id,name\n27,zeros\n") + b"\0" * 512,
+    "plain.bz2": "id,name\n28,plain\n",
     "ragged.csv": "id,name\n9,kept\n10\n11,x,y\nword,mistyped\n",
     "all_bad.csv": "id,name\nx,y\n",
     "unknown.csv": "id,name,extra\n12,more,1\n",
@@ -417,10 +430,38 @@ def test_json_files_of_which_no_row_fits_are_quarantined(scene: Scene) -> None:
     assert "none of its" in scene.fate["json"]["huge.json"][1]
 
 
-@pytest.mark.parametrize("key", ["fake.json.gz", "cut.json.gz"])
-def test_broken_gzip_is_quarantined_alone(scene: Scene, kit: Any, key: str) -> None:
-    assert scene.fate["json"][key][0] == "quarantined"
-    assert not {"cut", "not packed"} & _names(scene, kit, "json")
+@pytest.mark.parametrize(
+    ("table", "key"),
+    [
+        *(("json", f"{name}.json.gz") for name in ("fake", "cut", "zeros", "large_zeros")),
+        ("csv", "zeros.csv.gz"),
+    ],
+)
+def test_broken_gzip_is_quarantined_alone(scene: Scene, kit: Any, table: str, key: str) -> None:
+    status, reason = scene.fate[table][key]
+    assert status == "quarantined"
+    assert "gzip" in reason
+    assert not {"cut", "not packed", "zeros"} & _names(scene, kit, table)
+
+
+@pytest.mark.parametrize(
+    ("table", "key"),
+    [
+        *(("json", name) for name in ("b.json.bz2", "z.json.zst", "plain.deflate", "plain.lz4", "plain.snappy")),
+        ("csv", "plain.bz2"),
+    ],
+)
+def test_text_that_is_packed_otherwise_by_its_name_is_quarantined_by_name(
+    scene: Scene, kit: Any, table: str, key: str
+) -> None:
+    status, reason = scene.fate[table][key]
+    assert status == "quarantined"
+    assert reason.startswith(f"its name ends in .{key.rsplit('.', 1)[-1]}, and of packed text only gzip is read")
+    assert not {"b", "z", "plain"} & _names(scene, kit, table)
+
+
+def test_every_member_of_a_gzip_file_is_read(scene: Scene, kit: Any) -> None:
+    assert sum(name.startswith("member ") for name in _names(scene, kit, "json")) == 10_000
 
 
 def test_a_key_of_no_table_is_counted_with_the_remedy(scene: Scene) -> None:

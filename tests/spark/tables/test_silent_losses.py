@@ -213,9 +213,10 @@ def test_l6_columns_are_not_lost_when_a_first_batch_is_halved(tidegate_lake: Mak
     lake.put("orders/a.csv", "id,v\n1,1\n")
     lake.put("orders/b.csv", "id,v,extra\n2,2,x\n")
     lake.put("orders/p.csv.gz", gzip.compress(b"id,v\n" + b"3,3\n" * 5000)[:-20])
+    lake.put("orders/z.csv.gz", gzip.compress(b"id,v\n4,4\n") + b"\0" * 512)
     kit.run(lake, "orders")
     fate = kit.fate(lake, "orders")
-    assert fate["p.csv.gz"][0] == "quarantined"
+    assert fate["p.csv.gz"][0] == fate["z.csv.gz"][0] == "quarantined"
     assert fate["a.csv"][0] == "committed"
     assert fate["b.csv"][0] == "committed"
     assert kit.bronze(lake, "orders", "id, v, extra") == [(1, 1, None), (2, 2, "x")]

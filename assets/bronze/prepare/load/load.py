@@ -20,7 +20,7 @@ from tidegate.assets.bronze.prepare.load.server_losses import quarantine_reason,
 from tidegate.assets.bronze.prepare.load.source_columns import source, source_address
 from tidegate.assets.bronze.prepare.load.spark_errors import Fault, explained, fault_of
 from tidegate.assets.bronze.prepare.load.suppressed import suppressed
-from tidegate.assets.bronze.prepare.load.unreadable import broken, misread
+from tidegate.assets.bronze.prepare.load.unreadable import misread
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.assets.bronze.prepare.table_columns import rescued_column
 from tidegate.platform.core.bronze.batch import Add
@@ -160,16 +160,17 @@ class Load:
     def _poisoned(self, file: SourceFile, error: PySparkException) -> None:
         """End a file on which Spark failed, if the file is at fault. Otherwise the run fails and the file waits.
 
-        If another program can read the file, a copy by that program is staged instead. If Spark fails on the copy too,
-        no file is at fault.
+        A reader of the server knows errors of S3 from those of a file, so what it says of a file is the last word. Of
+        Parquet, Spark's own reader does not. If another program can read the file, a copy by that program is staged
+        instead. If Spark fails on the copy too, no file is at fault.
         """
         if self._changed([file]):
             self.prepared.defer(file.candidate)
             return
         key = file.candidate.key
         try:
-            if reason := self.explained(error) if fault_of(error) is Fault.FILE else broken(self.table.source, file):
-                raise Misfit(reason)
+            if fault_of(error) is Fault.FILE:
+                raise Misfit(self.explained(error))
             copy = None if key in self.copied else file.format.rewritten_copy(self.table, file)
         except Misfit as misfit:
             self.prepared.quarantine(file.candidate, str(misfit))

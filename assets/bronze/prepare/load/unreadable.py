@@ -6,31 +6,13 @@ from collections.abc import Sequence
 
 from tidegate.assets.bronze.prepare.formats.csv_bytes import MAX_ROW_CHARACTERS
 from tidegate.assets.bronze.prepare.formats.format import SourceFile
-from tidegate.assets.bronze.prepare.load.readable_files import as_it_lies, packed, unpacked
+from tidegate.assets.bronze.prepare.load.readable_files import as_it_lies, packed
 from tidegate.platform.core.bronze.plan import Candidate
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.resources.aws.bucket import Bucket
 from tidegate.resources.aws.s3 import StoreError
 from tidegate.resources.room import TooLarge, in_turn
 from tidegate.resources.threads import parallel
-
-
-def broken(source: Bucket, file: SourceFile) -> str | None:
-    """Return why the file's bytes cannot be read, or None if they can be read or the file is not text.
-
-    Raises:
-        StoreError: S3 did not answer, or the file is no longer the one that the look saw.
-    """
-    if not file.format.file_format.text:
-        return None
-    try:
-        with unpacked(source, file.candidate) as body:
-            while body.read(1 << 20):
-                pass
-    except Misfit as misfit:
-        return str(misfit)
-    return None
 
 
 def misread(

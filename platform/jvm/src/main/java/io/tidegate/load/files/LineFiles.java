@@ -112,28 +112,38 @@ final class LineFiles {
 
   /** The lines of one block. */
   private static final class Lines implements Iterator<InternalRow> {
-    private final BlockLines lines;
+    private final PartitionedFile block;
+    private final byte[] separator;
+    private final Configuration conf;
     private final UTF8String path;
-    private final long start;
+    private BlockLines lines;
     private Text next;
 
     Lines(PartitionedFile block, byte[] separator, Configuration conf) {
+      this.block = block;
+      this.separator = separator;
+      this.conf = conf;
       Path file = block.toPath();
       path = UTF8String.fromString(file.toString());
-      start = block.start();
+      TaskContext.get().addTaskCompletionListener((TaskCompletionListener) context -> close());
       try {
         long length = KnownLength.suffices(file.getFileSystem(conf)) ? block.fileSize() : -1;
-        lines = new BlockLines(file, start, block.length(), length, separator, conf);
-        TaskContext.get().addTaskCompletionListener((TaskCompletionListener) context -> close());
+        lines = new BlockLines(file, block.start(), block.length(), length, separator, conf);
         next = lines.next();
-      } catch (IOException e) {
-        throw new UncheckedIOException(e);
+      } catch (IOException | RuntimeException e) {
+        judge(e);
       }
+    }
+
+    private void judge(Exception error) {
+      TextFault.<RuntimeException>judge(error, block.toPath().toString(), block.fileSize(), separator, conf);
     }
 
     private void close() {
       try {
-        lines.close();
+        if (lines != null) {
+          lines.close();
+        }
       } catch (IOException e) {
         throw new UncheckedIOException(e);
       }
@@ -149,11 +159,11 @@ final class LineFiles {
       if (next == null) {
         throw new NoSuchElementException();
       }
-      InternalRow row = new GenericInternalRow(new Object[] {UTF8String.fromBytes(next.copyBytes()), path, start});
+      InternalRow row = new GenericInternalRow(new Object[] {UTF8String.fromBytes(next.copyBytes()), path, block.start()});
       try {
         next = lines.next();
-      } catch (IOException e) {
-        throw new UncheckedIOException(e);
+      } catch (IOException | RuntimeException e) {
+        judge(e);
       }
       return row;
     }

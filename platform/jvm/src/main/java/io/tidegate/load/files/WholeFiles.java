@@ -1,7 +1,6 @@
 package io.tidegate.load.files;
 
 import io.tidegate.load.csv.CsvRecords;
-import io.tidegate.load.declared.SourceInput;
 import io.tidegate.load.json.JsonRecords;
 import io.tidegate.load.request.LoadRequest;
 import io.tidegate.load.request.ReaderKind;
@@ -12,10 +11,6 @@ import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.util.Iterator;
 import java.util.NoSuchElementException;
-import org.apache.hadoop.conf.Configuration;
-import org.apache.hadoop.fs.Path;
-import org.apache.hadoop.io.compress.CompressionCodec;
-import org.apache.hadoop.io.compress.CompressionCodecFactory;
 import org.apache.spark.TaskContext;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -37,7 +32,7 @@ final class WholeFiles {
         false,
         (block, conf) -> {
           String path = block.toPath().toString();
-          return new Rows(how, path, opened(new SourceInput(path, block.fileSize(), null, conf), path, conf));
+          return new Rows(how, path, TextFault.opened(path, block.fileSize(), conf));
         });
   }
 
@@ -46,23 +41,16 @@ final class WholeFiles {
     return new Rows(group, file.path(), new ByteArrayInputStream(file.body()));
   }
 
-  private static InputStream opened(InputStream packed, String path, Configuration conf) {
-    CompressionCodec codec = new CompressionCodecFactory(conf).getCodec(new Path(path));
-    try {
-      return codec == null ? packed : codec.createInputStream(packed);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
-  }
-
   private static final class Rows implements Iterator<InternalRow> {
     private final InputStream in;
+    private final String name;
     private final UTF8String path;
     private final Records records;
     private byte[] next;
 
     Rows(LoadRequest.Group group, String path, InputStream in) {
       this.in = in;
+      this.name = path;
       this.path = UTF8String.fromString(path);
       TaskContext task = TaskContext.get();
       if (task != null) {
@@ -71,8 +59,8 @@ final class WholeFiles {
       try {
         records = group.kind() == ReaderKind.CSV ? new CsvRecords(group.csv(), in) : new JsonRecords(in);
         next = records.next();
-      } catch (IOException e) {
-        throw new UncheckedIOException(e);
+      } catch (IOException | RuntimeException e) {
+        throw TextFault.ofStream(e, name);
       }
     }
 
@@ -97,8 +85,8 @@ final class WholeFiles {
       InternalRow row = new GenericInternalRow(new Object[] {UTF8String.fromBytes(next), path, 0L});
       try {
         next = records.next();
-      } catch (IOException e) {
-        throw new UncheckedIOException(e);
+      } catch (IOException | RuntimeException e) {
+        throw TextFault.ofStream(e, name);
       }
       return row;
     }
