@@ -3290,7 +3290,7 @@ MUTANTS = (
         "platform/core/inventory/manifest.py",
         "or not 0 <= int(millis) <= _LAST:",
         "or int(millis) < 0:",
-        ("tests/unit/platform/core/test_foreign_documents.py",),
+        ("tests/unit/repository/test_foreign_documents.py",),
     ),
     Mutant(
         "a message that is nested too deeply ends a redrive",
@@ -3298,7 +3298,7 @@ MUTANTS = (
         "assets/operations/redrive.py",
         "    except (ValueError, RecursionError):\n        return body\n",
         "    except ValueError:\n        return body\n",
-        ("tests/unit/platform/core/test_foreign_documents.py",),
+        ("tests/unit/repository/test_foreign_documents.py",),
     ),
     Mutant(
         "a comparison that cannot be made ends those of other tables",
