@@ -260,6 +260,14 @@ class Counted(str):
         self._count()
         return str.__gt__(self, other)
 
+    def __le__(self, other: str) -> bool:
+        self._count()
+        return str.__le__(self, other)
+
+    def __ge__(self, other: str) -> bool:
+        self._count()
+        return str.__ge__(self, other)
+
 
 class Known(set[TableKey]):
     """Tables that can be asked for one, and not be gone through."""
