@@ -193,27 +193,27 @@ class Delta:
         columns = _arguments(schema, schema.growth) if schema.mapped else _columns(schema)
         self._procedures.call_one("add_columns", table=location, **columns)
 
-    def infer_csv(self, groups: Sequence[Mapping[str, Any]], known: TableSchema) -> dict[str, Any]:
+    def infer_csv(self, files: Mapping[str, Any], known: TableSchema) -> dict[str, Any]:
         """The columns of CSV files, each with its narrowest type, as Spark's JSON of a schema.
 
         Args:
-            groups: the files, by header, and how to read them (`LoadRequest.Group` of platform/jvm).
-            known: columns whose types are known: a row that they refuse has no say.
+            files: the files, by header, and how to read them (`LoadRequest` of platform/jvm).
+            known: columns whose types are known: a row that a load with them refuses has no say.
         """
-        row = self._procedures.call_one("infer_csv", groups=json.dumps(groups), known=json.dumps(known.to_spark()))
+        row = self._procedures.call_one("infer_csv", files=json.dumps(files), known=json.dumps(known.to_spark()))
         schema: dict[str, Any] = json.loads(row["schema"])
         return schema
 
-    def infer_json(self, groups: Sequence[Mapping[str, Any]], known: TableSchema, max_levels: int) -> dict[str, Any]:
+    def infer_json(self, files: Mapping[str, Any], known: TableSchema, max_levels: int) -> dict[str, Any]:
         """The columns of files of JSON, as Spark's JSON of a schema.
 
         Args:
-            groups: the files and how to read them (`LoadRequest.Group` of platform/jvm).
-            known: columns whose types are known: an object that they refuse has no say.
+            files: the files and how to read them (`LoadRequest` of platform/jvm).
+            known: columns whose types are known: an object that a load with them refuses has no say.
             max_levels: objects that are nested deeper are left out.
         """
         row = self._procedures.call_one(
-            "infer_json", groups=json.dumps(groups), known=json.dumps(known.to_spark()), most_levels=max_levels
+            "infer_json", files=json.dumps(files), known=json.dumps(known.to_spark()), most_levels=max_levels
         )
         schema: dict[str, Any] = json.loads(row["schema"])
         return schema

@@ -3156,6 +3156,17 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "rows below a header in another order are taken under the names of the first",
+        10,
+        "assets/bronze/prepare/formats/csv_bytes.py",
+        "    return cells != header and sorted(cells) == sorted(header)\n",
+        "    return False\n",
+        (
+            "tests/unit/assets/bronze/prepare/formats/test_csv_bytes.py::"
+            "test_the_header_again_in_another_order_is_a_problem_of_the_whole_file",
+        ),
+    ),
+    Mutant(
         "a JSON file of one line is read as one row",
         6,
         "assets/bronze/prepare/formats/json_shape.py",

@@ -22,6 +22,9 @@ def test_types_follow_from_the_values_of_a_batch(module_lake: Callable[..., Test
             {"name": "sizes", "prefix": "sizes/", "format": "json", "silver": silver},
             {"name": "cells", "prefix": "cells/", "format": "csv"},
             {"name": "empty", "prefix": "empty/", "format": "json"},
+            {"name": "joined", "prefix": "joined/", "format": "csv"},
+            {"name": "paths", "prefix": "paths/", "format": "csv"},
+            {"name": "members", "prefix": "members/", "format": "json"},
         ],
         discovery=False,
     )
@@ -41,10 +44,16 @@ def test_types_follow_from_the_values_of_a_batch(module_lake: Callable[..., Test
         "cells/2.csv": 'id,t,n\n3,"",\n4,,""\n5,"two\nlines",7\n',
         "cells/3.csv": "id,t,n\n6,x,8,\n7,y,,\n",
         "empty/1.json": '{"id": 1, "note": ""}\n',
+        # Files that were put together: a mark and the header again; in another order the file is refused.
+        "joined/1.csv": "\ufeffid,v\n1,9\n\ufeffid,v\n\ufeff1,10.5\n",
+        "joined/2.csv": "id,v\n2,9\nV,id\nx,3\n",
+        # A row that its path refuses.
+        "paths/day=1/1.csv": "day,v\n1,9\n2,none\n",
+        "members/day=1/1.json": '\ufeff{"day": 1, "v": 9}\n\ufeff{"day": 2, "v": "none"}\n',
     }
     for key, body in objects.items():
         lake.put(key, body)
-    tables = ("headers", "sizes", "cells", "empty")
+    tables = ("headers", "sizes", "cells", "empty", "joined", "paths", "members")
     types = {}
     for table in tables:
         kit.run(lake, table)
@@ -60,6 +69,8 @@ def test_types_follow_from_the_values_of_a_batch(module_lake: Callable[..., Test
     }  # fmt: skip
     assert types["cells"] == {"id": "bigint", "t": "string", "n": "bigint"}
     assert types["empty"] == {"id": "bigint", "note": "string"}
+    assert types["joined"] == {"id": "bigint", "v": "double"}
+    assert types["paths"] == types["members"] == {"v": "bigint", "day": "string"}
 
     assert set(kit.bronze(lake, "headers", "id, v, e")) == {
         (1, 9.0, None),
@@ -73,6 +84,10 @@ def test_types_follow_from_the_values_of_a_batch(module_lake: Callable[..., Test
         (7, "y", None),
     }  # fmt: skip
     assert kit.bronze(lake, "empty", "id, note") == [(1, "")]
+    assert kit.bronze(lake, "joined", "id, v") == [(1, 9.0), (1, 10.5)]
+    status, reason = kit.fate(lake, "joined")["2.csv"]
+    assert (status, reason[:47]) == ("quarantined", "line 3 has the header again, in another order: ")
+    assert kit.bronze(lake, "paths", "day, v") == kit.bronze(lake, "members", "day, v") == [("1", 9)]
     # The newer row is the larger number, not the later text.
     for table in ("headers", "sizes"):
         kit.merge(lake, table)

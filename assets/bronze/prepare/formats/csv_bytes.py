@@ -5,15 +5,17 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import BinaryIO, cast
 
 from tidegate.platform.core.config.csv_options import CsvOptions
 from tidegate.platform.core.files.gzip_members import BrokenGzip, GzipMembers
+from tidegate.platform.core.schema.column_types import folded
 from tidegate.resources.room import TooLarge
 
 #: Characters of the longest row that is read.
 MAX_ROW_CHARACTERS = 1 << 26
+_MARK = "\ufeff"
 # Python's own limit of a cell is 131072 characters. Spark reads longer cells.
 csv.field_size_limit(MAX_ROW_CHARACTERS)
 
@@ -43,8 +45,15 @@ def csv_problem(body: BinaryIO, options: CsvOptions, *, packed: bool, limit: int
     lines = _Lines(text, limit)
     rows = options.rows(lines, strict=True)
     begins = 1 + options.skip
+    header: list[str] = []
     try:
-        for _ in rows:
+        for row in rows:
+            if header and _is_in_another_order(row, header):
+                return (
+                    f"line {begins} has the header again, in another order: the file was put together from several; "
+                    "write them as files of their own"
+                )
+            header = header or (_names(row) if options.header else [])
             lines.row_ended()
             begins = rows.line_num + 1 + options.skip
     except UnicodeDecodeError as error:
@@ -57,8 +66,20 @@ def csv_problem(body: BinaryIO, options: CsvOptions, *, packed: bool, limit: int
     return None
 
 
+def _is_in_another_order(row: Sequence[str], header: Sequence[str]) -> bool:
+    """Return whether a row has the names of the header in another order, as `HeaderNames` of platform/jvm says."""
+    if len(row) < len(header):
+        return False
+    cells = _names(row[: len(header)])
+    return cells != header and sorted(cells) == sorted(header)
+
+
+def _names(row: Sequence[str]) -> list[str]:
+    return [folded(cell.lstrip(_MARK).strip()) for cell in row]
+
+
 class _Lines(Iterator[str]):
-    """Lines of a text, as long as no row has too many characters.
+    """Lines of a text, as long as no row has too many characters. A byte order mark before a row is no text.
 
     If a quote is never closed, all lines that follow are one row.
     """
@@ -71,10 +92,11 @@ class _Lines(Iterator[str]):
         line = self._text.readline(self._left + 1)
         if not line:
             raise StopIteration
+        begins = self._left == self._limit
         self._left -= len(line)
         if self._left < 0:
             raise TooLarge
-        return line
+        return line.lstrip(_MARK) if begins else line
 
     def row_ended(self) -> None:
         """Record that a row ended with the last line."""

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, cast
 
 from tidegate.assets.bronze.prepare.formats.csv_bytes import csv_problem, seems_by_line
 from tidegate.assets.bronze.prepare.formats.csv_cells import check_type, has_cells
-from tidegate.assets.bronze.prepare.formats.format import HEAD_BYTES, Format, Look, Rewrite, SourceFile
+from tidegate.assets.bronze.prepare.formats.format import HEAD_BYTES, Format, Known, Look, Rewrite, SourceFile
 from tidegate.platform.core.config.csv_options import CsvOptions
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.files.csv_doubts import header_doubt, text_doubts
@@ -80,11 +80,11 @@ class Csv(Format):
         return file.names, file.trailing
 
     def infer(
-        self, delta: Delta, groups: Sequence[Sequence[SourceFile]], spec: TableSpec, known: TableSchema
+        self, delta: Delta, groups: Sequence[Sequence[SourceFile]], spec: TableSpec, known: Known
     ) -> list[Field]:
         """Return the narrowest types that hold each cell as it is written."""
-        asked = [{**_reading(files, spec), "files": [file.place() for file in files]} for files in groups]
-        cells = TableSchema(tuple(field for field in known.columns if has_cells(field.type)))
+        asked = known.request((_reading(files, spec), files) for files in groups)
+        cells = known.schema.without([field.name for field in known.schema.columns if not has_cells(field.type)])
         return [field_from_json(field) for field in delta.infer_csv(asked, cells)["fields"]]
 
     def read(self, files: Sequence[SourceFile], schema: TableSchema, spec: TableSpec) -> dict[str, Any]:
@@ -207,7 +207,8 @@ def _names(first: list[str], options: CsvOptions, declared: tuple[str, ...]) -> 
             f"its header has one column, {first[0][:60]!r}: it looks separated by {_DELIMITERS[found[0]]}; set "
             "`csv: {delimiter: …}` of the table in lake.yaml"
         )
-    return tuple(name or f"_c{index}" for index, name in enumerate(first))
+    # A mark may be behind skipped lines, too.
+    return tuple(name or f"_c{index}" for index, name in enumerate([first[0].lstrip("\ufeff"), *first[1:]]))
 
 
 def _check_shape(header: Sequence[str], rows: Sequence[Sequence[str]], options: CsvOptions) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark.errors import PySparkException
 
-from tidegate.assets.bronze.prepare.formats.format import Format, SourceFile
+from tidegate.assets.bronze.prepare.formats.format import Format, Known, SourceFile
 from tidegate.assets.bronze.prepare.load.server_losses import require_server, sets_to_read
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.platform.core.bronze.object_state import S3Found
@@ -56,7 +56,7 @@ class DeclaredColumns(Format):
             raise Misfit(f"column {min(both)} is in the file and in its path; leave it out of the file")
 
     def infer(
-        self, delta: Delta, groups: Sequence[Sequence[SourceFile]], spec: TableSpec, known: TableSchema
+        self, delta: Delta, groups: Sequence[Sequence[SourceFile]], spec: TableSpec, known: Known
     ) -> list[Field]:
         """Return none: the schema has the columns that files declare."""
         return []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from base64 import b64encode
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
@@ -72,6 +72,28 @@ class Look:
     rewrite: Rewrite | None = None
     by_line: bool = True
     trailing: bool = False
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a table has when its new columns are asked for. A row that a load with these columns refuses has no say.
+
+    Attributes:
+        schema: the columns whose types are known, with those of the path, and names that no new column can have.
+        refusing: what a load says of its batch besides the files (`LoadRequest` of platform/jvm).
+        values: returns the texts of the columns that the path of a file has.
+    """
+
+    schema: TableSchema
+    refusing: Mapping[str, Any]
+    values: Callable[[SourceFile], Mapping[str, str | None]]
+
+    def request(self, groups: Iterable[tuple[Mapping[str, Any], Sequence[SourceFile]]]) -> dict[str, Any]:
+        """Return what the server is asked (`LoadRequest`): how the files of each group are read, and the files."""
+        asked = [
+            {**how, "files": [{**file.place(), "values": self.values(file)} for file in files]} for how, files in groups
+        ]
+        return {**self.refusing, "groups": asked}
 
 
 class Rewrite(ABC):
@@ -182,7 +204,7 @@ class Format(ABC):
 
     @abstractmethod
     def infer(
-        self, delta: Delta, groups: Sequence[Sequence[SourceFile]], spec: TableSpec, known: TableSchema
+        self, delta: Delta, groups: Sequence[Sequence[SourceFile]], spec: TableSpec, known: Known
     ) -> list[Field]:
         """Return the columns of all files of the format, each once, without columns that have no known type.
 
@@ -192,8 +214,7 @@ class Format(ABC):
             delta: asks the server.
             groups: the files, in the groups that are read together.
             spec: the table's configuration.
-            known: columns whose types are known, and names that no new column can have: a row that they refuse has no
-                say.
+            known: what a row must fit to have a say.
         """
 
     @abstractmethod

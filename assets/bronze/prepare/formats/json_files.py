@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from tidegate.assets.bronze.prepare.formats.format import Format, Look, SourceFile, refusal
+from tidegate.assets.bronze.prepare.formats.format import Format, Known, Look, SourceFile, refusal
 from tidegate.assets.bronze.prepare.formats.json_shape import Utf8, is_by_line, is_utf_16
 from tidegate.assets.bronze.prepare.formats.json_values import check_keys
 from tidegate.platform.core.config.table import TableSpec
@@ -39,7 +39,7 @@ class Json(Format):
         return sniff_json(head, whole=whole)
 
     def infer(
-        self, delta: Delta, groups: Sequence[Sequence[SourceFile]], spec: TableSpec, known: TableSchema
+        self, delta: Delta, groups: Sequence[Sequence[SourceFile]], spec: TableSpec, known: Known
     ) -> list[Field]:
         """Return the columns of all objects. A field that is null everywhere has no type yet and is left out.
 
@@ -47,12 +47,13 @@ class Json(Format):
         give no columns. Their rows will be refused.
         """
         # A column of such a name makes no row bad where what no column takes is kept as text.
-        reserved = None if spec.policy == "rescue" else sorted(known.reserved)
-        asked = [
-            {**self._reader(files, spec), "reserved": reserved, "files": [file.place() for file in files]}
+        reserved = None if spec.policy == "rescue" else sorted(known.schema.reserved)
+        asked = known.request(
+            ({**self._reader(files, spec), "refusal": refusal(spec.policy), "reserved": reserved}, files)
             for files in groups
-        ]
-        return usable([field_from_json(field) for field in delta.infer_json(asked, known, MAX_LEVELS)["fields"]])
+        )
+        found = delta.infer_json(asked, known.schema, MAX_LEVELS)
+        return usable([field_from_json(field) for field in found["fields"]])
 
     def _reader(self, files: Sequence[SourceFile], spec: TableSpec) -> dict[str, Any]:
         # A declared column takes every spelling of its name.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tidegate.assets.bronze.prepare.formats.format import SourceFile
+from tidegate.assets.bronze.prepare.formats.format import Known, SourceFile
 from tidegate.assets.bronze.prepare.formats.json_files import Json
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.events.row_message import ROW_COLUMNS
@@ -20,7 +20,7 @@ class JsonObjects(Json):
     readers = ("variant",)
 
     def infer(
-        self, delta: Delta, groups: Sequence[Sequence[SourceFile]], spec: TableSpec, known: TableSchema
+        self, delta: Delta, groups: Sequence[Sequence[SourceFile]], spec: TableSpec, known: Known
     ) -> list[Field]:
         """Return none, because new fields are in the objects."""
         return []

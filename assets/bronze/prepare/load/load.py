@@ -61,9 +61,9 @@ class Load:
     def __init__(self, table: Table, work: BatchDraft) -> None:
         self.table, self.work, self.plan = table, work, work.plan
         self.prepared = PreparedBatch(work.plan)
-        self.columns = LoadColumns(table, work, self.prepared)
         # Read after the clock: a later request to forget is worked off by a later batch, which sees this one's rows.
         self.suppression = table.lake.suppression(table.spec) if table.spec.personal else None
+        self.columns = LoadColumns(table, work, self.prepared, self.suppression)
         self.is_discreet = table.spec.personal is not None
         self.explained = partial(explained, discreet=self.is_discreet)
         self.copied: set[str] = set()  # keys of files of which Spark read another program's copy

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from tidegate.assets.bronze.prepare.formats.format import SourceFile
+from tidegate.assets.bronze.prepare.formats.format import Known, SourceFile
 from tidegate.assets.bronze.prepare.load.candidates import grouped
 from tidegate.assets.bronze.prepare.load.row_counts import RowCounts
 from tidegate.assets.bronze.prepare.load.source_columns import SOURCE_FIELDS
+from tidegate.assets.bronze.prepare.load.suppressed import suppressed
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.assets.bronze.prepare.table_columns import (
     present_schema,
@@ -30,6 +31,7 @@ from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.schema.united import narrowest
 from tidegate.resources.lake import Table
+from tidegate.resources.suppression import Suppression
 
 
 class LoadColumns:
@@ -39,10 +41,13 @@ class LoadColumns:
         table: the table.
         work: the batch that is prepared.
         prepared: has the schema, and takes the files that do not fit it.
+        suppression: the subjects whose rows are left out.
     """
 
-    def __init__(self, table: Table, work: BatchDraft, prepared: PreparedBatch) -> None:
-        self._table, self._work, self._prepared = table, work, prepared
+    def __init__(
+        self, table: Table, work: BatchDraft, prepared: PreparedBatch, suppression: Suppression | None
+    ) -> None:
+        self._table, self._work, self._prepared, self._suppression = table, work, prepared, suppression
 
     def begin(self, files: Sequence[SourceFile]) -> None:
         """Set the schema to the table's, or before its birth to the columns of lake.yaml and of the first path."""
@@ -156,23 +161,39 @@ class LoadColumns:
     def _inferred(self, files: Sequence[SourceFile]) -> list[Field]:
         """Return the columns of files, each once. A column that lake.yaml declares has the declared type."""
         declared = {folded(name): any_type(kind) for name, kind in self._table.spec.columns.items()}
-        rescued = rescued_column(self._table)
-        not_in_files = {folded(name) for name in (*self._prepared.schema.partitions, rescued or "")}
-        # A value that does not fit makes no row bad where it is rescued.
-        columns = () if rescued else self._prepared.schema.without(SOURCE_COLUMNS).columns
-        known = TableSchema(columns, reserved=self._prepared.schema.reserved - not_in_files)
-        by_format: dict[str, list[list[SourceFile]]] = {}
-        for group in grouped(files):
-            by_format.setdefault(group[0].format.name, []).append(group)
-        found = narrowest(
-            groups[0][0].format.infer(self._table.delta, groups, self._table.spec, known)
-            for groups in by_format.values()
-        )
+        schema = with_rescued(self._table, self._prepared.schema.without(SOURCE_COLUMNS))
+        not_in_files = {folded(name) for name in (*schema.partitions, rescued_column(self._table) or "")}
+        known = replace(schema, reserved=schema.reserved - not_in_files)
+        found = self._shown(files, known)
+        if (subjects := self._subjects(known, found)) != known:
+            # Only now is it known which columns say whose a row is.
+            found = self._shown(files, subjects)
+            found = [*(field for field in subjects.columns if known.named(field.name) is None), *found]
         return [
             replace(field, type=declared.get(folded(field.name), field.type))
             for field in found
             if folded(field.name) not in not_in_files and self._may_join(field.name)
         ]
+
+    def _shown(self, files: Sequence[SourceFile], known: TableSchema) -> list[Field]:
+        """Return the columns that the rows show which a load with the known columns takes."""
+        by_format: dict[str, list[list[SourceFile]]] = {}
+        for group in grouped(files):
+            by_format.setdefault(group[0].format.name, []).append(group)
+        table, rescued = self._table, rescued_column(self._table)
+        with suppressed(table, self._suppression, known) as left_out:
+            refusing = {"n": self._work.n, "partitions": known.partitions, "rescued": rescued, **left_out}
+            asked = Known(known, refusing, partial(path_values, table))
+            return narrowest(
+                groups[0][0].format.infer(table.delta, groups, table.spec, asked) for groups in by_format.values()
+            )
+
+    def _subjects(self, known: TableSchema, found: Sequence[Field]) -> TableSchema:
+        """Return the known columns, and those found ones that identify suppressed subjects."""
+        if self._suppression is None:
+            return known
+        roots = {folded(path[0]) for path in self._suppression.paths(known.adding(found).columns)}
+        return known.adding([field for field in found if folded(field.name) in roots])
 
     def _may_join(self, name: str) -> bool:
         schema = self._prepared.schema

@@ -39,6 +39,14 @@ def test_broken_quoting_is_reported_with_its_line(text: str, line: int) -> None:
     assert (problem(text) or "").startswith(f"broken quoting in the row that begins in line {line}: ")
 
 
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_the_header_again_in_another_order_is_a_problem_of_the_whole_file(mark: str) -> None:
+    for again in ("b,a", '" B ","a"'):
+        found = problem(f"{mark}a,b\n1,2\n{mark}{again}\n3,4\n")
+        assert (found or "").startswith("line 3 has the header again, in another order: ")
+    assert problem(f"{mark}a,b\n1,2\n{mark}A, b\n{mark}3,a\na,a\nb\n") is None
+
+
 def test_bytes_that_are_not_utf_8_are_reported_with_about_their_line() -> None:
     found = problem("a,b\n" + "1,x\n" * 5000 + "2,M\u00fcller\n", "latin-1") or ""
     assert found.startswith("not UTF-8, in or after line ")

@@ -60,7 +60,7 @@ public final class Loading {
     for (LoadRequest.Group group : request.groups()) {
       LoadRequest.Group how = group.withoutFiles();
       // A broadcast: as part of the task, the list of all files would be sent with each of hundreds of tasks.
-      Broadcast<HashMap<String, LoadRequest.Source>> files = context.broadcast(byPath(group));
+      Broadcast<HashMap<String, LoadRequest.Source>> files = context.broadcast(group.byPath());
       parts.add(
           SourceLines.of(spark, group, columns.inFiles)
               .mapPartitions(
@@ -78,12 +78,6 @@ public final class Loading {
     @SuppressWarnings("unchecked")
     JavaRDD<InternalRow> all = parts.size() == 1 ? parts.get(0) : context.union(parts.toArray(JavaRDD[]::new));
     return spark.internalCreateDataFrame(all.rdd(), columns.schema, false);
-  }
-
-  private static HashMap<String, LoadRequest.Source> byPath(LoadRequest.Group group) {
-    HashMap<String, LoadRequest.Source> files = new HashMap<>();
-    group.files().forEach(file -> files.put(file.path(), file.withoutBody()));
-    return files;
   }
 
   /** Returns the counts of each file that has rows, by its address. */

@@ -10,6 +10,7 @@ import io.tidegate.load.quarantine.FileTally;
 import io.tidegate.load.quarantine.QuarantinedRows;
 import io.tidegate.load.quarantine.RowTally;
 import io.tidegate.load.request.LoadRequest;
+import io.tidegate.load.rows.Admission;
 import io.tidegate.load.rows.RowReader;
 import io.tidegate.load.rows.Suppression;
 import io.tidegate.load.rows.TableColumns;
@@ -33,10 +34,10 @@ import org.apache.spark.unsafe.types.UTF8String;
 public final class SourceRows implements Iterator<InternalRow> {
   private final Iterator<InternalRow> input;
   private final TableColumns columns;
-  private final Suppression suppression;
   private final QuarantinedRows quarantined;
   private final RowTally tally;
   private final RowReader reader;
+  private final Admission admission;
   private final int pathPlace;
   private final Map<String, FileTally> tallies = new HashMap<>();
   private final Map<String, LoadRequest.Source> files;
@@ -67,10 +68,10 @@ public final class SourceRows implements Iterator<InternalRow> {
     this.input = input;
     this.files = files;
     this.columns = columns;
-    this.suppression = suppression;
     this.quarantined = quarantined;
     this.tally = tally;
     this.reader = reader(group, columns, zone);
+    this.admission = new Admission(reader, columns, suppression);
     this.pathPlace = SourceLines.pathPlace(group, columns.inFiles);
   }
 
@@ -146,12 +147,13 @@ public final class SourceRows implements Iterator<InternalRow> {
       fileTally.torn++;
       return null;
     }
-    String bad = reader.bad == null ? reader.rescued.problem() : reader.bad;
-    bad = bad == null ? columns.differing(file, reader.inFile) : bad;
-    if (suppression != null && isSuppressed(bad)) {
+    String bad = admission.bad(file);
+    Admission.Suppressed suppressed = admission.suppressed(bad);
+    if (suppressed == Admission.Suppressed.ALL) {
       fileTally.suppressed++;
       return null;
     }
+    fileTally.blanked += suppressed == Admission.Suppressed.A_SIDE ? 1 : 0;
     fileTally.suspect += reader.suspect ? 1 : 0;
     if (bad != null) {
       fileTally.bad(bad, reader.unknown);
@@ -168,19 +170,5 @@ public final class SourceRows implements Iterator<InternalRow> {
       row[columns.rescuedPlace] = reader.rescued.text(file.source());
     }
     return new GenericInternalRow(row);
-  }
-
-  /**
-   * A row whose subject is not in its column, because it is bad or the subject is rescued, is searched as text. Of a
-   * change, a side of another subject stays, unless the text of the row is kept.
-   */
-  private boolean isSuppressed(String bad) {
-    boolean isWhole = reader.bad == null && reader.rescued.object() == null;
-    if (reader.bad == null && suppression.holds(reader.values)) {
-      boolean stays = isWhole && bad == null && suppression.keepsSide(reader.values);
-      fileTally.blanked += stays ? 1 : 0;
-      return !stays;
-    }
-    return !isWhole && suppression.mentions(reader.raw());
   }
 }

@@ -48,7 +48,7 @@ class ValuesKeepTheirMeaningTest {
   private static final Pattern DAY = Pattern.compile("[0-9]{4}-[0-9]{2}-[0-9]{1,2}");
   private static final Pattern TIME =
       Pattern.compile(
-          "([0-9]{4}-[0-9]{2}-[0-9]{1,2})(?:[ T]([0-9]{1,2})(?::([0-9]{1,2})(?::([0-9]{1,2})(?:\\.([0-9]*))?)?)?"
+          "([0-9]{4}-[0-9]{2}-[0-9]{1,2})(?:[ T]([0-9]{1,2})(?::([0-9]{1,2})(?::([0-9]{1,2})(?:[.,]([0-9]*))?)?)?"
               + " ?(Z|UTC|[+-][0-9]{1,2}(?::?[0-9]{2})?)?)?");
 
   @ParameterizedTest

@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import io.tidegate.load.request.LoadRequest;
 import io.tidegate.load.rows.RecordInput;
 import io.tidegate.load.values.Ascii;
+import io.tidegate.load.values.Mark;
 import java.time.ZoneId;
 import java.util.Arrays;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -20,9 +21,11 @@ public final class CsvLines extends CsvRows {
   private final byte[] delimiter;
   private final byte[] comment;
   private final boolean header;
+  private final HeaderNames headerNames;
   private final boolean whole;
   private boolean headerPending;
   private byte[] line;
+  private int start;
   private int end;
   /** Whether the last cell of the row is empty, and without quotes. */
   private boolean endsEmpty;
@@ -33,6 +36,7 @@ public final class CsvLines extends CsvRows {
     delimiter = csv.delimiter().getBytes(UTF_8);
     comment = csv.comment() == null ? null : csv.comment().getBytes(UTF_8);
     header = csv.header();
+    headerNames = new HeaderNames(group.names());
     whole = group.whole();
   }
 
@@ -51,10 +55,11 @@ public final class CsvLines extends CsvRows {
     }
     line = text.getBytes();
     end = !whole && line.length > 0 && line[line.length - 1] == '\r' ? line.length - 1 : line.length;
-    if (end == 0) {
+    start = Mark.before(line);
+    if (end <= start) {
       return false;
     }
-    if (comment != null && isAt(line, 0, end, comment)) {
+    if (comment != null && isAt(line, start, end, comment)) {
       torn = !whole && hasReturn(); // Rows may follow in the same line.
       return torn;
     }
@@ -74,8 +79,10 @@ public final class CsvLines extends CsvRows {
     if (broken) {
       suspect = true;
       bad = BROKEN;
-    } else if (fits && header && isHeader()) {
-      bad = HEADER_AGAIN;
+    } else if (fits && header && headerNames.isIn(this)) {
+      // Nobody knows the columns of the rows behind another order: the file is looked at as a whole.
+      suspect = !headerNames.isInOrder(this);
+      bad = suspect ? HEADER_IN_ANOTHER_ORDER : HEADER_AGAIN;
     } else if (fits) {
       convert();
     } else {
@@ -86,7 +93,7 @@ public final class CsvLines extends CsvRows {
 
   @Override
   public String raw() {
-    return new String(line, 0, end, UTF_8);
+    return new String(line, start, end - start, UTF_8);
   }
 
   private boolean hasReturn() {
@@ -114,7 +121,7 @@ public final class CsvLines extends CsvRows {
   /** Finds the cells. Returns how many there are, or -1 for a line that is no row. */
   private int split() {
     int cells = 0;
-    int at = 0;
+    int at = start;
     while (true) {
       int first = at;
       boolean isQuoted = isAt(line, at, end, quote);

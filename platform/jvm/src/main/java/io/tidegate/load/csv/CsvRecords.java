@@ -23,7 +23,7 @@ public final class CsvRecords implements Records {
   /** Whether a carriage return alone ends a row; null until the first row ended. */
   private Boolean returnEnds;
 
-  public CsvRecords(LoadRequest.Csv csv, InputStream in) throws IOException {
+  public CsvRecords(LoadRequest.Csv csv, InputStream in) {
     quote = csv.quote().getBytes(UTF_8);
     delimiter = csv.delimiter().getBytes(UTF_8);
     comment = csv.comment() == null ? null : csv.comment().getBytes(UTF_8);
@@ -32,7 +32,7 @@ public final class CsvRecords implements Records {
 
   @Override
   public byte[] next() throws IOException {
-    if (!input.has(0)) {
+    if (!input.hasText()) {
       return null;
     }
     boolean isComment = comment != null && isNext(0, comment);

@@ -24,6 +24,8 @@ import org.apache.spark.sql.types.StructType;
 /** Makes the cells of a CSV row values of the table's columns. */
 public abstract class CsvRows extends RowReader {
   static final String HEADER_AGAIN = "the header again, and no data: the file was put together from several; leave the others out";
+  static final String HEADER_IN_ANOTHER_ORDER =
+      "the header again, in another order: the file was put together from several; write them as files of their own";
   static final String BROKEN = "broken quoting, or bytes of another encoding";
 
   final int width;
@@ -41,8 +43,6 @@ public abstract class CsvRows extends RowReader {
   private final int[] pathPlaces;
   private final byte[][] nulls;
   private final List<String> names;
-  /** What the header has for each name: nothing, where the name is only a number. */
-  private final byte[][] headerCells;
   /** Whether cells that no column takes are rescued; and the places of those that the table has no column for. */
   private final boolean rescues;
   private final int[] unknownPlaces;
@@ -55,10 +55,6 @@ public abstract class CsvRows extends RowReader {
     this.rescues = rescues;
     width = names.size();
     bytes = new byte[width][];
-    headerCells = new byte[width][];
-    for (int i = 0; i < width; i++) {
-      headerCells[i] = names.get(i).equals("_c" + i) ? new byte[0] : names.get(i).getBytes(UTF_8);
-    }
     from = new int[width];
     to = new int[width];
     quoted = new boolean[width];
@@ -134,19 +130,6 @@ public abstract class CsvRows extends RowReader {
 
   private static boolean isText(DataType type) {
     return type instanceof StringType || type instanceof BinaryType;
-  }
-
-  /** Whether the cells are the names of the header. */
-  final boolean isHeader() {
-    for (int i = 0; i < width; i++) {
-      byte[] name = headerCells[i];
-      boolean same =
-          to[i] < 0 || isEmpty(i) ? name.length == 0 : Arrays.equals(name, 0, name.length, bytes[i], from[i], to[i]);
-      if (!same) {
-        return false;
-      }
-    }
-    return true;
   }
 
   final String text(int place) {

@@ -1,16 +1,19 @@
 package io.tidegate.load.infer;
 
-import io.tidegate.load.SourceRows;
 import io.tidegate.load.csv.CsvRows;
 import io.tidegate.load.files.SourceLines;
 import io.tidegate.load.request.LoadRequest;
+import io.tidegate.load.rows.Admission;
 import io.tidegate.load.rows.TableColumns;
 import io.tidegate.load.values.Cell;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.StructType;
@@ -25,11 +28,14 @@ public final class CsvInference {
   /**
    * Returns the columns, in the order of the headers, each with the narrowest type.
    *
-   * @param groups files, by header
-   * @param known columns whose types are known: a row that they refuse has no say
+   * @param request files, by header
+   * @param known columns whose types are known: a row that the table with them refuses has no say
    */
-  public static StructType columns(SparkSession spark, List<LoadRequest.Group> groups, StructType known) {
-    List<CsvTypes> found = types(spark, groups, known);
+  public static StructType columns(SparkSession spark, LoadRequest request, StructType known) {
+    Broadcast<Asked> asked =
+        JavaSparkContext.fromSparkContext(spark.sparkContext()).broadcast(Asked.of(spark, request, known));
+    List<LoadRequest.Group> groups = request.groups();
+    List<CsvTypes> found = types(spark, groups, asked);
     List<LoadRequest.Group> torn = new ArrayList<>();
     List<CsvTypes> sound = new ArrayList<>();
     for (int i = 0; i < groups.size(); i++) {
@@ -40,37 +46,41 @@ public final class CsvInference {
       }
     }
     if (!torn.isEmpty()) {
-      sound.addAll(types(spark, torn, known));
+      sound.addAll(types(spark, torn, asked));
     }
     return CsvTypes.columns(sound);
   }
 
   /** Returns what the rows of each group show. */
-  private static List<CsvTypes> types(SparkSession spark, List<LoadRequest.Group> groups, StructType known) {
-    String zone = spark.conf().get("spark.sql.session.timeZone");
-    TableColumns columns = TableColumns.of(known, zone);
+  private static List<CsvTypes> types(
+      SparkSession spark, List<LoadRequest.Group> groups, Broadcast<Asked> asked) {
+    JavaSparkContext context = JavaSparkContext.fromSparkContext(spark.sparkContext());
     List<JavaRDD<Part>> parts = new ArrayList<>();
     for (int i = 0; i < groups.size(); i++) {
       int place = i;
       LoadRequest.Group how = groups.get(i).withoutFiles();
+      Broadcast<HashMap<String, LoadRequest.Source>> files = context.broadcast(groups.get(i).byPath());
       parts.add(
           SourceLines.of(spark, groups.get(i), TableColumns.NONE.inFiles)
-              .mapPartitions(rows -> List.of(new Part(place, task(rows, how, columns, zone))).iterator()));
+              .mapPartitions(rows -> List.of(new Part(place, task(rows, how, files.value(), asked.value()))).iterator()));
     }
     List<CsvTypes> found = new ArrayList<>();
     groups.forEach(group -> found.add(new CsvTypes(group.names())));
     @SuppressWarnings("unchecked")
-    JavaRDD<Part> all = JavaSparkContext.fromSparkContext(spark.sparkContext()).union(parts.toArray(JavaRDD[]::new));
+    JavaRDD<Part> all = context.union(parts.toArray(JavaRDD[]::new));
     all.collect().forEach(part -> found.get(part.group).plus(part.types));
     return found;
   }
 
   private record Part(int group, CsvTypes types) implements java.io.Serializable {}
 
-  private static CsvTypes task(Iterator<InternalRow> rows, LoadRequest.Group group, TableColumns columns, String zone) {
+  /** Returns what the rows of a part of a group show. */
+  static CsvTypes task(
+      Iterator<InternalRow> rows, LoadRequest.Group group, Map<String, LoadRequest.Source> files, Asked asked) {
     CsvTypes types = new CsvTypes(group.names());
-    Cell[] rules = CsvTypes.rules(zone);
-    CsvRows reader = (CsvRows) SourceRows.reader(group, columns, zone);
+    Cell[] rules = CsvTypes.rules(asked.zone());
+    CsvRows reader = (CsvRows) asked.reader(group);
+    Admission admission = asked.admission(reader);
     int path = SourceLines.pathPlace(group, TableColumns.NONE.inFiles);
     String file = null;
     long block = -1;
@@ -83,7 +93,7 @@ public final class CsvInference {
         block = start;
         reader.begin(start == 0);
       }
-      if (reader.read(row)) {
+      if (reader.read(row) && (reader.torn || admission.mayEnter(files.get(file)))) {
         types.add(reader, rules);
       }
     }

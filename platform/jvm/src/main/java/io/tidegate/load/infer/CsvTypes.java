@@ -46,10 +46,10 @@ final class CsvTypes implements Serializable {
     return torn;
   }
 
-  /** Adds the row that the reader read last, if the table can take it: what is refused has no say. */
+  /** Adds the row that the reader read last, which the table can take. */
   void add(CsvRows row, Cell[] rules) {
     torn |= row.torn;
-    if (torn || row.bad != null) {
+    if (torn) {
       return;
     }
     rows++;

@@ -9,6 +9,8 @@ import io.tidegate.load.json.EveryToken;
 import io.tidegate.load.json.JsonLineReader;
 import io.tidegate.load.json.JsonRows;
 import io.tidegate.load.request.LoadRequest;
+import io.tidegate.load.rows.Admission;
+import io.tidegate.load.rows.RowReader;
 import io.tidegate.load.rows.TableColumns;
 import io.tidegate.load.values.Digits;
 import java.io.IOException;
@@ -23,6 +25,7 @@ import java.util.Map;
 import java.util.Set;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
@@ -50,24 +53,26 @@ public final class JsonInference {
   /**
    * Returns the columns in the order of their names. A field that is null everywhere is left out.
    *
-   * @param groups files, by the way in which they are read
-   * @param known columns whose types are known: a row that they refuse has no say, nor has one with a reserved name
+   * @param request files, by the way in which they are read
+   * @param known columns whose types are known: a row that the table with them refuses has no say, nor has one with a
+   *     reserved name
    * @param maxLevels rows that are nested deeper are ignored
    */
   public static StructType columns(
-      SparkSession spark, List<LoadRequest.Group> groups, StructType known, int maxLevels) {
+      SparkSession spark, LoadRequest request, StructType known, int maxLevels) {
+    JavaSparkContext context = JavaSparkContext.fromSparkContext(spark.sparkContext());
+    Broadcast<Asked> asked = context.broadcast(Asked.of(spark, request, known));
     String zone = spark.conf().get("spark.sql.session.timeZone");
     List<JavaRDD<Found>> parts = new ArrayList<>();
-    for (LoadRequest.Group group : groups) {
-      boolean whole = group.whole();
-      List<String> reserved = group.reserved();
-      List<String> declared = group.declared() == null ? List.of() : group.declared();
+    for (LoadRequest.Group group : request.groups()) {
+      LoadRequest.Group how = group.withoutFiles();
+      Broadcast<HashMap<String, LoadRequest.Source>> files = context.broadcast(group.byPath());
       parts.add(
           SourceLines.of(spark, group, TableColumns.NONE.inFiles)
-              .mapPartitions(rows -> List.of(task(rows, new Objects(known, reserved, declared, zone, maxLevels), whole)).iterator()));
+              .mapPartitions(rows -> List.of(task(rows, how, files.value(), asked.value(), maxLevels)).iterator()));
     }
     @SuppressWarnings("unchecked")
-    JavaRDD<Found> all = JavaSparkContext.fromSparkContext(spark.sparkContext()).union(parts.toArray(JavaRDD[]::new));
+    JavaRDD<Found> all = context.union(parts.toArray(JavaRDD[]::new));
     return all.fold(
             new Found(null, new HashSet<>()), (left, right) -> left.plus(right, options(zone, maxLevels)))
         .columns(options(zone, maxLevels));
@@ -75,19 +80,31 @@ public final class JsonInference {
 
   /** Returns the columns of lines in several parts. */
   static StructType columns(
-      List<Iterator<InternalRow>> parts, StructType known, List<String> reserved, int maxLevels) {
-    JSONOptions options = options("UTC", maxLevels);
+      List<Iterator<InternalRow>> parts,
+      LoadRequest.Group group,
+      Map<String, LoadRequest.Source> files,
+      Asked asked,
+      int maxLevels) {
+    JSONOptions options = options(asked.zone(), maxLevels);
     Found all = new Found(null, new HashSet<>());
     for (Iterator<InternalRow> lines : parts) {
-      all = all.plus(task(lines, new Objects(known, reserved, List.of(), "UTC", maxLevels), false), options);
+      all = all.plus(task(lines, group, files, asked, maxLevels), options);
     }
     return all.columns(options);
   }
 
-  private static Found task(Iterator<InternalRow> rows, Objects objects, boolean whole) {
-    objects.readWhole(whole);
+  private static Found task(
+      Iterator<InternalRow> rows,
+      LoadRequest.Group group,
+      Map<String, LoadRequest.Source> files,
+      Asked asked,
+      int maxLevels) {
+    Objects objects = new Objects(group, asked, maxLevels);
+    objects.readWhole(group.whole());
     while (rows.hasNext()) {
-      for (boolean found = objects.read(rows.next()); found; found = objects.readMore()) {
+      InternalRow row = rows.next();
+      objects.file = files.get(row.getUTF8String(1).toString());
+      for (boolean found = objects.read(row); found; found = objects.readMore()) {
         continue;
       }
     }
@@ -100,26 +117,33 @@ public final class JsonInference {
     private final JsonInferSchema rules;
     private final JsonFactory factory;
     private final Numbers numbers = new Numbers();
-    /** Reads the columns that are known; null where none are. */
-    private final JsonRows known;
+    /** Reads the columns that are known; null where no row that can be read is refused. */
+    private final RowReader known;
+    private final Admission admission;
     /** The forms of names that no new column can have; null where such a column makes no row bad. */
     private final Set<String> reserved;
     /** The names that are known, by their forms. */
     private final Map<String, String> names = new HashMap<>();
     Found found = new Found(null, numbers.changed);
+    LoadRequest.Source file;
 
     /** The forms of names of columns that take every spelling. */
     private final List<String> declared;
 
-    Objects(StructType known, List<String> reserved, List<String> declared, String zone, int maxLevels) {
+    Objects(LoadRequest.Group group, Asked asked, int maxLevels) {
       super(0, 0);
-      this.declared = declared;
-      this.reserved = reserved == null ? null : Set.copyOf(reserved);
-      for (String name : known.fieldNames()) {
+      declared = group.declared() == null ? List.of() : group.declared();
+      reserved = group.reserved() == null ? null : Set.copyOf(group.reserved());
+      TableColumns columns = asked.columns();
+      for (String name : columns.inFiles.fieldNames()) {
         names.put(Names.folded(name), name);
       }
-      this.known = known.isEmpty() ? null : new JsonRows(known, new String[0], "unknown", zone, false).spelledAnyhow(declared);
-      options = options(zone, maxLevels);
+      for (String name : columns.pathNames()) {
+        names.put(Names.folded(name), name);
+      }
+      known = asked.refuses() ? asked.reader(group) : null;
+      admission = known == null ? null : asked.admission(known);
+      options = options(asked.zone(), maxLevels);
       rules = new JsonInferSchema(options);
       // A row with a repeated field is refused, so it brings no columns.
       factory = JsonRows.strict(options).enable(JsonParser.Feature.STRICT_DUPLICATE_DETECTION);
@@ -172,7 +196,7 @@ public final class JsonInference {
     /** Whether nothing but new fields is against the object. */
     private boolean isTaken() {
       known.read(new GenericInternalRow(new Object[] {UTF8String.fromBytes(line)}));
-      return known.bad == null || known.unknown;
+      return admission.mayEnter(file);
     }
   }
 

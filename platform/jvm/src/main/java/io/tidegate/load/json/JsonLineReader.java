@@ -5,8 +5,10 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import io.tidegate.load.rows.RecordInput;
 import io.tidegate.load.rows.RowReader;
 import io.tidegate.load.values.Ascii;
+import io.tidegate.load.values.Mark;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.Arrays;
 import java.util.Base64;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.unsafe.types.UTF8String;
@@ -73,7 +75,8 @@ public abstract class JsonLineReader extends RowReader {
 
   /** Reads a line or a value. Returns false when it is no row. */
   private boolean takeText(byte[] text) {
-    line = text;
+    int marks = Mark.before(text);
+    line = marks == 0 ? text : Arrays.copyOfRange(text, marks, text.length);
     if (isBlank(line) || (leavesNullOut && isNull(line))) {
       return false;
     }

@@ -46,7 +46,7 @@ public final class JsonRecords implements Records {
   private int brokenAt = -1;
   private boolean cutOff;
 
-  public JsonRecords(InputStream in) throws IOException {
+  public JsonRecords(InputStream in) {
     input = new RecordInput(in, TOO_LONG);
   }
 
@@ -68,7 +68,7 @@ public final class JsonRecords implements Records {
   @Override
   public byte[] next() throws IOException {
     cutOff = false;
-    while (input.has(0)) {
+    while (input.hasText()) {
       byte found = input.at(0);
       if (found == '\n' || found == '\r') {
         skip(1);

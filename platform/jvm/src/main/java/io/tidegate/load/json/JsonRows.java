@@ -104,7 +104,6 @@ public final class JsonRows extends JsonLineReader {
   void parse() {
     java.util.Arrays.fill(values, null);
     if (!parsed()) {
-      java.util.Arrays.fill(values, null);
       if (misfit && rescue != null) {
         rescue();
       }
@@ -113,6 +112,7 @@ public final class JsonRows extends JsonLineReader {
 
   /** Keeps what no column takes: the row is not bad because of it. */
   private void rescue() {
+    java.util.Arrays.fill(values, null);
     java.util.Arrays.fill(inFile, null);
     try (JsonParser tokens = parserOf(line)) {
       rescue.divide(line, tokens, values, inFile, rescued);
@@ -182,10 +182,9 @@ public final class JsonRows extends JsonLineReader {
       bad = "a value that its column would change: " + firstChanged();
     } else if (found == null) {
       bad = "a value of another type than its column";
-    } else {
-      for (int i = 0; i < columns.length; i++) {
-        values[i] = found.get(i, columns[i].dataType());
-      }
+    }
+    for (int i = 0; (bad == null || unknown) && found != null && i < columns.length; i++) {
+      values[i] = found.get(i, columns[i].dataType());
     }
     return bad == null;
   }

@@ -3,6 +3,7 @@ package io.tidegate.load.request;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import io.tidegate.output.FolderLayout;
 import java.io.Serializable;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -82,6 +83,13 @@ public record LoadRequest(
     /** Returns the same group without its files: each task has a copy of it. */
     public Group withoutFiles() {
       return new Group(reader, names, declared, csv, refusal, reserved, layout, leavesNullOut, whole, List.of());
+    }
+
+    /** Returns the files without their bytes, by their paths. */
+    public HashMap<String, Source> byPath() {
+      HashMap<String, Source> found = new HashMap<>();
+      files.forEach(file -> found.put(file.path(), file.withoutBody()));
+      return found;
     }
 
     /** Whether the bytes of the files came with the request. They come for all files of a group or for none. */

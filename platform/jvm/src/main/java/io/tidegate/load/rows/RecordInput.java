@@ -2,11 +2,12 @@ package io.tidegate.load.rows;
 
 import io.tidegate.TidegateException;
 import io.tidegate.TidegateException.Kind;
+import io.tidegate.load.values.Mark;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.Arrays;
 
-/** The bytes of a file from the beginning of a record on. A byte order mark of UTF-8 is not part of the first. */
+/** The bytes of a file from the beginning of a record on. */
 public final class RecordInput {
   /**
    * Bytes of the longest record. A task holds it about eight times: as it is read, as a text, as values, and as pages of
@@ -29,13 +30,10 @@ public final class RecordInput {
   /**
    * @param tooLong what is wrong with a longer record, and what to do, with a place for the number of bytes
    */
-  public RecordInput(InputStream in, String tooLong) throws IOException {
+  public RecordInput(InputStream in, String tooLong) {
     this.in = in;
     this.tooLong = tooLong;
     this.window = new byte[FIRST_BYTES];
-    if (has(2) && at(0) == (byte) 0xEF && at(1) == (byte) 0xBB && at(2) == (byte) 0xBF) {
-      skip(3);
-    }
   }
 
   /** The bytes of a part of a file. */
@@ -55,6 +53,14 @@ public final class RecordInput {
       }
     }
     return true;
+  }
+
+  /** Lets the record begin behind byte order marks, and returns whether the file has more. */
+  public boolean hasText() throws IOException {
+    while (has(0) && at(0) == (byte) 0xEF && has(Mark.LENGTH - 1) && Mark.is(at(0), at(1), at(2))) {
+      skip(Mark.LENGTH);
+    }
+    return has(0);
   }
 
   /** Returns the byte at a place that {@link #has} found. */

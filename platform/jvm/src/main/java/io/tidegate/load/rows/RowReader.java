@@ -11,7 +11,7 @@ public abstract class RowReader {
   public final String[] inFile;
   /** Why the row cannot enter the table, or null. */
   public String bad;
-  /** Whether its only fault is a field that the table does not have. */
+  /** Whether its only fault is a field that the table does not have. The values of the others are set. */
   public boolean unknown;
   /** What no column takes of the row, where this does not make it bad. */
   public final Rescued rescued = new Rescued();

@@ -13,25 +13,24 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * {@code infer_json(groups, known, most_levels)}: returns the columns of files of JSON, as Spark's JSON of a schema.
- * Objects that are nested deeper than {@code most_levels}, and those that the known columns refuse, are left out.
+ * {@code infer_json(files, known, most_levels)}: returns the columns of files of JSON, as Spark's JSON of a schema.
+ * Objects that are nested deeper than {@code most_levels}, and those that the table with the known columns refuses, are left out.
  */
 public final class InferJsonProcedure extends LocalProcedure {
   public InferJsonProcedure() {
     super(
         "infer_json",
         "the columns of files of JSON",
-        new StructType().add("groups", StringType).add("known", StringType).add("most_levels", LongType),
+        new StructType().add("files", StringType).add("known", StringType).add("most_levels", LongType),
         new StructType().add("schema", StringType, false));
   }
 
   @Override
   protected List<Object[]> run(SparkSession spark, Arguments arguments) {
-    List<LoadRequest.Group> groups =
-        List.of(Json.read(arguments.text("groups"), LoadRequest.Group[].class, "argument groups"));
+    LoadRequest request = Json.read(arguments.text("files"), LoadRequest.class, "argument files");
     StructType known = (StructType) DataType.fromJson(arguments.text("known"));
     int levels = (int) arguments.number("most_levels");
-    StructType columns = ReadFailure.explained(() -> JsonInference.columns(spark, groups, known, levels));
+    StructType columns = ReadFailure.explained(() -> JsonInference.columns(spark, request, known, levels));
     return List.<Object[]>of(new Object[] {columns.json()});
   }
 }

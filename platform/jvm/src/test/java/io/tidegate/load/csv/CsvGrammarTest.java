@@ -154,6 +154,41 @@ class CsvGrammarTest {
   }
 
   @Test
+  void theHeaderAgainIsNoDataHoweverItIsWritten() {
+    LoadRequest.Csv csv = new LoadRequest.Csv(",", "\"", null, List.of(), ".", true, false);
+    Random chance = new Random(20_261_130);
+    String[] names = {"id", "Straße", "µ", "_c3"};
+    for (int n = 0; n < 500; n++) {
+      boolean whole = chance.nextBoolean();
+      List<String> cells = new ArrayList<>(List.of("id", "Straße", "µ", ""));
+      boolean turned = chance.nextBoolean();
+      if (turned) {
+        java.util.Collections.swap(cells, chance.nextInt(2), 2 + chance.nextInt(2));
+      }
+      StringBuilder again = new StringBuilder("\uFEFF".repeat(chance.nextInt(3)));
+      for (int i = 0; i < 4; i++) {
+        String cell = List.of("", " ", "\t").get(chance.nextInt(3)) + (chance.nextBoolean() ? cells.get(i).replace("id", "ID").replace("µ", "Μ") : cells.get(i)) + List.of("", "  ").get(chance.nextInt(2));
+        again.append(i == 0 ? "" : ",").append(chance.nextBoolean() ? "\"" + cell + "\"" : cell);
+      }
+      String file = "\uFEFFid,Straße,µ,\n\uFEFF\"1\",a,b,c\n" + again + "\n\uFEFF\n\uFEFF2,id,µ,\n";
+      CsvLines reader = reader(csv, "id bigint, `Straße` string, `µ` string, _c3 string", whole, names);
+      List<List<String>> rows = rows(reader, whole ? records(csv, file) : lines(file.substring(1)));
+      String reason = turned ? CsvRows.HEADER_IN_ANOTHER_ORDER : CsvRows.HEADER_AGAIN;
+      assertEquals(List.of(List.of("<1>", "<a>", "<b>", "<c>"), List.of("bad", reason), List.of("<2>", "<id>", "<µ>", "NULL")), rows, file);
+    }
+  }
+
+  @Test
+  void theHeaderInAnotherOrderIsSuspect() {
+    LoadRequest.Csv csv = new LoadRequest.Csv(",", "\"", null, List.of(), ".", true, false);
+    CsvLines reader = reader(csv, "a string, b string", false, "a", "b");
+    rows(reader, List.of("a,b".getBytes(UTF_8), "B,A".getBytes(UTF_8)));
+    assertEquals(true, reader.suspect);
+    rows(reader, List.of("A,B".getBytes(UTF_8)));
+    assertFalse(reader.suspect);
+  }
+
+  @Test
   void aDelimiterAtTheEndOfEachRowIsNoCell() {
     LoadRequest.Csv csv = new LoadRequest.Csv(",", "\"", null, List.of(), ".", true, true);
     List<byte[]> texts = List.of("a,b".getBytes(UTF_8), "1,2,".getBytes(UTF_8), "1,2,\"\"".getBytes(UTF_8), "1,2".getBytes(UTF_8));

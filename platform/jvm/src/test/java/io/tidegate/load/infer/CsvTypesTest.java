@@ -6,14 +6,18 @@ import io.tidegate.load.csv.CsvLines;
 import io.tidegate.load.request.LoadRequest;
 import io.tidegate.load.values.Cell;
 import java.time.ZoneOffset;
+import io.tidegate.load.rows.SuppressionTest;
+import io.tidegate.load.rows.TableColumns;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
@@ -52,6 +56,23 @@ class CsvTypesTest {
   }
 
   @Test
+  void whatItsPathOrTheSuppressionListRefusesHasNoSay() throws Exception {
+    LoadRequest.Csv csv = new LoadRequest.Csv(",", "\"", null, List.of(), ".", true, false);
+    LoadRequest.Group group = new LoadRequest.Group("csv", List.of("who", "day", "v"), List.of(), csv, null, null, null, false, false, List.of());
+    LoadRequest.Source file = new LoadRequest.Source("s3a://b/t/day=1/x.csv", 1, "s3://b/t/day=1/x.csv", "e", null, Map.of("day", "1"), null);
+    TableColumns table = new TableColumns(StructType.fromDDL("who string, day string"), List.of("day"), null, 0, "UTC");
+    for (boolean forgets : new boolean[] {true, false}) {
+      Asked asked = new Asked(table, forgets ? SuppressionTest.list(table.inFiles, List.of(List.of("who")), "eva") : null, "UTC");
+      List<InternalRow> rows = new ArrayList<>();
+      for (String line : List.of("who,day,v", "kim,1,9", "kim,2,none", "eva,1,10.5")) {
+        rows.add(new GenericInternalRow(new Object[] {UTF8String.fromString(line), UTF8String.fromString(file.path()), 0L}));
+      }
+      CsvTypes found = CsvInference.task(rows.iterator(), group, Map.of(file.path(), file), asked);
+      assertEquals(forgets ? "bigint" : "double", CsvTypes.columns(List.of(found)).apply("v").dataType().simpleString());
+    }
+  }
+
+  @Test
   void typesFollowFromTheCellsAndNotFromTheirHeaders() {
     Random chance = new Random(20_261_128);
     String[] some = {"", "\"\"", "1", "2.5", "true", "2026-01-02", "2026-01-02 03:04:05", "x", "\"7\"", "123456789012345678"};
@@ -83,7 +104,9 @@ class CsvTypesTest {
   private static void add(CsvTypes types, Cell[] rules, String line) {
     CsvLines reader = lines();
     reader.read(new GenericInternalRow(new Object[] {UTF8String.fromString(line)}));
-    types.add(reader, rules);
+    if (reader.bad == null) {
+      types.add(reader, rules);
+    }
   }
 
   private static Map<String, String> byName(StructType columns) {

@@ -2,13 +2,16 @@ package io.tidegate.load.infer;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.tidegate.load.request.LoadRequest;
+import io.tidegate.load.rows.SuppressionTest;
+import io.tidegate.load.rows.TableColumns;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
-import java.util.stream.Stream;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.types.StructType;
@@ -22,9 +25,47 @@ class JsonInferenceTest {
   }
 
   private static String inferred(StructType known, List<String> reserved, String... lines) {
-    Stream<InternalRow> rows =
-        Stream.of(lines).map(line -> new GenericInternalRow(new Object[] {UTF8String.fromString(line)}));
-    return ddl(JsonInference.columns(List.of(rows.iterator()), known, reserved, 3));
+    return inferred(asked(known, List.of()), reserved, lines);
+  }
+
+  private static String inferred(Asked asked, List<String> reserved, String... lines) {
+    return ddl(columns(asked, reserved, 3, List.of(lines)));
+  }
+
+  private static Asked asked(StructType known, List<String> partitions) {
+    return new Asked(new TableColumns(known, partitions, null, 0, "UTC"), null, "UTC");
+  }
+
+  @SafeVarargs
+  private static StructType columns(Asked asked, List<String> reserved, int maxLevels, List<String>... parts) {
+    LoadRequest.Group group = new LoadRequest.Group("json", null, null, null, "unknown", reserved, null, false, false, List.of());
+    LoadRequest.Source file = new LoadRequest.Source("s3a://b/t/day=1/x.json", 1, "s3://b/t/day=1/x.json", "e", null, Map.of("day", "1"), null);
+    List<Iterator<InternalRow>> rows = new ArrayList<>();
+    for (List<String> part : parts) {
+      rows.add(
+          part.stream()
+              .<InternalRow>map(
+                  line -> new GenericInternalRow(new Object[] {UTF8String.fromString(line), UTF8String.fromString(file.path()), 0L}))
+              .iterator());
+    }
+    return JsonInference.columns(rows, group, Map.of(file.path(), file), asked, maxLevels);
+  }
+
+  @Test
+  void whatItsPathOrTheSuppressionListRefusesHasNoSay() throws Exception {
+    StructType known = StructType.fromDDL("who string, day string");
+    String[] lines = {"{\"who\": \"kim\", \"day\": 1, \"n\": 5}", "{\"who\": \"kim\", \"day\": \"2\", \"n\": \"x\"}", "{\"who\": \"eva\", \"n\": \"y\"}"};
+    assertEquals("day string,n string,who string", inferred(known, List.of(), lines));
+    TableColumns table = new TableColumns(known, List.of("day"), null, 0, "UTC");
+    Asked forgetting = new Asked(table, SuppressionTest.list(table.inFiles, List.of(List.of("who")), "eva"), "UTC");
+    assertEquals("day bigint,n bigint,who string", inferred(forgetting, List.of(), lines));
+    // A row that mentions a subject is not his.
+    assertEquals("n string,who string", inferred(forgetting, List.of(), "{\"who\": \"kim\", \"n\": \"eva\"}"));
+  }
+
+  @Test
+  void aByteOrderMarkBeforeAValueIsNoText() {
+    assertEquals("a bigint,b bigint", inferred("\uFEFF{\"a\": 1}\uFEFF{\"b\": 2}", "\uFEFF", "\uFEFF\uFEFF {\"a\": 3}"));
   }
 
   private static String ddl(StructType columns) {
@@ -70,11 +111,8 @@ class JsonInferenceTest {
 
   @Test
   void whatKnownColumnsRefuseHasNoSay() {
-    Stream<InternalRow> rows =
-        Stream.of("{\"id\": 1, \"n\": 5}", "{\"id\": \"x\", \"n\": \"y\", \"m\": 1}", "{'n': 'z'}", "{\"n\": NaN}")
-            .map(line -> new GenericInternalRow(new Object[] {UTF8String.fromString(line)}));
-    StructType found = JsonInference.columns(List.of(rows.<InternalRow>map(row -> row).iterator()), StructType.fromDDL("id bigint"), List.of(), 3);
-    assertEquals("id bigint,n bigint", ddl(found));
+    String[] lines = {"{\"id\": 1, \"n\": 5}", "{\"id\": \"x\", \"n\": \"y\", \"m\": 1}", "{'n': 'z'}", "{\"n\": NaN}"};
+    assertEquals("id bigint,n bigint", inferred(StructType.fromDDL("id bigint"), List.of(), lines));
   }
 
   @Test
@@ -105,14 +143,8 @@ class JsonInferenceTest {
       String together = inferred(lines.toArray(String[]::new));
       Collections.shuffle(lines, chance);
       int cut = chance.nextInt(lines.size());
-      Stream<Iterator<InternalRow>> parts =
-          Stream.of(lines.subList(0, cut), lines.subList(cut, lines.size()))
-              .map(
-                  part ->
-                      part.stream()
-                          .<InternalRow>map(line -> new GenericInternalRow(new Object[] {UTF8String.fromString(line)}))
-                          .iterator());
-      assertEquals(together, ddl(JsonInference.columns(parts.toList(), new StructType(), List.of(), 5)), lines::toString);
+      StructType apart = columns(asked(new StructType(), List.of()), List.of(), 5, lines.subList(0, cut), lines.subList(cut, lines.size()));
+      assertEquals(together, ddl(apart), lines::toString);
     }
   }
 

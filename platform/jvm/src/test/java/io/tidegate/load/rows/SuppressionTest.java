@@ -25,7 +25,7 @@ import org.apache.spark.unsafe.types.UTF8String;
 import org.junit.jupiter.api.Test;
 
 /** Which rows, and which texts, are of a suppressed subject. */
-final class SuppressionTest {
+public final class SuppressionTest {
   private static final byte[] KEY = "0123456789abcdef".getBytes(StandardCharsets.UTF_8);
   private static final StructType COLUMNS =
       new StructType()
@@ -122,7 +122,11 @@ final class SuppressionTest {
   }
 
   private static Suppression list(List<List<String>> paths, String... subjects) throws Exception {
-    return new Suppression(KEY, digests(subjects), paths, List.of(), COLUMNS);
+    return list(COLUMNS, paths, subjects);
+  }
+
+  public static Suppression list(StructType columns, List<List<String>> paths, String... subjects) throws Exception {
+    return new Suppression(KEY, digests(subjects), paths, List.of(), columns);
   }
 
   private static Set<String> digests(String... subjects) throws Exception {
