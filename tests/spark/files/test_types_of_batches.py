@@ -84,7 +84,7 @@ def test_types_follow_from_the_values_of_a_batch(module_lake: Callable[..., Test
         (7, "y", None),
     }  # fmt: skip
     assert kit.bronze(lake, "empty", "id, note") == [(1, "")]
-    assert kit.bronze(lake, "joined", "id, v") == [(1, 9.0), (1, 10.5)]
+    assert set(kit.bronze(lake, "joined", "id, v")) == {(1, 9.0), (1, 10.5)}
     status, reason = kit.fate(lake, "joined")["2.csv"]
     assert (status, reason[:47]) == ("quarantined", "line 3 has the header again, in another order: ")
     assert kit.bronze(lake, "paths", "day, v") == kit.bronze(lake, "members", "day, v") == [("1", 9)]
