@@ -79,9 +79,7 @@ class Csv(Format):
         """Group files by header, because cells are matched by position."""
         return file.names, file.trailing
 
-    def infer(
-        self, delta: Delta, groups: Sequence[Sequence[SourceFile]], spec: TableSpec, known: Known
-    ) -> list[Field]:
+    def infer(self, delta: Delta, groups: Sequence[Sequence[SourceFile]], spec: TableSpec, known: Known) -> list[Field]:
         """Return the narrowest types that hold each cell as it is written."""
         asked = known.request((_reading(files, spec), files) for files in groups)
         cells = known.schema.without([field.name for field in known.schema.columns if not has_cells(field.type)])

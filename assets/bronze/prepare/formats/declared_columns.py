@@ -55,9 +55,7 @@ class DeclaredColumns(Format):
         if both:
             raise Misfit(f"column {min(both)} is in the file and in its path; leave it out of the file")
 
-    def infer(
-        self, delta: Delta, groups: Sequence[Sequence[SourceFile]], spec: TableSpec, known: Known
-    ) -> list[Field]:
+    def infer(self, delta: Delta, groups: Sequence[Sequence[SourceFile]], spec: TableSpec, known: Known) -> list[Field]:
         """Return none: the schema has the columns that files declare."""
         return []
 

@@ -203,9 +203,7 @@ class Format(ABC):
         return None
 
     @abstractmethod
-    def infer(
-        self, delta: Delta, groups: Sequence[Sequence[SourceFile]], spec: TableSpec, known: Known
-    ) -> list[Field]:
+    def infer(self, delta: Delta, groups: Sequence[Sequence[SourceFile]], spec: TableSpec, known: Known) -> list[Field]:
         """Return the columns of all files of the format, each once, without columns that have no known type.
 
         Their types follow from the values, however these are distributed over files and groups.

@@ -38,9 +38,7 @@ class Json(Format):
         head, whole = sample.text()
         return sniff_json(head, whole=whole)
 
-    def infer(
-        self, delta: Delta, groups: Sequence[Sequence[SourceFile]], spec: TableSpec, known: Known
-    ) -> list[Field]:
+    def infer(self, delta: Delta, groups: Sequence[Sequence[SourceFile]], spec: TableSpec, known: Known) -> list[Field]:
         """Return the columns of all objects. A field that is null everywhere has no type yet and is left out.
 
         A column of doubles is text if a double would change a value. Objects that are nested deeper than a table can be

@@ -19,9 +19,7 @@ class JsonObjects(Json):
 
     readers = ("variant",)
 
-    def infer(
-        self, delta: Delta, groups: Sequence[Sequence[SourceFile]], spec: TableSpec, known: Known
-    ) -> list[Field]:
+    def infer(self, delta: Delta, groups: Sequence[Sequence[SourceFile]], spec: TableSpec, known: Known) -> list[Field]:
         """Return none, because new fields are in the objects."""
         return []
 
