@@ -107,7 +107,7 @@ class Account:
 
     def create_queue(self, QueueName: str, Attributes: Any = None) -> dict[str, str]:  # noqa: N803
         self.writes += 1
-        self.queues[QueueName] = {"QueueArn": f"arn:aws:sqs:eu-central-1:1:{QueueName}", **(Attributes or {})}
+        self.queues[QueueName] = {"QueueArn": f"arn:aws:sqs:eu-central-1:123456789012:{QueueName}", **(Attributes or {})}
         return {"QueueUrl": QueueName}
 
     def get_queue_attributes(self, QueueUrl: str, **_: Any) -> dict[str, Any]:  # noqa: N803

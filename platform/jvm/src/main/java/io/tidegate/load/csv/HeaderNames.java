@@ -11,7 +11,7 @@ import java.util.List;
 final class HeaderNames {
   private final String[] inOrder;
   private final String[] sorted;
-  /** The bytes with which a name may begin: most rows of data are told by their first cell. */
+  /** The bytes with which a name may begin: most rows of data differ in their first cell. */
   private final boolean[] begins = new boolean[256];
 
   HeaderNames(List<String> names) {
