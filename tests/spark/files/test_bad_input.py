@@ -519,6 +519,7 @@ def test_what_is_open_in_quarantine_follows_the_reading_that_is_in_the_table(
             lake.delete(key)
         else:
             lake.put(key, body)
+        lake.intake()
         kit.run(lake, "n")
         SqlNames(lake.lake).name_tables()
         query = f"SELECT key, kind FROM ({SqlNames(lake.lake).quarantine_query()}) WHERE resolved_at IS NULL"

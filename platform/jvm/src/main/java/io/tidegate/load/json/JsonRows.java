@@ -171,7 +171,8 @@ public final class JsonRows extends JsonLineReader {
     broken = excess != null ? excess : broken;
     misfit = broken == null && watch.repeated == null;
     boolean hasUnknown = misfit && !watch.unknown.isEmpty();
-    unknown = hasUnknown && watch.changed.isEmpty() && found != null;
+    // A row that is refused brings no columns. No value makes a row bad where it is rescued.
+    unknown = hasUnknown && (rescue != null || (watch.changed.isEmpty() && found != null));
     if (broken != null) {
       bad = broken;
     } else if (watch.repeated != null) {
