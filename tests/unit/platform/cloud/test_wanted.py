@@ -107,7 +107,8 @@ class Account:
 
     def create_queue(self, QueueName: str, Attributes: Any = None) -> dict[str, str]:  # noqa: N803
         self.writes += 1
-        self.queues[QueueName] = {"QueueArn": f"arn:aws:sqs:eu-central-1:123456789012:{QueueName}", **(Attributes or {})}
+        arn = f"arn:aws:sqs:eu-central-1:123456789012:{QueueName}"
+        self.queues[QueueName] = {"QueueArn": arn, **(Attributes or {})}
         return {"QueueUrl": QueueName}
 
     def get_queue_attributes(self, QueueUrl: str, **_: Any) -> dict[str, Any]:  # noqa: N803
