@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from tidegate.assets.bronze.prepare.formats.format import SourceFile
 from tidegate.assets.bronze.prepare.load.row_counts import RowCounts, require_all
-from tidegate.assets.bronze.prepare.output_load import TOO_LONG, OutputLoad
+from tidegate.assets.bronze.prepare.output_load import TOO_LONG, ColumnlessOutput
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.config.output import OutputSpec
@@ -25,11 +25,8 @@ def prepare_concatenate(table: Table, work: BatchDraft, output: OutputSpec) -> P
     return _Concatenate(table, work, output).run()
 
 
-class _Concatenate(OutputLoad):
+class _Concatenate(ColumnlessOutput):
     """One preparation. It has no columns: files with other columns become other files."""
-
-    def _begin(self, files: Sequence[SourceFile]) -> None:
-        return
 
     def _fitting(self, files: Iterable[SourceFile]) -> list[SourceFile]:
         fitting = []
@@ -40,7 +37,7 @@ class _Concatenate(OutputLoad):
                 fitting.append(file)
         return fitting
 
-    def _stage_once(self, files: Sequence[SourceFile]) -> list[SourceFile]:
+    def _stage(self, files: Sequence[SourceFile]) -> list[SourceFile]:
         sources = [{"path": file.path, "size": file.size, "folder": self._folder(file)} for file in files]
         full = self.output.object_bytes
         staged, footers = self.table.delta.outputs.concatenate(sources, self._begin_staging(), full)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tidegate.assets.bronze.prepare.formats.format import SourceFile
 from tidegate.assets.bronze.prepare.load.row_counts import RowCounts, require_all
-from tidegate.assets.bronze.prepare.output_load import OutputLoad
+from tidegate.assets.bronze.prepare.output_load import ColumnlessOutput
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.platform.core.bronze.batch import OutputObject
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
@@ -28,11 +28,8 @@ def prepare_repartition(table: Table, work: BatchDraft, output: OutputSpec) -> P
     return _Repartition(table, work, output).run()
 
 
-class _Repartition(OutputLoad):
+class _Repartition(ColumnlessOutput):
     """One preparation. It has no columns: the rows of all files fit."""
-
-    def _begin(self, files: Sequence[SourceFile]) -> None:
-        return
 
     def _fitting(self, files: Iterable[SourceFile]) -> list[SourceFile]:
         fitting = []
@@ -47,7 +44,7 @@ class _Repartition(OutputLoad):
                 fitting.append(file)
         return fitting
 
-    def _stage_once(self, files: Sequence[SourceFile]) -> list[SourceFile]:
+    def _stage(self, files: Sequence[SourceFile]) -> list[SourceFile]:
         if len(self.prepared.objects) >= MAX_OBJECTS:
             self._wait(files)
             return []

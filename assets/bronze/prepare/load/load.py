@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import Any
-
-from pyspark.errors import PySparkException
 
 from tidegate.assets.bronze.prepare.formats.format import SourceFile
 from tidegate.assets.bronze.prepare.load.candidates import bounded, grouped, loadable
+from tidegate.assets.bronze.prepare.load.faulty_files import FaultyFiles, without
 from tidegate.assets.bronze.prepare.load.load_columns import LoadColumns, path_values
 from tidegate.assets.bronze.prepare.load.repeated_messages import drop_repeated_messages
 from tidegate.assets.bronze.prepare.load.replaced_rows import Replacing
 from tidegate.assets.bronze.prepare.load.row_counts import RowCounts, require_all
-from tidegate.assets.bronze.prepare.load.server_losses import quarantine_reason, require_server, sets_to_read
+from tidegate.assets.bronze.prepare.load.server_losses import quarantine_reason, sets_to_read
 from tidegate.assets.bronze.prepare.load.source_columns import source, source_address
-from tidegate.assets.bronze.prepare.load.spark_errors import Fault, explained, fault_of
 from tidegate.assets.bronze.prepare.load.suppressed import suppressed
 from tidegate.assets.bronze.prepare.load.unreadable import misread
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
@@ -30,8 +27,8 @@ from tidegate.platform.core.bronze.plan import BATCH_BYTES, Candidate
 from tidegate.platform.core.config.after_load import moved_key, moves_to
 from tidegate.platform.core.keys.object_key import partition_folders, too_long
 from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
+from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.aws.s3 import StoreError
 from tidegate.resources.lake import Table
 
@@ -55,6 +52,16 @@ def prepare_load(table: Table, work: BatchDraft) -> PreparedBatch:
     return Load(table, work).run()
 
 
+@dataclass(frozen=True)
+class _Staged:
+    """A set of files that are staged: their data files, their counts by key, and the folder of their bad rows."""
+
+    files: Sequence[SourceFile]
+    adds: Sequence[Add]
+    counted: Mapping[str, RowCounts]
+    apart: str
+
+
 class Load:
     """One preparation: its handles and its knowledge of the table. Those of outputs are variants of it."""
 
@@ -65,8 +72,8 @@ class Load:
         self.suppression = table.lake.suppression(table.spec) if table.spec.personal else None
         self.columns = LoadColumns(table, work, self.prepared, self.suppression)
         self.is_discreet = table.spec.personal is not None
-        self.explained = partial(explained, discreet=self.is_discreet)
-        self.copied: set[str] = set()  # keys of files of which Spark read another program's copy
+        self.faulty = FaultyFiles(table, self.prepared, self._changed)
+        self.staged: list[_Staged] = []
         self.seen: dict[str, S3Found] = {}  # by HEAD after the read: a read of a footer returns no checksum
 
     def run(self) -> PreparedBatch:
@@ -75,8 +82,7 @@ class Load:
         candidates = self._to_read(bounded(self.plan.candidates, self.prepared), replacing)
         files = loadable(self.table, candidates, self.prepared)
         self._begin(files)
-        for file_set in sets_to_read(self.plan, self._fitting(files)):
-            self._stage(file_set)
+        self._read(self._fitting(files))
         for folder in [*self.prepared.folders]:
             # If files were read again, with other columns or in another way, no row names the folder of the first read.
             if folder not in {row.bad_rows_folder for row in self.prepared.rows}:
@@ -136,83 +142,80 @@ class Load:
     def _path_values(self, file: SourceFile) -> Mapping[str, str | None]:
         return path_values(self.table, file)
 
-    def _stage(self, files: Sequence[SourceFile]) -> None:
-        """Stage a set of files. If a file of the set is at fault, the set is halved until that file is alone."""
-        if not files:
-            return
-        before = self.prepared.schema
-        try:
-            again = self._stage_once(files)
-        except PySparkException as error:
-            self.prepared.schema = before
-            require_server(self.table, files)
-            if fault_of(error) is Fault.ENVIRONMENT:
-                raise
-            if len(files) > 1:
-                half = len(files) // 2
-                self._stage(files[:half])
-                self._stage(files[half:])
-            else:
-                self._poisoned(files[0], error)
-            return
-        self._stage(again)
+    def _read(self, files: Sequence[SourceFile]) -> None:
+        """Stage files with the columns that all of them bring, in whatever sets they are staged.
 
-    def _poisoned(self, file: SourceFile, error: PySparkException) -> None:
-        """End a file on which Spark failed, if the file is at fault. Otherwise the run fails and the file waits.
-
-        A reader of the server knows errors of S3 from those of a file, so what it says of a file is the last word. Of
-        Parquet, Spark's own reader does not. If another program can read the file, a copy by that program is staged
-        instead. If Spark fails on the copy too, no file is at fault.
+        What is refused has no say: if a file leaves, the others are read again without its columns. What was staged of
+        them before belongs to no batch, so no reader sees it.
         """
-        if self._changed([file]):
-            self.prepared.defer(file.candidate)
-            return
-        key = file.candidate.key
-        try:
-            if fault_of(error) is Fault.FILE:
-                raise Misfit(self.explained(error))
-            copy = None if key in self.copied else file.format.rewritten_copy(self.table, file)
-        except Misfit as misfit:
-            self.prepared.quarantine(file.candidate, str(misfit))
-            return
-        if copy is None:
-            raise error
-        self.copied.add(key)
-        self._stage([copy])
+        first = known = self.prepared.schema
+        while files:
+            self.prepared.schema = known
+            able, _ = self.faulty.all_at_once(files, self.columns.take)
+            self.staged.clear()
+            self._stage_all(able)
+            there = {file.candidate.key: file for one in self.staged for file in one.files}
+            staged = [there[file.candidate.key] for file in able if file.candidate.key in there]
+            again = self._again(staged, first, is_whole=len(staged) == len(able if known == first else files))
+            if again is None:
+                self._keep_staged()
+                return
+            files, known = again
+        self.prepared.schema = known
 
-    def _stage_once(self, files: Sequence[SourceFile]) -> list[SourceFile]:
-        """Stage a set of files once.
+    def _keep_staged(self) -> None:
+        for one in self.staged:
+            self._keep(one.adds)
+            for file in one.files:
+                self._end(file.candidate, one.counted[file.candidate.key], one.apart)
 
-        Returns the files to stage again, because some files proved unfit or brought columns. What was staged of them
-        before belongs to no batch, so no reader sees it.
+    def _again(
+        self, files: list[SourceFile], first: TableSchema, *, is_whole: bool
+    ) -> tuple[list[SourceFile], TableSchema] | None:
+        """Return the files to read again, and the columns to begin with, or None if what is staged is to be kept.
+
+        Args:
+            files: those that are staged.
+            first: the columns before any file of the batch brought one.
+            is_whole: whether all files are staged that had a say in the columns.
         """
-        before = self.prepared.schema
-        self.columns.take(files)
-        apart = self.table.lake.store.quarantine.new_folder(self.table.table_key, self.work.n)
-        adds, counted = self._staged(files, apart)
+        counted = {key: counts for one in self.staged for key, counts in one.counted.items()}
         if torn := {file.candidate.key for file in files if counted[file.candidate.key].torn}:
-            self.prepared.schema = before
-            return [replace(file, by_line=file.by_line and file.candidate.key not in torn) for file in files]
+            return [replace(file, by_line=file.by_line and file.candidate.key not in torn) for file in files], first
+        grown = self.prepared.schema != first
         sound = self._without_misread(files, counted)
-        if len(sound) < len(files):
-            self.prepared.schema = before
-            return sound
-        if self.prepared.schema != before and (hopeless := self.columns.hopeless(files, counted)):
-            # A refused file must not add columns to the table, so the other files are read without its columns.
-            self.prepared.schema = before
+        if grown and (hopeless := self.columns.hopeless(sound, counted)):
+            aparts = {file.candidate.key: one.apart for one in self.staged for file in one.files}
             for file in hopeless:
-                self._end(file.candidate, counted[file.candidate.key], apart)
-            return [file for file in files if file not in hopeless]
-        if (refused := self.columns.learned(files, counted)) is not None:
-            return [file for file in sound if file.candidate.key not in refused]
+                self._end(file.candidate, counted[file.candidate.key], aparts[file.candidate.key])
+            sound = without(sound, hopeless)
+        if len(sound) < len(files) or (grown and not is_whole):
+            return sound, first
+        before = self.prepared.schema
+        unknown = self.columns.unknown(files, counted)
+        able, refused = self.faulty.all_at_once(unknown, self.columns.learn)
+        for file, reason in refused or ():
+            self.prepared.quarantine(file.candidate, reason)
+        if refused or len(able) < len(unknown):
+            gone = without(unknown, without(able, [file for file, _ in refused or ()]))
+            return without(files, gone), first
+        if self.prepared.schema != before:
+            return files, self.prepared.schema
         if changed := self._changed(files):
             for file in files:
                 if file.candidate.key in changed:
                     self.prepared.defer(file.candidate)
-            return [file for file in files if file.candidate.key not in changed]
-        self._keep(adds)
-        for file in files:
-            self._end(file.candidate, counted[file.candidate.key], apart)
+            return [file for file in files if file.candidate.key not in changed], first
+        return None
+
+    def _stage_all(self, files: Sequence[SourceFile]) -> None:
+        for file_set in sets_to_read(self.plan, files):
+            self.faulty.attempt(file_set, self._stage)
+
+    def _stage(self, files: Sequence[SourceFile]) -> list[SourceFile]:
+        """Stage a set of files with the columns that are known."""
+        apart = self.table.lake.store.quarantine.new_folder(self.table.table_key, self.work.n)
+        self.staged.append(_Staged(files, *self._staged(files, apart), apart))
         return []
 
     def _staged(self, files: Sequence[SourceFile], apart: str) -> tuple[list[Add], dict[str, RowCounts]]:

@@ -86,18 +86,30 @@ class LoadColumns:
             known = replace(schema.adding(self._inferred(learning)), born=True)
             self._prepared.schema = with_rescued(self._table, known)
 
-    def learned(self, files: Sequence[SourceFile], counted: Mapping[str, RowCounts]) -> set[str] | None:
-        """Give the schema the fields of rows that it lacks.
+    def unknown(self, files: Sequence[SourceFile], counted: Mapping[str, RowCounts]) -> list[SourceFile]:
+        """Return the files that have rows with fields which the schema lacks and may take."""
+        return [file for file in files if self.evolves and counted[file.candidate.key].unknown]
+
+    def learn(self, files: Sequence[SourceFile]) -> list[tuple[SourceFile, str]]:
+        """Give the schema the fields of rows that it lacks, all at once.
 
         Returns:
-            Keys of the files whose fields Delta refuses; None if there was nothing to learn.
+            The files whose fields Delta refuses, each with the reason. If there are any, the schema stays as it is.
         """
-        if not self.evolves:
-            return None
-        files = [file for file in files if (count := counted.get(file.candidate.key)) and count.unknown]
         before = self._prepared.schema
-        refused = self._learn(files)
-        return refused if refused or self._prepared.schema != before else None
+        wider = before.adding(self._inferred(files))
+        if wider == before:
+            return []
+        if not (reason := refusal(self._table, self._work, wider)):
+            self._prepared.schema = wider
+            return []
+        if len(files) == 1:
+            return [(files[0], reason)]
+        half = len(files) // 2
+        refused = [*self.learn(files[:half]), *self.learn(files[half:])]
+        if refused:
+            self._prepared.schema = before
+        return refused
 
     def hopeless(self, files: Sequence[SourceFile], counted: Mapping[str, RowCounts]) -> list[SourceFile]:
         """Return the files that have rows, but no good row and no row that new columns could make good."""
@@ -140,23 +152,6 @@ class LoadColumns:
         elif policy == "evolve":
             for name in file.format.new_names(file, schema):
                 check_new_name(name, schema.reserved)
-
-    def _learn(self, files: Sequence[SourceFile]) -> set[str]:
-        """Give the schema the new fields of a set of files. If Delta refuses fields, each half is tried on its own.
-
-        Returns the keys of the files whose fields Delta refuses.
-        """
-        wider = self._prepared.schema.adding(self._inferred(files))
-        if wider == self._prepared.schema:
-            return set()
-        if not (reason := refusal(self._table, self._work, wider)):
-            self._prepared.schema = wider
-            return set()
-        if len(files) > 1:
-            half = len(files) // 2
-            return self._learn(files[:half]) | self._learn(files[half:])
-        self._prepared.quarantine(files[0].candidate, reason)
-        return {files[0].candidate.key}
 
     def _inferred(self, files: Sequence[SourceFile]) -> list[Field]:
         """Return the columns of files, each once. A column that lake.yaml declares has the declared type."""

@@ -131,16 +131,16 @@ def test_only_the_loss_of_the_server_is_noted(lake: Any, gone: Exception, monkey
     inbox, spec = lake.store.inbox.of(ORDERS), SimpleNamespace(personal=None)
     table: Any = SimpleNamespace(table_key=ORDERS, lake=lake, inbox=inbox, spec=spec)
     loading = load.Load(table, work)
-    monkeypatch.setattr(load.Load, "_stage_once", fail)
+    monkeypatch.setattr(load.Load, "_stage", fail)
     table.delta = SimpleNamespace(check_session_alive=lambda: None)
     with pytest.raises(PySparkException, match="the connection broke"):
-        loading._stage([_file("a"), _file("b")])
+        loading._stage_all([_file("a"), _file("b")])
     assert lake.store.inbox.waiting() == []
     table.delta = SimpleNamespace(check_session_alive=lose)
     with pytest.raises(ServerLost, match=r"while it read 2 files of landing\.orders"):
-        loading._stage([_file("a"), _file("b")])
+        loading._stage_all([_file("a"), _file("b")])
     with pytest.raises(ServerLost, match=r"while it read a alone of landing\.orders"):
-        loading._stage([_file("a")])
+        loading._stage_all([_file("a")])
     notes = lake.store.inbox.of(ORDERS).read([manifest.id for manifest in lake.store.inbox.waiting(ORDERS)])
     assert sorted((hint.key, hint.cause.alone, hint.cause.etag) for note in notes for hint in note.hints) == [
         ("a", False, "e1"), ("a", True, "e1"), ("b", False, "e1"),
