@@ -12,6 +12,7 @@ from tidegate.assets.bronze.prepare.path_columns import check_both
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.assets.bronze.prepare.table_columns import (
     former_columns,
+    path_columns,
     present_schema,
     refusal,
     require_columns,
@@ -23,7 +24,6 @@ from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.plan import Candidate
 from tidegate.platform.core.files.parquet.footer import Footer
 from tidegate.platform.core.keys.file_format import FORMATS, format_of
-from tidegate.platform.core.keys.object_key import partition_values
 from tidegate.platform.core.keys.own_paths import copy_key, copy_path, log_path
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.column_types import folded
@@ -139,7 +139,7 @@ def _take(
     fitting, misfits = [], []
     for candidate, footer, copy in ready:
         try:
-            values = check_partition(partition_values(candidate.key, table.key.prefix), schema.partition_fields)
+            values = check_partition(path_columns(table, candidate, schema), schema.partition_fields)
             check_both(footer, values)
             require_new(former, schema, footer.fields)
             wider = schema.taking(footer.fields, table.spec.policy)

@@ -14,7 +14,7 @@ from tidegate.platform.core.keys.object_key import partition_values
 from tidegate.platform.core.schema.column_ids import LAST_ID, ColumnIds
 from tidegate.platform.core.schema.column_types import Field, Simple, folded, inner_fields
 from tidegate.platform.core.schema.misfit import Misfit
-from tidegate.platform.core.schema.names import RESCUED_COLUMN, VARIANT_COLUMN
+from tidegate.platform.core.schema.names import RESCUED_COLUMN, VARIANT_COLUMN, check_columns
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.columns import reserved_in_bronze
 from tidegate.resources.lake import Table
@@ -89,29 +89,56 @@ def require_new(former: Collection[tuple[str, ...]], schema: TableSchema, fields
             )
 
 
-def unborn_schema(table: Table, candidates: Iterable[Candidate]) -> TableSchema:
+def unborn_schema(table: Table, candidates: Iterable[Candidate], ours: Collection[str] = ()) -> TableSchema:
     """Return the columns that are known before a table's birth: those of lake.yaml and of the path.
 
     If lake.yaml does not declare the columns of the path, the first path that can be read gives them, as strings.
+
+    Args:
+        table: the table.
+        candidates: its first files.
+        ours: names of the columns that Tidegate adds to its rows.
     """
     paths = table.spec.partition_columns
+    objects = {VARIANT_COLUMN: "variant"} if table.spec.policy == "variant" else {}
+    reserved = reserved_in_bronze(table.spec.silver)
+    unborn = replace(TableSchema.unborn({}, {}), reserved=reserved)
     for candidate in candidates:
+        if paths:
+            break
         try:
-            paths = paths or dict.fromkeys(partition_values(candidate.key, table.key.prefix), "string")
+            paths = dict.fromkeys(path_columns(table, candidate, unborn, ours), "string")
         except ValueError:
             continue  # Its path makes the file itself a misfit later.
         break
-    ours = ROW_COLUMNS if table.spec.row_queue else {}
-    objects = {VARIANT_COLUMN: "variant"} if table.spec.policy == "variant" else {}
-    taken = {"variant": VARIANT_COLUMN, "rescue": RESCUED_COLUMN}.get(table.spec.policy)
-    if clash := [name for name in paths if folded(name) == taken]:
-        raise RuntimeError(
-            f"the folders of {table.key.uri} have values of {clash[0]}, which is a column of `schema: "
-            f"{table.spec.policy}`: use another name for the folders, or remove `schema`"
-        )
-    unborn = TableSchema.unborn({**ours, **table.spec.columns, **objects}, paths)
-    reserved = reserved_in_bronze(table.spec.silver)
+    given = ROW_COLUMNS if table.spec.row_queue else {}
+    unborn = TableSchema.unborn({**given, **table.spec.columns, **objects}, paths)
     return replace(unborn, grows=table.spec.widen, unmeasured=table.spec.unmeasured_columns, reserved=reserved)
+
+
+def path_columns(
+    table: Table, candidate: Candidate, schema: TableSchema, ours: Collection[str] = ()
+) -> dict[str, str | None]:
+    """Return the values of the columns that a file's path has.
+
+    Args:
+        table: the table.
+        candidate: the file.
+        schema: the columns of the table.
+        ours: names of the columns that Tidegate adds to its rows.
+
+    Raises:
+        ValueError: the path contradicts itself, or names a column that no table can have.
+    """
+    values = partition_values(candidate.key, table.key.prefix)
+    known = {folded(column.name) for column in schema.partition_fields}
+    of_schema = {"variant": VARIANT_COLUMN, "rescue": RESCUED_COLUMN}.get(table.spec.policy)
+    new = [name for name in values if folded(name) not in known]
+    try:
+        check_columns(new, ours=(*ours, of_schema or ""), reserved=schema.reserved)
+    except Misfit as misfit:
+        raise Misfit(f"a folder of its key gives a column: {misfit}") from None
+    return values
 
 
 def rescued_column(table: Table) -> str | None:

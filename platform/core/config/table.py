@@ -41,7 +41,9 @@ from tidegate.platform.core.keys.file_format import (
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.schema.column_reference import is_expression, root_of
 from tidegate.platform.core.schema.column_types import folded
-from tidegate.platform.core.schema.names import RESCUED_COLUMN, SOURCE_COLUMNS, VARIANT_COLUMN
+from tidegate.platform.core.schema.misfit import Misfit
+from tidegate.platform.core.schema.names import RESCUED_COLUMN, SOURCE_COLUMNS, VARIANT_COLUMN, check_columns
+from tidegate.platform.core.silver.columns import reserved_in_bronze
 from tidegate.platform.core.storage.spec import StorageReportsSpec
 
 _DONE: Mapping[Mode, str] = {
@@ -298,6 +300,16 @@ class TableSpec(TableDefaults):
                 "after_load removes files, and silver's `on_removed: full` would remove the rows of files that are "
                 "gone; use one of them"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _names_no_columns_of_ours(self) -> Self:
+        ours = () if self.registers else SOURCE_COLUMNS
+        for option, columns in (("columns", self.columns), ("partition_columns", self.partition_columns)):
+            try:
+                check_columns(columns.keys(), ours=ours, reserved=reserved_in_bronze(self.silver))
+            except Misfit as misfit:
+                raise ValueError(f"`{option}`: {misfit}") from None
         return self
 
     @cached_property

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
 
-from tidegate.platform.core.schema.column_types import Array, Field, Map, Struct, folded, inner_fields
+from tidegate.platform.core.schema.column_types import Array, Field, Map, Simple, Struct, folded, inner_fields
 from tidegate.platform.core.schema.misfit import Misfit
 
 #: Columns that Tidegate adds to loaded tables.
@@ -76,6 +76,22 @@ def check_new_name(name: str, reserved: Collection[str]) -> None:
             "another name, or give it one by `rename` of `silver` in lake.yaml, or leave it out of silver by "
             "`except_columns`"
         )
+
+
+def check_columns(names: Collection[str], *, ours: Collection[str], reserved: Collection[str]) -> None:
+    """Refuse columns that lake.yaml or the folders of a key name, if no table can have them.
+
+    Args:
+        names: of columns.
+        ours: names, in lower case, that Tidegate's own columns of this table have.
+        reserved: folded names that silver or an export of this table has for its own columns.
+
+    Raises:
+        Misfit: there is such a name.
+    """
+    check_names([Field(name, Simple("string")) for name in names], reserved=ours)
+    for name in names:
+        check_new_name(name, reserved)
 
 
 def usable(fields: Iterable[Field]) -> list[Field]:

@@ -13,6 +13,7 @@ from tidegate.assets.bronze.prepare.load.source_columns import SOURCE_FIELDS
 from tidegate.assets.bronze.prepare.load.suppressed import suppressed
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.assets.bronze.prepare.table_columns import (
+    path_columns,
     present_schema,
     refusal,
     require_columns,
@@ -55,7 +56,7 @@ class LoadColumns:
         if self._prepared.base:
             self._prepared.schema = with_configured(self._table, self._work, self._prepared.base)
             return
-        unborn = unborn_schema(self._table, [file.candidate for file in files])
+        unborn = unborn_schema(self._table, [file.candidate for file in files], SOURCE_COLUMNS)
         self._prepared.schema = unborn.led_by(SOURCE_FIELDS)
 
     def fitting(self, files: Iterable[SourceFile]) -> list[SourceFile]:
@@ -130,7 +131,8 @@ class LoadColumns:
         for file in files:
             before = self._prepared.schema
             try:
-                check_partition(path_values(self._table, file), before.partition_fields)
+                values = path_columns(self._table, file.candidate, before, SOURCE_COLUMNS)
+                check_partition(values, before.partition_fields)
                 self._check(file)
                 if self._prepared.schema != before:
                     check(self._prepared.schema)
