@@ -111,5 +111,6 @@ def merge_state(lake: Lake, spec: TableSpec) -> PendingMerge | None:
     if acknowledged := bronze.properties.get(_ACKNOWLEDGED):
         app_id += f":{acknowledged}"  # after a RESTORE it holds other rows under the same id
     silver = lake.delta.table_state(location, app_id)
+    silver.require_served_features(f"silver.{spec.name}")
     settled = read_after(silver.properties, app_id) or 0
     return PendingMerge(table, spec.silver, location, bronze, silver, silver.txn, n, version, app_id, settled)

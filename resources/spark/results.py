@@ -7,6 +7,36 @@ from dataclasses import dataclass
 
 from tidegate.platform.core.schema.table_schema import TableSchema
 
+#: Features of the protocol of tables to which Tidegate commits. Delta itself serves most of them in each commit. Others
+#: give commits to a catalog, or bind the content of data files, which Tidegate registers and stages by itself.
+SERVED_FEATURES = frozenset(
+    {
+        "allowColumnDefaults",
+        "appendOnly",
+        "changeDataFeed",
+        "checkConstraints",
+        "checkpointProtection",
+        "clustering",
+        "columnMapping",
+        "deletionVectors",
+        "domainMetadata",
+        "generatedColumns",
+        "identityColumns",
+        "inCommitTimestamp",
+        "inCommitTimestamp-preview",
+        "invariants",
+        "rowTracking",
+        "timestampNtz",
+        "typeWidening",
+        "typeWidening-preview",
+        "v2Checkpoint",
+        "vacuumProtocolCheck",
+        "variantShredding-preview",
+        "variantType",
+        "variantType-preview",
+    }
+)
+
 
 @dataclass(frozen=True)
 class TableState:
@@ -39,6 +69,22 @@ class TableState:
         """
         if self.refusal:
             raise RuntimeError(f"[TIDEGATE_OWNERSHIP] {self.refusal}")
+
+    def require_served_features(self, table: str) -> None:
+        """Refuse a table with a feature that Tidegate's commits do not serve: its rules would be broken silently.
+
+        Args:
+            table: its SQL name.
+
+        Raises:
+            RuntimeError: it has such a feature. The message names it, and says what to do.
+        """
+        if others := sorted(set(self.features) - SERVED_FEATURES):
+            raise RuntimeError(
+                f"{table} has the table feature {others[0]}, whose rules Tidegate's commits do not serve: ALTER TABLE "
+                f"{table} DROP FEATURE '{others[0]}', or start the table over by `tidegate reset`. Nothing is lost: "
+                "files wait until then"
+            )
 
     @property
     def exists(self) -> bool:

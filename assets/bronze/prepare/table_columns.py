@@ -36,6 +36,7 @@ def present_schema(table: Table, work: BatchDraft) -> TableSchema | None:
         return None
     state = table.delta.table_state(work.birth.location)
     state.require_own_files()
+    state.require_served_features(f"bronze.{table.spec.name}")
     require_subject(table.spec, state)
     # A table that was reset has no columns until its first file.
     if not state.schema.fields:

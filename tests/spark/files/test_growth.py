@@ -137,3 +137,21 @@ def test_a_table_that_is_append_only_says_so_before_a_removal_is_decided(tidegat
     kit.query(lake, "ALTER TABLE {t} UNSET TBLPROPERTIES ('delta.appendOnly')", t=table)
     (done,) = kit.run(lake, "t")
     assert done.batch.counts() == {"removed": 1}
+
+
+def test_a_feature_whose_rules_no_commit_serves_stops_the_table_by_name(tidegate_lake: MakeLake, kit: Any) -> None:
+    lake = tidegate_lake([{"name": "t", "prefix": "t/"}])
+    lake.put("t/a.parquet", kit.parquet([{"id": 1}]))
+    kit.run(lake, "t")
+    table = kit.location(lake, "t")
+    feature = "materializePartitionColumns"
+    kit.query(lake, f"ALTER TABLE {{t}} SET TBLPROPERTIES ('delta.feature.{feature}' = 'supported')", t=table)
+    lake.put("t/b.parquet", kit.parquet([{"id": 2}]))
+    with pytest.raises(
+        RuntimeError, match=r"^bronze\.t has the table feature materializePartitionColumns.*DROP FEATURE"
+    ):
+        kit.run(lake, "t")
+    assert lake.lake.table(lake.key("t")).batches.read(2) is None
+    kit.query(lake, f"ALTER TABLE {{t}} DROP FEATURE {feature}", t=table)
+    kit.run(lake, "t")
+    assert kit.bronze(lake, "t", "count(*)") == [(2,)]
