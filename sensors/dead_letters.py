@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import dagster as dg
 
+from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.sources.asset import dead_letters_of
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.resources.lake_resource import LakeResource
@@ -39,11 +40,11 @@ def build_dead_letters_sensor(config: LakeConfig) -> list[dg.SensorDefinition]:
         queues = [sources[source].beside(name) for name, source in dead_letters_of(config).items()]
         taken = take_in(handles, queues=queues, order=order)
         for line in log_lines(taken.unrouted):
-            context.log.warning(line)
+            RunLog(context.log).warning(line)
         for line in taken.left:
-            context.log.error(line)
+            RunLog(context.log).error(line)
         for name, error in taken.failures.items():
-            context.log.error(f"dead-letter queue {name} could not be drained: {error}")
+            RunLog(context.log).error(f"dead-letter queue {name} could not be drained: {error}")
         verdicts = evaluate_checks(context.cursor, datetime.now(UTC).strftime("%Y-%m-%d"), names, taken.unrouted)
         summary = f"took in {taken.received} events of dead letters, {sum(taken.counters.values())} of them no table's"
         return dg.SensorResult(

@@ -8,6 +8,7 @@ import dagster as dg
 from pydantic import Field
 
 from tidegate.assets.maintenance.history import EVENT_DAYS, RUN_DAYS, forget
+from tidegate.assets.presentation.run_log import RunLog
 
 _JOB = "forget_history"
 _REPOSITORY_TAG = ".dagster/repository"
@@ -44,7 +45,7 @@ def build_history_schedule(
             dry_run=config.dry_run,
         )
         context.add_output_metadata({"dry_run": config.dry_run, **asdict(done)})
-        context.log.info(
+        RunLog(context.log).info(
             f"{'would forget' if config.dry_run else 'forgot'} {done.runs} runs, {done.events} events without a run "
             f"and {done.checks} results of checks"
             + ("; the time was up, the rest is deleted tomorrow" if done.left else "")

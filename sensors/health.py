@@ -14,6 +14,7 @@ from tidegate.assets.bronze.report import page_key
 from tidegate.assets.health.asset import LAKE_HEALTH, report_health
 from tidegate.assets.health.report import HealthReport, keeps_up, numbers
 from tidegate.assets.presentation.check_events import as_event
+from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.sources.asset import dead_letters_of, queue_key
 from tidegate.assets.sources.dead_letter_checks import dead_letter_check_result
 from tidegate.platform.core.config.lake import LakeConfig
@@ -145,7 +146,7 @@ def build_health_sensor(config: LakeConfig) -> dg.SensorDefinition:
         shown = report_health(lake.open(), context.instance, time.time())
         events, cursor = health_events(shown, config, context.cursor)
         for line in shown.health.unknown:
-            context.log.warning(line)
+            RunLog(context.log).warning(line)
         found = shown.health
         return dg.SensorResult(
             asset_events=events,

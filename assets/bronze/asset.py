@@ -13,6 +13,7 @@ from tidegate.assets.bronze.previous import PendingCleanup, PreviousReport, Tabl
 from tidegate.assets.bronze.report import PARTITION_ROWS, TableReport, check_specs, page_of
 from tidegate.assets.bronze.run import BatchResult, run_table
 from tidegate.assets.presentation.readable_failure import readable_failure
+from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.runs.listener import RunListener
 from tidegate.assets.runs.options import RunOptions
 from tidegate.assets.runs.tags import ALLOW_REMOVALS_TAG, LISTED_TAG, TRIGGER_TAG
@@ -21,7 +22,7 @@ from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.inventory_comparison import InventoryComparison
 from tidegate.platform.core.catalog.descriptions import column_descriptions
 from tidegate.platform.core.config.lake import LakeConfig
-from tidegate.platform.core.first_line import first_line, one_line
+from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.resources.lake import Table
 from tidegate.resources.lake_resource import LakeResource
@@ -82,11 +83,11 @@ class _DagsterListener(RunListener):
 
     def log(self, line: str) -> None:
         """Log a line."""
-        self._context.log.info(one_line(f"{self._prefix}{line}"))
+        RunLog(self._context.log).info(f"{self._prefix}{line}")
 
     def warn(self, line: str) -> None:
         """Log a line as a warning."""
-        self._context.log.warning(one_line(f"{self._prefix}{line}"))
+        RunLog(self._context.log).warning(f"{self._prefix}{line}")
 
     def listing_reached(self, key: str) -> None:
         """Write the last listed key into the run's tags, unless several tables share the run."""

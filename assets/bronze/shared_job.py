@@ -13,6 +13,7 @@ from pydantic import Field
 from tidegate.assets.bronze.asset import BRONZE, show_failed, work_off
 from tidegate.assets.bronze.report import page_of
 from tidegate.assets.bronze.shared_run import SharedRun
+from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.runs.held_tables import ACTIVE, FAILED_TAG, PARTITION_TAG, SHARED_JOB, SHARED_OP
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.first_line import first_line
@@ -57,14 +58,14 @@ def build_shared_job(config: LakeConfig) -> dg.JobDefinition:
         )
         for table, report in shared.tables(config.tables):
             if isinstance(report, Exception):
-                context.log.error(f"{table} failed: {''.join(traceback.format_exception(report))}")
+                RunLog(context.log).trace(f"{table} failed: {''.join(traceback.format_exception(report))}")
                 show_failed(context, table)
                 continue
             yield from report.events(BRONZE, table)
             if key := page(table):
                 yield from report.events(key)
         for table, why in shared.left.items():
-            context.log.info(f"{table} is left for another run: {why}")
+            RunLog(context.log).info(f"{table} is left for another run: {why}")
         if verdict := shared.verdict(len(config.tables)):
             context.instance.add_run_tags(context.run_id, {FAILED_TAG: json.dumps(list(shared.failed))})
             raise dg.Failure(verdict, allow_retries=False)

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import dagster as dg
 
 from tidegate.assets.forgetting.forget import Progress, progress, work_off
+from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.runs.held_tables import FORGOTTEN
 from tidegate.assets.sources.asset import table_owners
 from tidegate.platform.core.config.lake import LakeConfig
@@ -39,7 +40,7 @@ def build_forgotten(config: LakeConfig) -> list[dg.AssetsDefinition]:
     ) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:  # type: ignore[type-arg]
         handles = lake.open()
         try:
-            states = work_off(handles, f"run {context.run_id}", context.log.info)
+            states = work_off(handles, f"run {context.run_id}", RunLog(context.log).info)
         except Exception:
             # The check does not wait for a run that succeeds.
             yield _in_time(progress(handles))

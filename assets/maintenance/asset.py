@@ -15,6 +15,7 @@ from tidegate.assets.bronze.asset import TABLES
 from tidegate.assets.maintenance.old_objects import maintain_objects
 from tidegate.assets.maintenance.tables import Maintained, TableBusy, maintain_bronze, maintain_silver
 from tidegate.assets.presentation.markdown import listed
+from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.runs.held_tables import MAINTENANCE, held_tables, is_forgetting, is_rebuild, other_run
 from tidegate.assets.silver.asset import silver_key
 from tidegate.assets.sources.asset import table_owners
@@ -131,12 +132,12 @@ def _run(
     Dagster's limits keep runs apart. In an instance without them, this is asked of its storage.
     """
     if writer := other_run(context.instance, context.run_id, is_writer):
-        context.log.warning(f"nothing was done: run {writer} is at work on the table")
+        RunLog(context.log).warning(f"nothing was done: run {writer} is at work on the table")
         return
     try:
-        done = work(dry_run=config.dry_run, log=context.log.info)
+        done = work(dry_run=config.dry_run, log=RunLog(context.log).info)
     except TableBusy as busy:
-        context.log.warning(f"nothing was done: {busy}")
+        RunLog(context.log).warning(f"nothing was done: {busy}")
         return
     if config.dry_run:
         found = metadata(done, dry_run=True)

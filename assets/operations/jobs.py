@@ -21,6 +21,7 @@ from tidegate.assets.operations.silver_rebuild import is_silver, only_silver_sin
 from tidegate.assets.presentation.check_events import as_event
 from tidegate.assets.presentation.discreet import discreet_errors
 from tidegate.assets.presentation.readable_failure import readable_failure
+from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.runs.held_tables import REBUILD_JOB, REBUILD_OP
 from tidegate.assets.silver.asset import silver_key, silver_report
 from tidegate.assets.silver.audit.check import equals_bronze
@@ -55,7 +56,7 @@ def redrive_op(context: dg.OpExecutionContext, config: RedriveConfig, lake: Lake
     handles = lake.open()
     since, until = (parse_time(text) if text else None for text in (config.since, config.until))
     choice = Choice(config.reason, config.key, since, until)
-    log = context.log.info
+    log = RunLog(context.log).info
     request = RedriveRequest(f"run {context.run_id}", choice, config.rate, log)
     if config.dead_letters:
 
@@ -69,7 +70,7 @@ def redrive_op(context: dg.OpExecutionContext, config: RedriveConfig, lake: Lake
                 log(redrive_dead_letters(handles, letters, request))
 
         chosen = dead_letter_queues(handles, config.queue or None)
-        _, trouble = each_queue(redrive, chosen, lambda letters: letters.queue.name, context.log.error)
+        _, trouble = each_queue(redrive, chosen, lambda letters: letters.queue.name, RunLog(context.log).error)
         if trouble:
             raise trouble
         return
@@ -122,7 +123,7 @@ class RebuildConfig(dg.Config):
 @readable_failure()
 def rebuild_op(context: dg.OpExecutionContext, config: RebuildConfig, lake: LakeResource) -> None:
     """Rebuild the table that the config selects."""
-    handles, log = lake.open(), context.log.info
+    handles, log = lake.open(), RunLog(context.log).info
     since = config.from_batch or None
     if is_silver(config.table):
         silver = plan_silver_rebuild(handles, config.table, since)

@@ -12,6 +12,7 @@ from tidegate.assets.presentation.discreet import discreet_errors
 from tidegate.assets.presentation.freshness import silver_freshness
 from tidegate.assets.presentation.markdown import described
 from tidegate.assets.presentation.readable_failure import readable_failure
+from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.silver.expect.checks import collapse_spec, expectation_results, expectation_specs, results_of_merge
 from tidegate.assets.silver.expect.violations import ExpectationFailed
 from tidegate.assets.silver.export.check import exported, exported_spec
@@ -64,7 +65,7 @@ def _build(spec: TableSpec) -> dg.AssetsDefinition:
             handles, key = lake.open(), silver_key(spec)
             try:
                 with discreet_errors(spec):
-                    merged = merge_table(handles, spec, context.log.info)
+                    merged = merge_table(handles, spec, RunLog(context.log).info)
             except ExpectationFailed as failed:
                 yield from expectation_results(spec, key, failed.counts, failed.expectations)
                 if spec.exports:

@@ -7,6 +7,7 @@ import dagster as dg
 
 from tidegate.assets.operations.dead_letters import DeadLetter, dead_letter_queues, peek
 from tidegate.assets.presentation.check_of_each import check_of_each
+from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.sources.asset import dead_letters_of, queue_key
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.resources.aws.batch_calls import each_queue
@@ -72,7 +73,7 @@ def build_dead_letter_checks(config: LakeConfig) -> list[dg.AssetChecksDefinitio
             return dead_letter_check_result(name, max(depth, len(seen)), seen)
 
         chosen = [names[key.asset_key] for key in context.selected_asset_check_keys]
-        results, trouble = each_queue(check, chosen, str, context.log.error)
+        results, trouble = each_queue(check, chosen, str, RunLog(context.log).error)
         yield from results
         if trouble:
             raise trouble

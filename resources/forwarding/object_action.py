@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 from tidegate.platform.core.bronze.hint import REMOVALS
@@ -11,6 +12,8 @@ from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.resources.aws.s3 import ObjectForbidden, ObjectGone, ObjectRefused, StoreError
 from tidegate.resources.forwarding.destination import Refusal
 
+#: A part of a template.
+_PART = re.compile(r"\{([^{}]*)\}")
 #: Does the action for an object, given the event and its type. Raises a ValueError if it is never possible.
 Action = Callable[[S3Event, str | None], None]
 
@@ -68,7 +71,5 @@ class ObjectAction:
 
 
 def filled(template: str, values: Mapping[str, str]) -> str:
-    """Return a text with each `{name}` replaced by its value."""
-    for name, value in values.items():
-        template = template.replace(f"{{{name}}}", value)
-    return template
+    """Return a text with each `{name}` replaced by its value. Braces within a value are text."""
+    return _PART.sub(lambda found: values.get(found[1], found[0]), template)

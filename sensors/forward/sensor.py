@@ -10,6 +10,7 @@ from typing import Any
 import dagster as dg
 
 from tidegate.assets.presentation.check_events import as_event
+from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.routes.asset import route_key
 from tidegate.assets.routes.report import RouteState, route_state
 from tidegate.platform.core.config.lake import LakeConfig
@@ -76,7 +77,7 @@ def build_forward_sensor(config: LakeConfig) -> list[dg.SensorDefinition]:
         results = forwarder.tick(handles, lanes)
         for result in results:
             if result.error:
-                context.log.warning(f"route {result.lane}: {first_line(result.error)}")
+                RunLog(context.log).warning(f"route {result.lane}: {first_line(result.error)}")
         now, errors = time.time(), forwarder.errors()
         states = {
             route.name: route_state(

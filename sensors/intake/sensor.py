@@ -10,6 +10,7 @@ import dagster as dg
 
 from tidegate.assets.bronze.asset import TABLES
 from tidegate.assets.bronze.job import BRONZE_JOB
+from tidegate.assets.presentation.run_log import RunLog
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.sensors.intake.held_events import HeldEvents
@@ -60,17 +61,17 @@ def build_intake_sensor(config: LakeConfig, shared: dg.JobDefinition) -> dg.Sens
             f"received {taken.received} events, {sum(taken.counters.values())} of them no table's; "
             f"{'' if due_tables.whole else 'at least '}{due_tables.hints} hints wait for {len(due_tables.seen)} tables"
         )
-        context.log.info(summary)
+        RunLog(context.log).info(summary)
         for line in log_lines(taken.unrouted):
-            context.log.warning(line)
+            RunLog(context.log).warning(line)
         for line in taken.left:
-            context.log.error(line)
+            RunLog(context.log).error(line)
         for stray in due_tables.strays[:_MAX_STRAYS]:
-            context.log.error(stray)
+            RunLog(context.log).error(stray)
         today = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%d")
         verdicts = evaluate_checks(context.cursor, today, [spec.name for spec in config.every_queue], taken.unrouted)
         for name, error in taken.failures.items():
-            context.log.error(f"queue {name} could not be drained: {error}")
+            RunLog(context.log).error(f"queue {name} could not be drained: {error}")
             if not requests and not verdicts.failed and due_tables.whole:
                 # A tick without other results fails, because people see that. A partial tour must keep its cursor, and
                 # a failed tick would drop it.

@@ -1287,6 +1287,22 @@ MUTANTS = (
         ("tests/unit/assets/bronze/prepare/load/test_faulty_files.py",),
     ),
     Mutant(
+        "a line of a run's log obeys a producer",
+        4,
+        "assets/presentation/run_log.py",
+        "        self._log.warning(one_line(line))",
+        "        self._log.warning(line)",
+        ("tests/unit/repository/test_hostile_names.py",),
+    ),
+    Mutant(
+        "folders name columns that no table can have",
+        10,
+        "assets/bronze/prepare/table_columns.py",
+        "    new = [name for name in values if folded(name) not in known]",
+        "    new = [name for name in values if folded(name) in known]",
+        ("tests/unit/assets/bronze/prepare/test_path_columns.py",),
+    ),
+    Mutant(
         "a copy has its source's name, whatever its content is",
         8,
         "platform/core/keys/own_paths.py",

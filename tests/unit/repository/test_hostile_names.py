@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import dagster as dg
 import duckdb
@@ -22,6 +24,7 @@ from tests.support.hostile_names import NAMES, ODDER_NAMES
 from tidegate.assets.presentation.columns import column_changes, column_schema
 from tidegate.assets.presentation.markdown import cell, listed
 from tidegate.assets.presentation.plot import bars
+from tidegate.assets.presentation.run_log import RunLog
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.object_trace import StopAnswer, TraceAnswer
 from tidegate.platform.cli.sql.sql import Result, show_result
@@ -147,3 +150,24 @@ def test_a_name_is_only_letters_in_each_place(place: Callable[[str], None]) -> N
         except Exception as error:
             wrong[name] = f"{type(error).__name__}: {error}"
     assert wrong == {}
+
+
+def test_no_line_of_a_run_s_log_obeys_a_name() -> None:
+    lines: list[str] = []
+
+    class Keeping(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            lines.append(record.getMessage())
+
+    log = logging.Logger("run", logging.INFO)
+    log.addHandler(Keeping())
+    for name in NAMES:
+        for write in (RunLog(log).info, RunLog(log).warning, RunLog(log).error, RunLog(log).trace):
+            write(name)
+    assert not [line for line in lines if _CONTROL.search(line)]
+    root = Path(__file__).parents[3]
+    raw = re.compile(r"(?<!RunLog\()\b(self\._)?context\.log\b")
+    for folder in ("assets", "sensors"):
+        for path in (root / folder).rglob("*.py"):
+            text = path.read_text().replace("RunLog(self._context.log)", "RunLog(context.log)")
+            assert not raw.search(text), f"{path.relative_to(root)} writes to a run's log without RunLog"
