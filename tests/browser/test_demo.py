@@ -9,7 +9,7 @@ import json
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from playwright.sync_api import Page, sync_playwright
 from pyspark.sql import SparkSession
 
 from tests.support.lakes.lineage import drawn_edges
+from tests.support.plugins.processes import born
 from tests.support.servers.demo_process import DemoProcess
 from tidegate.platform.demo.accounts import read_accounts
 from tidegate.platform.demo.report import build_report, run_oracle
@@ -182,7 +183,9 @@ def test_a_silver_table_is_rebuilt_by_clicks(page: Page, ui: str) -> None:
     page.get_by_text(re.compile(r"logged as s3://\S+/operations/")).first.wait_for()
 
 
-def test_a_dropped_file_and_a_doubled_row_are_seen(demo: DemoProcess, is_gone: Callable[[int], bool]) -> None:
+def test_a_dropped_file_and_a_doubled_row_are_seen(
+    demo: DemoProcess, are_gone: Callable[[Mapping[int, str]], bool]
+) -> None:
     """The last test, because it damages the tables. A report of them must show the damage."""
     settings = Settings.of(json.loads((demo.home / "stack.json").read_text())["environ"])
     with session_of_its_own(settings.spark) as spark:
@@ -191,10 +194,10 @@ def test_a_dropped_file_and_a_doubled_row_are_seen(demo: DemoProcess, is_gone: C
         accounts = read_accounts(lake)
         expected = run_oracle(demo.home / "producers")
         spoiled = build_report(lake, instance, expected, accounts, accounts, sent=0, started=time.time())
-    everything = demo.below()
+    everything = {pid: born(pid) for pid in demo.below()}
     assert demo.end(deadline=120) == 0  # its own report was right
     assert len(everything) >= 10  # AWS, Spark, code server, daemon and UI, each with its guard
-    assert all(is_gone(pid) for pid in everything)
+    assert are_gone(everything)
     assert spoiled.ok is False
     wrong = {problem.split(":")[0] for problem in spoiled.problems}
     assert wrong == {"bronze.flights", "bronze.airlines"}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
 
+from tests.support.plugins.processes import born
 from tests.support.servers.demo_process import DemoProcess
 
 pytestmark = pytest.mark.timeout(900)
@@ -47,13 +48,13 @@ def test_every_output_of_the_events_is_what_the_oracle_computed(demo: DemoProces
 
 
 def test_what_is_broken_says_where_it_is_and_the_demo_ends_by_ctrl_c(
-    demo: DemoProcess, report: dict[str, Any], is_gone: Callable[[int], bool]
+    demo: DemoProcess, report: dict[str, Any], are_gone: Callable[[Mapping[int, str]], bool]
 ) -> None:
     """The last test, because it ends the demo."""
     now = " ".join(broken["now"] for broken in report["broken"])
     assert re.search(r"\d+ messages wait for it, the oldest for \d+ s", now)
     demo.wait_for("Open next", 30)
-    everything = demo.below()
+    everything = {pid: born(pid) for pid in demo.below()}
     assert demo.end(deadline=120) == 0
     assert len(everything) >= 14  # AWS, Spark, code server, daemon, UI, consumer and webhooks, each with its guard
-    assert all(is_gone(pid) for pid in everything)
+    assert are_gone(everything)

@@ -75,13 +75,13 @@ def hints(lake: Any) -> list[str]:
 
 
 def test_f15_a_message_is_nobody_else_s_while_its_hints_are_written(make_lake: MakeLake) -> None:
-    """Its visibility is a second, and writing takes three: the second consumer polls all that time."""
-    lake = make_lake(visibility=1)
+    """Its visibility is four seconds, and writing takes seven: the second consumer polls all that time."""
+    lake = make_lake(visibility=4)
     queue, put = lake.queues[0], lake.store.inbox.put
     elsewhere: list[Message] = []
 
     def slowly(manifests: Any) -> None:
-        elsewhere.extend(queue.receive(hidden=1, wait=3))
+        elsewhere.extend(queue.receive(hidden=1, wait=7))
         put(manifests)
 
     queue.send(event("orders/a.csv"))
@@ -93,7 +93,7 @@ def test_f15_a_message_is_nobody_else_s_while_its_hints_are_written(make_lake: M
 
     # A tick that dies gives it back, at the queue's own timeout.
     def dying(manifests: Any) -> None:
-        elsewhere.extend(queue.receive(hidden=1, wait=3))
+        elsewhere.extend(queue.receive(hidden=1, wait=7))
         raise Died
 
     queue.send(event("orders/b.csv"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import pytest
 
@@ -12,12 +12,29 @@ from tidegate.platform.local.process.ports import listening
 from tidegate.platform.local.process.process import Process
 
 
-def gone(pid: int) -> bool:
-    """Whether no process has that id, or only one that waits to be reaped."""
+def _fields(pid: int) -> list[str] | None:
+    """The fields of proc(5) from the third on, or None if there is no such process."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
-            fields = stat.read().rpartition(")")[2].split()
+            return stat.read().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
+        return None
+
+
+def born(pid: int) -> str:
+    """When a process began, in ticks since the start of the machine. Empty if it has ended."""
+    return (_fields(pid) or [""] * 20)[19]
+
+
+def gone(pid: int, since: str | None = None) -> bool:
+    """Whether a process has ended: no process has its id, or another one, or one that waits to be reaped.
+
+    Args:
+        pid: its id.
+        since: when it began.
+    """
+    fields = _fields(pid)
+    if fields is None or since not in (None, fields[19]):
         return True
     # Field 20 of proc(5) has the number of threads: a process is reaped only after its last thread has ended.
     return fields[0] == "Z" and int(fields[17]) <= 1
@@ -50,6 +67,12 @@ def eventually(met: Callable[[], bool], deadline: float = 15.0) -> bool:
 @pytest.fixture
 def is_gone() -> Callable[[int], bool]:
     return lambda pid: eventually(lambda: gone(pid))
+
+
+@pytest.fixture
+def are_gone() -> Callable[[Mapping[int, str]], bool]:
+    """Waits until processes have ended, given by id and by when they began."""
+    return lambda processes: eventually(lambda: all(gone(pid, since) for pid, since in processes.items()), 60)
 
 
 @pytest.fixture
