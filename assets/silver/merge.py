@@ -326,6 +326,7 @@ def _collapse(work: PendingMerge, rules: MergeRules, counts: RowCounts) -> Colla
         misread_names(now),
         suspicious_joins(before, now),
         rules.awaited,
+        rules.left_out,
     )
 
 

@@ -1303,6 +1303,14 @@ MUTANTS = (
         ("tests/unit/assets/bronze/prepare/test_path_columns.py",),
     ),
     Mutant(
+        "a field of a change stops all merges by its name",
+        10,
+        "platform/core/silver/rules.py",
+        "    theirs = set(given) if silver.row is not None else set()",
+        "    theirs = set()",
+        ("tests/unit/platform/core/silver/test_columns.py",),
+    ),
+    Mutant(
         "a copy has its source's name, whatever its content is",
         8,
         "platform/core/keys/own_paths.py",

@@ -16,8 +16,8 @@ from tidegate.platform.core.silver.rules import MergeRules
 
 COLLAPSE_DESCRIPTION = (
     "No changed row has a NULL in its key, no key has several inserts, `order` is no text by inference (as text, 10 is "
-    "before 9), no text was read in a wrong encoding, columns do not join many at once, and each column that `silver` "
-    "names has been in a file."
+    "before 9), no text was read in a wrong encoding, columns do not join many at once, each column that `silver` "
+    "names has been in a file, and no field has the name of a column of silver's own."
 )
 #: So many new columns in one run are usually rows that were taken for a header, or another file's columns.
 _MANY = 20
@@ -38,6 +38,7 @@ class Collapse:
         misread_columns: columns of silver whose name was read so.
         joined: columns that silver got in one merge, if they are suspiciously many.
         awaited: columns that `silver` names and no file has had yet. They are NULL.
+        left_out: fields of `row` that silver does not have, because columns of its own have their names.
     """
 
     null_keys: int = 0
@@ -47,6 +48,7 @@ class Collapse:
     misread_columns: tuple[str, ...] = ()
     joined: tuple[str, ...] = ()
     awaited: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     @classmethod
     def together(cls, steps: Sequence[Collapse]) -> Collapse:
@@ -60,6 +62,7 @@ class Collapse:
             misread_columns=last.misread_columns,
             joined=tuple(name for step in steps for name in step.joined),
             awaited=last.awaited,
+            left_out=last.left_out,
         )
 
     def metadata(self) -> dict[str, Any]:
@@ -70,6 +73,7 @@ class Collapse:
             "misread_columns": list(self.misread_columns),
             "joined_columns": list(self.joined),
             "awaited_columns": list(self.awaited),
+            "left_out_columns": list(self.left_out),
         }
         return {"null_keys": self.null_keys, **{name: value for name, value in found.items() if value}}
 
@@ -112,6 +116,12 @@ class Collapse:
             found.append(
                 f"`silver` names {_listed(self.awaited)}, which no file has had yet: NULL until one has. Check that "
                 "the names are right"
+            )
+        if self.left_out:
+            found.append(
+                f"rows have {_listed(self.left_out)}, and silver has columns of its own by such names: they are left "
+                "out. Give them other names by `rename` of `silver`, then `tidegate rebuild`, or confirm it by "
+                "`except_columns`"
             )
         return ". ".join(found)
 

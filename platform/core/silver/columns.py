@@ -63,6 +63,11 @@ def taken_names(silver: SilverSpec) -> frozenset[str]:
     return frozenset((*own_columns(silver), KEY, *of_history, *(CHANGE_COLUMNS if silver.export else ())))
 
 
+def is_own(name: str, silver: SilverSpec) -> bool:
+    """Returns whether no column of silver that comes from bronze can have a folded name."""
+    return name in taken_names(silver) or name.startswith(OF_TIDEGATE)
+
+
 def reserved_in_bronze(silver: SilverSpec | None) -> frozenset[str]:
     """Returns the folded names that a new column of bronze cannot have, because silver could not take it.
 

@@ -15,7 +15,7 @@ from tidegate.platform.core.schema.sql_literal import in_parentheses
 from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.schema.value_encoding import NotEncoded, encoding
 from tidegate.platform.core.silver.awaited import UNTYPED, awaited_encodings, with_nulls
-from tidegate.platform.core.silver.columns import KEY, ORDER, check_bronze, check_names
+from tidegate.platform.core.silver.columns import KEY, ORDER, check_bronze, check_names, is_own
 from tidegate.platform.core.silver.expectations import Expectation, expectations
 from tidegate.platform.core.silver.expression_types import LacksColumn, TypesOf, UnsuitableColumns, entries, types_over
 from tidegate.platform.core.silver.history import History, history, recorded_history
@@ -65,7 +65,8 @@ class MergeRules:
         expectations: conditions that rows should fulfil. Rows that are dropped for one are among `skipped`.
         history: how changes become rows with a time. None if silver has the newest row of each key.
         awaited: columns that `silver` names and bronze does not have yet. They are NULL.
-        nulls: those of them that rows of bronze are given.
+        left_out: fields of `row` that silver does not have, because columns of its own have their names.
+        nulls: those of the awaited columns that rows of bronze are given.
         ignored_nulls: columns whose NULL is no change, if they are among `kept`.
         are_dumps: the rows of an equal order are a full dump: a key that it does not have is deleted.
     """
@@ -86,6 +87,7 @@ class MergeRules:
     expectations: tuple[Expectation, ...] = ()
     history: History | None = None
     awaited: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
     nulls: tuple[Field, ...] = ()
     inserts: Inserts | None = None
     are_dumps: bool = False
@@ -158,6 +160,8 @@ def merge_rules(
     awaited = awaited_encodings(silver, [field.name for field, _ in raw])
     raw += awaited
     outputs = _chosen(silver, [field for field, _ in raw])
+    left_out = _without_names(silver, outputs, [field.name for field, _ in given])
+    outputs = [field for field in outputs if field.name not in left_out]
     sql = {field.name: value for field, value in raw}
     kept = _kept(silver, outputs, sql, ignoring := _ignoring(silver, outputs))
     fields, values = _typed(silver, outputs, sql, lambda sqls, options: types_over(types_of, relation, options)(sqls))
@@ -192,6 +196,7 @@ def merge_rules(
         ignored_nulls=ignoring,
         history=spans,
         awaited=tuple(field.name for field in (*nulls, *(field for field, _ in awaited))),
+        left_out=left_out,
         nulls=tuple(nulls),
         inserts=inserts(silver, bronze),
         are_dumps=_are_dumps(silver, keys, order),
@@ -251,6 +256,25 @@ def _chosen(silver: SilverSpec, fields: Sequence[Field]) -> list[Field]:
     names = {_named(fields, name, "columns").name for name in silver.columns} or {field.name for field in fields}
     names -= {_named(fields, name, "except_columns").name for name in silver.except_columns}
     return [field for field in fields if field.name in names]
+
+
+def _without_names(silver: SilverSpec, fields: Sequence[Field], given: Sequence[str]) -> tuple[str, ...]:
+    """Returns the fields of `row` that cannot be columns of silver, because columns of its own have their names.
+
+    Whoever writes a change would stop all merges by such a field. Bronze refuses it only as a column.
+
+    Args:
+        silver: the options.
+        fields: the columns that silver would have.
+        given: those that rows have. A column that lake.yaml names is no one else's.
+    """
+    chosen = {folded(name) for name in (*silver.columns, *silver.derive)}
+    theirs = set(given) if silver.row is not None else set()
+    return tuple(
+        field.name
+        for field in fields
+        if field.name in theirs and (name := folded(field.name)) not in chosen and is_own(name, silver)
+    )
 
 
 def _ignoring(silver: SilverSpec, fields: Sequence[Field]) -> list[str]:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.schema.column_types import Field, Simple
+from tidegate.platform.core.schema.column_types import Field, Simple, Struct, Type
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.platform.core.silver.columns import CHANGE_COLUMNS, HISTORY_COLUMNS, SILVER_COLUMNS, reserved_in_bronze
+from tidegate.platform.core.silver.columns import (
+    CHANGE_COLUMNS,
+    HISTORY_COLUMNS,
+    SILVER_COLUMNS,
+    is_own,
+    reserved_in_bronze,
+)
 from tidegate.platform.core.silver.expression_types import UnsuitableColumns
 from tidegate.platform.core.silver.rules import merge_rules
 
@@ -88,3 +95,23 @@ def test_the_order_of_a_loaded_table_may_be_a_column_that_tidegate_adds() -> Non
     registered = TableSpec.model_validate(given | {"format": "parquet"}).silver
     assert registered is not None
     assert registered.order == ("at", "_Ingested_at"), "a column of the producer's, if it has one"
+
+
+@pytest.mark.parametrize("spelling", [str, str.upper])
+@pytest.mark.parametrize("options", [{}, {"stored_as": "scd2"}, {"export": {"folder": "s3://outputs/t/"}}], ids=str)
+def test_a_field_of_row_stops_no_merge_by_its_name(options: dict[str, Any], spelling: Any) -> None:
+    """Silver leaves it out and says so, unless lake.yaml gives it another name."""
+    silver = SilverSpec.model_validate({**_PLAIN, "row": "after", **options})
+    for name in map(spelling, _NAMES):
+        row = Struct(tuple(Field(one, Simple("long")) for one in ("id", "v", name)))
+        feed = (Field("after", row), Field("at", Simple("long")))
+
+        def types(sqls: Sequence[str], relation: str, row: Struct = row) -> list[Type]:
+            return [row if "after" in sql else Simple("long") for sql in sqls]
+
+        left_out = (name,) if is_own(name.lower(), silver) else ()
+        rules = merge_rules(silver, feed, types)
+        assert rules.left_out == left_out
+        assert {field.name for field in rules.columns} - {"_order"} == {"id", "v", name} - {*left_out, "_order"}
+        renamed = merge_rules(silver.model_copy(update={"rename": {name: "theirs"}}), feed, types)
+        assert (renamed.left_out, "theirs" in {field.name for field in renamed.columns}) == ((), True)
