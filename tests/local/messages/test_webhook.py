@@ -123,6 +123,7 @@ def queue(aws_proxy: PartlyRefusing) -> Queue:
 def start(folder: Path, proxy: FaultProxy, aws: LocalAws, secret: str = SECRET) -> CommandProcess:
     (folder / "lake.yaml").write_text(LAKE)
     (folder / "secret").write_text(f"{secret}\n")
+    (folder / "secret").chmod(0o600)
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {**aws.environ, "AWS_ENDPOINT_URL": proxy.endpoint, "OLD": "an old secret of tests"}.items():
             patch.setenv(name, value)

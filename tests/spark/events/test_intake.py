@@ -91,7 +91,7 @@ def test_a_tick_drains_adds_partitions_and_asks_for_runs(tidegate_lake: MakeLake
 def test_tables_share_a_run_and_one_that_fails_is_alone_in_that(
     tidegate_lake: MakeLake, instance: dg.DagsterInstance, kit: Any
 ) -> None:
-    lake = tidegate_lake([{"name": "sales", "prefix": "sales/"}])
+    lake = tidegate_lake([{"name": "sales", "prefix": "sales/"}, {"name": "a_taken", "prefix": "a_taken/"}])
     foreign = {"metaData": {"id": "x", "format": {"provider": "parquet", "options": {}}, "partitionColumns": [],
                             "schemaString": '{"type":"struct","fields":[]}', "configuration": {}}}  # fmt: skip
     protocol = {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}}

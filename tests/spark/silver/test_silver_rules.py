@@ -200,7 +200,7 @@ def test_another_order_is_refused_until_a_rebuild_has_computed_every_row(tidegat
         ({"order": ("att + 1",)}, r"bronze does not fit `order` of `silver`: there is no column `att`; .*`at`"),
         (
             {"expect": {"new": "idd > 0"}},
-            r"`expect.new` of `silver` is no condition .*no column `idd`; .*`id`",
+            r"bronze does not fit `expect.new` of `silver`: there is no column `idd`; .*`id`.*in `columns`",
         ),
     ):
         wrong = spec.model_copy(update={"silver": spec.silver.model_copy(update=options)})
