@@ -60,4 +60,4 @@ def test_infer_proposes_the_types_that_the_load_gives(tidegate_lake: MakeLake, k
             for name in sorted({*loaded, *proposed})
             if proposed.get(name) != loaded.get(name)
         ]
-    assert wrong == []
+    assert not wrong, "\n".join(map(str, wrong))

@@ -151,7 +151,10 @@ class Load:
         first = known = self.prepared.schema
         while files:
             self.prepared.schema = known
-            able, _ = self.faulty.all_at_once(files, self.columns.take)
+            able, refused = self.faulty.all_at_once(files, self.columns.take)
+            if refused:
+                files, known = self._without_refused(able, refused), first
+                continue
             self.staged.clear()
             self._stage_all(able)
             there = {file.candidate.key: file for one in self.staged for file in one.files}
@@ -162,6 +165,14 @@ class Load:
                 return
             files, known = again
         self.prepared.schema = known
+
+    def _without_refused(
+        self, files: Sequence[SourceFile], refused: Sequence[tuple[SourceFile, str]]
+    ) -> list[SourceFile]:
+        """Return the files without those whose columns Delta refuses. These are quarantined."""
+        for file, reason in refused:
+            self.prepared.quarantine(file.candidate, reason)
+        return without(files, [file for file, _ in refused])
 
     def _keep_staged(self) -> None:
         for one in self.staged:
@@ -194,11 +205,8 @@ class Load:
         before = self.prepared.schema
         unknown = self.columns.unknown(files, counted)
         able, refused = self.faulty.all_at_once(unknown, self.columns.learn)
-        for file, reason in refused or ():
-            self.prepared.quarantine(file.candidate, reason)
         if refused or len(able) < len(unknown):
-            gone = without(unknown, without(able, [file for file, _ in refused or ()]))
-            return without(files, gone), first
+            return without(files, without(unknown, self._without_refused(able, refused or ()))), first
         if self.prepared.schema != before:
             return files, self.prepared.schema
         if changed := self._changed(files):

@@ -71,8 +71,12 @@ class LoadColumns:
             self._prepared.quarantine(file.candidate, reason)
         return fitting
 
-    def take(self, files: Sequence[SourceFile]) -> None:
-        """Give the schema the columns of these files that it lacks: before the birth all, later new ones of headers."""
+    def take(self, files: Sequence[SourceFile]) -> list[tuple[SourceFile, str]]:
+        """Give the schema the columns of these files that it lacks: before the birth all, later new ones of headers.
+
+        Returns:
+            The files whose columns Delta refuses, each with the reason. If there are any, the schema stays as it is.
+        """
         schema = self._prepared.schema
         unborn = not schema.born
         # A header lists all names of its file. The names of a file without a header are in its rows.
@@ -83,25 +87,22 @@ class LoadColumns:
             if self.evolves
             and (file.format.new_names(file, schema) or (rows_name_more and not file.format.names_columns))
         ]
-        if unborn or learning:
-            known = replace(schema.adding(self._inferred(learning)), born=True)
-            self._prepared.schema = with_rescued(self._table, known)
+        return self.learn(learning) if unborn or learning else []
 
     def unknown(self, files: Sequence[SourceFile], counted: Mapping[str, RowCounts]) -> list[SourceFile]:
         """Return the files that have rows with fields which the schema lacks and may take."""
         return [file for file in files if self.evolves and counted[file.candidate.key].unknown]
 
     def learn(self, files: Sequence[SourceFile]) -> list[tuple[SourceFile, str]]:
-        """Give the schema the fields of rows that it lacks, all at once.
+        """Give the schema the columns, and fields, of the rows of files that it lacks, all at once.
 
         Returns:
-            The files whose fields Delta refuses, each with the reason. If there are any, the schema stays as it is.
+            The files whose columns Delta refuses, each with the reason. If there are any, the schema stays as it is.
         """
         before = self._prepared.schema
-        wider = before.adding(self._inferred(files))
-        if wider == before:
-            return []
-        if not (reason := refusal(self._table, self._work, wider)):
+        wider = replace(with_rescued(self._table, before.adding(self._inferred(files))), born=True)
+        reason = refusal(self._table, self._work, wider) if files and wider.fields != before.fields else None
+        if reason is None:
             self._prepared.schema = wider
             return []
         if len(files) == 1:
