@@ -99,11 +99,6 @@ def _personal(delta: Delta, store: LakeStore, spec: TableSpec, personal: Persona
         raise Failed(why)
     if unknown := absent_columns((*personal.subject, *personal.columns), state.schema.fields):
         raise Warned(f"{unknown}. If it is called otherwise, statistics of its values are in the log")
-    if rules.left_out:
-        raise Warned(
-            f"silver has columns of its own by the names of {', '.join(rules.left_out)} and leaves these out: give "
-            "them other names by `rename`, or confirm it by `except_columns`"
-        )
     return "bronze has these columns"
 
 

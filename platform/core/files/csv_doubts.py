@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import date
+
+from tidegate.platform.core.schema.digits import keeps
 
 #: A time, as `TimeText` of platform/jvm reads it (docs/reference/times.md).
 _TIME = re.compile(
@@ -13,14 +16,11 @@ _TIME = re.compile(
     r"|[+-](\d{2}(:?\d{2}|:\d{2}:\d{2})?|\d:\d{2})(\[[\w/+-]+\]| ([A-Z]{1,6}|[+-]\d{2,4}))?))?",
     re.IGNORECASE | re.ASCII,
 )
-#: SQL types of cells, by their spelling, the narrowest first.
-TYPES = (
-    ("bigint", re.compile(r"-?(0|[1-9]\d{0,17})")),
-    ("double", re.compile(r"-?((0|[1-9]\d{0,14})(\.\d{1,15})?|\.\d{1,15})([eE][+-]?\d{1,3})?")),
-    ("boolean", re.compile(r"true|false", re.I)),
-    ("date", re.compile(r"\d{4}-\d{2}-\d{2}")),
-    ("timestamp", _TIME),
-)
+_WHOLE = re.compile(r"0|-?[1-9]\d{0,18}", re.ASCII)
+_NUMBER = re.compile(r"-?(?P<before>0|[1-9]\d*)?(\.(?P<behind>\d+))?([eE][+-]?\d+)?", re.ASCII)
+#: Digits of a number in a column that becomes `double`.
+_MAX_DIGITS = 17
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 #: A pivoted table has years as column names.
 _YEAR = re.compile(r"(19|20)\d{2}")
 #: Minimum number of cells that show a column's type; one of `_ONE_OF` cells may have another type.
@@ -28,10 +28,43 @@ _LEAST = 10
 _ONE_OF = 20
 
 
+def _is_whole(cell: str) -> bool:
+    return bool(_WHOLE.fullmatch(cell)) and -(2**63) <= int(cell) < 2**63
+
+
+def _is_number(cell: str) -> bool:
+    found = _NUMBER.fullmatch(cell)
+    if not found or cell == "-0" or not (found["before"] or found["behind"]):
+        return False
+    digits = len((found["before"] or "").removeprefix("0")) + len(found["behind"] or "")
+    return digits <= _MAX_DIGITS and keeps(cell)
+
+
+def _is_date(cell: str) -> bool:
+    try:
+        return bool(_DATE.fullmatch(cell)) and date.fromisoformat(cell) is not None
+    except ValueError:
+        return False
+
+
+def _is_time(cell: str) -> bool:
+    return bool(_TIME.fullmatch(cell)) and _is_date(cell[:10])
+
+
+#: SQL types of cells, by their spelling, the narrowest first (`CsvTypes` of platform/jvm).
+TYPES: tuple[tuple[str, Callable[[str], bool]], ...] = (
+    ("bigint", _is_whole),
+    ("double", _is_number),
+    ("boolean", lambda cell: cell.lower() in ("true", "false")),
+    ("date", _is_date),
+    ("timestamp", lambda cell: _is_time(cell) or _is_date(cell)),
+)
+
+
 def type_of(cells: Iterable[str]) -> str:
     """The narrowest type that the spelling of all cells allows. Empty cells are ignored."""
     filled = [cell for cell in cells if cell != ""]
-    return next((kind for kind, form in TYPES if filled and all(map(form.fullmatch, filled))), "string")
+    return next((kind for kind, fits in TYPES if filled and all(map(fits, filled))), "string")
 
 
 def header_doubt(names: Sequence[str]) -> str | None:

@@ -3,13 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from tidegate.platform.core.schema.column_types import quoted
+from tidegate.platform.core.schema.digits import keeps
 
-#: A simple type by name, a struct by its fields, or an array by its elements.
-_Kind: TypeAlias = "str | dict[str, _Kind] | list[_Kind]"
+#: A simple type by name, numbers, a struct by its fields, or an array by its elements.
+_Kind: TypeAlias = "str | _Numbers | dict[str, _Kind] | list[_Kind]"
 _NOTHING = "void"
+#: Digits of a decimal that takes every `bigint`, and of the widest one.
+_WHOLE_DIGITS, _MAX_DIGITS = 20, 38
+
+
+class Written(float):
+    """A number with a point or an exponent, and the text that it is in its file."""
+
+    def __new__(cls, text: str) -> Written:
+        """Return the double of a text."""
+        self = super().__new__(cls, text)
+        self.text = text
+        return self
+
+    text: str
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """What numbers of a column have shown.
+
+    Attributes:
+        digits: of the narrowest decimal that takes those that are whole; 0 if `bigint` does.
+        is_whole: whether all are.
+        is_kept: whether a double keeps each of them.
+    """
+
+    digits: int
+    is_whole: bool
+    is_kept: bool
+
+    def __or__(self, other: _Numbers) -> _Numbers:
+        digits = max(self.digits or _WHOLE_DIGITS, other.digits or _WHOLE_DIGITS)
+        wide = digits if self.digits or other.digits else 0
+        return _Numbers(wide, self.is_whole and other.is_whole, self.is_kept and other.is_kept)
+
+    def sql(self) -> str:
+        if self.is_whole and self.digits <= _MAX_DIGITS:
+            return f"decimal({self.digits},0)" if self.digits else "bigint"
+        return "double" if self.is_kept else "string"
 
 
 class JsonTypes:
@@ -37,9 +78,10 @@ def _kind(value: Any) -> _Kind:
         case bool():
             return "boolean"
         case int():
-            return "bigint" if -(2**63) <= value < 2**63 else "string"
+            digits = 0 if -(2**63) <= value < 2**63 else len(str(abs(value)))
+            return _Numbers(digits, True, keeps(str(value)))
         case float():
-            return "double"
+            return _Numbers(0, False, keeps(getattr(value, "text", repr(value))))
         case dict():
             return {name: _kind(inner) for name, inner in value.items()}
         case list():
@@ -59,8 +101,8 @@ def _both(one: _Kind, other: _Kind) -> _Kind:
             return _struct_of_both(one, other)
         case [inner], [another]:
             return [_both(inner, another)]
-        case ("bigint", "double") | ("double", "bigint"):
-            return "double"
+        case _Numbers(), _Numbers():
+            return one | other
     return one if other == _NOTHING else "string"
 
 
@@ -82,4 +124,6 @@ def _sql(kind: _Kind) -> str | None:
         case [inner]:
             element = _sql(inner)
             return element and f"array<{element}>"
+        case _Numbers():
+            return kind.sql()
     return kind if isinstance(kind, str) and kind != _NOTHING else None

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import decimal
-import math
 import re
-import struct
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 
 from tidegate.platform.core.schema.column_types import Decimal, Field, Type, folded
+from tidegate.platform.core.schema.digits import keeps
 from tidegate.platform.core.schema.misfit import Misfit
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -57,7 +55,7 @@ def _holds(kind: Type, value: str) -> bool:
                 bits = {"tinyint": 7, "smallint": 15, "int": 31, "bigint": 63}[name]
                 return bool(re.fullmatch(r"[+-]?[0-9]+", value)) and -(2**bits) <= int(value) < 2**bits
             case "float" | "double" as name:
-                return bool(_FLOAT.fullmatch(value)) and _keeps(value, name)
+                return bool(_FLOAT.fullmatch(value)) and keeps(value, name)
             case "boolean":
                 return value.lower() in ("true", "false")
             case "date":
@@ -71,15 +69,3 @@ def _holds(kind: Type, value: str) -> bool:
     except (ValueError, OverflowError):
         return False
     return kind.sql() in ("string", "binary")
-
-
-def _keeps(value: str, name: str) -> bool:
-    """Whether a number is the double, or float, that is made of it; `Digits` of platform/jvm says when it is."""
-    said = decimal.Decimal(value)
-    made = float(value)
-    if name == "float":
-        made = struct.unpack("f", struct.pack("f", made))[0]
-    if not said or not math.isfinite(made):
-        return not said
-    digits = len("".join(map(str, said.as_tuple().digits)).strip("0"))
-    return decimal.Context(prec=digits, rounding=decimal.ROUND_HALF_UP).create_decimal(made) == said

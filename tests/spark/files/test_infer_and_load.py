@@ -19,7 +19,7 @@ MakeLake = Callable[..., TestLake]
 _CELLS = (
     "", "1", "-1", "+1", "007", "1.0", "1.10", "0.1", ".5", "5.", "1e5", "1E-7", "1,5", "1.234,5", "0x1F", "1_000",
     " 1", "1 ", "9223372036854775807", "9223372036854775808", "12345678901234567890123456789012345678901",
-    "0.1234567890123456789",
+    "0.1234567890123456789", "-0", "-0.0",
     "NaN", "inf", "Infinity", "true", "TRUE", "False", "yes", "null", "NULL", "N/A", "x", "$5", "-", "20260102",
     "2026-01-02", "2026-1-2", "02.01.2026", "01/02/2026", "0001-01-01", "9999-12-31", "10000-01-01", "2026-02-30",
     "2026-01-02 03:04:05", "2026-01-02T03:04:05Z", "2026-01-02T03:04:05.123456+02:00", "2026-01-02 03:04", "03:04:05",
@@ -28,7 +28,7 @@ _CELLS = (
 _VALUES: tuple[Any, ...] = (
     None, 1, -1, 0, 1.5, -0.0, 1e300, 2**53, 2**63 - 1, 2**63, 10**40, True, False, "", "1", "x", "2026-01-02",
     "2026-01-02T03:04:05Z", "2026-01-02 03:04:05", "10000-01-01", [], [1], [1.5], ["x"], [None], [[1]], [{"a": 1}], {},
-    {"a": 1}, {"a": "x"}, {"b": None}, {"a": {"b": 1}}, {"a": [1]},
+    0.1, 9007199254740993, 123456789.123456789, {"a": 1}, {"a": "x"}, {"b": None}, {"a": {"b": 1}}, {"a": [1]},
 )  # fmt: skip
 
 
@@ -43,7 +43,8 @@ def test_infer_proposes_the_types_that_the_load_gives(tidegate_lake: MakeLake, k
     cells, values = _columns(_CELLS, 400), _columns(_VALUES, 300)
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([[f"c{n}" for n in range(len(cells))], *zip(*cells, strict=True)])
-    lines = [{f"c{n}": column[row] for n, column in enumerate(values)} for row in range(3)]
+    # A value that no column can have takes its row along, so each value has a row of its own.
+    lines = [{f"c{n}": value} for n, column in enumerate(values) for value in column]
     csv_body, json_body = text.getvalue().encode(), "\n".join(map(json.dumps, lines)).encode()
     of_csv, of_json = sniff_csv(csv_body, whole=True), sniff_json(json_body, whole=True)
     table = {"name": "csv", "prefix": "csv/", "format": "csv", "csv": of_csv.options}

@@ -187,7 +187,7 @@ def test_a_json_column_has_the_fields_of_all_objects() -> None:
         "n": "double",
         "a": "struct<`id`: double, `name`: string, `tags`: array<string>>",
         "mixed": "string",
-        "big": "string",
+        "big": "decimal(19,0)",
         "flags": "array<array<boolean>>",
         "rows": "array<struct<`p`: bigint, `q`: double>>",
     }
