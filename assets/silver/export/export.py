@@ -8,6 +8,9 @@ For each version of the table that is not exported yet::
 
 An attempt that dies leaves files that no manifest names. Of two attempts for one version the first manifest counts, and
 the other attempt deletes its own files.
+
+If Delta does not have the changes of a version any more, all rows of the present version are exported, and their
+manifest says that they replace what came before.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field, replace
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from ulid import ULID
@@ -46,6 +50,13 @@ SEAMS = ("export-write", "export-manifest", "export-mark")
 #: Versions of one run. The rest is left to the next run.
 MAX_VERSIONS = 100
 _FEED = "delta.enableChangeDataFeed"
+#: Delta's errors if it has no changes of a version: the feed was off, or the log or the files are gone.
+_NO_CHANGES = (
+    "DELTA_MISSING_CHANGE_DATA",
+    "DELTA_CHANGE_DATA_FILE_NOT_FOUND",
+    "DELTA_VERSION_NOT_FOUND",
+    "DELTA_FILE_NOT_FOUND",
+)
 #: RFC 4180, with the spaces of each value and all digits of a time.
 _CSV = {
     "header": "true",
@@ -81,7 +92,7 @@ def export_changes(lake: Lake, spec: TableSpec) -> Exported:
     Raises:
         ValueError: the mark of the export is damaged.
         StoreError: S3 did not answer.
-        PySparkException: Spark failed, or the change data feed of a version is gone.
+        PySparkException: Spark failed.
     """
     export = spec.silver.export if spec.silver else None
     location = lake.store.uri("silver", spec.name)
@@ -100,19 +111,27 @@ def export_changes(lake: Lake, spec: TableSpec) -> Exported:
         state = lake.delta.table_state(location)
     table_id = state.table_id or ""
     mark = lake.store.export_marks.ensure(spec.name, table_id, state.version, export.folder)
-    first = mark.start if mark.done is None else mark.done + 1
-    versions = range(first, state.version + 1)
     rows: dict[str, int] = {}
     manifests = 0
-    for version in versions[:MAX_VERSIONS]:
-        counts = _Version(lake, spec, export, state, location, mark, version).export()
-        mark = replace(mark, done=version, last=version if counts else mark.last, folder=export.folder)
+    for _ in range(MAX_VERSIONS):
+        version = mark.start if mark.done is None else mark.done + 1
+        if version > state.version:
+            break
+        try:
+            counts = _Version(lake, spec, export, state, location, mark, version).export()
+        except PySparkException as error:
+            if not (error.getCondition() or "").startswith(_NO_CHANGES) or mark.start == state.version:
+                raise
+            mark = ExportMark(state.version, last=mark.last, folder=mark.folder)
+            lake.store.export_marks.write(spec.name, table_id, mark)
+            continue
+        mark = replace(mark, done=version, last=mark.last if counts is None else version, folder=export.folder)
         lake.store.export_marks.write(spec.name, table_id, mark)
         seam("export-mark")
-        if counts:
+        if counts is not None:
             manifests += 1
             rows = {kind: rows.get(kind, 0) + counts.get(kind, 0) for kind in {*rows, *counts}}
-    return Exported(manifests, rows, len(versions[MAX_VERSIONS:]))
+    return Exported(manifests, rows, state.version - (mark.start - 1 if mark.done is None else mark.done))
 
 
 def is_behind(lake: Lake, spec: TableSpec) -> bool:
@@ -145,8 +164,8 @@ class _Version:
     mark: ExportMark
     version: int
 
-    def export(self) -> dict[str, int]:
-        """Export the changes. Returns the number of rows by change type. Empty if the version has no changes."""
+    def export(self) -> dict[str, int] | None:
+        """Export the changes. Returns the number of rows by change type. None if the version has no changes."""
         if (known := self._known()) is not None:
             return known
         if self.mark.folder != self.to.folder:
@@ -158,9 +177,10 @@ class _Version:
         with configured(self.lake.delta.session, _WIDENED_LATER):
             counts = self._write(folder)
         seam("export-write")
-        if not counts:
+        # That nothing is left of what was exported before, a manifest without rows says.
+        if not counts and not (self.is_snapshot and self.mark.last is not None):
             self._delete(folder)
-            return {}
+            return None
         manifest = ExportManifest(
             f"silver.{self.spec.name}",
             self.state.table_id or "",

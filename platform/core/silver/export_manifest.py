@@ -33,7 +33,8 @@ class ExportManifest:
         table_id: Delta's id of the table.
         version: Delta version whose commit made the changes.
         previous: the version of the manifest before. None for the first one.
-        snapshot: whether its rows are all rows that the table had, as inserts.
+        snapshot: whether its rows are all rows that the table had, as inserts. If there is a `previous` one, they take
+            the place of all that was exported before: the changes in between are not known any more.
         format: `parquet` or `csv`.
         rows: number of rows by change type.
         files: the files, in order of their keys.
@@ -58,8 +59,8 @@ class ExportMark:
     """How far the changes of a table are exported.
 
     Attributes:
-        start: the version whose rows are the first export. It never changes.
-        done: the last version whose changes are exported, or that has none. None before the first export.
+        start: the version whose rows are the first export, or the first one after changes that are not known any more.
+        done: the last version whose changes are exported, or that has none. None before the export of `start`.
         last: the version of the last manifest. None before the first one.
         folder: the `export.folder` in which an attempt may have put the manifest of the next version. None in marks of
             before it was noted.

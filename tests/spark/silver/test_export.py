@@ -132,3 +132,15 @@ def test_each_change_is_exported_once_whatever_dies(
     export_changes(lake.lake, spec.model_copy(update={"silver": text}))
     (last,) = (manifest for manifest in reader.manifests() if manifest["format"] == "csv" and not manifest["snapshot"])
     assert reader.rows(last, "_change_type", "id", "at") == [("delete", "1", "2")]
+
+    # The feed is off for a while: all rows come again, and then changes as before.
+    monkeypatch.setattr(lake.lake, "suppression", lambda _: None)
+    off = "ALTER TABLE {t} SET TBLPROPERTIES ('delta.enableChangeDataFeed' = 'false')"
+    kit.query(lake, off, t=lake.lake.store.uri("silver", "orders"))
+    for name, row in (("4", {"id": 5, "at": 4, "op": "I"}), ("5", {"id": 5, "at": 5, "op": "D"})):
+        land(name, row)
+        export_changes(lake.lake, spec.model_copy(update={"silver": text}))
+    *_, whole, change = (manifest for manifest in reader.manifests() if manifest["format"] == "csv")
+    assert (whole["snapshot"], whole["previous"], change["snapshot"]) == (True, last["version"], False)
+    assert reader.rows(whole, "_change_type", "id") == [("insert", id) for id in ("1", "3", "4", "5")]
+    assert reader.rows(change, "_change_type", "id") == [("delete", "5")]

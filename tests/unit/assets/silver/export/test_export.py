@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pyspark.errors import PySparkException
 
 from tests.support.lakes.objects import Objects as InMemory
 from tests.support.lakes.seams import dying_in
@@ -113,3 +114,29 @@ def test_an_export_is_behind_until_its_mark_is_that_of_the_last_version(exports:
     assert not is_behind(exports.lake, paper.config.tables[0]), "it has no `export`"
     exports.objects.put("lake", "root/exports/orders/id.json", "damaged")
     assert is_behind(exports.lake, spec), "a run says what is wrong"
+
+
+@pytest.mark.parametrize("left", [{"insert": 3}, {}], ids=["rows", "nothing is left"])
+def test_all_rows_are_exported_again_if_changes_are_not_known_any_more(
+    exports: Exports, monkeypatch: pytest.MonkeyPatch, left: dict[str, int]
+) -> None:
+    """The feed was off for two versions. A run that dies begins with the same version again."""
+    exports.to("one")
+    exports.version = 2
+    exports.to("one")
+    exports.version = 5
+
+    def write(version: Any, _: str) -> dict[str, int]:
+        if not version.is_snapshot and version.version in (3, 4):
+            raise PySparkException("no changes", errorClass="DELTA_MISSING_CHANGE_DATA")
+        return left if version.is_snapshot else {"insert": 1}
+
+    monkeypatch.setattr(module._Version, "_write", write)
+    exports.dying_at("export-write", "one")
+    exports.version = 6
+    assert exports.to("one") == 2
+    assert [version for _, version in exports.manifests] == [1, 2, 5, 6]
+    place = next(item.key for item in exports.objects.under("exports", "") if item.key.endswith("05.json"))
+    again = json.loads(exports.objects.get("exports", place) or "")
+    assert (again["snapshot"], again["previous"], again["rows"]) == (True, 2, left)
+    assert not is_behind(exports.lake, exports.spec("one"))
