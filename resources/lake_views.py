@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
+from tidegate.platform.core.bronze.deciding_row import COUNTS, deciding
 from tidegate.platform.core.bronze.older_reasons import FOLDER_IN_REASON
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
@@ -49,7 +50,7 @@ _OLDER = (
 )
 
 #: Messages and objects that could not be ingested, for each arrival, and the bad rows of an object's last reading. The
-#: next reading of an object, or its removal, resolves them. The bytes of a removed object may come back as a duplicate.
+#: next decision on an object resolves them. What is not resolved is what the ledger has in quarantine (`deciding`).
 #: Each ledger is read once, and all of them are sorted together: a sort for each of hundreds would take minutes.
 _QUARANTINE = """
 WITH logged AS (
@@ -58,12 +59,12 @@ WITH logged AS (
     SELECT *, concat(bucket, key) AS object, explode(array('object', 'row')) AS kind
     FROM (
         SELECT *, n = max(if(is_reading, n, NULL)) OVER (PARTITION BY table_name, key, etag) AS counts,
-            if(newest.status = 'duplicate' AND newest.etag = etag, NULL, next_at) AS resolved_at
+            if(is_open, NULL, next_at) AS resolved_at
         FROM (
             SELECT *, status IN ('committed', 'quarantined') AS is_reading,
-                max_by(struct(status, etag), n) OVER (PARTITION BY table_name, key) AS newest,
+                struct(n, position) = {deciding} AS is_open,
                 min(if(status = 'duplicate', NULL, at)) OVER (
-                    PARTITION BY table_name, key ORDER BY n ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING
+                    PARTITION BY table_name, key ORDER BY n, position ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING
                 ) AS next_at
             FROM logged
         )
@@ -71,7 +72,7 @@ WITH logged AS (
     WHERE status = 'quarantined' OR (bad_rows > 0 AND is_reading)
 ), decisions AS (
     SELECT *, substring_index(coalesce(folder, {older_folder}), '/', -1) AS folder_name
-    FROM decided WHERE (kind = 'object' AND status = 'quarantined') OR (kind = 'row' AND counts)
+    FROM decided WHERE (kind = 'object' AND status = 'quarantined') OR (kind = 'row' AND (counts OR is_open))
 ), quarantined_rows AS (
     SELECT _source_path, reason, raw, _metadata.file_path AS path,
         split_part(_metadata.file_path, '/', -2) AS folder_name
@@ -136,18 +137,20 @@ def quarantine_query(ledgers: Sequence[tuple[str, str, str]]) -> str:
         ledgers: table key, SQL name of the table, and SQL name of the ledger.
     """
     # Rows of older versions name the folder in their reason.
-    return _QUARANTINE.format(logged=_logged(ledgers), older_folder=f"regexp_extract(reason, '{FOLDER_IN_REASON}', 1)")
+    return _QUARANTINE.format(
+        logged=_logged(ledgers),
+        older_folder=f"regexp_extract(reason, '{FOLDER_IN_REASON}', 1)",
+        deciding=deciding("struct(n, position)", " OVER (PARTITION BY table_name, key)"),
+    )
 
 
 def _logged(ledgers: Sequence[tuple[str, str, str]]) -> str:
-    """The query of all ledgers' rows that show whether an object was read, or is there again.
-
-    A duplicate with a reason is a further event, perhaps of an object that is gone.
-    """
+    """The query of all ledgers' rows that show whether an object is in quarantine."""
     none = (
         "SELECT CAST(NULL AS STRING) AS table_name, CAST(NULL AS STRING) AS bucket, CAST(NULL AS STRING) AS status, "
         "CAST(NULL AS STRING) AS key, CAST(NULL AS STRING) AS etag, CAST(NULL AS STRING) AS reason, "
-        "CAST(NULL AS TIMESTAMP) AS at, CAST(NULL AS BIGINT) AS n, CAST(NULL AS BIGINT) AS bad_rows, "
+        "CAST(NULL AS TIMESTAMP) AS at, CAST(NULL AS BIGINT) AS n, CAST(NULL AS INT) AS position, "
+        "CAST(NULL AS BIGINT) AS bad_rows, "
         f"{_OLDER} WHERE false"
     )
     return "\n    UNION ALL ".join(
@@ -155,8 +158,7 @@ def _logged(ledgers: Sequence[tuple[str, str, str]]) -> str:
             none,
             *(
                 f"SELECT '{name}', '{S3Address(TableKey.decode(table_key).bucket)}', status, key, etag, reason, "
-                f"recorded_at, n, bad_rows, {_OLDER} FROM {ledger} WHERE kind = 'row' "
-                "AND (status IN ('committed', 'quarantined', 'removed') OR (status = 'duplicate' AND reason IS NULL))"
+                f"recorded_at, n, position, bad_rows, {_OLDER} FROM {ledger} WHERE {COUNTS}"
                 for table_key, name, ledger in ledgers
             ),
         ]

@@ -13,6 +13,7 @@ from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
 from tidegate.platform.core.bronze.batch import Batch
+from tidegate.platform.core.bronze.deciding_row import COUNTS, deciding
 from tidegate.platform.core.bronze.ledger import (
     COLUMNS,
     Cause,
@@ -231,28 +232,11 @@ class Ledger:
         return WaitingDatasets(counted["files"], counted["late"], reasons, counted["since"])
 
     def quarantined(self, version: int) -> list[Quarantined]:
-        """The objects that are in quarantine, wholly or partly, as of a ledger version, by key.
-
-        An object that was removed, and put again with the same bytes, is a duplicate of its reading, whose bad rows are
-        in quarantine as before. Duplicates with a reason are further events, also of objects that are gone.
-        """
+        """The objects that are in quarantine, wholly or partly, as of a ledger version, by key (`deciding`)."""
         if version < 0:
             return []
-        is_duplicate, is_committed = (F.col("status") == str(status) for status in (Status.DUPLICATE, Status.COMMITTED))
-        decision = F.struct(*_STATE, F.col("recorded_at").cast("double").alias("at"))
-        place = F.struct("n", "position")
-        decided = (F.col("kind") == "row") & (~is_duplicate | F.col("reason").isNull())
-        states = self.rows(version).where(decided).groupBy("key").agg(
-            F.max_by(F.when(~is_duplicate, decision), F.when(~is_duplicate, place)).alias("state"),
-            F.max_by(F.when(is_committed, decision), F.when(is_committed, place)).alias("reading"),
-            F.max_by(F.struct("status", "etag"), place).alias("newest"),
-        )  # fmt: skip
-        is_back = (
-            (F.col("state.status") == str(Status.REMOVED))
-            & (F.col("newest.status") == str(Status.DUPLICATE))
-            & (F.col("newest.etag") == F.col("reading.etag"))
-        )
-        found = states.select("key", F.when(is_back, F.col("reading")).otherwise(F.col("state")).alias("last"))
+        decision = f"struct({', '.join(_STATE)}, CAST(recorded_at AS DOUBLE) AS at)"
+        found = self.rows(version).where(COUNTS).groupBy("key").agg(F.expr(deciding(decision)).alias("last"))
         wholly = F.col("last.status") == str(Status.QUARANTINED)
         partly = (F.col("last.status") == str(Status.COMMITTED)) & (F.col("last.bad_rows") > 0)
         rows = found.where(wholly | partly).select("key", "last.*", partly.alias("partly")).orderBy("key").collect()

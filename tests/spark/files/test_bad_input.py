@@ -10,10 +10,12 @@ import base64
 import bz2
 import gzip
 import json
+import random
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -24,9 +26,11 @@ from tests.support.lakes.corrupt_parquet import that_aborts_arrow
 from tidegate.assets.operations.redrive import Choice, quarantined_objects
 from tidegate.assets.operations.trace import trace
 from tidegate.platform.cli.sql.sql import run_sql
+from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.routing.unrouted import Unrouted
 from tidegate.platform.testing import TestLake
+from tidegate.resources.lake_views import quarantine_query
 from tidegate.resources.sql_names import SqlNames
 
 BOM = "\ufeff"
@@ -536,3 +540,55 @@ def test_what_is_open_in_quarantine_follows_the_reading_that_is_in_the_table(
     assert run("not json\n", "n/b.json") == [*bad_row, ("n/b.json", "object"), ("n/b.json", "row")]
     assert run('{"id": 2}\n', "n/b.json") == bad_row
     assert run('{"id": 1}\n') == []
+    _compare_for_generated_ledgers(lake)
+
+
+def _compare_for_generated_ledgers(lake: TestLake) -> None:
+    """The view and a redrive choose the same objects, whatever was decided in which order."""
+    generated, keys, rows, expected = random.Random(43), [f"n/{number}.json" for number in range(400)], [], []
+    for key in keys:
+        decisions: list[tuple[str, str | None, int]] = []
+        for place in range(generated.randint(1, 6)):
+            status = generated.choice([*Status, Status.COMMITTED, Status.QUARANTINED, Status.REMOVED, Status.DUPLICATE])
+            etag, bad_rows = generated.choice(["a", "a", "b", None]), generated.randint(0, 1)
+            reason = generated.choice([None, "why"])
+            row = {"kind": "row", "n": place // 2 + 1, "position": place, "recorded_at": _at(place), "key": key}
+            row |= {"status": str(status), "etag": etag, "reason": reason, "bad_rows": bad_rows}
+            rows.append(row | {"bad_rows_folder": "rows/n/f"})
+            if status is not Status.DUPLICATE or reason is None:
+                decisions.append((status, etag, bad_rows))
+        if _is_open(decisions):
+            expected.append(key)
+    assert 100 < len(expected) < 300
+    ledger, session = lake.lake.table(lake.key("n")).ledger, lake.lake.delta.session
+    version, _ = ledger.clock()
+    schema = ledger.rows(version).schema
+    names = [field.name for field in schema]
+    frame = session.createDataFrame([tuple(row.get(name) for name in names) for row in rows], schema)
+    frame.createOrReplaceTempView("generated_ledger")
+    sources = ({"_source_path": str(S3Address(lake.bucket, key)), "reason": "why", "raw": "x"} for key in keys)
+    lines = "\n".join(map(json.dumps, sources))
+    lake.lake.store.objects.put(lake.lake_bucket, lake.lake.store.key("quarantine", "rows", "n", "f", "1.json"), lines)
+    query = quarantine_query([(lake.key("n"), "n", "generated_ledger")])
+    shown = session.sql(f"SELECT DISTINCT key FROM ({query}) WHERE table_name = 'n' AND resolved_at IS NULL").collect()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(type(ledger), "rows", lambda *_: frame)
+        redriven = [item.key for item in ledger.quarantined(version)]
+    assert redriven == sorted(expected)
+    assert sorted(row["key"] for row in shown) == sorted(expected)
+
+
+def _at(place: int) -> datetime:
+    return datetime(2026, 1, 1, 0, 0, place, tzinfo=UTC)
+
+
+def _is_open(decisions: Sequence[tuple[str, str | None, int]]) -> bool:
+    """Whether an object is in quarantine, wholly or partly, by its decisions without further events."""
+    states = [each for each in decisions if each[0] != Status.DUPLICATE]
+    if not states:
+        return False
+    state, read = states[-1], [each for each in states if each[0] == Status.COMMITTED]
+    is_back = state[0] == Status.REMOVED and decisions[-1][0] == Status.DUPLICATE and bool(read)
+    if is_back and read[-1][1] is not None and decisions[-1][1] == read[-1][1]:
+        state = read[-1]
+    return state[0] == Status.QUARANTINED or (state[0] == Status.COMMITTED and state[2] > 0)
