@@ -19,9 +19,10 @@ _OBJECTS = {
         "at TIMESTAMP, not_searched ARRAY<STRING>, tables ARRAY<STRUCT<`table`: STRING, bronze: BIGINT, "
         "silver: BIGINT, kept: MAP<STRING, BIGINT>, sources: BIGINT>>",
     ),
-    "forget_erased": (
+    "forget_taken": (
         "forgotten/erased",
-        "at TIMESTAMP, tables ARRAY<STRUCT<`table`: STRING, bronze: BIGINT, silver: BIGINT, kept: BIGINT>>",
+        "at TIMESTAMP, tables ARRAY<STRUCT<`table`: STRING, bronze: BIGINT, silver: BIGINT, kept: BIGINT, "
+        "emptied: BIGINT>>",
     ),
     "forget_done": ("forgotten/done", "at TIMESTAMP"),
 }
@@ -31,7 +32,7 @@ QUERY = f"""
 WITH found AS (
     SELECT {_ID} AS request, at, not_searched, explode_outer(tables) AS one FROM lake_objects.forget_found
 ), erased AS (
-    SELECT {_ID} AS request, at, explode_outer(tables) AS one FROM lake_objects.forget_erased
+    SELECT {_ID} AS request, at, explode_outer(tables) AS one FROM lake_objects.forget_taken
 ), done AS (
     SELECT {_ID} AS request, at FROM lake_objects.forget_done
 ), places AS (
@@ -44,6 +45,7 @@ SELECT asked.id AS request, asked.`by` AS asked_by, asked.at AS asked_at, asked.
     aggregate(map_values(found.one.kept), 0L, (total, number) -> total + number) AS found_kept,
     found.one.sources AS left_with_producer, found.not_searched AS not_searched, erased.at AS erased_at,
     erased.one.bronze AS deleted_bronze, erased.one.silver AS deleted_silver, erased.one.kept AS deleted_kept,
+    coalesce(erased.one.emptied, 0L) AS emptied_silver,
     done.at AS done_at
 FROM lake_objects.forget_requests AS asked
 LEFT JOIN places ON places.request = asked.id

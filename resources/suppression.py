@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -133,6 +133,11 @@ class Suppression:
     def only(self, rows: DataFrame, fields: Sequence[Field]) -> DataFrame:
         """Return the rows that suppressed subjects have, or have a side of. The arguments are as for `without`."""
         return self._divided(rows, fields, holds=True)
+
+    def among(self, texts: DataFrame, column: str) -> DataFrame:
+        """Return the rows of which a column of identities has one on the list."""
+        of_texts = replace(self, subject=(column,), rescued=(), rescued_in=(), sides=())
+        return of_texts.only(texts, [Field(column, Simple("string"))])
 
     def _divided(self, rows: DataFrame, fields: Sequence[Field], *, holds: bool) -> DataFrame:
         texts = self.texts(fields)

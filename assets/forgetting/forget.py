@@ -204,7 +204,7 @@ def _erase(lake: Lake, kind: str, run_id: str, log: Callable[[str], None]) -> li
     for spec in tables_of(lake, kind):
         table = lake.table(spec.table_key.encode())
         suppression = _required(lake, spec)
-        silver = _erase_from_silver(lake, table, suppression, run_id, log)
+        silver, emptied = _erase_from_silver(lake, table, suppression, run_id, log)
         bronze = erase_from_bronze(table, suppression, run_id, log).rows
         seam("forget-bronze")
         purge_silver(lake, table, log)
@@ -212,7 +212,7 @@ def _erase(lake: Lake, kind: str, run_id: str, log: Callable[[str], None]) -> li
         log(f"{lines} lines and messages of {spec.name} left the quarantine and the row objects")
         if copies := erase_staged_copies(lake, table.table_key):
             log(f"{copies} copies of whole objects of {spec.name} left staging/")
-        taken.append(Gone(spec.name, bronze, silver, lines))
+        taken.append(Gone(spec.name, bronze, silver, lines, emptied))
         seam("forget-objects")
     left = find(lake, kind, partial(_required, lake))
     if total(left):
@@ -223,19 +223,21 @@ def _erase(lake: Lake, kind: str, run_id: str, log: Callable[[str], None]) -> li
 
 def _erase_from_silver(
     lake: Lake, table: Table, suppression: Suppression, run_id: str, log: Callable[[str], None]
-) -> int:
-    """Delete rows of subjects from silver, and compute keys that they share with others. Returns the number of rows.
+) -> tuple[int, int]:
+    """Delete rows of subjects from silver, and compute keys that they share with others.
+
+    Returns the number of rows that left, and that of rows of others that lost a value.
 
     Bronze still has the rows of the subjects: they show which keys these are.
     """
     merged = merged_batch(lake, table.spec)
     compute_shared_keys(lake, table, suppression, run_id, log)
     seam("forget-shared-keys")
-    deleted = erase_from_silver(lake, table, suppression, run_id, log)
+    taken = erase_from_silver(lake, table, suppression, run_id, log)
     if merged_batch(lake, table.spec) != merged:
         # A merge in between may have let a row of another person keep a value of a row that has left only now.
         compute_shared_keys(lake, table, suppression, f"{run_id}, again", log)
-    return deleted
+    return taken
 
 
 def _finish(lake: Lake, kind: str, requests: Sequence[ForgetRequest], run_id: str, log: Callable[[str], None]) -> None:
@@ -283,11 +285,13 @@ def _note_found(lake: Lake, request: ForgetRequest, log: Callable[[str], None]) 
 def _note_erased(lake: Lake, request: ForgetRequest, taken: Sequence[Gone], run_id: str, *, is_alone: bool) -> None:
     """Record that nothing of a request's subjects is left, and what has left each table since it was found."""
     found, earlier = (lake.store.forgotten.note(request.id, step) for step in (FOUND, ERASED))
-    # What was taken out for several requests at once is of no one of them: each has what was found for it.
+    # What was taken out for several requests at once is of no one of them: each has what was found for it. Each has the
+    # number of the rows of others that lost a value.
+    now = taken if is_alone else [Gone(one.table, 0, 0, 0, one.emptied) for one in taken]
     before = earlier["tables"] if earlier else None
-    left = gone(found["tables"] if found else (), before, taken if is_alone else ())
+    left = gone(found["tables"] if found else (), before, now)
     # Rows that were found later were in files that VACUUM does not delete before their own retention.
-    again = sum(one.bronze + one.silver for one in taken) > 0
+    again = sum(one.bronze + one.silver + one.emptied for one in taken) > 0
     _note(lake, request.id, ERASED, {"run": run_id, "tables": [asdict(one) for one in left]}, again=again)
 
 

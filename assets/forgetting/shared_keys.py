@@ -13,9 +13,12 @@ from tidegate.assets.forgetting.silver_rows import end_merges
 from tidegate.assets.presentation.discreet import discreet_errors
 from tidegate.assets.silver.audit.key_rows import KeyRows, N
 from tidegate.assets.silver.merge import rebuild_table
+from tidegate.assets.silver.others_values import records_givers
 from tidegate.assets.silver.pending import merge_state
+from tidegate.assets.silver.suppressed import stored_forgotten
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.schema.sql_literal import delta_table
+from tidegate.platform.core.silver.columns import CHANGED_BATCH
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.spark.temporary_view import temporary_view
 from tidegate.resources.suppression import SubjectProblem, Suppression
@@ -50,19 +53,24 @@ def compute_shared_keys(
             f"silver.{spec.name} has keys that these persons share with others, and their rows cannot be computed from "
             f"bronze again: {error}"
         ) from None
-    log(f"rows of silver.{spec.name} were computed again without these persons, from batch {first} on")
+    log(f"rows of silver.{spec.name} that share a key with these persons were computed again")
     return True
 
 
 def _first_batch(lake: Lake, table: Table, suppression: Suppression) -> int | None:
     """Returns the first batch with a row of a forgotten person whose key others have, too. None if there is none.
 
+    If only silver has something of these persons, it is the number after the last batch: silver names the keys.
     In a table of full dumps every row counts: the deletes that dumps imply have no subject, and have the key.
     """
     work = merge_state(lake, table.spec)
-    if work is None or not work.mark or not work.silver.exists:
+    if work is None or not work.silver.exists:
         return None
     rows, session, fields = KeyRows.of(lake, work), lake.delta.session, work.bronze.schema.fields
+    if not work.mark:
+        if rows.rules.history is not None and _is_stored(lake, table, rows, suppression):
+            raise ValueError("they are from before a reset: materialize silver first")
+        return None
     bronze = session.sql(rows.view(delta_table(rows.work.bronze_location)))
     key = f"SELECT {rows.key} AS key, {N} AS n FROM"
     with (
@@ -71,7 +79,37 @@ def _first_batch(lake: Lake, table: Table, suppression: Suppression) -> int | No
     ):
         shared = "" if rows.rules.are_dumps else f"LEFT SEMI JOIN ({key} ({rows.bronze(others)})) b ON a.key = b.key"
         (found,) = session.sql(f"SELECT min(n) AS first FROM ({key} ({rows.bronze(theirs)})) a {shared}").collect()
-    return None if found["first"] is None else int(found["first"])
+    if found["first"] is not None:
+        return int(found["first"])
+    if not _is_stored(lake, table, rows, suppression):
+        return None
+    if rows.rules.truncated is not None and rows.rules.history is not None:
+        raise ValueError(
+            "they are from before a reset, and a history with `apply_as_truncates` is computed as a whole, without any "
+            f"row from before it. If these can go, do that first (tidegate rebuild silver.{table.spec.name} --yes)"
+        )
+    return work.n + 1
+
+
+def _is_stored(lake: Lake, table: Table, rows: KeyRows, suppression: Suppression) -> bool:
+    """Whether rows of silver have something of these persons of which bronze does not have the rows any more.
+
+    A row of a history has a value of the change before it, which is a row of silver, too. So keys from before a reset
+    are computed from silver.
+    """
+    session, work = lake.delta.session, rows.work
+    if rows.rules.history is None and not records_givers(work.silver):
+        return False
+    with stored_forgotten(lake, table, suppression, work.silver) as stored:
+        if rows.rules.history is None:
+            # Bronze has no row of a key from before the reset, so a computation does not change it.
+            found = f"SELECT 1 FROM {stored.theirs} WHERE {CHANGED_BATCH} > 0"
+        else:
+            before = f"WHERE {CHANGED_BATCH} = 0" if work.mark else ""
+            same = " AND ".join(f"a.{part.path} <=> b.{part.path}" for part in rows.rules.keys)
+            theirs = f"(SELECT * FROM {stored.theirs} {before}) a"
+            found = f"SELECT 1 FROM {theirs} LEFT SEMI JOIN {stored.others} b ON {same}"
+        return bool(session.sql(f"{found} LIMIT 1").collect())
 
 
 def merged_batch(lake: Lake, spec: TableSpec) -> int | None:

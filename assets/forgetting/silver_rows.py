@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import pyarrow as pa
+from ulid import ULID
 
 from tidegate.assets.forgetting.hidden_subjects import refuse_hidden_subjects
+from tidegate.assets.silver.others_values import empty_others_values, records_givers, rows_with_others_values
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.sql_literal import delta_table
@@ -26,7 +28,9 @@ _WITHOUT_VECTORS = "spark.databricks.delta.merge.deletionVectors.persistent"
 
 
 def rows_in_silver(lake: Lake, table: Table, suppression: Suppression) -> int:
-    """Return the number of a silver table's rows, and tombstones, of forgotten subjects. 0 if it cannot be searched.
+    """Return the number of a silver table's rows, and tombstones, that have something of forgotten subjects.
+
+    Rows of others that have a value of theirs are among them. 0 if the table cannot be searched.
 
     Raises:
         SubjectProblem: silver does not show whose its rows are.
@@ -35,8 +39,12 @@ def rows_in_silver(lake: Lake, table: Table, suppression: Suppression) -> int:
     subjects = _subjects(lake, table, suppression, state)
     if subjects is None:
         return 0
-    rows = lake.delta.session.read.format("delta").load(_location(lake, table))
-    return subjects.only(rows, state.schema.fields).count()
+    session, location, fields = lake.delta.session, _location(lake, table), state.schema.fields
+    found = subjects.only(session.read.format("delta").load(location), fields).count()
+    if records_givers(state):
+        rows = rows_with_others_values(session, location, state, subjects, unknown=False)
+        found += subjects.without(rows, fields).count()
+    return found
 
 
 def _subjects(lake: Lake, table: Table, suppression: Suppression, silver: TableState) -> Suppression | None:
@@ -79,34 +87,41 @@ def _shows(lake: Lake, table: Table, subject: Sequence[str], silver: TableState,
 
 def erase_from_silver(
     lake: Lake, table: Table, suppression: Suppression, run_id: str, log: Callable[[str], None] = lambda _: None
-) -> int:
-    """Take the rows of forgotten subjects out of a silver table.
+) -> tuple[int, int]:
+    """Take the rows of forgotten subjects out of a silver table, and their values out of rows of others.
 
     A merge that has begun before cannot commit afterwards, and a merge that begins later takes none of their rows.
 
     Returns:
-        The number of rows, without those that only deletion vectors hide (`purge_silver`).
+        The number of rows, without those that only deletion vectors hide (`purge_silver`). And that of rows of others
+        of which a value became NULL, because it was of these subjects, or an older version did not record whose.
 
     Raises:
         SubjectProblem: silver does not show whose its rows are.
         PySparkException: other writers won every attempt, or Spark failed.
     """
-    location, deleted = _location(lake, table), 0
+    location, deleted, emptied = _location(lake, table), 0, 0
     subjects = _subjects(lake, table, suppression, lake.delta.table_state(location))
     if subjects is None:
-        return 0
+        return 0, 0
 
     def erase() -> None:
-        nonlocal deleted
+        nonlocal deleted, emptied
         end_merges(lake, table, run_id)
         seam("forget-barrier")
         deleted += _deleted(lake, location, subjects)
+        emptied += _emptied(lake, location, subjects)
         seam("forget-silver")
 
     # The text of an error may have identities.
     repeated(erase, lambda _: log("another commit came first, trying again"))
     log(f"{deleted} rows left silver.{table.spec.name}")
-    return deleted
+    if emptied:
+        log(
+            f"{emptied} rows of others in silver.{table.spec.name} have NULL in place of a value of these persons, or "
+            "of nobody knows whom, which bronze does not give again"
+        )
+    return deleted, emptied
 
 
 def purge_silver(lake: Lake, table: Table, log: Callable[[str], None] = lambda _: None) -> None:
@@ -127,9 +142,10 @@ def end_merges(lake: Lake, table: Table, text: str) -> None:
     Args:
         lake: the lake.
         table: the bronze table.
-        text: recorded in the silver table, and another one in each call.
+        text: recorded in the silver table.
     """
-    set_properties(lake.delta.session, _location(lake, table), {FORGOTTEN: text})
+    # Another value in each call: a merge compares it with the one before it read the list.
+    set_properties(lake.delta.session, _location(lake, table), {FORGOTTEN: f"{text} ({ULID()})"})
 
 
 def _deleted(lake: Lake, location: str, suppression: Suppression) -> int:
@@ -151,6 +167,14 @@ def _deleted(lake: Lake, location: str, suppression: Suppression) -> int:
                 (row,) = command(session, sql)
             deleted += int(row["num_deleted_rows"])
     return deleted
+
+
+def _emptied(lake: Lake, location: str, suppression: Suppression) -> int:
+    session, state = lake.delta.session, lake.delta.table_state(location)
+    if not records_givers(state):
+        return 0
+    with configured(session, {_WITHOUT_VECTORS: "false"}):
+        return empty_others_values(session, location, state, suppression)
 
 
 def _location(lake: Lake, table: Table) -> str:

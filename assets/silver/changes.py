@@ -66,6 +66,20 @@ class KnownDumps:
 
 
 @dataclass(frozen=True)
+class StoredForgotten:
+    """Views of the silver table that a rebuild from a batch needs if persons were forgotten.
+
+    Attributes:
+        theirs: rows whose keys are computed. Of a history those of forgotten persons, whose values may be in other rows
+            of the key. Else rows of others that have a value of theirs, or of nobody knows whom.
+        others: rows that are not theirs.
+    """
+
+    theirs: str
+    others: str
+
+
+@dataclass(frozen=True)
 class Changes:
     """A temporary view over rows of bronze, with `_tidegate_*` columns for their order.
 
@@ -80,6 +94,7 @@ class Changes:
         statistics: Delta statistics of every file whose rows it has, as JSON texts. None if they were not read.
         dumps: what is known of full dumps.
         with_forgotten: a view that has rows of forgotten persons, too. None if nobody was forgotten.
+        stored: what silver has of forgotten persons. None except of a rebuild from a batch, if somebody was forgotten.
     """
 
     view: str
@@ -91,6 +106,7 @@ class Changes:
     statistics: tuple[str, ...] | None = None
     dumps: KnownDumps = field(default_factory=KnownDumps)
     with_forgotten: str | None = None
+    stored: StoredForgotten | None = None
 
 
 @contextmanager

@@ -7,8 +7,15 @@ from functools import partial
 
 from tidegate.assets.silver.changes import Changes
 from tidegate.assets.silver.history_rows import HistoryQuery, StoredRows
-from tidegate.assets.silver.merge_sql import joined, mode_of, rows_that_stay, types_of, without_values
-from tidegate.assets.silver.newest_rows import forgotten_rows, of_keys_since
+from tidegate.assets.silver.merge_sql import (
+    joined,
+    mode_of,
+    of_chosen_keys,
+    rows_that_stay,
+    stored_table,
+    types_of,
+    without_values,
+)
 from tidegate.assets.silver.pending import PendingMerge
 from tidegate.platform.core.schema.column_types import quoted
 from tidegate.platform.core.schema.sql_literal import delta_table
@@ -52,16 +59,15 @@ def build_history_merge(
     max_rows = rows if is_bounded else None
     query = HistoryQuery(f"silver.{work.table.spec.name}", rules, types_of(rules, silver), truncates, changes.dumps)
     table = delta_table(work.location)
-    stored = _stored(mode, table, is_empty=work.silver.files == 0, is_tail=not is_truncated)
+    stored = _stored(mode, stored_table(work, changes), is_empty=work.silver.files == 0, is_tail=not is_truncated)
     names = list(dict.fromkeys(map(quoted, (*(field.name for field in rules.stored), *own_columns(work.spec)))))
     keys = [part.path for part in (*rules.keys, *rules.order)]
     same = joined(" AND ".join(f"t.{path} <=> s.{path}" for path in keys), has_copies)
     if work.since is None:
         source = query.sql(changes.view, stored, max_rows=max_rows)
     else:
-        forgotten, since = forgotten_rows(rules, changes.with_forgotten), work.since
-        chosen = partial(of_keys_since, rules=rules, table=table, since=since, batch=CHANGED_BATCH, forgotten=forgotten)
-        source = _with_leaving_rows(query.sql(changes.view, stored, chosen=chosen), rules, table, since, names)
+        chosen = partial(of_chosen_keys, work=work, changes=changes, rules=rules, since=work.since, batch=CHANGED_BATCH)
+        source = _with_leaving_rows(query.sql(changes.view, stored, chosen=chosen), rules, table, work.since, names)
     update = [f"t.{name} = s.{name}" for name in names]
     if mode in (MergeMode.FULL, MergeMode.SINCE):
         # Bronze does not have the rows from before a reset, whose batch is 0.

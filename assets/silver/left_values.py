@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tidegate.assets.silver.newest_rows import GIVEN_AT, left_at, order_from_json, order_struct, order_type
+from tidegate.assets.silver.newest_rows import GIVEN_AT, GIVEN_BY, left_at, order_from_json, order_struct, order_type
+from tidegate.platform.core.forgetting.persons import NOBODY, Persons
 from tidegate.platform.core.schema.aligned import aligned
 from tidegate.platform.core.schema.column_reference import type_at
 from tidegate.platform.core.schema.column_types import Type, quoted
 from tidegate.platform.core.schema.exact_json import read_exact_json
 from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.platform.core.silver.columns import CHANGED_AT, CHANGED_BATCH, DELETED, LAST_DELETE, LEFT
+from tidegate.platform.core.silver.columns import CHANGED_AT, CHANGED_BATCH, DELETED, GIVERS, LAST_DELETE, LEFT
 from tidegate.platform.core.silver.merge_mode import MergeMode
 from tidegate.platform.core.silver.rules import MergeRules
 
@@ -42,6 +43,11 @@ def was_left(rules: MergeRules, column: str, recorded: str) -> str:
         recorded: the condition that `LEFT` has the column.
     """
     return f"({recorded} OR t.{quoted(column)} IS NULL)" if column in rules.ignored_nulls else recorded
+
+
+def recorded_givers(entry: str) -> str:
+    """Returns SQL of the persons whose value a row of silver has, by an entry of `LEFT`. NULL if it does not say."""
+    return f"{read_exact_json(entry, f'struct<{GIVERS}: array<string>>')}.{GIVERS}"
 
 
 class LeftValues:
@@ -103,7 +109,7 @@ class LeftValues:
         def chosen(given: str, mixed: str) -> str:
             return f"if(t.{CHANGED_BATCH} > 0, {given}, {mixed})" if is_whole else mixed
 
-        values, given_at = {}, {}
+        values, given_at, given_by = {}, {}, {}
         for place, column in enumerate(self._columns if self._is_partial else ()):
             given = value_in_silver(self._types, column, "s.", f"t.{quoted(column)}")
             ours = f"s.{GIVEN_AT}[{place}]"
@@ -111,12 +117,14 @@ class LeftValues:
             mine = f"if(t.{DELETED}, NULL, {self._mine(column)})"
             values[column] = chosen(given, f"if({_counts(ours, theirs)}, {given}, {mine})")
             given_at[column] = f"greatest({ours}, {theirs})"
+            givers = f"if(t.{DELETED}, {NOBODY}, {self._recorded_givers(column)})"
+            given_by[column] = f"if({_counts(ours, theirs)}, s.{GIVEN_BY}[{place}], {givers})"
         last_delete = self._later_delete(self._deleted_at, f"if(t.{DELETED}, {self._theirs}, {self._recorded_delete})")
-        return {**values, LEFT: chosen(f"s.{LEFT}", left_at(self._ours, given_at, last_delete))}
+        return {**values, LEFT: chosen(f"s.{LEFT}", left_at(self._rules, self._ours, given_at, given_by, last_delete))}
 
     def of_older(self) -> tuple[str, str]:
         """Returns whether a row `t` takes a value or a delete of an older row `s`, and its assignments then."""
-        found, values, given_at = [], {}, {}
+        found, values, given_at, given_by = [], {}, {}, {}
         for place, column in enumerate(self._columns):
             given = f"if(s.{DELETED}, NULL, {value_in_silver(self._types, column, 's.', f't.{quoted(column)}')})"
             ours = f"s.{GIVEN_AT}[{place}]" if self._is_partial else self._ours
@@ -125,6 +133,9 @@ class LeftValues:
             found.append(counts)
             values[column] = f"if({counts}, {given}, {self._mine(column)})"
             given_at[column] = f"greatest({ours}, {self._recorded(column)})"
+            givers = f"s.{GIVEN_BY}[{place}]" if self._is_partial else self._persons("s.")
+            givers = f"if(s.{DELETED}, {NOBODY}, {givers})"
+            given_by[column] = f"if({counts}, {givers}, {self._recorded_givers(column)})"
         if self._truncate is not None:
             found.append(self._is_any_truncated)
         takes = f"{self.may_mix} AND ({' OR '.join(found)})"
@@ -132,16 +143,17 @@ class LeftValues:
         if self._rules.records_deletes:
             takes = f"({takes} OR {_counts(deleted, self._recorded_delete)})"
         last_delete = self._later_delete(deleted, self._recorded_delete)
-        return f"s.{CHANGED_BATCH} IS NOT NULL AND {takes}", self._set(values, given_at, last_delete, "s.")
+        return f"s.{CHANGED_BATCH} IS NOT NULL AND {takes}", self._set(values, given_at, given_by, last_delete, "s.")
 
     def without_truncated(self) -> tuple[str, str]:
         """Returns whether a row `t` without a row `s` has values of truncated rows, and its assignments then."""
         values = {column: self._mine(column) for column in self._columns}
         given_at = {column: self._recorded(column) for column in self._columns}
+        given_by = {column: self._recorded_givers(column) for column in self._columns}
         stays = f" AND NOT t.{CHANGED_BATCH} > 0" if self._mode in (MergeMode.REREAD, MergeMode.SINCE) else ""
         last_delete = self._later_delete(self._recorded_delete)
         condition = f"{self.may_mix}{stays} AND ({self._is_any_truncated})"
-        return condition, self._set(values, given_at, last_delete, "")
+        return condition, self._set(values, given_at, given_by, last_delete, "")
 
     def clauses(self, *, is_truncated: bool) -> tuple[str | None, str | None]:
         """Returns the clauses of a MERGE for a row `t` with an older row `s`, and for one without a row `s`.
@@ -158,9 +170,16 @@ class LeftValues:
         condition, update = self.without_truncated()
         return late, f"WHEN NOT MATCHED BY SOURCE AND {condition} THEN UPDATE SET {update}"
 
-    def _set(self, values: Mapping[str, str], given_at: Mapping[str, str], last_delete: str | None, side: str) -> str:
+    def _set(
+        self,
+        values: Mapping[str, str],
+        given_at: Mapping[str, str],
+        given_by: Mapping[str, str],
+        last_delete: str | None,
+        side: str,
+    ) -> str:
         assignments = [f"t.{quoted(column)} = {value}" for column, value in values.items()]
-        assignments.append(f"t.{LEFT} = {left_at(self._theirs, given_at, last_delete)}")
+        assignments.append(f"t.{LEFT} = {left_at(self._rules, self._theirs, given_at, given_by, last_delete)}")
         assignments.append(f"t.{CHANGED_AT} = {'s.' + CHANGED_AT if side else 'current_timestamp()'}")
         if self._mode is MergeMode.AFTER_RESET:
             assignments.append(f"t.{CHANGED_BATCH} = 0")
@@ -184,8 +203,19 @@ class LeftValues:
         return at if self._truncate is None else f"get(filter(array({at}), at -> at >= {self._truncate}), 0)"
 
     def _given_at(self, column: str) -> str:
-        is_left = was_left(self._rules, column, f"coalesce(map_contains_key(t.{LEFT}, {literal(column)}), false)")
-        return f"if({is_left}, coalesce({self._entry(column)}, {self._entry(LAST_DELETE)}), {self._theirs})"
+        given = f"coalesce({self._entry(column)}, {self._entry(LAST_DELETE)})"
+        return f"if({self._was_left(column)}, {given}, {self._theirs})"
+
+    def _was_left(self, column: str) -> str:
+        return was_left(self._rules, column, f"coalesce(map_contains_key(t.{LEFT}, {literal(column)}), false)")
+
+    def _recorded_givers(self, column: str) -> str:
+        """Returns SQL of the persons of the row that gave silver's value. NULL if it is not recorded."""
+        recorded = recorded_givers(f"t.{LEFT}[{literal(column)}]")
+        return f"if({self._was_left(column)}, {recorded}, {self._persons('t.')})"
+
+    def _persons(self, side: str) -> str:
+        return (self._rules.persons or Persons(())).sql(side)
 
     def _entry(self, name: str) -> str:
         return read_exact_json(f"t.{LEFT}[{literal(name)}]", self._order_type)

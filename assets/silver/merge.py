@@ -21,7 +21,7 @@ from tidegate.assets.silver.history_merge import build_history_merge
 from tidegate.assets.silver.merge_sql import build_merge, mode_of
 from tidegate.assets.silver.pending import PendingMerge, merge_state, pending_merge
 from tidegate.assets.silver.row_queries import RowCounts, expression_types, has_copies, row_counts
-from tidegate.assets.silver.suppressed import require_same_list, wanted_changes
+from tidegate.assets.silver.suppressed import same_list, wanted_changes
 from tidegate.assets.silver.table import (
     create_table,
     follow_lake_yaml,
@@ -159,7 +159,6 @@ def rebuild_table(
     Raises:
         RuntimeError: bronze was reset meanwhile, or its rows were replaced during each of many merges.
         ValueError: the table has no `silver` in `lake.yaml`, or bronze has no rows yet.
-        Overtaken: persons were forgotten during each of `MAX_ATTEMPTS` attempts.
         PySparkException: the merge lost `MAX_ATTEMPTS` times, or failed for another reason.
     """
 
@@ -267,8 +266,7 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
         purge_tombstones(lake, work, changes.n)
         violations = count_violations(lake.delta.session, work, changes, rules)
         counts = row_counts(lake.delta.session, changes, rules, work.bronze.schema, _csv(work))
-        merging = _merging(lake, work, changes, rules, have, counts)
-        require_same_list(lake, work)
+        merging = replace(_merging(lake, work, changes, rules, have, counts), provided=same_list(work))
         merged = lake.delta.merge(work.location, merging, changes.view, work.app_id, changes.n)
     seam("silver-merge")
     if (merged.txn or 0) < changes.n:

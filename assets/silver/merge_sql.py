@@ -66,15 +66,12 @@ def build_merge(
     newer = mode.newer([part.path for part in rules.order], tie)
     stays = rows_that_stay(mode, is_empty=work.silver.files == 0)
     silver_table = delta_table(work.location)
-    table = stays and silver_table
+    table = stays and stored_table(work, changes)
 
     def complete(rows: str) -> str:
         if rules.are_dumps:
             rows = with_deletes(rows, rules, table, stays or "true", view=changes.view, dumps=changes.dumps)
-        if work.since is None:
-            return rows
-        forgotten = forgotten_rows(rules, changes.with_forgotten)
-        return of_keys_since(rows, rules, silver_table, work.since, forgotten=forgotten)
+        return rows if work.since is None else of_chosen_keys(rows, work, changes, rules, work.since)
 
     order = truncate.order if truncate else None
     source = newest_rows(name, rules, changes.view, is_partial=is_partial, truncate=order, complete=complete)
@@ -98,6 +95,21 @@ def build_merge(
         statement,
         mixed=left.mixed(newer) if rules.records_left else None,
     )
+
+
+def stored_table(work: PendingMerge, changes: Changes) -> str:
+    """Returns the rows of silver that a merge reads: of a rebuild from a batch, without those of forgotten persons."""
+    return changes.stored.others if changes.stored else delta_table(work.location)
+
+
+def of_chosen_keys(
+    rows: str, work: PendingMerge, changes: Changes, rules: MergeRules, since: int, *, batch: str = "_tidegate_n"
+) -> str:
+    """Returns the rows of the keys that a rebuild from a batch computes again (`of_keys_since`)."""
+    forgotten = forgotten_rows(rules, changes.with_forgotten)
+    stored = changes.stored.theirs if changes.stored else None
+    table = delta_table(work.location)
+    return of_keys_since(rows, rules, table, since, batch=batch, forgotten=forgotten, stored=stored)
 
 
 def _is_keyed(work: PendingMerge, changes: Changes, rules: MergeRules, types: ColumnTypes, *, is_plain: bool) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from tidegate.platform.core.forgetting.persons import NOBODY
 from tidegate.platform.core.schema.column_types import Type, quoted
 from tidegate.platform.core.schema.comparable import comparable
 from tidegate.platform.core.schema.exact_json import exact_json, from_exact_json
@@ -13,6 +14,7 @@ from tidegate.platform.core.silver.columns import (
     CHANGED_AT,
     CHANGED_BATCH,
     DELETED,
+    GIVERS,
     KEY,
     LAST_DELETE,
     LEFT,
@@ -26,6 +28,8 @@ from tidegate.resources.spark.results import TIED
 #: For each column that may keep its value: the order of the row that gave the value, or else of the last delete before
 #: the newest row. NULL if there is neither. The item after them is the order of that delete, or NULL.
 GIVEN_AT = "_tidegate_given_at"
+#: For each such column: the persons of the row that gave the value.
+GIVEN_BY = "_tidegate_given_by"
 #: Whether the row leaves the value of each such column as it is.
 KEPT = "_tidegate_kept"
 #: What `LEFT` is of a row that has all of its values itself.
@@ -86,15 +90,25 @@ def newest_rows(
         TIED,
     ]
     if is_partial:
-        given_at = [f"coalesce(_tidegate_value{place}.at, _tidegate_deleted_at)" for place in range(len(rules.kept))]
-        own.append(f"array({', '.join([*given_at, '_tidegate_deleted_at'])}) AS {GIVEN_AT}")
-    if rules.records_left and is_partial:
-        last_delete = "_tidegate_deleted_at" if rules.records_deletes else None
-        own.append(f"{left_at(order, dict(zip(rules.kept, given_at, strict=True)), last_delete)} AS {LEFT}")
+        own += _givers(rules, order)
     elif rules.records_left:
         own.append(f"{NOTHING_LEFT} AS {LEFT}")
     given = [f"{value} AS {quoted(column)}" for column, value in filled.items()]
     return f"SELECT {', '.join([*given, *own])} FROM ({places}) WHERE _tidegate_place = 1"
+
+
+def _givers(rules: MergeRules, order: str) -> list[str]:
+    """Returns the columns that say which rows gave the values of the newest row: `GIVEN_AT`, `GIVEN_BY` and `LEFT`."""
+    given_at = [f"coalesce(_tidegate_value{place}.at, _tidegate_deleted_at)" for place in range(len(rules.kept))]
+    own = [f"array({', '.join([*given_at, '_tidegate_deleted_at'])}) AS {GIVEN_AT}"]
+    given_by = [f"coalesce(_tidegate_value{place}.persons, {NOBODY})" for place in range(len(rules.kept))]
+    if rules.persons:
+        own.append(f"array({', '.join(given_by)}) AS {GIVEN_BY}")
+    if rules.records_left:
+        last_delete = "_tidegate_deleted_at" if rules.records_deletes else None
+        orders, persons = (dict(zip(rules.kept, each, strict=True)) for each in (given_at, given_by))
+        own.append(f"{left_at(rules, order, orders, persons, last_delete)} AS {LEFT}")
+    return own
 
 
 def change_rows(
@@ -133,7 +147,14 @@ def forgotten_rows(rules: MergeRules, view: str | None) -> str | None:
 
 
 def of_keys_since(
-    rows: str, rules: MergeRules, table: str, since: int, *, batch: str = "_tidegate_n", forgotten: str | None = None
+    rows: str,
+    rules: MergeRules,
+    table: str,
+    since: int,
+    *,
+    batch: str = "_tidegate_n",
+    forgotten: str | None = None,
+    stored: str | None = None,
 ) -> str:
     """Returns the rows of the keys that have a row of batch `since` or later, in a query or in the silver table.
 
@@ -147,6 +168,8 @@ def of_keys_since(
         since: number of the batch.
         batch: the column of the query with the number of the batch that brought a row.
         forgotten: a query that has the rows of forgotten persons, with `_tidegate_n`. None if nobody was forgotten.
+        stored: a view of the rows of silver that have something of forgotten persons, as bronze may not have theirs any
+            more. None if nobody was forgotten.
     """
     paths = [part.path for part in rules.keys]
     keys = ", ".join(f"{path} AS k{place}" for place, path in enumerate(paths))
@@ -154,6 +177,8 @@ def of_keys_since(
     chosen += f"UNION SELECT {keys} FROM {table} WHERE {CHANGED_BATCH} >= {since}"
     if forgotten is not None:
         chosen += f" UNION SELECT {keys} FROM ({forgotten}) WHERE _tidegate_n >= {since}"
+    if stored is not None:
+        chosen += f" UNION SELECT {keys} FROM {stored}"
     same = " AND ".join(f"r.{path} <=> k.k{place}" for place, path in enumerate(paths))
     return f"SELECT r.* FROM ({rows}) r LEFT SEMI JOIN ({chosen}) k ON {same}"
 
@@ -195,21 +220,37 @@ def _lives(rules: MergeRules, keys: str, rows: str) -> str:
     )
 
 
-def left_at(order: str, given_at: Mapping[str, str], last_delete: str | None = None) -> str:
+def left_at(
+    rules: MergeRules,
+    order: str,
+    given_at: Mapping[str, str],
+    given_by: Mapping[str, str],
+    last_delete: str | None = None,
+) -> str:
     """Returns SQL of what silver records in `LEFT` of a row. NULL if the row has all of its values itself.
 
     Args:
+        rules: what a row of bronze is in silver.
         order: SQL of the order of the row.
         given_at: by column, SQL of the order from which its value is.
+        given_by: by column, SQL of the persons of the row that gave it. Without effect if rows are of nobody.
         last_delete: SQL of the order of the last delete before the row. None: it is not recorded.
     """
     wanted, all_at = f"e.at IS NULL OR e.at < {order}", dict(given_at)
     if last_delete is not None:
         all_at[LAST_DELETE] = last_delete
         wanted = f"if(e.key = {literal(LAST_DELETE)}, e.at IS NOT NULL, {wanted})"
-    entries = ", ".join(f"struct({literal(name)} AS key, {at} AS at)" for name, at in all_at.items())
+    recorded = exact_json("e.at")
+    more = dict.fromkeys(all_at, "")
+    if rules.persons:
+        # Whose value it is follows the order in the JSON, and what reads the order alone does not see it.
+        parts = [f"e.at.o{place} AS o{place}" for place in range(1, len(rules.order) + 1)]
+        both = f"struct({', '.join([*parts, f'e.by AS {GIVERS}'])})"
+        recorded = f"if(e.at IS NULL, NULL, {exact_json(both)})"
+        more = {name: f", {given_by.get(name, NOBODY)} AS by" for name in all_at}
+    entries = ", ".join(f"struct({literal(name)} AS key, {at} AS at{more[name]})" for name, at in all_at.items())
     older = f"filter(array({entries}), e -> {wanted})"
-    written = f"transform({older}, e -> struct(e.key AS key, {exact_json('e.at')} AS value))"
+    written = f"transform({older}, e -> struct(e.key AS key, {recorded} AS value))"
     return f"map_from_entries(nullif({written}, CAST(array() AS {_ENTRIES})))"
 
 
@@ -221,11 +262,12 @@ def _first_first(rules: MergeRules) -> str:
 def _last_values(rules: MergeRules, keys: str) -> Sequence[str]:
     """Returns windows: the last value that a row gives to each column since the key was deleted, and its order."""
     order = order_struct(part.path for part in rules.order)
+    persons = f", {rules.persons.sql()} AS persons" if rules.persons else ""
     life = f"PARTITION BY {keys}, _tidegate_life ORDER BY {_first_first(rules)}"
     return [
         *(
-            f"last_value(if({KEPT}[{place}], NULL, struct({order} AS at, {quoted(column)} AS value)), true) OVER "
-            f"({life} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS _tidegate_value{place}"
+            f"last_value(if({KEPT}[{place}], NULL, struct({order} AS at, {quoted(column)} AS value{persons})), true) "
+            f"OVER ({life} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS _tidegate_value{place}"
             for place, column in enumerate(rules.kept)
         ),
     ]

@@ -8,12 +8,13 @@ from dataclasses import replace
 
 from pyspark.sql import functions as F
 
-from tidegate.assets.silver.changes import Changes
+from tidegate.assets.silver.changes import Changes, StoredForgotten
+from tidegate.assets.silver.others_values import records_givers, rows_with_others_values
 from tidegate.assets.silver.pending import PendingMerge
 from tidegate.platform.core.silver.rules import MergeRules
-from tidegate.resources.lake import Lake
-from tidegate.resources.silver_suppression import FORGOTTEN
-from tidegate.resources.spark.attempts import Overtaken
+from tidegate.resources.lake import Lake, Table
+from tidegate.resources.silver_suppression import FORGOTTEN, columns_of_silver, silver_suppression
+from tidegate.resources.spark.results import TableState
 from tidegate.resources.spark.temporary_view import temporary_view
 from tidegate.resources.suppression import Suppression, require_subject
 
@@ -30,6 +31,7 @@ def wanted_changes(lake: Lake, work: PendingMerge, rules: MergeRules, changes: C
     suppression = lake.suppression(work.table.spec) if work.table.spec.personal is not None else None
     with (
         _without_suppressed(lake, work, changes, suppression) as kept,
+        _with_stored(lake, work, kept, suppression) as kept,
         _with_dropped(lake, work, rules, kept, suppression) as wanted,
     ):
         yield wanted
@@ -53,20 +55,61 @@ def _without_suppressed(
         yield replace(changes, view=view, with_forgotten=changes.view)
 
 
-def require_same_list(lake: Lake, work: PendingMerge) -> None:
-    """Check that no person was forgotten since the state of silver was read, after which the list was read.
+@contextmanager
+def _with_stored(
+    lake: Lake, work: PendingMerge, changes: Changes, suppression: Suppression | None
+) -> Iterator[Changes]:
+    """Yield the changes with what silver has of suppressed subjects, if keys are computed again.
 
-    A rebuild from a batch reads a version of bronze, which has the rows of a person who was forgotten since. A request
-    that ends before the commit begins is no conflict for Delta. Other merges read bronze as it is then.
+    Bronze may not have the rows any more that silver's were made of: those from before a reset.
+    """
+    silver = lake.delta.table_state(work.location) if work.since is not None and suppression is not None else None
+    if silver is None or suppression is None:
+        yield changes
+        return
+    with stored_forgotten(lake, work.table, suppression, silver) as stored:
+        yield replace(changes, stored=stored)
+
+
+@contextmanager
+def stored_forgotten(
+    lake: Lake, table: Table, suppression: Suppression, silver: TableState
+) -> Iterator[StoredForgotten]:
+    """Yield views of what a silver table has of suppressed subjects, and of its other rows.
+
+    Args:
+        lake: the lake.
+        table: the bronze table.
+        suppression: its list.
+        silver: the state of the silver table, which exists.
 
     Raises:
-        Overtaken: a person was forgotten.
+        SubjectProblem: silver does not show whose its rows are.
     """
-    if work.since is None or work.table.spec.personal is None:
-        return
-    now = lake.delta.table_state(work.location).properties
-    if now.get(FORGOTTEN) != work.silver.properties.get(FORGOTTEN):
-        raise Overtaken(f"persons were forgotten while silver.{work.table.spec.name} was rebuilt")
+    session, location, fields = lake.delta.session, lake.store.uri("silver", table.spec.name), silver.schema.fields
+    of_silver = silver_suppression(lake, table, suppression, silver, columns_of_silver(lake, table, silver))
+    rows = session.read.format("delta").load(location)
+    if records_givers(silver):
+        found = rows_with_others_values(session, location, silver, of_silver, unknown=True)
+        theirs = of_silver.without(found, fields)
+    else:
+        theirs = of_silver.only(rows, fields)
+    with (
+        temporary_view(session, "stored_theirs", theirs) as view,
+        temporary_view(session, "stored_others", of_silver.without(rows, fields)) as others,
+    ):
+        yield StoredForgotten(view, others)
+
+
+def same_list(work: PendingMerge) -> dict[str, str]:
+    """Returns what the silver table must have for the commit, so that no person was forgotten since its state was read.
+
+    The list is read after that state. A merge with an older list would bring rows back that forgetting has taken out of
+    silver, and not yet out of bronze; a rebuild from a batch reads a version of bronze that has them for longer.
+    """
+    if work.table.spec.personal is None:
+        return {}
+    return {FORGOTTEN: work.silver.properties.get(FORGOTTEN, "")}
 
 
 @contextmanager

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from pyspark.errors import PySparkException
 
@@ -11,8 +12,10 @@ from tidegate.assets.maintenance.compaction import passes
 from tidegate.assets.silver.pending import PendingMerge
 from tidegate.assets.silver.private_statistics import make_private, private_statistics
 from tidegate.platform.core.config.silver import SilverSpec
+from tidegate.platform.core.forgetting.persons import Persons
+from tidegate.platform.core.schema.column_reference import path_of
 from tidegate.platform.core.schema.column_types import Array, Field
-from tidegate.platform.core.schema.names import fed_columns, needs_mapping
+from tidegate.platform.core.schema.names import RESCUED_COLUMN, fed_columns, needs_mapping
 from tidegate.platform.core.schema.sql_literal import delta_table, in_parentheses, properties_sql
 from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import BY_NAME, columns_sql
@@ -60,9 +63,28 @@ def silver_rules(work: PendingMerge, types_of: TypesOf) -> MergeRules:
         raise ValueError(f"{silver}: bronze {error}") from None
     if why := _refusal(work, rules, is_rebuild=work.is_whole_rebuild):
         raise ValueError(f"{silver}: {why}")
+    rules = replace(rules, persons=_persons(work, rules))
     left = work.silver.schema.named(LEFT)
     # Also of a table whose rows leave nothing any more: what it records of older rows would become wrong.
     return replace(rules, records_left=True) if left is not None and left.type == LEFT_TYPE else rules
+
+
+def _persons(work: PendingMerge, rules: MergeRules) -> Persons | None:
+    """Returns where a row of silver names its persons. None if nobody says which columns of bronze do."""
+    personal = work.table.spec.personal
+    if personal is None or not personal.subject:
+        return None
+    columns = _fed(work)
+    found = subject_paths(work.spec, (*personal.subject, RESCUED_COLUMN), columns)
+    rescued = found.pop(RESCUED_COLUMN, [])
+
+    def held(paths: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
+        return (path for each in paths if (path := path_of(".".join(each), rules.columns)))
+
+    return Persons(
+        tuple(dict.fromkeys(held(chain.from_iterable(found.values())))),
+        tuple((column[0], name) for column in held(rescued) for name in personal.subject),
+    )
 
 
 def _refusal(work: PendingMerge, rules: MergeRules, *, is_rebuild: bool) -> str | None:

@@ -12,15 +12,11 @@ MAX_ATTEMPTS = 6
 _T = TypeVar("_T")
 
 
-class Overtaken(RuntimeError):
-    """Another writer changed what a commit was prepared from, so it is prepared again."""
-
-
 #: Prefixes of the error conditions, Delta's and ours, of a commit that lost to another writer's commit.
 _OVERTAKEN = ("DELTA_CONCURRENT", "DELTA_METADATA_CHANGED", "TIDEGATE_BUSY")
 
 
-def repeated(call: Callable[[], _T], lost: Callable[[PySparkException | Overtaken], None]) -> _T:
+def repeated(call: Callable[[], _T], lost: Callable[[PySparkException], None]) -> _T:
     """Call a function, and again if another writer's commit came first. Returns its result.
 
     Args:
@@ -29,13 +25,12 @@ def repeated(call: Callable[[], _T], lost: Callable[[PySparkException | Overtake
 
     Raises:
         PySparkException: other writers won `MAX_ATTEMPTS` times, or Spark failed for another reason.
-        Overtaken: in the last attempt.
     """
     for attempt in range(1, MAX_ATTEMPTS):
         try:
             return call()
-        except (PySparkException, Overtaken) as error:
-            if isinstance(error, PySparkException) and not (error.getCondition() or "").startswith(_OVERTAKEN):
+        except PySparkException as error:
+            if not (error.getCondition() or "").startswith(_OVERTAKEN):
                 raise
             lost(error)
             time.sleep(0.1 * 2**attempt)

@@ -308,6 +308,7 @@ class Delta:
             source=source,
             app_id=app_id,
             number=number,
+            provided=json.dumps(dict(merging.provided)),
         )
         return Merge(**row.asDict())
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from tidegate.platform.core.schema.table_schema import TableSchema
 
@@ -155,6 +155,8 @@ class Merging:
             table that a row replaces, NULL for a row that is added.
         mixed: a condition over a row `s` and the table's row `t` of its key: their values may mix, which only the
             statement can do. None if no row does.
+        provided: properties that the table must have, and keep until the commit, by name. Empty texts for those that it
+            must lack. If it has others, the merge fails as if another commit came first.
     """
 
     rows: str
@@ -165,6 +167,7 @@ class Merging:
     statement: str
     stored: str | None = None
     mixed: str | None = None
+    provided: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

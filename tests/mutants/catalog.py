@@ -59,6 +59,11 @@ _STATISTICS = "tests/unit/platform/core/schema/test_column_statistics.py::"
 _FORGOTTEN, _FORGET = "tests/spark/tables/test_suppression.py::", "tests/spark/tables/test_forget.py::"
 _MAINTAINED = "tests/unit/assets/maintenance/"
 _CATALOG, _SYNCED = "tests/local/catalog/test_glue.py::", "tests/unit/assets/catalog/test_sync.py::"
+_FROM_BEFORE_A_RESET = (
+    "tests/spark/tables/test_forget.py::"
+    "test_values_of_a_forgotten_person_that_bronze_no_longer_gives_leave_the_rows_of_others"
+)
+_OPEN = "tests/spark/files/test_bad_input.py::test_what_is_open_in_quarantine_follows_the_reading_that_is_in_the_table"
 _EXPORT = "tests/spark/silver/test_export.py::test_each_change_is_exported_once_whatever_dies"
 _COSTS = "tests/unit/platform/core/costs/test_table_cost.py::"
 _EVERY_PLACE = "tests/unit/repository/test_hostile_names.py::test_a_name_is_only_letters_in_each_place"
@@ -674,15 +679,12 @@ MUTANTS = (
         ("tests/spark/silver/test_silver_equals_bronze.py::test_keys_of_any_type_are_compared",),
     ),
     Mutant(
-        "a rebuild from a batch brings back who was forgotten meanwhile",
+        "a merge brings back who was forgotten meanwhile",
         12,
-        _MERGE,
-        "        require_same_list(lake, work)\n",
-        "",
-        (
-            "tests/spark/tables/test_suppression.py::"
-            "test_nobody_who_is_forgotten_during_a_rebuild_from_a_batch_comes_back",
-        ),
+        "assets/silver/suppressed.py",
+        '    return {FORGOTTEN: work.silver.properties.get(FORGOTTEN, "")}',
+        "    return {}",
+        ("tests/spark/tables/test_suppression.py::test_nobody_who_is_forgotten_during_a_merge_comes_back",),
     ),
     Mutant(
         "equal orders with different texts are different",
@@ -3414,5 +3416,85 @@ MUTANTS = (
         "1 / len({loss.table for loss in losses if abs(loss.at - at) <= _TOGETHER})",
         "1",
         ("tests/unit/platform/core/bronze/test_loss_quota.py",),
+    ),
+    Mutant(
+        "a value of a forgotten person from before a reset stays in the row of another person",
+        12,
+        "assets/forgetting/silver_rows.py",
+        "        emptied += _emptied(lake, location, subjects)\n",
+        "",
+        (_FROM_BEFORE_A_RESET,),
+    ),
+    Mutant(
+        "a value of which nobody knows whose it is stays when somebody is forgotten",
+        12,
+        "assets/silver/others_values.py",
+        "{'true' if unknown else 'false'})\"",
+        'false)"',
+        (_FROM_BEFORE_A_RESET,),
+    ),
+    Mutant(
+        "a history is computed again with the rows of forgotten persons that silver has",
+        12,
+        _MERGE_SQL,
+        "changes.stored.others if changes.stored else delta_table(work.location)",
+        "delta_table(work.location)",
+        (_FROM_BEFORE_A_RESET,),
+    ),
+    Mutant(
+        "keys of a history from before a reset are not computed again",
+        12,
+        "assets/silver/newest_rows.py",
+        '        chosen += f" UNION SELECT {keys} FROM {stored}"',
+        "        pass",
+        (_FROM_BEFORE_A_RESET,),
+    ),
+    Mutant(
+        "a value is recorded as that of the person whose row left it",
+        12,
+        "assets/silver/left_values.py",
+        "        return f\"if({self._was_left(column)}, {recorded}, {self._persons('t.')})\"",
+        "        return f\"if({self._was_left(column)}, {recorded}, {self._persons('s.')})\"",
+        (_FROM_BEFORE_A_RESET,),
+    ),
+    Mutant(
+        "the view of the quarantine has no rows of a reading that is in the table again",
+        10,
+        "resources/lake_views.py",
+        "AND (counts OR is_open))",
+        "AND counts)",
+        (_OPEN,),
+    ),
+    Mutant(
+        "an object that comes back with other bytes than those in the table has their bad rows",
+        10,
+        "platform/core/bronze/deciding_row.py",
+        " AND {newest}.etag = {reading}.etag",
+        "",
+        (_OPEN,),
+    ),
+    Mutant(
+        "a waiting object is in the view of the quarantine",
+        10,
+        "platform/core/bronze/deciding_row.py",
+        "\"kind = 'row' AND (status <> 'duplicate' OR reason IS NULL)\"",
+        "\"kind = 'row' AND status <> 'waiting' AND (status <> 'duplicate' OR reason IS NULL)\"",
+        (_OPEN,),
+    ),
+    Mutant(
+        "readers of an export keep all rows of a table that lost them while its changes were not recorded",
+        5,
+        "assets/silver/export/export.py",
+        "not (self.is_snapshot and self.mark.last is not None)",
+        "not counts",
+        ("tests/unit/assets/silver/export/test_export.py",),
+    ),
+    Mutant(
+        "an export that starts over and dies does not begin with all rows again",
+        5,
+        "assets/silver/export/export.py",
+        "            lake.store.export_marks.write(spec.name, table_id, mark)\n            continue",
+        "            continue",
+        ("tests/unit/assets/silver/export/test_export.py",),
     ),
 )

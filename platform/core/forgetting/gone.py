@@ -9,12 +9,21 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Gone:
-    """What left a table: rows of bronze and silver, and lines and messages of objects of the lake."""
+    """What left a table: rows of bronze and silver, and lines and messages of objects of the lake.
+
+    Attributes:
+        table: SQL name.
+        bronze: rows.
+        silver: rows.
+        kept: lines and messages.
+        emptied: rows of others in silver that lost a value which bronze does not give again.
+    """
 
     table: str
     bronze: int
     silver: int
     kept: int
+    emptied: int = 0
 
 
 def gone(
@@ -44,6 +53,10 @@ def _joined(counts: Mapping[str, Gone], others: Sequence[Gone], join: Any) -> di
     for other in others:
         one = joined.get(other.table, Gone(other.table, 0, 0, 0))
         joined[other.table] = Gone(
-            other.table, join(one.bronze, other.bronze), join(one.silver, other.silver), join(one.kept, other.kept)
+            other.table,
+            join(one.bronze, other.bronze),
+            join(one.silver, other.silver),
+            join(one.kept, other.kept),
+            one.emptied + other.emptied,
         )
     return joined

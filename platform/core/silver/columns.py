@@ -20,12 +20,16 @@ VALID_FROM, VALID_TO, IS_CURRENT = HISTORY_COLUMNS = ("valid_from", "valid_to", 
 JOINED = "_joined"
 #: Tidegate's own column of a table whose rows may leave values as they are. In a history it has the names of the
 #: columns that the change left. Of the newest rows it has, by column, the order of the older row that gave the value,
-#: as JSON, or that of the last delete of the key if no row did. NULL where a row has all of its values itself.
+#: as JSON, or that of the last delete of the key if no row did. With `GIVERS`. NULL where a row has all of its values
+#: itself.
 LEFT = "_left"
 #: The entry of `LEFT` with the order of the last delete before the row. It is for columns that the table did not have
 #: yet, so only tables have it that ignore NULLs. No column has this name.
 LAST_DELETE = ""
 LEFT_TYPE = Map(Simple("string"), Simple("string"))
+#: The field of an entry of `LEFT` with the identities of the persons of the row that gave the value. Of a table with
+#: `personal.subject`, every entry of this version has it.
+GIVERS = "by"
 #: Columns that Delta's change data feed, of which exports are made, adds to those of silver.
 CHANGE_COLUMNS = CHANGE_TYPE, COMMIT_VERSION, _ = "_change_type", "_commit_version", "_commit_timestamp"
 #: Suffix of the SQL name of the silver table itself. The view has the name without it.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tidegate.platform.core.config.silver import SilverSpec
+from tidegate.platform.core.forgetting.persons import Persons
 from tidegate.platform.core.schema.column_reference import as_sql, is_expression, path_of, root_of, type_at
 from tidegate.platform.core.schema.column_types import Field, Struct, Type, folded, quoted
 from tidegate.platform.core.schema.comparable import is_comparable
@@ -56,6 +57,7 @@ class MergeRules:
         row: SQL of the struct whose fields are the columns, or of an array of them; None if bronze's columns are.
         inserts: which rows insert a key, if the kind of the feed says it.
         records_left: silver has the newest row of each key, and records in `LEFT` of which rows its values are.
+        persons: where a row names its persons, which `LEFT` records as well. None if rows are of nobody.
         is_list: `row` is an array: each element is a row, and nobody knows how many there are before all are read. Of
             equal orders in it, the last one counts.
         skipped: condition: the row is no change. None if every row is one.
@@ -94,6 +96,7 @@ class MergeRules:
     ignored_nulls: Collection[str] = ()
     is_list: bool = False
     records_left: bool = False
+    persons: Persons | None = None
 
     def over(self, relation: str) -> str:
         """Returns a relation of bronze's rows with `row` as `ROW_VALUE`.

@@ -297,7 +297,9 @@ def test_a_call_that_dies_is_repeated_and_says_nothing_half(
     assert state.done
     noted = lake.lake.store.forgotten.note(state.request.id, "erased")
     assert noted is not None
-    assert noted["tables"] == [{"table": "orders", "bronze": 1, "silver": 1, "kept": 0}], "also of calls that died"
+    assert noted["tables"] == [{"table": "orders", "bronze": 1, "silver": 1, "kept": 0, "emptied": 0}], (
+        "also of calls that died"
+    )
     assert work_off(lake.lake, "again") == [state]
     assert look_for(lake.lake, "person", [CANARY])[0].total == 0
     assert CANARY not in who
@@ -527,6 +529,77 @@ def test_keys_that_others_share_with_a_forgotten_person_become_what_bronze_gives
         compared = compare(lake.lake, lake.spec(name))
         assert compared is not None
         assert compared.wrong == ()
+
+
+def test_values_of_a_forgotten_person_that_bronze_no_longer_gives_leave_the_rows_of_others(
+    tidegate_lake: MakeLake, kit: Any, forget: dict[str, Any]
+) -> None:
+    """Rows of silver from before a reset, of which bronze has nothing. Values of others stay in them."""
+
+    def table(name: str, **silver: Any) -> dict[str, Any]:
+        columns = {"id": "int", "at": "int", "who": "string", "mail": "string"}
+        silver = {"keys": ["id"], "order": "at", "every": 10, "ignore_null_updates_except_columns": ["who"], **silver}
+        made = {"name": name, "prefix": f"{name}/", "format": "json", "columns": columns}
+        return {**made, "silver": silver, "personal": {"subject": "who", "columns": ["mail"]}}
+
+    lake = tidegate_lake([table("newest"), table("history", stored_as="scd2")], forget=forget)
+    # A late row gives the newest one its value, or the newest row leaves it. Its own person gave 2 its value.
+    batches: list[list[tuple[int, int, str, str | None]]] = [
+        [(1, 5, "max", None), (2, 5, "kim", None), (3, 3, CANARY, CANARY), (4, 5, "zoe", None), (5, 2, CANARY, CANARY)],
+        [(1, 3, CANARY, CANARY), (2, 3, "kim", "k"), (4, 3, "abe", "a"), (5, 3, "ian", None), (1, 1, "max", "m")],
+        [(3, 7, "lou", None), (9, 1, "joe", "j")],
+    ]
+    for name in ("newest", "history"):
+        for number, rows in enumerate(batches):
+            if number == 2:
+                for earlier in range(number):
+                    lake.clients.s3.delete_object(Bucket=lake.bucket, Key=f"{name}/{earlier}.json")
+                reset_table(lake.lake, lake.key(name), by="eva", accept_loss=True)
+            body = [{"id": id, "at": at, "who": who, "mail": mail} for id, at, who, mail in rows]
+            lake.put(f"{name}/{number}.json", kit.lines(*body))
+            kit.run(lake, name)
+            kit.merge(lake, name)
+    columns, silver = "id, at, who, mail", lake.lake.store.uri("silver", "newest")
+    theirs = {(1, 5, "max", CANARY), (3, 7, "lou", CANARY), (5, 3, "ian", CANARY)}
+    assert theirs < set(kit.silver(lake, "newest", columns))
+    assert theirs < set(kit.silver(lake, "history", columns))
+    found = {one.table: (one.bronze, one.silver) for one in look_for(lake.lake, "person", [CANARY])}
+    assert found == {"newest": (0, 3), "history": (0, 3)}, "rows of others, and those of the person in a history"
+    # A value that an older version merged is of nobody knows whom.
+    older = "transform_values(_left, (name, entry) -> regexp_replace(entry, ',\"by\".*', '}}'))"
+    kit.query(lake, f"UPDATE {{t}} SET _left = {older} WHERE id = 4", t=silver)
+    request = ask(lake.lake, "person", [CANARY], "eva")
+    work_off(lake.lake, "forget 1")
+    assert kit.silver(lake, "newest", columns) == [
+        (1, 5, "max", None),
+        (2, 5, "kim", "k"),
+        (3, 7, "lou", None),
+        (4, 5, "zoe", None),
+        (5, 3, "ian", None),
+        (9, 1, "joe", "j"),
+    ]
+    # A history has the rows before a change, so it has the value of 1 that is older than the person's.
+    history = [(1, 1, "max", "m"), (1, 5, "max", "m"), (2, 3, "kim", "k"), (2, 5, "kim", "k"), (3, 7, "lou", None)]
+    history += [(4, 3, "abe", "a"), (4, 5, "zoe", "a"), (5, 3, "ian", None), (9, 1, "joe", "j")]
+    assert kit.silver(lake, "history", columns) == history
+    noted = lake.lake.store.forgotten.note(request.id, "erased")
+    assert noted is not None
+    assert [(one["table"], one["emptied"]) for one in noted["tables"]] == [("newest", 3), ("history", 0)]
+    counted = "SELECT table_name, emptied_silver FROM lake.forgotten ORDER BY table_name"
+    assert [tuple(row) for row in lake.sql(counted)] == [("history", 0), ("newest", 3)]
+    everything = "SELECT to_json(struct(*)) FROM {t}"
+    for name in ("newest", "history"):
+        assert not [
+            row for row in kit.query(lake, everything, t=lake.lake.store.uri("silver", name)) if CANARY in row[0]
+        ]
+        compared = compare(lake.lake, lake.spec(name))
+        assert compared is not None
+        assert compared.wrong == ()
+    # A late row of another person gives the value that the person's row had hidden.
+    lake.put("newest/late.json", kit.lines({"id": 1, "at": 2, "who": "max", "mail": "m2"}))
+    kit.run(lake, "newest")
+    kit.merge(lake, "newest")
+    assert (1, 5, "max", "m2") in kit.silver(lake, "newest", columns)
 
 
 _STATE = "struct<id int, who string, mail string>"

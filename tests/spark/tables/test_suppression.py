@@ -13,6 +13,7 @@ from ulid import ULID
 
 from tidegate.assets.bronze.run import run_table
 from tidegate.assets.forgetting.forget import ask, work_off
+from tidegate.assets.forgetting.silver_rows import erase_from_silver
 from tidegate.assets.operations.rebuild import rebuild_table
 from tidegate.assets.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
 from tidegate.assets.operations.reset import reset_table
@@ -140,10 +141,10 @@ def test_no_way_into_a_table_brings_a_forgotten_subject(tidegate_lake: MakeLake,
     assert kit.bronze(lake, "staff", "who") == [("C 1",)], "another kind of subject"
 
 
-def test_nobody_who_is_forgotten_during_a_rebuild_from_a_batch_comes_back(
+def test_nobody_who_is_forgotten_during_a_merge_comes_back(
     tidegate_lake: MakeLake, kit: Any, secret: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The rebuild has read the list before the request, and reads bronze as it was before."""
+    """The merge has read the list before the request, and bronze has the rows: of before, or not erased yet."""
     silver = {"keys": ["id"], "order": "at", "every": 10}
     columns = {"id": "int", "at": "int", "who": "bigint"}
     lake = tidegate_lake(
@@ -163,7 +164,26 @@ def test_nobody_who_is_forgotten_during_a_rebuild_from_a_batch_comes_back(
     monkeypatch.setattr(silver_merge, "seam", forget_once)
     silver_merge.rebuild_table(lake.lake, lake.spec("lines"), logged.append, since=1)
     assert kit.silver(lake, "lines", "id, who") == [(1, 41)]
-    assert any("persons were forgotten while silver.lines was rebuilt" in line for line in logged)
+    assert any("property tidegate.forgotten of the table changed" in line for line in logged)
+
+    lake.put("lines/2.csv", "id,at,who,mail\n1,2,43,c\n3,1,44,d\n")
+    kit.run(lake, "lines")
+
+    def erase_silver_alone(name: str) -> None:
+        """Die in the middle of forgetting: the rows have left silver, and not yet bronze."""
+        seams.append(name)
+        if name == "silver-gather" and seams.count(name) == 1:
+            ask(lake.lake, "person", ["43"], "eva")
+            table, spec = lake.lake.table(lake.key("lines")), lake.spec("lines")
+            listed = lake.lake.suppression(spec)
+            assert listed is not None
+            assert erase_from_silver(lake.lake, table, listed, "run") == (0, 0)
+
+    seams.clear()
+    monkeypatch.setattr(silver_merge, "seam", erase_silver_alone)
+    silver_merge.merge_table(lake.lake, lake.spec("lines"))
+    assert (kit.silver(lake, "lines", "id, who"), seams.count("silver-gather")) == ([(1, 41), (3, 44)], 2)
+    assert (43,) in kit.bronze(lake, "lines", "who")
 
 
 def test_without_the_right_secret_a_table_waits(tidegate_lake: MakeLake, kit: Any, secret: Path) -> None:

@@ -20,7 +20,8 @@ from tidegate.platform.core.silver.recorded.options import OPTIONS, recorded_opt
 def work(*names: str, registered: bool = True) -> Any:
     schema = TableSchema(tuple(Field(name, simple_type("bigint")) for name in names))
     table = SimpleNamespace(
-        birth=SimpleNamespace(registered=registered), spec=SimpleNamespace(name="orders", widen=False, columns={})
+        birth=SimpleNamespace(registered=registered),
+        spec=SimpleNamespace(name="orders", widen=False, columns={}, personal=None),
     )
     spec = SilverSpec(keys=("id",), order="at", every=9)  # type: ignore[arg-type]
     silver = SimpleNamespace(schema=TableSchema(), exists=False, properties={})

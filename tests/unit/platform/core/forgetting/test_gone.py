@@ -31,3 +31,7 @@ def test_what_comes_after_a_search_that_found_nothing_is_added() -> None:
     earlier = [{"table": "orders", "bronze": 5, "silver": 2, "kept": 4}]
     assert gone(FOUND, earlier, [Gone("orders", 1, 1, 0)]) == [Gone("orders", 6, 3, 4)]
     assert gone(FOUND, earlier, [Gone("orders", 0, 0, 0)]) == [ALL]
+    # Rows of others that lost a value are counted by the call that took it from them, and nowhere before.
+    assert gone(FOUND, None, [Gone("orders", 0, 0, 0, 3)]) == [Gone("orders", 5, 2, 4, 3)]
+    noted = [{**earlier[0], "emptied": 3}]
+    assert gone(FOUND, noted, [Gone("orders", 0, 0, 0, 2)]) == [Gone("orders", 5, 2, 4, 5)]

@@ -16,6 +16,7 @@ import io.tidegate.TidegateException.Kind;
 import io.tidegate.delta.DeletionVectors;
 import io.tidegate.delta.LiveFile;
 import io.tidegate.delta.PinnedTransaction;
+import io.tidegate.delta.ProvidedProperties;
 import io.tidegate.delta.TableView;
 import io.tidegate.load.Staging;
 import java.util.ArrayList;
@@ -72,10 +73,11 @@ public final class KeyedMerge {
    *     row that a row replaces, and no key is looked up
    * @param hiding columns of the table that hide a row from readers where they are true
    * @param maxRows how many rows the query has at most
+   * @param provided properties that the table must have where the merge begins
    */
   public record Work(
       String rows, List<String> keys, String newer, String mixed, String stored, List<String> hiding, long maxRows,
-      String appId, long number) {}
+      String appId, long number, ProvidedProperties provided) {}
 
   /**
    * What a merge changed, and how the rows were ordered.
@@ -136,6 +138,9 @@ public final class KeyedMerge {
     Long last = table.lastTxn(work.appId());
     if (last != null && last >= work.number()) {
       return new Changed(0, 0);
+    }
+    if (table.exists()) {
+      work.provided().check(table.snapshot());
     }
     List<LiveFile> known = table.exists() && MergedTable.suits(table.snapshot()) ? table.liveFiles() : null;
     if (known == null || (!known.isEmpty() && (work.newer().isEmpty() || work.maxRows() > MAX_ROWS))) {

@@ -7,10 +7,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.tidegate.KernelRows;
 import io.tidegate.TestTable;
+import io.tidegate.TidegateException;
+import io.tidegate.delta.ProvidedProperties;
 import io.tidegate.delta.TableView;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -49,12 +52,16 @@ class MergeTest {
 
   /** Without a condition, merges by Delta's own MERGE. */
   private Row merge(long number, String query, String newer) {
+    return merge(number, query, newer, "{}");
+  }
+
+  private Row merge(long number, String query, String newer, String provided) {
     spark.sql(query).createOrReplaceTempView("changes");
     String statement = "MERGE INTO delta.`" + root + "` t USING changes s ON t.id <=> s.id WHEN MATCHED AND (" + NEWER
         + ") THEN UPDATE SET t.at = s.at, t.v = s.v WHEN NOT MATCHED THEN INSERT (id, at, v) VALUES (s.id, s.at, s.v)";
     Dataset<Row> done = spark.sql("CALL tidegate.system.merge(table => '" + root + "', rows => 'SELECT * FROM changes', keys => '[\"id\"]',"
         + " newer => '" + newer + "', mixed => '', stored => '', hiding => '[]', most => 100000L, statement => '" + statement
-        + "', source => 'changes', app_id => '" + APP + "', number => " + number + "L)");
+        + "', source => 'changes', app_id => '" + APP + "', number => " + number + "L, provided => '" + provided + "')");
     assertEquals(rows().size(), (Long) done.head().getAs("shown"));
     return done.drop("shown").head();
   }
@@ -83,10 +90,34 @@ class MergeTest {
       spark.sql("SELECT 1L AS id, " + (1 + number) + " AS at, 'b' AS v, false AS gone").createOrReplaceTempView("changes");
       Row done = spark.sql("CALL tidegate.system.merge(table => '" + root + "', rows => 'SELECT * FROM changes', "
           + "keys => '[\"id\"]', newer => '" + NEWER + "', mixed => '', stored => '', hiding => '[\"gone\"]', most => 100000L, "
-          + "statement => '', source => 'changes', app_id => '" + APP + "', number => " + number + "L)").head();
+          + "statement => '', source => 'changes', app_id => '" + APP + "', number => " + number + "L, provided => '{}')").head();
       assertEquals(2L, (Long) done.getAs("shown"));
     }
     assertEquals(List.of("1@3b", "2@1theirs"), rows());
+  }
+
+  @Test
+  void aMergeThatBeganWithOtherPropertiesChangesNothing() {
+    for (String newer : List.of(NEWER, "")) {
+      make(", 'tidegate.list' = 'old'");
+      merge(1, "SELECT 1L AS id, 1 AS at, 'a' AS v", newer, "{\"tidegate.list\": \"old\", \"tidegate.other\": \"\"}");
+      for (String provided : List.of("{\"tidegate.list\": \"new\"}", "{\"tidegate.list\": \"\"}", "{\"tidegate.other\": \"x\"}")) {
+        Exception refused = assertThrows(Exception.class, () -> merge(2, "SELECT 1L AS id, 2 AS at, 'b' AS v", newer, provided));
+        assertTrue(refused.getMessage().startsWith("[TIDEGATE_BUSY]"), refused.getMessage());
+      }
+      assertEquals(List.of("1@1a"), rows());
+      assertEquals(newer.isEmpty(), isDeltas());
+    }
+    // The moment that counts is the one in which Delta's transaction begins.
+    TableView table = TableView.open(spark, root);
+    String merge = "MERGE INTO delta.`" + root + "` t USING (SELECT 1L AS id) s ON t.id = s.id WHEN MATCHED THEN DELETE";
+    String changed = "ALTER TABLE delta.`" + root + "` SET TBLPROPERTIES ('tidegate.list' = 'new')";
+    var provided = new ProvidedProperties(Map.of("tidegate.list", "old"));
+    assertThrows(TidegateException.class, () -> provided.during(table, () -> {
+      spark.sql(changed);
+      return spark.sql(merge).collectAsList();
+    }));
+    assertEquals(List.of("1@1a"), rows());
   }
 
   @Test
@@ -200,7 +231,7 @@ class MergeTest {
       Row row = spark.sql("CALL tidegate.system.merge(table => '" + root + "', rows => '" + query + "', keys => '[\"id\"]', newer => '"
           + newer + "', mixed => '', stored => '" + (hasPlaces ? "was" : "") + "', hiding => '[\"gone\", \"joined\"]', most => 100L, statement => '"
           + "MERGE INTO " + table + " t USING changes s ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
-          + "', source => 'changes', app_id => '" + APP + "', number => " + n + "L)").head();
+          + "', source => 'changes', app_id => '" + APP + "', number => " + n + "L, provided => '{}')").head();
       long seen = spark.read().format("delta").load(root).where("NOT gone AND NOT joined").count();
       assertEquals(seen + wrong, (Long) row.getAs("shown"), "merge " + n + " of " + rows);
     }
@@ -212,7 +243,7 @@ class MergeTest {
     Row row = spark.sql("CALL tidegate.system.merge(table => '" + root + "', rows => \"" + query + "\", keys => '[\"id\"]',"
         + " newer => 'true', mixed => '', stored => 'was', hiding => '[]', most => 100L, statement => 'MERGE INTO delta.`" + root + "` t USING changes s"
         + " ON false WHEN NOT MATCHED BY SOURCE THEN DELETE', source => 'changes', app_id => '" + APP + "', number => "
-        + number + "L)").collectAsList().get(0);
+        + number + "L, provided => '{}')").collectAsList().get(0);
     assertEquals(rows().size(), (Long) row.getAs("shown"));
     return List.of(row.getLong(0), row.getLong(1));
   }

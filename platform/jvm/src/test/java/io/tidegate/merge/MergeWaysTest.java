@@ -121,7 +121,7 @@ class MergeWaysTest {
     try {
       Row row = spark.sql("CALL tidegate.system.merge(table => '" + uri(table) + "', rows => '" + rows
           + "', keys => '[\"id\"]', newer => '" + (ours ? newer : "") + "', mixed => '', stored => '', hiding => '[]', most => " + most + "L, statement => '" + statement
-          + "', source => 'changes', app_id => 'app', number => 1L)").collectAsList().get(0);
+          + "', source => 'changes', app_id => 'app', number => 1L, provided => '{}')").collectAsList().get(0);
       return row.get(0) + " inserted, " + row.get(1) + " updated";
     } catch (Exception e) {
       return FAILS;

@@ -4,6 +4,7 @@ import static org.apache.spark.sql.types.DataTypes.LongType;
 import static org.apache.spark.sql.types.DataTypes.StringType;
 
 import io.tidegate.Json;
+import io.tidegate.delta.ProvidedProperties;
 import io.tidegate.delta.TableView;
 import io.tidegate.merge.KeyedMerge;
 import io.tidegate.merge.ShownRows;
@@ -16,8 +17,8 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * {@code merge(table, rows, keys, newer, mixed, stored, hiding, most, statement, source, app_id, number)}: merges rows by key
- * in a commit that carries the txn {@code (app_id, number)}, and drops the temporary view {@code source}. Returns how many rows
+ * {@code merge(table, rows, keys, newer, mixed, stored, hiding, most, statement, source, app_id, number,
+ * provided)}: merges rows by key in a commit that carries the txn {@code (app_id, number)}, and drops the temporary view {@code source}. Returns how many rows
  * changed, how many of {@link KeyedMerge}'s were late or tied, and, as they are afterwards, the table's version, the
  * application's last txn, and the number of rows of which no column of {@code hiding} is true.
  *
@@ -25,6 +26,8 @@ import org.apache.spark.sql.types.StructType;
  * empty where only the statement can do it. {@code mixed} is the condition of two rows whose values may mix, which only the
  * statement can do. {@code stored} is the view as which {@code rows} reads the table, and empty if
  * {@code rows} does not read it. {@code most} is the maximum number of rows, known before any row is read.
+ * {@code provided} has the properties that the table must have, by name, in JSON; empty texts for those that it must
+ * lack. If they are others when the merge begins, or change before its commit, the merge fails and has changed nothing.
  *
  * <p>A MERGE takes its txn only from the session, and a txn that remains in a session makes later writes of that
  * session vanish silently. So the txn is set on a copy of the session, which is used for nothing else.
@@ -46,7 +49,8 @@ public final class MergeProcedure extends LocalProcedure {
             .add("statement", StringType)
             .add("source", StringType)
             .add("app_id", StringType)
-            .add("number", LongType),
+            .add("number", LongType)
+            .add("provided", StringType),
         new StructType()
             .add("inserted", LongType, false)
             .add("updated", LongType, false)
@@ -100,7 +104,8 @@ public final class MergeProcedure extends LocalProcedure {
             hiding(arguments),
             arguments.number("most"),
             arguments.text("app_id"),
-            arguments.number("number"));
+            arguments.number("number"),
+            new ProvidedProperties(Json.texts(arguments.text("provided"), "argument provided")));
     KeyedMerge.Changed changed =
         SharedCode.in(spark, Map.of(), copy -> KeyedMerge.merge(copy, arguments.text("table"), work));
     if (changed != null) {
@@ -110,7 +115,14 @@ public final class MergeProcedure extends LocalProcedure {
         Map.of(
             "spark.databricks.delta.write.txnAppId", work.appId(),
             "spark.databricks.delta.write.txnVersion", Long.toString(work.number()));
-    List<Row> metrics = SharedCode.in(spark, txn, copy -> copy.sql(arguments.text("statement")).collectAsList());
+    TableView table = TableView.open(spark, arguments.text("table"));
+    List<Row> metrics =
+        SharedCode.in(
+            spark,
+            txn,
+            copy ->
+                work.provided()
+                    .during(table, () -> copy.sql(arguments.text("statement")).collectAsList()));
     return new Object[] {
       count(metrics, "num_inserted_rows"),
       count(metrics, "num_updated_rows"),

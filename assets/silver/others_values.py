@@ -1,0 +1,88 @@
+"""Values in rows of silver that rows of other persons gave, who may be forgotten. `LEFT` says whose they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from tidegate.assets.silver.left_values import recorded_givers
+from tidegate.platform.core.schema.column_types import folded, quoted
+from tidegate.platform.core.schema.sql_literal import delta_table, literal
+from tidegate.platform.core.silver.columns import CHANGED_AT, JOINED, KEY, LEFT, LEFT_TYPE, ORDER, SILVER_COLUMNS
+from tidegate.resources.spark.results import TableState
+from tidegate.resources.spark.session import command
+from tidegate.resources.spark.temporary_view import temporary_view
+from tidegate.resources.suppression import Suppression
+
+#: The column of a view of one row: the identities of the forgotten persons whose values silver has.
+_HELD = "_tidegate_held"
+_NO_VALUES = {*map(folded, (*SILVER_COLUMNS, KEY, ORDER, JOINED, LEFT))}
+
+
+def records_givers(silver: TableState) -> bool:
+    """Returns whether a silver table has the newest row of each key, and records whose values a row has."""
+    left = silver.schema.named(LEFT) if silver.exists else None
+    return left is not None and left.type == LEFT_TYPE
+
+
+def rows_with_others_values(
+    session: SparkSession, location: str, silver: TableState, suppression: Suppression, *, unknown: bool
+) -> DataFrame:
+    """Returns the rows of silver that have a value of a forgotten person's row.
+
+    Args:
+        session: reads the table.
+        location: of the silver table.
+        silver: its state. It records whose values a row has.
+        suppression: the list of the silver table.
+        unknown: also rows with a value of which an older version did not record whose it is.
+    """
+    rows = session.read.format("delta").load(location).alias("t")
+    held = F.broadcast(_held(session, location, suppression)).alias("s")
+    found = rows.crossJoin(held).where(" OR ".join(_conditions(silver, unknown=unknown).values()) or "false")
+    return found.select("t.*")
+
+
+def empty_others_values(session: SparkSession, location: str, silver: TableState, suppression: Suppression) -> int:
+    """Let every value of a forgotten person's row, or of nobody knows whose row, become NULL. Returns their rows.
+
+    As after a row that leaves a column which no row before it has, a late row of another person may give it a value.
+    The arguments are as for `rows_with_others_values`.
+    """
+    conditions = _conditions(silver, unknown=True)
+    if not conditions:
+        return 0
+    emptied = [f"if({condition}, {literal(column)}, NULL)" for column, condition in conditions.items()]
+    names = f"array_compact(CAST(array({', '.join(emptied)}) AS array<string>))"
+    # Not one of the conditions is over a value that another assignment changes: all are over the row as it was.
+    values = [f"t.{quoted(name)} = if({condition}, NULL, t.{quoted(name)})" for name, condition in conditions.items()]
+    left = f"transform_values(t.{LEFT}, (name, entry) -> if(array_contains({names}, name), NULL, entry))"
+    update = ", ".join([*values, f"t.{LEFT} = {left}", f"t.{CHANGED_AT} = current_timestamp()"])
+    # A join with a view: the condition of an UPDATE would be in the log, with the identities.
+    with temporary_view(session, "held", _held(session, location, suppression)) as view:
+        on = " OR ".join(f"({condition})" for condition in conditions.values())
+        merge = f"MERGE INTO {delta_table(location)} t USING {view} s ON {on} WHEN MATCHED THEN UPDATE SET {update}"
+        (row,) = command(session, merge)
+    return int(row["num_updated_rows"])
+
+
+def _held(session: SparkSession, location: str, suppression: Suppression) -> DataFrame:
+    """Returns a row with the identities on the list that `LEFT` of any row has."""
+    entries = f"SELECT explode(map_values({LEFT})) AS entry FROM {delta_table(location)} WHERE size({LEFT}) > 0"
+    texts = session.sql(f"SELECT DISTINCT explode({recorded_givers('entry')}) AS text FROM ({entries})")
+    held = [row["text"] for row in suppression.among(texts, "text").collect()]
+    return session.createDataFrame(pa.table({_HELD: pa.array([held], pa.list_(pa.string()))}))
+
+
+def _conditions(silver: TableState, *, unknown: bool) -> Mapping[str, str]:
+    """Returns for each column the condition over `t` and `s` that a row has another person's value in it."""
+    found = {}
+    for name in (field.name for field in silver.schema.fields if folded(field.name) not in _NO_VALUES):
+        entry = f"t.{LEFT}[{literal(name)}]"
+        givers = recorded_givers(entry)
+        theirs = f"coalesce(arrays_overlap({givers}, s.{_HELD}), {'true' if unknown else 'false'})"
+        found[name] = f"(t.{quoted(name)} IS NOT NULL AND {entry} IS NOT NULL AND {theirs})"
+    return found
