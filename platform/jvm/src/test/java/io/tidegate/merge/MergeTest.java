@@ -106,7 +106,6 @@ class MergeTest {
         assertTrue(refused.getMessage().startsWith("[TIDEGATE_BUSY]"), refused.getMessage());
       }
       assertEquals(List.of("1@1a"), rows());
-      assertEquals(newer.isEmpty(), isDeltas());
     }
     // The moment that counts is the one in which Delta's transaction begins.
     TableView table = TableView.open(spark, root);
