@@ -14,13 +14,23 @@ from tidegate.platform.core.schema.sql_literal import delta_table
 _PART = re.compile(r"`((?:[^`]|``)*)`|([^.`]+)")
 
 
-def former_columns(session: SparkSession, location: str) -> set[tuple[str, ...]]:
-    """Returns the paths of the columns that someone dropped from a table or renamed."""
-    rows = session.sql(f"DESCRIBE HISTORY {delta_table(location)}").select("operation", "operationParameters")
+def former_columns(session: SparkSession, location: str) -> set[tuple[str, ...]] | None:
+    """Returns the paths of the columns that someone dropped from a table or renamed.
+
+    Returns None if the log does not reach back to the table's first version: there may be more.
+    """
+    history = session.sql(f"DESCRIBE HISTORY {delta_table(location)}")
+    changes = history.where("version = 0 OR operation IN ('DROP COLUMNS', 'RENAME COLUMN')")
+    rows = changes.select("version", "operation", "operationParameters").collect()
+    if all(row["version"] for row in rows):
+        return None
     found = set()
-    for operation, parameters in rows.where("operation IN ('DROP COLUMNS', 'RENAME COLUMN')").collect():
-        names = json.loads(parameters["columns"]) if operation == "DROP COLUMNS" else [parameters["oldColumnPath"]]
-        found |= {tuple(_parts(name)) for name in names}
+    for _, operation, parameters in rows:
+        match operation:
+            case "DROP COLUMNS":
+                found |= {tuple(_parts(name)) for name in json.loads(parameters["columns"])}
+            case "RENAME COLUMN":
+                found.add(tuple(_parts(parameters["oldColumnPath"])))
     return found
 
 

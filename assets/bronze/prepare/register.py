@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 from tidegate.assets.bronze.prepare.parquet_copies import Ready, copied
@@ -11,12 +11,10 @@ from tidegate.assets.bronze.prepare.parquet_footers import parquet_footers
 from tidegate.assets.bronze.prepare.path_columns import check_both
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.assets.bronze.prepare.table_columns import (
-    former_columns,
     path_columns,
     present_schema,
     refusal,
     require_columns,
-    require_new,
     unborn_schema,
 )
 from tidegate.platform.core.bronze.batch import Add
@@ -26,6 +24,7 @@ from tidegate.platform.core.files.parquet.footer import Footer
 from tidegate.platform.core.keys.file_format import FORMATS, format_of
 from tidegate.platform.core.keys.own_paths import copy_key, copy_path, log_path
 from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.schema.column_ids import PRODUCERS_NAMES
 from tidegate.platform.core.schema.column_types import folded
 from tidegate.platform.core.schema.partitions import check_partition
 from tidegate.platform.core.schema.table_schema import TableSchema
@@ -72,12 +71,11 @@ def prepare_register(table: Table, work: BatchDraft) -> PreparedBatch:
         lambda candidate: S3Address(table.key.bucket, copy_key(candidate.key, candidate.found.etag, table.key.prefix)),
         prepared,
     )
-    before = prepared.base or unborn_schema(table, [candidate for candidate, _ in good])
-    former = former_columns(table, work, before)
-    taken = _take(table, ready, before, former, lambda _: None)
+    before = prepared.base or replace(unborn_schema(table, [candidate for candidate, _ in good]), ids=PRODUCERS_NAMES)
+    taken = _take(table, ready, before, lambda _: None)
     if taken.fitting and taken.schema != prepared.base and refusal(table, work, taken.schema):
         # Delta refuses a column of at least one file. To find it, each file that brings columns is tried alone.
-        taken = _take(table, ready, before, former, partial(require_columns, table, work))
+        taken = _take(table, ready, before, partial(require_columns, table, work))
     prepared.schema = taken.schema
     for candidate, reason in taken.misfits:
         prepared.quarantine(candidate, reason)
@@ -132,7 +130,6 @@ def _take(
     table: Table,
     ready: Sequence[Ready],
     schema: TableSchema,
-    former: Collection[tuple[str, ...]],
     check: Callable[[TableSchema], None],
 ) -> _Taken:
     """Add the columns of one file after the other to the schema. `check` is called with each changed schema."""
@@ -141,7 +138,6 @@ def _take(
         try:
             values = check_partition(path_columns(table, candidate, schema), schema.partition_fields)
             check_both(footer, values)
-            require_new(former, schema, footer.fields)
             wider = schema.taking(footer.fields, table.spec.policy)
             if wider != schema:
                 check(wider)

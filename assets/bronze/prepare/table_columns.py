@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from tidegate.assets.bronze.prepare.load.spark_errors import columns_refused
@@ -11,14 +11,14 @@ from tidegate.platform.core.bronze.plan import Candidate
 from tidegate.platform.core.config.drift import other_objects, other_rescued
 from tidegate.platform.core.events.row_message import ROW_COLUMNS
 from tidegate.platform.core.keys.object_key import partition_values
-from tidegate.platform.core.schema.column_ids import LAST_ID, ColumnIds
+from tidegate.platform.core.schema.column_ids import COLUMNS, LAST_ID, ColumnIds, Path, paths, recorded_names
 from tidegate.platform.core.schema.column_types import Field, Simple, folded, inner_fields
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import RESCUED_COLUMN, VARIANT_COLUMN, check_columns
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.columns import reserved_in_bronze
 from tidegate.resources.lake import Table
-from tidegate.resources.spark.former_columns import former_columns as former_names
+from tidegate.resources.spark.former_columns import former_columns
 from tidegate.resources.suppression import require_subject
 
 
@@ -44,10 +44,14 @@ def present_schema(table: Table, work: BatchDraft) -> TableSchema | None:
     last_id = int(state.properties.get(LAST_ID, 0))
     if work.birth.registered:
         _require_own_names(table, state.schema)
-    ids = ColumnIds(last_id, "" if work.birth.registered else f"{state.table_id}/{last_id}")
+    if work.birth.registered:
+        ids = ColumnIds(last_id, names=_recorded_names(table, work.birth.location, state.schema, state.properties))
+    else:
+        ids = ColumnIds(last_id, f"{state.table_id}/{last_id}")
     schema = replace(state.schema, grows=table.spec.widen, unmeasured=table.spec.unmeasured_columns, ids=ids)
     schema = replace(schema, reserved=reserved_in_bronze(table.spec.silver))
-    # The next batch with a file gives the table the property, if its unmeasured columns should be others by now.
+    # The next batch with a file gives the table its properties: its unmeasured columns may be others by now, and a
+    # table of an earlier version has not recorded its names.
     return replace(schema, stale=not schema.growth.items() <= state.properties.items())
 
 
@@ -68,26 +72,24 @@ def _require_own_names(table: Table, schema: TableSchema) -> None:
                 )
 
 
-def former_columns(table: Table, work: BatchDraft, schema: TableSchema) -> set[tuple[str, ...]]:
-    """Return the folded paths of columns that a registered table had once and that its older files may still have."""
-    if not (schema.mapped and work.birth.registered and schema.ids.has_gaps(schema.fields)):
-        return set()
-    names = former_names(table.delta.session, work.birth.location)
-    return {tuple(folded(part) for part in path) for path in names}
+def _recorded_names(table: Table, location: str, schema: TableSchema, properties: Mapping[str, str]) -> frozenset[Path]:
+    """Return the names of the columns that a registered table has had, which its older files may still have.
 
-
-def require_new(former: Collection[tuple[str, ...]], schema: TableSchema, fields: Iterable[Field]) -> None:
-    """Refuse a file with a column that the table had once: rows of older files would show its old values.
-
-    Raises:
-        Misfit: there is such a column; the message is the reason.
+    A table of an earlier version has recorded none, so its log is asked once. The next batch with a file records them.
     """
-    for path, _ in schema.missing(fields) if former else ():
-        if tuple(folded(part) for part in path) in former:
-            raise Misfit(
-                f"column {'.'.join(path)} was dropped from the table or renamed, and its older files still have it: "
-                "the old values would come back. Write it under another name"
-            )
+    if (names := recorded_names(properties)) is not None:
+        return names
+    if not (schema.mapped and ColumnIds(int(properties.get(LAST_ID, 0))).has_gaps(schema.fields)):
+        return frozenset(paths(schema.fields))
+    former = former_columns(table.delta.session, location)
+    if former is None:
+        raise RuntimeError(
+            f"bronze.{table.spec.name} had columns once that it has no more, and its log no longer names them: a file "
+            "with such a name would bring old values back. Name them, each with the names of the columns that it was "
+            f"in: ALTER TABLE bronze.{table.spec.name} SET TBLPROPERTIES ('{COLUMNS}' = '[[\"a\"], [\"s\", \"b\"]]'). "
+            "Files wait until then"
+        )
+    return frozenset(paths(schema.fields)) | {tuple(map(folded, path)) for path in former}
 
 
 def unborn_schema(table: Table, candidates: Iterable[Candidate], ours: Collection[str] = ()) -> TableSchema:

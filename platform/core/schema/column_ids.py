@@ -2,20 +2,27 @@
 
 A name is no identity. After a column was dropped or renamed, older files still have it, and a new column of that name
 would show their values. So a new column gets what no column of the table has ever had. Only files of a producer name
-their columns themselves: there the name in the files is the column's own.
+their columns themselves: there the name in the files is the column's own, and the table records each name that it has
+ever had, so that none becomes another column. The log does not keep what it says of the past.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from uuid import NAMESPACE_OID, uuid5
 
-from tidegate.platform.core.schema.column_types import Array, Field, Map, Struct, Type, inner_fields
+from tidegate.platform.core.schema.column_types import Array, Field, Map, Struct, Type, folded, inner_fields
+from tidegate.platform.core.schema.misfit import Misfit
 
 #: Delta's property with the last id that a table has given.
 LAST_ID = "delta.columnMapping.maxColumnId"
+#: Property of a table with its producer's files: the names of all columns that it has ever had, as a JSON list of paths.
+COLUMNS = "tidegate.columns"
+
+#: The name of a column, after the names of the columns that it is in.
+Path = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -26,10 +33,13 @@ class ColumnIds:
         last: the last id that the table has given.
         seed: a text that no other state of columns has. Names in the data files are made from it. Empty if the files
             have the columns' own names: of producers, and of a table that has no data file yet.
+        names: folded paths of the columns that the table has recorded. None if the names in its files are not the
+            producer's.
     """
 
     last: int = 0
     seed: str = ""
+    names: frozenset[Path] | None = None
 
     def given(self, fields: Iterable[Field]) -> tuple[Field, ...]:
         """Returns the fields, with an id and a name in the data files for each that has none, at every depth."""
@@ -42,8 +52,55 @@ class ColumnIds:
         return self.last > sum(1 for field in fields for _ in (field, *inner_fields(field.type)))
 
 
+    def recorded(self, fields: Iterable[Field]) -> dict[str, str]:
+        """Returns the property that records the names of these columns and of all earlier ones."""
+        if self.names is None:
+            return {}
+        return {COLUMNS: json.dumps(sorted({*self.names, *paths(fields)}), ensure_ascii=False, separators=(",", ":"))}
+
+    def require_new(self, missing: Iterable[Path]) -> None:
+        """Require that columns which the table does not have are no columns that it had once.
+
+        Raises:
+            Misfit: a column was dropped or renamed. The rows of older files would show its old values.
+        """
+        for path in missing if self.names else ():
+            if tuple(map(folded, path)) in (self.names or ()):
+                raise Misfit(
+                    f"column {'.'.join(path)} was dropped from the table or renamed, and its older files still have it: "
+                    "the old values would come back. Write it under another name"
+                )
+
+
+def recorded_names(properties: Mapping[str, str]) -> frozenset[Path] | None:
+    """Returns the folded paths of the columns that a table has recorded. None if it has recorded none."""
+    text = properties.get(COLUMNS)
+    return None if text is None else frozenset(tuple(map(folded, path)) for path in json.loads(text))
+
+
+def paths(fields: Iterable[Field]) -> Iterator[Path]:
+    """Yields the folded paths of columns and of the fields in them, as ADD COLUMNS names them."""
+    for field in fields:
+        path = (folded(field.name),)
+        yield path
+        yield from _paths_inside(field.type, path)
+
+
+def _paths_inside(kind: Type, above: Path) -> Iterator[Path]:
+    match kind:
+        case Struct(fields):
+            for path in paths(fields):
+                yield (*above, *path)
+        case Array(element):
+            yield from _paths_inside(element, (*above, "element"))
+        case Map(_, value):
+            yield from _paths_inside(value, (*above, "value"))
+
+
 #: Of a table that has given no id yet.
 FIRST_IDS = ColumnIds()
+#: Of a table with its producer's files that has no column yet.
+PRODUCERS_NAMES = ColumnIds(names=frozenset())
 
 
 class _Giving:

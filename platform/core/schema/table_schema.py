@@ -57,7 +57,7 @@ class TableSchema:
         grows: whether a wider type is accepted afterwards, too (`widen` in lake.yaml).
         widened: whether the schema has a wider type than the table that exists.
         unmeasured: lower-case names, or paths of nested fields, of columns of which Delta keeps no statistics.
-        stale: whether the table that exists keeps statistics of other columns than it should.
+        stale: whether the table that exists lacks a property that it should have.
         ids: the identity of new columns, if the table maps its columns.
         reserved: folded names that no new column can have, because later tables have them for their own columns.
     """
@@ -153,6 +153,7 @@ class TableSchema:
                     f"column {field.name} is nested deeper than {MAX_LEVELS} levels, which Spark cannot read; "
                     "write deeper parts as text"
                 )
+        self.ids.require_new(path for path, _ in self.missing(fields))
         from_path = {folded(name) for name in self.partitions}
         columns = {folded(field.name): field for field in self.columns}
         for field in fields:
@@ -222,9 +223,9 @@ class TableSchema:
 
     @property
     def growth(self) -> dict[str, str]:
-        """The properties that Delta needs for the wider types of the schema and for its unmeasured columns, if any."""
+        """The properties that the table needs: for wider types, unmeasured columns and names of a producer's files."""
         statistics = statistics_property(self.fields, self.unmeasured, self.partitions)
-        return (WIDENED if self.widened else {}) | statistics
+        return (WIDENED if self.widened else {}) | statistics | self.ids.recorded(self.fields)
 
     def to_spark(self) -> dict[str, Any]:
         """Spark's schema JSON, parsed."""

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.platform.core.schema.column_ids import ColumnIds
-from tidegate.platform.core.schema.column_types import Field, Simple, Struct
+from tidegate.platform.core.schema.column_ids import COLUMNS, ColumnIds, recorded_names
+from tidegate.platform.core.schema.column_types import Array, Field, Map, Simple, Struct, inner_fields
+from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.table_schema import TableSchema
 
 _NAMES = st.sampled_from(["a", "b", "col-1", "a b"])
@@ -87,3 +88,59 @@ def test_columns_that_are_gone_leave_gaps() -> None:
     fields = (Field("a", Simple("long"), 1, "a"), Field("s", Struct((Field("x", Simple("long"), 3, "x"),)), 2, "s"))
     assert not ColumnIds(3).has_gaps(fields)
     assert ColumnIds(4).has_gaps(fields)
+
+
+def _registered(properties: dict[str, str], *fields: Field) -> TableSchema:
+    """The schema of a table with its producer's files that exists, as a run finds it."""
+    return TableSchema(fields, ids=ColumnIds(names=recorded_names(properties)))
+
+
+@given(steps=_STEPS)
+def test_no_name_of_a_producer_s_files_is_ever_two_columns(steps: list[tuple[str, str, str]]) -> None:
+    """Its files keep their names for ever, so a name that was a column once is refused, whatever the log says by then."""
+    schema, ever = TableSchema((Field("id", Simple("long")),), ids=ColumnIds(names=frozenset())), {"id"}
+    properties = schema.for_delta()[1]
+    for kind, name, other in steps:
+        present = _registered(properties, *schema.fields)
+        assert present.growth == {COLUMNS: properties[COLUMNS]}, "nothing is written for a table without new columns"
+        inner = Field("s", Struct((Field(name, Simple("string")),)))
+        added = inner if kind == "add inside" else Field(name, Simple("long"))
+        if kind in ("add", "add inside"):
+            new = {".".join(path) for path, _ in present.missing([added])} | ({f"s.{name}"} - _paths(present))
+            new = new if kind == "add inside" else new & {name}
+            if new & ever:
+                with pytest.raises(Misfit, match="its older files still have it"):
+                    present.taking([added], "evolve")
+            else:
+                schema = present.taking([added], "evolve")
+                properties |= schema.for_delta()[1]
+                ever |= _paths(schema)
+        elif kind == "drop" and len(schema.fields) > 1:
+            schema = schema.without([name])
+        elif kind == "rename" and (s := schema.named("s")) and isinstance(s.type, Struct) and len(s.type.fields) > 1:
+            kept = tuple(field for field in s.type.fields if field.name not in (name, other)) or s.type.fields[:1]
+            schema = replace(
+                schema, fields=tuple(replace(f, type=Struct(kept)) if f.name == "s" else f for f in schema.fields)
+            )
+
+
+def _paths(schema: TableSchema) -> set[str]:
+    found = set()
+    for field in schema.fields:
+        found |= {field.name, *(f"{field.name}.{inner.name}" for inner in inner_fields(field.type))}
+    return found
+
+
+def test_names_in_lists_and_maps_are_recorded_where_new_fields_are_looked_for() -> None:
+    deep = Struct((Field("A", Simple("long")), Field("b", Map(Simple("string"), Struct((Field("c", Simple("long")),))))))
+    schema = TableSchema((Field("list", Array(deep)),), ids=ColumnIds(names=frozenset()))
+    known = recorded_names(schema.growth)
+    assert known == {
+        ("list",), ("list", "element", "a"), ("list", "element", "b"), ("list", "element", "b", "value", "c")
+    }  # fmt: skip
+    rest = Field("list", Array(Struct((Field("b", deep.fields[1].type),))))
+    with pytest.raises(Misfit, match=r"column list\.element\.A was dropped"):
+        TableSchema((rest,), ids=ColumnIds(names=known)).taking(schema.fields, "evolve")
+    # A table of a version that recorded none, and a loaded table, whose names in the files are new ones.
+    assert recorded_names({}) is None
+    assert TableSchema((rest,)).taking(schema.fields, "evolve").growth == {}
