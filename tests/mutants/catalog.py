@@ -2837,9 +2837,53 @@ MUTANTS = (
     Mutant(
         "a registered table takes a column again that was dropped from it",
         5,
-        "assets/bronze/prepare/table_columns.py",
-        "    for path, _ in schema.missing(fields) if former else ():\n",
-        "    for path, _ in ():\n",
+        "platform/core/schema/column_ids.py",
+        "        for path in missing if self.names else ():\n",
+        "        for path in ():\n",
+        (
+            "tests/unit/platform/core/schema/test_column_ids.py::"
+            "test_no_name_of_a_producer_s_files_is_ever_two_columns",
+        ),
+    ),
+    Mutant(
+        "a registered table forgets the names that it has had",
+        5,
+        "platform/core/schema/column_ids.py",
+        "sorted({*self.names, *paths(fields)})",
+        "sorted(paths(fields))",
+        (
+            "tests/unit/platform/core/schema/test_column_ids.py::"
+            "test_no_name_of_a_producer_s_files_is_ever_two_columns",
+        ),
+    ),
+    Mutant(
+        "a Parquet column that unpacks to gigabytes is registered as it is",
+        6,
+        "platform/core/files/parquet/readable.py",
+        "    if unpacked > max(_MAX_CHUNK_BYTES, _MAX_UNPACKED * packed):\n",
+        "    if False:\n",
+        (
+            "tests/unit/platform/core/files/parquet/test_footer.py::"
+            "test_a_column_that_unpacks_to_very_much_enters_as_a_copy_in_small_portions",
+        ),
+    ),
+    Mutant(
+        "the copy of a Parquet file has pages without a bound",
+        6,
+        "platform/core/files/parquet/copying.py",
+        "    if batch.nbytes <= _MAX_PORTION_BYTES:\n",
+        "    if True:\n",
+        (
+            "tests/unit/platform/core/files/parquet/test_footer.py::"
+            "test_a_column_that_unpacks_to_very_much_enters_as_a_copy_in_small_portions",
+        ),
+    ),
+    Mutant(
+        "a log that was cut short is taken for all that a table has had",
+        5,
+        "resources/spark/former_columns.py",
+        '    if all(row["version"] for row in rows):\n        return None\n',
+        "",
         (
             "tests/spark/files/test_columns_join.py::"
             "test_a_column_that_was_dropped_or_renamed_comes_back_as_another_one",

@@ -145,6 +145,8 @@ def test_a_column_that_was_dropped_or_renamed_comes_back_as_another_one(tidegate
     assert len(set(ids)) == len(ids)
 
     # Registered: the names in the files are the producer's, so a file with the old name is refused, and no other file.
+    # A table of an earlier version did not record its names, and its log still has them.
+    kit.query(lake, "ALTER TABLE {t} UNSET TBLPROPERTIES ('tidegate.columns')", t=kit.location(lake, "registered"))
     lake.put("registered/2.parquet", kit.parquet([{"id": 2, "ssn": "222"}]))
     lake.put("registered/3.parquet", kit.parquet([{"id": 3, "a": "y", "c": 1}]))
     lake.put("registered/4.parquet", kit.parquet([{"id": 4, "p": {"q": "new"}}]))
@@ -154,6 +156,24 @@ def test_a_column_that_was_dropped_or_renamed_comes_back_as_another_one(tidegate
     for name, column in (("2.parquet", "ssn"), ("4.parquet", r"p\.q")):
         assert fate[name][0] == "quarantined"
         assert re.match(f"column {column} was dropped from the table or renamed, and its older files", fate[name][1])
+
+    # From then on it needs no log of the past, which ends at a checkpoint here.
+    checkpoints = "ALTER TABLE {t} SET TBLPROPERTIES ('delta.checkpointInterval' = '1')"
+    kit.query(lake, checkpoints, t=kit.location(lake, "registered"))
+    kit.query(lake, checkpoints, t=kit.location(lake, "registered"))
+    lake.delete("registered/_delta_log/00000000000000000000.json")
+    lake.put("registered/2b.parquet", kit.parquet([{"id": 2, "ssn": "222"}]))
+    kit.run(lake, "registered")
+    assert re.match("column ssn was dropped", kit.fate(lake, "registered")["2b.parquet"][1])
+    recorded = kit.state(lake, "registered").properties["tidegate.columns"]
+    kit.query(lake, "ALTER TABLE {t} UNSET TBLPROPERTIES ('tidegate.columns')", t=kit.location(lake, "registered"))
+    lake.put("registered/2c.parquet", kit.parquet([{"id": 2, "ssn": "222"}]))
+    with pytest.raises(RuntimeError, match=r"bronze\.registered had columns once .*, and its log no longer names them"):
+        kit.run(lake, "registered")
+    named = "ALTER TABLE {t} SET TBLPROPERTIES ('tidegate.columns' = '" + recorded + "')"
+    kit.query(lake, named, t=kit.location(lake, "registered"))
+    kit.run(lake, "registered")
+    assert re.match("column ssn was dropped", kit.fate(lake, "registered")["2c.parquet"][1])
 
     kit.query(lake, "ALTER TABLE {t} RENAME COLUMN a TO b", t=kit.location(lake, "registered"))
     lake.put("registered/5.parquet", kit.parquet([{"id": 5, "a": "z"}]))

@@ -7,9 +7,10 @@ files. It ends with `BAD` and prints the reason where the file is at fault.
 from __future__ import annotations
 
 import json
+import resource
 import sys
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,15 @@ import pyarrow.parquet as pq
 
 from tidegate.platform.core.files.parquet.arrow_types import copied_type, is_list, is_uuid
 from tidegate.platform.core.files.parquet.bad import BadParquet
+from tidegate.platform.core.files.parquet.readable import MAX_ROW_BYTES
 
 #: Exit code where the file cannot be copied.
 BAD = 3
 _BATCH_ROWS = 64 * 1024
+#: Arrow's bytes of a row group, of which Parquet's columns take up to four times as many.
+_MAX_PORTION_BYTES = MAX_ROW_BYTES // 4
+#: Bytes of memory that a copy may take. A page that unpacks to more is no copy's.
+_MAX_MEMORY_BYTES = 6 << 30
 _NANOS = "has values in nanoseconds, finer than a table keeps; write it with microseconds"
 #: What Spark takes INT96 for.
 _MOMENT = pa.timestamp("us", "UTC")
@@ -66,11 +72,28 @@ def write_copy(source: Path, target: Path, renames: Mapping[str, str]) -> None:
         with pq.ParquetWriter(target, named, compression="zstd", store_schema=False) as writer:
             for batch in file.iter_batches(_BATCH_ROWS, columns=None):
                 columns = [_converted(batch.column(name), schema.field(name), uuids=name in uuids) for name in names]
-                writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=named))
+                for portion in _portions(pa.RecordBatch.from_arrays(columns, schema=named)):
+                    writer.write_batch(portion)  # a row group of its own, so that no page is larger
     except BadParquet:
         raise
+    except MemoryError as error:
+        raise BadParquet(f"it does not unpack within {_MAX_MEMORY_BYTES >> 30} GiB of memory") from error
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         raise BadParquet(f"no copy that Spark reads can be made of it: {str(error).splitlines()[0]}") from error
+
+
+def _portions(batch: Any) -> Iterator[Any]:
+    """Divide rows into portions that fit into memory as one page each."""
+    if batch.nbytes <= _MAX_PORTION_BYTES:
+        yield batch
+    elif batch.num_rows == 1:
+        if batch.nbytes > MAX_ROW_BYTES:
+            raise BadParquet(f"a row of it has more than {MAX_ROW_BYTES >> 20} MiB; write smaller values")
+        yield batch
+    else:
+        middle = batch.num_rows // 2
+        yield from _portions(batch.slice(0, middle))
+        yield from _portions(batch.slice(middle))
 
 
 def _uuids(file: pq.ParquetFile) -> set[str]:
@@ -141,6 +164,7 @@ def _uuid_texts(array: Any) -> Any:
 
 
 if __name__ == "__main__":
+    resource.setrlimit(resource.RLIMIT_AS, (_MAX_MEMORY_BYTES, _MAX_MEMORY_BYTES))
     try:
         write_copy(Path(sys.argv[1]), Path(sys.argv[2]), json.loads(sys.argv[3]))
     except BadParquet as bad:

@@ -34,6 +34,12 @@ _DELTA_ENCODINGS = {
 }
 #: Bytes of a value that is written as it is.
 _WIDTHS = {"INT32": 4, "INT64": 8, "INT96": 12, "FLOAT": 4, "DOUBLE": 8}
+#: Bytes of a row, as in formats of text: a column of so many fits into memory, however it is divided into pages.
+MAX_ROW_BYTES = 64 << 20
+#: A column of one such row, with what its page has around it.
+_MAX_CHUNK_BYTES = MAX_ROW_BYTES + (1 << 20)
+#: A column that unpacks to more than these bytes and so many times its own may be one page: a reader unpacks each whole.
+_MAX_UNPACKED = 100
 #: Other names than the standard's `list.element` that writers use for the levels of a list. Spark knows them all.
 _LIST = re.compile(r"\.(?:list\.(?:item|array|array_element)|bag\.array_element|bag\.array)(?=\.|$)")
 
@@ -110,4 +116,7 @@ def _of_chunk(chunk: Any, column: Any) -> str | None:
     as_they_are = column.max_definition_level == 0 and set(chunk.encodings) <= {"PLAIN", "RLE", "BIT_PACKED"}
     if as_they_are and chunk.total_uncompressed_size < chunk.num_values * width:
         return f"column {chunk.path_in_schema} has fewer bytes than its {chunk.num_values} values take"
+    unpacked, packed = chunk.total_uncompressed_size, chunk.total_compressed_size
+    if unpacked > max(_MAX_CHUNK_BYTES, _MAX_UNPACKED * packed):
+        return f"column {chunk.path_in_schema} unpacks {packed:,} bytes to {unpacked:,}, which may be one page"
     return None

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -16,6 +18,7 @@ from hypothesis import strategies as st
 
 from tests.support.lakes.corrupt_parquet import by_a_library_that_miscounts, with_smaller_columns
 from tidegate.platform.core.files.parquet.bad import BadParquet
+from tidegate.platform.core.files.parquet.copying import write_copy
 from tidegate.platform.core.files.parquet.footer import Footer, footer_bytes, read_footer
 from tidegate.platform.core.files.parquet.readable import _miscounts
 
@@ -404,3 +407,27 @@ def test_a_column_name_that_is_no_text_is_refused() -> None:
     body = written(pa.table({"column_x": [1]})).replace(b"column_x", b"column_\xff")
     with pytest.raises(BadParquet, match="truncated or not Parquet"):
         read_footer(body, len(body))
+
+
+def test_a_column_that_unpacks_to_very_much_enters_as_a_copy_in_small_portions(tmp_path: Path) -> None:
+    """A reader unpacks a page whole. The page of the first file has 128 MiB in 12 KB, and no footer names its pages."""
+    source, copy = tmp_path / "bomb", tmp_path / "copy"
+    table = pa.table({"id": list(range(256)), "text": ["\0" * (1 << 19)] * 256})
+    options: dict[str, Any] = {"compression": "zstd", "use_dictionary": False, "data_page_size": 1 << 30}
+    pq.write_table(table, source, **options)
+    found = read_footer(source.read_bytes(), source.stat().st_size)
+    assert re.fullmatch(r"column text unpacks [\d,]+ bytes to 134,[\d,]+, which may be one page", found.copied or "")
+    write_copy(source, copy, {})
+    assert read_footer(copy.read_bytes(), copy.stat().st_size).copied is None
+    groups = pq.read_metadata(copy)
+    assert max(groups.row_group(place).num_rows for place in range(groups.num_row_groups)) << 19 < 16 << 20
+    assert pq.read_table(copy).equals(table)
+    # One value cannot be divided.
+    for mib in (63, 65):
+        pq.write_table(pa.table({"text": ["\0" * (mib << 20)]}), source, **options)
+        if mib == 63:
+            write_copy(source, copy, {})
+            assert read_footer(copy.read_bytes(), copy.stat().st_size).copied is None
+        else:
+            with pytest.raises(BadParquet, match="a row of it has more than 64 MiB"):
+                write_copy(source, copy, {})
