@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,6 +10,7 @@ from typing import Any
 
 from tidegate.platform.core.forgetting.blanked_members import blanked_members
 from tidegate.platform.core.forgetting.mentions import mentions
+from tidegate.platform.core.foreign_json import foreign_json
 from tidegate.platform.core.schema.column_types import folded
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.suppression import Suppression
@@ -176,7 +176,7 @@ def _values(content: Any, path: Sequence[str]) -> Iterator[Any]:
 
 def _parsed(text: str) -> dict[str, Any] | None:
     try:
-        content = json.loads(text)
-    except (ValueError, RecursionError):
+        content = foreign_json(text)
+    except ValueError:
         return None
     return content if isinstance(content, dict) else None

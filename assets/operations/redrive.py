@@ -22,6 +22,7 @@ from tidegate.platform.core.bronze.manifest import chunked
 from tidegate.platform.core.events.row_message import RowOrigin, identified
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.first_line import first_line
+from tidegate.platform.core.foreign_json import foreign_json
 from tidegate.resources.aws.answers import is_of_one_message
 from tidegate.resources.aws.sqs import Queue
 from tidegate.resources.lake import Lake, Table
@@ -237,8 +238,8 @@ def _row(lake: Lake, message: KeptMessage, origin: RowOrigin) -> tuple[str, RowO
 def as_message(body: str) -> str:
     """Returns a kept body as a message. A record that was cut out of a notification becomes a notification again."""
     try:
-        content = json.loads(body)
-    except (ValueError, RecursionError):
+        content = foreign_json(body)
+    except ValueError:
         return body
     if isinstance(content, dict) and "s3" in content and "Records" not in content:
         return json.dumps({"Records": [content]}, ensure_ascii=False)

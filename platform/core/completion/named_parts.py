@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from tidegate.platform.core.bounds import size_within
+from tidegate.platform.core.foreign_json import foreign_json
 from tidegate.platform.core.keys.object_key import checked_key
 from tidegate.platform.core.keys.s3_address import S3Address
 
@@ -46,9 +46,9 @@ def named_parts(body: bytes, bucket: str, prefix: str) -> tuple[NamedPart, ...]:
         ValueError: it is no such manifest, or names an object outside of the table's prefix.
     """
     try:
-        manifest = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"it is no manifest: it is not JSON: {error}") from None
+        manifest = foreign_json(body)
+    except ValueError as error:
+        raise ValueError(f"it is no manifest: it {error}") from None
     if not isinstance(manifest, dict):
         raise ValueError("it is no manifest: it is not a JSON object")
     if isinstance(manifest.get("files"), list):

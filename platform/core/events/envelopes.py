@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from tidegate.platform.core.foreign_json import foreign_json
 
 #: The members of every envelope of SNS, and those by which the envelope of an event is recognized.
 SNS_MEMBERS, EVENT_MEMBERS = ("Type", "TopicArn", "MessageId", "Timestamp"), ("Type", "TopicArn")
@@ -72,8 +73,8 @@ def published(body: str, members: Sequence[str] = SNS_MEMBERS) -> tuple[str, Pub
     Raises:
         ValueError: the SNS envelope has no message. The error says what it is and, if possible, what to do.
     """
-    if '"TopicArn"' not in body:
-        return body, None
+    if '"TopicArn"' not in body and "\\u" not in body:
+        return body, None  # as most bodies: none of its names can be that one
     try:
         content = _json_object(body, "the body")
     except ValueError:
@@ -129,30 +130,11 @@ def _message_of_sns(content: dict[str, Any]) -> str:
 
 def _json_object(text: str, what: str) -> dict[str, Any]:
     try:
-        content = json.loads(text.removeprefix("\ufeff"), object_pairs_hook=_each_once)
-    except _Twice as error:
-        name = shown(str(error))
-        raise ValueError(f"{what} has the member {name} twice, and readers differ on which one counts") from None
-    except RecursionError:
-        raise ValueError(f"{what} is nested too deeply to be an S3 event") from None
+        content = foreign_json(text)
     except ValueError as error:
-        raise ValueError(f"{what} is not JSON: {error}") from None
+        raise ValueError(f"{what} {error}") from None
     if not isinstance(content, dict):
         raise ValueError(f"{what} is JSON but not an object, so it is no S3 event")
-    return content
-
-
-class _Twice(ValueError):
-    pass
-
-
-def _each_once(members: list[tuple[str, Any]]) -> dict[str, Any]:
-    # What is decided from one of two equal members would not hold for a consumer that takes the other one.
-    content: dict[str, Any] = {}
-    for name, value in members:
-        if name in content:
-            raise _Twice(name)
-        content[name] = value
     return content
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from tidegate.platform.core.events.envelopes import published, shown
 from tidegate.platform.core.events.row_object import LATEST
+from tidegate.platform.core.foreign_json import foreign_json
 from tidegate.platform.core.schema.column_types import folded
 from tidegate.platform.core.times import from_millis, parse_time, to_millis
 
@@ -132,19 +133,12 @@ def _remedy(topic: str | None) -> str:
 
 def _members(text: str) -> dict[str, Any]:
     try:
-        # Numbers stay texts, so that no digit is lost and no number is too long.
-        content = json.loads(text, parse_int=str, parse_float=str, parse_constant=_no_json)
-    except RecursionError:
-        raise ValueError("the row is nested too deeply") from None
+        content = foreign_json(text, is_row=True)
     except ValueError as error:
-        raise ValueError(f"the row is not JSON: {error}") from None
+        raise ValueError(f"the row {error}") from None
     if not isinstance(content, dict):
         raise ValueError("the row is JSON but not an object; send one object a message")
     return content
-
-
-def _no_json(name: str) -> None:
-    raise ValueError(f"{name} is no JSON number")
 
 
 def _millis(time: str) -> int:

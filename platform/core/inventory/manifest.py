@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from tidegate.platform.core.bounds import size_within
+from tidegate.platform.core.foreign_json import foreign_json
 from tidegate.platform.core.inventory.delivery import BEGAN
 from tidegate.platform.core.inventory.file_schema import Column, InventoryFormat, columns_of
 from tidegate.platform.core.keys.object_key import checked_key
@@ -102,7 +102,7 @@ class Inventory:
                 outside of its own folder.
         """
         try:
-            manifest: dict[str, Any] = json.loads(body)
+            manifest: dict[str, Any] = foreign_json(body)
             of, format = str(manifest["sourceBucket"]), str(manifest["fileFormat"])
             created = _created(manifest["creationTimestamp"])
             schema = str(manifest["fileSchema"])
@@ -114,8 +114,6 @@ class Inventory:
             raise InventoryError(f"{uri} is no manifest of an S3 Inventory: it has no {error}") from None
         except (TypeError, ValueError) as error:
             raise InventoryError(f"{uri} is no manifest of an S3 Inventory: {error}") from None
-        except RecursionError:
-            raise InventoryError(f"{uri} is no manifest of an S3 Inventory: it is nested too deeply") from None
         if source is not None and of != source:
             raise InventoryError(
                 f"{uri} is an inventory of the bucket {of}, and the table's files are in {source}: let `inventory` "

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
 import pytest
 
 from tidegate.assets.bronze.prepare.formats.json_files import Json
+from tidegate.assets.forgetting.kept_objects import _parsed
 from tidegate.assets.operations.redrive import as_message
 from tidegate.platform.core.completion.named_parts import named_parts
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.events.envelopes import open_body
+from tidegate.platform.core.events.envelopes import open_body, published
 from tidegate.platform.core.events.row_message import RowOrigin, row_of
 from tidegate.platform.core.inventory.manifest import Inventory, InventoryError
 
@@ -121,6 +123,51 @@ def test_a_parser_of_foreign_documents_has_one_error(parse: Callable[[str], obje
         for value in _VALUES:
             with suppress(*parse_error):
                 parse(_with(document, place, value))
+
+
+def _twice(document: object, place: tuple[str | int, ...], name: str) -> str:
+    """The document with a member of the object at a place again, behind itself, its name in escapes."""
+    escaped = "".join(f"\\u{ord(letter):04X}" for letter in name)
+    text = json.dumps({**_at(document, place), "\x01": "other"}).replace("\\u0001", escaped)
+    return _with(document, place, text)
+
+
+@pytest.mark.parametrize(
+    ("parse", "document"),
+    [
+        (open_body, {"Records": [_EVENT]}),
+        (open_body, {"Type": "Notification", "TopicArn": "t", "Message": json.dumps({"Records": [_EVENT]})}),
+        (lambda text: Inventory.from_manifest(text.encode(), _URI), _INVENTORY),
+        (_dataset, _DATASET),
+    ],
+)
+def test_a_member_that_is_there_twice_is_found_by_what_it_reads_as(
+    parse: Callable[[str], object], document: dict[str, object]
+) -> None:
+    parse(json.dumps(document))
+    objects = [place for place in _places(document) if isinstance(_at(document, place), dict)]
+    for place in [*objects, *((name, 0) for name in ("Records", "files") if name in document)]:
+        for name in _at(document, place):
+            with pytest.raises((ValueError, InventoryError), match=f"has the member '{name}' twice"):
+                parse(_twice(document, place, name))
+
+
+def _at(document: Any, place: tuple[str | int, ...]) -> Any:
+    for part in place:
+        document = document[part]
+    return document
+
+
+@pytest.mark.parametrize("escaped", ["Topic\\u0041rn", "\\u0054opicArn", "TopicArn"])
+def test_an_envelope_is_one_however_its_names_are_written(escaped: str) -> None:
+    """The intake opens it by its names as they are read, so routes and row queues have to, too."""
+    envelope = json.dumps({"Type": "Notification", "TopicArn": "t", "MessageId": "m", "Timestamp": "x", "Message": "{}"})
+    text, publication = published(envelope.replace("TopicArn", escaped))
+    assert (text, publication and publication.topic) == ("{}", "t")
+
+
+def test_a_kept_text_with_a_member_twice_is_of_both_persons() -> None:
+    assert _parsed('{"user": "a", "\\u0075ser": "b"}') is None, "it is searched as a text that is no row"
 
 
 @pytest.mark.parametrize("parse", [_event, _row])

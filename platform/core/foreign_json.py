@@ -1,0 +1,54 @@
+"""JSON documents that others write: events, manifests, rows, and what is kept of them. They may hold anything."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NoReturn
+
+#: Characters of a name in an error.
+_SHOWN = 100
+
+
+def foreign_json(text: str | bytes, *, is_row: bool = False) -> Any:
+    """Parse a document. It may begin with a byte order mark.
+
+    A member that an object has twice refuses the document: what is decided from one of both would not hold for a reader
+    that takes the other one. Names are compared as they are read, so `"a"` and its escaped form are one name.
+
+    Args:
+        text: the document.
+        is_row: it is a row of data. Its numbers stay texts, so that no digit is lost and no number is too long, and the
+            reader of rows judges members that it has twice.
+
+    Raises:
+        ValueError: it is no such document. The message continues a sentence whose subject is the document.
+    """
+    if isinstance(text, str):
+        text = text.removeprefix("\ufeff")
+    try:
+        if is_row:
+            return json.loads(text, parse_int=str, parse_float=str, parse_constant=_no_number)
+        return json.loads(text, object_pairs_hook=_each_once)
+    except _Twice as error:
+        raise ValueError(f"has the member {error} twice, and readers differ on which one counts") from None
+    except RecursionError:
+        raise ValueError("is nested too deeply") from None
+    except ValueError as error:
+        raise ValueError(f"is not JSON: {error}") from None
+
+
+class _Twice(ValueError):
+    pass
+
+
+def _each_once(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    content: dict[str, Any] = {}
+    for name, value in members:
+        if name in content:
+            raise _Twice(repr(name) if len(name) <= _SHOWN else f"{name[:_SHOWN]!r}…")
+        content[name] = value
+    return content
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")
