@@ -95,9 +95,7 @@ def _with_lines(
 def _queues_of_others(lake: Lake, table: Table) -> set[str]:
     """Return the names of the row queues of other tables. A queue of no table may be the earlier one of this table."""
     others = (spec.row_queue for spec in lake.config.tables if spec.name != table.spec.name)
-    return {name for queue in others if queue for name in queue.names} - set(
-        table.spec.row_queue.names if table.spec.row_queue else ()
-    )
+    return {name for queue in others if queue for name in queue.names}
 
 
 def _messages(

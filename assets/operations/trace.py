@@ -23,6 +23,7 @@ from tidegate.platform.core.routing.route import Routed, route, rows_route
 from tidegate.platform.core.times import from_micros, from_millis, parse_time
 from tidegate.resources.aws.sqs import Queue
 from tidegate.resources.lake import Lake, Table
+from tidegate.resources.lake_root.inbox import TableInbox
 from tidegate.resources.ledger import Decision
 
 #: Manifests of the table's inbox that are read.
@@ -67,6 +68,7 @@ class _Way:
     probe: Probe
     decisions: Sequence[Decision]
     undecided: Sequence[Stop]
+    held: Sequence[Stop]
 
     @property
     def name(self) -> str:
@@ -107,11 +109,13 @@ def trace(lake: Lake, bucket: str, key: str) -> Trace:
         return Trace(tuple(stops), "it belongs to no table, see the route")
     table = lake.table(found.table.encode())
     version, n = table.ledger.clock()
-    way = _Way(table, probe, table.ledger.history(version, key), [*_decided(table, n, key), *_waiting(table, key)])
+    undecided = [*_decided(table, n, key), *_waiting(table.inbox, key, "inbox")]
+    held = list(_waiting(lake.store.held.of(table.table_key), key, "held"))
+    way = _Way(table, probe, table.ledger.history(version, key), undecided, held)
     for decision in way.decisions:
         stamp = decision.stamp
         stops.append(Stop(f"batch {stamp.n}", _decision_detail(way, decision), from_micros(stamp.recorded_at)))
-    return Trace((*stops, *way.undecided), _verdict(lake, way, key), table.table_key if way.undecided else None)
+    return Trace((*stops, *way.undecided, *way.held), _verdict(lake, way, key), table.table_key if way.undecided else None)
 
 
 def _present(probe: Probe) -> str:
@@ -159,16 +163,16 @@ def _landed(table: Table, batch: Batch) -> str:
     return "the batch was not committed: that run is still active, or failed in or before its commit"
 
 
-def _waiting(table: Table, key: str) -> Iterator[Stop]:
-    waiting = table.inbox.waiting()[:_MAX_MANIFESTS]
-    since = {manifest.id: manifest.since for manifest in waiting}
-    for manifest in table.inbox.read(since):
+def _waiting(inbox: TableInbox, key: str, name: str) -> Iterator[Stop]:
+    """Yields the events of the object that wait in a folder of manifests, which has a name."""
+    since = {manifest.id: manifest.since for manifest in inbox.waiting()[:_MAX_MANIFESTS]}
+    for manifest in inbox.read(since):
         for hint in manifest.hints:
             if hint.key == key:
                 event = f" (event {hint.event_id})" if hint.event_id else ""
                 of_type = f" of the type {hint.event_type}" if hint.event_type else ""
                 yield Stop(
-                    "inbox",
+                    name,
                     f"{hint.cause.name}{event}{of_type} waits in manifest {manifest.id}, from {manifest.origin}",
                     datetime.fromtimestamp(since[manifest.id], UTC),
                 )
@@ -197,6 +201,11 @@ def _verdict(lake: Lake, way: _Way, key: str) -> str:
         return (
             f"it waits for the next run of {way.table.table_key}: the sensor requests a run within "
             f"{way.table.spec.window} seconds, or materialize that partition of bronze"
+        )
+    if way.held:
+        return (
+            "its folder is no table yet, because the day had as many new tables as `discovery` allows: the first tick of "
+            f"each day (UTC) makes tables of such folders. To have it now, name {way.table.key.uri} in lake.yaml"
         )
     last = way.last
     if isinstance(way.probe, S3Forbidden | S3Unavailable) and (

@@ -11,7 +11,14 @@ _MAY_READ = frozenset({"WITH", "FROM"})
 _WRITES = re.compile(r"\b(INSERT|DELETE|UPDATE|MERGE|CREATE|REPLACE|DROP|ALTER)\b", re.IGNORECASE)
 _BEFORE = re.compile(r"(?:\s|\(|--[^\n]*(?:\n|$)|/\*.*?\*/)*", re.DOTALL)
 _WORD = re.compile(r"\w+")
-_VALUE = re.compile(r"'(?:[^'\\]|\\.)*'?|\"(?:[^\"\\]|\\.)*\"?|\b\d[\w.]*", re.DOTALL)
+#: What is left out: comments, which may be nested, texts in each spelling of Spark, and numbers. Names stay, and what is
+#: in backticks begins none of them.
+_PART = re.compile(
+    r"(?P<name>`[^`]*`?)|(?P<comment>/\*)|--[^\n]*|\$(?P<tag>\w*)\$.*?(?:\$(?P=tag)\$|$(?!\n))"
+    r"|\b[rR](?:'[^']*'?|\"[^\"]*\"?)|'(?:[^'\\]|\\.)*'?|\"(?:[^\"\\]|\\.)*\"?|\b\d[\w.]*",
+    re.DOTALL,
+)
+_COMMENT_MARK = re.compile(r"/\*|\*/")
 
 
 def changes_something(statement: str) -> bool:
@@ -24,5 +31,23 @@ def changes_something(statement: str) -> bool:
 
 
 def without_values(statement: str) -> str:
-    """Return a statement with `?` for texts and numbers: they may be a person's, and the log is never deleted."""
-    return _VALUE.sub("?", statement)
+    """Return a statement with `?` for texts, numbers and comments.
+
+    They may have a person's values, and the log is never deleted.
+    """
+    kept, at = [], 0
+    while part := _PART.search(statement, at):
+        end = _comment_end(statement, part.end()) if part["comment"] else part.end()
+        kept += [statement[at : part.start()], part[0] if part["name"] else "?"]
+        at = end
+    return "".join([*kept, statement[at:]])
+
+
+def _comment_end(statement: str, at: int) -> int:
+    """Return where a comment ends whose text begins at a place, with the comments in it."""
+    depth = 1
+    for mark in _COMMENT_MARK.finditer(statement, at):
+        depth += 1 if mark[0] == "/*" else -1
+        if not depth:
+            return mark.end()
+    return len(statement)

@@ -18,6 +18,8 @@ from tidegate.platform.core.schema.column_types import (
 )
 
 _TEXT = Simple("string")
+#: The type of a column of CSV without a value, which is no reason for any type.
+_NOTHING = Simple("void")
 _WHOLE, _FLOATING = Simple("long"), Simple("double")
 #: Digits of the largest `long`, and of the largest decimal.
 _WHOLE_DIGITS, _MAX_DIGITS = 19, 38
@@ -50,8 +52,14 @@ def united(known: Type, given: Type, *, fixed: bool = False) -> Type:
 def narrowest(shown: Iterable[Iterable[Field]]) -> list[Field]:
     """Returns the columns that several formats show, each once, in the order of their first one.
 
-    The types do not depend on the order: each is the narrowest that holds the values of all.
+    The types do not depend on the order: each is the narrowest that holds the values of all. Columns without a value are
+    text.
     """
+    columns = _each_once(shown)
+    return [replace(field, type=_TEXT) if field.type == _NOTHING else field for field in columns]
+
+
+def _each_once(shown: Iterable[Iterable[Field]]) -> list[Field]:
     found: dict[str, Field] = {}
     for fields in shown:
         for field in fields:
@@ -65,9 +73,12 @@ def holding(left: Type, right: Type) -> Type:
     """Returns the narrowest type that holds the values of two inferred types, at every depth; text if no other does."""
     if left == right:
         return left
+    if _NOTHING in (left, right):
+        other = right if left == _NOTHING else left
+        return other if isinstance(other, Simple | Decimal) else _TEXT  # a cell holds no other value
     match left, right:
         case Struct(fields), Struct(others):
-            return Struct(tuple(sorted(narrowest((fields, others)), key=lambda field: field.name)))
+            return Struct(tuple(sorted(_each_once((fields, others)), key=lambda field: field.name)))
         case Array(element), Array(other):
             return Array(holding(element, other))
         case Map(Simple("string"), value), Map(Simple("string"), other):

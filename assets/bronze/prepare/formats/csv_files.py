@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from typing import Any, BinaryIO, cast
@@ -45,13 +45,12 @@ class Csv(Format):
         """Return the header's names, and how the lines of the file are written."""
         options = spec.csv.of(head)
         try:
-            rows = _first_rows(head, whole, options)
+            rows, trailing = _first_rows(head, whole, options)
         except csv.Error as error:
             raise Misfit(f"broken quoting in its first lines: {error}") from error
         if not rows:
             raise Misfit("no header line")
         names = _names(rows[0], options, tuple(spec.columns))
-        trailing = options.header and len(rows) > 1 and _has_trailing(rows[0], rows[1:])
         if options.header and len(rows) > 1 and not trailing:
             _check_shape(rows[0], rows[1:], options)
         check_names([Field(name, Simple("string")) for name in names], reserved=SOURCE_COLUMNS)
@@ -127,25 +126,41 @@ class _Plain(Rewrite):
             raise _misencoded(self._options, error) from error
 
 
-def _first_rows(head: bytes, whole: bool, options: CsvOptions) -> list[list[str]]:
+def _first_rows(head: bytes, whole: bool, options: CsvOptions) -> tuple[list[list[str]], bool]:
     """Return the header and the first row; more rows, if that one has one cell more than the header has names.
+
+    Also returns whether each row ends with a delimiter that the header has not. A quoted empty cell is a cell, as in
+    `CsvLines` of platform/jvm.
 
     Raises:
         csv.Error: the quoting of the header, or of the first row, is broken.
     """
-    rows = options.rows(io.StringIO(_decoded(head, whole, options), newline=""))
-    found = list(islice(filter(None, rows), 2))
-    if len(found) < 2 or len(found[1]) != len(found[0]) + 1:
-        return found
-    with suppress(csv.Error):  # The reader of the whole file says what is wrong with it.
-        found += islice(filter(None, rows), _DOUBTED_ROWS)
-    # The last row may be cut off.
-    return found if whole or len(found) <= 2 or len(found) > _DOUBTED_ROWS else found[:-1]
+    lines = _Lines(_decoded(head, whole, options))
+    rows = ((row, row[-1] == "" and lines.ends_with(options.delimiter)) for row in options.rows(lines) if row)
+    found = list(islice(rows, 2))
+    more = len(found) == 2 and len(found[1][0]) == len(found[0][0]) + 1
+    if more:
+        with suppress(csv.Error):  # The reader of the whole file says what is wrong with it.
+            found += islice(rows, _DOUBTED_ROWS)
+        if not whole and 2 < len(found) <= _DOUBTED_ROWS:
+            found.pop()  # It may be cut off.
+    width = len(found[0][0]) + 1 if found else 0
+    trailing = options.header and more and all(len(row) == width and ends for row, ends in found[1:])
+    return [row for row, _ in found], trailing
 
 
-def _has_trailing(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether each row ends with a delimiter that the header has not."""
-    return all(len(row) == len(header) + 1 and row[-1] == "" for row in rows)
+class _Lines:
+    """The lines of a text, of which the last one that was read is kept: a row shows no quotes of its cells."""
+
+    def __init__(self, text: str) -> None:
+        self._lines, self._line = io.StringIO(text, newline=""), ""
+
+    def __iter__(self) -> Iterator[str]:
+        for self._line in self._lines:
+            yield self._line
+
+    def ends_with(self, delimiter: str) -> bool:
+        return self._line.rstrip("\r\n").endswith(delimiter)
 
 
 def _first_cells(head: bytes, whole: bool, options: CsvOptions) -> tuple[list[str], dict[str, list[str]]]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tidegate.platform.cli.sql.statement import changes_something, without_values
 
@@ -47,3 +49,25 @@ def test_values_of_persons_are_left_out() -> None:
         "DELETE FROM silver.t2 WHERE mail = ?? OR id = ? OR n = ?"
     )
     assert without_values("SELECT 'never ends") == "SELECT ?"
+
+
+#: Where a statement may have a person's value, with what comes before and behind.
+_CARRIERS = (
+    "'{}'", '"{}"', "'it''s {}'", "'it\\'s {}'", "r'\\{}\\'", 'R"{}\\"', "$${}$$", "$a${}$$'$a$", "-- {}\n", "/* {} */",
+    "/* /* it's */ {} */", "/*+ {} */",
+)  # fmt: skip
+
+
+@given(parts=st.lists(st.tuples(st.sampled_from(["a = ", "`it's` = ", "`\"` IN ", "\n"]), st.sampled_from(_CARRIERS))))
+def test_no_place_of_a_value_shows_it_and_all_names_stay(parts: list[tuple[str, str]]) -> None:
+    statement = "DELETE FROM t WHERE " + " AND ".join(name + carrier.format("eva@x.org") for name, carrier in parts)
+    shown = without_values(statement)
+    assert "eva" not in shown
+    assert [shown.count(name) for name in ("`it's`", '`"`', " AND ")] == [
+        sum(name in before for before, _ in parts) for name in ("`it's`", '`"`')
+    ] + [max(0, len(parts) - 1)]
+
+
+@pytest.mark.parametrize("begun", ["'", '"', "r'", "$$", "$tag$", "/*", "/* /* */", "--"])
+def test_what_never_ends_is_left_out_to_the_end(begun: str) -> None:
+    assert without_values(f"SELECT a, {begun}eva $ eva") == "SELECT a, ?"

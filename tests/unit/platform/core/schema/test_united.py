@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tidegate.platform.core.schema.column_types import Array, Decimal, Field, Simple, Struct, Type
 from tidegate.platform.core.schema.united import holding, narrowest
 
-SIMPLE = [Simple(name) for name in ("boolean", "long", "double", "date", "timestamp", "string")]
+SIMPLE = [Simple(name) for name in ("boolean", "long", "double", "date", "timestamp", "string", "void")]
 KINDS: st.SearchStrategy[Type] = st.recursive(
     st.sampled_from([*SIMPLE, Decimal(20, 0), Decimal(38, 0)]),
     lambda inner: st.one_of(
@@ -41,3 +41,10 @@ def test_the_narrowest_type_holds_both() -> None:
 def test_each_column_is_there_once() -> None:
     shown = [[Field("n", Simple("long"))], [Field("m", Simple("date")), Field("N", Simple("double"))]]
     assert narrowest(shown) == [Field("n", Simple("double")), Field("m", Simple("date"))]
+
+
+@given(st.permutations([[Field("n", Simple("void"))], [Field("N", Simple("long"))], [Field("n", Simple("void"))]]))
+def test_a_column_without_a_value_is_no_reason_for_text(shown: list[list[Field]]) -> None:
+    assert [field.type for field in narrowest(shown)] == [Simple("long")]
+    assert narrowest([[Field("n", Simple("void"))]]) == [Field("n", Simple("string"))]
+    assert holding(Simple("void"), Array(Simple("long"))) == Simple("string"), "no cell holds a list"

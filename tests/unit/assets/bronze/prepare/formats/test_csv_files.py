@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from itertools import product
 from types import SimpleNamespace
 from typing import Any
 
@@ -56,6 +57,18 @@ def test_without_a_mark_the_table_says_the_encoding() -> None:
     assert look("Größe\n".encode("latin-1"), encoding="latin-1").names == ("Größe",)
     with pytest.raises(Misfit, match="not UTF-8"):
         look("Größe\n".encode("latin-1"))
+
+
+@pytest.mark.parametrize("cells", list(product(('1', '', '""', '"a,"', '"a\n"', ' ', '"b"""'), repeat=3)))
+def test_what_is_behind_the_last_delimiter_is_a_cell_unless_it_is_nothing(cells: tuple[str, ...]) -> None:
+    """`CsvGrammarTest` of platform/jvm has the same rule, by the same cells: a quoted empty cell is a cell."""
+    for end in ("\n", "\r\n", ""):
+        body = f"a,b{end or chr(10)}{','.join(cells)}{end}".encode()
+        if cells[-1] == "":
+            assert look(body).trailing
+        else:
+            with pytest.raises(Misfit, match="a row name"):
+                look(body)
 
 
 def test_a_delimiter_at_the_end_of_each_row_is_no_cell_and_a_name_of_a_row_is_none() -> None:

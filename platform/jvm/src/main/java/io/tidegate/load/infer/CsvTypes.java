@@ -99,7 +99,7 @@ final class CsvTypes implements Serializable {
     return this;
   }
 
-  /** Returns the columns of some headers. A column without a value is text; a header without rows shows no columns. */
+  /** Returns the columns of some headers. A column without a value has no type; a header without rows shows no columns. */
   static StructType columns(List<CsvTypes> headers) {
     Map<String, Column> all = new LinkedHashMap<>();
     for (CsvTypes types : headers) {
@@ -121,7 +121,10 @@ final class CsvTypes implements Serializable {
     }
 
     DataType type() {
-      return fitting == 0 || !hasValue ? DataTypes.StringType : TYPES.get(Integer.numberOfTrailingZeros(fitting));
+      if (!hasValue) {
+        return DataTypes.NullType; // Files of another format may have its values.
+      }
+      return fitting == 0 ? DataTypes.StringType : TYPES.get(Integer.numberOfTrailingZeros(fitting));
     }
   }
 }

@@ -2,6 +2,7 @@ package io.tidegate.load.rows;
 
 import io.tidegate.load.request.LoadRequest;
 import java.io.Serializable;
+import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -28,6 +29,9 @@ public final class Suppression implements Serializable {
   private static final Pattern CELLS = Pattern.compile("[\r\n,;|\t]");
   private static final Pattern QUOTE = Pattern.compile("[\"\r\n]");
   private static final Pattern QUOTED = Pattern.compile("\"((?:[^\"\\\\]|\\\\.)*+)\"", Pattern.DOTALL);
+  /** A number of JSON that may be a whole one in another spelling, as 42.0 and 4.2e1 are: a load reads it as that. */
+  private static final Pattern NUMBER = Pattern.compile("-?[0-9]{1,38}(?:\\.[0-9]{1,38})?(?:[eE][+-]?[0-9]{1,2})?");
+
   private static final Pattern BASE64 = Pattern.compile("[A-Za-z0-9+/]*={0,2}");
   private static final Pattern ESCAPED = Pattern.compile("\\\\(?:u([0-9a-fA-F]{4})|(.))", Pattern.DOTALL);
 
@@ -168,6 +172,14 @@ public final class Suppression implements Serializable {
       parts.addAll(parts(new String(Base64.getDecoder().decode(text), StandardCharsets.ISO_8859_1)));
     }
     parts.remove("");
+    for (String part : List.copyOf(parts)) {
+      if (NUMBER.matcher(part).matches()) {
+        BigDecimal number = new BigDecimal(part);
+        if (number.signum() == 0 || number.stripTrailingZeros().scale() <= 0) {
+          parts.add(number.toBigInteger().toString());
+        }
+      }
+    }
     return parts.stream().anyMatch(this::isKnown);
   }
 

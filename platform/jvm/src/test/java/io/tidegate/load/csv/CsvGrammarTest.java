@@ -34,6 +34,23 @@ class CsvGrammarTest {
     return reader;
   }
 
+  /** {@code test_csv_files.py} has the same rule, by the same cells: a quoted empty cell is a cell. */
+  @Test
+  void whatIsBehindTheLastDelimiterIsACellUnlessItIsNothing() {
+    LoadRequest.Csv csv = new LoadRequest.Csv(",", "\"", null, List.of(), ".", true, true);
+    String[] cells = {"1", "", "\"\"", "\"a,\"", "\"a\n\"", " ", "\"b\"\"\""};
+    for (String a : cells) {
+      for (String b : cells) {
+        for (String last : cells) {
+          CsvLines reader = reader(csv, "a string, b string", true, "a", "b");
+          byte[] row = String.join(",", a, b, last).getBytes(UTF_8);
+          List<List<String>> found = rows(reader, List.of("a,b".getBytes(UTF_8), row));
+          assertEquals(last.isEmpty(), !found.get(0).get(0).equals("bad"), () -> new String(row, UTF_8));
+        }
+      }
+    }
+  }
+
   /** Returns the rows: their cells, why they are bad, or that they are torn. */
   private static List<List<String>> rows(CsvLines reader, List<byte[]> texts) {
     List<List<String>> rows = new ArrayList<>();

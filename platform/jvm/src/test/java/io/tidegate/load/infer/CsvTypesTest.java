@@ -38,7 +38,7 @@ class CsvTypesTest {
       delimiter = '|',
       value = {
         "1|2|long", "1|2.5|double", "true|FALSE|boolean", "2026-01-02|2026-01-02 03:04|timestamp",
-        "2026-01-02|2026-12-31|date", "00123|1|string", "-0|1|string", "1|x|string", "1||long", "||string",
+        "2026-01-02|2026-12-31|date", "00123|1|string", "-0|1|string", "1|x|string", "1||long", "||void",
         "123456789012345678|1|long", "123456789012345678|1.5|string", "1.5|2.|string", "+1|1|string",
         "99999999999999999999|1|string", "99999999999999999|1.5|string", "99999999999999984|1.5|double",
         ".0220994|0.5|double", "-.5|1|double", ".|1|string", "-.|1|string", ".e5|1|string", "0.12345678901234567|1|string", "0.30000000000000004|1|double"
