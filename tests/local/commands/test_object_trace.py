@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.servers.fault_proxy import FaultProxy
 from tidegate.assets.operations.trace import Trace, trace
-from tidegate.platform.core.bronze.hint import Hint
+from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.ledger import LedgerRow, Stamp, Status
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.config.after_load import MoveOrTag
@@ -163,9 +163,9 @@ def test_rows_of_a_registered_table_leave_with_their_file(way: Way) -> None:
 def test_what_waits_for_a_day_with_room_for_its_table_says_so(way: Way) -> None:
     way.put("id\n1\n")
     store = LakeStore(ObjectStore(way.s3), f"s3://{way.root}/own")
-    event = Hint(KEY, event_id="e1")
+    event = Hint(KEY, Event("e1"))
     store.held.put([Manifest.new(TableKey(way.bucket, "sales/").encode(), "intake", [event])])
     found = way.trace()
-    assert [(stop.what, stop.detail.split(" waits ")[0]) for stop in found.stops[2:]] == [("held", "EVENT (event e1)")]
+    assert [(stop.what, stop.detail.split(" waits ")[0]) for stop in found.stops[2:]] == [("held", "ObjectCreated:Put (event e1)")]
     assert found.verdict.startswith("its folder is no table yet, because the day had as many new tables")
     assert found.waits_for is None
