@@ -51,7 +51,7 @@ mutants: $(BIN)/.dev $(DIST)/.tested $(DYNAMODB)/.fetched ## Mutation tests: bre
 	$(BIN)/python -m tests.mutants $(ARGS)
 
 # Tests that generate more with --soak.
-SOAK := tests/spark/silver/test_flights_cdc.py \
+SOAK := tests/spark/silver/test_flights_cdc.py tests/spark/files/test_types_of_batches.py \
 	tests/spark/silver/test_change_feeds.py::test_partial_rows_and_truncates_give_the_expected_rows_whenever_merges_run
 
 soak: $(BIN)/.dev $(DIST)/.tested $(DYNAMODB)/.fetched ## Soak test: half an hour of random files, lost messages and kills, then racing writers (ARGS="--seed N" repeats one)

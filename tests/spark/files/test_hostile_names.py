@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from pyspark.errors import PySparkException
 
-from tests.support.hostile_names import NAMES
+from tests.support.hostile_names import NAMES, ODDER_NAMES
+from tidegate.assets.silver.audit.comparison import compare
+from tidegate.assets.silver.audit.key_history import key_history
 from tidegate.assets.silver.export.export import export_changes
 from tidegate.assets.silver.merge import merge_table
 from tidegate.platform.core.schema.sql_literal import delta_table
@@ -31,7 +36,7 @@ def test_hostile_names_go_through_every_table(tidegate_lake: Callable[..., TestL
         return [row.asDict(recursive=True) for row in found]
 
     def given(key: int, at: int) -> dict[str, Any]:
-        values = {name: f"{at} {place}" for place, name in enumerate(NAMES)}
+        values = {name: f"{at} {place}" for place, name in enumerate((*NAMES, *ODDER_NAMES))}
         return {"id": key, "at": at, **values, "p": values}
 
     lake.put("t/1.json", kit.lines(given(1, 1), given(2, 1)))
@@ -48,7 +53,15 @@ def test_hostile_names_go_through_every_table(tidegate_lake: Callable[..., TestL
     )
     kit.merge(lake, "t")
     merge_table(lake.lake, history)
-    assert export_changes(lake.lake, lake.spec("t")).manifests > 0
+    as_text = {"folder": f"s3://{lake.output_bucket}/text/", "format": "csv"}
+    text = kit.second(lake, "t", "c", {key: silver[key] for key in ("keys", "order", "every")} | {"export": as_text})
+    merge_table(lake.lake, text)
+    for spec in (lake.spec("t"), text):
+        assert export_changes(lake.lake, spec).manifests > 0
+    compared = compare(lake.lake, lake.spec("t"))
+    assert compared is not None
+    assert compared.wrong == ()
+    assert key_history(lake.lake, lake.spec("t"), ("id=2",)).is_right
 
     def same(found: dict[str, Any], wanted: dict[str, Any]) -> bool:
         return {name: found[name] for name in wanted} == wanted
@@ -64,10 +77,19 @@ def test_hostile_names_go_through_every_table(tidegate_lake: Callable[..., TestL
         for row, one in zip(found, wanted, strict=True):
             assert same(row, one), location
     listed = lake.clients.s3.list_objects_v2(Bucket=lake.output_bucket)["Contents"]
-    parts = [f"s3a://{lake.output_bucket}/{item['Key']}" for item in listed if "/part-" in item["Key"]]
+    keys = [item["Key"] for item in listed if "/part-" in item["Key"]]
+    parts = [f"s3a://{lake.output_bucket}/{key}" for key in keys if not key.startswith("text/")]
     exported = [row.asDict(recursive=True) for row in session.read.parquet(*parts).where("id = 2").collect()]
     assert exported
     assert all(same(row, given(2, 1)) for row in exported)
+    lines: list[dict[str, Any]] = []
+    for key in keys:
+        if key.startswith("text/"):
+            body = lake.clients.s3.get_object(Bucket=lake.output_bucket, Key=key)["Body"].read().decode()
+            lines += csv.DictReader(io.StringIO(body, newline=""))
+    (line,) = [line for line in lines if line["id"] == "2"]
+    assert same(line, {name: str(value) for name, value in given(2, 1).items() if name != "p"})
+    assert json.loads(line["p"]) == given(2, 1)["p"]
 
 
 def test_a_session_has_the_settings_of_values_on_every_server(tidegate_lake: Callable[..., TestLake]) -> None:
