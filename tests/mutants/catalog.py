@@ -3145,8 +3145,8 @@ MUTANTS = (
         "the log of operations has the values of a statement",
         4,
         "platform/cli/sql/statement.py",
-        'return _VALUE.sub("?", statement)',
-        "return statement",
+        'part[0] if part["name"] else "?"',
+        "part[0]",
         ("tests/unit/platform/cli/sql/test_statement.py::test_values_of_persons_are_left_out",),
     ),
     Mutant(
@@ -3283,8 +3283,8 @@ MUTANTS = (
         "a name of a row is taken for a cell, and the last cell left out",
         10,
         "assets/bronze/prepare/formats/csv_files.py",
-        'row[-1] == "" for row in rows',
-        "True for row in rows",
+        "len(row) == width and ends for row, ends",
+        "len(row) == width for row, ends",
         (
             "tests/unit/assets/bronze/prepare/formats/test_csv_files.py::"
             "test_a_delimiter_at_the_end_of_each_row_is_no_cell_and_a_name_of_a_row_is_none",
