@@ -8,9 +8,9 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
+from tidegate.platform.core.foreign_json import foreign_json
 from tidegate.platform.core.forgetting.blanked_members import blanked_members
 from tidegate.platform.core.forgetting.mentions import mentions
-from tidegate.platform.core.foreign_json import foreign_json
 from tidegate.platform.core.schema.column_types import folded
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.suppression import Suppression

@@ -115,7 +115,9 @@ def trace(lake: Lake, bucket: str, key: str) -> Trace:
     for decision in way.decisions:
         stamp = decision.stamp
         stops.append(Stop(f"batch {stamp.n}", _decision_detail(way, decision), from_micros(stamp.recorded_at)))
-    return Trace((*stops, *way.undecided, *way.held), _verdict(lake, way, key), table.table_key if way.undecided else None)
+    return Trace(
+        (*stops, *way.undecided, *way.held), _verdict(lake, way, key), table.table_key if way.undecided else None
+    )
 
 
 def _present(probe: Probe) -> str:
@@ -204,8 +206,8 @@ def _verdict(lake: Lake, way: _Way, key: str) -> str:
         )
     if way.held:
         return (
-            "its folder is no table yet, because the day had as many new tables as `discovery` allows: the first tick of "
-            f"each day (UTC) makes tables of such folders. To have it now, name {way.table.key.uri} in lake.yaml"
+            "its folder is no table yet, because the day had as many new tables as `discovery` allows: the first tick "
+            f"of each day (UTC) makes tables of such folders. To have it now, name {way.table.key.uri} in lake.yaml"
         )
     last = way.last
     if isinstance(way.probe, S3Forbidden | S3Unavailable) and (

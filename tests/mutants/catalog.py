@@ -2840,10 +2840,7 @@ MUTANTS = (
         "platform/core/schema/column_ids.py",
         "        for path in missing if self.names else ():\n",
         "        for path in ():\n",
-        (
-            "tests/unit/platform/core/schema/test_column_ids.py::"
-            "test_no_name_of_a_producer_s_files_is_ever_two_columns",
-        ),
+        ("tests/unit/platform/core/schema/test_column_ids.py::test_no_name_of_a_producer_s_files_is_ever_two_columns",),
     ),
     Mutant(
         "a registered table forgets the names that it has had",
@@ -2851,10 +2848,7 @@ MUTANTS = (
         "platform/core/schema/column_ids.py",
         "sorted({*self.names, *paths(fields)})",
         "sorted(paths(fields))",
-        (
-            "tests/unit/platform/core/schema/test_column_ids.py::"
-            "test_no_name_of_a_producer_s_files_is_ever_two_columns",
-        ),
+        ("tests/unit/platform/core/schema/test_column_ids.py::test_no_name_of_a_producer_s_files_is_ever_two_columns",),
     ),
     Mutant(
         "a Parquet column that unpacks to gigabytes is registered as it is",
@@ -2882,7 +2876,7 @@ MUTANTS = (
         "a name in escapes is no name of an envelope",
         1,
         "platform/core/events/envelopes.py",
-        "    if '\"TopicArn\"' not in body and \"\\\\u\" not in body:\n",
+        '    if \'"TopicArn"\' not in body and "\\\\u" not in body:\n',
         "    if '\"TopicArn\"' not in body:\n",
         ("tests/unit/repository/test_foreign_documents.py::test_an_envelope_is_one_however_its_names_are_written",),
     ),
@@ -2890,7 +2884,7 @@ MUTANTS = (
         "the log of operations has the comments of a statement",
         12,
         "platform/cli/sql/statement.py",
-        "_comment_end(statement, part.end()) if part[\"comment\"] else part.end()",
+        '_comment_end(statement, part.end()) if part["comment"] else part.end()',
         "part.end()",
         ("tests/unit/platform/cli/sql/test_statement.py",),
     ),
@@ -2906,8 +2900,8 @@ MUTANTS = (
         "a quoted empty cell is a delimiter at the end",
         6,
         "assets/bronze/prepare/formats/csv_files.py",
-        "row[-1] == \"\" and lines.ends_with(options.delimiter)",
-        "row[-1] == \"\"",
+        'row[-1] == "" and lines.ends_with(options.delimiter)',
+        'row[-1] == ""',
         ("tests/unit/assets/bronze/prepare/formats/test_csv_files.py",),
     ),
     Mutant(

@@ -86,7 +86,7 @@ def _recorded_names(table: Table, location: str, schema: TableSchema, properties
         raise RuntimeError(
             f"bronze.{table.spec.name} had columns once that it has no more, and its log no longer names them: a file "
             "with such a name would bring old values back. Name them, each with the names of the columns that it was "
-            f"in: ALTER TABLE bronze.{table.spec.name} SET TBLPROPERTIES ('{COLUMNS}' = '[[\"a\"], [\"s\", \"b\"]]'). "
+            f'in: ALTER TABLE bronze.{table.spec.name} SET TBLPROPERTIES (\'{COLUMNS}\' = \'[["a"], ["s", "b"]]\'). '
             "Files wait until then"
         )
     return frozenset(paths(schema.fields)) | {tuple(map(folded, path)) for path in former}

@@ -11,8 +11,8 @@ _MAY_READ = frozenset({"WITH", "FROM"})
 _WRITES = re.compile(r"\b(INSERT|DELETE|UPDATE|MERGE|CREATE|REPLACE|DROP|ALTER)\b", re.IGNORECASE)
 _BEFORE = re.compile(r"(?:\s|\(|--[^\n]*(?:\n|$)|/\*.*?\*/)*", re.DOTALL)
 _WORD = re.compile(r"\w+")
-#: What is left out: comments, which may be nested, texts in each spelling of Spark, and numbers. Names stay, and what is
-#: in backticks begins none of them.
+#: What is left out: comments, which may be nested, texts in each spelling of Spark, and numbers. Names in backticks
+#: stay, and no text begins in them.
 _PART = re.compile(
     r"(?P<name>`[^`]*`?)|(?P<comment>/\*)|--[^\n]*|\$(?P<tag>\w*)\$.*?(?:\$(?P=tag)\$|$(?!\n))"
     r"|\b[rR](?:'[^']*'?|\"[^\"]*\"?)|'(?:[^'\\]|\\.)*'?|\"(?:[^\"\\]|\\.)*\"?|\b\d[\w.]*",

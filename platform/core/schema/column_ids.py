@@ -18,7 +18,7 @@ from tidegate.platform.core.schema.misfit import Misfit
 
 #: Delta's property with the last id that a table has given.
 LAST_ID = "delta.columnMapping.maxColumnId"
-#: Property of a table with its producer's files: the names of all columns that it has ever had, as a JSON list of paths.
+#: Property of a table with its producer's files: the paths of all columns that it has ever had, as JSON.
 COLUMNS = "tidegate.columns"
 
 #: The name of a column, after the names of the columns that it is in.
@@ -51,7 +51,6 @@ class ColumnIds:
         """Whether the table has given ids to more columns than it has: some were dropped."""
         return self.last > sum(1 for field in fields for _ in (field, *inner_fields(field.type)))
 
-
     def recorded(self, fields: Iterable[Field]) -> dict[str, str]:
         """Returns the property that records the names of these columns and of all earlier ones."""
         if self.names is None:
@@ -67,8 +66,8 @@ class ColumnIds:
         for path in missing if self.names else ():
             if tuple(map(folded, path)) in (self.names or ()):
                 raise Misfit(
-                    f"column {'.'.join(path)} was dropped from the table or renamed, and its older files still have it: "
-                    "the old values would come back. Write it under another name"
+                    f"column {'.'.join(path)} was dropped from the table or renamed, and its older files still have "
+                    "it: the old values would come back. Write it under another name"
                 )
 
 

@@ -52,8 +52,7 @@ def united(known: Type, given: Type, *, fixed: bool = False) -> Type:
 def narrowest(shown: Iterable[Iterable[Field]]) -> list[Field]:
     """Returns the columns that several formats show, each once, in the order of their first one.
 
-    The types do not depend on the order: each is the narrowest that holds the values of all. Columns without a value are
-    text.
+    The types do not depend on the order: each is the narrowest that holds the values of all, or text without values.
     """
     columns = _each_once(shown)
     return [replace(field, type=_TEXT) if field.type == _NOTHING else field for field in columns]

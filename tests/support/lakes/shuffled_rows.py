@@ -38,7 +38,7 @@ _FIELDS: dict[str, Sequence[Any]] = {
     "inner": [{"a": 1}, {"a": 1.5}, {"b": "x"}, {"a": None, "c": {"d": [1]}}, {}],
     "list": [[1], [1.5, 2], [], [None]],
     "objects": [[{"x": 1}], [{"x": 2.5, "y": "z"}], []],
-    # An object in a column of text is its text as it was written, blanks included: it would differ by the way of writing.
+    # No object: in a column of text it is its text as it was written, blanks included.
     "kinds": [1, "x", True],
 }
 

@@ -161,8 +161,8 @@ def _at(document: Any, place: tuple[str | int, ...]) -> Any:
 @pytest.mark.parametrize("escaped", ["Topic\\u0041rn", "\\u0054opicArn", "TopicArn"])
 def test_an_envelope_is_one_however_its_names_are_written(escaped: str) -> None:
     """The intake opens it by its names as they are read, so routes and row queues have to, too."""
-    envelope = json.dumps({"Type": "Notification", "TopicArn": "t", "MessageId": "m", "Timestamp": "x", "Message": "{}"})
-    text, publication = published(envelope.replace("TopicArn", escaped))
+    envelope = {"Type": "Notification", "TopicArn": "t", "MessageId": "m", "Timestamp": "x", "Message": "{}"}
+    text, publication = published(json.dumps(envelope).replace("TopicArn", escaped))
     assert (text, publication and publication.topic) == ("{}", "t")
 
 

@@ -156,8 +156,9 @@ class _Lines:
         self._lines, self._line = io.StringIO(text, newline=""), ""
 
     def __iter__(self) -> Iterator[str]:
-        for self._line in self._lines:
-            yield self._line
+        for line in self._lines:
+            self._line = line
+            yield line
 
     def ends_with(self, delimiter: str) -> bool:
         return self._line.rstrip("\r\n").endswith(delimiter)

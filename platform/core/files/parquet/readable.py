@@ -38,7 +38,7 @@ _WIDTHS = {"INT32": 4, "INT64": 8, "INT96": 12, "FLOAT": 4, "DOUBLE": 8}
 MAX_ROW_BYTES = 64 << 20
 #: A column of one such row, with what its page has around it.
 _MAX_CHUNK_BYTES = MAX_ROW_BYTES + (1 << 20)
-#: A column that unpacks to more than these bytes and so many times its own may be one page: a reader unpacks each whole.
+#: A column that unpacks to more, and to so many times its bytes, may be one page, which a reader unpacks whole.
 _MAX_UNPACKED = 100
 #: Other names than the standard's `list.element` that writers use for the levels of a list. Spark knows them all.
 _LIST = re.compile(r"\.(?:list\.(?:item|array|array_element)|bag\.array_element|bag\.array)(?=\.|$)")

@@ -58,7 +58,7 @@ _CARRIERS = (
 )  # fmt: skip
 
 
-@given(parts=st.lists(st.tuples(st.sampled_from(["a = ", "`it's` = ", "`\"` IN ", "\n"]), st.sampled_from(_CARRIERS))))
+@given(parts=st.lists(st.tuples(st.sampled_from(["a = ", "`it's` = ", '`"` IN ', "\n"]), st.sampled_from(_CARRIERS))))
 def test_no_place_of_a_value_shows_it_and_all_names_stay(parts: list[tuple[str, str]]) -> None:
     statement = "DELETE FROM t WHERE " + " AND ".join(name + carrier.format("eva@x.org") for name, carrier in parts)
     shown = without_values(statement)

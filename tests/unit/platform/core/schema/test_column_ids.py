@@ -97,7 +97,7 @@ def _registered(properties: dict[str, str], *fields: Field) -> TableSchema:
 
 @given(steps=_STEPS)
 def test_no_name_of_a_producer_s_files_is_ever_two_columns(steps: list[tuple[str, str, str]]) -> None:
-    """Its files keep their names for ever, so a name that was a column once is refused, whatever the log says by then."""
+    """Its files keep their names for ever, so a name that was a column once is refused, whatever the log says."""
     schema, ever = TableSchema((Field("id", Simple("long")),), ids=ColumnIds(names=frozenset())), {"id"}
     properties = schema.for_delta()[1]
     for kind, name, other in steps:
@@ -132,7 +132,8 @@ def _paths(schema: TableSchema) -> set[str]:
 
 
 def test_names_in_lists_and_maps_are_recorded_where_new_fields_are_looked_for() -> None:
-    deep = Struct((Field("A", Simple("long")), Field("b", Map(Simple("string"), Struct((Field("c", Simple("long")),))))))
+    inner = Struct((Field("c", Simple("long")),))
+    deep = Struct((Field("A", Simple("long")), Field("b", Map(Simple("string"), inner))))
     schema = TableSchema((Field("list", Array(deep)),), ids=ColumnIds(names=frozenset()))
     known = recorded_names(schema.growth)
     assert known == {

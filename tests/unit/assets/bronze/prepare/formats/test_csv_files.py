@@ -59,7 +59,7 @@ def test_without_a_mark_the_table_says_the_encoding() -> None:
         look("Größe\n".encode("latin-1"))
 
 
-@pytest.mark.parametrize("cells", list(product(('1', '', '""', '"a,"', '"a\n"', ' ', '"b"""'), repeat=3)))
+@pytest.mark.parametrize("cells", list(product(("1", "", '""', '"a,"', '"a\n"', " ", '"b"""'), repeat=3)))
 def test_what_is_behind_the_last_delimiter_is_a_cell_unless_it_is_nothing(cells: tuple[str, ...]) -> None:
     """`CsvGrammarTest` of platform/jvm has the same rule, by the same cells: a quoted empty cell is a cell."""
     for end in ("\n", "\r\n", ""):
