@@ -183,6 +183,43 @@ def test_many_removals_at_once_stop_and_ask_and_the_tag_allows_them(tidegate_lak
     assert kit.bronze(lake, "orders") == [(20, 1)]
 
 
+@pytest.mark.parametrize("way", ["array", "twice", "compacted", "vector"])
+def test_no_spelling_of_such_an_entry_is_passed_over(tidegate_lake: MakeLake, kit: Any, way: str) -> None:
+    """The writer of the log chooses how: what Spark would read stops the table, or what readers do not read alike."""
+    lake = tidegate_lake([ORDERS])
+    _land(lake, kit, 1)
+    log = DeltaLog(lake.clients, kit.location(lake, "orders"))
+    version = log.versions()[-1] + 1
+    path = f"s3a://{lake.lake_bucket}/secret.parquet"
+    add = {"path": path, "partitionValues": {}, "size": 999, "modificationTime": 1, "dataChange": True}
+    line = json.dumps({"add": add}, separators=(",", ":"))
+    harmless = json.dumps({"commitInfo": {"timestamp": 1, "operation": "WRITE", "operationParameters": {}}})
+    hidden = {
+        "storageType": "u",
+        "pathOrInlineDv": "ab^-aqEH.-t@S}K{vb[*k^",
+        "offset": 4,
+        "sizeInBytes": 40,
+        "cardinality": 1,
+    }
+    commits = {
+        "array": [f"[{line}]"],
+        "twice": ['{"add":{"path":"1.parquet",' + line.removeprefix('{"add":{')],
+        "compacted": [harmless],
+        "vector": [
+            json.dumps({"add": {**add, "deletionVector": hidden}}),
+            json.dumps({"remove": {"path": path, "deletionTimestamp": 1, "dataChange": True}}),
+        ],
+    }
+    for offset, commit in enumerate(commits[way]):
+        log.create(version + offset, commit)
+    if way == "compacted":
+        log.write(f"{version - 1:020d}.{version:020d}.compacted.json", line)
+
+    with pytest.raises(Exception, match=r"TIDEGATE_(OWNERSHIP|FOREIGN)"):
+        _land(lake, kit, 2)
+    assert log.versions()[-1] == version + len(commits[way]) - 1
+
+
 def test_a_sql_name_whose_table_is_gone_goes_to_the_next_table(tidegate_lake: MakeLake, kit: Any) -> None:
     """All lakes of one Spark server share its SQL names."""
     first = tidegate_lake([ORDERS])

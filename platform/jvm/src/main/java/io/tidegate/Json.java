@@ -1,5 +1,6 @@
 package io.tidegate;
 
+import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.core.type.TypeReference;
@@ -40,6 +41,11 @@ public final class Json {
                       .maxNameLength(Integer.MAX_VALUE)
                       .build())
               .build());
+
+  private static final ObjectMapper STRICT =
+      new ObjectMapper()
+          .enable(JsonParser.Feature.STRICT_DUPLICATE_DETECTION)
+          .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS);
 
   private Json() {}
 
@@ -87,6 +93,15 @@ public final class Json {
   public static JsonNode treeOfAnySizeOrNull(String text) {
     try {
       return WITHOUT_LIMITS.readTree(text);
+    } catch (JsonProcessingException e) {
+      return null;
+    }
+  }
+
+  /** Reads any JSON value, or returns null when {@code text} is not JSON, or an object of it has a name twice. */
+  public static JsonNode strictTreeOrNull(String text) {
+    try {
+      return STRICT.readTree(text);
     } catch (JsonProcessingException e) {
       return null;
     }

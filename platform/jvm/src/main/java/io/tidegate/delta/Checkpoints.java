@@ -1,19 +1,24 @@
 package io.tidegate.delta;
 
+import java.io.IOException;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.util.ShutdownHookManager;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.util.FileNames;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import scala.Option;
+import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * Writes checkpoints after the commits that asked for them, one at a time.
@@ -28,6 +33,10 @@ final class Checkpoints {
 
   /** The newest checkpoint that each log waits for. */
   private static final Map<Path, Runnable> WAITING = new ConcurrentHashMap<>();
+
+  /** The newest checkpoint that was written to each log. */
+  private static final Map<Path, String> NEWEST = new ConcurrentHashMap<>();
+
   private static final ExecutorService WRITER =
       Executors.newSingleThreadExecutor(
           work -> {
@@ -52,11 +61,41 @@ final class Checkpoints {
   static void later(DeltaLog log, Snapshot committed, long version) {
     later(
         log.logPath(),
-        () ->
-            log.checkpoint(
-                log.getSnapshotAt(
-                    version, Option.empty(), Option.apply(committed.checkpointProvider()), Option.empty(), false),
-                Option.empty()));
+        () -> {
+          log.checkpoint(
+              log.getSnapshotAt(
+                  version, Option.empty(), Option.apply(committed.checkpointProvider()), Option.empty(), false),
+              Option.empty());
+          remember(log, version);
+        });
+  }
+
+  /** Remembers the checkpoint that was just written, if it is one file. Others are read like those of strangers. */
+  private static void remember(DeltaLog log, long version) {
+    Path file = FileNames.checkpointFileSingular(log.logPath(), version);
+    try {
+      NEWEST.put(log.logPath(), identity(file.getFileSystem(log.newDeltaHadoopConf()).getFileStatus(file)));
+    } catch (IOException e) {
+      NEWEST.remove(log.logPath());
+    }
+  }
+
+  /** Whether this process wrote the checkpoint of that identity. */
+  static boolean wrote(DeltaLog log, String identity) {
+    return identity.equals(NEWEST.get(log.logPath()));
+  }
+
+  /** Returns the identity of the checkpoint that a snapshot is read from, {@code ""} if there is none. */
+  static String identity(Snapshot snapshot) {
+    return CollectionConverters.asJava(snapshot.logSegment().checkpointProvider().topLevelFiles()).stream()
+        .map(Checkpoints::identity)
+        .sorted()
+        .collect(Collectors.joining(" "));
+  }
+
+  private static String identity(FileStatus file) {
+    // S3 has milliseconds in a listing, and only seconds in a HEAD.
+    return file.getPath().getName() + ":" + file.getLen() + ":" + file.getModificationTime() / 1000;
   }
 
   /** Has {@code write} run soon, instead of what already waits for that log. */

@@ -3,6 +3,7 @@ package io.tidegate.delta;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.MissingNode;
 import io.tidegate.Json;
+import io.tidegate.delta.LogLine.FileId;
 import org.apache.spark.sql.delta.actions.AddFile;
 
 /**
@@ -11,6 +12,11 @@ import org.apache.spark.sql.delta.actions.AddFile;
  * @param entry the {@code add} action
  */
 public record LiveFile(AddFile entry) {
+  /** The identity of the file, as Delta has it. */
+  FileId id() {
+    return FileId.of(path(), entry.deletionVector());
+  }
+
   /** The path as the log has it. */
   public String path() {
     return entry.path();

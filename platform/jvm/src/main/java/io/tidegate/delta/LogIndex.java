@@ -1,5 +1,6 @@
 package io.tidegate.delta;
 
+import io.tidegate.delta.LogLine.FileId;
 import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.Collection;
@@ -7,12 +8,11 @@ import java.util.Collections;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.TreeSet;
 import java.util.WeakHashMap;
-import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.delta.DeltaLog;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -21,11 +21,16 @@ import scala.jdk.javaapi.CollectionConverters;
  *
  * <p>Delta rebuilds a table's whole state, with Spark jobs, for every version whose transactions or files are asked
  * for: that takes seconds for each commit, and more with every live file. Here a commit costs one read of its file.
+ * A commit that not all readers take for the same, and a checkpoint that this process has not written, are read by Delta.
  * Paths are kept as 64-bit hashes, about 50 bytes each; so "maybe live" must be confirmed, and "not live" is certain.
  */
 public final class LogIndex {
-  /** A commit without its files; {@code operation} and {@code userMetadata} are null where its writer gave none. */
-  public record Entry(long version, String operation, String userMetadata, Map<String, Long> txns) {}
+  /**
+   * A commit without its files; {@code operation} and {@code userMetadata} are null where its writer gave none.
+   *
+   * @param unclear why not all readers take the commit for the same, or null
+   */
+  public record Entry(long version, String operation, String userMetadata, Map<String, Long> txns, String unclear) {}
 
   private static final Map<DeltaLog, LogIndex> ALL = Collections.synchronizedMap(new WeakHashMap<>());
 
@@ -40,6 +45,10 @@ public final class LogIndex {
    */
   private static final int FEW = 1000;
 
+  /** Delta's unique id of a file's vector, or null, without what else there is of a file: its statistics are long. */
+  static final String VECTOR =
+      "deletionVector.storageType || deletionVector.pathOrInlineDv || coalesce('@' || deletionVector.offset, '')";
+
   private static final long FNV_BASIS = 0xcbf29ce484222325L;
   private static final long FNV_PRIME = 0x100000001b3L;
 
@@ -47,15 +56,20 @@ public final class LogIndex {
   private long version;
   private final Map<String, Long> txns = new HashMap<>();
   private final Deque<Entry> recent = new ArrayDeque<>();
+
+  /** The checkpoints that say nothing else than the index. */
+  private final Set<String> checkpoints = new HashSet<>();
+
+  /** The live files whose logged path is the decoded one, and that have no vector; all others; their decoded paths. */
   private final Set<Long> plain = new HashSet<>();
   private final Set<Long> encoded = new HashSet<>();
   private final Set<Long> everEncoded = new HashSet<>();
 
-  /** The live entries whose files are not below the table, as logged. */
-  private final Set<String> outside = new TreeSet<>();
+  /** The live entries whose files are not below the table. */
+  private final Set<FileId> outside = new LinkedHashSet<>();
 
-  /** The live files by logged path; kept while they are few, or once they were asked for; else null. */
-  private Map<String, LiveFile> files;
+  /** The live files; kept while they are few, or once they were asked for; else null. */
+  private Map<FileId, LiveFile> files;
 
   private boolean filesWanted;
 
@@ -83,7 +97,7 @@ public final class LogIndex {
   /** Returns a live entry whose file is not below the table, or null. When the index is past the view, of the index. */
   synchronized String outside(TableView view) throws IOException {
     reaches(view);
-    return outside.isEmpty() ? null : outside.iterator().next();
+    return outside.isEmpty() ? null : outside.iterator().next().path();
   }
 
   /** Returns all live files of the view, or null when the index is past it. */
@@ -133,13 +147,13 @@ public final class LogIndex {
     if (begun && wanted < version) {
       return false;
     }
-    if (!begun || wanted - version > READ_SINGLY) {
+    if (!begun || wanted - version > READ_SINGLY || !isKnown(view)) {
       begin(view);
     }
     while (version < wanted) {
       LoggedCommit commit = LoggedCommit.read(view, version + 1, files != null);
-      if (commit == null) {
-        // Log cleanup has removed commits since the version of the index.
+      if (commit == null || commit.unclear() != null) {
+        // Log cleanup has removed commits since the version of the index, or only Delta knows what it makes of them.
         beginByDelta(view);
       } else {
         fold(view, commit);
@@ -148,8 +162,18 @@ public final class LogIndex {
     return true;
   }
 
+  /** Whether the view's checkpoint adds nothing to the commits: it is of this process, or was read. */
+  private boolean isKnown(TableView view) {
+    String now = Checkpoints.identity(view.snapshot());
+    if (Checkpoints.wrote(view.log(), now)) {
+      checkpoints.add(now);
+    }
+    return checkpoints.contains(now);
+  }
+
   private void begin(TableView view) {
     clear();
+    checkpoints.add(Checkpoints.identity(view.snapshot()));
     boolean isWholeLog = view.snapshot().version() < READ_SINGLY && view.snapshot().logSegment().checkpointProvider().isEmpty();
     if (!isWholeLog) {
       beginByDelta(view);
@@ -159,15 +183,17 @@ public final class LogIndex {
 
   private void beginByDelta(TableView view) {
     clear();
+    checkpoints.add(Checkpoints.identity(view.snapshot()));
     CollectionConverters.asJava(view.snapshot().transactions()).forEach((app, last) -> txns.put(app, (Long) last));
     String root = view.root().toString();
+    var live = view.snapshot().allFiles();
     if (filesWanted || view.snapshot().numOfFiles() <= FEW) {
-      view.snapshot().allFiles().toLocalIterator().forEachRemaining(file -> files.put(file.path(), new LiveFile(file)));
-      files.keySet().forEach(path -> add(root, path));
+      live.toLocalIterator().forEachRemaining(file -> files.put(new LiveFile(file).id(), new LiveFile(file)));
+      files.keySet().forEach(file -> add(root, file));
     } else {
       files = null;
-      view.snapshot().allFiles().toDF().select("path").as(Encoders.STRING()).toLocalIterator()
-          .forEachRemaining(path -> add(root, path));
+      live.toDF().selectExpr("path", VECTOR).toLocalIterator()
+          .forEachRemaining(file -> add(root, new FileId(file.getString(0), file.getString(1))));
     }
     version = view.snapshot().version();
   }
@@ -180,19 +206,19 @@ public final class LogIndex {
     encoded.clear();
     everEncoded.clear();
     outside.clear();
+    checkpoints.clear();
     files = new HashMap<>();
   }
 
   private void fold(TableView view, LoggedCommit commit) {
     String root = view.root().toString();
-    // A file whose deletion vector changed is removed and added by one commit.
-    commit.removed().forEach(path -> remove(root, path));
-    commit.added().forEach(path -> add(root, path));
+    commit.removed().forEach(file -> remove(root, file));
+    commit.added().forEach(file -> add(root, file));
     if (files == null || commit.files() == null || (!filesWanted && files.size() + commit.files().size() > FEW)) {
       files = null;
     } else {
       commit.removed().forEach(files::remove);
-      commit.files().forEach(file -> files.put(file.path(), file));
+      commit.files().forEach(file -> files.put(file.id(), file));
     }
     txns.putAll(commit.txns());
     recent.addLast(commit.entry());
@@ -202,23 +228,31 @@ public final class LogIndex {
     version = commit.version();
   }
 
-  private void add(String root, String logged) {
-    String key = LogPath.key(root, logged);
-    if (LogPath.leaves(root, logged)) {
-      outside.add(logged);
+  private void add(String root, FileId file) {
+    String key = LogPath.key(root, file.path());
+    if (LogPath.leaves(root, file.path())) {
+      outside.add(file);
     }
-    if (key.equals(logged)) {
+    if (isPlain(key, file)) {
       plain.add(hash(key));
     } else {
-      encoded.add(hash(logged));
-      // Never unmarked: the same file may still be live under another spelling.
+      encoded.add(hash(file.toString()));
+      // Never unmarked: the same file may still be live under another spelling, or with another vector.
       everEncoded.add(hash(key));
     }
   }
 
-  private void remove(String root, String logged) {
-    outside.remove(logged);
-    (LogPath.key(root, logged).equals(logged) ? plain : encoded).remove(hash(logged));
+  private void remove(String root, FileId file) {
+    outside.remove(file);
+    if (isPlain(LogPath.key(root, file.path()), file)) {
+      plain.remove(hash(file.path()));
+    } else {
+      encoded.remove(hash(file.toString()));
+    }
+  }
+
+  private static boolean isPlain(String key, FileId file) {
+    return file.vector() == null && key.equals(file.path());
   }
 
   /** FNV-1a over the characters. */

@@ -35,6 +35,20 @@ public final class LogPath {
   }
 
   /**
+   * Whether the state of a table has {@code logged} as it is. Delta makes {@code a/b} of {@code a//b} and {@code ./a/b},
+   * other readers do not; and it reads nothing where a path is no URI.
+   */
+  static boolean isKept(String logged) {
+    try {
+      URI uri = new URI(logged);
+      Path path = new Path(uri);
+      return !uri.isOpaque() && !path.isAbsoluteAndSchemeAuthorityNull() && path.toUri().toString().equals(logged);
+    } catch (URISyntaxException | IllegalArgumentException e) {
+      return false;
+    }
+  }
+
+  /**
    * Returns why {@code path} may not be added to a log, or null: it must be relative, a URI, and in its only spelling.
    */
   public static String problem(String path) {

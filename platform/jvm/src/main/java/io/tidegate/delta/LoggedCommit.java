@@ -1,11 +1,13 @@
 package io.tidegate.delta;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.tidegate.Json;
+import io.tidegate.delta.LogLine.FileId;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.delta.CommittedTransaction;
@@ -24,8 +26,9 @@ import scala.jdk.javaapi.CollectionConverters;
  *     gave none
  * @param userMetadata text that the writer added, or null
  * @param txns versions of the applications that committed with it
- * @param added paths of its add actions, as logged
- * @param removed paths of its remove actions, as logged
+ * @param added its add actions
+ * @param removed its remove actions
+ * @param unclear why not all readers take the commit for the same, or null. The rest is then what could be read
  * @param files the files of its add actions; null unless they were asked for
  */
 record LoggedCommit(
@@ -33,19 +36,16 @@ record LoggedCommit(
     String operation,
     String userMetadata,
     Map<String, Long> txns,
-    List<String> added,
-    List<String> removed,
+    List<FileId> added,
+    List<FileId> removed,
+    String unclear,
     List<LiveFile> files) {
   /** The operation of a write that removes all rows before it. Delta calls it a WRITE with this mode. */
   public static final String OVERWRITE = "OVERWRITE";
 
-  private static final String ADD = "{\"add\":{\"path\":\"";
-  private static final String REMOVE = "{\"remove\":{\"path\":\"";
-  private static final int HEAD = 40;
-
   /** Returns the commit without its files. */
   LogIndex.Entry entry() {
-    return new LogIndex.Entry(version, operation, userMetadata, txns);
+    return new LogIndex.Entry(version, operation, userMetadata, txns, unclear);
   }
 
   /**
@@ -57,7 +57,7 @@ record LoggedCommit(
     String userMetadata = null;
     Map<String, Long> txns = new HashMap<>();
     List<LiveFile> files = new ArrayList<>();
-    List<String> removed = new ArrayList<>();
+    List<FileId> removed = new ArrayList<>();
     for (Action action : CollectionConverters.asJava(committed.committedActions())) {
       if (action instanceof CommitInfo info) {
         operation = info.operation();
@@ -67,12 +67,12 @@ record LoggedCommit(
       } else if (action instanceof AddFile file) {
         files.add(new LiveFile(file));
       } else if (action instanceof RemoveFile file) {
-        removed.add(file.path());
+        removed.add(FileId.of(file.path(), file.deletionVector()));
       }
     }
-    List<String> added = files.stream().map(LiveFile::path).toList();
+    List<FileId> added = files.stream().map(LiveFile::id).toList();
     return new LoggedCommit(
-        committed.committedVersion(), operation, userMetadata, Map.copyOf(txns), added, removed, files);
+        committed.committedVersion(), operation, userMetadata, Map.copyOf(txns), added, removed, null, files);
   }
 
   /**
@@ -80,51 +80,57 @@ record LoggedCommit(
    * longer.
    */
   static LoggedCommit read(TableView table, long version, boolean withFiles) throws IOException {
-    String operation = null;
-    String userMetadata = null;
+    String unclear = null;
+    Map<String, JsonNode> once = new HashMap<>();
     Map<String, Long> txns = new HashMap<>();
-    List<String> added = new ArrayList<>();
-    List<String> removed = new ArrayList<>();
+    List<FileId> added = new ArrayList<>();
+    List<FileId> removed = new ArrayList<>();
     List<LiveFile> files = withFiles ? new ArrayList<>() : null;
     var file = FileNames.unsafeDeltaFile(table.log().logPath(), version);
     try (var lines = table.log().store().readAsIterator(file, table.hadoopConf())) {
-      while (lines.hasNext()) {
+      for (int number = 1; lines.hasNext(); number++) {
         String line = lines.next();
-        // An action is an object of one key; so its kind is known without parsing 10,000 adds.
-        String head = line.substring(0, Math.min(HEAD, line.length()));
-        if (head.contains("\"commitInfo\"")) {
-          JsonNode info = Json.treeOrNull(line).path("commitInfo");
-          operation = info.path("operation").asText(null);
-          if (OVERWRITE.equalsIgnoreCase(info.path("operationParameters").path("mode").asText())) {
-            operation = OVERWRITE;
-          }
-          userMetadata = info.path("userMetadata").asText(null);
-        } else if (head.contains("\"txn\"")) {
-          JsonNode txn = Json.treeOrNull(line).path("txn");
-          txns.put(txn.path("appId").asText(), txn.path("version").asLong());
-        } else if (head.contains("\"add\"")) {
-          added.add(path(line, ADD, "add"));
+        if (line.isBlank()) {
+          continue;
+        }
+        LogLine read = LogLine.readOrNull(line);
+        String kind = read == null ? "" : read.kind();
+        boolean isAgain =
+            switch (kind) {
+              case "commitInfo", "metaData", "protocol" -> once.put(kind, read.action()) != null;
+              case "txn" -> txns.put(read.action().path("appId").asText(), read.action().path("version").asLong()) != null;
+              default -> false;
+            };
+        if (read == null || isAgain) {
+          String why = isAgain ? " has an action that the commit has already" : " is not one action as Delta writes it";
+          unclear = "line " + number + why;
+        } else if (kind.equals(LogLine.ADD)) {
+          added.add(read.file());
           if (withFiles) {
             files.add(new LiveFile((AddFile) Action.fromJson(line)));
           }
-        } else if (head.contains("\"remove\"")) {
-          removed.add(path(line, REMOVE, "remove"));
+        } else if (kind.equals(LogLine.REMOVE)) {
+          removed.add(read.file());
         }
       }
     } catch (FileNotFoundException e) {
       return null;
     }
-    return new LoggedCommit(version, operation, userMetadata, Map.copyOf(txns), added, removed, files);
+    if (!removed.isEmpty() && !Collections.disjoint(new HashSet<>(removed), added)) {
+      unclear = "it adds and removes the same file";
+    }
+    JsonNode info = once.get("commitInfo");
+    return new LoggedCommit(
+        version, operation(info), text(info, "userMetadata"), Map.copyOf(txns), added, removed, unclear, files);
   }
 
-  private static String path(String line, String start, String action) {
-    if (line.startsWith(start)) {
-      int end = line.indexOf('"', start.length());
-      String path = line.substring(start.length(), end);
-      if (path.indexOf('\\') < 0) {
-        return path;
-      }
-    }
-    return Json.treeOrNull(line).path(action).path("path").asText();
+  private static String operation(JsonNode info) {
+    boolean overwrites =
+        info != null && OVERWRITE.equalsIgnoreCase(info.path("operationParameters").path("mode").asText());
+    return overwrites ? OVERWRITE : text(info, "operation");
+  }
+
+  private static String text(JsonNode info, String name) {
+    return info == null ? null : info.path(name).asText(null);
   }
 }

@@ -11,6 +11,7 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.util.FileNames;
 import scala.Option;
 import scala.collection.Seq;
 import scala.jdk.javaapi.CollectionConverters;
@@ -93,6 +94,15 @@ public record TableView(DeltaLog log, Snapshot snapshot) {
   /** Returns a live entry, as logged, whose file is not below the table's directory, or null. */
   public String outside() {
     return exists() ? indexed(index -> index.outside(this)) : null;
+  }
+
+  /** Returns a file of the log that holds several commits at once, or null. Tidegate and Spark write none. */
+  public Path compacted() {
+    return CollectionConverters.asJava(snapshot.logSegment().deltas()).stream()
+        .map(FileStatus::getPath)
+        .filter(FileNames::isCompactedDeltaFile)
+        .findFirst()
+        .orElse(null);
   }
 
   /** Returns the live files, or null when they are not known. From the first call on, their entries are kept. */

@@ -113,6 +113,60 @@ class RefusalsTest {
   }
 
   @Test
+  void aFileOfSeveralCommitsStopsUntilItIsDeleted() throws IOException {
+    t.born();
+    long version = t.state().getLong(0) + 1;
+    Path log = t.root.resolve("_delta_log");
+    String first = Files.readString(log.resolve("%020d.json".formatted(0)));
+    Files.writeString(log.resolve("%020d.json".formatted(version)), "{\"commitInfo\":{\"timestamp\":1,\"operation\":\"WRITE\"}}\n");
+    Path compacted = log.resolve("%020d.%020d.compacted.json".formatted(0, version));
+    Files.writeString(compacted, first.replaceAll("(?m)^.*commitInfo.*\n", ""));
+    assertTrue(refused(Kind.OWNERSHIP, next(2, 0)).getMessage().contains(compacted.getFileName().toString()));
+    assertTrue(t.state().<String>getAs("refusal").contains("delete that object"));
+    Files.delete(compacted);
+    org.apache.spark.sql.delta.DeltaLog.clearCache();
+    assertEquals("committed", t.addFiles(next(2, 0)).getString(1));
+  }
+
+  /** A producer puts a checkpoint after the index has read the commits. */
+  @Test
+  void aCheckpointThatAnotherWroteIsRead() throws IOException {
+    t.born();
+    assertNull(t.state().getAs("refusal"));
+    String add = "{\"add\":{\"path\":\"s3a://other/x.parquet\",\"partitionValues\":{},\"size\":1,\"modificationTime\":1,\"dataChange\":true}}\n";
+    Path log = t.root.resolve("_delta_log");
+    String name = "%020d.json".formatted(t.state().getLong(0) + 1);
+    // Their checkpoint is that of a log of theirs, in which the newest commit has the entry.
+    Path theirs = folder.resolve("theirs");
+    Files.createDirectories(theirs.resolve("_delta_log"));
+    for (long version = 0; version <= t.state().getLong(0); version++) {
+      String commit = "_delta_log/%020d.json".formatted(version);
+      Files.copy(t.root.resolve(commit), theirs.resolve(commit));
+    }
+    Files.writeString(theirs.resolve("_delta_log").resolve(name), add);
+    org.apache.spark.sql.delta.DeltaLog.forTable(TestTable.spark(), theirs.toString()).checkpoint();
+    Files.writeString(log.resolve(name), "{\"commitInfo\":{\"timestamp\":1,\"operation\":\"WRITE\"}}\n");
+    try (var files = Files.list(theirs.resolve("_delta_log"))) {
+      for (Path file : files.filter(f -> f.getFileName().toString().contains("checkpoint")).toList()) {
+        Files.copy(file, log.resolve(file.getFileName()));
+      }
+    }
+    assertTrue(refused(Kind.OWNERSHIP, next(2, 0)).getMessage().contains("s3a://other/x.parquet"));
+  }
+
+  @Test
+  void aCommitThatReadersTakeForDifferentOnesStopsUntilAcknowledged() throws IOException {
+    t.born();
+    long version = t.state().getLong(0) + 1;
+    Files.writeString(
+        t.root.resolve("_delta_log/%020d.json".formatted(version)),
+        "[{\"commitInfo\":{\"timestamp\":1,\"operation\":\"RESTORE\"}}]\n");
+    assertTrue(refused(Kind.FOREIGN, next(2, 0)).getMessage().contains("is not read alike by all readers: line 1"));
+    t.sql("ALTER TABLE {t} SET TBLPROPERTIES ('tidegate.acknowledged_version'='" + version + "')");
+    assertEquals("committed", t.addFiles(next(2, 0)).getString(1));
+  }
+
+  @Test
   void clockGap() {
     t.born();
     assertTrue(refused(Kind.CLOCK, next(3, 0)).getMessage().contains("last batch in the log"));

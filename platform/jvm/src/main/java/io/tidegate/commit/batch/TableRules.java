@@ -79,7 +79,7 @@ public final class TableRules {
     }
   }
 
-  /** Refuses a table of which a live entry names a file outside. */
+  /** Refuses a table whose live files are in doubt, or of which one is outside. */
   public static void checkInside(TableView view) {
     String problem = whyOutside(view);
     if (problem != null) {
@@ -89,9 +89,15 @@ public final class TableRules {
 
   /**
    * Returns why the live entries of a table may not be read, or null: one of them names a file that is not below the
-   * table. Neither Tidegate nor Delta's own commands write such an entry, and it shows the rows of another table.
+   * table. Neither Tidegate nor Delta's own commands write such an entry, and it shows the rows of another table. Nor do
+   * they write a file of several commits at once, of which some readers take other entries than the commits have.
    */
   public static String whyOutside(TableView view) {
+    if (view.compacted() != null) {
+      return "the log of " + view.root() + " has " + view.compacted().getName() + ", which Tidegate does not write: readers"
+          + " that use it may see other rows than the commits have. Find out who wrote it and delete that object: the"
+          + " commits have all that a table needs. Only Tidegate's roles may write below _delta_log/: tidegate policy bucket";
+    }
     String entry = view.outside();
     return entry == null
         ? null
@@ -140,6 +146,14 @@ public final class TableRules {
   public static void checkForeign(BatchFile batch, Map<String, String> properties, CommitTail tail) {
     long seen = acknowledged(properties);
     for (LogIndex.Entry commit : tail.entries()) {
+      if (commit.version() > seen && commit.unclear() != null) {
+        throw new TidegateException(
+            Kind.FOREIGN,
+            "version " + commit.version() + " of " + batch.location() + " is not read alike by all readers: "
+                + commit.unclear() + ". No writer of Delta tables makes such a commit. Find out who wrote it, RESTORE the"
+                + " version before, then ALTER TABLE … SET TBLPROPERTIES ('" + ACKNOWLEDGED + "'='" + commit.version()
+                + "').");
+      }
       if (commit.version() > seen && isForeign(commit.operation())) {
         String kept = properties.containsKey(GENERATION)
             ? ""
