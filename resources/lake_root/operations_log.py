@@ -23,7 +23,7 @@ class OperationsLog:
         now = datetime.now(UTC)
         body = {"format": 1, "operation": operation, "by": by, "at": now.isoformat(timespec="seconds"), **facts}
         key = self._root.key("operations", now.strftime("%Y-%m-%d"), f"{ULID()}.json")
-        self._root.objects.put(self._root.bucket, key, json.dumps(body, ensure_ascii=False))
+        self._root.objects.put_if_absent(self._root.bucket, key, json.dumps(body, ensure_ascii=False))
         return self._root.address(key)
 
     def entries(self) -> Iterator[dict[str, Any]]:

@@ -6,7 +6,7 @@ from tidegate.platform.cloud.address import Address
 from tidegate.platform.cloud.roles.catalog_statement import catalog_statement
 from tidegate.platform.cloud.roles.export_statement import export_statement
 from tidegate.platform.cloud.roles.inventory_statements import read_inventories, upload_statements
-from tidegate.platform.cloud.roles.kept_statement import kept_statement
+from tidegate.platform.cloud.roles.kept_statement import kept_statements
 from tidegate.platform.cloud.roles.lake_arns import COPIES_FOLDER, LakeArns, owned
 from tidegate.platform.cloud.roles.statement import Statement, Statements, without_empty
 from tidegate.platform.core.config.after_load import moves_to, takes_away
@@ -29,7 +29,7 @@ def dagster(config: LakeConfig) -> Statements:
             _lake(arns),
         ),
         *upload_statements(config, reports_only=True),
-        kept_statement(arns),
+        *kept_statements(arns),
         catalog_statement(config),
     )
 

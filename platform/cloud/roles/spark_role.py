@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tidegate.platform.cloud.roles.export_statement import export_folders, export_statement
 from tidegate.platform.cloud.roles.inventory_statements import read_inventories
-from tidegate.platform.cloud.roles.kept_statement import kept_statement
+from tidegate.platform.cloud.roles.kept_statement import kept_statements
 from tidegate.platform.cloud.roles.lake_arns import LOG_FOLDER, LakeArns, owned
 from tidegate.platform.cloud.roles.statement import Statement, Statements, without_empty
 from tidegate.platform.core.config.lake import LakeConfig
@@ -58,7 +58,7 @@ def spark(config: LakeConfig) -> Statements:
             ),
             export_statement(config, "s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"),
         ),
-        kept_statement(arns),
+        *kept_statements(arns),
         Statement(
             "CoordinateCommits",
             ("dynamodb:Query", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"),

@@ -94,7 +94,7 @@ def without_empty(*statements: Statement) -> Statements:
 
 
 def _holds(test: str, found: str | None, wanted: Values) -> bool:
-    """Return whether a condition holds: `Null`, a comparison of texts, or one with patterns."""
+    """Return whether a condition holds: `Null`, a comparison of texts or truths, or one with patterns."""
     if test == "Null":
         return (found is None) is (wanted == "true")
     patterns = (wanted,) if isinstance(wanted, str) else wanted

@@ -41,6 +41,8 @@ _OF_BUCKETS = {
     ("POST", "delete"): "DeleteObjects",
 }
 _COPIES = {"PutObject": "CopyObject", "UploadPart": "UploadPartCopy"}
+#: Those after which there is an object.
+_CREATES = ("s3:PutObject", "s3:CopyObject", "s3:CompleteMultipartUpload")
 
 
 @dataclass(frozen=True)
@@ -144,9 +146,12 @@ class PolicedAws(FaultProxy):
         keys = (
             [unquote(name.decode()) for name in _DELETED.findall(request.body)] if not key and request.body else [key]
         )
+        context = {"aws:ResourceAccount": ACCOUNT, "s3:ObjectCreationOperation": str(operation in _CREATES).lower()}
+        if "If-None-Match" in request.headers:
+            context["s3:if-none-match"] = request.headers["If-None-Match"]
         on = {"bucket": [bucket], "object": [f"{bucket}/{key}" for key in keys], "source": [source]}
         return [
-            Asked(role, operation, need.action, f"arn:aws:s3:::{resource}", {"aws:ResourceAccount": ACCOUNT})
+            Asked(role, operation, need.action, f"arn:aws:s3:::{resource}", context)
             for need in CALLS[operation]
             if holds[need.only]
             for resource in on[need.on]

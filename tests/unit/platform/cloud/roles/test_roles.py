@@ -235,6 +235,7 @@ def test_a_missing_permission_has_a_statement() -> None:
 
 
 SPARK_WRITES = ("bronze/t/x", "silver/s/x", "ledger/t/x", "quarantine/rows/t/x", "outputs/t/x", "staging/t/x")
+CREATES = "s3:ObjectCreationOperation"
 KEPT = ("batches/t/1.json", "forgotten/requests/x.json", "operations/2026-01-01/x.json", "lake.json")
 
 
@@ -249,6 +250,21 @@ def test_no_role_deletes_what_is_kept_for_ever(role: str) -> None:
             may = permits((*statements, everything), action, f"arn:aws:s3:::lake/root/{key}")
             assert may is (role in ("reader", "webhook"))
             assert not permits(statements, action, f"arn:aws:s3:::lake/root/{key}")
+
+
+@pytest.mark.parametrize("role", ["dagster", "spark", "operator"])
+def test_no_role_overwrites_what_is_kept_for_ever(role: str) -> None:
+    config = lake(table("orders"))
+    statements = (*dagster(config), *operator(config)) if role == "operator" else ROLES[role](config)
+    everything = (*statements, Statement("Other", ("s3:PutObject",), ("*",), ""))
+    new, created, part = {"s3:if-none-match": "*"}, {CREATES: "true"}, {CREATES: "false"}
+    for key in KEPT:
+        place = f"arn:aws:s3:::lake/root/{key}"
+        for context, may in ((created, False), (new | created, True), (part, True)):
+            assert permits(everything, "s3:PutObject", place, context) is may, (key, context)
+    # Batches are marked void by a put without a condition, and notes on a request may be written again.
+    for key in ("batches/t/1.void", "forgotten/messages/x.json", "tables/t.json"):
+        assert permits(everything, "s3:PutObject", f"arn:aws:s3:::lake/root/{key}", created)
 
 
 def test_the_server_writes_only_its_own_folders_of_the_lake() -> None:
