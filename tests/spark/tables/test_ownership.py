@@ -204,7 +204,7 @@ def test_no_spelling_of_such_an_entry_is_passed_over(tidegate_lake: MakeLake, ki
     commits = {
         "array": [f"[{line}]"],
         "twice": ['{"add":{"path":"1.parquet",' + line.removeprefix('{"add":{')],
-        "compacted": [harmless],
+        "compacted": [harmless, harmless],
         "vector": [
             json.dumps({"add": {**add, "deletionVector": hidden}}),
             json.dumps({"remove": {"path": path, "deletionTimestamp": 1, "dataChange": True}}),
@@ -213,7 +213,7 @@ def test_no_spelling_of_such_an_entry_is_passed_over(tidegate_lake: MakeLake, ki
     for offset, commit in enumerate(commits[way]):
         log.create(version + offset, commit)
     if way == "compacted":
-        log.write(f"{version - 1:020d}.{version:020d}.compacted.json", line)
+        log.write(f"{version:020d}.{version + 1:020d}.compacted.json", line)
 
     with pytest.raises(Exception, match=r"TIDEGATE_(OWNERSHIP|FOREIGN)"):
         _land(lake, kit, 2)
