@@ -1307,7 +1307,7 @@ MUTANTS = (
     Mutant(
         "a field of a change stops all merges by its name",
         10,
-        "platform/core/silver/rules.py",
+        "platform/core/silver/columns.py",
         "    theirs = set(given) if silver.row is not None else set()",
         "    theirs = set()",
         ("tests/unit/platform/core/silver/test_columns.py",),
@@ -1441,7 +1441,7 @@ MUTANTS = (
         "a float of the path is rounded",
         10,
         "platform/core/schema/partitions.py",
-        "return bool(_FLOAT.fullmatch(value)) and _keeps(value, name)",
+        "return bool(_FLOAT.fullmatch(value)) and keeps(value, name)",
         "return bool(_FLOAT.fullmatch(value))",
         ("tests/unit/platform/core/schema/test_table_schema.py",),
     ),

@@ -72,6 +72,25 @@ def is_own(name: str, silver: SilverSpec) -> bool:
     return name in taken_names(silver) or name.startswith(OF_TIDEGATE)
 
 
+def left_out_names(silver: SilverSpec, fields: Sequence[Field], given: Sequence[str]) -> tuple[str, ...]:
+    """Returns the fields of `row` that cannot be columns of silver, because columns of its own have their names.
+
+    The writer of a change would stop all merges by such a field. Bronze refuses it only as a column.
+
+    Args:
+        silver: the options.
+        fields: the columns that silver would have.
+        given: those that rows have. A column that lake.yaml names is no one else's.
+    """
+    chosen = {folded(name) for name in (*silver.columns, *silver.derive)}
+    theirs = set(given) if silver.row is not None else set()
+    return tuple(
+        field.name
+        for field in fields
+        if field.name in theirs and (name := folded(field.name)) not in chosen and is_own(name, silver)
+    )
+
+
 def reserved_in_bronze(silver: SilverSpec | None) -> frozenset[str]:
     """Returns the folded names that a new column of bronze cannot have, because silver could not take it.
 

@@ -16,7 +16,7 @@ from tidegate.platform.core.schema.sql_literal import in_parentheses
 from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.schema.value_encoding import NotEncoded, encoding
 from tidegate.platform.core.silver.awaited import UNTYPED, awaited_encodings, with_nulls
-from tidegate.platform.core.silver.columns import KEY, ORDER, check_bronze, check_names, is_own
+from tidegate.platform.core.silver.columns import KEY, ORDER, check_bronze, check_names, left_out_names
 from tidegate.platform.core.silver.expectations import Expectation, expectations
 from tidegate.platform.core.silver.expression_types import LacksColumn, TypesOf, UnsuitableColumns, entries, types_over
 from tidegate.platform.core.silver.history import History, history, recorded_history
@@ -162,9 +162,7 @@ def merge_rules(
     raw = _shaped(silver, given, types_over(types_of, relation, entries(derive=silver.derive)))
     awaited = awaited_encodings(silver, [field.name for field, _ in raw])
     raw += awaited
-    outputs = _chosen(silver, [field for field, _ in raw])
-    left_out = _without_names(silver, outputs, [field.name for field, _ in given])
-    outputs = [field for field in outputs if field.name not in left_out]
+    outputs, left_out = _chosen(silver, [field for field, _ in raw], [field.name for field, _ in given])
     sql = {field.name: value for field, value in raw}
     kept = _kept(silver, outputs, sql, ignoring := _ignoring(silver, outputs))
     fields, values = _typed(silver, outputs, sql, lambda sqls, options: types_over(types_of, relation, options)(sqls))
@@ -255,29 +253,13 @@ def _typed(
     return fields, values
 
 
-def _chosen(silver: SilverSpec, fields: Sequence[Field]) -> list[Field]:
+def _chosen(silver: SilverSpec, fields: Sequence[Field], given: Sequence[str]) -> tuple[list[Field], tuple[str, ...]]:
+    """Returns the columns of silver, and names of fields that rows have and that it must leave out."""
     names = {_named(fields, name, "columns").name for name in silver.columns} or {field.name for field in fields}
     names -= {_named(fields, name, "except_columns").name for name in silver.except_columns}
-    return [field for field in fields if field.name in names]
-
-
-def _without_names(silver: SilverSpec, fields: Sequence[Field], given: Sequence[str]) -> tuple[str, ...]:
-    """Returns the fields of `row` that cannot be columns of silver, because columns of its own have their names.
-
-    Whoever writes a change would stop all merges by such a field. Bronze refuses it only as a column.
-
-    Args:
-        silver: the options.
-        fields: the columns that silver would have.
-        given: those that rows have. A column that lake.yaml names is no one else's.
-    """
-    chosen = {folded(name) for name in (*silver.columns, *silver.derive)}
-    theirs = set(given) if silver.row is not None else set()
-    return tuple(
-        field.name
-        for field in fields
-        if field.name in theirs and (name := folded(field.name)) not in chosen and is_own(name, silver)
-    )
+    chosen = [field for field in fields if field.name in names]
+    left_out = left_out_names(silver, chosen, given)
+    return [field for field in chosen if field.name not in left_out], left_out
 
 
 def _ignoring(silver: SilverSpec, fields: Sequence[Field]) -> list[str]:

@@ -1,6 +1,7 @@
 """A proxy in front of the local AWS, which checks no permissions: it answers AccessDenied if a role's policy lacks one.
 
-Statements allow, and statements with `Deny` forbid what others allow. `*` and `?` are the only wildcards. The access key of the signature identifies the role.
+Statements allow, and those with `Deny` forbid what others allow. `*` and `?` are the only wildcards. The access key of
+the signature identifies the role.
 """
 
 from __future__ import annotations

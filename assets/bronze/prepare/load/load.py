@@ -183,7 +183,7 @@ class Load:
     def _again(
         self, files: list[SourceFile], first: TableSchema, *, is_whole: bool
     ) -> tuple[list[SourceFile], TableSchema] | None:
-        """Return the files to read again, and the columns to begin with, or None if what is staged is to be kept.
+        """Return the files to read again, and the columns to begin with, or None if what is staged can be kept.
 
         Args:
             files: those that are staged.

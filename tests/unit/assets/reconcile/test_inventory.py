@@ -66,7 +66,7 @@ def test_a_manifest_of_each_format_names_its_columns_and_files(format: Literal["
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        (b"{", "is no manifest of an S3 Inventory: Expecting"),
+        (b"{", "is no manifest of an S3 Inventory: is not JSON: Expecting"),
         (b"[]", "is no manifest of an S3 Inventory"),
         (manifest(files=None), "has no 'files'"),
         (manifest(files=[{"key": "x"}]), "has no 'size'"),

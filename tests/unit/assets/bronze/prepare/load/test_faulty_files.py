@@ -1,4 +1,4 @@
-"""A batch has one schema, whatever sets its files are read in, and whoever of them is refused has no say in it."""
+"""A batch has one schema, whatever sets its files are read in, and a file that is refused has no say in it."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ class _Table:
             try:
                 loading._read(files)
             except (ServerLost, _Failed):
-                continue  # Nothing was decided, and the next run begins anew.
+                continue  # Nothing was decided, and the next run begins again.
             return loading
         raise AssertionError("no run came to its end")
 
