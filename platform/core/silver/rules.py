@@ -160,8 +160,7 @@ def merge_rules(
     given, is_list = raw_columns(silver, columns, types_of, with_nulls(BRONZE, nulls))
     relation = rows_of(silver.row and in_parentheses(silver.row), with_nulls(BRONZE, nulls), is_list=is_list)
     raw = _shaped(silver, given, types_over(types_of, relation, entries(derive=silver.derive)))
-    awaited = awaited_encodings(silver, [field.name for field, _ in raw])
-    raw += awaited
+    raw += (awaited := awaited_encodings(silver, [field.name for field, _ in raw]))
     outputs, left_out = _chosen(silver, [field for field, _ in raw], [field.name for field, _ in given])
     sql = {field.name: value for field, value in raw}
     kept = _kept(silver, outputs, sql, ignoring := _ignoring(silver, outputs))
