@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Sequence
 from itertools import groupby
 
 from tidegate.platform.core.bronze.hint import Hint
@@ -19,6 +19,8 @@ from tidegate.sensors.intake.store_and_delete import manifests
 _DAY_SECONDS = 24 * 3600
 #: Seconds that a tick may take for it. The next tick continues.
 _SECONDS = 5.0
+#: Manifests that are in memory at once. Nothing else bounds the events of a folder.
+_PORTION = 20
 
 
 class HeldEvents:
@@ -30,12 +32,14 @@ class HeldEvents:
 
     def __init__(self) -> None:
         self._day = -1
+        self._left: list[str] | None = None  # folders that this day's look has not come to
 
     def release(self, lake: Lake, now: float) -> list[str]:
         """Move the events of folders that may be tables now to the inbox. Returns a sentence for each damaged object.
 
-        The folders that have waited longest come first. A tick that dies in between has moved some, and the next tick
-        moves them again: a hint that comes twice is a duplicate in the ledger.
+        The folders that have waited longest come first. If the time of a tick ends, the next one goes on with the
+        folder at which it ended. A tick that dies in between has moved some, and the next tick moves them again: a hint
+        that comes twice is a duplicate in the ledger.
 
         Args:
             lake: the lake.
@@ -47,25 +51,32 @@ class HeldEvents:
         today, until, damaged = int(now // _DAY_SECONDS), time.monotonic() + _SECONDS, list[str]()
         if today == self._day:
             return damaged
-        if waiting := lake.store.held.waiting():
+        waiting = {table: list(found) for table, found in groupby(lake.store.held.waiting(), lambda one: one.table)}
+        if self._left is None:
+            self._left = sorted(waiting, key=lambda one: waiting[one][0].since)
+        if self._left:
             known, new = tables_now(lake, now)
             tables = set(known)
-            by_table = {table: list(found) for table, found in groupby(waiting, lambda manifest: manifest.table)}
-            for table_key in sorted(by_table, key=lambda one: by_table[one][0].since):
+            while self._left:
+                found = waiting.get(self._left[0], [])
+                portion, found[:_PORTION] = found[:_PORTION], []
+                try:
+                    goes_on = bool(portion) and _release(lake, self._left[0], portion, tables, new)
+                except ValueError as error:
+                    goes_on = False
+                    damaged.append(f"{error}. Move it away")
+                if not goes_on:
+                    self._left.pop(0)
                 if time.monotonic() > until:
                     return damaged
-                try:
-                    _release(lake, table_key, by_table[table_key], tables, new)
-                except ValueError as error:
-                    damaged.append(f"{error}. Move it away")
-        self._day = today
+        self._day, self._left = today, None
         return damaged
 
 
 def _release(
-    lake: Lake, table_key: str, waiting: Iterable[WaitingManifest], known: set[TableKey], new: NewTables
-) -> None:
-    """Move the events of one folder, if its table may exist now.
+    lake: Lake, table_key: str, waiting: Sequence[WaitingManifest], known: set[TableKey], new: NewTables
+) -> bool:
+    """Move some events of one folder, if its table may exist now. Returns whether it may.
 
     `lake.yaml` may have changed: each event goes to the table that its key has now. Without one, it was counted before.
     """
@@ -81,9 +92,10 @@ def _release(
     for gone in gone_folders(lake.store.objects, fresh):
         del hints[gone], fresh[gone]
     if any(not new.today.admits(table) for table in fresh):
-        return
+        return False
     for table in fresh:
         new.today.take(table)
     known |= hints.keys()
     lake.store.inbox.put(manifests(config, hints))
     held.delete(ids)
+    return True

@@ -12,7 +12,9 @@ from tests.unit.sensors.intake.test_tick import LAKE, body, record
 from tidegate.platform.core.bronze.object_state import Probe, S3Found, S3Gone
 from tidegate.platform.core.config.lake import DiscoverySpec, LakeConfig
 from tidegate.resources.aws.message import Message
+from tidegate.resources.lake_root.inbox import TableInbox
 from tidegate.resources.lake_root.store import LakeStore
+from tidegate.sensors.intake import held_events
 from tidegate.sensors.intake.held_events import HeldEvents
 from tidegate.sensors.intake.tick import listen, take_in
 
@@ -129,3 +131,42 @@ def test_a_damaged_object_is_named_and_stops_no_other() -> None:
     assert "is not a manifest" in damaged
     assert damaged.endswith("Move it away")
     assert (shore.be_born(), shore.held()) == (["team.d"], ["team.c"])
+
+
+def test_a_folder_of_many_events_is_read_in_portions_and_the_next_tick_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    shore, held = Shore(), HeldEvents()
+    for number in range(5):
+        shore.arrive("team/a/1.csv", "team/b/1.csv", f"team/c/{number}.csv", "other/x/1.csv", "other/y/1.csv")
+        shore.arrive(f"other/z/{number}.csv")
+    shore.be_born()
+    assert shore.held() == ["other.z", "team.c"]
+    read: list[int] = []
+    whole = TableInbox.read
+
+    def reading(self: TableInbox, ids: list[str]) -> Any:
+        read.append(len(ids))
+        return whole(self, ids)
+
+    monkeypatch.setattr(TableInbox, "read", reading)
+    monkeypatch.setattr(held_events, "_PORTION", 2)
+    monkeypatch.setattr(held_events, "_SECONDS", -1.0)
+    ticks = 0
+    while shore.held() and ticks < 20:
+        held.release(shore.lake, shore.now)
+        ticks += 1
+    assert set(read) == {1, 2}
+    assert ticks >= 6, "a tick takes one portion if it has no more time"
+    assert sorted(shore.be_born()) == ["other.z", "team.c"]
+
+
+def test_a_folder_without_room_keeps_no_other_from_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    shore, held = Shore(), HeldEvents()
+    shore.arrive("team/a/1.csv", "team/b/1.csv", "team/c/1.csv")
+    shore.arrive("other/x/1.csv", "other/y/1.csv", "other/z/1.csv")
+    shore.be_born()
+    shore.arrive("team/d/1.csv", "team/e/1.csv")
+    assert shore.held() == ["other.z", "team.c"]
+    monkeypatch.setattr(held_events, "_SECONDS", -1.0)
+    for _ in range(3):
+        held.release(shore.lake, shore.now)
+    assert shore.held() == ["team.c"]
