@@ -6,6 +6,8 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.core.io.JsonEOFException;
+import io.tidegate.TidegateException;
+import io.tidegate.TidegateException.Kind;
 import io.tidegate.load.rows.RecordInput;
 import io.tidegate.load.rows.Records;
 import java.io.IOException;
@@ -22,6 +24,12 @@ public final class JsonRecords implements Records {
   private static final String TOO_LONG = "a JSON value has more than %,d bytes; write it in parts";
   /** Bytes at the end of what is held that may be the beginning of a longer token. */
   private static final int LONGEST_TOKEN = 64;
+  /** Levels of a value. What is deeper is a broken value, for each level takes memory; no row has a tenth of them. */
+  private static final int MAX_DEPTH = 1_000;
+  /** Bytes of a file that may be parsed in vain, besides {@link #VAIN_SHARE} times those that are behind. */
+  private static final long MAX_VAIN_BYTES = 2L * RecordInput.MAX_BYTES;
+  private static final int VAIN_SHARE = 8;
+  private static final String BREAKS = "its values break again and again, so it is no JSON; write the file again";
   private static final int OPEN_ENDED = -1;
   private static final int BROKEN = -2;
 
@@ -32,7 +40,7 @@ public final class JsonRecords implements Records {
                   .maxNumberLength(Integer.MAX_VALUE)
                   .maxStringLength(Integer.MAX_VALUE)
                   .maxNameLength(Integer.MAX_VALUE)
-                  .maxNestingDepth(Integer.MAX_VALUE)
+                  .maxNestingDepth(MAX_DEPTH)
                   .build())
           .disable(JsonFactory.Feature.FAIL_ON_SYMBOL_HASH_OVERFLOW)
           .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
@@ -45,6 +53,12 @@ public final class JsonRecords implements Records {
   /** While the rest of a broken value is passed, where it began in its line; otherwise -1. */
   private int brokenAt = -1;
   private boolean cutOff;
+  /** Bytes before the record, and those that were parsed although no value begins where the parser began. */
+  private long behind;
+  private long inVain;
+  /** So many bytes from here on are known to be brackets and blanks, and whether the arrays that begin there are open. */
+  private int brackets;
+  private boolean areOpen;
 
   public JsonRecords(InputStream in) {
     input = new RecordInput(in, TOO_LONG);
@@ -104,8 +118,7 @@ public final class JsonRecords implements Records {
       cutOff = end == OPEN_ENDED;
       return line();
     }
-    byte[] value = input.take(end, 0);
-    column += end;
+    byte[] value = take(end);
     for (byte character : value) {
       column = character == '\n' || character == '\r' ? 0 : column;
     }
@@ -118,13 +131,21 @@ public final class JsonRecords implements Records {
     while (input.has(end) && input.at(end) != '\n' && input.at(end) != '\r') {
       end++;
     }
-    column += end;
-    return input.take(end, 0);
+    return take(end);
+  }
+
+  private byte[] take(int length) {
+    column += length;
+    behind += length;
+    brackets = 0;
+    return input.take(length, 0);
   }
 
   private void skip(int count) {
     input.skip(count);
     column += count;
+    behind += count;
+    brackets = Math.max(0, brackets - count);
   }
 
   private static boolean isOpening(byte found) {
@@ -133,11 +154,15 @@ public final class JsonRecords implements Records {
 
   /** Whether the array that begins here is open: it is empty, or its first element is an object or such an array. */
   private boolean opens() throws IOException {
-    int at = 1;
-    while (input.has(at) && (isBlank(input.at(at)) || input.at(at) == '[')) {
-      at++;
+    if (brackets == 0) {
+      int at = 1;
+      while (input.has(at) && (isBlank(input.at(at)) || input.at(at) == '[')) {
+        at++;
+      }
+      brackets = at;
+      areOpen = !input.has(at) || input.at(at) == '{' || input.at(at) == ']';
     }
-    return !input.has(at) || input.at(at) == '{' || input.at(at) == ']';
+    return areOpen;
   }
 
   private static boolean isBlank(byte found) {
@@ -162,6 +187,7 @@ public final class JsonRecords implements Records {
         return (int) parser.currentLocation().getByteOffset();
       } catch (JsonEOFException e) {
         if (!input.more()) {
+          require(held);
           return OPEN_ENDED;
         }
       } catch (IOException e) {
@@ -169,13 +195,22 @@ public final class JsonRecords implements Records {
             && at.getLocation() != null
             && at.getLocation().getByteOffset() > held - LONGEST_TOKEN;
         if (!mayGoOn || !input.more()) {
+          require(e instanceof JsonProcessingException at && at.getLocation() != null ? at.getLocation().getByteOffset() : held);
           return BROKEN;
         }
       }
       // As much again, or all: a value is parsed again and again otherwise.
-      while (input.held() < 2 * held && input.more()) {
+      while (input.held() < Math.min(2L * held, RecordInput.MAX_BYTES) && input.more()) {
         continue;
       }
+    }
+  }
+
+  /** Requires that a file is not parsed again and again from each of its lines to its end. */
+  private void require(long parsed) {
+    inVain += Math.max(parsed, 1);
+    if (inVain > MAX_VAIN_BYTES + VAIN_SHARE * behind) {
+      throw new TidegateException(Kind.FILE, BREAKS);
     }
   }
 }

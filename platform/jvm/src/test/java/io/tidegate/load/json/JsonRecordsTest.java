@@ -196,4 +196,19 @@ class JsonRecordsTest {
     assertEquals(TidegateException.Kind.FILE, refused.kind());
     assertEquals(true, refused.getMessage().contains("a JSON value has more than 67,108,864 bytes"));
   }
+
+  @Test
+  void aFileThatBreaksAtEachLineIsRefusedBeforeItTakesHours() {
+    for (String line : List.of("{\"a\":\n", "[1,\n", "{\"a\": [\n")) {
+      assertThrows(TidegateException.class, () -> values(line.repeat(400_000), 1 << 16), line);
+    }
+  }
+
+  @Test
+  void bracketsAreLookedAtOnce() throws IOException {
+    int many = 3_000_000;
+    assertEquals(List.of("{\"a\":1}", "["), values("[".repeat(many) + "{\"a\":1}", 1 << 16));
+    assertEquals(1, values("[".repeat(many) + "1", 1 << 16).size());
+    assertEquals(List.of("{\"a\":1}", "{\"a\":2}"), values("[[ [\n{\"a\":1}],\n[[]],[{\"a\":2}]]]", 3));
+  }
 }
