@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 #: What the value of a condition key must be to name an account or an organization; its group is that account.
-_ARN = re.compile(r"arn:[^:*?]+:[^:]+:[^:]*:(\d{12}):.*")
+_ARN = re.compile(r"arn:[^:*?]+:[^:*?]+:[^:*?]*:(\d{12}):.*")
 _ACCOUNT, _ORGANIZATION = re.compile(r"(\d{12})"), re.compile(r"o-[a-z0-9]+()(/.*)?")
 #: Condition keys that restrict who sends, or on whose behalf a service sends. A service names only the latter.
 _SOURCES = {
@@ -105,14 +105,15 @@ def _others(statement: dict[str, Any], account: str) -> Iterator[str]:
 def _foreign(
     statement: dict[str, Any], keys: dict[str, re.Pattern[str]], account: str, unbound: str
 ) -> tuple[str, ...]:
-    """Return what the conditions let in besides the account and organizations; `unbound` if they name nobody."""
+    """Return what the conditions let in besides the account; `unbound` if they name nobody.
+
+    An organization is named: nobody can see here whether it is that of the account, and it has other accounts.
+    """
     found: tuple[str, ...] = (unbound,)
     for key, values in _conditions(statement):
         owners = [keys[key].fullmatch(value) for value in values] if key in keys else [None]
         if all(owners):
-            found = tuple(
-                value for value, owner in zip(values, owners, strict=True) if owner and owner[1] not in ("", account)
-            )
+            found = tuple(value for value, owner in zip(values, owners, strict=True) if owner and owner[1] != account)
             if not found:
                 return ()
     return found

@@ -34,7 +34,17 @@ _LOOSE = (
     "Null",
 )
 #: Values that name no account.
-_WILD = ("*", "?*", "arn:aws:sns:*:*:*", "arn:aws:iam::*:*", "arn:aws:iam::1111*:root", "1111????????", "o-*", "*/*")
+_WILD = (
+    "*",
+    "?*",
+    "arn:aws:sns:*:*:*",
+    "arn:aws:iam::*:*",
+    "arn:aws:iam::1111*:root",
+    "1111????????",
+    "o-*",
+    "*/*",
+    "arn:aws:*:*:111122223333:*",
+)
 RESTRICT_NOBODY = [
     *({test: {key: "true" if test == "Null" else value}} for test in _LOOSE for key, value in NAMED.items()),
     *({"StringLike": {key: value}} for key in NAMED for value in _WILD),
@@ -71,8 +81,8 @@ def test_those_who_are_not_excluded_are_everybody() -> None:
         allow({"AWS": "arn:aws:iam::111122223333:role/x"}),
         allow({"AWS": "111122223333"}),
         allow("*", OURS),
-        *(allow("*", {"StringLike": {key.upper(): value}}) for key, value in NAMED.items()),
-        allow("*", {"ForAnyValue:StringLike": {"aws:PrincipalOrgPaths": "o-1/*"}}),
+        *(allow("*", {"StringLike": {key.upper(): value}}) for key, value in NAMED.items() if "Org" not in key),
+        allow("*", {"StringLike": {"aws:PrincipalOrgPaths": "o-1/*"}, **OURS}),
         allow("*", {"ArnEquals": {"aws:SourceArn": TOPIC}, "StringEquals": {"aws:SourceAccount": "999988887777"}}),
         allow({"Service": "sns.amazonaws.com"}, {"ArnLike": {"aws:SourceArn": TOPIC}}),
         allow({"Service": "s3.amazonaws.com"}, {"ArnLike": {"aws:SourceArn": BUCKET}, **OURS}),
@@ -90,6 +100,8 @@ def test_its_account_and_services_on_its_behalf_are_no_others(statement: dict[st
     [
         (allow({"AWS": ["arn:aws:iam::444455556666:root"]}), "arn:aws:iam::444455556666:root"),
         (allow("*", {"StringEquals": {"aws:PrincipalAccount": ["111122223333", "999988887777"]}}), "999988887777"),
+        *((allow("*", {"StringLike": {key: value}}), value) for key, value in NAMED.items() if "Org" in key),
+        (allow("*", {"ForAnyValue:StringLike": {"aws:PrincipalOrgPaths": "o-1/*"}}), "o-1/*"),
         (allow("*", {"ArnLike": {"aws:SourceArn": BUCKET}}), f"services on behalf of {BUCKET} of every account"),
         (
             allow({"Service": "sns.amazonaws.com"}, {"ArnLike": {"aws:SourceArn": "arn:aws:sns:*:*:*"}}),
