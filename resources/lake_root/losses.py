@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 
 from ulid import ULID
 
@@ -17,7 +18,7 @@ class Losses:
     def __init__(self, root: LakeRoot) -> None:
         self._root = root
 
-    def note(self, table: str, files: int) -> float | None:
+    def note(self, table: str, files: int, source_of: Callable[[str], str]) -> float | None:
         """Record that the server was lost while it read files of a table. Notes that no longer count are deleted.
 
         Returns until when the table rests, in epoch seconds; None if its losses are within the quota.
@@ -25,6 +26,7 @@ class Losses:
         Args:
             table: table key.
             files: how many of its files were being read.
+            source_of: returns who wrote the files of a table (`Loss.source`), given its table key.
         """
         objects, bucket, folder = self._root.objects, self._root.bucket, self._root.key("losses", "")
         body = json.dumps({"format": 1, "table": table, "files": files}, ensure_ascii=False)
@@ -32,10 +34,10 @@ class Losses:
         losses, old, since = [], [], time.time() - PERIOD
         for item in objects.under(bucket, folder):
             ulid, _, name = item.key[len(folder) :].removesuffix(".json").partition("-")
-            loss = Loss(ULID.from_str(ulid).timestamp, name)
+            loss = Loss(ULID.from_str(ulid).timestamp, source_of(name))
             if loss.at < since:
                 old.append(item.key)
             else:
                 losses.append(loss)
         objects.delete(bucket, old)
-        return rests_until(losses, table)
+        return rests_until(losses, source_of(table))

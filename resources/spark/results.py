@@ -31,6 +31,7 @@ SERVED_FEATURES = frozenset(
         "typeWidening-preview",
         "v2Checkpoint",
         "vacuumProtocolCheck",
+        "variantShredding",
         "variantShredding-preview",
         "variantType",
         "variantType-preview",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from urllib.parse import unquote
 
 from tidegate.assets.bronze.prepare.formats.format import SourceFile
+from tidegate.assets.bronze.prepare.load.load import Staged
 from tidegate.assets.bronze.prepare.output_load import TOO_LONG, OutputLoad
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
-from tidegate.platform.core.bronze.batch import Add
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.config.output import OutputSpec
 from tidegate.platform.core.keys.object_key import partition_folders
@@ -46,17 +46,13 @@ class _Convert(OutputLoad):
             return False  # Its path makes it a misfit, with a reason of its own.
         return len(folder.encode()) > MAX_FOLDER_BYTES
 
-    def _begin_staging(self) -> str:
-        self.staging = super()._begin_staging()
-        return self.staging
-
-    def _keep(self, adds: Sequence[Add]) -> None:
+    def _keep(self, staged: Staged) -> None:
         columns = self.prepared.schema.partitions
-        for add in sorted(adds, key=lambda add: add.path):
+        for add in sorted(staged.adds, key=lambda add: add.path):
             values = {name: add.partition_values.get(name) for name in columns}
-            path = f"{self.staging}/{unquote(add.path)}"
-            staged = StagedObject(self._root + partition_folders(values), path, add.size, add.records)
-            self.prepared.objects.append(self._object(staged, "parquet", len(self.prepared.objects)))
+            path = f"{staged.staging}/{unquote(add.path)}"
+            found = StagedObject(self._root + partition_folders(values), path, add.size, add.records)
+            self.prepared.objects.append(self._object(found, "parquet", len(self.prepared.objects)))
 
     @property
     def _root(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from tidegate.assets.bronze.prepare.formats.format import SourceFile
 from tidegate.assets.bronze.prepare.load.row_counts import RowCounts, require_all
@@ -50,6 +51,8 @@ class _Repartition(ColumnlessOutput):
             return []
         apart = self.table.lake.store.quarantine.new_folder(self.table.table_key, self.work.n)
         objects, counted = self._written(files, apart)
+        if torn := {file.candidate.key for file in files if counted[file.candidate.key].torn}:
+            return [replace(file, by_line=file.by_line and file.candidate.key not in torn) for file in files]
         if changed := self._changed(files):
             self._wait([file for file in files if file.candidate.key in changed])
             return [file for file in files if file.candidate.key not in changed]

@@ -16,33 +16,34 @@ _TOGETHER = 600
 
 @dataclass(frozen=True)
 class Loss:
-    """A loss of the Spark server, as one table has noted it.
+    """A loss of the Spark server, as a run has noted it.
 
     Attributes:
         at: epoch seconds.
-        table: key of the table whose files were being read.
+        source: who wrote the files that were being read: their table, by its key, or for tables that were discovered, the first folder of all
+            that are below it, because its producer makes as many as it likes.
     """
 
     at: float
-    table: str
+    source: str
 
 
-def rests_until(losses: Sequence[Loss], table: str) -> float | None:
-    """Return until when a table rests, in epoch seconds. None if its losses are within the quota.
+def rests_until(losses: Sequence[Loss], source: str) -> float | None:
+    """Return until when the tables of a source rest, in epoch seconds. None if its losses are within the quota.
 
-    A loss that several tables have noted is a part of a loss for each of them, because only one of them is at fault.
-    The table rests until so many losses are older than `PERIOD` that the others are within the quota.
+    A loss that several sources have noted is a part of a loss for each of them, because only one of them is at fault.
+    A table rests until so many losses are older than `PERIOD` that the others are within the quota.
 
     Args:
         losses: of all tables, at least those of the last `PERIOD`.
-        table: table key.
+        source: of the table that has just lost the server.
     """
-    own = sorted((loss.at for loss in losses if loss.table == table), reverse=True)
+    own = sorted((loss.at for loss in losses if loss.source == source), reverse=True)
     count = 0.0
     for at in own:
         if at <= own[0] - PERIOD:
             return None
-        count += 1 / len({loss.table for loss in losses if abs(loss.at - at) <= _TOGETHER})
+        count += 1 / len({loss.source for loss in losses if abs(loss.at - at) <= _TOGETHER})
         if count > MAX_LOSSES - 1e-9:
             return at + PERIOD
     return None

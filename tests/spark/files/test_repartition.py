@@ -61,6 +61,8 @@ _AS_THEY_ARE = [
     ("clicks/date=__HIVE_DEFAULT_PARTITION__/market=__HIVE_DEFAULT_PARTITION__", "{}"),
     ("clicks/date=__HIVE_DEFAULT_PARTITION__/market=__HIVE_DEFAULT_PARTITION__", '{"a": 1}'),
     ("clicks/date=__HIVE_DEFAULT_PARTITION__/market=__HIVE_DEFAULT_PARTITION__", '{"a": 2}'),
+    ("clicks/date=__HIVE_DEFAULT_PARTITION__/market=__HIVE_DEFAULT_PARTITION__", '{"a":  3  }'),
+    ("clicks/date=__HIVE_DEFAULT_PARTITION__/market=__HIVE_DEFAULT_PARTITION__", '{"a": 4}'),
 ]
 _BAD = ["no JSON", "[1]", '{"a": NaN}']
 
@@ -69,8 +71,10 @@ def test_rows_go_to_the_folders_of_their_values_as_they_are(tidegate_lake: MakeL
     lake = tidegate_lake([_table()])
     texts = [text for _, text in _AS_THEY_ARE]
     lake.put("clicks/1.json", "\n".join(texts[:2]))
-    lake.put("clicks/2.json.gz", gzip.compress("\n".join([*texts[2:4], "", " ".join(texts[5:]), *_BAD]).encode()))
+    lake.put("clicks/2.json.gz", gzip.compress("\n".join([*texts[2:4], "", " ".join(texts[5:7]), *_BAD]).encode()))
     lake.put("clicks/3.json", f"[{texts[4]}]")
+    lake.put("clicks/4.json", '{"a":\n 3\r\n}\n{"b":')
+    lake.put("clicks/5.json", '{"a": 4}\n{"b":')
     lake.put("clicks/bad.json", "no JSON\n")
     lake.put("clicks/big.json", "".join(f"{_row(i, '2026-03-01')}\n" for i in range(2000)))
     (first,) = kit.run(lake, "clicks")
@@ -84,6 +88,8 @@ def test_rows_go_to_the_folders_of_their_values_as_they_are(tidegate_lake: MakeL
         "clicks/1.json": ("committed", 2, None),
         "clicks/2.json.gz": ("committed", 4, 3),
         "clicks/3.json": ("committed", 1, None),
+        "clicks/4.json": ("committed", 1, 1),
+        "clicks/5.json": ("committed", 1, 1),
         "clicks/bad.json": ("quarantined", None, None),
         "clicks/big.json": ("committed", 2000, None),
     }
@@ -102,7 +108,7 @@ def test_rows_go_to_the_folders_of_their_values_as_they_are(tidegate_lake: MakeL
     # A file that is wholly in quarantine can come again. Of one that is partly in the output, no row comes twice.
     choice = Choice(key="clicks/*")
     found = quarantined_objects(lake.lake, lake.key("clicks"), choice)
-    assert [item.key for item in found] == ["clicks/2.json.gz", "clicks/bad.json"]
+    assert [item.key for item in found] == ["clicks/2.json.gz", "clicks/4.json", "clicks/5.json", "clicks/bad.json"]
     redrive_objects(lake.lake, lake.key("clicks"), found, RedriveRequest("somebody", choice))
     kit.run(lake, "clicks")
     assert objects(lake) == now

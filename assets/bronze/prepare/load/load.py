@@ -53,10 +53,19 @@ def prepare_load(table: Table, work: BatchDraft) -> PreparedBatch:
 
 
 @dataclass(frozen=True)
-class _Staged:
-    """A set of files that are staged: their data files, their counts by key, and the folder of their bad rows."""
+class Staged:
+    """A set of files that are staged.
+
+    Attributes:
+        files: the set.
+        staging: `s3a://` URI of the folder that has their data files.
+        adds: the data files.
+        counted: the counts of their rows, by key.
+        apart: `s3a://` URI of the folder of their bad rows.
+    """
 
     files: Sequence[SourceFile]
+    staging: str
     adds: Sequence[Add]
     counted: Mapping[str, RowCounts]
     apart: str
@@ -73,7 +82,7 @@ class Load:
         self.columns = LoadColumns(table, work, self.prepared, self.suppression)
         self.is_discreet = table.spec.personal is not None
         self.faulty = FaultyFiles(table, self.prepared, self._changed)
-        self.staged: list[_Staged] = []
+        self.staged: list[Staged] = []
         self.seen: dict[str, S3Found] = {}  # by HEAD after the read: a read of a footer returns no checksum
 
     def run(self) -> PreparedBatch:
@@ -176,7 +185,7 @@ class Load:
 
     def _keep_staged(self) -> None:
         for one in self.staged:
-            self._keep(one.adds)
+            self._keep(one)
             for file in one.files:
                 self._end(file.candidate, one.counted[file.candidate.key], one.apart)
 
@@ -223,10 +232,11 @@ class Load:
     def _stage(self, files: Sequence[SourceFile]) -> list[SourceFile]:
         """Stage a set of files with the columns that are known."""
         apart = self.table.lake.store.quarantine.new_folder(self.table.table_key, self.work.n)
-        self.staged.append(_Staged(files, *self._staged(files, apart), apart))
+        staging = self._begin_staging()
+        self.staged.append(Staged(files, staging, *self._staged(files, staging, apart), apart))
         return []
 
-    def _staged(self, files: Sequence[SourceFile], apart: str) -> tuple[list[Add], dict[str, RowCounts]]:
+    def _staged(self, files: Sequence[SourceFile], staging: str, apart: str) -> tuple[list[Add], dict[str, RowCounts]]:
         """Write the good rows, quarantine the others and count all, in one pass over the files.
 
         Returns the adds, and the counts by key.
@@ -235,7 +245,7 @@ class Load:
         schema = self.prepared.schema
         with suppressed(self.table, self.suppression, schema) as left_out:
             reading = {**self._reading(files), **left_out}
-            adds, by_address = self.table.delta.load(self._begin_staging(), reading, schema, apart)
+            adds, by_address = self.table.delta.load(staging, reading, schema, apart)
         counted = self._counts(files, by_address, apart)
         written = [json.loads(add.stats or "{}").get("numRecords") for add in adds]
         if None not in written:
@@ -246,9 +256,9 @@ class Load:
         """Return the `s3a://` URI of the folder that data files are written to: the table's directory."""
         return self.work.birth.location
 
-    def _keep(self, adds: Sequence[Add]) -> None:
+    def _keep(self, staged: Staged) -> None:
         """Keep data files for the batch. Until then, nothing refers to them."""
-        self.prepared.adds += adds
+        self.prepared.adds += staged.adds
 
     def _counts(
         self, files: Sequence[SourceFile], by_address: Mapping[str, dict[str, Any]], apart: str

@@ -46,5 +46,5 @@ def test_no_table_has_more_losses_of_its_own_in_a_day_than_the_quota_before_it_r
     assert sum(newest - PERIOD < at <= newest for at in own) >= MAX_LOSSES
     kept = [loss for loss in losses if loss.at > newest - PERIOD - 600]
     assert rests_until(kept, "a") == until
-    without = [loss for loss in losses if loss.table != "a" or loss.at > until - PERIOD]
+    without = [loss for loss in losses if loss.source != "a" or loss.at > until - PERIOD]
     assert rests_until(without, "a") is None

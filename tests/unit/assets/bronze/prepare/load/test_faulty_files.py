@@ -147,7 +147,7 @@ class _Table:
             table_key=ORDERS,
             key=SimpleNamespace(prefix="orders/", bucket="landing", uri="s3://landing/orders/"),
             spec=TableSpec.model_validate({"name": "orders", "prefix": "s3://landing/orders/"}),
-            lake=SimpleNamespace(store=store),
+            lake=SimpleNamespace(store=store, config=SimpleNamespace(table_for=lambda key: key)),
             inbox=store.inbox.of(ORDERS),
             delta=self.server,
             source=SimpleNamespace(head_many=self._heads),

@@ -37,7 +37,8 @@ ORDERS = "landing.orders"
 
 @pytest.fixture
 def lake() -> Any:
-    return SimpleNamespace(store=LakeStore(Objects(), "s3://lake/root"))  # type: ignore[arg-type]
+    config = SimpleNamespace(table_for=lambda key: None if "found" in key.prefix else key)
+    return SimpleNamespace(store=LakeStore(Objects(), "s3://lake/root"), config=config)  # type: ignore[arg-type]
 
 
 def _file(key: str, etag: str = "e1") -> Any:
@@ -185,6 +186,21 @@ def test_a_producer_whose_files_lose_the_server_one_after_the_other_stops_its_ow
         assert [backlog.folder for backlog in found.due] == due
 
 
+def test_a_producer_that_makes_a_table_for_each_loss_has_one_quota(lake: Any) -> None:
+    """Discovered tables below one first folder are one producer's. Other folders, and configured tables, are others'."""
+    resting = []
+    for number in range(MAX_LOSSES + 2):
+        key = f"landing.found.t{number}"
+        table: Any = SimpleNamespace(table_key=key, lake=lake, inbox=lake.store.inbox.of(key))
+        server_lost(table, [_file("a")])
+        resting.append(any(rest_of(manifest.id) for manifest in table.inbox.waiting()))
+    assert resting == [False] * (MAX_LOSSES - 1) + [True] * 3
+    for key in ("landing.foundry.t", ORDERS):
+        other: Any = SimpleNamespace(table_key=key, lake=lake, inbox=lake.store.inbox.of(key))
+        server_lost(other, [_file("a")])
+        require_awake(other, other.inbox.waiting())
+
+
 def test_the_end_of_a_rest_goes_with_the_next_batch_and_holds_no_hint(lake: Any) -> None:
     inbox = lake.store.inbox.of(ORDERS)
     inbox.put([rest := Manifest.rest(ORDERS, 2_000_000_000.0)])
@@ -204,9 +220,9 @@ def test_the_end_of_a_rest_goes_with_the_next_batch_and_holds_no_hint(lake: Any)
 def test_notes_of_losses_end_after_a_day(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     losses, objects = lake.store.losses, lake.store.objects
     for _ in range(MAX_LOSSES - 1):
-        assert losses.note(ORDERS, 3) is None
+        assert losses.note(ORDERS, 3, str) is None
     assert len(objects.bodies) == MAX_LOSSES - 1
     real = time.time
     monkeypatch.setattr("tidegate.resources.lake_root.losses.time.time", lambda: real() + 25 * 3600)
-    assert losses.note(ORDERS, 1) is None
+    assert losses.note(ORDERS, 1, str) is None
     assert len(objects.bodies) == 0  # The ids are of the real time.

@@ -47,7 +47,16 @@ public final class OutputRows extends JsonLineReader {
       return;
     }
     values[0] = UTF8String.fromString(name);
-    values[1] = UTF8String.fromBytes(line);
+    values[1] = UTF8String.fromBytes(onOneLine(line));
+  }
+
+  /** Returns an object with blanks for its line ends, which are between its tokens: each line of an output is a row. */
+  private static byte[] onOneLine(byte[] object) {
+    byte[] line = object.clone();
+    for (int i = 0; i < line.length; i++) {
+      line[i] = line[i] == '\n' || line[i] == '\r' ? (byte) ' ' : line[i];
+    }
+    return line;
   }
 
   /** Reads the values that name the folder. Returns why the line is not exactly one object, or null. */
