@@ -72,8 +72,5 @@ class OutputLoad(Load):
 class ColumnlessOutput(OutputLoad):
     """An output without columns: a set of files is done once it is staged."""
 
-    def _begin(self, files: Sequence[SourceFile]) -> None:
-        return
-
     def _read(self, files: Sequence[SourceFile]) -> None:
-        self._stage_all(files)
+        self._stage_all(self._fitting(files))

@@ -20,8 +20,8 @@ class Loss:
 
     Attributes:
         at: epoch seconds.
-        source: who wrote the files that were being read: their table, by its key, or for tables that were discovered, the first folder of all
-            that are below it, because its producer makes as many as it likes.
+        source: who wrote the files that were being read: their table, by its key, or for tables that were discovered,
+            the first folder of all that are below it, because its producer makes as many as it likes.
     """
 
     at: float

@@ -83,6 +83,7 @@ class Load:
         self.is_discreet = table.spec.personal is not None
         self.faulty = FaultyFiles(table, self.prepared, self._changed)
         self.staged: list[Staged] = []
+        self.misfits: list[tuple[SourceFile, str]] = []  # each with the reason, unless another file's columns go
         self.seen: dict[str, S3Found] = {}  # by HEAD after the read: a read of a footer returns no checksum
 
     def run(self) -> PreparedBatch:
@@ -90,8 +91,7 @@ class Load:
         replacing = Replacing(self.table, self.work)
         candidates = self._to_read(bounded(self.plan.candidates, self.prepared), replacing)
         files = loadable(self.table, candidates, self.prepared)
-        self._begin(files)
-        self._read(self._fitting(files))
+        self._read(files)
         for folder in [*self.prepared.folders]:
             # If files were read again, with other columns or in another way, no row names the folder of the first read.
             if folder not in {row.bad_rows_folder for row in self.prepared.rows}:
@@ -125,14 +125,15 @@ class Load:
         self.columns.begin(files)
 
     def _fitting(self, files: Iterable[SourceFile]) -> list[SourceFile]:
-        """Return the files whose path and known columns fit the table. The others are quarantined."""
+        """Return the files whose path and known columns fit the table. Of the others, `misfits` may fit later."""
         short = []
         for file in files:
             if why := self._too_long(file):
                 self.prepared.quarantine(file.candidate, why)
             else:
                 short.append(file)
-        return self.columns.fitting(short)
+        fitting, self.misfits = self.columns.fitting(short)
+        return fitting
 
     def _too_long(self, file: SourceFile) -> str | None:
         """Say why S3 would refuse a key that is made of a file's key: that of its rows, or that of its move."""
@@ -154,26 +155,76 @@ class Load:
     def _read(self, files: Sequence[SourceFile]) -> None:
         """Stage files with the columns that all of them bring, in whatever sets they are staged.
 
-        What is refused has no say: if a file leaves, the others are read again without its columns. What was staged of
-        them before belongs to no batch, so no reader sees it.
+        What is refused has no say: if a file leaves, the others are read again as if it had not been there. What was
+        staged of them before belongs to no batch, so no reader sees it.
         """
-        first = known = self.prepared.schema
-        while files:
+        places = {file.candidate.key: place for place, file in enumerate(files)}
+        known: TableSchema | None = None
+        while True:
+            if known is None:
+                self._begin(files)
+                first = self.prepared.schema
+                files = self._fitting(files)
+                known = self.prepared.schema
             self.prepared.schema = known
             able, refused = self.faulty.all_at_once(files, self.columns.take)
-            if refused:
-                files, known = self._without_refused(able, refused), first
-                continue
             self.staged.clear()
-            self._stage_all(able)
-            there = {file.candidate.key: file for one in self.staged for file in one.files}
-            staged = [there[file.candidate.key] for file in able if file.candidate.key in there]
-            again = self._again(staged, first, is_whole=len(staged) == len(able if known == first else files))
-            if again is None:
-                self._keep_staged()
-                return
-            files, known = again
-        self.prepared.schema = known
+            if refused:
+                files, known = self._without_refused(able, refused), None
+            else:
+                self._stage_all(able)
+                there = {file.candidate.key: file for one in self.staged for file in one.files}
+                staged = [there[file.candidate.key] for file in files if file.candidate.key in there]
+                again = self._again(staged, known, grown=self.prepared.schema != first, left=len(staged) < len(files))
+                if again is None:
+                    break
+                files, known = again
+            if known is None:
+                everybody = [*files, *(file for file, _ in self.misfits)]
+                files = sorted(everybody, key=lambda file: places[file.candidate.key])
+        self._keep_staged()
+        for file, reason in self.misfits:
+            self.prepared.quarantine(file.candidate, reason)
+
+    def _again(
+        self, files: list[SourceFile], known: TableSchema, *, grown: bool, left: bool
+    ) -> tuple[list[SourceFile], TableSchema | None] | None:
+        """Return the files to read again, and the columns to begin with. None if what is staged can be kept.
+
+        Args:
+            files: those that are staged.
+            known: the columns with which this reading began.
+            grown: whether a file of the batch brought columns.
+            left: whether a file left that had a say in them.
+
+        Returns:
+            Columns None: those that the table has without the files of the batch.
+        """
+        counted = {key: counts for one in self.staged for key, counts in one.counted.items()}
+        if torn := {file.candidate.key for file in files if counted[file.candidate.key].torn}:
+            lines = [replace(file, by_line=file.by_line and file.candidate.key not in torn) for file in files]
+            return lines, None if left else known
+        sound = self._without_misread(files, counted)
+        if grown and (hopeless := self.columns.hopeless(sound, counted)):
+            aparts = {file.candidate.key: one.apart for one in self.staged for file in one.files}
+            for file in hopeless:
+                self._end(file.candidate, counted[file.candidate.key], aparts[file.candidate.key])
+            sound = without(sound, hopeless)
+        if len(sound) < len(files) or (grown and left):
+            return sound, None
+        before = self.prepared.schema
+        unknown = self.columns.unknown(files, counted)
+        able, refused = self.faulty.all_at_once(unknown, self.columns.learn)
+        if refused or len(able) < len(unknown):
+            return without(files, without(unknown, self._without_refused(able, refused or ()))), None
+        if self.prepared.schema != before:
+            return files, self.prepared.schema
+        if changed := self._changed(files):
+            for file in files:
+                if file.candidate.key in changed:
+                    self.prepared.defer(file.candidate)
+            return [file for file in files if file.candidate.key not in changed], None
+        return None
 
     def _without_refused(
         self, files: Sequence[SourceFile], refused: Sequence[tuple[SourceFile, str]]
@@ -188,42 +239,6 @@ class Load:
             self._keep(one)
             for file in one.files:
                 self._end(file.candidate, one.counted[file.candidate.key], one.apart)
-
-    def _again(
-        self, files: list[SourceFile], first: TableSchema, *, is_whole: bool
-    ) -> tuple[list[SourceFile], TableSchema] | None:
-        """Return the files to read again, and the columns to begin with, or None if what is staged can be kept.
-
-        Args:
-            files: those that are staged.
-            first: the columns before any file of the batch brought one.
-            is_whole: whether all files are staged that had a say in the columns.
-        """
-        counted = {key: counts for one in self.staged for key, counts in one.counted.items()}
-        if torn := {file.candidate.key for file in files if counted[file.candidate.key].torn}:
-            return [replace(file, by_line=file.by_line and file.candidate.key not in torn) for file in files], first
-        grown = self.prepared.schema != first
-        sound = self._without_misread(files, counted)
-        if grown and (hopeless := self.columns.hopeless(sound, counted)):
-            aparts = {file.candidate.key: one.apart for one in self.staged for file in one.files}
-            for file in hopeless:
-                self._end(file.candidate, counted[file.candidate.key], aparts[file.candidate.key])
-            sound = without(sound, hopeless)
-        if len(sound) < len(files) or (grown and not is_whole):
-            return sound, first
-        before = self.prepared.schema
-        unknown = self.columns.unknown(files, counted)
-        able, refused = self.faulty.all_at_once(unknown, self.columns.learn)
-        if refused or len(able) < len(unknown):
-            return without(files, without(unknown, self._without_refused(able, refused or ()))), first
-        if self.prepared.schema != before:
-            return files, self.prepared.schema
-        if changed := self._changed(files):
-            for file in files:
-                if file.candidate.key in changed:
-                    self.prepared.defer(file.candidate)
-            return [file for file in files if file.candidate.key not in changed], first
-        return None
 
     def _stage_all(self, files: Sequence[SourceFile]) -> None:
         for file_set in sets_to_read(self.plan, files):

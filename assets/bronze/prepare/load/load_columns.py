@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -59,17 +59,18 @@ class LoadColumns:
         unborn = unborn_schema(self._table, [file.candidate for file in files], SOURCE_COLUMNS)
         self._prepared.schema = unborn.led_by(SOURCE_FIELDS)
 
-    def fitting(self, files: Iterable[SourceFile]) -> list[SourceFile]:
-        """Return the files whose path and known columns fit the table. The others are quarantined."""
-        files, before = list(files), self._prepared.schema
+    def fitting(self, files: Sequence[SourceFile]) -> tuple[list[SourceFile], list[tuple[SourceFile, str]]]:
+        """Return the files whose path and known columns fit the table, and the others, each with the reason.
+
+        The columns of those that fit are in the schema.
+        """
+        before = self._prepared.schema
         fitting, misfits = self._fit(files, lambda _: None)
         if self._prepared.schema != before and refusal(self._table, self._work, self._prepared.schema):
             # Delta refuses a column of at least one file. To find it, each file that brings columns is tried alone.
             self._prepared.schema = before
             fitting, misfits = self._fit(files, partial(require_columns, self._table, self._work))
-        for file, reason in misfits:
-            self._prepared.quarantine(file.candidate, reason)
-        return fitting
+        return fitting, misfits
 
     def take(self, files: Sequence[SourceFile]) -> list[tuple[SourceFile, str]]:
         """Give the schema the columns of these files that it lacks: before the birth all, later new ones of headers.

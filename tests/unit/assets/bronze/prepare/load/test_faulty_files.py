@@ -14,16 +14,17 @@ from pyspark.errors import PySparkException
 
 from tests.support.lakes.objects import Objects
 from tidegate.assets.bronze.look import _in_order
-from tidegate.assets.bronze.prepare.formats.format import SourceFile
+from tidegate.assets.bronze.prepare.formats.format import Format, SourceFile
 from tidegate.assets.bronze.prepare.formats.json_files import Json
-from tidegate.assets.bronze.prepare.load import load
+from tidegate.assets.bronze.prepare.formats.parquet_files import Parquet
+from tidegate.assets.bronze.prepare.load import load, load_columns
 from tidegate.assets.bronze.prepare.load.server_losses import ServerLost
 from tidegate.platform.core.bronze.batch import Add
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.object_state import S3Found
-from tidegate.platform.core.bronze.plan import TakenHint, make_plan
+from tidegate.platform.core.bronze.plan import Candidate, TakenHint, make_plan
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.schema.column_types import Field, Simple, Type
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
@@ -55,11 +56,13 @@ class _Content:
             (`_asked`) or for the load (`_read`), has no good row (`hopeless`), was written again (`changed`), or has a
             column that Delta refuses (`refused`).
         torn: whether its lines are not its rows: read by lines, it shows text.
+        declares: whether it is Parquet, which declares its columns.
     """
 
     columns: Mapping[str, Type]
     fate: str = "sound"
     torn: bool = False
+    declares: bool = False
 
 
 @dataclass
@@ -104,7 +107,7 @@ class _Server:
 
     def _read(self, request: Mapping[str, Any], how: str) -> list[tuple[str, bool]]:
         files = [
-            (file["path"].removeprefix("s3a://landing/"), not group["whole"])
+            (file["path"].removeprefix("s3a://landing/"), not group.get("whole"))
             for group in request["groups"]
             for file in group["files"]
         ]
@@ -139,8 +142,8 @@ def _contents(random: Random, fates: Sequence[str]) -> dict[str, _Content]:
 class _Table:
     """The table in a lake in memory, and the runs of its batch until one is through."""
 
-    def __init__(self, contents: Mapping[str, _Content], random: Random, base: TableSchema | None) -> None:
-        self.contents, self.base = contents, base
+    def __init__(self, contents: Mapping[str, _Content], random: Random) -> None:
+        self.contents = contents
         store = LakeStore(Objects(), "s3://lake/root")  # type: ignore[arg-type]
         self.server = _Server(contents, random)
         self.handle: Any = SimpleNamespace(
@@ -162,21 +165,23 @@ class _Table:
             self.server.lost = False
             loading = self._loading()
             files = [
-                SourceFile(candidate, Json(), f"s3a://landing/{candidate.key}", 1)
+                self._file(candidate)
                 for candidate in loading._to_read(
                     loading.plan.candidates, SimpleNamespace(find=lambda *_: ())  # type: ignore[arg-type]
                 )
             ]  # fmt: skip
-            if self.base:
-                loading.prepared.base = loading.prepared.schema = self.base
-            else:
-                loading._begin(files)
             try:
                 loading._read(files)
             except (ServerLost, _Failed):
                 continue  # Nothing was decided, and the next run begins again.
             return loading
         raise AssertionError("no run came to its end")
+
+    def _file(self, candidate: Candidate) -> SourceFile:
+        content = self.contents[candidate.key]
+        format: Format = Parquet() if content.declares else Json()
+        fields = tuple(Field(name, kind) for name, kind in content.columns.items()) if content.declares else None
+        return SourceFile(candidate, format, f"s3a://landing/{candidate.key}", 1, fields=fields)
 
     def _loading(self) -> load.Load:
         inbox = self.handle.lake.store.inbox
@@ -198,12 +203,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.mark.parametrize("born", [False, True])
-def test_columns_follow_from_the_files_that_enter_whatever_sets_they_are_read_in(seed: int, born: bool) -> None:
+def test_columns_follow_from_the_files_that_enter_whatever_sets_they_are_read_in(
+    seed: int, born: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     random = Random(f"{seed} {born}")
     fates = [fate for fate in _FATES if random.random() < 0.35]
     contents = _contents(random, fates)
     base = TableSchema((Field("a", LONG),), born=True) if born else None
-    table = _Table(contents, random, base)
+    monkeypatch.setattr(load_columns, "present_schema", lambda *_: base)
+    table = _Table(contents, random)
     loading = table.run()
     entering = {key: content for key, content in contents.items() if content.fate == "sound"}
     known = {"a": LONG} if born else {}
@@ -217,3 +225,19 @@ def test_columns_follow_from_the_files_that_enter_whatever_sets_they_are_read_in
         {hint.key for hint in loading.prepared.deferred}
     )
     assert ended == Counter(dict.fromkeys(contents, 1))
+
+
+@pytest.mark.parametrize("fate", ["poison_read", "changed"])
+def test_a_file_that_leaves_refuses_no_other_by_what_it_declared_or_by_its_path(fate: str) -> None:
+    contents = {
+        "orders/day=1/a.parquet": _Content({"x": TEXT, "y": LONG}, fate, declares=True),
+        "orders/b.parquet": _Content({"x": LONG}, declares=True),
+        "orders/c.parquet": _Content({"x": DATE}, declares=True),
+    }
+    loading = _Table(contents, Random(0)).run()
+    found = loading.prepared.schema.without(SOURCE_COLUMNS)
+    assert (found.columns, found.partitions) == ((Field("x", LONG),), ())
+    assert [add.path for add in loading.prepared.adds] == ["orders/b.parquet"]
+    ends = {row.key: row.reason for row in loading.prepared.rows}
+    assert "column x is date, but the table's is bigint" in (ends["orders/c.parquet"] or "")
+    assert len(ends) + len(loading.prepared.deferred) == 3

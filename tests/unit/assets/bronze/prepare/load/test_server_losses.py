@@ -187,7 +187,7 @@ def test_a_producer_whose_files_lose_the_server_one_after_the_other_stops_its_ow
 
 
 def test_a_producer_that_makes_a_table_for_each_loss_has_one_quota(lake: Any) -> None:
-    """Discovered tables below one first folder are one producer's. Other folders, and configured tables, are others'."""
+    """Discovered tables below one first folder are one producer's. Other folders and configured tables are not."""
     resting = []
     for number in range(MAX_LOSSES + 2):
         key = f"landing.found.t{number}"
