@@ -45,6 +45,8 @@ import scala.jdk.javaapi.CollectionConverters;
  */
 public final class JsonInference {
   private static final String CORRUPT = "_tidegate_corrupt";
+  /** As many as rows of text bring to a table at once ({@code MAX_FIELDS} of {@code names.py}). */
+  private static final int MAX_FIELDS = 10_000;
   /** Between the names of a path. */
   private static final char SEPARATOR = '\0';
 
@@ -125,6 +127,7 @@ public final class JsonInference {
     /** The names that are known, by their forms. */
     private final Map<String, String> names = new HashMap<>();
     Found found = new Found(null, numbers.changed);
+    private int fields;
     LoadRequest.Source file;
 
     /** The forms of names of columns that take every spelling. */
@@ -163,10 +166,16 @@ public final class JsonInference {
         return; // Not JSON.
       }
       bad = null;
-      if (!hasNoColumn((StructType) type) && (known == null || isTaken())) {
+      if (!hasNoColumn((StructType) type) && (known == null || isTaken()) && hasRoomFor(type)) {
         numbers.keep();
         found = new Found(merged(found.type, type, options), found.changed);
+        fields = fieldsOf(found.type);
       }
+    }
+
+    /** Whether an object brings no fields beyond so many that no table takes them: its row is refused, then. */
+    private boolean hasRoomFor(DataType type) {
+      return fields <= MAX_FIELDS || hasAll(found.type, type);
     }
 
     /** Whether the object has a field that no column can be for, because of its name: its row is refused. */
@@ -198,6 +207,31 @@ public final class JsonInference {
       known.read(new GenericInternalRow(new Object[] {UTF8String.fromBytes(line)}));
       return admission.mayEnter(file);
     }
+  }
+
+  private static int fieldsOf(DataType type) {
+    if (type instanceof StructType struct) {
+      int count = struct.size();
+      for (StructField field : struct.fields()) {
+        count += fieldsOf(field.dataType());
+      }
+      return count;
+    }
+    return type instanceof ArrayType array ? fieldsOf(array.elementType()) : 0;
+  }
+
+  /** Whether a type has each field of another, at every depth. */
+  private static boolean hasAll(DataType type, DataType other) {
+    if (type instanceof StructType struct && other instanceof StructType given) {
+      for (StructField field : given.fields()) {
+        var there = struct.getFieldIndex(field.name());
+        if (there.isEmpty() || !hasAll(struct.fields()[(int) there.get()].dataType(), field.dataType())) {
+          return false;
+        }
+      }
+      return true;
+    }
+    return !(type instanceof ArrayType array && other instanceof ArrayType given) || hasAll(array.elementType(), given.elementType());
   }
 
   private static DataType merged(DataType left, DataType right, JSONOptions options) {

@@ -64,6 +64,19 @@ class JsonInferenceTest {
   }
 
   @Test
+  void objectsWhoseNamesAreDataDoNotGrowTheTypeForEver() {
+    List<String> lines = new ArrayList<>();
+    for (int n = 0; n < 100_000; n++) {
+      lines.add(n % 2 == 0 ? "{\"k" + n + "\": 1}" : "{\"in\": [{\"k" + n + "\": 1}]}");
+    }
+    lines.add("{\"k0\": \"text\"}");
+    StructType found = columns(asked(new StructType(), List.of()), null, 5, lines);
+    assertEquals("string", found.apply("k0").dataType().sql().toLowerCase(java.util.Locale.ROOT));
+    int inner = ((StructType) ((org.apache.spark.sql.types.ArrayType) found.apply("in").dataType()).elementType()).size();
+    assertEquals(10_001, found.size() + inner);
+  }
+
+  @Test
   void aByteOrderMarkBeforeAValueIsNoText() {
     assertEquals("a bigint,b bigint", inferred("\uFEFF{\"a\": 1}\uFEFF{\"b\": 2}", "\uFEFF", "\uFEFF\uFEFF {\"a\": 3}"));
   }
