@@ -37,7 +37,7 @@ class HeldEvents:
     def release(self, lake: Lake, now: float) -> list[str]:
         """Move the events of folders that may be tables now to the inbox. Returns a sentence for each damaged object.
 
-        The folders that have waited longest come first. If the time of a tick ends, the next one goes on with the
+        The folders that have waited longest come first. If the time of a tick ends, the next one continues with the
         folder at which it ended. A tick that dies in between has moved some, and the next tick moves them again: a hint
         that comes twice is a duplicate in the ledger.
 

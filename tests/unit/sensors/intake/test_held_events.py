@@ -133,7 +133,9 @@ def test_a_damaged_object_is_named_and_stops_no_other() -> None:
     assert (shore.be_born(), shore.held()) == (["team.d"], ["team.c"])
 
 
-def test_a_folder_of_many_events_is_read_in_portions_and_the_next_tick_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_of_many_events_is_read_in_portions_and_the_next_tick_continues(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     shore, held = Shore(), HeldEvents()
     for number in range(5):
         shore.arrive("team/a/1.csv", "team/b/1.csv", f"team/c/{number}.csv", "other/x/1.csv", "other/y/1.csv")
