@@ -2140,8 +2140,8 @@ MUTANTS = (
         "a column of a feed has no type before its first value",
         5,
         "platform/core/silver/rules.py",
-        "    raw += awaited\n",
-        "",
+        "    raw += (awaited := awaited_encodings(silver, [field.name for field, _ in raw]))\n",
+        "    awaited = awaited_encodings(silver, [field.name for field, _ in raw])\n",
         (
             "tests/unit/platform/core/silver/test_presets.py::"
             "test_a_column_without_a_value_has_its_type_from_the_first_merge_on",

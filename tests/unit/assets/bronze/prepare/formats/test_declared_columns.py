@@ -50,7 +50,7 @@ def _table(answer: Any, present: Probe | None = None, *, lost: bool = False) -> 
     return SimpleNamespace(
         delta=SimpleNamespace(file_columns=file_columns, check_session_alive=check_session_alive),
         source=SimpleNamespace(head=lambda key: present),
-        lake=SimpleNamespace(store=store),
+        lake=SimpleNamespace(store=store, config=SimpleNamespace(table_for=lambda key: key)),
         inbox=store.inbox.of(_ORDERS),
         waiting=lambda: store.inbox.waiting(_ORDERS),
         table_key=_ORDERS,
