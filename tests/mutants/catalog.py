@@ -3509,7 +3509,7 @@ MUTANTS = (
         "a loss of the server counts in full for every table that was reading",
         10,
         "platform/core/bronze/loss_quota.py",
-        "1 / len({loss.table for loss in losses if abs(loss.at - at) <= _TOGETHER})",
+        "1 / len({loss.source for loss in losses if abs(loss.at - at) <= _TOGETHER})",
         "1",
         ("tests/unit/platform/core/bronze/test_loss_quota.py",),
     ),
