@@ -35,16 +35,16 @@ def build_dead_letters_sensor(config: LakeConfig) -> list[dg.SensorDefinition]:
         "when the cause is fixed, and off again when they are empty.",
     )
     def dead_letters(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult:
-        handles = lake.open()
+        handles, log = lake.open(), RunLog(context.log)
         sources = {queue.name: queue for queue in handles.queues}
         queues = [sources[source].beside(name) for name, source in dead_letters_of(config).items()]
         taken = take_in(handles, queues=queues, order=order)
         for line in log_lines(taken.unrouted):
-            RunLog(context.log).warning(line)
+            log.warning(line)
         for line in taken.left:
-            RunLog(context.log).error(line)
+            log.error(line)
         for name, error in taken.failures.items():
-            RunLog(context.log).error(f"dead-letter queue {name} could not be drained: {error}")
+            log.error(f"dead-letter queue {name} could not be drained: {error}")
         verdicts = evaluate_checks(context.cursor, datetime.now(UTC).strftime("%Y-%m-%d"), names, taken.unrouted)
         summary = f"took in {taken.received} events of dead letters, {sum(taken.counters.values())} of them no table's"
         return dg.SensorResult(

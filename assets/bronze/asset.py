@@ -77,17 +77,17 @@ class _DagsterListener(RunListener):
     """Writes a run's progress into Dagster's log, and the last listed key into the run's tags."""
 
     def __init__(self, context: dg.OpExecutionContext, prefix: str) -> None:
-        self._context, self._prefix = context, prefix
+        self._context, self._log, self._prefix = context, RunLog(context.log), prefix
         self.comparison: InventoryComparison | None = None
         self.done: list[BatchResult] = []
 
     def log(self, line: str) -> None:
         """Log a line."""
-        RunLog(self._context.log).info(f"{self._prefix}{line}")
+        self._log.info(f"{self._prefix}{line}")
 
     def warn(self, line: str) -> None:
         """Log a line as a warning."""
-        RunLog(self._context.log).warning(f"{self._prefix}{line}")
+        self._log.warning(f"{self._prefix}{line}")
 
     def listing_reached(self, key: str) -> None:
         """Write the last listed key into the run's tags, unless several tables share the run."""

@@ -42,6 +42,7 @@ def build_shared_job(config: LakeConfig) -> dg.JobDefinition:
     @dg.op(name=SHARED_OP, out={}, description="Brings several bronze tables up to date, one after another.")
     def bronze_shared(context: dg.OpExecutionContext, config: SharedTables, lake: LakeResource) -> Iterator[Any]:
         handles, until = lake.open(), time.monotonic() + SECONDS
+        log = RunLog(context.log)
 
         def lost() -> str | None:
             try:
@@ -58,14 +59,14 @@ def build_shared_job(config: LakeConfig) -> dg.JobDefinition:
         )
         for table, report in shared.tables(config.tables):
             if isinstance(report, Exception):
-                RunLog(context.log).trace(f"{table} failed: {''.join(traceback.format_exception(report))}")
+                log.trace(f"{table} failed: {''.join(traceback.format_exception(report))}")
                 show_failed(context, table)
                 continue
             yield from report.events(BRONZE, table)
             if key := page(table):
                 yield from report.events(key)
         for table, why in shared.left.items():
-            RunLog(context.log).info(f"{table} is left for another run: {why}")
+            log.info(f"{table} is left for another run: {why}")
         if verdict := shared.verdict(len(config.tables)):
             context.instance.add_run_tags(context.run_id, {FAILED_TAG: json.dumps(list(shared.failed))})
             raise dg.Failure(verdict, allow_retries=False)

@@ -48,7 +48,7 @@ def build_intake_sensor(config: LakeConfig, shared: dg.JobDefinition) -> dg.Sens
         description="Drains SQS into the lake's inbox and requests a bronze run for every table whose window is over.",
     )
     def intake(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult:
-        handles = lake.open()
+        handles, log = lake.open(), RunLog(context.log)
         taken = listen(handles, order=order, held=held)
         now = datetime.now(UTC).timestamp()
         before = json.loads(context.cursor or "{}")
@@ -61,17 +61,17 @@ def build_intake_sensor(config: LakeConfig, shared: dg.JobDefinition) -> dg.Sens
             f"received {taken.received} events, {sum(taken.counters.values())} of them no table's; "
             f"{'' if due_tables.whole else 'at least '}{due_tables.hints} hints wait for {len(due_tables.seen)} tables"
         )
-        RunLog(context.log).info(summary)
+        log.info(summary)
         for line in log_lines(taken.unrouted):
-            RunLog(context.log).warning(line)
+            log.warning(line)
         for line in taken.left:
-            RunLog(context.log).error(line)
+            log.error(line)
         for stray in due_tables.strays[:_MAX_STRAYS]:
-            RunLog(context.log).error(stray)
+            log.error(stray)
         today = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%d")
         verdicts = evaluate_checks(context.cursor, today, [spec.name for spec in config.every_queue], taken.unrouted)
         for name, error in taken.failures.items():
-            RunLog(context.log).error(f"queue {name} could not be drained: {error}")
+            log.error(f"queue {name} could not be drained: {error}")
             if not requests and not verdicts.failed and due_tables.whole:
                 # A tick without other results fails, because people see that. A partial tour must keep its cursor, and
                 # a failed tick would drop it.

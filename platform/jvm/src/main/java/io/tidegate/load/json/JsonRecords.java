@@ -1,6 +1,7 @@
 package io.tidegate.load.json;
 
 import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonLocation;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
@@ -187,15 +188,14 @@ public final class JsonRecords implements Records {
         return (int) parser.currentLocation().getByteOffset();
       } catch (JsonEOFException e) {
         if (!input.more()) {
-          require(held);
+          parsedInVain(held);
           return OPEN_ENDED;
         }
       } catch (IOException e) {
-        boolean mayGoOn = e instanceof JsonProcessingException at
-            && at.getLocation() != null
-            && at.getLocation().getByteOffset() > held - LONGEST_TOKEN;
+        JsonLocation at = e instanceof JsonProcessingException known ? known.getLocation() : null;
+        boolean mayGoOn = at != null && at.getByteOffset() > held - LONGEST_TOKEN;
         if (!mayGoOn || !input.more()) {
-          require(e instanceof JsonProcessingException at && at.getLocation() != null ? at.getLocation().getByteOffset() : held);
+          parsedInVain(at == null ? held : at.getByteOffset());
           return BROKEN;
         }
       }
@@ -206,9 +206,9 @@ public final class JsonRecords implements Records {
     }
   }
 
-  /** Requires that a file is not parsed again and again from each of its lines to its end. */
-  private void require(long parsed) {
-    inVain += Math.max(parsed, 1);
+  /** Counts bytes. A file that is parsed again and again, from each of its lines to its end, is refused. */
+  private void parsedInVain(long bytes) {
+    inVain += Math.max(bytes, 1);
     if (inVain > MAX_VAIN_BYTES + VAIN_SHARE * behind) {
       throw new TidegateException(Kind.FILE, BREAKS);
     }
