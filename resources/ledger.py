@@ -16,7 +16,6 @@ from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.deciding_row import COUNTS, deciding
 from tidegate.platform.core.bronze.ledger import (
     COLUMNS,
-    COLUMNS_SQL,
     Cause,
     Effort,
     Header,
@@ -179,7 +178,7 @@ class Ledger:
         if version < 0:
             columns = {"key": "STRING", **columns_of(LastState), "recorded_at": "TIMESTAMP"}
             ddl = ", ".join(f"{name} {kind}" for name, kind in columns.items())
-            return self._delta.session.createDataFrame([], COLUMNS_SQL)
+            return self._delta.session.createDataFrame([], ddl)
         last = F.max_by(F.struct(*_STATE, "recorded_at"), F.struct("n", "position")).alias("last")
         found: DataFrame = self.rows(version).where(tells_a_state()).groupBy("key").agg(last)
         return found.select("key", "last.*")
@@ -282,10 +281,11 @@ class Ledger:
         self._delta.append(self.location, rows, self._app_id, batch.n)
 
     def _create(self) -> None:
+        ddl = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
         try:
             command(
                 self._delta.session,
-                f"CREATE TABLE IF NOT EXISTS {delta_table(self.location)} ({COLUMNS_SQL}) USING delta CLUSTER BY (key)",
+                f"CREATE TABLE IF NOT EXISTS {delta_table(self.location)} ({ddl}) USING delta CLUSTER BY (key)",
             )
         except PySparkException:
             if not self._delta.table_state(self.location).exists:
@@ -297,7 +297,7 @@ class Ledger:
         # If another run is creating the table, or died at the beginning of that, Spark takes the folder of the log for
         # the table. A write does not: the first writer creates the table.
         try:
-            rows = self._delta.session.createDataFrame([], COLUMNS_SQL)
+            rows = self._delta.session.createDataFrame([], ddl)
             rows.write.format("delta").mode("append").save(self.location)
             command(self._delta.session, f"ALTER TABLE {delta_table(self.location)} CLUSTER BY (key)")
         except PySparkException:

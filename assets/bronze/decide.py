@@ -11,7 +11,7 @@ from tidegate.assets.bronze.prepare.load.repeated_messages import sent_before
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.platform.core.bronze.batch import Batch, Create, Evolve, Remove
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
-from tidegate.platform.core.bronze.ledger import COLUMNS_SQL, LedgerRow, Status, bounded
+from tidegate.platform.core.bronze.ledger import COLUMNS, LedgerRow, Status, bounded
 from tidegate.platform.core.bronze.plan import Plan
 from tidegate.platform.core.keys.own_paths import copy_path, log_path
 from tidegate.platform.core.schema.column_types import Struct
@@ -20,6 +20,7 @@ from tidegate.resources.lake import Table
 from tidegate.resources.ledger import recorded_rows
 from tidegate.resources.spark.results import BatchRefusal
 
+_LEDGER_COLUMNS = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
 #: Characters of a batch that are sent to the server in one call. Spark Connect takes 128 MiB, in which quotes and
 #: backslashes count twice, and its parser holds the text several times.
 _MAX_SENT = 8 << 20
@@ -72,7 +73,7 @@ def _require_readable(table: Table, batch: Batch) -> None:
     reasons: dict[str, str] = {}
     for part in _parts(batch):
         rows = json.dumps(recorded_rows(part), ensure_ascii=False)
-        for refusal in table.delta.check_batch(part.to_json(), rows, COLUMNS_SQL):
+        for refusal in table.delta.check_batch(part.to_json(), rows, _LEDGER_COLUMNS):
             key = _key(part, refusal)
             if key is None:
                 where = f"{refusal.part} {refusal.place}: " if refusal.part else ""

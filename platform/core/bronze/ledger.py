@@ -230,5 +230,3 @@ def _facts(row: Mapping[str, Any]) -> dict[str, Any]:
 ROW_COLUMNS = tuple(columns_of(LedgerRow))
 #: The columns of a ledger table, with their SQL types.
 COLUMNS = columns_of(Stamp, LedgerRow, Header, Effort)
-#: The same as a list of SQL.
-COLUMNS_SQL = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
