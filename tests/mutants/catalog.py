@@ -2889,6 +2889,22 @@ MUTANTS = (
         ("tests/unit/platform/cli/sql/test_statement.py",),
     ),
     Mutant(
+        "the log of operations has the value of a setting",
+        12,
+        "platform/cli/sql/statement.py",
+        'return f"{bare[1]}?" if bare[2].strip() else shown',
+        "return shown",
+        ("tests/unit/platform/cli/sql/test_statement.py",),
+    ),
+    Mutant(
+        "the log of operations has a bare word of a list of options",
+        12,
+        "platform/cli/sql/statement.py",
+        '_OPTION.sub(r"\\g<1>?", found["all"] or "?")',
+        '(found["all"] or "?")',
+        ("tests/unit/platform/cli/sql/test_statement.py",),
+    ),
+    Mutant(
         "a number that is written with a fraction of zeros is no identity",
         12,
         "platform/core/forgetting/mentions.py",

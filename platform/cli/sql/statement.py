@@ -15,9 +15,26 @@ _WORD = re.compile(r"\w+")
 #: stay, and no text begins in them.
 _PART = re.compile(
     r"(?P<name>`[^`]*`?)|(?P<comment>/\*)|--[^\n]*|\$(?P<tag>\w*)\$.*?(?:\$(?P=tag)\$|$(?!\n))"
-    r"|\b[rR](?:'[^']*'?|\"[^\"]*\"?)|'(?:[^'\\]|\\.)*'?|\"(?:[^\"\\]|\\.)*\"?|\b\d[\w.]*",
+    r"|\b[rR](?:'[^']*'?|\"[^\"]*\"?)|'(?:[^'\\]|\\.)*'?|\"(?:[^\"\\]|\\.)*\"?|\b\d[\w.]*|\b(?i:TRUE|FALSE)\b",
     re.DOTALL,
 )
+#: How a statement begins in which a bare word is a name. After other words, as `SET`,
+#: `ADD JAR`, `REFRESH` and `GRANT`, Spark takes the text to its end as it is, without quotation marks.
+_OF_NAMES = frozenset({
+    "ALTER", "ANALYZE", "BEGIN", "CACHE", "CALL", "CLEAR", "COMMENT", "CONVERT", "CREATE", "DECLARE", "DELETE", "DROP",
+    "EXECUTE", "INSERT", "LOAD", "MERGE", "MSCK", "OPTIMIZE", "REORG", "REPAIR", "REPLACE", "RESTORE", "TRUNCATE",
+    "UNCACHE", "UPDATE", "USE", "VACUUM", *_READS, *_MAY_READ,
+})  # fmt: skip
+#: What is kept of the other statements: the first word and the key of a setting.
+_BARE = re.compile(
+    r"([\s?(]*(?:SET\b(?:[\s?]+VAR(?:IABLE)?\b)?(?:[\s?]*(?:`[^`]*`|[\w.:?-]+))?(?:\s*=|\s+(?=\S))?|\w*))(.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+#: A list of options, and one of them. Spark takes some values that are bare words.
+_OPTIONS = re.compile(
+    r"(\b(?:OPTIONS|\w*PROPERTIES)\s*\()(?:(?P<all>(?:`[^`]*`|[^()`]|\([^()]*\))*)\)|.*)", re.IGNORECASE | re.DOTALL
+)
+_OPTION = re.compile(r"((?:`[^`]*`|[^\s=,()`])+(?:\s*=\s*|\s+|(?=\()))(?:`[^`]*`|[^,()`]|\([^()]*\))+")
 _COMMENT_MARK = re.compile(r"/\*|\*/")
 
 
@@ -31,16 +48,22 @@ def changes_something(statement: str) -> bool:
 
 
 def without_values(statement: str) -> str:
-    """Return a statement with `?` for texts, numbers and comments.
+    """Return a statement with `?` for texts, numbers, comments, and values that are bare words.
 
-    They may have a person's values, and the log is never deleted.
+    They may be a person's values or a password, and the log is never deleted.
     """
     kept, at = [], 0
     while part := _PART.search(statement, at):
         end = _comment_end(statement, part.end()) if part["comment"] else part.end()
         kept += [statement[at : part.start()], part[0] if part["name"] else "?"]
         at = end
-    return "".join([*kept, statement[at:]])
+    shown = "".join([*kept, statement[at:]])
+    bare = _BARE.match(shown)
+    assert bare is not None  # it matches nothing, too
+    word = _WORD.search(bare[1])
+    if word and word[0].upper() not in _OF_NAMES:
+        return f"{bare[1]}?" if bare[2].strip() else shown
+    return _OPTIONS.sub(lambda found: found[1] + _OPTION.sub(r"\g<1>?", found["all"] or "?") + ")", shown)
 
 
 def _comment_end(statement: str, at: int) -> int:

@@ -71,3 +71,45 @@ def test_no_place_of_a_value_shows_it_and_all_names_stay(parts: list[tuple[str, 
 @pytest.mark.parametrize("begun", ["'", '"', "r'", "$$", "$tag$", "/*", "/* /* */", "--"])
 def test_what_never_ends_is_left_out_to_the_end(begun: str) -> None:
     assert without_values(f"SELECT a, {begun}eva $ eva") == "SELECT a, ?"
+
+
+@pytest.mark.parametrize(
+    ("statement", "kept"),
+    [
+        ("SET spark.x.secret=eva", "SET spark.x.secret=?"),
+        ("set spark.x.secret = eva", "set spark.x.secret =?"),
+        ("-- why\n/* of /* eva */ */ SET spark.x.secret = it's eva", "?\n? SET spark.x.secret =?"),
+        ("SET spark.x.secret eva", "SET spark.x.secret ?"),
+        ("SET `spark.x.secret`=`eva`", "SET `spark.x.secret`=?"),
+        ("SET spark.x.secret = a;eva\nand eva", "SET spark.x.secret =?"),
+        ("SET VARIABLE who = eva", "SET VARIABLE who =?"),
+        ("SET TIME ZONE eva", "SET TIME ?"),
+        ("SET spark.x.secret", "SET spark.x.secret"),
+        ("SET", "SET"),
+        ("RESET eva", "RESET?"),
+        ("ADD JAR https://eva:eva@x.org/eva.jar", "ADD?"),
+        ("REFRESH s3a://b/eva", "REFRESH?"),
+        ("GRANT eva TO eva", "GRANT?"),
+        ("CREATE TABLE t OPTIONS (pass eva, `u` = eva(1), 'eva' eva)", "CREATE TABLE t OPTIONS (pass ?, `u` = ?, ? ?)"),
+        ("ALTER TABLE t SET TBLPROPERTIES (x.y=eva.eva, 'b'='eva')", "ALTER TABLE t SET TBLPROPERTIES (x.y=?, ?=?)"),
+        ("UPDATE t SET a = b, c = TRUE, d = DATE'2026-01-01'", "UPDATE t SET a = b, c = ?, d = DATE?"),
+        ("(WITH a AS (SELECT 1) INSERT INTO t TABLE a)", "(WITH a AS (SELECT ?) INSERT INTO t TABLE a)"),
+    ],
+)  # fmt: skip
+def test_a_value_that_is_a_bare_word_is_left_out(statement: str, kept: str) -> None:
+    assert without_values(statement) == kept
+
+
+@given(
+    begun=st.sampled_from(["", " ", "\n", "/* a */", "-- a\n"]),
+    word=st.sampled_from(["SET", "Set", "RESET", "ADD JAR", "ADD FILE", "LIST JAR", "REFRESH", "DFS", "GRANT"]),
+    key=st.sampled_from([" ", " spark.x.secret=", " `a b` = ", " spark.x.secret ", " VAR a =", " TIME ZONE "]),
+    around=st.tuples(
+        st.sampled_from(["", "'", '"', "`", "(", ";", "a ", "/*", "$$", "r'"]), st.sampled_from(["", "'", "\n", ";a"])
+    ),
+)  # fmt: skip
+def test_no_statement_of_bare_words_shows_one(begun: str, word: str, key: str, around: tuple[str, str]) -> None:
+    rest = key + "=".join(around) if key == " " else key + "eva".join(around)
+    shown = without_values(begun + word + rest)
+    assert "eva" not in shown
+    assert shown.lstrip("? \n").startswith(word.split()[0])
