@@ -1,6 +1,6 @@
 """Finds out whether a text that is no proper row names a subject: the text of a bad row, or of a message.
 
-`Suppression.mentions` of platform/jvm does the same. Both are tested with the same texts.
+`Mentions` of platform/jvm does the same. Both are tested with the same texts.
 """
 
 from __future__ import annotations
@@ -8,45 +8,74 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Callable, Iterator
-from decimal import Decimal
 
-#: What ends a word of JSON, and a cell of CSV. An identity may contain any other character.
-_WORDS = re.compile(r"[\s\"',:;|{}\[\]()<>=\\]+", re.ASCII)
-_CELLS = re.compile(r"[\r\n,;|\t]")
-_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*+)"', re.DOTALL)
+from tidegate.platform.core.forgetting.plain_number import plain_number
+
+#: What ends a word of JSON, and a cell of any CSV. An identity may contain any other character.
+_WORD_ENDS = re.compile(r"[\s\"',:;|{}\[\]()<>=\\]", re.ASCII)
+_CELL_ENDS = re.compile(r"[\r\n,;|\t]")
+#: Delimiters of CSV. The cells of each are cells of their own.
+_DELIMITERS = (*map(chr, range(ord(" "))), *",;|:~^!#$%&*?`\x7f¦§¬")
+_QUOTED = re.compile(r"[^\"\\]*+(?:\\.[^\"\\]*+)*+", re.DOTALL)
 _ESCAPED = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
-#: A number of JSON that may be a whole one in another spelling, as 42.0 and 4.2e1 are: a load reads it as that.
-_NUMBER = re.compile(r"-?\d{1,38}(?:\.\d{1,38})?(?:[eE][+-]?\d{1,2})?", re.ASCII)
 _BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}")
 
 
 def mentions(text: str, is_known: Callable[[str], bool]) -> bool:
-    """Return whether a word, a cell or a quoted part of a text is a known subject.
+    """Return whether a word, a cell or a quoted part of a text is a known subject, or a number that is one.
 
-    A line that is no UTF-8 is Base64 in the quarantine.
+    A line that is no UTF-8 is Base64 in the quarantine. Each part is asked for when it is found, because a text of many
+    megabytes has very many.
     """
-    parts = set(_parts(text))
-    if len(text) % 4 == 0 and _BASE64.fullmatch(text):
-        parts.update(_parts(base64.b64decode(text).decode("latin-1")))
-    parts.update(filter(None, map(_whole_number, list(parts))))
-    return any(is_known(part) for part in parts if part)
+    if any(map(is_known, _identities(text))):
+        return True
+    if len(text) % 4 or not _BASE64.fullmatch(text):
+        return False
+    return any(map(is_known, _identities(base64.b64decode(text).decode("latin-1"))))
 
 
-def _whole_number(part: str) -> str | None:
-    """Return the digits of a whole number, however it is written."""
-    if not _NUMBER.fullmatch(part):
-        return None
-    digits, _, fraction = format(Decimal(part), "f").partition(".")
-    return None if fraction.strip("0") else digits
+def _identities(text: str) -> Iterator[str]:
+    for part in filter(None, _parts(text)):
+        yield part
+        number = plain_number(part)
+        if number is not None and number != part:
+            yield number
 
 
 def _parts(text: str) -> Iterator[str]:
-    yield from _WORDS.split(text)
-    for cell in _CELLS.split(text):
-        yield cell.strip()
-        yield cell.strip().strip("\"'")
-    # A quotation mark that has no other: the line may be cut off.
-    yield from re.split(r'["\r\n]', text)
-    for quoted in _QUOTED.finditer(text):
-        yield quoted[1]
-        yield _ESCAPED.sub(lambda found: chr(int(found[1], 16)) if found[1] else found[2], quoted[1])
+    yield from _cells(text, _WORD_ENDS)
+    # The text between two quotation marks: the line may be cut off, or begin in a quoted part.
+    yield from _cells(text, re.compile(r'["\r\n]'))
+    yield from _cells(text, _CELL_ENDS)
+    for delimiter in _DELIMITERS:
+        if delimiter in text:
+            yield from _cells(text, re.compile(f"[\r\n{re.escape(delimiter)}]"))
+    yield from _quoted(text)
+
+
+def _cells(text: str, ends: re.Pattern[str]) -> Iterator[str]:
+    """Yield each part as it is, without the spaces around it, and also without quotation marks."""
+    start = 0
+    while start <= len(text):
+        end = ends.search(text, start)
+        part = text[start : end.start() if end else len(text)]
+        cell = part.strip()
+        unquoted = cell.strip("\"'")
+        yield part
+        if len(cell) < len(part):
+            yield cell
+        if len(unquoted) < len(cell):
+            yield unquoted
+        start = end.end() if end else len(text) + 1
+
+
+def _quoted(text: str) -> Iterator[str]:
+    """Yield what is quoted, with and without escapes. A part without an end goes to the end of the text."""
+    start = text.find('"') + 1
+    while start:
+        found = _QUOTED.match(text, start)
+        assert found is not None  # it matches nothing, too
+        yield found[0]
+        if "\\" in found[0]:
+            yield _ESCAPED.sub(lambda escape: chr(int(escape[1], 16)) if escape[1] else escape[2], found[0])
+        start = text.find('"', found.end() + 1) + 1

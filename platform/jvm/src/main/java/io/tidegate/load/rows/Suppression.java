@@ -2,17 +2,11 @@ package io.tidegate.load.rows;
 
 import io.tidegate.load.request.LoadRequest;
 import java.io.Serializable;
-import java.math.BigDecimal;
-import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Base64;
 import java.util.HashSet;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Set;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -23,18 +17,6 @@ import org.apache.spark.sql.types.StructType;
 
 /** The subjects whose rows never enter the table again. Their identities are not known here, only keyed digests. */
 public final class Suppression implements Serializable {
-  /** What ends a word of JSON, and a cell of CSV. An identity may contain any other character. */
-  private static final Pattern WORDS = Pattern.compile("[\\s\"',:;|{}\\[\\]()<>=\\\\]+");
-
-  private static final Pattern CELLS = Pattern.compile("[\r\n,;|\t]");
-  private static final Pattern QUOTE = Pattern.compile("[\"\r\n]");
-  private static final Pattern QUOTED = Pattern.compile("\"((?:[^\"\\\\]|\\\\.)*+)\"", Pattern.DOTALL);
-  /** A number of JSON that may be a whole one in another spelling, as 42.0 and 4.2e1 are: a load reads it as that. */
-  private static final Pattern NUMBER = Pattern.compile("-?[0-9]{1,38}(?:\\.[0-9]{1,38})?(?:[eE][+-]?[0-9]{1,2})?");
-
-  private static final Pattern BASE64 = Pattern.compile("[A-Za-z0-9+/]*={0,2}");
-  private static final Pattern ESCAPED = Pattern.compile("\\\\(?:u([0-9a-fA-F]{4})|(.))", Pattern.DOTALL);
-
   private final byte[] key;
   private final Set<String> digests;
   /** For each path of a subject, its places: in the columns of files, then in each struct. */
@@ -164,63 +146,7 @@ public final class Suppression implements Serializable {
    * line that is no UTF-8 is Base64 there.
    */
   public boolean mentions(String text) {
-    if (text == null) {
-      return false;
-    }
-    Set<String> parts = new HashSet<>(parts(text));
-    if (text.length() % 4 == 0 && BASE64.matcher(text).matches()) {
-      parts.addAll(parts(new String(Base64.getDecoder().decode(text), StandardCharsets.ISO_8859_1)));
-    }
-    parts.remove("");
-    for (String part : List.copyOf(parts)) {
-      if (NUMBER.matcher(part).matches()) {
-        BigDecimal number = new BigDecimal(part);
-        if (number.signum() == 0 || number.stripTrailingZeros().scale() <= 0) {
-          parts.add(number.toBigInteger().toString());
-        }
-      }
-    }
-    return parts.stream().anyMatch(this::isKnown);
-  }
-
-  private static List<String> parts(String text) {
-    List<String> parts = new ArrayList<>(List.of(WORDS.split(text)));
-    for (String cell : CELLS.split(text)) {
-      parts.add(cell.strip());
-      parts.add(unquoted(cell.strip()));
-    }
-    // A quotation mark that has no other: the line may be cut off.
-    parts.addAll(List.of(QUOTE.split(text)));
-    Matcher quoted = QUOTED.matcher(text);
-    while (quoted.find()) {
-      parts.add(quoted.group(1));
-      parts.add(
-          ESCAPED
-              .matcher(quoted.group(1))
-              .replaceAll(
-                  found ->
-                      Matcher.quoteReplacement(
-                          found.group(1) == null
-                              ? found.group(2)
-                              : String.valueOf((char) Integer.parseInt(found.group(1), 16)))));
-    }
-    return parts;
-  }
-
-  private static String unquoted(String cell) {
-    int from = 0;
-    int to = cell.length();
-    while (from < to && isQuote(cell.charAt(from))) {
-      from++;
-    }
-    while (to > from && isQuote(cell.charAt(to - 1))) {
-      to--;
-    }
-    return cell.substring(from, to);
-  }
-
-  private static boolean isQuote(char c) {
-    return c == '"' || c == '\'';
+    return text != null && Mentions.any(text, this::isKnown);
   }
 
   private boolean isKnown(String subject) {
