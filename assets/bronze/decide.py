@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from tidegate.assets.bronze.completion.whole import withdraw_unrecorded
 from tidegate.assets.bronze.prepare.load.repeated_messages import sent_before
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.platform.core.bronze.batch import Batch, Create, Evolve, Remove
@@ -30,6 +31,8 @@ _LISTS = ("adds", "removes", "rows", "deferred", "manifests", "objects", "signal
 #: Ten years in which VACUUM deletes nothing: the files of a registered table belong to the producer, and the table of
 #: inventories is asked for the state of any day.
 _RETENTION = "interval 3650 days"
+#: What to do about a file that cannot be recorded.
+_WAY_OUT = "Write it again and redrive it, and report it if that does not help"
 
 
 class UnreadableFiles(RuntimeError):
@@ -46,7 +49,11 @@ class UnreadableFiles(RuntimeError):
         self.rows = [_bare(row, reasons[row.key]) for row in batch.rows if row.key in reasons]
 
     def withdraw(self, plan: Plan) -> None:
-        """Quarantine the files in a plan, so that the others can be prepared and decided without them."""
+        """Quarantine the files in a plan, so that the others can be prepared and decided without them.
+
+        A dataset waits of which a part or the signal is such a file.
+        """
+        withdraw_unrecorded(plan, self.rows)
         plan.candidates = [candidate for candidate in plan.candidates if candidate.key not in self.reasons]
         plan.rows = [*(row for row in plan.rows if row.key not in self.reasons), *self.rows]
         for key in self.reasons:
@@ -81,7 +88,7 @@ def _require_readable(table: Table, batch: Batch) -> None:
                     f"batch {batch.n} of {batch.table} was not decided, because the Spark server could not read it: "
                     f"{where}{refusal.problem} Nothing was changed, and no file is at fault: report it"
                 )
-            reasons.setdefault(key, f"the Spark server cannot record it: {refusal.problem}")
+            reasons.setdefault(key, f"the Spark server cannot record it: {refusal.problem} {_WAY_OUT}")
     if reasons:
         raise UnreadableFiles(batch, reasons)
 

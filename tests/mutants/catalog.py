@@ -2889,6 +2889,14 @@ MUTANTS = (
         ("tests/unit/platform/cli/sql/test_statement.py",),
     ),
     Mutant(
+        "a dataset with a part that cannot be recorded is tried for ever",
+        5,
+        "assets/bronze/decide.py",
+        "        withdraw_unrecorded(plan, self.rows)\n",
+        "",
+        ("tests/unit/assets/bronze/test_decide.py",),
+    ),
+    Mutant(
         "the log of operations has the value of a setting",
         12,
         "platform/cli/sql/statement.py",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
@@ -25,7 +26,7 @@ class Failure:
     """A dataset that cannot enter with this batch.
 
     Attributes:
-        rows: the ledger rows of its parts that are at fault. Empty if parts are only deferred.
+        rows: the ledger rows of its parts, or of its signal, that are at fault. Empty if parts are only deferred.
     """
 
     dataset: Dataset
@@ -44,6 +45,20 @@ def failures(plan: Plan, prepared: PreparedBatch) -> list[Failure]:
     return found
 
 
+def withdraw_unrecorded(plan: Plan, rows: Sequence[LedgerRow]) -> None:
+    """Remove the datasets from a plan of which the ledger cannot have a part or the signal.
+
+    Args:
+        plan: of the batch.
+        rows: what the ledger can have of these objects.
+    """
+    bad = {row.key: row for row in rows if row.status is Status.QUARANTINED}
+    for dataset in list(plan.datasets):
+        keys = [*sorted(dataset.keys), dataset.signal.hint.key]
+        if of_dataset := tuple(bad[key] for key in keys if key in bad):
+            withdraw(plan, Failure(dataset, of_dataset))
+
+
 def withdraw(plan: Plan, failure: Failure) -> None:
     """Remove a dataset from a plan: it waits, with the reason, or returns to the inbox if nothing is at fault."""
     dataset = failure.dataset
@@ -55,7 +70,8 @@ def withdraw(plan: Plan, failure: Failure) -> None:
         plan.deferred += [hint for candidate in parts for hint in candidate_hints(plan, candidate)]
         return
     first = failure.rows[0]
-    why = refusal(first.key, first.reason)
+    of_part = first.key in dataset.keys
+    why = refusal(first.key, first.reason) if of_part else first.reason or "no reason was given"
     bad = {row.key: row for row in failure.rows}
     for candidate in parts:
         plan.rows += followers_rows(plan, candidate.key, candidate.found)
@@ -64,7 +80,7 @@ def withdraw(plan: Plan, failure: Failure) -> None:
         *duplicates(dataset.followers, dataset.found),
         ledger_row(dataset.signal, Status.QUARANTINED, why, dataset.found),
     ]
-    plan.signals.append(SignalDecision(dataset.signal.hint.key, first.key))
+    plan.signals.append(SignalDecision(dataset.signal.hint.key, first.key if of_part else None))
 
 
 def _waiting(candidate: Candidate, dataset: Dataset, why: str) -> LedgerRow:

@@ -15,7 +15,8 @@ from tidegate.platform.core.bronze.batch import Add, Batch
 from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.ledger import LedgerRow, Status
 from tidegate.platform.core.bronze.object_state import S3Found
-from tidegate.platform.core.bronze.plan import Candidate, Plan, TakenHint
+from tidegate.platform.core.bronze.plan import Candidate, Dataset, Plan, TakenHint
+from tidegate.platform.core.bronze.signal_decision import SignalDecision
 from tidegate.resources.spark.results import BatchRefusal
 
 ROWS = (
@@ -86,6 +87,34 @@ def test_a_file_that_cannot_be_recorded_is_named_and_the_others_are_decided_with
     assert [(row.status, row.event_id) for row in rows] == [(Status.DUPLICATE, "m#0"), (Status.QUARANTINED, "m#1")]
     assert all(row.version_id is row.etag is row.size is None for row in rows)
     assert refusal.problem in (rows[1].reason or "")
+
+
+@pytest.mark.parametrize("bad", ["a", "s", "as"])
+@pytest.mark.usefixtures("batch")
+def test_a_dataset_with_a_part_or_signal_that_cannot_be_recorded_waits_and_says_why(bad: str) -> None:
+    def hint(key: str) -> TakenHint:
+        return TakenHint(Hint(key, Event(f"{key}#1")), "m")
+
+    found = S3Found("e", 1, 1)
+    rows = tuple(LedgerRow(key, Status.COMMITTED, event_id=f"{key}#1", manifest="m", etag="e") for key in "abs")
+    refused = UnreadableFiles(replace(BATCH, rows=rows), {key: "has a size of 2^63." for key in bad})
+    others = Dataset(hint("t"), (), found, frozenset("c"), 1)
+    dataset = Dataset(hint("s"), (TakenHint(Hint("s", Event("s#0")), "m"),), found, frozenset("ab"), 2)
+    plan = Plan([Candidate(key, found, hint(key)) for key in "abc"], datasets=[dataset, others])
+    refused.withdraw(plan)
+    # Otherwise a second attempt would defer the dataset, or record its signal again, for ever.
+    assert (plan.datasets, [one.key for one in plan.candidates], plan.deferred) == ([others], ["c"], [])
+    last = {row.key: row for row in plan.rows if row.status is not Status.DUPLICATE}
+    assert len(plan.rows) == len(last) + (bad == "a")
+    statuses = {key: row.status for key, row in last.items()}
+    of_a = Status.QUARANTINED if "a" in bad else Status.WAITING
+    assert statuses == {"a": of_a, "b": Status.WAITING, "s": Status.QUARANTINED}
+    assert all(last[key].etag is None and last[key].reason == "has a size of 2^63." for key in bad)
+    why = "its part a cannot be ingested, so nothing of the dataset enters: " if "a" in bad else ""
+    assert last["b"].reason == f"its signal s is in quarantine: {why}has a size of 2^63."
+    if "s" not in bad:
+        assert last["s"].reason == f"{why}has a size of 2^63."
+    assert plan.signals == [SignalDecision("s", "a" if "a" in bad else None)]
 
 
 @pytest.mark.parametrize(
