@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby, islice
 from math import inf
 
-from tidegate.platform.core.bronze.manifest import Manifest, is_rebuild, rest_of, tally_of
+from tidegate.platform.core.bronze.manifest import RESTS, Manifest, is_rebuild, rest_of, tally_of
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.aws.s3 import Listed
 from tidegate.resources.lake_root.root import LakeRoot, is_table_key
@@ -124,19 +124,25 @@ class Inbox:
                 if last and f"{folder}/" > f"{last}/":
                     return
                 first = list(islice(items, _MAX_OF_ONE))
-                yield self._backlog(folder, first)
-                if len(first) == _MAX_OF_ONE:
+                more = len(first) == _MAX_OF_ONE
+                # The note that a table rests comes after all manifests of the intake.
+                notes = self._root.objects.under(self._root.bucket, f"{start}{folder}/{RESTS}") if more else ()
+                yield self._backlog(folder, first, notes)
+                if more:
                     behind = f"{start}{folder}0"
                     break
             else:
                 return
 
-    def _backlog(self, folder: str, items: list[Listed]) -> Backlog:
+    def _backlog(self, folder: str, items: list[Listed], notes: Iterable[Listed]) -> Backlog:
         found: list[WaitingManifest] = []
         strays: list[str] = []
         for item in items:
             self._sort(item, found, strays)
-        rests = max((rest_of(waiting.id) for waiting in found), default=0.0)
+        noted: list[WaitingManifest] = []
+        for item in notes:
+            self._sort(item, noted, [])
+        rests = max((rest_of(waiting.id) for waiting in (*found, *noted)), default=0.0)
         found = [waiting for waiting in found if waiting.hints]
         since = min((waiting.since for waiting in found), default=0.0)
         return Backlog(

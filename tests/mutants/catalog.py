@@ -3546,6 +3546,14 @@ MUTANTS = (
         (_LOSSES,),
     ),
     Mutant(
+        "a table with a page of manifests does not rest",
+        6,
+        "resources/lake_root/inbox.py",
+        "{RESTS}\") if more else ()",
+        "{RESTS}\") if not more else ()",
+        ("tests/unit/assets/bronze/prepare/load/test_server_losses.py",),
+    ),
+    Mutant(
         "a run is requested for a table that rests",
         10,
         "sensors/intake/due_tables.py",

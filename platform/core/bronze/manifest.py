@@ -23,7 +23,9 @@ _STEM = re.compile(
 #: Largest number of bytes in an id: an exabyte. An event can claim any size, and an S3 key has a limited length.
 _TALLY_BYTES_MAX = 10**18
 
-_LOST, _RESTS, _TAKEN, _REBUILD = "lost-", "rests-", "taken-", "rebuild-"
+#: Begins the ids of the notes that let a table rest.
+RESTS = "rests-"
+_LOST, _TAKEN, _REBUILD = "lost-", "taken-", "rebuild-"
 #: First part of a manifest's id, by origin: keys that were being read when the Spark server was lost, files that
 #: after-load removed, and files that a rebuild reads again. Other origins have none.
 _BEGINNINGS = {"lost": _LOST, "after": _TAKEN, "rebuild": _REBUILD}
@@ -86,7 +88,7 @@ class Manifest:
             table: table key.
             until: epoch seconds.
         """
-        return cls(table, f"{_RESTS}{ULID.from_timestamp(until)}-{_tally(())}", "rests", ())
+        return cls(table, f"{RESTS}{ULID.from_timestamp(until)}-{_tally(())}", "rests", ())
 
     @staticmethod
     def deferred_prefix(n: int, digest: str) -> str:
@@ -136,7 +138,7 @@ def is_note(manifest_id: str) -> bool:
 
     The note that the table rests after such losses counts too.
     """
-    return manifest_id.startswith((_LOST, _RESTS))
+    return manifest_id.startswith((_LOST, RESTS))
 
 
 def rest_of(manifest_id: str) -> float:
@@ -145,10 +147,10 @@ def rest_of(manifest_id: str) -> float:
     Args:
         manifest_id: an id that `tally_of` accepts.
     """
-    if not manifest_id.startswith(_RESTS):
+    if not manifest_id.startswith(RESTS):
         return 0.0
     try:
-        return ULID.from_str(manifest_id.removeprefix(_RESTS).partition("-")[0]).timestamp
+        return ULID.from_str(manifest_id.removeprefix(RESTS).partition("-")[0]).timestamp
     except ValueError:  # The letters of an ULID, and a larger number than it has.
         return 0.0
 

@@ -201,6 +201,17 @@ def test_a_producer_that_makes_a_table_for_each_loss_has_one_quota(lake: Any) ->
         require_awake(other, other.inbox.waiting())
 
 
+def test_a_table_with_more_manifests_than_a_page_rests_too(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The note comes after them in S3's order. Without it each tick would request a run that fails."""
+    monkeypatch.setattr("tidegate.resources.lake_root.inbox._MAX_OF_ONE", 3)
+    inboxes = {key: lake.store.inbox.of(key) for key in (ORDERS, "landing.other")}
+    for key, inbox in inboxes.items():
+        inbox.put(Manifest.new(key, "intake", [Hint(str(number))]) for number in range(4))
+    inboxes[ORDERS].put([Manifest.rest(ORDERS, 2_000_000_000.0)])
+    tour = {backlog.folder: (backlog.hints, backlog.whole, backlog.rests) for backlog in lake.store.inbox.tour()}
+    assert tour == {ORDERS: (3, False, 2_000_000_000.0), "landing.other": (3, False, 0.0)}
+
+
 def test_the_end_of_a_rest_goes_with_the_next_batch_and_holds_no_hint(lake: Any) -> None:
     inbox = lake.store.inbox.of(ORDERS)
     inbox.put([rest := Manifest.rest(ORDERS, 2_000_000_000.0)])
