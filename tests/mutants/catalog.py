@@ -2897,6 +2897,14 @@ MUTANTS = (
         ("tests/unit/assets/bronze/test_decide.py",),
     ),
     Mutant(
+        "doubles of one format make whole numbers of another bad",
+        6,
+        "platform/core/schema/united.py",
+        "        return _exact(kind) if kind != _FLOATING and _is_number(kind) else _TEXT\n",
+        "        return kind\n",
+        ("tests/unit/platform/core/schema/test_united.py",),
+    ),
+    Mutant(
         "the log of operations has the value of a setting",
         12,
         "platform/cli/sql/statement.py",
@@ -3549,8 +3557,8 @@ MUTANTS = (
         "a table with a page of manifests does not rest",
         6,
         "resources/lake_root/inbox.py",
-        "{RESTS}\") if more else ()",
-        "{RESTS}\") if not more else ()",
+        '{RESTS}") if more else ()',
+        '{RESTS}") if not more else ()',
         ("tests/unit/assets/bronze/prepare/load/test_server_losses.py",),
     ),
     Mutant(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 from tidegate.platform.core.schema.column_types import (
     Array,
@@ -13,9 +14,14 @@ from tidegate.platform.core.schema.column_types import (
     Simple,
     Struct,
     Type,
+    field_from_json,
     folded,
+    type_from_json,
     unmapped,
 )
+
+#: Metadata of a column that the server shows: a double would change one of its numbers.
+_EXACT = "tidegate.exact"
 
 _TEXT = Simple("string")
 #: The type of a column of CSV without a value, which is no reason for any type.
@@ -23,6 +29,17 @@ _NOTHING = Simple("void")
 _WHOLE, _FLOATING = Simple("long"), Simple("double")
 #: Digits of the largest `long`, and of the largest decimal.
 _WHOLE_DIGITS, _MAX_DIGITS = 19, 38
+
+
+@dataclass(frozen=True)
+class Exact(Simple):
+    """The type of numbers of which a double would change one. `name` is the type without this."""
+
+
+def shown_field(body: Mapping[str, Any]) -> Field:
+    """Returns a column that the server shows of the files of a format."""
+    field = field_from_json(body)
+    return replace(field, type=_exact(field.type)) if (body.get("metadata") or {}).get(_EXACT) else field
 
 
 def united(known: Type, given: Type, *, fixed: bool = False) -> Type:
@@ -54,7 +71,7 @@ def narrowest(shown: Iterable[Iterable[Field]]) -> list[Field]:
 
     The types do not depend on the order: each is the narrowest that holds the values of all, or text without values.
     """
-    columns = _each_once(shown)
+    columns = [replace(field, type=_plain(field.type)) for field in _each_once(shown)]
     return [replace(field, type=_TEXT) if field.type == _NOTHING else field for field in columns]
 
 
@@ -72,6 +89,10 @@ def holding(left: Type, right: Type) -> Type:
     """Returns the narrowest type that holds the values of two inferred types, at every depth; text if no other does."""
     if left == right:
         return left
+    if isinstance(left, Exact) or isinstance(right, Exact):
+        kind = holding(_plain(left), _plain(right))
+        # One of the numbers would be another one as a double, and none is one as text.
+        return _exact(kind) if kind != _FLOATING and _is_number(kind) else _TEXT
     if _NOTHING in (left, right):
         other = right if left == _NOTHING else left
         return other if isinstance(other, Simple | Decimal) else _TEXT  # a cell holds no other value
@@ -86,6 +107,14 @@ def holding(left: Type, right: Type) -> Type:
     if kinds == {Simple("date"), Simple("timestamp")}:
         return Simple("timestamp")
     return _number(left, right) if all(map(_is_number, kinds)) else _TEXT
+
+
+def _exact(kind: Type) -> Type:
+    return Exact(str(kind.json()))
+
+
+def _plain(kind: Type) -> Type:
+    return type_from_json(kind.name) if isinstance(kind, Exact) else kind
 
 
 def _is_number(kind: Type) -> bool:

@@ -30,6 +30,7 @@ def test_types_follow_from_the_values_of_a_batch(module_lake: Callable[..., Test
             {"name": "joined", "prefix": "joined/", "format": "csv"},
             {"name": "paths", "prefix": "paths/", "format": "csv"},
             {"name": "members", "prefix": "members/", "format": "json"},
+            {"name": "both", "prefix": "both/"},
         ],
         discovery=False,
     )
@@ -55,10 +56,13 @@ def test_types_follow_from_the_values_of_a_batch(module_lake: Callable[..., Test
         # A row that its path refuses.
         "paths/day=1/1.csv": "day,v\n1,9\n2,none\n",
         "members/day=1/1.json": '\ufeff{"day": 1, "v": 9}\n\ufeff{"day": 2, "v": "none"}\n',
+        # Two formats: a double would change a whole number of one of them.
+        "both/1.json": '{"id": 1, "v": 9007199254740993, "w": 1.5, "x": 9}\n',
+        "both/2.csv": "id,v,w,x\n2,1.5,-9007199254740993,2.5\n",
     }
     for key, body in objects.items():
         lake.put(key, body)
-    tables = ("headers", "sizes", "cells", "empty", "joined", "paths", "members")
+    tables = ("headers", "sizes", "cells", "empty", "joined", "paths", "members", "both")
     types = {}
     for table in tables:
         kit.run(lake, table)
@@ -75,6 +79,11 @@ def test_types_follow_from_the_values_of_a_batch(module_lake: Callable[..., Test
     assert types["cells"] == {"id": "bigint", "t": "string", "n": "bigint"}
     assert types["empty"] == {"id": "bigint", "note": "string"}
     assert types["joined"] == {"id": "bigint", "v": "double"}
+    assert types["both"] == {"id": "bigint", "v": "string", "w": "string", "x": "double"}
+    assert set(kit.bronze(lake, "both", "id, v, w, x")) == {
+        (1, "9007199254740993", "1.5", 9.0),
+        (2, "1.5", "-9007199254740993", 2.5),
+    }
     assert types["paths"] == types["members"] == {"v": "bigint", "day": "string"}
 
     assert set(kit.bronze(lake, "headers", "id, v, e")) == {

@@ -18,10 +18,11 @@ from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.files.csv_doubts import header_doubt, text_doubts
 from tidegate.platform.core.infer.sniff import FileSample, Sniffed, sniff_csv
 from tidegate.platform.core.keys.file_format import FORMATS
-from tidegate.platform.core.schema.column_types import Field, Simple, field_from_json, folded
+from tidegate.platform.core.schema.column_types import Field, Simple, folded
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS, check_names
 from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.core.schema.united import shown_field
 from tidegate.resources.spark.delta import Delta
 
 #: Encodings, by Python's names, that Spark's reader reads correctly. A file in another encoding is rewritten.
@@ -82,7 +83,7 @@ class Csv(Format):
         """Return the narrowest types that hold each cell as it is written."""
         asked = known.request((_reading(files, spec), files) for files in groups)
         cells = known.schema.without([field.name for field in known.schema.columns if not has_cells(field.type)])
-        return [field_from_json(field) for field in delta.infer_csv(asked, cells)["fields"]]
+        return [shown_field(field) for field in delta.infer_csv(asked, cells)["fields"]]
 
     def read(self, files: Sequence[SourceFile], schema: TableSchema, spec: TableSpec) -> dict[str, Any]:
         """Return how the cells are read. A cell whose value would differ from its text makes its row bad.

@@ -12,9 +12,10 @@ from tidegate.assets.bronze.prepare.formats.json_values import check_keys
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.infer.sniff import FileSample, Sniffed, sniff_json
 from tidegate.platform.core.keys.file_format import FORMATS
-from tidegate.platform.core.schema.column_types import MAX_LEVELS, Field, field_from_json, folded
+from tidegate.platform.core.schema.column_types import MAX_LEVELS, Field, folded
 from tidegate.platform.core.schema.names import usable
 from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.core.schema.united import shown_field
 from tidegate.resources.spark.delta import Delta
 
 #: Bytes of the longest first line that is parsed for its names.
@@ -51,7 +52,7 @@ class Json(Format):
             for files in groups
         )
         found = delta.infer_json(asked, known.schema, MAX_LEVELS)
-        return usable([field_from_json(field) for field in found["fields"]])
+        return usable([shown_field(field) for field in found["fields"]])
 
     def _reader(self, files: Sequence[SourceFile], spec: TableSpec) -> dict[str, Any]:
         # A declared column takes every spelling of its name.

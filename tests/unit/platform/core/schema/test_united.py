@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.platform.core.schema.column_types import Array, Decimal, Field, Simple, Struct, Type
-from tidegate.platform.core.schema.united import holding, narrowest
+from tidegate.platform.core.schema.united import Exact, holding, narrowest, shown_field
 
 SIMPLE = [Simple(name) for name in ("boolean", "long", "double", "date", "timestamp", "string", "void")]
 KINDS: st.SearchStrategy[Type] = st.recursive(
-    st.sampled_from([*SIMPLE, Decimal(20, 0), Decimal(38, 0)]),
+    st.sampled_from([*SIMPLE, Decimal(20, 0), Decimal(38, 0), Exact("long"), Exact("decimal(20,0)")]),
     lambda inner: st.one_of(
         inner.map(Array),
         st.dictionaries(st.sampled_from("abc"), inner, min_size=1).map(
@@ -48,3 +48,18 @@ def test_a_column_without_a_value_is_no_reason_for_text(shown: list[list[Field]]
     assert [field.type for field in narrowest(shown)] == [Simple("long")]
     assert narrowest([[Field("n", Simple("void"))]]) == [Field("n", Simple("string"))]
     assert holding(Simple("void"), Array(Simple("long"))) == Simple("string"), "no cell holds a list"
+
+
+@given(st.permutations(["long", "exact long", "decimal(20,0)", "double", "void"]), st.integers(1, 5))
+def test_a_number_that_a_double_would_change_makes_a_column_of_doubles_text(kinds: list[str], count: int) -> None:
+    """9007199254740993 in JSON, and 1.5 in CSV: as doubles, the first row would be bad."""
+    bodies = [
+        {"name": "n", "type": kind.split()[-1], "metadata": {"tidegate.exact": True} if " " in kind else {}}
+        for kind in kinds[:count]
+    ]
+    (field,) = narrowest([shown_field(body)] for body in bodies)
+    if {"exact long", "double"} <= {*kinds[:count]}:
+        assert field.type == Simple("string")
+    else:
+        assert type(field.type) is not Exact
+        assert (field.type == Simple("double")) == ("double" in kinds[:count])

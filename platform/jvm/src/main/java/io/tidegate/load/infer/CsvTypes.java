@@ -13,6 +13,8 @@ import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.MetadataBuilder;
 import org.apache.spark.sql.types.StructType;
 
 /**
@@ -20,6 +22,9 @@ import org.apache.spark.sql.types.StructType;
  * alone: from those of all headers, in any order.
  */
 final class CsvTypes implements Serializable {
+  /** Marks a column of whole numbers of which a double would change one: files of another format may have doubles. */
+  static final Metadata EXACT = new MetadataBuilder().putBoolean("tidegate.exact", true).build();
+
   private static final int MAX_DIGITS = 17;
   /** Inferred types, the narrowest first. */
   private static final List<DataType> TYPES =
@@ -110,7 +115,7 @@ final class CsvTypes implements Serializable {
     }
     StructType columns = new StructType();
     for (Column column : all.values()) {
-      columns = columns.add(column.name, column.type());
+      columns = columns.add(column.name, column.type(), true, column.isExact() ? EXACT : Metadata.empty());
     }
     return columns;
   }
@@ -118,6 +123,10 @@ final class CsvTypes implements Serializable {
   private record Column(String name, int fitting, boolean hasValue) {
     Column plus(Column other) {
       return new Column(name, fitting & other.fitting, hasValue || other.hasValue);
+    }
+
+    boolean isExact() {
+      return type() == DataTypes.LongType && (fitting & (1 << TYPES.indexOf(DataTypes.DoubleType))) == 0;
     }
 
     DataType type() {

@@ -34,6 +34,8 @@ import org.apache.spark.sql.catalyst.json.JsonInferSchema;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.NumericType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
@@ -258,7 +260,17 @@ public final class JsonInference {
 
     StructType columns(JSONOptions options) {
       DataType all = type == null ? null : new JsonInferSchema(options).canonicalizeType(type, options).getOrElse(() -> null);
-      return all instanceof StructType ? (StructType) exact(all, "") : new StructType();
+      return all instanceof StructType ? marked((StructType) exact(all, "")) : new StructType();
+    }
+
+    /** Returns the columns, with a mark at those of whole numbers of which a double would change one. */
+    private StructType marked(StructType columns) {
+      StructType marked = new StructType();
+      for (StructField field : columns.fields()) {
+        boolean isNumber = field.dataType() instanceof NumericType && changed.contains(SEPARATOR + field.name());
+        marked = marked.add(field.name(), field.dataType(), true, isNumber ? CsvTypes.EXACT : Metadata.empty());
+      }
+      return marked;
     }
 
     /** Returns the type with text in place of doubles that would change a number. */

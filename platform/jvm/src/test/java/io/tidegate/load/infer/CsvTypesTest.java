@@ -55,6 +55,15 @@ class CsvTypesTest {
     assertEquals(type, CsvTypes.columns(List.of(types)).fields()[0].dataType().typeName());
   }
 
+  @ParameterizedTest
+  @CsvSource({"9007199254740993, true", "-9007199254740993, true", "9007199254740992, false", "1, false", "1.5, false", "x, false"})
+  void aColumnOfWholeNumbersThatADoubleWouldChangeIsMarked(String cell, boolean isMarked) {
+    CsvTypes types = new CsvTypes(List.of("a", "b"));
+    add(types, CsvTypes.rules("UTC"), cell + ",");
+    assertEquals(isMarked, CsvTypes.columns(List.of(types)).apply("a").metadata().contains("tidegate.exact"));
+    assertEquals("void", CsvTypes.columns(List.of(types)).apply("b").dataType().typeName());
+  }
+
   @Test
   void whatItsPathOrTheSuppressionListRefusesHasNoSay() throws Exception {
     LoadRequest.Csv csv = new LoadRequest.Csv(",", "\"", null, List.of(), ".", true, false);

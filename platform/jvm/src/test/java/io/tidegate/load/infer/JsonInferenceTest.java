@@ -64,6 +64,19 @@ class JsonInferenceTest {
   }
 
   @Test
+  void aColumnOfWholeNumbersThatADoubleWouldChangeIsMarked() {
+    List<String> lines =
+        List.of(
+            "{\"a\": 9007199254740993, \"b\": 9007199254740992, \"c\": 123456789012345678901, \"d\": [9007199254740993]}",
+            "{\"a\": 1}");
+    StructType found = columns(asked(new StructType(), List.of()), null, 5, lines);
+    assertEquals("a bigint,b bigint,c decimal(21,0),d array<bigint>", ddl(found));
+    for (String name : List.of("a", "b", "c", "d")) {
+      assertEquals("ac".contains(name), found.apply(name).metadata().contains("tidegate.exact"), name);
+    }
+  }
+
+  @Test
   void objectsWhoseNamesAreDataDoNotGrowTheTypeForEver() {
     List<String> lines = new ArrayList<>();
     for (int n = 0; n < 100_000; n++) {
