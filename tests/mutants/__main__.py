@@ -2,7 +2,7 @@
 
 `python -m tests.mutants [WORD…]` selects the mutants whose name or file has one of the words; by default it takes all.
 First the same tests must pass on the unchanged copy. Then each core has a copy and takes the next mutant. The exit code
-is 1 unless every mutant is found.
+is 1 unless every mutant is found. A mutant that cannot be compiled is an error of the catalog.
 """
 
 from __future__ import annotations
@@ -17,21 +17,40 @@ import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 
-from tests.mutants.catalog import MUTANTS, Mutant
+from tests.mutants.catalog import MUTANTS
+from tests.mutants.mutant import Mutant
 from tests.support.tracked import tracked
 
 _ROOT = Path(__file__).resolve().parents[2]
 #: Built or installed: linked into the copy.
-_BUILT = ("platform/jvm/target", "platform/jvm/dynamodb-local/target", ".venv-delta-rs")
+_BUILT = ("platform/jvm/target/dist", "platform/jvm/dynamodb-local/target", ".venv-delta-rs")
+#: Compiled Java: in a copy, because what changes there is compiled again.
+_COMPILED = ("platform/jvm/target/classes", "platform/jvm/target/test-classes")
 _PACKAGES = ("platform", "assets", "sensors", "resources")
 #: Seconds for the tests of one mutant, and for all tests without a mutant.
 _DEADLINE, _DEADLINE_OF_ALL = 900, 5400
 #: Seconds in which tests that are too late stop what they started.
 _STOPPING = 120
-_PASSED, _FAILED, _LATE = 0, 1, -1
+_LATE = -1
+
+
+@dataclass(frozen=True)
+class _Tested:
+    """How tests ended.
+
+    Attributes:
+        passed: whether all passed.
+        found: whether one failed. Tests that could not run, or were too late, found nothing.
+        said: the end of what they said.
+    """
+
+    passed: bool
+    found: bool
+    said: str
 
 
 def main(words: list[str]) -> int:
@@ -44,12 +63,14 @@ def main(words: list[str]) -> int:
         return 2
     with tempfile.TemporaryDirectory(prefix="tidegate-mutants-") as folder:
         copies = [_copy(Path(folder) / str(number)) for number in range(os.cpu_count() or 1)]
-        tests = list(dict.fromkeys(test for mutant in chosen for test in mutant.tests))
-        print(f"{len(tests)} tests without a mutant …", flush=True)
-        code, said = _pytest(copies[0], ["--numprocesses=auto", *tests], _DEADLINE_OF_ALL)
-        if code != _PASSED:
-            print(f"error: they must pass first\n{said}")
-            return 1
+        for is_java, run in ((False, _in_parallel), (True, _junit)):
+            tests = list(dict.fromkeys(test for mutant in chosen if mutant.is_java == is_java for test in mutant.tests))
+            if tests:
+                print(f"{len(tests)} tests without a mutant …", flush=True)
+                tested = run(copies[0], tests, _DEADLINE_OF_ALL)
+                if not tested.passed:
+                    print(f"error: they must pass first\n{tested.said}")
+                    return 1
         alive = _alive(copies, chosen)
     print(f"{len(chosen) - len(alive)} of {len(chosen)} mutants found" + "".join(f"\nALIVE: {name}" for name in alive))
     return 1 if alive else 0
@@ -75,11 +96,12 @@ def _alive(copies: list[Path], mutants: list[Mutant]) -> list[str]:
 def _found(copy: Path, mutant: Mutant) -> bool:
     began = time.monotonic()
     with _made(copy, mutant):
-        code, said = _pytest(copy, mutant.tests, _DEADLINE)
-    found = code == _FAILED and "\nFAILED " in said
-    verdict = f"{'found' if found else 'ALIVE'}  {time.monotonic() - began:5.0f} s  {mutant.name} ({mutant.path})"
-    print(verdict if found else f"{verdict}\n{said}", flush=True)
-    return found
+        tested = (_junit if mutant.is_java else _pytest)(copy, mutant.tests, _DEADLINE)
+    if "Compilation failure" in tested.said:
+        raise SystemExit(f"error: {mutant.path} cannot be compiled with {mutant.name!r}\n{tested.said}")
+    verdict = f"{'found' if tested.found else 'ALIVE'}  {time.monotonic() - began:5.0f} s  {mutant.name} ({mutant.path})"
+    print(verdict if tested.found else f"{verdict}\n{tested.said}", flush=True)
+    return tested.found
 
 
 @contextmanager
@@ -95,12 +117,27 @@ def _made(copy: Path, mutant: Mutant) -> Iterator[None]:
         file.write_text(text)
 
 
-def _pytest(copy: Path, arguments: Iterable[str], deadline: float) -> tuple[int, str]:
-    """Run tests. Returns the exit code of pytest, or `_LATE`, and the end of what it said."""
+def _in_parallel(copy: Path, tests: Iterable[str], deadline: float) -> _Tested:
+    return _pytest(copy, ["--numprocesses=auto", *tests], deadline)
+
+
+def _pytest(copy: Path, arguments: Iterable[str], deadline: float) -> _Tested:
     command = [sys.executable, "-m", "pytest", "-q", "-x", "--no-header", "-p", "no:cacheprovider", *arguments]
-    environ = {**os.environ, "PYTHONPATH": str(copy / "links"), "PYTHONDONTWRITEBYTECODE": "1"}
+    code, said = _ended(command, copy, {"PYTHONPATH": str(copy / "links"), "PYTHONDONTWRITEBYTECODE": "1"}, deadline)
+    return _Tested(code == 0, code == 1 and "\nFAILED " in said, said)
+
+
+def _junit(copy: Path, tests: Iterable[str], deadline: float) -> _Tested:
+    """Compile what changed, and run tests of JUnit. Other classes are not compiled again."""
+    command = ["mvn", "-q", "-o", "-B", "test", "-Dmaven.compiler.useIncrementalCompilation=false"]
+    code, said = _ended([*command, f"-Dtest={','.join(tests)}"], copy / "platform" / "jvm", {}, deadline)
+    return _Tested(code == 0, code == 1 and "There are test failures" in said, said)
+
+
+def _ended(command: list[str], folder: Path, environ: dict[str, str], deadline: float) -> tuple[int, str]:
+    """Run tests. Returns the exit code, or `_LATE`, and the end of what they said."""
     with subprocess.Popen(
-        command, cwd=copy, env=environ, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        command, cwd=folder, env={**os.environ, **environ}, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     ) as tests:
         try:
             said, _ = tests.communicate(timeout=deadline)
@@ -124,6 +161,8 @@ def _copy(folder: Path) -> Path:
     for name in _BUILT:
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
         (copy / name).symlink_to(_ROOT / name)
+    for name in _COMPILED:
+        shutil.copytree(_ROOT / name, copy / name)
     (copy / "links" / "tidegate").mkdir(parents=True)
     for name in _PACKAGES:
         (copy / "links" / "tidegate" / name).symlink_to(copy / name)

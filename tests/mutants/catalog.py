@@ -5,29 +5,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """One mistake.
-
-    Attributes:
-        name: the mistake in words.
-        invariant: its number in docs/internals/architecture.md, section 3.
-        path: the file of the mistake.
-        before: the present text.
-        after: the text with the mistake.
-        tests: node ids; at least one of them must fail.
-    """
-
-    name: str
-    invariant: int
-    path: str
-    before: str
-    after: str
-    tests: tuple[str, ...]
-
+from tests.mutants.java import JAVA_MUTANTS
+from tests.mutants.mutant import Mutant
 
 _RUN, _LOOK, _RECORD = "assets/bronze/run.py", "assets/bronze/look.py", "assets/bronze/record.py"
 _LOAD, _PREPARE = "assets/bronze/prepare/load/load.py", "assets/bronze/prepare/prepare.py"
@@ -3657,4 +3636,5 @@ MUTANTS = (
         "            continue",
         ("tests/unit/assets/silver/export/test_export.py",),
     ),
+    *JAVA_MUTANTS,
 )

@@ -35,6 +35,7 @@ def functions() -> dict[str, set[str]]:
 
 
 FUNCTIONS = functions()
+CLASSES = {path.stem: path for path in JVM.rglob("*.java")}
 EVERY_FUNCTION = {name for names in FUNCTIONS.values() for name in names}
 
 
@@ -82,11 +83,10 @@ def test_numbers_in_docs_and_code_are_defined() -> None:
 
 @pytest.mark.parametrize("page", [FAULTS, MAP], ids=["faults.md", "testing.md"])
 def test_every_test_that_is_named_is_there(page: str) -> None:
-    classes = {path.stem for path in JVM.rglob("*.java")}
     files = {path.rsplit("/", 1)[-1] for path in FUNCTIONS}
     named = set(re.findall(r"`(test_\w+(?:\.py)?|[A-Z]\w+Test)`", page))
     assert len(named) > 30
-    assert named <= EVERY_FUNCTION | classes | files
+    assert named <= EVERY_FUNCTION | CLASSES.keys() | files
 
 
 def test_every_invariant_is_in_the_map() -> None:
@@ -154,6 +154,11 @@ def test_mutants_name_tests_that_are_there_and_code_that_occurs_once_and_can_be_
     for mutant in MUTANTS:
         code = (ROOT / mutant.path).read_text(encoding="utf-8")
         assert code.count(mutant.before) == 1, mutant.name
+        if mutant.is_java:
+            for node in mutant.tests:
+                name, _, method = node.partition("#")
+                assert f" void {method}(" in CLASSES[name].read_text(encoding="utf-8") or not method, node
+            continue
         # A mistake that cannot be imported fails every test, and no test finds it.
         compile(code.replace(mutant.before, mutant.after), mutant.name, "exec")
         for node in mutant.tests:

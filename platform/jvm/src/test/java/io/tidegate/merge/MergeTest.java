@@ -56,11 +56,15 @@ class MergeTest {
   }
 
   private Row merge(long number, String query, String newer, String provided) {
+    return merge(number, query, newer, provided, "");
+  }
+
+  private Row merge(long number, String query, String newer, String provided, String mixed) {
     spark.sql(query).createOrReplaceTempView("changes");
     String statement = "MERGE INTO delta.`" + root + "` t USING changes s ON t.id <=> s.id WHEN MATCHED AND (" + NEWER
         + ") THEN UPDATE SET t.at = s.at, t.v = s.v WHEN NOT MATCHED THEN INSERT (id, at, v) VALUES (s.id, s.at, s.v)";
     Dataset<Row> done = spark.sql("CALL tidegate.system.merge(table => '" + root + "', rows => 'SELECT * FROM changes', keys => '[\"id\"]',"
-        + " newer => '" + newer + "', mixed => '', stored => '', hiding => '[]', most => 100000L, statement => '" + statement
+        + " newer => '" + newer + "', mixed => '" + mixed + "', stored => '', hiding => '[]', most => 100000L, statement => '" + statement
         + "', source => 'changes', app_id => '" + APP + "', number => " + number + "L, provided => '" + provided + "')");
     assertEquals(rows().size(), (Long) done.head().getAs("shown"));
     return done.drop("shown").head();
@@ -260,6 +264,17 @@ class MergeTest {
     merge(2, "SELECT id, 2 AS at, 'many' AS v FROM range(2, " + (KeyedMerge.MAX_ROWS + 3) + ")");
     assertTrue(isDeltas(), "many rows");
     assertEquals(KeyedMerge.MAX_ROWS + 3, rows().size());
+  }
+
+  @Test
+  void rowsWhoseValuesMixAreLeftToDelta() {
+    String mixed = "s.id = 2 AND t.at = 1";
+    merge(1, "SELECT id, 1 AS at, 'a' AS v FROM range(3)");
+    merge(2, "SELECT id, 2 AS at, 'b' AS v FROM range(2)", NEWER, "{}", mixed);
+    assertFalse(isDeltas(), "no two rows mix");
+    merge(3, "SELECT id, 3 AS at, 'c' AS v FROM range(2, 4)", NEWER, "{}", mixed);
+    assertTrue(isDeltas(), "two rows mix");
+    assertEquals(List.of("0@2b", "1@2b", "2@3c", "3@3c"), rows());
   }
 
   @Test

@@ -218,6 +218,14 @@ class CsvGrammarTest {
   }
 
   @Test
+  void aQuoteInsideOfACellIsALetterOfIt() {
+    LoadRequest.Csv csv = new LoadRequest.Csv(",", "\"", null, List.of(), ".", false, false);
+    String file = "5\" pipe,a \"b\" c\n\"x\",y\"\n1,2\n";
+    List<List<String>> right = List.of(List.of("<5\" pipe>", "<a \"b\" c>"), List.of("<x>", "<y\">"), List.of("<1>", "<2>"));
+    assertEquals(right, rows(reader(csv, "a string, b string", true, "a", "b"), records(csv, file)));
+  }
+
+  @Test
   void brokenQuotingOfAWholeFileIsSuspect() {
     LoadRequest.Csv csv = new LoadRequest.Csv(",", "\"", null, List.of(), ".", false, false);
     for (String file : List.of("\"a\"b,1\n", "\"a,1\nb,2\n")) {

@@ -1,0 +1,228 @@
+"""Small mistakes in Java, each with the tests of JUnit that must find it."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+_MAIN = "platform/jvm/src/main/java/io/tidegate/"
+_CSV = f"{_MAIN}load/csv/"
+_JSON_RECORDS = f"{_MAIN}load/json/JsonRecords.java"
+_ROWS = f"{_MAIN}load/rows/"
+_PROVIDED, _BEGAN = (
+    f"{_MAIN}delta/ProvidedProperties.java",
+    "MergeTest#aMergeThatBeganWithOtherPropertiesChangesNothing",
+)
+_AS_ASKED = "whatItsPathOrTheSuppressionListRefusesHasNoSay"
+_ONE_ACTION = "LogLineTest#eachSpellingIsClearOrNot"
+_INDEX = f"{_MAIN}delta/LogIndex.java"
+
+JAVA_MUTANTS = (
+    Mutant(
+        "a quote inside of a cell of a whole file begins a quoted part",
+        10,
+        f"{_CSV}CsvRecords.java",
+        "if (!isComment && cellBegins && isNext(at, quote)) {",
+        "if (!isComment && isNext(at, quote)) {",
+        ("CsvGrammarTest#aQuoteInsideOfACellIsALetterOfIt",),
+    ),
+    Mutant(
+        "a quoted empty cell behind the last delimiter is no cell",
+        10,
+        f"{_CSV}CsvLines.java",
+        "endsEmpty = first == at;",
+        "endsEmpty = cells > width;",
+        ("CsvGrammarTest#whatIsBehindTheLastDelimiterIsACellUnlessItIsNothing",),
+    ),
+    Mutant(
+        "the header again is data if it is in another order",
+        10,
+        f"{_CSV}CsvLines.java",
+        "} else if (fits && header && headerNames.isIn(this)) {",
+        "} else if (fits && header && headerNames.isInOrder(this)) {",
+        ("CsvGrammarTest#theHeaderInAnotherOrderIsSuspect",),
+    ),
+    Mutant(
+        "the header again is data if it is in another case",
+        10,
+        f"{_CSV}HeaderNames.java",
+        "return Names.folded(cell.strip());",
+        "return cell.strip();",
+        ("CsvGrammarTest#theHeaderAgainIsNoDataHoweverItIsWritten",),
+    ),
+    Mutant(
+        "of byte order marks before a line only the first is no text",
+        10,
+        f"{_MAIN}load/values/Mark.java",
+        "    while (at + LENGTH",
+        "    if (at + LENGTH",
+        ("CsvGrammarTest#theHeaderAgainIsNoDataHoweverItIsWritten",),
+    ),
+    Mutant(
+        "a byte order mark before a record is text but for the first of a file",
+        10,
+        f"{_ROWS}RecordInput.java",
+        "    while (has(0) && at(0) == (byte) 0xEF",
+        "    while (first == 0 && has(0) && at(0) == (byte) 0xEF",
+        ("JsonInferenceTest#aByteOrderMarkBeforeAValueIsNoText",),
+    ),
+    Mutant(
+        "rows that their path refuses have a say in the types of new columns",
+        10,
+        f"{_ROWS}Admission.java",
+        "        && columns.differing(file, reader.inFile) == null\n",
+        "",
+        (f"CsvTypesTest#{_AS_ASKED}", f"JsonInferenceTest#{_AS_ASKED}"),
+    ),
+    Mutant(
+        "rows of forgotten persons have a say in the types of new columns",
+        12,
+        f"{_ROWS}Admission.java",
+        "        && (suppression == null || !suppression.holds(reader.values) || suppression.keepsSide(reader.values));",
+        "        && true;",
+        (f"CsvTypesTest#{_AS_ASKED}", f"JsonInferenceTest#{_AS_ASKED}"),
+    ),
+    Mutant(
+        "an array of objects is one value",
+        10,
+        _JSON_RECORDS,
+        "} else if (found == '[' && opens()) {",
+        "} else if (found == '[' && !opens()) {",
+        ("JsonRecordsTest#objectsAreFoundWhateverIsBetweenThem",),
+    ),
+    Mutant(
+        "an object inside of a broken value is a row",
+        10,
+        _JSON_RECORDS,
+        "!(isOpening(found) && column <= brokenAt)",
+        "!isOpening(found)",
+        ("JsonRecordsTest#whatIsNoValueEndsWithItsLineOrItsIndentation",),
+    ),
+    Mutant(
+        "a file may be parsed in vain from each of its lines",
+        10,
+        _JSON_RECORDS,
+        "    inVain += Math.max(bytes, 1);",
+        "    inVain = Math.max(bytes, 1);",
+        ("JsonRecordsTest#aFileThatBreaksAtEachLineIsRefusedBeforeItTakesHours",),
+    ),
+    Mutant(
+        "a time that comes twice in a night of autumn is a time",
+        10,
+        f"{_MAIN}load/values/TimeText.java",
+        "return offsets.size() == 1 ?",
+        "return offsets.size() > 0 ?",
+        ("TimeTextTest#everyReaderTakesTheSpellingsOfThePage",),
+    ),
+    Mutant(
+        "names of columns are compared in small letters",
+        10,
+        f"{_MAIN}Names.java",
+        "Character.toLowerCase(Character.toUpperCase(letter))",
+        "Character.toLowerCase(letter)",
+        ("NamesTest",),
+    ),
+    Mutant(
+        "the index of a log keeps the files that a commit removes",
+        10,
+        _INDEX,
+        "    commit.removed().forEach(file -> remove(root, file));\n",
+        "",
+        ("LogIndexTest#followsEveryCommitFromAnyVersion",),
+    ),
+    Mutant(
+        "the index of a log folds a commit that readers do not take for the same",
+        10,
+        _INDEX,
+        "if (commit == null || commit.unclear() != null) {",
+        "if (commit == null) {",
+        ("LogLineTest#aCommitThatIsNotClearIsReadByDeltaAndSaysSo",),
+    ),
+    Mutant(
+        "a line of a log may have a member twice",
+        10,
+        f"{_MAIN}Json.java",
+        "          .enable(JsonParser.Feature.STRICT_DUPLICATE_DETECTION)\n",
+        "",
+        (_ONE_ACTION,),
+    ),
+    Mutant(
+        "a line of a log may have blanks before its action",
+        10,
+        f"{_MAIN}delta/LogLine.java",
+        'line.startsWith("{") ? Json',
+        'line.strip().startsWith("{") ? Json',
+        (_ONE_ACTION,),
+    ),
+    Mutant(
+        "an entry may name what another commit staged",
+        10,
+        f"{_MAIN}storage/protocol/CommitEntry.java",
+        "staged.group(1) == null || staged.group(1).equals(fileName)",
+        "staged.group(1) == null || !staged.group(1).isEmpty()",
+        ("CommitEntryTest#anEntryThatNamesAnotherObjectIsNone",),
+    ),
+    Mutant(
+        "the beginning of a line that is too long may be taken for the line",
+        10,
+        f"{_MAIN}load/files/BlockLines.java",
+        "kept = longest + 1;",
+        "kept = longest;",
+        ("BlockLinesTest#ofALineThatIsTooLongOnlyTheBeginningIsHeldAndNoLineIsSkipped",),
+    ),
+    Mutant(
+        "a column joins a table without the table features of its type",
+        10,
+        f"{_MAIN}delta/PinnedTransaction.java",
+        "isNew ? wanted : NeededFeatures",
+        "isNew || wanted != null ? wanted : NeededFeatures",
+        ("ColumnsJoinTest#timesWithoutAZoneJoinAtEveryDepth",),
+    ),
+    Mutant(
+        "our merge does not look at the properties of the table that it begins with",
+        12,
+        f"{_MAIN}merge/KeyedMerge.java",
+        "      work.provided().check(table.snapshot());\n",
+        "",
+        (_BEGAN,),
+    ),
+    Mutant(
+        "Delta's merge is not asked for the properties of the table that it begins with",
+        12,
+        _PROVIDED,
+        "        provided.check(begun.snapshot());\n",
+        "",
+        (_BEGAN,),
+    ),
+    Mutant(
+        "a property that a table must lack may have a value",
+        12,
+        _PROVIDED,
+        'found.getOrElse(() -> "").equals(wanted.getValue())',
+        'wanted.getValue().isEmpty() || found.getOrElse(() -> "").equals(wanted.getValue())',
+        (_BEGAN,),
+    ),
+    Mutant(
+        "our merge mixes no values where the rows of a key have some of each",
+        5,
+        f"{_MAIN}merge/KeyedMerge.java",
+        " || row.getBoolean(5)) {",
+        ") {",
+        ("MergeTest#rowsWhoseValuesMixAreLeftToDelta",),
+    ),
+    Mutant(
+        "a side of a change that names nobody stays",
+        12,
+        f"{_ROWS}Suppression.java",
+        "        isNamed |= subject != null;",
+        "        isNamed = true;",
+        ("SuppressionTest#ofAChangeTheSideOfAnotherSubjectStays",),
+    ),
+    Mutant(
+        "a text mentions a number in one spelling only",
+        12,
+        f"{_ROWS}Suppression.java",
+        "          parts.add(number.toBigInteger().toString());\n",
+        "",
+        ("SuppressionTest#aTextMentionsASubjectByAWordACellOrAQuotedPart",),
+    ),
+)
