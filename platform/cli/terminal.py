@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
@@ -30,8 +31,12 @@ class Terminal(Console):
         super().__init__(markup=markup, emoji=False, **options)
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """Returns a text that is as wide as it is printed, so that no table cuts it."""
-        return super().render_str(visible(text), **options)
+        """Returns a text that is as wide as it is printed, so that no table cuts it.
+
+        A text without any width, such as an accent without its letter, is written as codes.
+        """
+        shown = visible(text)
+        return super().render_str(shown if cell_len(shown) else ascii(shown)[1:-1], **options)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Returns the segments to print, with control characters escaped."""

@@ -291,10 +291,9 @@ class Attempt:
 
 @pytest.mark.timeout(9000)
 def test_f13_what_was_acknowledged_is_there_once_and_in_order(
-    arena: Arena, log: DeltaLog, request: pytest.FixtureRequest
+    arena: Arena, log: DeltaLog, soak: bool, seed: int
 ) -> None:
-    scale = LONG if request.config.getoption("--soak") else SHORT
-    seed = request.config.getoption("--seed")
+    scale = LONG if soak else SHORT
     clients = arena.services.clients
     logs = [DeltaLog(clients, f"{log.location}{i}") for i in range(scale.tables)]
     with Foreign(logs, scale.commits) as foreign:

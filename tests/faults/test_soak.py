@@ -256,18 +256,16 @@ def _megabytes(pid: int) -> int:
 
 @pytest.mark.timeout(3600)
 def test_f14_a_soak_of_random_load_deaths_and_lost_and_doubled_messages(
-    make_lake: Callable[..., FaultLake], request: pytest.FixtureRequest
+    make_lake: Callable[..., FaultLake], soak: bool, seed: int
 ) -> None:
     """Every file and every row exists once. Listings find exactly the changes whose messages were lost.
 
     In a long soak the memory of the last third may be at most a tenth more than that of the first third.
     """
-    long = bool(request.config.getoption("--soak"))
-    seed = request.config.getoption("--seed")
     print(f"seed {seed}")
     lake = make_lake("reg", "load", "rows", merged=[_MERGED])
-    course, began, n, held = Course(lake, random.Random(seed), killing=long), time.monotonic(), 0, []
-    while time.monotonic() - began < _LONG if long else n < _SHORT:
+    course, began, n, held = Course(lake, random.Random(seed), killing=soak), time.monotonic(), 0, []
+    while time.monotonic() - began < _LONG if soak else n < _SHORT:
         n += 1
         course.round(n)
         held.append(_megabytes(os.getpid()))
@@ -278,6 +276,6 @@ def test_f14_a_soak_of_random_load_deaths_and_lost_and_doubled_messages(
     print(f"{n} rounds: {course.outcomes()}")
     wanted = {"lost", "doubled", "deaths", "merges' deaths", "rows late", "rows doubled", "ticks' deaths"}
     assert wanted <= course.outcomes().keys()
-    if long:
+    if soak:
         third = n // 3
         assert max(held[-third:]) <= 1.1 * max(held[:third]), held

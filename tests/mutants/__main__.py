@@ -99,7 +99,9 @@ def _found(copy: Path, mutant: Mutant) -> bool:
         tested = (_junit if mutant.is_java else _pytest)(copy, mutant.tests, _DEADLINE)
     if "Compilation failure" in tested.said:
         raise SystemExit(f"error: {mutant.path} cannot be compiled with {mutant.name!r}\n{tested.said}")
-    verdict = f"{'found' if tested.found else 'ALIVE'}  {time.monotonic() - began:5.0f} s  {mutant.name} ({mutant.path})"
+    verdict = (
+        f"{'found' if tested.found else 'ALIVE'}  {time.monotonic() - began:5.0f} s  {mutant.name} ({mutant.path})"
+    )
     print(verdict if tested.found else f"{verdict}\n{tested.said}", flush=True)
     return tested.found
 

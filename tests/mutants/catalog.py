@@ -3373,8 +3373,16 @@ MUTANTS = (
         "a column of the terminal is as wide as the control characters of its name",
         10,
         "platform/cli/terminal.py",
-        "super().render_str(visible(text), **options)",
-        "super().render_str(text, **options)",
+        "shown = visible(text)",
+        "shown = text",
+        (_EVERY_PLACE,),
+    ),
+    Mutant(
+        "a column of the terminal shows nothing of a name that has no width",
+        10,
+        "platform/cli/terminal.py",
+        "shown if cell_len(shown) else ascii(shown)[1:-1]",
+        "shown",
         (_EVERY_PLACE,),
     ),
     Mutant(

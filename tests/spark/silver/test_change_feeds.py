@@ -103,16 +103,9 @@ def _kept(lake: TestLake, kit: Any, name: str) -> list[str]:
     return sorted(rows)
 
 
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Takes one feed, and with `--soak` twenty.
-
-    Whether the value of a late row fills a newer one, and whether a delete or a truncate takes it, decides about rows
-    of the first one.
-    """
-    if "seed" in metafunc.fixturenames:
-        metafunc.parametrize("seed", range(3503, 3523 if metafunc.config.getoption("--soak") else 3504))
-
-
+# Whether the value of a late row fills a newer one, and whether a delete or a truncate takes it, decides about rows of
+# the first feed.
+@pytest.mark.seeds(1, 20, first=3503)
 def test_partial_rows_and_truncates_give_the_expected_rows_whenever_merges_run(
     tidegate_lake: MakeLake, kit: Any, seed: int
 ) -> None:

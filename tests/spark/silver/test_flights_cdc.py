@@ -70,10 +70,10 @@ def duck() -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def test_flights_are_what_duckdb_computes_after_every_merge_of_late_and_repeated_changes(
-    tidegate_lake: Callable[..., TestLake], kit: Any, duck: duckdb.DuckDBPyConnection, request: pytest.FixtureRequest
+    tidegate_lake: Callable[..., TestLake], kit: Any, duck: duckdb.DuckDBPyConnection, soak: bool
 ) -> None:
     """Each merge but the first dies before, in the middle or after its commit, and is repeated."""
-    every, ticks = _SOAK if request.config.getoption("--soak") else _SIZE
+    every, ticks = _SOAK if soak else _SIZE
     duck.execute(_FEED.format(every=every, ticks=ticks, seed=7))
     lake = tidegate_lake(
         [{"name": name, "prefix": f"{name}/", "mode": "register", "silver": silver} for name, silver in _TABLES.items()]

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import logging
 import re
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
+from types import SimpleNamespace
+from typing import Any
 
 import dagster as dg
 import duckdb
@@ -18,25 +23,36 @@ from dagster_shared.serdes import deserialize_value
 from markdown_it import MarkdownIt
 from pyspark.sql import Row
 from pyspark.sql.types import LongType, StructField, StructType
+from rich.cells import cell_len
 from rich.table import Table
 
-from tests.support.hostile_names import NAMES, ODDER_NAMES
+from tests.support.hostile_names import NAMES, ODDER_NAMES, TOO_LONG, generated
+from tidegate.assets.bronze.prepare.formats.csv_files import Csv
 from tidegate.assets.presentation.columns import column_changes, column_schema
 from tidegate.assets.presentation.markdown import cell, listed
 from tidegate.assets.presentation.plot import bars
 from tidegate.assets.presentation.run_log import RunLog
+from tidegate.assets.silver.audit.key_history import KeyHistory
+from tidegate.assets.silver.expect.checks import expectation_results
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.object_trace import StopAnswer, TraceAnswer
+from tidegate.platform.cli.commands.why import _answer, _show
+from tidegate.platform.cli.copied_command import copied_command
 from tidegate.platform.cli.sql.sql import Result, show_result
 from tidegate.platform.cli.terminal import Terminal
 from tidegate.platform.core.catalog.entry import table_entry, view_entry
 from tidegate.platform.core.catalog.foreign_types import trino_name
+from tidegate.platform.core.config.csv_options import CsvOptions
+from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.yaml_text import flow
 from tidegate.platform.core.first_line import one_line
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.platform.core.schema.column_types import Field, folded
+from tidegate.platform.core.schema.column_types import Field, folded, quoted
+from tidegate.platform.core.schema.misfit import Misfit
+from tidegate.platform.core.schema.names import check_names
 from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.core.silver.expectations import expectations
 
 #: What Glue takes in a name: a line of letters, in up to 255 bytes.
 _GLUE = re.compile("[\t\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]+")
@@ -106,7 +122,8 @@ def _terminal(name: str) -> None:
     for each in (name, table):
         said = _printed(lambda terminal, each=each: terminal.print(each))  # type: ignore[misc]
         assert not _CONTROL.search(said), said
-        assert all(one_line(line).strip() in said for line in name.split("\n")), said
+        lines = [one_line(line).strip() for line in name.split("\n")]
+        assert all((line if cell_len(one_line(name)) else ascii(line)[1:-1]) in said for line in lines), said
 
 
 def _answer_of_sql(name: str) -> None:
@@ -136,20 +153,63 @@ def _partition(name: str) -> None:
     assert "..." not in key.encode()
 
 
+def _header_of_csv(name: str) -> None:
+    body = io.StringIO(newline="")
+    csv.writer(body).writerows([["id", name], [1, name]])
+    spec: Any = SimpleNamespace(csv=CsvOptions(), columns={})
+    assert Csv().look(body.getvalue().encode(), True, spec).names == ("id", name)
+
+
+def _expectation(name: str) -> None:
+    condition = f"{quoted(name)} IS NOT NULL"
+    silver = SilverSpec.model_validate({"keys": ["id"], "order": "at", "every": 60, "expect": {"e": condition}})
+    spec: Any = SimpleNamespace(name="t", silver=silver)
+    (result,) = expectation_results(spec, dg.AssetKey("t"), {"e": 1}, expectations(silver))
+    _only_letters(result.description or "")
+    assert condition in str(result.metadata["sql"].value)
+
+
+def _why(name: str) -> None:
+    found = KeyHistory(
+        "silver.t", f"{name} = 1", (), False, None, (), name, False, (f"SELECT {quoted(name)}",), (name,)
+    )
+    said = _printed(lambda terminal: _show(terminal, found))
+    assert not _CONTROL.search(said)
+    assert one_line(name).strip() in said
+    answer = json.loads(_printed(lambda terminal: print_answer(terminal, _answer(found))))
+    assert (answer["key"], answer["verdict"], answer["notes"]) == (f"{name} = 1", name, [name])
+
+
+def _copied_command(name: str) -> None:
+    query = f"SELECT {quoted(name)}"
+    if "\x00" not in name:  # No argument of a process has one.
+        command = copied_command(query).replace("tidegate sql", "printf %s", 1)
+        assert subprocess.run(["sh", "-c", command], capture_output=True, check=True).stdout.decode() == query
+
+
+@pytest.mark.seeds(1, 200)
 @pytest.mark.parametrize(
     "place",
     [_glue_table, _glue_view, _standard_sql, _dagster_s_columns, _markdown, _terminal, _answer_of_sql, _json, _yaml,
-     _partition],
+     _partition, _header_of_csv, _expectation, _why, _copied_command],
     ids=lambda place: place.__name__.strip("_"),
 )  # fmt: skip
-def test_a_name_is_only_letters_in_each_place(place: Callable[[str], None]) -> None:
+def test_a_name_is_only_letters_in_each_place(place: Callable[[str], None], seed: int) -> None:
     wrong = {}
-    for name in (*NAMES, *ODDER_NAMES):
+    for name in (*NAMES, *ODDER_NAMES, *generated(Random(seed), 30)):
         try:
             place(name)
         except Exception as error:
             wrong[name] = f"{type(error).__name__}: {error}"
     assert wrong == {}
+
+
+def test_a_name_that_no_table_can_have_is_refused_by_its_beginning() -> None:
+    for name in TOO_LONG:
+        with pytest.raises(Misfit, match=f"column {name[:60]}… has a name of more than 1,000 characters; shorten it"):
+            check_names(_columns(name).columns)
+        with pytest.raises(Misfit, match="1,000 characters"):
+            _header_of_csv(name)
 
 
 def test_no_line_of_a_run_s_log_obeys_a_name() -> None:

@@ -17,7 +17,7 @@ CONFIG = LakeConfig.model_validate(
 )
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.seeds(60, 600, first=0)
 def test_the_model_requests_the_runs_that_the_sensor_requests(seed: int) -> None:
     random = np.random.default_rng(seed)
     tables = int(random.integers(1, 700))

@@ -161,7 +161,7 @@ def in_pieces(chance: Random, world: World, puts: Sequence[Any]) -> Iterator[Non
         yield
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.seeds(200, 4000, first=0)
 def test_a_manifest_s_dataset_enters_whole_in_whatever_order_its_events_come(seed: int) -> None:
     world, chance = World("*manifest"), Random(seed)
     sets = {name: [f"t/{name}/{n}.json" for n in range(chance.randint(1, 3))] for name in "ab"}
@@ -177,7 +177,7 @@ def test_a_manifest_s_dataset_enters_whole_in_whatever_order_its_events_come(see
     assert set(events) == {f"m#{i + 1}" for i in range(world.events)}, "every event has a row"
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.seeds(200, 4000, first=0)
 def test_a_folder_s_files_enter_with_a_signal_that_is_not_older(seed: int) -> None:
     world, chance = World("_SUCCESS"), Random(seed)
     rounds = [[f"t/day=1/{turn}-{n}.json" for n in range(chance.randint(1, 3))] for turn in range(3)]

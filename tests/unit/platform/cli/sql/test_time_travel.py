@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.platform.cli.sql.time_travel import reach_silver
@@ -140,7 +140,6 @@ _ALIASES = ("", " y", " AS y", "\n`a b`", " as y (a, b)")
 _references = st.tuples(*map(st.sampled_from, (_NAMES, _VERSIONS, _ALIASES)))
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(st.tuples(_references, st.sampled_from(_BETWEEN)), min_size=1, max_size=4), st.sampled_from(_ENDS))
 def test_nothing_but_the_references_changes(
     parts: list[tuple[tuple[tuple[str, str], str, str], str]], end: str

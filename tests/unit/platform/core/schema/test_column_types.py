@@ -7,6 +7,8 @@ import re
 from itertools import chain
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.support.tracked import ROOT
 from tidegate.platform.core.schema.column_types import folded
@@ -43,6 +45,16 @@ def test_the_form_of_every_letter_is_the_one_of_java() -> None:
 def test_letters_that_are_one_for_spark(one: str, other: str) -> None:
     assert folded(f"{one}g") == folded(f"{other}g")
     assert len(folded(one)) == 1
+
+
+@given(st.text(), st.text())
+def test_the_form_of_a_name_is_that_of_its_letters_in_any_case(one: str, other: str) -> None:
+    form = folded(one)
+    assert folded(one + other) == form + folded(other)
+    assert folded(form) == form
+    assert len(form) == len(one)
+    assert form == folded("".join(up if len(up := letter.upper()) == 1 else letter for letter in one))
+    assert form == folded("".join(low if len(low := letter.lower()) == 1 else letter for letter in one))
 
 
 def test_other_letters_are_not_one() -> None:

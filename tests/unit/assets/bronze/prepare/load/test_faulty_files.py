@@ -196,12 +196,7 @@ class _Table:
 _FATES = ("poison_asked", "poison_read", "deadly_asked", "deadly_read", "hopeless", "changed", "refused")
 
 
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Takes forty batches, and with `--soak` a thousand."""
-    if "seed" in metafunc.fixturenames:
-        metafunc.parametrize("seed", range(500 if metafunc.config.getoption("--soak") else 20))
-
-
+@pytest.mark.seeds(20, 500)
 @pytest.mark.parametrize("born", [False, True])
 def test_columns_follow_from_the_files_that_enter_whatever_sets_they_are_read_in(
     seed: int, born: bool, monkeypatch: pytest.MonkeyPatch
