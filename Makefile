@@ -18,6 +18,8 @@ ARGS ?=
 # Static checkers and editors do not follow the editable install's import hook. These links show them one package.
 LINKS := build/links
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Tests start many Pythons, each of which would compile the code again where the machine's setting forbids to keep it.
+export PYTHONDONTWRITEBYTECODE :=
 
 # One process per core and one more (tests/support/plugins/parallel.py).
 PARALLEL := --numprocesses=auto
