@@ -49,6 +49,8 @@ _FIXED = {
     "spark.sql.adaptive.enabled": "false",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    # Spark prints the plan of each execution for its UI, also if that is off. This mode prints the least.
+    "spark.sql.ui.explainMode": "simple",
     # Otherwise a session would keep its first listing of lake.intake and lake.quarantine.
     "spark.sql.filesourceTableRelationCacheSize": "0",
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",

@@ -56,6 +56,7 @@ public final class TestTable {
               .config("spark.sql.adaptive.enabled", "false")
               .config("spark.sql.codegen.wholeStage", "false")
               .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+              .config("spark.sql.ui.explainMode", "simple")
               .config("spark.databricks.delta.snapshotPartitions", "1")
               .config("spark.databricks.delta.writeChecksumFile.enabled", "false")
               .config("spark.databricks.delta.allFilesInCrc.enabled", "false")
