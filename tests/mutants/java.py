@@ -63,7 +63,7 @@ JAVA_MUTANTS = (
         f"{_ROWS}RecordInput.java",
         "    while (has(0) && at(0) == (byte) 0xEF",
         "    while (first == 0 && has(0) && at(0) == (byte) 0xEF",
-        ("JsonInferenceTest#aByteOrderMarkBeforeAValueIsNoText",),
+        ("CsvGrammarTest#aByteOrderMarkBeforeAQuotedCellIsNoText",),
     ),
     Mutant(
         "rows that their path refuses have a say in the types of new columns",

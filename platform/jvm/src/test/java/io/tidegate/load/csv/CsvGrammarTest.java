@@ -226,6 +226,13 @@ class CsvGrammarTest {
   }
 
   @Test
+  void aByteOrderMarkBeforeAQuotedCellIsNoText() {
+    LoadRequest.Csv csv = new LoadRequest.Csv(",", "\"", null, List.of(), ".", true, false);
+    List<byte[]> texts = records(csv, "t,n\n\uFEFF\"two\nlines\",5\n");
+    assertEquals(List.of(List.of("<two\nlines>", "<5>")), rows(reader(csv, "t string, n bigint", true, "t", "n"), texts));
+  }
+
+  @Test
   void brokenQuotingOfAWholeFileIsSuspect() {
     LoadRequest.Csv csv = new LoadRequest.Csv(",", "\"", null, List.of(), ".", false, false);
     for (String file : List.of("\"a\"b,1\n", "\"a,1\nb,2\n")) {
