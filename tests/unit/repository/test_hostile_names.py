@@ -26,7 +26,7 @@ from pyspark.sql.types import LongType, StructField, StructType
 from rich.cells import cell_len
 from rich.table import Table
 
-from tests.support.hostile_names import NAMES, ODDER_NAMES, TOO_LONG, generated
+from tests.support.hostile_names import LONG_NAMES, NAMES, ODDER_NAMES, TOO_LONG, generated
 from tidegate.assets.bronze.prepare.formats.csv_files import Csv
 from tidegate.assets.presentation.columns import column_changes, column_schema
 from tidegate.assets.presentation.markdown import cell, listed
@@ -196,7 +196,7 @@ def _copied_command(name: str) -> None:
 )  # fmt: skip
 def test_a_name_is_only_letters_in_each_place(place: Callable[[str], None], seed: int) -> None:
     wrong = {}
-    for name in (*NAMES, *ODDER_NAMES, *generated(Random(seed), 30)):
+    for name in (*NAMES, *ODDER_NAMES, *LONG_NAMES, *generated(Random(seed), 30)):
         try:
             place(name)
         except Exception as error:
