@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame
@@ -10,6 +9,7 @@ from pyspark.sql import functions as F
 
 from tidegate.platform.core.inventory.columns import FIELDS, NULL_VERSION, column_name, column_type
 from tidegate.platform.core.inventory.manifest import Inventory
+from tidegate.platform.core.keys.spark_address import spark_pattern
 from tidegate.platform.core.schema.column_types import quoted
 from tidegate.resources.spark.delta import Delta
 
@@ -34,7 +34,7 @@ def rows_of_alike(delta: Delta, inventories: Sequence[Inventory], file: str) -> 
 
     Args:
         delta: of the lake.
-        inventories: those of files whose keys need no escapes in Spark's addresses.
+        inventories: those of files that have plain addresses.
         file: name of the column that gets the `s3a://` address of the line's file.
     """
     return _raw(delta, inventories).select(F.col("_metadata.file_path").alias(file), *_columns(inventories[0]))
@@ -47,12 +47,7 @@ def _raw(delta: Delta, inventories: Sequence[Inventory]) -> DataFrame:
         # The format of RFC 4180, without a header.
         reader = reader.options(header="false", quote='"', escape='"')
     schema = ", ".join(f"{quoted(name)} {kind}" for name, kind in first.columns.items())
-    return reader.schema(schema).load([_literal(address) for one in inventories for address in one.addresses])
-
-
-def _literal(address: str) -> str:
-    """Return the pattern that only this address matches: Spark takes addresses of files for patterns."""
-    return re.sub(r"([\\*?\[\]{}])", r"\\\1", address)
+    return reader.schema(schema).load([spark_pattern(address) for one in inventories for address in one.addresses])
 
 
 def _columns(inventory: Inventory) -> list[Column]:

@@ -127,6 +127,25 @@ MUTANTS = (
         ("tests/unit/platform/core/inventory/test_manifest.py::test_a_manifest_names_keys_of_its_own_folder_only",),
     ),
     Mutant(
+        "Spark reads another object than the one that the manifest of an inventory names",
+        1,
+        "platform/core/keys/spark_address.py",
+        '_RESOLVED = frozenset({"", ".", ".."})',
+        '_RESOLVED = frozenset({""})',
+        (
+            "tests/unit/platform/core/inventory/test_manifest.py::test_a_manifest_names_keys_of_its_own_folder_only",
+            "tests/unit/platform/core/keys/test_spark_address.py::test_an_address_leads_to_its_object_or_there_is_none",
+        ),
+    ),
+    Mutant(
+        "a key that Spark decodes is not copied to a plain one",
+        1,
+        "platform/core/keys/spark_address.py",
+        're.compile(r"[A-Za-z0-9/_.=-]+")',
+        're.compile(r"[A-Za-z0-9/_.=% -]+")',
+        ("tests/unit/platform/core/keys/test_spark_address.py::test_a_key_is_plain_if_all_of_its_characters_are",),
+    ),
+    Mutant(
         "a batch may say that its table has rows of the far future",
         1,
         "assets/bronze/prepare/load/repeated_messages.py",
@@ -1873,8 +1892,8 @@ MUTANTS = (
         "rows of inventories that are read at once get the bucket of another one",
         2,
         "assets/bronze/prepare/inventories/stage.py",
-        "(address, *_values(table, entry).values())",
-        "(address, *_values(table, entries[0]).values())",
+        "(plain_address(address), *_values(table, entry).values())",
+        "(plain_address(address), *_values(table, entries[0]).values())",
         (f"{_CENTRAL}test_each_format_is_read_and_each_subject_has_its_own_newest_rows",),
     ),
     Mutant(

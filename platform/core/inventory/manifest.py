@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -14,6 +14,7 @@ from tidegate.platform.core.inventory.delivery import BEGAN
 from tidegate.platform.core.inventory.file_schema import Column, InventoryFormat, columns_of
 from tidegate.platform.core.keys.object_key import checked_key
 from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.keys.spark_address import spark_pattern
 
 #: What Tidegate reads of an object's line.
 InventoryField = Literal["key", "size", "etag", "islatest", "isdeletemarker"]
@@ -84,9 +85,9 @@ class Inventory:
     left_out: tuple[Column, ...] = ()
 
     @property
-    def addresses(self) -> list[str]:
-        """The `s3a://` addresses of its files."""
-        return [S3Address(self.bucket, file.key).s3a for file in self.files]
+    def addresses(self) -> list[S3Address]:
+        """The addresses of its files."""
+        return [S3Address(self.bucket, file.key) for file in self.files]
 
     @classmethod
     def from_manifest(cls, body: bytes, uri: str, source: str | None = None) -> Inventory:
@@ -99,7 +100,7 @@ class Inventory:
 
         Raises:
             InventoryError: it is no manifest, is of another bucket or of a kind that is not read, or names an object
-                outside of its own folder.
+                outside of its own folder, or one that Spark would not read.
         """
         try:
             manifest: dict[str, Any] = foreign_json(body)
@@ -159,8 +160,19 @@ def _size(size: Any) -> int:
     return found
 
 
-def _require_inside(files: Iterable[InventoryFile], manifest: S3Address) -> None:
-    """Refuse keys outside of the inventory's folder, which has the manifests' folders and `data/`."""
+def _require_inside(files: Sequence[InventoryFile], manifest: S3Address) -> None:
+    """Refuse keys outside of the inventory's folder, which has the manifests' folders and `data/`.
+
+    A key that Spark resolves to another one is refused first, so that a beginning of the key is a folder of the object.
+    """
+    for file in files:
+        try:
+            spark_pattern(S3Address(manifest.bucket, file.key))
+        except ValueError as error:
+            raise InventoryError(
+                f"{manifest} names a file that cannot be read: {error}. If S3 wrote it, give the inventory's "
+                "configuration another prefix; if not, see who else may write there"
+            ) from None
     folder = "".join(f"{part}/" for part in manifest.key.split("/")[:-2])
     outside = [file.key for file in files if not file.key.startswith(folder)]
     if outside:

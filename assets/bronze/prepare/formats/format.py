@@ -28,7 +28,8 @@ class SourceFile:
     """A candidate, ready to be read.
 
     Attributes:
-        path: `s3a://` path that Spark reads: the object itself, or a copy of it.
+        path: `s3a://` path that Spark reads: the object itself, or a copy of it. The object's `s3://` address if `body`
+            has the content.
         size: bytes at `path`; if that is a copy of a Parquet file, bytes of the object, because Spark itself finds the
             size of the copy.
         names: a CSV file's column names, in its own order; for JSON, the names of the first object that have values;

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from tidegate.assets.bronze.prepare.inventories.entry import Entry
+from tidegate.platform.core.keys.spark_address import plain_address
 
 #: A delivery up to this size is read with others. A larger one has a read of its own, because rows that are read with
 #: those of others are joined with what is known of their file.
 SMALL_BYTES = 4 << 20
-#: The keys that Spark's addresses of files have as they are, without escapes.
-_PLAIN = re.compile(r"[A-Za-z0-9/._-]+", re.ASCII)
 
 
 def alike(entries: Sequence[Entry]) -> list[list[Entry]]:
@@ -22,7 +20,7 @@ def alike(entries: Sequence[Entry]) -> list[list[Entry]]:
     groups: dict[object, list[Entry]] = {}
     for entry in entries:
         inventory = entry.inventory
-        small = 0 < entry.size <= SMALL_BYTES and all(_PLAIN.fullmatch(file.key) for file in inventory.files)
+        small = 0 < entry.size <= SMALL_BYTES and all(map(plain_address, inventory.addresses))
         group = (inventory.format, tuple(inventory.columns.items())) if small else entry.delivery
         groups.setdefault(group, []).append(entry)
     return list(groups.values())

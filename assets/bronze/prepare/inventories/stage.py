@@ -20,6 +20,7 @@ from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.inventory.columns import CREATED, FIELDS, PARTITIONS, SOUGHT
 from tidegate.platform.core.inventory.delivery import Subject
 from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.keys.spark_address import plain_address
 from tidegate.resources.inventory.rows import inventory_rows, rows_of_alike
 from tidegate.resources.lake import Table
 from tidegate.resources.spark.session import configured
@@ -117,7 +118,9 @@ def _rows(table: Table, work: BatchDraft, entries: Sequence[Entry]) -> DataFrame
     else:
         rows = rows_of_alike(table.delta, [entry.inventory for entry in entries], _FILE)
         known = [
-            (address, *_values(table, entry).values()) for entry in entries for address in entry.inventory.addresses
+            (plain_address(address), *_values(table, entry).values())
+            for entry in entries
+            for address in entry.inventory.addresses
         ]
         files = table.delta.session.createDataFrame(known, f"{_FILE} string, {', '.join(_OF_DELIVERY)}")
         rows = rows.join(F.broadcast(files), _FILE, "left")

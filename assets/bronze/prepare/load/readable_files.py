@@ -19,14 +19,11 @@ from tidegate.platform.core.bronze.plan import Candidate
 from tidegate.platform.core.files.gzip_members import BrokenGzip, GzipMembers, beginning
 from tidegate.platform.core.keys.packed_names import GZIP, refusal
 from tidegate.platform.core.keys.s3_object import S3Object
+from tidegate.platform.core.keys.spark_address import plain_address
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.resources.aws.bucket import Bucket
 from tidegate.resources.lake import Table
 from tidegate.resources.room import SMALL, SMALL_FILE, Bounded, TooLarge, in_turn
-
-#: Keys that every layer of Spark's readers uses unchanged. Other keys (`_x`, `b[1].json`, `a//b`, `100%.json`) are
-#: skipped, globbed, decoded or not found, so their objects are copied to a plain name first.
-_PLAIN_KEY = re.compile(r"^(?!.*//)(?!.*/\./)(?!.*/\.\./)[A-Za-z0-9/_.=-]+$")
 
 
 def source_file(table: Table, candidate: Candidate, held: Held) -> SourceFile:
@@ -51,7 +48,7 @@ def source_file(table: Table, candidate: Candidate, held: Held) -> SourceFile:
     head, whole = head_of(table.source, candidate) if body is None else (body, True)
     seen = format.look(head, whole, table.spec)
     if body is not None and (plain := _plain(body, seen.rewrite)) is not None and held.take(len(plain)):
-        path = _version(table.source, candidate).address.s3a
+        path = _version(table.source, candidate).address.s3  # Nothing is read there.
         return SourceFile(
             candidate, format, path, len(plain), seen.names, body=plain, by_line=seen.by_line, trailing=seen.trailing
         )
@@ -70,7 +67,7 @@ def _binary_file(table: Table, candidate: Candidate, format: Format, held: Held)
     size = candidate.found.size
     if not format.file_format.footer and size <= SMALL_BYTES and held.take(size):
         body = _first_bytes(table.source, candidate, size)
-        return SourceFile(candidate, format, _version(table.source, candidate).address.s3a, size, body=body)
+        return SourceFile(candidate, format, _version(table.source, candidate).address.s3, size, body=body)
     return SourceFile(candidate, format, _path(table, candidate), size)
 
 
@@ -162,8 +159,8 @@ def _plain(body: bytes, rewrite: Rewrite | None) -> bytes | None:
 
 def _path(table: Table, candidate: Candidate) -> str:
     seen = _version(table.source, candidate)
-    if _PLAIN_KEY.match(candidate.key):
-        return seen.address.s3a
+    if address := plain_address(seen.address):
+        return address
     ending = re.search(r"(\.[A-Za-z0-9]+){0,2}$", candidate.key.rsplit("/", 1)[-1])
     place = scratch_object(table, ending.group(0) if ending else "")
     table.source.objects.copy(seen, place.address)
