@@ -120,7 +120,10 @@ class LeftValues:
             givers = f"if(t.{DELETED}, {NOBODY}, {self._recorded_givers(column)})"
             given_by[column] = f"if({_counts(ours, theirs)}, s.{GIVEN_BY}[{place}], {givers})"
         last_delete = self._later_delete(self._deleted_at, f"if(t.{DELETED}, {self._theirs}, {self._recorded_delete})")
-        return {**values, LEFT: chosen(f"s.{LEFT}", left_at(self._rules, self._ours, given_at, given_by, last_delete))}
+        return {
+            **values,
+            LEFT: chosen(f"s.{LEFT}", left_at(self._rules, "s.", self._ours, given_at, given_by, last_delete)),
+        }
 
     def of_older(self) -> tuple[str, str]:
         """Returns whether a row `t` takes a value or a delete of an older row `s`, and its assignments then."""
@@ -179,7 +182,7 @@ class LeftValues:
         side: str,
     ) -> str:
         assignments = [f"t.{quoted(column)} = {value}" for column, value in values.items()]
-        assignments.append(f"t.{LEFT} = {left_at(self._rules, self._theirs, given_at, given_by, last_delete)}")
+        assignments.append(f"t.{LEFT} = {left_at(self._rules, 't.', self._theirs, given_at, given_by, last_delete)}")
         assignments.append(f"t.{CHANGED_AT} = {'s.' + CHANGED_AT if side else 'current_timestamp()'}")
         if self._mode is MergeMode.AFTER_RESET:
             assignments.append(f"t.{CHANGED_BATCH} = 0")

@@ -107,7 +107,7 @@ def _givers(rules: MergeRules, order: str) -> list[str]:
     if rules.records_left:
         last_delete = "_tidegate_deleted_at" if rules.records_deletes else None
         orders, persons = (dict(zip(rules.kept, each, strict=True)) for each in (given_at, given_by))
-        own.append(f"{left_at(rules, order, orders, persons, last_delete)} AS {LEFT}")
+        own.append(f"{left_at(rules, '', order, orders, persons, last_delete)} AS {LEFT}")
     return own
 
 
@@ -222,6 +222,7 @@ def _lives(rules: MergeRules, keys: str, rows: str) -> str:
 
 def left_at(
     rules: MergeRules,
+    side: str,
     order: str,
     given_at: Mapping[str, str],
     given_by: Mapping[str, str],
@@ -229,8 +230,11 @@ def left_at(
 ) -> str:
     """Returns SQL of what silver records in `LEFT` of a row. NULL if the row has all of its values itself.
 
+    A row of an equal order may have given a value, too. It is recorded if it names a person whom the row does not name.
+
     Args:
         rules: what a row of bronze is in silver.
+        side: of the row, such as `s.`.
         order: SQL of the order of the row.
         given_at: by column, SQL of the order from which its value is.
         given_by: by column, SQL of the persons of the row that gave it. Without effect if rows are of nobody.
@@ -247,6 +251,8 @@ def left_at(
         parts = [f"e.at.o{place} AS o{place}" for place in range(1, len(rules.order) + 1)]
         both = f"struct({', '.join([*parts, f'e.by AS {GIVERS}'])})"
         recorded = f"if(e.at IS NULL, NULL, {exact_json(both)})"
+        others = f"size(array_except(e.by, {rules.persons.sql(side)})) > 0"
+        wanted = f"({wanted}) OR coalesce(e.at <=> {order} AND {others}, false)"
         more = {name: f", {given_by.get(name, NOBODY)} AS by" for name in all_at}
     entries = ", ".join(f"struct({literal(name)} AS key, {at} AS at{more[name]})" for name, at in all_at.items())
     older = f"filter(array({entries}), e -> {wanted})"
