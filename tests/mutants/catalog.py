@@ -2903,6 +2903,16 @@ MUTANTS = (
         ("tests/unit/platform/core/schema/test_united.py",),
     ),
     Mutant(
+        "a value of a row with an equal order is the row's own person's",
+        12,
+        "assets/silver/newest_rows.py",
+        '        wanted = f"({wanted}) OR coalesce(e.at <=> {order} AND {others}, false)"\n',
+        "",
+        (
+            "tests/spark/tables/test_forget.py::test_values_of_a_forgotten_person_that_bronze_no_longer_gives_leave_the_rows_of_others",
+        ),
+    ),
+    Mutant(
         "the log of operations has the value of a setting",
         12,
         "platform/cli/sql/statement.py",
@@ -2933,6 +2943,14 @@ MUTANTS = (
         "(?:[eE]([+-]?)0*+([0-9]*+))?+",
         "(?:[eE]([+-]?)([0-9]*+))?+",
         ("tests/unit/platform/core/forgetting/test_plain_number.py",),
+    ),
+    Mutant(
+        "a rescued number in another spelling is no identity",
+        12,
+        "platform/core/schema/rescued_texts.py",
+        "array_distinct(array({digits}, {text}))",
+        "array_distinct(array({text}, {text}))",
+        ("tests/spark/tables/test_forget.py::test_silver_forgets_the_rows_that_bronze_says_are_a_persons",),
     ),
     Mutant(
         "a cell of a CSV file with a rare delimiter is no identity",

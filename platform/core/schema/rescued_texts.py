@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from tidegate.platform.core.schema.sql_literal import literal
 
-#: A row can spell a name in so many ways. Each value is a text of its own, so that it can be joined.
+#: A row can spell a name, or a number, in so many ways. Each is a text of its own, so that it can be joined.
 _SPELLINGS = 3
 
 
 def rescued_texts(rescued: str, name: str) -> list[str]:
-    """Returns SQL of each value that rescued values can have of a column or nested field. Numbers keep all digits.
+    """Returns SQL of each value that rescued values can have of a column or nested field.
+
+    Numbers keep all digits. A whole number that is spelled otherwise, as 42.0, is there as 42, too.
 
     A name may have dots: `c.id` is a column of that name, or the field `id` of `c`.
 
@@ -23,7 +25,14 @@ def rescued_texts(rescued: str, name: str) -> list[str]:
         for part in name.split("."):
             nested = f"flatten(transform({nested}, _tidegate_text -> {_values('_tidegate_text', part)}))"
         found = f"concat({found}, {nested})"
+    found = f"flatten(transform({found}, _tidegate_value -> {_spellings('_tidegate_value')}))"
     return [f"get({found}, {place})" for place in range(_SPELLINGS)]
+
+
+def _spellings(text: str) -> str:
+    """Returns SQL of a list of a value and, before it, of its digits if it is a whole number in another spelling."""
+    digits = f"regexp_extract(CAST(try_cast({text} AS DECIMAL(38, 18)) AS STRING), '^(-?[0-9]+)[.]0+$', 1)"
+    return f"filter(array_distinct(array({digits}, {text})), _tidegate_text -> _tidegate_text <> '')"
 
 
 def _values(text: str, name: str) -> str:
