@@ -16,7 +16,8 @@ _WORD_ENDS = re.compile(r"[\s\"',:;|{}\[\]()<>=\\]", re.ASCII)
 _CELL_ENDS = re.compile(r"[\r\n,;|\t]")
 #: Delimiters of CSV. The cells of each are cells of their own.
 _DELIMITERS = (*map(chr, range(ord(" "))), *",;|:~^!#$%&*?`\x7f¦§¬")
-_QUOTED = re.compile(r"[^\"\\]*+(?:\\.[^\"\\]*+)*+", re.DOTALL)
+#: What is between two quotation marks that are not escaped, or a mark and an end of the text.
+_QUOTED = re.compile(r"[^\"\\]*+(?:\\.?[^\"\\]*+)*+", re.DOTALL)
 _ESCAPED = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}")
 
@@ -70,12 +71,17 @@ def _cells(text: str, ends: re.Pattern[str]) -> Iterator[str]:
 
 
 def _quoted(text: str) -> Iterator[str]:
-    """Yield what is quoted, with and without escapes. A part without an end goes to the end of the text."""
-    start = text.find('"') + 1
-    while start:
-        found = _QUOTED.match(text, start)
-        assert found is not None  # it matches nothing, too
+    """Yield what is between quotation marks, with and without escapes, in one pass.
+
+    What is outside of quotation marks is yielded too, because the text may begin in a quoted part.
+    """
+    for found in _QUOTED.finditer(text):
         yield found[0]
         if "\\" in found[0]:
-            yield _ESCAPED.sub(lambda escape: chr(int(escape[1], 16)) if escape[1] else escape[2], found[0])
-        start = text.find('"', found.end() + 1) + 1
+            yield _unescaped(found[0])
+
+
+def _unescaped(quoted: str) -> str:
+    text = _ESCAPED.sub(lambda escape: chr(int(escape[1], 16)) if escape[1] else escape[2], quoted)
+    # JSON escapes a character outside of Unicode's first plane as two surrogates.
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")

@@ -61,7 +61,7 @@ def columns_of(format: InventoryFormat, schema: str) -> list[Column]:
 
 
 def _orc(name: str, kind: str) -> Column:
-    kind = re.sub(r"\s*([(),<>:])\s*", r"\1", kind.lower())
+    kind = re.sub(r"(?<=[(),<>:])\s+|(?<!\s)\s++(?=[(),<>:])", "", kind.lower())
     sql = "timestamp" if kind in ("timestamp", "timestamp with local time zone") else kind
     return Column(name, kind, sql if sql == "timestamp" or _ORC.fullmatch(sql) else "")
 

@@ -37,7 +37,7 @@ def _retention(properties: Mapping[str, str], name: str) -> timedelta:
     text = properties.get(name)
     if not text:
         return _DEFAULTS[name]
-    parts = re.findall(r"(\d+)\s+(week|day|hour|minute|second)s?", text.lower())
+    parts = re.findall(r"(?<!\d)(\d++)\s++(week|day|hour|minute|second)s?", text.lower())
     if not parts:
         raise ValueError(f"{name} is {text!r}: use weeks, days, hours, minutes or seconds, such as `interval 7 days`")
     return timedelta(seconds=sum(int(number) * _UNITS[unit] for number, unit in parts))

@@ -42,12 +42,12 @@ def check_partition(values: Mapping[str, str | None], columns: Sequence[Field]) 
 
 def _holds(kind: Type, value: str) -> bool:
     if isinstance(kind, Decimal):
-        number = re.fullmatch(r"[+-]?0*([0-9]*)(?:\.([0-9]*?)0*)?", value)
+        number = re.fullmatch(r"[+-]?0*+([0-9]*+)(?:\.([0-9]*+))?", value)
         return (
             number is not None
             and bool(value.strip("+-."))
             and len(number[1]) <= kind.precision - kind.scale
-            and len(number[2] or "") <= kind.scale
+            and len((number[2] or "").rstrip("0")) <= kind.scale
         )
     try:
         match kind.sql():

@@ -62,7 +62,7 @@ def explained(error: PySparkException, *, discreet: bool = False) -> str:
     if condition == "TIDEGATE_FILE":
         return _bare(str(error).splitlines()[0])
     if condition.startswith(_RULES):
-        message = " ".join(re.split(r"\n\s*at |\n\nJVM", str(error))[0].split())
+        message = " ".join(re.split(r"\n[ \t]*at |\n\nJVM", str(error))[0].split())
         if discreet:
             message = re.split(r" (?:violated by row )?with values", message)[0] + "."
         return (
@@ -82,4 +82,4 @@ def columns_refused(message: str) -> str:
 
 
 def _bare(text: str) -> str:
-    return re.sub(r"^((\([\w.$]+\)|\[[A-Z_.]+\])\s*)+|\s*SQLSTATE: \w+", "", text)
+    return re.sub(r"^((\([\w.$]+\)|\[[A-Z_.]+\])\s*)+|(?<!\s)\s*SQLSTATE: \w+", "", text)

@@ -6,8 +6,8 @@ import re
 
 from tidegate.platform.core.schema.column_types import folded
 
-#: A literal, a quoted name, a word or a number, or another character.
-_TOKEN = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`(?P<name>[^`]*)`|(?P<word>\w+)|\S""", re.DOTALL)
+#: A literal, a quoted name, a word or a number, or another character. The end of the text ends a literal, too.
+_TOKEN = re.compile(r"""'(?:[^'\\]|\\.?)*+'?|"(?:[^"\\]|\\.?)*+"?|`(?P<name>[^`]*)`|(?P<word>\w+)|\S""", re.DOTALL)
 
 
 def are_alike(one: str, other: str) -> bool:

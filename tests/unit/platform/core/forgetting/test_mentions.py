@@ -12,6 +12,11 @@ from tidegate.platform.core.forgetting.mentions import mentions
 
 VECTORS = json.loads((Path(__file__).parents[5] / "platform/jvm/src/test/resources/mentions.json").read_text())
 
+#: For each text, all that is asked for. `MentionsTest` of platform/jvm reads them too.
+PARTS = json.loads((Path(__file__).parents[5] / "platform/jvm/src/test/resources/mention_parts.json").read_text())
+#: Each kind of part has each character of a text at most three times: once as it is, and twice without what is around.
+MOST_ASKED = 20
+
 
 @pytest.mark.parametrize("vector", VECTORS, ids=[vector["text"] or "empty" for vector in VECTORS])
 def test_a_text_mentions_a_subject_by_a_word_a_cell_or_a_quoted_part(vector: dict[str, Any]) -> None:
@@ -27,5 +32,25 @@ def test_each_part_of_a_long_text_is_asked_for_when_it_is_found() -> None:
     assert asked == ["eva"]
 
 
-def test_a_text_of_quotation_marks_without_an_end_is_read_once() -> None:
-    assert not mentions('"' + '\\"' * 100_000, "eva".__eq__)
+@pytest.mark.parametrize("text", PARTS)
+def test_the_parts_of_any_text_are_the_same_in_both_languages(text: str) -> None:
+    asked: set[str] = set()
+    assert not mentions(text, lambda part: asked.add(part) is not None)  # type: ignore[func-returns-value]
+    assert sorted(asked) == PARTS[text]
+
+
+@pytest.mark.parametrize("start", ["", '"'])
+@pytest.mark.parametrize(
+    "repeated", ['\\"', '"', "\\", '"\\', " ", ",", "a,", '"a', "A", "AA==", "0", "1e", "\\u0041", "\n", "'"]
+)
+def test_what_is_asked_for_grows_as_the_text_does(start: str, repeated: str) -> None:
+    text = start + repeated * (20_000 // len(repeated))
+    asked = 0
+
+    def is_known(part: str) -> bool:
+        nonlocal asked
+        asked += len(part)
+        return False
+
+    assert not mentions(text, is_known)
+    assert asked <= MOST_ASKED * len(text)

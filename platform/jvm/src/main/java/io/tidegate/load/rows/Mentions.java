@@ -79,8 +79,8 @@ final class Mentions {
 
   /** Whether a part is a subject as it is, without the spaces around it, or also without quotation marks. */
   private boolean isCell(String part) {
-    String cell = part.strip();
-    String unquoted = unquoted(cell);
+    String cell = stripped(part, Mentions::isSpace);
+    String unquoted = stripped(cell, Mentions::isQuote);
     return isPart(part)
         || (cell.length() < part.length() && isPart(cell))
         || (unquoted.length() < cell.length() && isPart(unquoted));
@@ -97,10 +97,13 @@ final class Mentions {
     return number != null && !number.equals(part) && isSubject.test(number);
   }
 
-  /** The quoted parts, with and without escapes. One without an end goes to the end: all later marks are escaped. */
+  /**
+   * What is between quotation marks, with and without escapes, in one pass. What is outside of them is asked for too,
+   * because the text may begin in a quoted part.
+   */
   private boolean anyQuoted() {
-    int from = text.indexOf('"') + 1;
-    while (from > 0) {
+    int from = 0;
+    while (from <= text.length()) {
       int end = from;
       boolean escapes = false;
       while (end < text.length() && text.charAt(end) != '"') {
@@ -113,7 +116,7 @@ final class Mentions {
       if (isPart(quoted) || (escapes && isPart(unescaped(quoted)))) {
         return true;
       }
-      from = end == text.length() ? 0 : text.indexOf('"', end + 1) + 1;
+      from = end + 1;
     }
     return false;
   }
@@ -128,19 +131,24 @@ final class Mentions {
     return code == null ? itself : String.valueOf((char) Integer.parseInt(code, 16));
   }
 
-  private static String unquoted(String cell) {
+  private static String stripped(String part, IntPredicate isLeftOut) {
     int from = 0;
-    int to = cell.length();
-    while (from < to && isQuote(cell.charAt(from))) {
+    int to = part.length();
+    while (from < to && isLeftOut.test(part.charAt(from))) {
       from++;
     }
-    while (to > from && isQuote(cell.charAt(to - 1))) {
+    while (to > from && isLeftOut.test(part.charAt(to - 1))) {
       to--;
     }
-    return cell.substring(from, to);
+    return part.substring(from, to);
   }
 
-  private static boolean isQuote(char c) {
+  /** Whether Python strips the character, too. {@link String#strip} keeps spaces that allow no line break. */
+  private static boolean isSpace(int c) {
+    return Character.isWhitespace(c) || Character.isSpaceChar(c) || c == '\u0085';
+  }
+
+  private static boolean isQuote(int c) {
     return c == '"' || c == '\'';
   }
 }

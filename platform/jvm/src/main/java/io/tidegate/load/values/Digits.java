@@ -17,7 +17,7 @@ public final class Digits {
   private static final int MAX_SAFE_LENGTH = 38;
   /** An exponent of more than nine digits may be too large for a {@link BigDecimal}. */
   private static final Pattern NUMBER =
-      Pattern.compile("[+-]?(?:[0-9]+\\.?[0-9]*|\\.[0-9]+)(?:[eE][+-]?[0-9]{1,9})?");
+      Pattern.compile("[+-]?(?:[0-9]++\\.?[0-9]*+|\\.[0-9]++)(?:[eE][+-]?[0-9]{1,9})?");
 
   private Digits() {}
 
