@@ -8,6 +8,7 @@ from typing import Any
 
 from tidegate.platform.core.infer.stated import Stated, connect_type, row_of_change, text_of
 from tidegate.platform.core.schema.column_types import MAX_DIGITS, Array, Decimal, Field, Map, Simple, Struct, Type
+from tidegate.platform.core.schema.names import MAX_FIELDS
 
 #: Bytes at the beginning of a file that hold its schema.
 HEAD_BYTES = 1 << 20
@@ -78,6 +79,7 @@ class AvroSchema:
         self._named: dict[str, Any] = {}
         self._register(schema)
         self._schema = schema
+        self._fields_left = MAX_FIELDS
 
     def columns(self) -> list[Field]:
         """Returns the columns. A field that is always null is none.
@@ -85,7 +87,12 @@ class AvroSchema:
         Raises:
             ValueError: the rows are no records, or a type has no type in a table. The message is the problem.
         """
-        kind = self._type(self._schema, "", ())
+        # A type that has a name may be used twice at each level, so fields are counted while they are made.
+        self._fields_left = MAX_FIELDS
+        try:
+            kind = self._type(self._schema, "", ())
+        except RecursionError:
+            raise ValueError("its columns are nested too deeply; write deeper parts as text") from None
         if not isinstance(kind, Struct):
             raise ValueError("its rows are not records; write them as records")
         return list(kind.fields)
@@ -166,10 +173,19 @@ class AvroSchema:
         found = []
         for field in self._fields(record):
             inner = f"{path}.{field['name']}" if path else field["name"]
+            self._count(inner)
             kind = self._type(field.get("type"), inner, (*around, name))
             if kind is not None:
                 found.append(Field(field["name"], kind))
         return Struct(tuple(found))
+
+    def _count(self, path: str) -> None:
+        self._fields_left -= 1
+        if self._fields_left < 0:
+            raise ValueError(
+                f"it declares more than {MAX_FIELDS:,} fields, nested ones too, and column {path} is the next; write "
+                "parts of it as text"
+            )
 
     def _element(self, schema: Any, path: str, around: tuple[str, ...]) -> Type:
         return self._type(schema, f"{path}[]", around) or Simple("string")
@@ -184,6 +200,7 @@ class AvroSchema:
         fields = []
         for member in plain:
             name = f"member_{str(member.get('name') or member.get('type')).rsplit('.', 1)[-1].lower()}"
+            self._count(f"{path}.{name}")
             fields.append(Field(name, self._type(member, f"{path}.{name}", around) or Simple("string")))
         return Struct(tuple(fields))
 

@@ -23,8 +23,8 @@ OF_TIDEGATE = "_tidegate_"
 
 #: Spark's own column of every file it reads: a column of that name would hide it.
 _HIDDEN = "_metadata"
-#: Maximum number of fields, nested ones too, that rows of text bring to a table at once. If keys of objects are data,
-#: such as ids, their number has no limit, and the schema is part of every batch and of the log.
+#: Maximum number of fields, nested ones too, that rows of text, or the columns of a file, bring to a table at once. If
+#: keys of objects are data, such as ids, they have no limit, and the schema is part of every batch and of the log.
 MAX_FIELDS = 10_000
 #: Maximum number of characters of a name.
 _MAX_NAME = 1_000
@@ -54,6 +54,20 @@ def check_names(fields: Iterable[Field], *, reserved: Collection[str] = ()) -> N
         if folded(field.name) in reserved or folded(field.name) == _HIDDEN:
             whose = "Spark" if folded(field.name) == _HIDDEN else "Tidegate"
             raise Misfit(f"column {field.name} has the name of a column that {whose} adds; write it under another name")
+
+
+def check_number(fields: Iterable[Field]) -> None:
+    """Refuse columns that are too many for one file. The fields of a table are part of every batch and of the log.
+
+    Raises:
+        Misfit: there are more than `MAX_FIELDS`, nested ones too.
+    """
+    number = sum(1 + sum(1 for _ in inner_fields(field.type)) for field in fields)
+    if number > MAX_FIELDS:
+        raise Misfit(
+            f"it has {number:,} fields, nested ones too, and one file brings at most {MAX_FIELDS:,} to a table; write "
+            "parts of them as text, or as lists or maps"
+        )
 
 
 def check_new_name(name: str, reserved: Collection[str]) -> None:

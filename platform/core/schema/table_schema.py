@@ -26,7 +26,7 @@ from tidegate.platform.core.schema.column_types import (
     widens,
 )
 from tidegate.platform.core.schema.misfit import Misfit
-from tidegate.platform.core.schema.names import VARIANT_COLUMN, check_names, check_new_name, needs_mapping
+from tidegate.platform.core.schema.names import VARIANT_COLUMN, check_names, check_new_name, check_number, needs_mapping
 from tidegate.platform.core.schema.sql_types import any_type, simple_type
 from tidegate.platform.core.schema.united import united
 
@@ -172,7 +172,10 @@ class TableSchema:
                 columns[name] = replace(known, type=kind)
         found = (*columns.values(), *self.partition_fields)
         widened = self.widened or (self.born and any(self.retyped(found)))
-        return self if found == self.fields else replace(self, fields=found, widened=widened)
+        if found == self.fields:
+            return self
+        check_number(fields)
+        return replace(self, fields=found, widened=widened)
 
     def adding(self, fields: Iterable[Field]) -> TableSchema:
         """The schema with the missing fields added, nested ones too. Fields that it has keep their type.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from pathlib import Path
 from typing import Any
 
 import fastavro
@@ -11,6 +12,7 @@ import pytest
 
 from tidegate.platform.core.infer.avro_schema import AvroSchema, schema_of_file, stated_in_footer
 from tidegate.platform.core.infer.stated import Stated
+from tidegate.platform.core.schema.names import MAX_FIELDS
 
 _CONNECT = "org.apache.kafka.connect.data."
 
@@ -111,3 +113,32 @@ def test_a_file_without_a_schema_is_a_problem(head: bytes, problem: str) -> None
 def test_what_no_table_has_is_a_problem(schema: Any, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         AvroSchema(schema).columns()
+
+
+@pytest.mark.parametrize("levels", [14, 17])
+def test_named_types_that_are_used_again_and_again_are_refused_before_their_fields_are_made(levels: int) -> None:
+    kind: Any = "long"
+    for level in reversed(range(levels)):
+        kind = _record(f"r{level}", ("a", kind), ("b", kind if level == levels - 1 else f"r{level + 1}"))
+    with pytest.raises(ValueError, match=r"it declares more than 10,000 fields, .* column [ab](\.[ab])* is the next"):
+        AvroSchema(kind).columns()
+
+
+def test_unions_count_as_fields_and_a_schema_may_be_asked_twice() -> None:
+    members = ["long", "string", "boolean", "bytes"]
+    schema = AvroSchema(_record("r", *((f"f{number}", members) for number in range(2_000))))
+    assert len(schema.columns()) == len(schema.columns()) == 2_000
+    with pytest.raises(ValueError, match="more than 10,000 fields"):
+        AvroSchema(_record("r", *((f"f{number}", members) for number in range(2_001)))).columns()
+
+
+def test_a_schema_of_thousands_of_levels_is_refused() -> None:
+    records = [_record("r0", ("a", "long")), *(_record(f"r{n}", ("a", f"r{n - 1}")) for n in range(1, 3_000))]
+    schema = AvroSchema(_record("all", *((f"c{n}", one) for n, one in enumerate([records[-1], *records]))))
+    with pytest.raises(ValueError, match="nested too deeply; write deeper parts as text"):
+        schema.columns()
+
+
+def test_java_has_the_bound_of_python() -> None:
+    java = Path(__file__).parents[5] / "platform/jvm/src/main/java/io/tidegate/load/declared/FieldBound.java"
+    assert f"MAX_FIELDS = {MAX_FIELDS:_};" in java.read_text()

@@ -284,6 +284,18 @@ def test_a_column_may_be_nested_so_deep_that_its_schema_can_still_be_read() -> N
         TableSchema().taking([Field("a", nested(31))], "evolve")
 
 
+@pytest.mark.limit("Columns and types", "One file brings at most 10,000 fields, nested ones too, to a table.")
+def test_the_fields_that_one_file_brings_are_bounded_and_a_table_that_has_them_takes_them() -> None:
+    one = Struct(tuple(Field(f"f{number}", Simple("long")) for number in range(100)))
+    most = [Field(f"c{number}", one) for number in range(99)]
+    table = TableSchema().taking(most, "evolve")
+    many = [*most, Field("a", Simple("long"))]
+    with pytest.raises(Misfit, match=r"it has 10,100 fields, .* at most 10,000 to a table"):
+        table.taking([*most, Field("c99", one)], "evolve")
+    wide = table.taking(many[-1:], "evolve").taking([Field("c99", one)], "evolve")
+    assert wide.taking([*many, Field("c99", one)], "evolve") is wide
+
+
 def test_a_column_of_the_path_is_passed_over_in_the_file() -> None:
     schema = born("a bigint, day int", "day")
     assert schema.taking(fields("DAY string, a bigint"), "strict") is schema

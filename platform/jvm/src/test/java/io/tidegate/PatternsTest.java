@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 final class PatternsTest {
   private static final Path SOURCES = Path.of("src/main/java");
   private static final Pattern INLINE =
-      Pattern.compile("\\.(matches|replaceAll|replaceFirst|split)\\(\\s*\"((?:[^\"\\\\]|\\\\.)*+)\"");
+      Pattern.compile("\\.(matches|replaceAll|replaceFirst|split)\\(\\s*\"((?:[^\"\\\\]|\\\\.)*+)\"\\s*[,)]");
   private static final Pattern SEARCHES = Pattern.compile("\\.(?:find|replaceAll|replaceFirst|split)\\(");
   private static final int LENGTH = 2_000;
   /** A pattern that reads from each place to the end asks for each character a thousand times. */

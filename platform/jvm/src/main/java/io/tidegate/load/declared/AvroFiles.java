@@ -9,11 +9,9 @@ import java.time.format.DateTimeFormatter;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Set;
 import java.util.UUID;
 import java.util.function.UnaryOperator;
 import org.apache.avro.LogicalType;
@@ -91,31 +89,26 @@ public final class AvroFiles implements DeclaredFormat {
   /** The columns of a schema. */
   private static final class Columns {
     private final boolean isJulian;
-    /** Names of the records around the present one. */
-    private final Set<String> around = new HashSet<>();
+    private final FieldBound bound = new FieldBound();
 
     Columns(boolean isJulian) {
       this.isJulian = isJulian;
     }
 
     Column record(Schema schema, String above) {
-      if (!around.add(schema.getFullName())) {
-        throw new BadFile(
-            "column " + above + " holds the record " + schema.getFullName()
-                + " within itself, to any depth; write deeper parts as text");
-      }
+      bound.enter(schema.getFullName(), above);
       StructType type = new StructType();
       List<Integer> places = new ArrayList<>();
       List<Column> fields = new ArrayList<>();
       for (Schema.Field field : schema.getFields()) {
-        Column column = column(field.schema(), above.isEmpty() ? field.name() : above + "." + field.name());
+        Column column = column(field.schema(), bound.field(above, field.name()));
         if (column.type() != null) {
           type = type.add(field.name(), column.type());
           places.add(field.pos());
           fields.add(column);
         }
       }
-      around.remove(schema.getFullName());
+      bound.leave(schema.getFullName());
       return new Column(
           type,
           given -> {
@@ -195,7 +188,7 @@ public final class AvroFiles implements DeclaredFormat {
       for (Schema member : members) {
         String field = "member_" + member.getName().toLowerCase(Locale.ROOT);
         int branch = schema.getTypes().indexOf(member);
-        fields[branch] = element(member, name + "." + field);
+        fields[branch] = element(member, bound.field(name, field));
         places[branch] = type.size();
         type = type.add(field, fields[branch].type());
       }

@@ -73,7 +73,7 @@ public final class OrcFiles implements DeclaredFormat {
     if (reader.getSchema().getCategory() != TypeDescription.Category.STRUCT) {
       throw new BadFile("its rows are " + reader.getSchema() + ", not columns; write it as a struct of columns");
     }
-    return struct(reader.getSchema(), "");
+    return struct(reader.getSchema(), "", new FieldBound());
   }
 
   private static Reader open(SourceInput file) throws IOException {
@@ -97,16 +97,16 @@ public final class OrcFiles implements DeclaredFormat {
     return new OrcRows(open(file), start, length, wanted);
   }
 
-  private static StructType struct(TypeDescription type, String above) {
+  private static StructType struct(TypeDescription type, String above, FieldBound bound) {
     StructType columns = new StructType();
     for (int i = 0; i < type.getChildren().size(); i++) {
       String name = type.getFieldNames().get(i);
-      columns = columns.add(name, dataType(type.getChildren().get(i), above + name));
+      columns = columns.add(name, dataType(type.getChildren().get(i), bound.field(above, name), bound));
     }
     return columns;
   }
 
-  private static DataType dataType(TypeDescription type, String column) {
+  private static DataType dataType(TypeDescription type, String column, FieldBound bound) {
     String said = type.getAttributeValue(SPARK_TYPE);
     return switch (type.getCategory()) {
       case BOOLEAN -> DataTypes.BooleanType;
@@ -131,15 +131,15 @@ public final class OrcFiles implements DeclaredFormat {
       case TIMESTAMP_INSTANT -> DataTypes.TimestampType;
       case BINARY -> DataTypes.BinaryType;
       case DECIMAL -> DataTypes.createDecimalType(type.getPrecision(), type.getScale());
-      case LIST -> DataTypes.createArrayType(dataType(type.getChildren().get(0), column + "[]"));
+      case LIST -> DataTypes.createArrayType(dataType(type.getChildren().get(0), column + "[]", bound));
       case MAP ->
           DataTypes.createMapType(
-              dataType(type.getChildren().get(0), column + " (key)"), dataType(type.getChildren().get(1), column + "[]"));
-      case STRUCT -> struct(type, column + ".");
+              dataType(type.getChildren().get(0), column + " (key)", bound),
+              dataType(type.getChildren().get(1), column + "[]", bound));
+      case STRUCT -> struct(type, column, bound);
       default ->
           throw new BadFile(
-              "column " + column + " has the type " + type + ", whose values no type of a Delta table holds; write it as a "
-                  + "struct, as text or as a number");
+              "column " + column + " is " + type + ", whose values no type of a table holds; write it as a struct or as text");
     };
   }
 

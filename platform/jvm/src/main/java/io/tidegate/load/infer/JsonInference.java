@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import io.tidegate.Names;
+import io.tidegate.load.declared.FieldBound;
 import io.tidegate.load.files.SourceLines;
 import io.tidegate.load.json.EveryToken;
 import io.tidegate.load.json.JsonLineReader;
@@ -47,8 +48,6 @@ import scala.jdk.javaapi.CollectionConverters;
  */
 public final class JsonInference {
   private static final String CORRUPT = "_tidegate_corrupt";
-  /** As many as rows of text bring to a table at once ({@code MAX_FIELDS} of {@code names.py}). */
-  private static final int MAX_FIELDS = 10_000;
   /** Between the names of a path. */
   private static final char SEPARATOR = '\0';
 
@@ -177,7 +176,7 @@ public final class JsonInference {
 
     /** Whether an object brings no fields beyond so many that no table takes them: its row is refused, then. */
     private boolean hasRoomFor(DataType type) {
-      return fields <= MAX_FIELDS || hasAll(found.type, type);
+      return fields <= FieldBound.MAX_FIELDS || hasAll(found.type, type);
     }
 
     /** Whether the object has a field that no column can be for, because of its name: its row is refused. */

@@ -99,6 +99,34 @@ class AvroFilesTest {
   }
 
   @Test
+  void aSchemaThatUsesItsNamesAgainAndAgainIsRefusedBeforeItsFieldsAreMade() throws IOException {
+    // 18 levels of two fields: two kilobytes of schema, and half a million fields.
+    String type = "\"long\"";
+    for (int level = 18; level >= 0; level--) {
+      String inner = level == 18 ? type : "\"r" + (level + 1) + "\"";
+      type = record("r" + level, "{\"name\":\"a\",\"type\":" + type + "},{\"name\":\"b\",\"type\":" + inner + "}");
+    }
+    byte[] wide = file(new Schema.Parser().parse(type), CodecFactory.nullCodec(), List.of());
+    assertTrue(
+        assertThrows(BadFile.class, () -> columns(wide)).getMessage().startsWith("it declares more than 10,000 fields"));
+  }
+
+  @Test
+  void aSchemaOfAHundredLevelsIsRefused() throws IOException {
+    String type = "\"long\"";
+    for (int level = 0; level < 100; level++) {
+      type = record("d" + level, "{\"name\":\"a\",\"type\":" + type + "}");
+    }
+    byte[] deep = file(new Schema.Parser().parse(type), CodecFactory.nullCodec(), List.of());
+    String refusal = assertThrows(BadFile.class, () -> columns(deep)).getMessage();
+    assertTrue(refusal.startsWith("column a.a.") && refusal.contains("deeper than 30 levels"), refusal);
+  }
+
+  private static String record(String name, String fields) {
+    return "{\"type\":\"record\",\"name\":\"" + name + "\",\"fields\":[" + fields + "]}";
+  }
+
+  @Test
   void aSchemaThatIsNotARecordIsRefused() throws IOException {
     byte[] body = file(new Schema.Parser().parse("\"long\""), CodecFactory.nullCodec(), List.of(1L));
     assertTrue(assertThrows(BadFile.class, () -> columns(body)).getMessage().startsWith("its rows are long"));
