@@ -19,6 +19,8 @@ from tidegate.platform.core.schema.column_types import Field, Simple, folded
 
 MAGIC = b"PAR1"
 _TRAILER = 8
+#: Bytes of a footer with what follows it. A run holds up to 32 footers at a time, and who writes a file chooses its size.
+MAX_FOOTER_BYTES = 64 << 20
 #: Delta's ``delta.dataSkippingNumIndexedCols``: of more columns the log would only grow.
 _INDEXED_COLUMNS = 32
 
@@ -96,7 +98,7 @@ def footer_bytes(tail: bytes, size: int) -> int:
         size: the object's size in bytes.
 
     Raises:
-        BadParquet: empty, truncated, encrypted or no Parquet.
+        BadParquet: empty, truncated, encrypted or no Parquet, or the footer is longer than `MAX_FOOTER_BYTES`.
     """
     if size == 0:
         raise BadParquet("empty file")
@@ -106,6 +108,11 @@ def footer_bytes(tail: bytes, size: int) -> int:
     length = int.from_bytes(tail[-8:-4], "little") + _TRAILER
     if length + len(MAGIC) > size:
         raise BadParquet(f"truncated or not Parquet: its footer claims {length} bytes of {size}")
+    if length > MAX_FOOTER_BYTES:
+        raise BadParquet(
+            f"its footer has {length:,} bytes, and at most {MAX_FOOTER_BYTES:,} are read: write the file with fewer row "
+            "groups or columns"
+        )
     return length
 
 

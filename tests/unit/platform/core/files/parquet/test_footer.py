@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from tests.support.lakes.corrupt_parquet import by_a_library_that_miscounts, with_smaller_columns
 from tidegate.platform.core.files.parquet.bad import BadParquet
 from tidegate.platform.core.files.parquet.copying import write_copy
-from tidegate.platform.core.files.parquet.footer import Footer, footer_bytes, read_footer
+from tidegate.platform.core.files.parquet.footer import MAX_FOOTER_BYTES, Footer, footer_bytes, read_footer
 from tidegate.platform.core.files.parquet.readable import _miscounts
 
 
@@ -368,6 +368,17 @@ def test_a_file_that_lost_a_piece_of_its_data_is_refused(missing: int) -> None:
     body = BODY[:4] + BODY[4 + missing :]
     with pytest.raises(BadParquet, match="past the end of the data"):
         read_footer(body, len(body))
+
+
+@pytest.mark.limit("Files", "The footer of a Parquet file has at most 64 MiB.")
+def test_a_footer_of_any_size_is_not_read_into_memory() -> None:
+    def tail(length: int) -> bytes:
+        return (length - 8).to_bytes(4, "little") + b"PAR1"
+
+    assert footer_bytes(tail(MAX_FOOTER_BYTES), 4 << 30) == MAX_FOOTER_BYTES
+    for length in (MAX_FOOTER_BYTES + 1, (1 << 32) - 1):
+        with pytest.raises(BadParquet, match=r"its footer has [0-9,]+ bytes, and at most 67,108,864 are read: write"):
+            footer_bytes(tail(length), 5 << 30)
 
 
 @pytest.mark.parametrize(
