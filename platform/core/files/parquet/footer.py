@@ -19,7 +19,7 @@ from tidegate.platform.core.schema.column_types import Field, Simple, folded
 
 MAGIC = b"PAR1"
 _TRAILER = 8
-#: Bytes of a footer with what follows it. A run holds up to 32 footers at a time, and who writes a file chooses its size.
+#: Bytes of a footer with what follows it. A run holds up to 32 of them, and who writes a file chooses its size.
 MAX_FOOTER_BYTES = 64 << 20
 #: Delta's ``delta.dataSkippingNumIndexedCols``: of more columns the log would only grow.
 _INDEXED_COLUMNS = 32
@@ -110,8 +110,8 @@ def footer_bytes(tail: bytes, size: int) -> int:
         raise BadParquet(f"truncated or not Parquet: its footer claims {length} bytes of {size}")
     if length > MAX_FOOTER_BYTES:
         raise BadParquet(
-            f"its footer has {length:,} bytes, and at most {MAX_FOOTER_BYTES:,} are read: write the file with fewer row "
-            "groups or columns"
+            f"its footer has {length:,} bytes, and at most {MAX_FOOTER_BYTES:,} are read: write the file with fewer "
+            "row groups or columns"
         )
     return length
 

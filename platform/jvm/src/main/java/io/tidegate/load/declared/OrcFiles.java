@@ -139,7 +139,7 @@ public final class OrcFiles implements DeclaredFormat {
       case STRUCT -> struct(type, column, bound);
       default ->
           throw new BadFile(
-              "column " + column + " is " + type + ", whose values no type of a table holds; write it as a struct or as text");
+              "column " + column + " has the type " + type + ", whose values no type of a Delta table holds; write it as text");
     };
   }
 
