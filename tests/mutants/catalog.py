@@ -1279,6 +1279,14 @@ MUTANTS = (
         ("tests/unit/assets/bronze/prepare/load/test_faulty_files.py",),
     ),
     Mutant(
+        "rows of forgotten persons decide the types of what is next to the subject",
+        12,
+        "assets/bronze/prepare/load/load_columns.py",
+        "known.adding([_alone(path, type_at(path, columns))])",
+        "known.adding([one for one in columns if one.name == path[0]])",
+        ("tests/unit/assets/bronze/prepare/load/test_load_columns.py",),
+    ),
+    Mutant(
         "of files of which Delta refuses one, the others bring types in halves",
         10,
         "assets/bronze/prepare/load/load_columns.py",

@@ -113,11 +113,11 @@ def test_no_way_into_a_table_brings_a_forgotten_subject(tidegate_lake: MakeLake,
     lake.put(
         "feed/1.json",
         kit.lines(
-            {"before": {"who": "C 1"}, "after": None},
-            {"before": {"who": "x"}, "after": {"who": "y"}},
+            {"before": {"who": "C 1", "n": "x"}, "after": None, "m": "x"},
+            {"before": {"who": "x", "n": 1}, "after": {"who": "y", "n": 2}, "m": 3},
             # Another person has the key now, or had it before.
-            {"before": {"who": "C 1"}, "after": {"who": "z"}},
-            {"before": {"who": "z"}, "after": {"who": "C 1"}},
+            {"before": {"who": "C 1", "n": "x"}, "after": {"who": "z"}},
+            {"before": {"who": "z"}, "after": {"who": "C 1", "n": "x"}},
             {"before": {"who": None}, "after": {"who": "C 1"}},
         ),
     )
@@ -129,6 +129,8 @@ def test_no_way_into_a_table_brings_a_forgotten_subject(tidegate_lake: MakeLake,
     assert kit.bronze(lake, "texts", "who") == [("C 2",)]
     assert _quarantined(lake, "texts", "texts/1.json") == []
     assert kit.bronze(lake, "feed", "before.who, after.who") == [("x", "y"), ("z", None), (None, "z")]
+    kinds = kit.bronze(lake, "feed", "typeof(before.n), typeof(after.n), typeof(m)")
+    assert set(kinds) == {("bigint", "bigint", "bigint")}, "types are those of the others"
     assert kit.fate(lake, "feed")["1.json"][1] == (
         "2 of its rows were left out, for their subjects were forgotten; "
         "2 of its rows have only one of `before` and `after`, for their subjects were forgotten"

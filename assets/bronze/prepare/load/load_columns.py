@@ -24,7 +24,8 @@ from tidegate.assets.bronze.prepare.table_columns import (
 )
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.keys.object_key import partition_values
-from tidegate.platform.core.schema.column_types import Field, folded
+from tidegate.platform.core.schema.column_reference import type_at
+from tidegate.platform.core.schema.column_types import Field, Struct, Type, folded
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS, check_new_name
 from tidegate.platform.core.schema.partitions import check_partition
@@ -163,11 +164,14 @@ class LoadColumns:
         schema = with_rescued(self._table, self._prepared.schema.without(SOURCE_COLUMNS))
         not_in_files = {folded(name) for name in (*schema.partitions, rescued_column(self._table) or "")}
         known = replace(schema, reserved=schema.reserved - not_in_files)
-        found = self._shown(files, known)
-        if (subjects := self._subjects(known, found)) != known:
-            # Only now is it known which columns say whose a row is.
-            found = self._shown(files, subjects)
-            found = [*(field for field in subjects.columns if known.named(field.name) is None), *found]
+        asked, found = known, self._shown(files, known)
+        while (subjects := self._subjects(asked, found)) != asked:
+            # Only now is it known which columns say whose a row is. The answer without the rows of forgotten persons
+            # replaces the one with them, and it may show more such columns.
+            asked, found = subjects, self._shown(files, subjects)
+        if asked != known:
+            # A load finds the rows of forgotten persons by these columns, even if no other row has them.
+            found = [*TableSchema(tuple(found)).adding(asked.columns).columns]
         return [
             replace(field, type=declared.get(folded(field.name), field.type))
             for field in found
@@ -188,11 +192,13 @@ class LoadColumns:
             )
 
     def _subjects(self, known: TableSchema, found: Sequence[Field]) -> TableSchema:
-        """Return the known columns, and those found ones that identify suppressed subjects."""
+        """Return the known columns, and those columns and nested fields that identify suppressed subjects."""
         if self._suppression is None:
             return known
-        roots = {folded(path[0]) for path in self._suppression.paths(known.adding(found).columns)}
-        return known.adding([field for field in found if folded(field.name) in roots])
+        columns = known.adding(found).columns
+        for path in self._suppression.paths(columns):
+            known = known.adding([_alone(path, type_at(path, columns))])
+        return known
 
     def _may_join(self, name: str) -> bool:
         schema = self._prepared.schema
@@ -202,6 +208,13 @@ class LoadColumns:
         except Misfit:
             return False
         return True
+
+
+def _alone(path: Sequence[str], kind: Type) -> Field:
+    """Return a column of a type; for the path of a nested field, structs that have only this field."""
+    for name in reversed(path[1:]):
+        kind = Struct((Field(name, kind),))
+    return Field(path[0], kind)
 
 
 def path_values(table: Table, file: SourceFile) -> Mapping[str, str | None]:

@@ -167,7 +167,14 @@ public final class JsonInference {
         return; // Not JSON.
       }
       bad = null;
-      if (!hasNoColumn((StructType) type) && (known == null || isTaken()) && hasRoomFor(type)) {
+      if (hasNoColumn((StructType) type) || (known != null && !isTaken())) {
+        return;
+      }
+      for (List<String> side : known == null ? List.<List<String>>of() : admission.lostSides) {
+        type = without((StructType) type, side);
+        numbers.drop(side);
+      }
+      if (hasRoomFor(type)) {
         numbers.keep();
         found = new Found(merged(found.type, type, options), found.changed);
         fields = fieldsOf(found.type);
@@ -208,6 +215,19 @@ public final class JsonInference {
       known.read(new GenericInternalRow(new Object[] {UTF8String.fromBytes(line)}));
       return admission.mayEnter(file);
     }
+  }
+
+  /** Returns a type without a field, and without what is in it. */
+  private static StructType without(StructType type, List<String> path) {
+    StructType kept = new StructType();
+    for (StructField field : type.fields()) {
+      if (!Names.folded(field.name()).equals(Names.folded(path.get(0)))) {
+        kept = kept.add(field);
+      } else if (path.size() > 1 && field.dataType() instanceof StructType inner) {
+        kept = kept.add(field.name(), without(inner, path.subList(1, path.size())));
+      }
+    }
+    return kept;
   }
 
   private static int fieldsOf(DataType type) {
@@ -308,6 +328,12 @@ public final class JsonInference {
     /** Keeps the paths of the row that was read, because the row was complete. */
     void keep() {
       changed.addAll(inThisRow);
+    }
+
+    /** Forgets the paths of the row that was read in one of its fields. */
+    void drop(List<String> field) {
+      String above = Names.folded(SEPARATOR + String.join(String.valueOf(SEPARATOR), field) + SEPARATOR);
+      inThisRow.removeIf(path -> Names.folded(path + SEPARATOR).startsWith(above));
     }
 
     @Override

@@ -1,12 +1,15 @@
 package io.tidegate.load.rows;
 
 import io.tidegate.load.request.LoadRequest;
+import java.util.List;
 
 /** Which rows of a reader enter the table: the one answer for a load and for inference. */
 public final class Admission {
   private final RowReader reader;
   private final TableColumns columns;
   private final Suppression suppression;
+  /** Of the row that may enter: the sides of a change that it loses, by their names. */
+  public List<List<String>> lostSides = List.of();
 
   /**
    * @param reader whose last row is asked for
@@ -40,11 +43,17 @@ public final class Admission {
     return !isWhole && suppression.mentions(reader.raw()) ? Suppressed.ALL : Suppressed.NOTHING;
   }
 
-  /** Whether the row will enter the table once that has a column for each of its fields: then nothing is rescued. */
+  /**
+   * Whether the row will enter the table once that has a column for each of its fields: then nothing is rescued. Sets
+   * {@link #lostSides}.
+   */
   public boolean mayEnter(LoadRequest.Source file) {
-    return (reader.bad == null || reader.unknown)
-        && columns.differing(file, reader.inFile) == null
-        && (suppression == null || !suppression.holds(reader.values) || suppression.keepsSide(reader.values));
+    if ((reader.bad != null && !reader.unknown) || columns.differing(file, reader.inFile) != null) {
+      return false;
+    }
+    boolean isSuppressed = suppression != null && suppression.holds(reader.values);
+    lostSides = isSuppressed ? suppression.lostSides(reader.values) : List.of();
+    return lostSides != null;
   }
 
   /** What of a row is left out. */

@@ -2,6 +2,7 @@ package io.tidegate.load.rows;
 
 import io.tidegate.load.request.LoadRequest;
 import java.io.Serializable;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.HexFormat;
@@ -23,6 +24,8 @@ public final class Suppression implements Serializable {
   private final int[][] places;
   /** The places of the structs of a change that may each be of another subject. */
   private final int[][] sides;
+  /** The names of these structs, from outside to inside. */
+  private final List<List<String>> sideNames;
 
   private final StructType columns;
   private transient SubjectDigest digest;
@@ -34,6 +37,7 @@ public final class Suppression implements Serializable {
     this.columns = columns;
     this.places = paths.stream().map(path -> places(path, columns)).toArray(int[][]::new);
     this.sides = sides.stream().map(side -> places(side, columns)).toArray(int[][]::new);
+    this.sideNames = List.copyOf(sides);
   }
 
   /**
@@ -98,6 +102,20 @@ public final class Suppression implements Serializable {
       }
     }
     return any;
+  }
+
+  /**
+   * Returns the sides of a change that a row of a suppressed subject loses, by their names. All others name another
+   * subject. Returns null where no side stays.
+   */
+  List<List<String>> lostSides(Object[] values) {
+    List<List<String>> lost = new ArrayList<>();
+    for (int i = 0; i < sides.length; i++) {
+      if (!namesAnother(values, sides[i])) {
+        lost.add(sideNames.get(i));
+      }
+    }
+    return lost.size() == sides.length ? null : lost;
   }
 
   private boolean namesAnother(Object[] values, int[] side) {

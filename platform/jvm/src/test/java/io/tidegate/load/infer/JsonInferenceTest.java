@@ -77,6 +77,33 @@ class JsonInferenceTest {
   }
 
   @Test
+  void ofAChangeASideOfAForgottenPersonHasNoSay() throws Exception {
+    String[] lines = {
+      "{\"before\": {\"who\": \"eva\", \"n\": \"x\", \"d\": 0.33333333333333333333}, \"after\": {\"who\": \"kim\", \"n\": 5, \"d\": 0.5}, \"op\": \"u\"}",
+      "{\"before\": {\"who\": \"kim\", \"n\": 6, \"d\": 0.5}, \"after\": {\"who\": \"eva\", \"n\": \"y\"}, \"op\": \"u\"}",
+      "{\"before\": {\"who\": \"eva\"}, \"after\": null, \"op\": 1}"
+    };
+    String state = "struct<d: double, n: bigint, who: string>";
+    for (String parent : new String[] {null, "payload"}) {
+      StructType sides = StructType.fromDDL("before struct<who: string>, after struct<who: string>");
+      StructType known = parent == null ? sides : new StructType().add(parent, sides);
+      List<List<String>> names = new ArrayList<>();
+      List<List<String>> paths = new ArrayList<>();
+      for (String side : sides.fieldNames()) {
+        names.add(parent == null ? List.of(side) : List.of(parent, side));
+        paths.add(parent == null ? List.of(side, "who") : List.of(parent, side, "who"));
+      }
+      TableColumns table = TableColumns.of(known, "UTC");
+      Asked forgetting = new Asked(table, SuppressionTest.list(table.inFiles, paths, names, "eva"), "UTC");
+      String[] rows = Arrays.stream(lines).map(line -> parent == null ? line : "{\"payload\": " + line + "}").toArray(String[]::new);
+      String expected = parent == null
+          ? "after " + state + ",before " + state + ",op string"
+          : "payload struct<after: " + state + ", before: " + state + ", op: string>";
+      assertEquals(expected, ddl(columns(forgetting, List.of(), 5, List.of(rows))));
+    }
+  }
+
+  @Test
   void objectsWhoseNamesAreDataDoNotGrowTheTypeForEver() {
     List<String> lines = new ArrayList<>();
     for (int n = 0; n < 100_000; n++) {

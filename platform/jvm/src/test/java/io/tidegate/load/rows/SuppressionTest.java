@@ -126,7 +126,12 @@ public final class SuppressionTest {
   }
 
   public static Suppression list(StructType columns, List<List<String>> paths, String... subjects) throws Exception {
-    return new Suppression(KEY, digests(subjects), paths, List.of(), columns);
+    return list(columns, paths, List.of(), subjects);
+  }
+
+  public static Suppression list(
+      StructType columns, List<List<String>> paths, List<List<String>> sides, String... subjects) throws Exception {
+    return new Suppression(KEY, digests(subjects), paths, sides, columns);
   }
 
   private static Set<String> digests(String... subjects) throws Exception {
