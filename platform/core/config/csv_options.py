@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import codecs
 import csv
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pydantic import AfterValidator, Field, StringConstraints
 
 from tidegate.platform.core.config.fields import Model
-
-if TYPE_CHECKING:
-    from _csv import Reader
 
 
 def _checked_encoding(name: str) -> str:
@@ -73,13 +70,25 @@ class CsvOptions(Model):
             return self.model_copy(update={"encoding": "utf-16"})
         return self
 
-    def rows(self, lines: Iterable[str], *, strict: bool = False) -> Reader:
+    def rows(self, lines: Iterable[str], *, strict: bool = False) -> Iterator[list[str]]:
         """The rows of a file, without skipped lines. The lines come with their line ends.
+
+        A line is a comment only where a row may begin: within quotes it is a part of a cell.
 
         Args:
             lines: the file's lines, from its first on.
             strict: whether broken quoting is an error, when the rows are read.
         """
-        counted = islice(lines, self.skip, None)
-        kept = counted if self.comment is None else (line for line in counted if not line.startswith(self.comment))
-        return csv.reader(kept, delimiter=self.delimiter, quotechar=self.quote, strict=strict)
+        begins = True
+
+        def kept() -> Iterator[str]:
+            nonlocal begins
+            for line in islice(lines, self.skip, None):
+                if begins and self.comment is not None and line.startswith(self.comment):
+                    continue
+                begins = False
+                yield line
+
+        for row in csv.reader(kept(), delimiter=self.delimiter, quotechar=self.quote, strict=strict):
+            yield row
+            begins = True

@@ -55,7 +55,7 @@ def csv_problem(body: BinaryIO, options: CsvOptions, *, packed: bool, limit: int
                 )
             header = header or (_names(row) if options.header else [])
             lines.row_ended()
-            begins = rows.line_num + 1 + options.skip
+            begins = lines.count + 1
     except UnicodeDecodeError as error:
         return f"not {options.encoding.upper()}, in or after line {begins}: {error.reason}"
     except csv.Error as error:
@@ -81,17 +81,19 @@ def _names(row: Sequence[str]) -> list[str]:
 class _Lines(Iterator[str]):
     """Lines of a text, as long as no row has too many characters. A byte order mark before a row is no text.
 
-    If a quote is never closed, all lines that follow are one row.
+    If a quote is never closed, all lines that follow are one row. `count` is the number of lines so far.
     """
 
     def __init__(self, text: io.TextIOWrapper, limit: int) -> None:
         self._text, self._limit = text, limit
         self._left = limit
+        self.count = 0
 
     def __next__(self) -> str:
         line = self._text.readline(self._left + 1)
         if not line:
             raise StopIteration
+        self.count += 1
         begins = self._left == self._limit
         self._left -= len(line)
         if self._left < 0:
