@@ -2,21 +2,17 @@ package io.tidegate.load.infer;
 
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
-import com.fasterxml.jackson.core.JsonToken;
 import io.tidegate.Names;
 import io.tidegate.load.declared.FieldBound;
 import io.tidegate.load.files.SourceLines;
-import io.tidegate.load.json.EveryToken;
 import io.tidegate.load.json.JsonLineReader;
 import io.tidegate.load.json.JsonRows;
 import io.tidegate.load.request.LoadRequest;
 import io.tidegate.load.rows.Admission;
 import io.tidegate.load.rows.RowReader;
 import io.tidegate.load.rows.TableColumns;
-import io.tidegate.load.values.Digits;
 import java.io.IOException;
 import java.io.Serializable;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -48,8 +44,7 @@ import scala.jdk.javaapi.CollectionConverters;
  */
 public final class JsonInference {
   private static final String CORRUPT = "_tidegate_corrupt";
-  /** Between the names of a path. */
-  private static final char SEPARATOR = '\0';
+  private static final int RECENT_ROWS = 256;
 
   private JsonInference() {}
 
@@ -111,7 +106,7 @@ public final class JsonInference {
         continue;
       }
     }
-    return objects.found;
+    return objects.found();
   }
 
   /** Infers the type of each object that the table can take. */
@@ -119,7 +114,7 @@ public final class JsonInference {
     private final JSONOptions options;
     private final JsonInferSchema rules;
     private final JsonFactory factory;
-    private final Numbers numbers = new Numbers();
+    private final JsonNumbers numbers = new JsonNumbers();
     /** Reads the columns that are known; null where no row that can be read is refused. */
     private final RowReader known;
     private final Admission admission;
@@ -127,8 +122,10 @@ public final class JsonInference {
     private final Set<String> reserved;
     /** The names that are known, by their forms. */
     private final Map<String, String> names = new HashMap<>();
-    Found found = new Found(null, numbers.changed);
-    private int fields;
+    /** The common type of objects. Those since the last {@link #RECENT_ROWS} are apart: a join costs all its fields. */
+    private DataType found;
+    private DataType recent;
+    private int recentRows;
     LoadRequest.Source file;
 
     /** The forms of names of columns that take every spelling. */
@@ -174,16 +171,27 @@ public final class JsonInference {
         type = without((StructType) type, side);
         numbers.drop(side);
       }
-      if (hasRoomFor(type)) {
-        numbers.keep();
-        found = new Found(merged(found.type, type, options), found.changed);
-        fields = fieldsOf(found.type);
+      numbers.keep();
+      recent = merged(recent, type, options);
+      if (++recentRows == RECENT_ROWS) {
+        found();
       }
     }
 
-    /** Whether an object brings no fields beyond so many that no table takes them: its row is refused, then. */
-    private boolean hasRoomFor(DataType type) {
-      return fields <= FieldBound.MAX_FIELDS || hasAll(found.type, type);
+    /** Returns what was found in the lines so far. */
+    Found found() {
+      DataType all = merged(found, recent, options);
+      boolean isFull = all != null && fieldsOf(all) >= FieldBound.MAX_FIELDS;
+      if (isFull) {
+        // If names are data, so are the paths of numbers.
+        Set<String> paths = new HashSet<>();
+        addPaths(all, "", paths);
+        numbers.changed.retainAll(paths);
+      }
+      found = all;
+      recent = null;
+      recentRows = 0;
+      return new Found(found, numbers.changed);
     }
 
     /** Whether the object has a field that no column can be for, because of its name: its row is refused. */
@@ -241,24 +249,48 @@ public final class JsonInference {
     return type instanceof ArrayType array ? fieldsOf(array.elementType()) : 0;
   }
 
-  /** Whether a type has each field of another, at every depth. */
-  private static boolean hasAll(DataType type, DataType other) {
-    if (type instanceof StructType struct && other instanceof StructType given) {
-      for (StructField field : given.fields()) {
-        var there = struct.getFieldIndex(field.name());
-        if (there.isEmpty() || !hasAll(struct.fields()[(int) there.get()].dataType(), field.dataType())) {
-          return false;
-        }
+  /** Adds the path of each value in a type, as {@link JsonNumbers} has it. */
+  private static void addPaths(DataType type, String path, Set<String> paths) {
+    if (type instanceof ArrayType array) {
+      addPaths(array.elementType(), path, paths);
+    } else if (type instanceof StructType struct) {
+      for (StructField field : struct.fields()) {
+        addPaths(field.dataType(), path + JsonNumbers.SEPARATOR + field.name(), paths);
       }
-      return true;
+    } else {
+      paths.add(path);
     }
-    return !(type instanceof ArrayType array && other instanceof ArrayType given) || hasAll(array.elementType(), given.elementType());
   }
 
+  /**
+   * Returns a type without the fields for which there is no room. Of the others, none comes after one of these in the
+   * order of names, in which a struct comes before its fields. So it does not matter in which parts rows are read: the
+   * first fields of all rows are among the first fields of each part that has them.
+   */
+  private static DataType first(DataType type, int[] room) {
+    if (type instanceof ArrayType array) {
+      return new ArrayType(first(array.elementType(), room), array.containsNull());
+    }
+    if (!(type instanceof StructType struct)) {
+      return type;
+    }
+    List<StructField> kept = new ArrayList<>();
+    for (StructField field : struct.fields()) {
+      if (room[0]-- <= 0) {
+        break;
+      }
+      kept.add(new StructField(field.name(), first(field.dataType(), room), field.nullable(), field.metadata()));
+    }
+    return new StructType(kept.toArray(StructField[]::new));
+  }
+
+  /** Returns the common type of two, either of which may be null, with as many fields as a table takes. */
   private static DataType merged(DataType left, DataType right, JSONOptions options) {
-    return left == null
-        ? right
-        : right == null ? left : JsonInferSchema.compatibleRootType(CORRUPT, options.parseMode()).apply(left, right);
+    DataType both =
+        left == null
+            ? right
+            : right == null ? left : JsonInferSchema.compatibleRootType(CORRUPT, options.parseMode()).apply(left, right);
+    return both == null || fieldsOf(both) <= FieldBound.MAX_FIELDS ? both : first(both, new int[] {FieldBound.MAX_FIELDS});
   }
 
   private static JSONOptions options(String zone, int maxLevels) {
@@ -286,7 +318,7 @@ public final class JsonInference {
     private StructType marked(StructType columns) {
       StructType marked = new StructType();
       for (StructField field : columns.fields()) {
-        boolean isNumber = field.dataType() instanceof NumericType && changed.contains(SEPARATOR + field.name());
+        boolean isNumber = field.dataType() instanceof NumericType && changed.contains(JsonNumbers.SEPARATOR + field.name());
         marked = marked.add(field.name(), field.dataType(), true, isNumber ? CsvTypes.EXACT : Metadata.empty());
       }
       return marked;
@@ -300,77 +332,11 @@ public final class JsonInference {
       if (type instanceof StructType struct) {
         StructType fields = new StructType();
         for (StructField field : struct.fields()) {
-          fields = fields.add(field.name(), exact(field.dataType(), path + SEPARATOR + field.name()));
+          fields = fields.add(field.name(), exact(field.dataType(), path + JsonNumbers.SEPARATOR + field.name()));
         }
         return fields;
       }
       return type.equals(DataTypes.DoubleType) && changed.contains(path) ? DataTypes.StringType : type;
-    }
-  }
-
-  /** Records the paths of numbers that a double would change, while Spark's rules read the tokens. */
-  private static final class Numbers extends EveryToken {
-    final HashSet<String> changed = new HashSet<>();
-    private final Set<String> inThisRow = new HashSet<>();
-    /** The path of each container that the parser is in. */
-    private final ArrayDeque<String> containers = new ArrayDeque<>();
-    /** The path of the next value; in an array, the path of the array. */
-    private String path;
-
-    Numbers over(JsonParser parser) {
-      delegate = parser;
-      path = "";
-      containers.clear();
-      inThisRow.clear();
-      return this;
-    }
-
-    /** Keeps the paths of the row that was read, because the row was complete. */
-    void keep() {
-      changed.addAll(inThisRow);
-    }
-
-    /** Forgets the paths of the row that was read in one of its fields. */
-    void drop(List<String> field) {
-      String above = Names.folded(SEPARATOR + String.join(String.valueOf(SEPARATOR), field) + SEPARATOR);
-      inThisRow.removeIf(path -> Names.folded(path + SEPARATOR).startsWith(above));
-    }
-
-    @Override
-    public JsonToken nextToken() throws IOException {
-      JsonToken token = delegate.nextToken();
-      if (token == null) {
-        return null;
-      }
-      if (token == JsonToken.FIELD_NAME) {
-        path = containers.peek() + SEPARATOR + delegate.currentName();
-      } else if (token.isStructStart()) {
-        containers.push(path);
-      } else if (token.isStructEnd()) {
-        path = containers.pop();
-      } else if (token.isNumeric() && !hasFewDigits()) {
-        String text = delegate.getText();
-        if (!Digits.isKeptBy(text, Double.parseDouble(text))) {
-          inThisRow.add(path);
-        }
-      }
-      return token;
-    }
-
-    private boolean hasFewDigits() throws IOException {
-      return Digits.hasFewDigits(delegate.getTextCharacters(), delegate.getTextOffset(), delegate.getTextLength(), false);
-    }
-
-    /** Spark's rules take an empty text for null. It is a text. */
-    @Override
-    public int getTextLength() throws IOException {
-      int length = delegate.getTextLength();
-      return delegate.currentToken() == JsonToken.VALUE_STRING ? Math.max(1, length) : length;
-    }
-
-    @Override
-    protected int containers() {
-      return containers.size();
     }
   }
 }

@@ -109,11 +109,33 @@ class JsonInferenceTest {
     for (int n = 0; n < 100_000; n++) {
       lines.add(n % 2 == 0 ? "{\"k" + n + "\": 1}" : "{\"in\": [{\"k" + n + "\": 1}]}");
     }
-    lines.add("{\"k0\": \"text\"}");
+    lines.add("{\"in\": [{\"k1\": \"text\"}], \"k0\": 1}");
     StructType found = columns(asked(new StructType(), List.of()), null, 5, lines);
-    assertEquals("string", found.apply("k0").dataType().sql().toLowerCase(java.util.Locale.ROOT));
-    int inner = ((StructType) ((org.apache.spark.sql.types.ArrayType) found.apply("in").dataType()).elementType()).size();
-    assertEquals(10_001, found.size() + inner);
+    StructType inner = (StructType) ((org.apache.spark.sql.types.ArrayType) found.apply("in").dataType()).elementType();
+    assertEquals("string", inner.apply("k1").dataType().sql().toLowerCase(java.util.Locale.ROOT));
+    assertEquals(10_000, found.size() + inner.size());
+  }
+
+  @Test
+  void columnsOfManyFieldsDoNotDependOnTheParts() {
+    Random chance = new Random(43);
+    List<String> lines = new ArrayList<>();
+    for (int n = 0; n < 400; n++) {
+      StringBuilder line = new StringBuilder("{\"a\": ").append(n == 399 ? "\"x\"" : "1");
+      for (int i = 0; i < 40; i++) {
+        // Half of the fields are in several rows, some as texts or as numbers that a double would change.
+        int name = chance.nextInt(20_000);
+        String value = new String[] {"1", "\"x\"", "0.5", "9007199254740993", "{\"b\": 1}"}[chance.nextInt(200) < 196 ? 0 : 1 + chance.nextInt(4)];
+        line.append(", \"k").append(name).append('_').append(i).append("\": ").append(value);
+      }
+      lines.add(line.append('}').toString());
+    }
+    Asked asked = asked(new StructType(), List.of());
+    String together = ddl(columns(asked, null, 5, lines));
+    Collections.shuffle(lines, chance);
+    assertEquals(together, ddl(columns(asked, null, 5, lines)));
+    int cut = 1 + chance.nextInt(398);
+    assertEquals(together, ddl(columns(asked, null, 5, lines.subList(0, cut), lines.subList(cut, 400))));
   }
 
   @Test
