@@ -56,7 +56,9 @@ class Csv(Format):
             _check_shape(rows[0], rows[1:], options)
         check_names([Field(name, Simple("string")) for name in names], reserved=SOURCE_COLUMNS)
         plain = options.encoding in _SPARK_READS and not options.skip
-        return Look(names, None if plain else _Plain(options), seems_by_line(head, whole, options), trailing)
+        unnamed = tuple(place for place, cell in enumerate(rows[0]) if options.header and not cell.lstrip("\ufeff"))
+        by_line = seems_by_line(head, whole, options)
+        return Look(names, None if plain else _Plain(options), by_line, trailing, unnamed)
 
     def sniff(self, sample: FileSample) -> Sniffed:
         """Return columns, the options that the file needs, and problems, from its first rows."""
@@ -77,7 +79,7 @@ class Csv(Format):
 
     def group(self, file: SourceFile) -> Hashable:
         """Group files by header, because cells are matched by position."""
-        return file.names, file.trailing
+        return file.names, file.trailing, file.unnamed
 
     def infer(self, delta: Delta, groups: Sequence[Sequence[SourceFile]], spec: TableSpec, known: Known) -> list[Field]:
         """Return the narrowest types that hold each cell as it is written."""
@@ -192,6 +194,7 @@ def _reading(files: Sequence[SourceFile], spec: TableSpec) -> dict[str, Any]:
             "decimal": options.decimal,
             "header": options.header,
             "trailing": files[0].trailing,
+            "unnamed": files[0].unnamed,
         },
     }
 

@@ -39,6 +39,7 @@ class SourceFile:
         body: the content of a small file, unpacked, which is sent with the request; None if it is read at `path`.
         by_line: whether each line is a row; if a row may continue in the next line, one task reads the whole file.
         trailing: whether rows of a CSV file end with a delimiter that its header has not.
+        unnamed: the places of the empty cells of a CSV file's header, which have a name in `names` all the same.
     """
 
     candidate: Candidate
@@ -51,6 +52,7 @@ class SourceFile:
     body: bytes | None = field(default=None, repr=False)
     by_line: bool = True
     trailing: bool = False
+    unnamed: tuple[int, ...] = ()
 
     def place(self) -> dict[str, Any]:
         """Return where the bytes are: in S3, or in the request itself (`LoadRequest.Source` of platform/jvm)."""
@@ -67,12 +69,14 @@ class Look:
         rewrite: how the file must be rewritten before Spark reads it; None if Spark reads it unchanged.
         by_line: whether each line is a row, as far as can be seen.
         trailing: whether rows of CSV end with a delimiter that the header has not.
+        unnamed: the places of the empty cells of the header.
     """
 
     names: tuple[str, ...] = ()
     rewrite: Rewrite | None = None
     by_line: bool = True
     trailing: bool = False
+    unnamed: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -50,13 +50,23 @@ def source_file(table: Table, candidate: Candidate, held: Held) -> SourceFile:
     if body is not None and (plain := _plain(body, seen.rewrite)) is not None and held.take(len(plain)):
         path = _version(table.source, candidate).address.s3  # Nothing is read there.
         return SourceFile(
-            candidate, format, path, len(plain), seen.names, body=plain, by_line=seen.by_line, trailing=seen.trailing
+            candidate,
+            format,
+            path,
+            len(plain),
+            seen.names,
+            body=plain,
+            by_line=seen.by_line,
+            trailing=seen.trailing,
+            unnamed=seen.unnamed,
         )
     if seen.rewrite:
         path, size = _rewritten(table, candidate, seen.rewrite)
     else:
         path, size = _path(table, candidate), candidate.found.size
-    return SourceFile(candidate, format, path, size, seen.names, by_line=seen.by_line, trailing=seen.trailing)
+    return SourceFile(
+        candidate, format, path, size, seen.names, by_line=seen.by_line, trailing=seen.trailing, unnamed=seen.unnamed
+    )
 
 
 def _binary_file(table: Table, candidate: Candidate, format: Format, held: Held) -> SourceFile:

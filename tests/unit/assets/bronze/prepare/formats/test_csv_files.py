@@ -22,6 +22,13 @@ def look(body: bytes, **options: Any) -> Look:
     return Csv().look(body, True, spec)
 
 
+def test_a_name_differs_from_an_empty_cell_of_the_header() -> None:
+    for header, unnamed in {"a,,c": (1,), "_c0,_c1": (), ",_c1": (0,), "\ufeff,b": (0,)}.items():
+        seen = look(f"{header}\n".encode())
+        assert (seen.unnamed, len(seen.names)) == (unnamed, header.count(",") + 1)
+    assert look(b",,\n", header=False).unnamed == ()
+
+
 @pytest.mark.parametrize("encoding", ["latin-1", "windows-1252", "utf-8", "ascii"])
 def test_a_byte_order_mark_is_proof_of_utf_8_whatever_the_table_says(encoding: str) -> None:
     body = "\ufeffArtikel-Nr,Größe\n1,ü\n".encode()

@@ -31,7 +31,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Readers of rows without Spark: the result for single lines. */
 class RowReadersTest {
-  private static final LoadRequest.Csv RFC = new LoadRequest.Csv(",", "\"", null, List.of(), ".", true, false);
+  private static final LoadRequest.Csv RFC = new LoadRequest.Csv(",", "\"", null, List.of(), ".", true, false, List.of());
 
   private static InternalRow row(byte[] line) {
     return new GenericInternalRow(new Object[] {UTF8String.fromBytes(line)});
@@ -404,7 +404,7 @@ class RowReadersTest {
 
   @Test
   void headersCommentsAndEmptyLinesAreNotRows() {
-    CsvLines reader = lines(new LoadRequest.Csv(";", "'", "#", List.of("NA"), ".", true, false), "a", "b");
+    CsvLines reader = lines(new LoadRequest.Csv(";", "'", "#", List.of("NA"), ".", true, false, List.of()), "a", "b");
     reader.begin(true);
     for (String line : List.of("", "# a 'remark", "a;b", "\r")) {
       assertFalse(reader.read(row(line)));

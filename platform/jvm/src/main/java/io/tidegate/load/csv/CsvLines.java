@@ -36,7 +36,7 @@ public final class CsvLines extends CsvRows {
     delimiter = csv.delimiter().getBytes(UTF_8);
     comment = csv.comment() == null ? null : csv.comment().getBytes(UTF_8);
     header = csv.header();
-    headerNames = new HeaderNames(group.names());
+    headerNames = new HeaderNames(group.names(), csv.unnamed());
     whole = group.whole();
   }
 

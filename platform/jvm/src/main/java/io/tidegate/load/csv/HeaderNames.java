@@ -14,11 +14,13 @@ final class HeaderNames {
   /** The bytes with which a name may begin: most rows of data differ in their first cell. */
   private final boolean[] begins = new boolean[256];
 
-  HeaderNames(List<String> names) {
+  /**
+   * @param unnamed the places of its empty cells, which have a name all the same
+   */
+  HeaderNames(List<String> names, List<Integer> unnamed) {
     inOrder = new String[names.size()];
     for (int i = 0; i < inOrder.length; i++) {
-      // A name that is only a number stands for an empty cell.
-      inOrder[i] = names.get(i).equals("_c" + i) ? "" : name(names.get(i));
+      inOrder[i] = unnamed.contains(i) ? "" : name(names.get(i));
     }
     sorted = inOrder.clone();
     Arrays.sort(sorted);

@@ -129,6 +129,7 @@ public record LoadRequest(
    * null.
    *
    * @param trailing whether rows may end with a delimiter that the header has not
+   * @param unnamed the places of the header's empty cells
    */
   public record Csv(
       @JsonProperty("delimiter") String delimiter,
@@ -137,6 +138,7 @@ public record LoadRequest(
       @JsonProperty("nulls") List<String> nulls,
       @JsonProperty("decimal") String decimal,
       @JsonProperty("header") boolean header,
-      @JsonProperty("trailing") boolean trailing)
+      @JsonProperty("trailing") boolean trailing,
+      @JsonProperty("unnamed") List<Integer> unnamed)
       implements Serializable {}
 }

@@ -37,7 +37,7 @@ class CsvGrammarTest {
   /** {@code test_csv_files.py} has the same rule, by the same cells: a quoted empty cell is a cell. */
   @Test
   void whatIsBehindTheLastDelimiterIsACellUnlessItIsNothing() {
-    LoadRequest.Csv csv = new LoadRequest.Csv(",", "\"", null, List.of(), ".", true, true);
+    LoadRequest.Csv csv = new LoadRequest.Csv(",", "\"", null, List.of(), ".", true, true, List.of());
     String[] cells = {"1", "", "\"\"", "\"a,\"", "\"a\n\"", " ", "\"b\"\"\""};
     for (String a : cells) {
       for (String b : cells) {
@@ -104,7 +104,7 @@ class CsvGrammarTest {
     for (int n = 0; n < 3_000; n++) {
       String delimiter = List.of(",", ";", "\t", "§", "😀").get(chance.nextInt(5));
       String quote = List.of("\"", "'", "é").get(chance.nextInt(3));
-      LoadRequest.Csv csv = new LoadRequest.Csv(delimiter, quote, null, List.of(), ".", true, false);
+      LoadRequest.Csv csv = new LoadRequest.Csv(delimiter, quote, null, List.of(), ".", true, false, List.of());
       StringBuilder file = new StringBuilder(chance.nextBoolean() ? "\uFEFF" : "").append("t").append(delimiter).append("n").append(ending);
       List<List<String>> right = new ArrayList<>();
       boolean breaksIn = chance.nextBoolean();
@@ -142,7 +142,7 @@ class CsvGrammarTest {
     String[] some = {"a", "7", "\"", "\"\"", ",", ",", "\n", "\r\n", "\r", "#", "é", " "};
     int compared = 0;
     for (int n = 0; n < 20_000; n++) {
-      LoadRequest.Csv csv = new LoadRequest.Csv(",", "\"", chance.nextBoolean() ? "#" : null, List.of("a"), ".", chance.nextBoolean(), chance.nextBoolean());
+      LoadRequest.Csv csv = new LoadRequest.Csv(",", "\"", chance.nextBoolean() ? "#" : null, List.of("a"), ".", chance.nextBoolean(), chance.nextBoolean(), List.of());
       StringBuilder text = new StringBuilder(csv.header() ? "t,n\n" : "");
       for (int i = chance.nextInt(10); i > 0; i--) {
         text.append(some[chance.nextInt(some.length)]);
@@ -159,7 +159,7 @@ class CsvGrammarTest {
 
   @Test
   void theHeaderAgainIsNoData() {
-    LoadRequest.Csv csv = new LoadRequest.Csv(",", "\"", null, List.of(), ".", true, false);
+    LoadRequest.Csv csv = new LoadRequest.Csv(",", "\"", null, List.of(), ".", true, false, List.of(1));
     for (boolean whole : new boolean[] {true, false}) {
       CsvLines reader = reader(csv, "id string, _c1 string", whole, "id", "_c1");
       List<byte[]> texts = List.of("id,".getBytes(UTF_8), "1,2".getBytes(UTF_8), "\"id\",\"\"".getBytes(UTF_8), "id,x".getBytes(UTF_8));
@@ -172,7 +172,7 @@ class CsvGrammarTest {
 
   @Test
   void theHeaderAgainIsNoDataHoweverItIsWritten() {
-    LoadRequest.Csv csv = new LoadRequest.Csv(",", "\"", null, List.of(), ".", true, false);
+    LoadRequest.Csv csv = new LoadRequest.Csv(",", "\"", null, List.of(), ".", true, false, List.of(3));
     Random chance = new Random(20_261_130);
     String[] names = {"id", "Straße", "µ", "_c3"};
     for (int n = 0; n < 500; n++) {
@@ -196,8 +196,16 @@ class CsvGrammarTest {
   }
 
   @Test
+  void aNameThatLooksLikeOneOfAnEmptyCellIsTheHeaderS() {
+    LoadRequest.Csv csv = new LoadRequest.Csv(",", "\"", null, List.of(), ".", true, false, List.of());
+    CsvLines reader = reader(csv, "_c0 string, _c1 string", false, "_c0", "_c1");
+    List<List<String>> rows = rows(reader, lines("_c0,_c1\n,\n_c0,_c1\n"));
+    assertEquals(List.of(List.of("NULL", "NULL"), List.of("bad", CsvRows.HEADER_AGAIN)), rows);
+  }
+
+  @Test
   void theHeaderInAnotherOrderIsSuspect() {
-    LoadRequest.Csv csv = new LoadRequest.Csv(",", "\"", null, List.of(), ".", true, false);
+    LoadRequest.Csv csv = new LoadRequest.Csv(",", "\"", null, List.of(), ".", true, false, List.of());
     CsvLines reader = reader(csv, "a string, b string", false, "a", "b");
     rows(reader, List.of("a,b".getBytes(UTF_8), "B,A".getBytes(UTF_8)));
     assertEquals(true, reader.suspect);
@@ -207,7 +215,7 @@ class CsvGrammarTest {
 
   @Test
   void aDelimiterAtTheEndOfEachRowIsNoCell() {
-    LoadRequest.Csv csv = new LoadRequest.Csv(",", "\"", null, List.of(), ".", true, true);
+    LoadRequest.Csv csv = new LoadRequest.Csv(",", "\"", null, List.of(), ".", true, true, List.of());
     List<byte[]> texts = List.of("a,b".getBytes(UTF_8), "1,2,".getBytes(UTF_8), "1,2,\"\"".getBytes(UTF_8), "1,2".getBytes(UTF_8));
     for (boolean whole : new boolean[] {true, false}) {
       List<List<String>> rows = rows(reader(csv, "a string, b string", whole, "a", "b"), texts);
@@ -234,7 +242,7 @@ class CsvGrammarTest {
 
   @Test
   void brokenQuotingOfAWholeFileIsSuspect() {
-    LoadRequest.Csv csv = new LoadRequest.Csv(",", "\"", null, List.of(), ".", false, false);
+    LoadRequest.Csv csv = new LoadRequest.Csv(",", "\"", null, List.of(), ".", false, false, List.of());
     for (String file : List.of("\"a\"b,1\n", "\"a,1\nb,2\n")) {
       CsvLines reader = reader(csv, "a string, b string", true, "a", "b");
       reader.read(new GenericInternalRow(new Object[] {UTF8String.fromBytes(records(csv, file).get(0))}));
@@ -249,7 +257,7 @@ class CsvGrammarTest {
 
   @Test
   void whatIsLongerThanALineMayBeIsReadWithItsWholeFile() {
-    LoadRequest.Csv csv = new LoadRequest.Csv(",", "\"", null, List.of(), ".", false, false);
+    LoadRequest.Csv csv = new LoadRequest.Csv(",", "\"", null, List.of(), ".", false, false, List.of());
     byte[] beginning = new byte[RecordInput.MAX_LINE_BYTES + 1];
     java.util.Arrays.fill(beginning, (byte) 'x');
     beginning[1] = ',';

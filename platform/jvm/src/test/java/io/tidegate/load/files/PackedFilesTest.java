@@ -35,7 +35,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** A packed file gives all its rows, or is at fault, whatever follows its end and wherever it is cut off. */
 class PackedFilesTest {
-  private static final LoadRequest.Csv CSV = new LoadRequest.Csv(",", "\"", null, List.of(), ".", true, false);
+  private static final LoadRequest.Csv CSV = new LoadRequest.Csv(",", "\"", null, List.of(), ".", true, false, List.of());
   private static final String LINES = "{\"id\":1}\n".repeat(3_000);
   @TempDir Path folder;
 
