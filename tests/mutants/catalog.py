@@ -1279,6 +1279,22 @@ MUTANTS = (
         ("tests/unit/assets/bronze/prepare/load/test_faulty_files.py",),
     ),
     Mutant(
+        "a new column of a header gets its type without the files of other formats",
+        10,
+        "assets/bronze/prepare/load/load_columns.py",
+        "((brings or rows_name_more) and not",
+        "(rows_name_more and not",
+        ("tests/unit/assets/bronze/prepare/load/test_load_columns.py",),
+    ),
+    Mutant(
+        "a line within quotes is a comment",
+        10,
+        "platform/core/config/csv_options.py",
+        "                if begins and self.comment is not None",
+        "                if self.comment is not None",
+        ("tests/unit/platform/core/config/test_csv_options.py",),
+    ),
+    Mutant(
         "rows of forgotten persons decide the types of what is next to the subject",
         12,
         "assets/bronze/prepare/load/load_columns.py",

@@ -114,6 +114,11 @@ def test_types_follow_from_the_values_of_a_batch(module_lake: Callable[..., Test
     found = kit.bronze(lake, "cells", "id, t, n, m")
     assert set(found) >= {(8, "", None, 1.0), (10, "two\nlines", None, 2.5)}
     assert len(found) == 9
+    # A header brings a column, and files of another format have a say in its type.
+    lake.put("both/3.csv", "id,y\n3,5\n")
+    lake.put("both/4.json", '{"id": 4, "y": "n/a"}\n')
+    kit.run(lake, "both")
+    assert set(kit.bronze(lake, "both", "id, y")) >= {(3, "5"), (4, "n/a")}
 
 
 @pytest.mark.seeds(1, 40)

@@ -76,18 +76,20 @@ class LoadColumns:
     def take(self, files: Sequence[SourceFile]) -> list[tuple[SourceFile, str]]:
         """Give the schema the columns of these files that it lacks: before the birth all, later new ones of headers.
 
+        If a header brings a column, all files that may have it are asked for its type.
+
         Returns:
             The files whose columns Delta refuses, each with the reason. If there are any, the schema stays as it is.
         """
         schema = self._prepared.schema
         unborn = not schema.born
         # A header lists all names of its file. The names of a file without a header are in its rows.
+        brings = {file.candidate.key for file in files if self.evolves and file.format.new_names(file, schema)}
         rows_name_more = unborn and any(file.format.has_unnamed_columns(file, schema) for file in files)
         learning = [
             file
             for file in files
-            if self.evolves
-            and (file.format.new_names(file, schema) or (rows_name_more and not file.format.names_columns))
+            if file.candidate.key in brings or ((brings or rows_name_more) and not file.format.names_columns)
         ]
         return self.learn(learning) if unborn or learning else []
 

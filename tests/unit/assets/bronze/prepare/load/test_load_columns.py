@@ -1,4 +1,4 @@
-"""Columns and types follow from the rows that enter: rows of forgotten persons have no say."""
+"""Columns and types follow from all rows that enter, and from no other: rows of forgotten persons have no say."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from tidegate.assets.bronze.prepare.formats.format import SourceFile
+from tidegate.assets.bronze.prepare.formats.csv_files import Csv
+from tidegate.assets.bronze.prepare.formats.format import Format, SourceFile
 from tidegate.assets.bronze.prepare.formats.json_files import Json
 from tidegate.assets.bronze.prepare.load import load_columns
 from tidegate.assets.bronze.prepare.load.load_columns import LoadColumns
@@ -24,7 +25,7 @@ from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.forgetting.subject_key import SubjectKey
 from tidegate.platform.core.schema.column_types import Field, Simple, Struct, Type
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.platform.core.schema.united import narrowest
+from tidegate.platform.core.schema.united import holding, narrowest
 from tidegate.resources.suppression import Suppression
 
 KEY = SubjectKey("a secret that only this test has", "person")
@@ -85,15 +86,18 @@ def _columns(rows: Sequence[Row], subject: Sequence[str], monkeypatch: pytest.Mo
         yield {}
 
     monkeypatch.setattr(load_columns, "suppressed", suppressed)
-    server = _Server(rows, forgotten)
-    spec = TableSpec.model_validate({"name": "orders", "prefix": "s3://landing/orders/"})
-    table: Any = SimpleNamespace(key=SimpleNamespace(prefix="orders/"), spec=spec, delta=server)
-    birth = Birth("g", "s3a://lake/root/bronze/orders", "orders", False)
-    prepared = PreparedBatch(schema=TableSchema.unborn({}, {}))
-    columns = LoadColumns(table, BatchDraft(1, birth, None, (), Plan(), {}), prepared, forgotten)
+    columns, prepared = _load_columns(_Server(rows, forgotten), TableSchema.unborn({}, {}), forgotten)
     found = Candidate("orders/a.json", S3Found("e", 1, 1), ())
     assert columns.learn([SourceFile(found, Json(), "s3a://landing/orders/a.json", 1)]) == []
     return prepared.schema.columns
+
+
+def _load_columns(server: Any, schema: TableSchema, forgotten: Suppression | None) -> tuple[LoadColumns, PreparedBatch]:
+    spec = TableSpec.model_validate({"name": "orders", "prefix": "s3://landing/orders/"})
+    table: Any = SimpleNamespace(key=SimpleNamespace(prefix="orders/"), spec=spec, delta=server)
+    birth = Birth("g", "s3a://lake/root/bronze/orders", "orders", False)
+    prepared = PreparedBatch(schema=schema)
+    return LoadColumns(table, BatchDraft(1, birth, None, (), Plan(), {}), prepared, forgotten), prepared
 
 
 @pytest.mark.parametrize("subject", [["who"], ["after.who"], ["who", "after.who", "x.y.who"]])
@@ -133,3 +137,53 @@ def _types(fields: Sequence[Field], above: str = "") -> dict[str, str]:
         found[above + one.name] = "struct" if inner else one.type.sql()
         found |= _types(inner, f"{above}{one.name}.")
     return found
+
+
+@dataclass
+class _Formats:
+    """Answers for the Spark server: each file shows its columns, and a cell without a value shows no type."""
+
+    contents: Mapping[str, Mapping[str, Type]]
+
+    def infer(self, asked: Mapping[str, Any], *_: Any) -> dict[str, Any]:
+        found: dict[str, Type] = {}
+        for file in (file for group in asked["groups"] for file in group["files"]):
+            for name, kind in self.contents[file["path"]].items():
+                found[name] = holding(found[name], kind) if name in found else kind
+        return {"fields": [Field(name, kind).json() for name, kind in found.items()]}
+
+    infer_csv = infer_json = infer
+
+    def refusal(self, location: str, schema: TableSchema) -> None:
+        return None
+
+
+@pytest.mark.parametrize("born", [False, True])
+@pytest.mark.parametrize("seed", range(40))
+def test_every_file_that_may_have_a_new_column_is_asked_for_its_type(seed: int, born: bool) -> None:
+    random = Random(f"{seed} {born}")
+    contents: dict[str, dict[str, Type]] = {}
+    files = []
+    for number in range(random.randint(2, 5)):
+        format: Format = random.choice([Csv(), Json()])
+        kinds = (
+            [Simple("long"), Simple("string"), Simple("void")]
+            if format.names_columns
+            else [Simple("long"), Simple("string")]
+        )
+        names = ["id", *random.sample(["x", "y"], random.randint(0, 2))]
+        path = f"orders/{number}.{format.name}"
+        contents[path] = {name: Simple("long") if name == "id" else random.choice(kinds) for name in names}
+        # Only the first object of JSON shows names before the file is read.
+        shown = tuple(names if format.names_columns else names[: random.randint(1, len(names))])
+        files.append(SourceFile(Candidate(path, S3Found("e", 1, 1), ()), format, path, 1, names=shown))
+    schema = TableSchema((Field("id", Simple("long")),)) if born else TableSchema.unborn({"id": "bigint"}, {})
+    columns, prepared = _load_columns(_Formats(contents), schema, None)
+    prepared.base = schema if born else None
+    assert columns.take(files) == []
+    seen = prepared.schema
+    unknown = [one for one in files if any(seen.named(name) is None for name in contents[one.path])]
+    assert not any(one.format.names_columns for one in unknown), "a header names all columns of its file"
+    assert columns.learn(unknown) == []
+    wanted = narrowest([Field(name, kind) for name, kind in one.items()] for one in contents.values())
+    assert _types(prepared.schema.columns) == _types(wanted)
