@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -40,9 +40,9 @@ from tidegate.resources.spark.temporary_view import temporary_view
 _MAX_WHOLE_FILES = 10_000
 #: Errors of an expression that has no value for a key.
 _NO_VALUE = (ArithmeticException, DateTimeException, NumberFormatException, SparkRuntimeException)
-#: Conditions of decisions: all rows of the file are in quarantine, or some.
+#: Conditions of decisions: all rows of the file are in quarantine, or some rows of these bytes.
 _IS_WHOLE = f"status = '{Status.QUARANTINED}'"
-_IS_PARTLY = f"bad_rows > 0 AND NOT {_IS_WHOLE}"
+_IS_PARTLY = f"status = '{Status.COMMITTED}' AND bad_rows > 0"
 
 
 @contextmanager
@@ -80,9 +80,10 @@ def incomplete_dumps(
 ) -> tuple[IncompleteDump, ...]:
     """Returns the dumps that imply no deletes, as of a batch.
 
-    A row in quarantine is of the dumps that its file has in bronze. Of a file that is there as a whole, the key may
-    show the dump: by its folders, or by its address. If it does not, every dump with a row of the same batch counts.
-    If that batch has no row, the batches next to it count.
+    A key may have another dump each time that it is written, so a row in quarantine is one of a reading: of a key in a
+    batch. For each file and dump, the last reading that has rows of both decides. Of a file that is in quarantine as a
+    whole, the key may show the dump: by its folders, or by its address. If it does not, every dump with a row of the
+    same batch counts of which the file has no rows. If that batch has no row, the batches next to it count.
 
     Args:
         session: reads the tables.
@@ -99,12 +100,12 @@ def incomplete_dumps(
         return ()
     is_decision = (F.col("kind") == "row") & (F.col("status") != str(Status.DUPLICATE)) & (F.col("n") <= upto)
     decided = work.table.ledger.rows(work.recorded).where(is_decision)
-    if decided.where(f"{_IS_WHOLE} OR bad_rows > 0").isEmpty():
+    if decided.where(f"{_IS_WHOLE} OR {_IS_PARTLY}").isEmpty():
         return ()
     order = order or exact_json(order_struct(rules.order_values))
     # A request that S3 refused says nothing of a file that entered before. It counts if nothing else is known.
     newest = F.struct(tells_a_state(), "n", "position")
-    last = F.max_by(F.struct("status", "etag", "bad_rows", "n"), newest).alias("last")
+    last = F.max_by(F.struct("status", "etag"), newest).alias("last")
     states = decided.groupBy("key").agg(last).select("key", "last.*")
     found: dict[str, IncompleteDump] = {}
 
@@ -119,10 +120,9 @@ def incomplete_dumps(
             add(of_key, n, 1, 0, [address])
     if not _birth(work).registered:
         bronze = _bronze(work, rules, upto, version)
-        for row in _of_batches(session, bronze, order, list(unknown)) if unknown else ():
-            names = unknown[row["n"]]
-            add(row["o"], row["n"], len(names), 0, names)
-        for row in _partly(session, work, bronze, order, states):
+        for o, n, names in _of_batches(session, bronze, order, unknown) if unknown else ():
+            add(o, n, len(names), 0, names)
+        for row in _partly(session, work, bronze, order, decided):
             add(row["o"], row["n"], row["files"], row["rows"], row["names"])
     return tuple(sorted(found.values(), key=lambda dump: dump.order))
 
@@ -199,40 +199,69 @@ def _bronze(work: PendingMerge, rules: MergeRules, upto: int, version: int | Non
     return rules.over(f"(SELECT * FROM {delta_table(_birth(work).location)}{past} WHERE _batch <= {upto})")
 
 
-def _of_batches(session: SparkSession, bronze: str, order: str, batches: Sequence[int]) -> list[Row]:
+def _of_batches(
+    session: SparkSession, bronze: str, order: str, files: Mapping[int, Sequence[str]]
+) -> Iterator[tuple[str, int, Sequence[str]]]:
+    """Yield the dumps that files without rows may be of: the dump, the batch of the files, and their addresses.
+
+    They are those with a row in the batch. If a batch has no row, they are those of the nearest batches on both sides.
+    A dump of which a file has rows, from before its key was written again, needs no other rows of the file.
+
+    Args:
+        session: reads the table.
+        bronze: the relation of the rows of a loaded table.
+        order: SQL of the order of a row of bronze, as JSON.
+        files: by batch, addresses of files.
+    """
+    dumps = _dumps_near(session, bronze, order, files)
+    has = _dumps_of(session, bronze, order, {address for addresses in files.values() for address in addresses})
+    for dump, n in sorted(dumps):
+        lacking = [address for address in files[n] if (address, dump) not in has]
+        if lacking:
+            yield dump, n, lacking
+
+
+def _dumps_near(session: SparkSession, bronze: str, order: str, batches: Collection[int]) -> set[tuple[str, int]]:
     """Returns the dumps with a row in each batch. If a batch has no row, those of the nearest batches on both sides."""
     found = _orders_in(session, bronze, order, batches)
-    empty = set(batches) - {row["n"] for row in found}
+    empty = set(batches) - {n for _, n in found}
     if not empty:
         return found
     filled = sorted(row["n"] for row in session.sql(f"SELECT DISTINCT _batch AS n FROM {bronze}").collect())
     near = {n: filled[max(0, place - 1) : place + 1] for n in empty for place in [bisect_left(filled, n)]}
-    rows = _orders_in(session, bronze, order, sorted({n for around in near.values() for n in around}))
-    dumps = {(row["o"], n) for n, around in near.items() for row in rows if row["n"] in around}
-    return [*found, *(Row(o=dump, n=n) for dump, n in sorted(dumps))]
+    rows = _orders_in(session, bronze, order, {n for around in near.values() for n in around})
+    return found | {(dump, n) for n, around in near.items() for dump, of in rows if of in around}
 
 
-def _orders_in(session: SparkSession, bronze: str, order: str, batches: Sequence[int]) -> list[Row]:
+def _orders_in(session: SparkSession, bronze: str, order: str, batches: Collection[int]) -> set[tuple[str, int]]:
     if not batches:
-        return []
-    numbers = ", ".join(map(str, batches))
+        return set()
+    numbers = ", ".join(map(str, sorted(batches)))
     query = f"SELECT DISTINCT {order} AS o, _batch AS n FROM {bronze} WHERE _batch IN ({numbers})"
-    return session.sql(query).collect()
+    return {(row["o"], row["n"]) for row in session.sql(query).collect()}
 
 
-def _partly(session: SparkSession, work: PendingMerge, bronze: str, order: str, states: DataFrame) -> list[Row]:
-    """Returns the dumps of files of which only some rows are in quarantine."""
+def _dumps_of(session: SparkSession, bronze: str, order: str, files: Collection[str]) -> set[tuple[str, str]]:
+    """Returns the dumps of which each file has rows."""
+    listed = f"SELECT explode(from_json({literal(json.dumps(sorted(files)))}, 'array<string>')) AS _tidegate_file"
+    rows = f"{bronze} LEFT SEMI JOIN ({listed}) ON _source_path = _tidegate_file"
+    query = f"SELECT DISTINCT _source_path AS file, {order} AS o FROM {rows}"
+    return {(row["file"], row["o"]) for row in session.sql(query).collect()}
+
+
+def _partly(session: SparkSession, work: PendingMerge, bronze: str, order: str, decided: DataFrame) -> list[Row]:
+    """Returns the dumps of files of which some rows are in quarantine, by the last reading of each file and dump."""
     address = F.concat(F.lit(S3Address(work.table.key.bucket).s3), "key").alias("_tidegate_file")
     own = [F.col("n").alias("_tidegate_bad_n"), F.col("bad_rows").alias("_tidegate_bad_rows")]
-    with temporary_view(session, "quarantined", states.where(_IS_PARTLY).select(address, *own)) as view:
-        files = (
-            f"SELECT DISTINCT {order} AS o, _tidegate_file, _tidegate_bad_n, _tidegate_bad_rows "
-            f"FROM {bronze} JOIN {view} ON _source_path = _tidegate_file"
+    with temporary_view(session, "quarantined", decided.where(_IS_PARTLY).select(address, *own)) as view:
+        last = (
+            f"SELECT {order} AS o, _source_path AS file, max(_batch) AS n FROM {bronze} "
+            f"LEFT SEMI JOIN {view} ON _source_path = _tidegate_file GROUP BY {order}, _source_path"
         )
         return session.sql(
-            f"SELECT o, max(_tidegate_bad_n) AS n, count(*) AS files, sum(_tidegate_bad_rows) AS rows, "
-            f"slice(array_sort(collect_list(_tidegate_file)), 1, {MAX_NAMES}) AS names "
-            f"FROM ({files}) GROUP BY o"
+            f"SELECT o, max(n) AS n, count(*) AS files, sum(_tidegate_bad_rows) AS rows, "
+            f"slice(array_sort(collect_list(file)), 1, {MAX_NAMES}) AS names "
+            f"FROM ({last}) JOIN {view} ON file = _tidegate_file AND n = _tidegate_bad_n GROUP BY o"
         ).collect()
 
 
