@@ -22,6 +22,9 @@ _TRUNCATED_BEFORE = "tidegate.silver_truncated_before"
 #: Properties of a history: the orders of all truncates as a JSON array of texts, of bronze as it is now and of bronze
 #: before a reset.
 _TRUNCATES = ("tidegate.silver_truncates", "tidegate.silver_truncates_before")
+#: Property of a silver table of both kinds: the application id of the first merge after the last reset. If that merge
+#: dies and is repeated, what it finds as truncates of bronze as it is now are its own, and none of bronze before.
+_BEFORE_OF = "tidegate.silver_truncated_before_of"
 #: So many are no accident of a database, but a condition that holds for ordinary rows.
 MAX_TRUNCATES = 1000
 
@@ -67,7 +70,7 @@ def record_truncate(
     session = lake.delta.session
     stays = known
     if mode is MergeMode.AFTER_RESET:
-        before = known
+        before = stays = before if _is_repeated(work) else known
     elif mode is MergeMode.FULL:
         stays = before = None
     elif mode in (MergeMode.REREAD, MergeMode.SINCE):
@@ -78,9 +81,19 @@ def record_truncate(
             f"silver.{work.table.spec.name}: bronze does not have the newest truncate any more, which deleted rows of "
             "every key: rebuild the whole table, without a first batch"
         )
-    _record(lake, work, {TRUNCATED: newest, _TRUNCATED_BEFORE: before})
+    _record(lake, work, {TRUNCATED: newest, _TRUNCATED_BEFORE: before, **_of_reset(work, mode, newest is not None)})
     # Also of a truncate that is known: the merge that recorded it may have died before it deleted a row.
     return None if newest is None else Truncate(newest, is_due=found is not None)
+
+
+def _is_repeated(work: PendingMerge) -> bool:
+    """Whether the first merge after a reset has recorded truncates before, and died."""
+    return work.silver.properties.get(_BEFORE_OF) == work.app_id
+
+
+def _of_reset(work: PendingMerge, mode: MergeMode, is_recorded: bool) -> dict[str, str | None]:
+    """Returns what records that the truncates before a reset are known. It is one commit with the truncates."""
+    return {_BEFORE_OF: work.app_id} if mode is MergeMode.AFTER_RESET and is_recorded else {}
 
 
 def _newest(session: SparkSession, rules: MergeRules, one: str | None, other: str | None) -> str | None:
@@ -127,7 +140,7 @@ def record_truncates(lake: Lake, work: PendingMerge, mode: MergeMode, found: Seq
             "as a whole: rebuild it without a first batch"
         )
     if mode is MergeMode.AFTER_RESET:
-        before |= known
+        before |= set() if _is_repeated(work) else known
     elif mode is MergeMode.FULL:
         before = set()
     now = set(found) | (known if mode is MergeMode.UPSERT else set())
@@ -138,5 +151,6 @@ def record_truncates(lake: Lake, work: PendingMerge, mode: MergeMode, found: Seq
         )
     texts = [json.dumps(sorted(orders)) for orders in (now, before)]
     if texts != [work.silver.properties.get(name, "[]") for name in _TRUNCATES]:
-        _record(lake, work, dict(zip(_TRUNCATES, texts, strict=True)))
+        of_reset = _of_reset(work, mode, is_recorded=True)
+        _record(lake, work, {**dict(zip(_TRUNCATES, texts, strict=True)), **of_reset})
     return tuple(sorted(now | before))
