@@ -227,7 +227,7 @@ class CsvGrammarTest {
 
   @Test
   void aQuoteInsideOfACellIsALetterOfIt() {
-    LoadRequest.Csv csv = new LoadRequest.Csv(",", "\"", null, List.of(), ".", false, false);
+    LoadRequest.Csv csv = new LoadRequest.Csv(",", "\"", null, List.of(), ".", false, false, List.of());
     String file = "5\" pipe,a \"b\" c\n\"x\",y\"\n1,2\n";
     List<List<String>> right = List.of(List.of("<5\" pipe>", "<a \"b\" c>"), List.of("<x>", "<y\">"), List.of("<1>", "<2>"));
     assertEquals(right, rows(reader(csv, "a string, b string", true, "a", "b"), records(csv, file)));
@@ -235,7 +235,7 @@ class CsvGrammarTest {
 
   @Test
   void aByteOrderMarkBeforeAQuotedCellIsNoText() {
-    LoadRequest.Csv csv = new LoadRequest.Csv(",", "\"", null, List.of(), ".", true, false);
+    LoadRequest.Csv csv = new LoadRequest.Csv(",", "\"", null, List.of(), ".", true, false, List.of());
     List<byte[]> texts = records(csv, "t,n\n\uFEFF\"two\nlines\",5\n");
     assertEquals(List.of(List.of("<two\nlines>", "<5>")), rows(reader(csv, "t string, n bigint", true, "t", "n"), texts));
   }
