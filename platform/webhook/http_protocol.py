@@ -8,6 +8,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 #: Seconds from a connection, or the first byte of a further request, to the end of its headers.
 HEADER_SECONDS = 10.0
+#: Seconds from an answer to the first byte of a further request.
+IDLE_SECONDS = 5.0
 #: Seconds for which bytes of an answer may wait for the client to read.
 WRITE_SECONDS = 10.0
 #: Bytes on the wire until the headers have ended, and the number of headers, those after a body included. A header of
@@ -18,12 +20,14 @@ _MAX_HEADER_BYTES, _MAX_HEADERS = 65_536, 100
 class BoundedProtocol(HttpToolsProtocol):
     """A connection that is closed if a client says nothing, or too much, or does not read its answer.
 
-    A request that comes before the answer to the one before it is not read: the connection ends with that answer.
+    A request that comes before the answer to the one before it is not read: the connection ends with that answer. It
+    ends, too, with an answer that begins before the body has ended. So a connection always waits for one thing: for a
+    request, with a timer, or for an answer, of which the application bounds the time.
     """
 
     _due: asyncio.TimerHandle | None = None
     _unread: asyncio.TimerHandle | None = None
-    _ends = False
+    _ends = _persists = _idle = False
     _header_bytes = _parsed_bytes = _headers = 0
     _in_body = False
 
@@ -58,11 +62,11 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Count the bytes until the headers have ended, those that the parser skips included."""
-        if self._ends:
+        if self._ends or self.transport.is_closing():
             return
         if not self._in_body:
             self._header_bytes += len(data)
-            if self._due is None and (self.cycle is None or self.cycle.response_complete):
+            if self._idle:
                 self._wait()
         super().data_received(data)
         if not self._in_body and self._header_bytes > _MAX_HEADER_BYTES:
@@ -102,6 +106,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self._in_body = True
         if not self.transport.is_closing():
             super().on_headers_complete()
+            # Until the body has ended. What comes of a body after its answer would be read for nobody.
+            self._persists, self.cycle.keep_alive = self.cycle.keep_alive, False
 
     def on_body(self, body: bytes) -> None:
         """Keep the body of a request that is read."""
@@ -110,10 +116,25 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """Count from the start for the next request."""
-        if self._ends:
+        if self._ends or self.transport.is_closing():
             return
         self._in_body, self._header_bytes = False, 0
+        if not self.cycle.response_started:
+            self.cycle.keep_alive = self._persists
         super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        """Wait for a further request."""
+        super().on_response_complete()
+        self._unset_keepalive_if_required()
+        if not self.transport.is_closing():
+            self._wait(IDLE_SECONDS)
+            self._idle = True
+
+    def shutdown(self) -> None:
+        """End the connection with the answer to its request."""
+        self._persists = False
+        super().shutdown()
 
     def _is_bounded(self, length: int) -> bool:
         """Count what was parsed. One read of a socket may have more bytes than all headers may have."""
@@ -122,9 +143,9 @@ class BoundedProtocol(HttpToolsProtocol):
             self.transport.close()
         return not self.transport.is_closing()
 
-    def _wait(self) -> None:
+    def _wait(self, seconds: float = HEADER_SECONDS) -> None:
         self._wait_no_more()
-        self._due = self.loop.call_later(HEADER_SECONDS, self.transport.close)
+        self._due, self._idle = self.loop.call_later(seconds, self.transport.close), False
 
     def _wait_no_more(self) -> None:
         if self._due is not None:

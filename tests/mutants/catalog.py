@@ -3400,6 +3400,17 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "a body that comes after its answer holds a connection of webhooks",
+        1,
+        "platform/webhook/http_protocol.py",
+        "self._persists, self.cycle.keep_alive = self.cycle.keep_alive, False",
+        "self._persists = self.cycle.keep_alive",
+        (
+            "tests/unit/platform/webhook/test_http_protocol.py::"
+            "test_an_open_connection_always_has_one_timer_or_a_request_that_the_application_answers",
+        ),
+    ),
+    Mutant(
         "an answer that the client of a webhook does not read holds its connection",
         1,
         "platform/webhook/http_protocol.py",

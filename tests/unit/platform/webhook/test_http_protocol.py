@@ -8,6 +8,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
@@ -105,7 +107,7 @@ SHORT = b"GET / HTTP/1.1\r\n\r\n"
 
 
 def connected(
-    talk: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]], answer: bytes
+    talk: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]], answer: bytes, reads: bool = True
 ) -> tuple[list[bytes], list[int]]:
     """Let a client talk to a server until the server has lost the connection.
 
@@ -114,7 +116,7 @@ def connected(
     bodies, held = list[bytes](), list[int]()
 
     async def application(scope: Any, receive: Any, send: Any) -> None:
-        body, more = b"", True
+        body, more = b"", reads
         while more:
             message = await receive()
             body, more = body + message.get("body", b""), message.get("more_body", False)
@@ -226,3 +228,82 @@ def test_no_number_of_requests_is_held_for_a_client_that_does_not_read() -> None
         return held
 
     assert asyncio.run(run()) == (0, 1)
+
+
+#: What a client sends on one connection.
+_TALKS = [
+    b"GET /healthz HTTP/1.1\r\nContent-Length: 2\r\n\r\nab",
+    b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\na: b\r\n\r\n",
+    b"POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\na",
+    b"GET / HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nab",
+    b"HEAD / HTTP/1.0\r\n\r\n",
+    SHORT,
+    b"\r\n",
+    b"no\r\n",
+]
+
+
+@given(
+    talk=st.lists(st.sampled_from(_TALKS), min_size=1, max_size=3).map(b"".join),
+    steps=st.lists(st.sampled_from([1, 2, 9, 60, "answer", "begin", "stop"]), min_size=4, max_size=12),
+    reads=st.booleans(),
+)
+def test_an_open_connection_always_has_one_timer_or_a_request_that_the_application_answers(
+    talk: bytes, steps: list[int | str], reads: bool
+) -> None:
+    async def run() -> None:
+        may_begin, may_end = asyncio.Event(), asyncio.Event()
+
+        async def application(scope: Any, receive: Any, send: Any) -> None:
+            while reads and (await receive()).get("more_body"):
+                pass
+            await may_begin.wait()
+            await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
+            await may_end.wait()
+            await send({"type": "http.response.body", "body": b""})
+
+        config = Config(application, http=BoundedProtocol, lifespan="off", ws="none", log_config=None)
+        config.load()
+        state = ServerState()
+        protocol, transport = BoundedProtocol(config, state, {}, asyncio.get_running_loop()), Transport()
+        protocol.connection_made(transport)
+        rest = talk
+        for step in [*steps, len(talk), "answer"]:
+            may_begin.clear()
+            may_end.clear()
+            if isinstance(step, int):
+                if rest and not transport.closed:
+                    protocol.data_received(rest[:step])
+                rest = rest[step:]
+            elif step == "stop":
+                protocol.shutdown()
+            else:
+                may_begin.set()
+                if step == "answer":
+                    may_end.set()
+            for _ in range(4):
+                await asyncio.sleep(0)
+            if not transport.closed:
+                is_answered = protocol.cycle is None or protocol.cycle.response_complete
+                assert (protocol._due is not None) == is_answered
+                assert protocol.timeout_keep_alive_task is None
+        protocol.connection_lost(None)
+        for task in list(state.tasks):
+            task.cancel()
+        await asyncio.gather(*state.tasks, return_exceptions=True)
+        assert protocol._due is None
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("later", [b"a", b"ab", b"ab" + SHORT])
+def test_an_answer_before_the_end_of_the_body_ends_the_connection(later: bytes) -> None:
+    found = list[bytes]()
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(_TALKS[0][:-2])
+        found.append(await asyncio.wait_for(reader.readuntil(b"done"), DEADLINE))
+        writer.write(later)
+
+    assert connected(talk, b"done", reads=False) == ([b""], [0])
+    assert b"connection: close" in found[0]
