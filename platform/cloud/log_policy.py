@@ -7,14 +7,36 @@ of the table see: it may name any file that they can read.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
 from typing import Any
 
 from tidegate.platform.cloud.roles.lake_arns import COPIES_FOLDER, LOG_FOLDER, LakeArns
+from tidegate.platform.cloud.roles.statement import matches, samples
 from tidegate.platform.core.config.lake import LakeConfig
 
 #: What changes objects. Copies and uploads in parts are `PutObject`, too.
 _ACTIONS = ("s3:PutObject", "s3:DeleteObject", "s3:DeleteObjectVersion")
+#: Tests of a denial that except the callers of their values. They hold for a request without the key.
+_EXCEPTIONS = tuple(
+    f"{test}{suffix}"
+    for test in ("arnnotlike", "arnnotequals", "stringnotlike", "stringnotequals")
+    for suffix in ("", "ifexists")
+)
+#: In place of the number of an account.
+_NOBODY = "\0" * 12
+#: Keys of conditions that name a caller, each with values of callers whom nobody knows.
+_CALLERS = {
+    "aws:principalarn": tuple(
+        f"arn:{partition}:{name}"
+        for partition in ("aws", "aws-cn", "aws-us-gov")
+        for name in (
+            f"iam::{_NOBODY}:role/\0", f"iam::{_NOBODY}:user/\0", f"iam::{_NOBODY}:root",
+            f"sts::{_NOBODY}:assumed-role/\0/\0", f"sts::{_NOBODY}:federated-user/\0",
+        )
+    ),
+    "aws:userid": ("AROA\0:\0", "AIDA\0", _NOBODY, f"{_NOBODY}:\0"),
+    "aws:principalaccount": (_NOBODY,),
+    "aws:principalorgid": ("o-\0",),
+}  # fmt: skip
 
 
 def log_policies(config: LakeConfig, writers: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -71,10 +93,26 @@ def _is_for_all(statement: dict[str, Any]) -> bool:
 
 
 def _covers(statement: dict[str, Any], folder: str) -> bool:
-    """Whether a denial is about every change of a folder. Its conditions are assumed to except only the roles."""
+    """Whether a denial is about every change of a folder by others than some named callers."""
     actions = [str(action).lower() for action in _listed(statement.get("Action"))]
-    denied = all(any(fnmatchcase(wanted.lower(), action) for action in actions) for wanted in _ACTIONS)
-    return denied and any(fnmatchcase(folder, str(pattern)) for pattern in _listed(statement.get("Resource")))
+    denied = all(any(matches(action, wanted.lower()) for action in actions) for wanted in _ACTIONS)
+    resources = [str(pattern) for pattern in _listed(statement.get("Resource"))]
+    return (
+        denied
+        and any(all(matches(pattern, name) for name in samples(folder)) for pattern in resources)
+        and all(
+            test.lower() in _EXCEPTIONS and all(_excepts_some(key, values) for key, values in keys.items())
+            for test, keys in (statement.get("Condition") or {}).items()
+        )
+    )
+
+
+def _excepts_some(key: str, values: Any) -> bool:
+    """Whether the values of a condition key name callers, and not every caller, as a variable of the request does."""
+    strangers, patterns = _CALLERS.get(key.lower(), ()), [str(value) for value in _listed(values)]
+    return bool(strangers) and not any(
+        "${" in pattern or any(matches(pattern, stranger) for stranger in strangers) for pattern in patterns
+    )
 
 
 def _listed(value: Any) -> list[Any]:

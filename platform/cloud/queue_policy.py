@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any
+
+from tidegate.platform.cloud.roles.statement import matches
 
 #: What the value of a condition key must be to name an account or an organization; its group is that account.
 _ARN = re.compile(r"arn:[^:*?]+:[^:*?]+:[^:*?]*:(\d{12}):.*")
@@ -87,7 +88,8 @@ def _others(statement: dict[str, Any], account: str) -> Iterator[str]:
     principal = statement.get("Principal")
     principals = {"AWS": "*"} if principal == "*" else principal if isinstance(principal, dict) else {}
     sources = [value for key, values in _conditions(statement) if key == "aws:sourcearn" for value in values]
-    for name in _listed(principals.get("AWS")):
+    # Of an account, of a provider of identities, or a canonical user.
+    for name in (name for kind, names in principals.items() if kind != "Service" for name in _listed(names)):
         if name != "*":
             yield from () if account in str(name).split(":") else (str(name),)
             continue
@@ -130,11 +132,11 @@ def _conditions(statement: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
 def _names_action(statement: dict[str, Any]) -> bool:
     excepted = "NotAction" in statement
     patterns = _listed(statement.get("NotAction" if excepted else "Action"))
-    return excepted != any(fnmatchcase("sqs:sendmessage", str(pattern).lower()) for pattern in patterns)
+    return excepted != any(matches(str(pattern).lower(), "sqs:sendmessage") for pattern in patterns)
 
 
 def _names(patterns: Any, arn: str) -> bool:
-    return any(fnmatchcase(arn, str(pattern)) for pattern in _listed(patterns))
+    return any(matches(str(pattern), arn) for pattern in _listed(patterns))
 
 
 def _names_principal(principal: Any, service: str) -> bool:

@@ -18,8 +18,8 @@ from tidegate.platform.core.config.lake import LakeConfig, QueueSpec
 from tidegate.platform.core.keys.s3_address import S3Address
 
 _DAY = 24 * 3600
-#: The local platform has no roles: every caller is the root of an account.
-_OWN_ACCOUNT = "arn:aws:iam::*:root"
+#: The local platform has no roles: every caller is the root of its account.
+_OWN_ACCOUNT = "arn:aws:iam::000000000000:root"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3232,6 +3232,22 @@ MUTANTS = (
         ("tests/unit/platform/cloud/roles/test_roles.py::test_the_policy_of_a_bucket_keeps_producers_out_of_logs",),
     ),
     Mutant(
+        "a denial of requests without TLS protects the logs of registered tables",
+        4,
+        "platform/cloud/log_policy.py",
+        "test.lower() in _EXCEPTIONS and all(_excepts_some(key, values) for key, values in keys.items())",
+        "True",
+        ("tests/unit/platform/cloud/roles/test_roles.py::test_the_policy_of_a_bucket_keeps_producers_out_of_logs",),
+    ),
+    Mutant(
+        "a denial that excepts everybody protects the logs of registered tables",
+        4,
+        "platform/cloud/log_policy.py",
+        "any(matches(pattern, stranger) for stranger in strangers)",
+        "False",
+        ("tests/unit/platform/cloud/roles/test_roles.py::test_the_policy_of_a_bucket_keeps_producers_out_of_logs",),
+    ),
+    Mutant(
         "a role may delete requests to forget",
         4,
         "platform/cloud/roles/kept_statement.py",

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 _WILDCARDS = re.compile(r"[*?$]")
+_PARTS = re.compile(r"(\$\{[*?$]\}|[*?])")
 
 
 #: The value of a condition key, or the patterns for it.
@@ -116,9 +117,23 @@ def literal(text: str) -> str:
     return _WILDCARDS.sub(lambda found: f"${{{found[0]}}}", text)
 
 
+def matches(pattern: str, text: str) -> bool:
+    """Return whether a text is one of those of a pattern of IAM."""
+    return _pattern(pattern).fullmatch(text) is not None
+
+
+def samples(pattern: str) -> tuple[str, str]:
+    """Return two texts of a pattern of IAM. A pattern that matches both matches all texts of the first pattern."""
+
+    def of(any: str) -> str:
+        return _PARTS.sub(lambda found: found[0][2] if len(found[0]) > 1 else any, pattern)
+
+    return of("\0"), of("\0/\0\0")
+
+
 @lru_cache(1000)
 def _pattern(resource: str) -> re.Pattern[str]:
-    parts = re.split(r"(\$\{[*?$]\}|[*?])", resource)
+    parts = _PARTS.split(resource)
     special = {"*": ".*", "?": "."}
     return re.compile(
         "".join(special.get(part) or re.escape(part[2] if part.startswith("${") else part) for part in parts if part),

@@ -18,7 +18,7 @@ def literal(value: str | bool | int) -> str:
         return "true" if value else "false"
     if isinstance(value, int):
         return f"{value}L"
-    # Spark substitutes ${…} in a SQL text, inside literals too.
+    # Tidegate substitutes nothing, but SQL that it shows is copied to sessions that replace ${…}, in literals, too.
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'").replace("$", "\\u0024") + "'"
 
 

@@ -57,6 +57,15 @@ def allow(principal: Any, condition: dict[str, Any] | None = None, action: Any =
     return {"Effect": "Allow", "Resource": QUEUE, **given}
 
 
+@pytest.mark.parametrize("name", ["f" * 64, "accounts.google.com", "arn:aws:iam::999900001111:saml-provider/x"])
+@pytest.mark.parametrize("kind", ["CanonicalUser", "Federated", "AWS"])
+def test_a_sender_is_found_whatever_its_kind(kind: str, name: str) -> None:
+    found = other_senders({"Statement": allow({kind: ["arn:aws:iam::111122223333:root", name]})}, QUEUE)
+    assert not found.everybody
+    assert found.named == (name,)
+    assert other_senders({"Statement": allow({kind: "*"})}, QUEUE).everybody
+
+
 @pytest.mark.parametrize("condition", [{}, {"Bool": {"aws:SecureTransport": "true"}}, *RESTRICT_NOBODY], ids=str)
 def test_a_queue_to_which_everybody_may_send_is_found_however_it_is_written(condition: Any) -> None:
     for principal in ("*", {"AWS": "*"}, {"AWS": ["*"]}, {"AWS": ["arn:aws:iam::111122223333:root", "*"]}):

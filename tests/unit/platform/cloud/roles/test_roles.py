@@ -336,8 +336,63 @@ def test_the_policy_of_a_bucket_keeps_producers_out_of_logs() -> None:
         assert open_logs(config, "landing", {"Statement": [{**statement, **change}]}), change
     for same in ({"Principal": {"AWS": "*"}}, {"Action": "s3:*"}, {"Resource": "arn:aws:s3:::landing/*"}):
         assert not open_logs(config, "landing", {"Statement": {**statement, **same}}), same
+    for condition, protects in _CONDITIONS:
+        found = open_logs(config, "landing", {"Statement": {**statement, "Condition": condition}})
+        assert (found == []) == protects, condition
     assert len(open_logs(config, "landing", {})) == 2
+    odd = lake({**table("odd", format="parquet"), "prefix": "s3://landing/a[1]*b/"})
+    (kept,) = log_policies(odd, writers)["landing"]["Statement"]
+    for resource, protects in (
+        (kept["Resource"], True),
+        ("arn:aws:s3:::landing/a[1]*b/*", True),
+        ("arn:aws:s3:::landing/a1*b/*", False),
+        ("arn:aws:s3:::landing/a[1]*b/_*/?", False),
+        ("arn:aws:s3:::landing/a[[]1]*b/*", False),
+    ):
+        found = open_logs(odd, "landing", {"Statement": {**kept, "Resource": resource}})
+        assert (found == []) == protects, resource
     assert log_policies(lake(table("loaded", format="csv")), writers) == {}
+
+
+#: Conditions of a denial, and whether only some callers are excepted.
+_ROLE = "arn:aws:iam::111122223333:role/tidegate-*"
+_CONDITIONS: list[tuple[dict[str, Any], bool]] = [
+    ({}, True),
+    *(
+        ({f"{test}{suffix}": {key: value}}, True)
+        for test in ("ArnNotLike", "ArnNotEquals", "StringNotLike", "StringNotEquals")
+        for suffix in ("", "IfExists")
+        for key, value in (
+            ("aws:PrincipalArn", _ROLE),
+            ("AWS:principalarn", [_ROLE, "arn:aws:sts::111122223333:assumed-role/spark/*"]),
+            ("aws:userId", "AROAEXAMPLEID:*"),
+            ("aws:PrincipalAccount", "111122223333"),
+            ("aws:PrincipalOrgID", "o-a1b2c3d4e5"),
+        )
+    ),
+    ({"ArnNotLike": {"aws:PrincipalArn": _ROLE}, "StringNotLike": {"aws:userId": "AROAEXAMPLEID:*"}}, True),
+    *(
+        (condition, False)
+        for condition in (
+            {"Bool": {"aws:SecureTransport": "false"}},
+            {"ArnNotLike": {"aws:PrincipalArn": _ROLE}, "Bool": {"aws:SecureTransport": "false"}},
+            {"ArnNotLike": {"aws:PrincipalArn": _ROLE, "aws:SourceArn": _ROLE}},
+            {"ArnLike": {"aws:PrincipalArn": _ROLE}},
+            {"ForAnyValue:StringNotLike": {"aws:PrincipalArn": _ROLE}},
+            {"StringNotEquals": {"s3:x-amz-server-side-encryption": "aws:kms"}},
+            {"NotIpAddress": {"aws:SourceIp": "10.0.0.0/8"}},
+            {"StringNotEquals": {"aws:SourceVpce": "vpce-1"}},
+            *({"ArnNotLike": {"aws:PrincipalArn": [_ROLE, value]}} for value in (
+                "*", "?*", "arn:*", "arn:aws:iam::*", "arn:aws:iam::*:role/*", "arn:aws:iam::*:user/*",
+                "arn:aws:sts::*", "arn:aws:iam::????????????:*", "arn:*:iam::*:root", "${aws:PrincipalArn}",
+            )),
+            {"StringNotLike": {"aws:PrincipalAccount": "*"}},
+            {"StringNotLike": {"aws:PrincipalAccount": "????????????"}},
+            {"StringNotLike": {"aws:PrincipalOrgID": "o-*"}},
+            {"StringNotLike": {"aws:userId": "AROA*"}},
+        )
+    ),
+]  # fmt: skip
 
 
 def test_the_command_prints_the_policies_of_buckets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
