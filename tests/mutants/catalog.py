@@ -2985,6 +2985,22 @@ MUTANTS = (
         (_FROM_BEFORE_A_RESET,),
     ),
     Mutant(
+        "a statement behind a comment with a comment in it is not in the log of operations",
+        12,
+        "platform/cli/sql/statement.py",
+        "        at = _part_end(statement, part)\n\n\n",
+        "        at = statement.find('*/', at) + 2 if part['comment'] else part.end()\n\n\n",
+        ("tests/unit/platform/cli/sql/test_statement.py",),
+    ),
+    Mutant(
+        "a comment of a line ends with the line, although Spark continues it",
+        12,
+        "platform/cli/sql/statement.py",
+        "--(?:\\\\\\n|[^\\r\\n])*",
+        "--[^\\r\\n]*",
+        ("tests/unit/platform/cli/sql/test_statement.py",),
+    ),
+    Mutant(
         "the log of operations has the value of a setting",
         12,
         "platform/cli/sql/statement.py",

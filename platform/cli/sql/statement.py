@@ -9,12 +9,12 @@ _READS = frozenset({"SELECT", "SHOW", "DESCRIBE", "DESC", "EXPLAIN", "VALUES", "
 #: A statement that writes may begin with these, too: `WITH … INSERT`, `FROM … INSERT`.
 _MAY_READ = frozenset({"WITH", "FROM"})
 _WRITES = re.compile(r"\b(INSERT|DELETE|UPDATE|MERGE|CREATE|REPLACE|DROP|ALTER)\b", re.IGNORECASE)
-_BEFORE = re.compile(r"(?:\s|\(|--[^\n]*(?:\n|$)|/\*.*?\*/)*", re.DOTALL)
+_END = re.compile(r"[\s;?]*\Z")
 _WORD = re.compile(r"\w+")
 #: What is left out: comments, which may be nested, texts in each spelling of Spark, and numbers. Names in backticks
-#: stay, and no text begins in them.
+#: stay, and no text begins in them. A comment of a line continues after a backslash and "\n", and "\r" ends it, too.
 _PART = re.compile(
-    r"(?P<name>`[^`]*`?)|(?P<comment>/\*)|--[^\n]*|\$(?P<tag>\w*)\$.*?(?:\$(?P=tag)\$|$(?!\n))"
+    r"(?P<name>`[^`]*`?)|(?P<comment>/\*)|(?P<line>--(?:\\\n|[^\r\n])*)|\$(?P<tag>\w*)\$.*?(?:\$(?P=tag)\$|$(?!\n))"
     r"|\b[rR](?:'[^']*'?|\"[^\"]*\"?)|'(?:[^'\\]|\\.)*'?|\"(?:[^\"\\]|\\.)*\"?|\b\d[\w.]*|\b(?i:TRUE|FALSE)\b",
     re.DOTALL,
 )
@@ -39,12 +39,12 @@ _COMMENT_MARK = re.compile(r"/\*|\*/")
 
 
 def changes_something(statement: str) -> bool:
-    """Return whether a statement may change something. When in doubt, it may."""
-    start = _BEFORE.match(statement)
-    assert start is not None  # it matches nothing, too
-    word = _WORD.match(statement, start.end())
+    """Return whether a statement may change something. When in doubt, as about several statements, it may."""
+    word = _WORD.match(statement, _beginning(statement))
     first = word[0].upper() if word else ""
-    return first not in _READS and not (first in _MAY_READ and not _WRITES.search(statement))
+    is_read = first in _READS or (first in _MAY_READ and not _WRITES.search(statement))
+    _, ends, rest = _shown(statement).partition(";")
+    return not is_read or bool(ends and not _END.match(rest))
 
 
 def without_values(statement: str) -> str:
@@ -52,18 +52,37 @@ def without_values(statement: str) -> str:
 
     They may be a person's values or a password, and the log is never deleted.
     """
-    kept, at = [], 0
-    while part := _PART.search(statement, at):
-        end = _comment_end(statement, part.end()) if part["comment"] else part.end()
-        kept += [statement[at : part.start()], part[0] if part["name"] else "?"]
-        at = end
-    shown = "".join([*kept, statement[at:]])
+    shown = _shown(statement)
     bare = _BARE.match(shown)
     assert bare is not None  # it matches nothing, too
     word = _WORD.search(bare[1])
     if word and word[0].upper() not in _OF_NAMES:
         return f"{bare[1]}?" if bare[2].strip() else shown
     return _OPTIONS.sub(lambda found: found[1] + _OPTION.sub(r"\g<1>?", found["all"] or "?") + ")", shown)
+
+
+def _beginning(statement: str) -> int:
+    """Return where the first word begins, after comments. A hint is no comment."""
+    at = 0
+    while True:
+        at = len(statement) - len(statement[at:].lstrip("( \t\r\n"))
+        part = _PART.match(statement, at)
+        if not part or not (part["line"] or part["comment"]) or statement.startswith("/*+", at):
+            return at
+        at = _part_end(statement, part)
+
+
+def _shown(statement: str) -> str:
+    """Return a statement with `?` for each part."""
+    kept, at = [], 0
+    while part := _PART.search(statement, at):
+        kept += [statement[at : part.start()], part[0] if part["name"] else "?"]
+        at = _part_end(statement, part)
+    return "".join([*kept, statement[at:]])
+
+
+def _part_end(statement: str, part: re.Match[str]) -> int:
+    return _comment_end(statement, part.end()) if part["comment"] else part.end()
 
 
 def _comment_end(statement: str, at: int) -> int:

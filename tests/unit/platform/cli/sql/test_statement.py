@@ -19,6 +19,7 @@ from tidegate.platform.cli.sql.statement import changes_something, without_value
         "FROM bronze.orders SELECT id",
         "describe history silver.orders",
         "EXPLAIN DELETE FROM silver.orders",
+        "/* a /* b */ c */-- d\\\ne\r(SELECT 1);\n-- f",
     ],
 )
 def test_reads(statement: str) -> None:
@@ -38,6 +39,13 @@ def test_reads(statement: str) -> None:
         "CALL tidegate.system.add_files(table => 'x')",
         "SET spark.sql.ansi.enabled = false",
         "",
+        "/* /* */ SELECT */ DELETE FROM bronze.orders",
+        "-- a\\\n SELECT 1\nDELETE FROM bronze.orders",
+        "-- a\rDELETE FROM bronze.orders WHERE id IN (\nSELECT 1)",
+        "/*+ a */ SELECT 1",
+        "/* SELECT 1",
+        "SELECT 1; DELETE FROM bronze.orders",
+        "WITH a AS (SELECT /*+ x('*/') */ 1) INSERT INTO silver.orders SELECT 'a'",
     ],
 )
 def test_changes(statement: str) -> None:
@@ -54,6 +62,7 @@ def test_values_of_persons_are_left_out() -> None:
 #: Where a statement may have a person's value, with what comes before and behind.
 _CARRIERS = (
     "'{}'", '"{}"', "'it''s {}'", "'it\\'s {}'", "r'\\{}\\'", 'R"{}\\"', "$${}$$", "$a${}$$'$a$", "-- {}\n", "/* {} */",
+    "-- a\\\n{}\n", "-- {}\r",
     "/* /* it's */ {} */", "/*+ {} */",
 )  # fmt: skip
 
