@@ -1,4 +1,4 @@
-"""What maintenance asks of a table and does to its log: checkpoints, and files that nobody needs."""
+"""What maintenance asks of a table and does to its log: checkpoints, and files that nobody needs, or that are gone."""
 
 from __future__ import annotations
 
@@ -95,6 +95,15 @@ class Upkeep:
         with listed as view, configured(session, _LISTING):
             rows = self._procedures.call("unneeded_files", table=location, hours=hours, most=max_files, inventory=view)
         return [str(row["path"]) for row in rows]
+
+    def has_changes(self, location: str, version: int) -> bool:
+        """Return whether Delta can still read the changes that a version made: its commit, and the files of it.
+
+        Args:
+            location: `s3a://` URI of a table that exists.
+            version: Delta version.
+        """
+        return bool(self._procedures.call_one("has_changes", table=location, version=version)["has"])
 
     def mergeable(self, location: str) -> Mergeable:
         """Return what a compaction of a table would write again. Nothing is changed.

@@ -44,6 +44,9 @@ _FROM_BEFORE_A_RESET = (
 )
 _OPEN = "tests/spark/files/test_bad_input.py::test_what_is_open_in_quarantine_follows_the_reading_that_is_in_the_table"
 _EXPORT = "tests/spark/silver/test_export.py::test_each_change_is_exported_once_whatever_dies"
+_OTHERS_EXPORT = (
+    "tests/spark/silver/test_export.py::test_an_export_has_no_value_of_a_forgotten_person_in_the_row_of_another"
+)
 _COSTS = "tests/unit/platform/core/costs/test_table_cost.py::"
 _EVERY_PLACE = "tests/unit/repository/test_hostile_names.py::test_a_name_is_only_letters_in_each_place"
 _VOID = "tests/faults/test_stale_batches.py::test_registered_file_overwritten_before_the_batch_is_finished"
@@ -3843,6 +3846,30 @@ MUTANTS = (
         "            lake.store.export_marks.write(spec.name, table_id, mark)\n            continue",
         "            continue",
         ("tests/unit/assets/silver/export/test_export.py",),
+    ),
+    Mutant(
+        "an export loses changes that are still there, because of any failure",
+        5,
+        "assets/silver/export/export.py",
+        "mark.done is None or not lake.delta.upkeep.has_changes(location, version)",
+        "True",
+        ("tests/unit/assets/silver/export/test_export.py",),
+    ),
+    Mutant(
+        "an export of all rows waits for an earlier version whose files are gone",
+        5,
+        "assets/silver/export/export.py",
+        "mark.done is None or not lake.delta.upkeep.has_changes(location, version)",
+        "not lake.delta.upkeep.has_changes(location, version)",
+        ("tests/unit/assets/silver/export/test_export.py",),
+    ),
+    Mutant(
+        "an export has a value of a forgotten person in the row of another",
+        12,
+        "assets/silver/export/export.py",
+        "without_others_values(persons.without(rows, fields), fields, persons)",
+        "persons.without(rows, fields)",
+        (_OTHERS_EXPORT,),
     ),
     *JAVA_MUTANTS,
 )

@@ -11,8 +11,11 @@ import pytest
 from tests.support.lakes.seams import dying_in
 from tidegate.assets.silver.export import export as module
 from tidegate.assets.silver.export.export import SEAMS, export_changes
+from tidegate.assets.silver.others_values import empty_others_values
 from tidegate.platform.core.forgetting.subject_key import SubjectKey
+from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.testing import TestLake
+from tidegate.resources.spark.session import configured
 from tidegate.resources.suppression import Suppression
 
 SILVER = {
@@ -144,3 +147,97 @@ def test_each_change_is_exported_once_whatever_dies(
     assert (whole["snapshot"], whole["previous"], change["snapshot"]) == (True, last["version"], False)
     assert reader.rows(whole, "_change_type", "id") == [("insert", id) for id in ("1", "3", "4", "5")]
     assert reader.rows(change, "_change_type", "id") == [("delete", "5")]
+
+
+def test_an_export_that_waited_longer_than_vacuum_starts_over(tidegate_lake: Callable[..., TestLake], kit: Any) -> None:
+    """The export was denied for longer than earlier versions are kept: files are gone, and then commits."""
+    lake = tidegate_lake([TABLE])
+    reader, spec, location = Reader(lake), lake.spec("orders"), lake.lake.store.uri("silver", "orders")
+
+    def land(at: int) -> None:
+        lake.put(f"orders/{at}.json", kit.lines({"id": 1, "at": at, "op": "U"}, {"id": 1 + at, "at": at, "op": "I"}))
+        kit.run(lake, "orders")
+        kit.merge(lake, "orders")
+
+    def vacuum() -> None:
+        session = lake.lake.delta.session
+        lake.lake.delta.compact(location)
+        with configured(session, {"spark.databricks.delta.retentionDurationCheck.enabled": "false"}):
+            session.sql(f"VACUUM delta.`{location}` RETAIN 0 HOURS").collect()
+
+    def exported() -> list[tuple[bool, int | None, dict[str, int]]]:
+        export_changes(lake.lake, spec)
+        return [(each["snapshot"], each["previous"], each["rows"]) for each in reader.manifests()]
+
+    land(1)
+    with dying_in(module, "export-write"):
+        export_changes(lake.lake, spec)
+    land(2)
+    vacuum()
+    assert exported() == [(True, None, {"insert": 3})], "the version of the first export is gone"
+    versions = [reader.manifests()[0]["version"]]
+
+    def again(rows: int) -> None:
+        *_, last = exported()
+        assert last == (True, versions[-1], {"insert": rows})
+        versions.append(reader.manifests()[-1]["version"])
+        assert export_changes(lake.lake, spec).manifests == 0
+
+    land(3)
+    land(4)
+    vacuum()
+    again(5)
+
+    land(5)
+    lake.lake.delta.upkeep.checkpoint(location, write=True)
+    land(6)
+    bucket, key = S3Address.parse_s3a(f"{location}/_delta_log/")
+    commits = [item.key for item in lake.lake.store.objects.under(bucket, key) if item.key.endswith(".json")]
+    lake.lake.store.objects.delete(bucket, [each for each in commits if int(each[-25:-5]) <= versions[-1] + 1])
+    again(7)
+    land(7)
+    assert exported()[-1][:2] == (False, versions[-1]), "changes, as before"
+
+
+def test_an_export_has_no_value_of_a_forgotten_person_in_the_row_of_another(
+    tidegate_lake: Callable[..., TestLake], kit: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ann's key becomes Ben's and keeps her phone, also in versions that are not exported before she is forgotten."""
+    keeps = {"keys": ["id"], "order": "at", "every": 10, "ignore_null_updates_except_columns": ["who"]}
+    people = {
+        "name": "people",
+        "prefix": "people/",
+        "format": "json",
+        "columns": {"id": "int", "at": "int", "who": "string", "phone": "string"},
+        "silver": {**keeps, "export": {"folder": "exports/people/"}},
+        "personal": {"subject": "who", "columns": ["phone"]},
+    }
+    lake = tidegate_lake([people])
+    reader, spec, location = Reader(lake), lake.spec("people"), lake.lake.store.uri("silver", "people")
+
+    def land(at: int, **phones: str | None) -> None:
+        rows = ({"id": id, "at": at, "who": who, "phone": phones[who]} for id, who in enumerate(phones))
+        lake.put(f"people/{at}.json", kit.lines(*rows))
+        kit.run(lake, "people")
+        kit.merge(lake, "people")
+
+    land(1, ann="ann's", zoe="zoe's")
+    export_changes(lake.lake, spec)
+    land(2, ben=None, kim=None)
+    land(3, ben=None)
+    key = SubjectKey("sixteen-characters", "person")
+    forgotten = Suppression("people", key, frozenset({key.digest("ann")}), ("who",))
+    state = lake.lake.delta.table_state(location)
+    assert empty_others_values(lake.lake.delta.session, location, state, forgotten) == 1
+    monkeypatch.setattr(lake.lake, "suppression", lambda _: forgotten)
+    export_changes(lake.lake, spec)
+    _, *later = reader.manifests()
+    assert [reader.rows(manifest, "_change_type", "id", "who", "phone") for manifest in later] == [
+        [
+            ("insert", 0, "ben", None),
+            ("update_postimage", 1, "kim", "zoe's"),
+            ("update_preimage", 1, "zoe", "zoe's"),
+        ],
+        [("update_postimage", 0, "ben", None), ("update_preimage", 0, "ben", None)],
+        [("update_postimage", 0, "ben", None), ("update_preimage", 0, "ben", None)],
+    ]

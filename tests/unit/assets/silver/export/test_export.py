@@ -34,7 +34,10 @@ class Exports:
     def __init__(self, spec: TableSpec) -> None:
         self.objects, self.version, self._spec = InMemory(), 1, spec
         self.store = LakeStore(self.objects, "s3://lake/root")  # type: ignore[arg-type]
-        delta = SimpleNamespace(table_state=lambda _: self._state, session=None)
+        #: Versions whose changes Delta cannot read any more.
+        self.gone: set[int] = set()
+        upkeep = SimpleNamespace(has_changes=lambda _, version: version not in self.gone)
+        delta = SimpleNamespace(table_state=lambda _: self._state, session=None, upkeep=upkeep)
         self.lake: Any = SimpleNamespace(store=self.store, delta=delta)
 
     @property
@@ -117,18 +120,21 @@ def test_an_export_is_behind_until_its_mark_is_that_of_the_last_version(exports:
 
 
 @pytest.mark.parametrize("left", [{"insert": 3}, {}], ids=["rows", "nothing is left"])
+@pytest.mark.parametrize("error", ["DELTA_MISSING_CHANGE_DATA", "FAILED_READ_FILE.FILE_NOT_EXIST", "TASK_WRITE_FAILED"])
 def test_all_rows_are_exported_again_if_changes_are_not_known_any_more(
-    exports: Exports, monkeypatch: pytest.MonkeyPatch, left: dict[str, int]
+    exports: Exports, monkeypatch: pytest.MonkeyPatch, left: dict[str, int], error: str
 ) -> None:
-    """The feed was off for two versions. A run that dies begins with the same version again."""
+    """The feed was off for two versions, or files are gone. A run that dies begins with the same version again."""
     exports.to("one")
     exports.version = 2
     exports.to("one")
     exports.version = 5
 
+    exports.gone = {3, 4}
+
     def write(version: Any, _: str) -> dict[str, int]:
-        if not version.is_snapshot and version.version in (3, 4):
-            raise PySparkException("no changes", errorClass="DELTA_MISSING_CHANGE_DATA")
+        if not version.is_snapshot and version.version in exports.gone:
+            raise PySparkException("a task failed", errorClass=error)
         return left if version.is_snapshot else {"insert": 1}
 
     monkeypatch.setattr(module._Version, "_write", write)
@@ -140,3 +146,48 @@ def test_all_rows_are_exported_again_if_changes_are_not_known_any_more(
     again = json.loads(exports.objects.get("exports", place) or "")
     assert (again["snapshot"], again["previous"], again["rows"]) == (True, 2, left)
     assert not is_behind(exports.lake, exports.spec("one"))
+
+
+@pytest.mark.parametrize("error", ["DELTA_VERSION_NOT_FOUND", "FAILED_READ_FILE.FILE_NOT_EXIST", "TASK_WRITE_FAILED"])
+def test_a_failure_of_an_export_whose_changes_are_there_loses_none(
+    exports: Exports, monkeypatch: pytest.MonkeyPatch, error: str
+) -> None:
+    """Whatever the error is called: the folder of the export may be denied, for example."""
+    exports.to("one")
+    exports.version = 3
+    with monkeypatch.context() as patched:
+
+        def write(*_: Any) -> dict[str, int]:
+            raise PySparkException("denied", errorClass=error)
+
+        patched.setattr(module._Version, "_write", write)
+        with pytest.raises(PySparkException, match="denied"):
+            exports.to("one")
+    assert exports.to("one") == 2
+    assert [version for _, version in exports.manifests] == [1, 2, 3]
+
+
+def test_a_first_export_whose_version_cannot_be_read_any_more_is_that_of_the_present_version(
+    exports: Exports, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of its rows come anyway, so nobody asks which of its files are gone."""
+    exports.dying_at("export-write", "one")
+    exports.version = 4
+
+    def write(version: Any, _: str) -> dict[str, int]:
+        if version.version < exports.version:
+            raise PySparkException("a task failed", errorClass="TASK_WRITE_FAILED")
+        return {"insert": 2}
+
+    monkeypatch.setattr(module._Version, "_write", write)
+    assert exports.to("one") == 1
+    assert exports.manifests == [("one", 4)]
+    exports.version = 5
+    exports.gone = {5}
+
+    def never(*_: Any) -> dict[str, int]:
+        raise PySparkException("denied", errorClass="TASK_WRITE_FAILED")
+
+    monkeypatch.setattr(module._Version, "_write", never)
+    with pytest.raises(PySparkException, match="denied"):
+        exports.to("one")

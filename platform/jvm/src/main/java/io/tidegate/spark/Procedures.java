@@ -16,6 +16,7 @@ import io.tidegate.procedures.ledger.QuarantiningProcedure;
 import io.tidegate.procedures.server.CommitTableProcedure;
 import io.tidegate.procedures.server.JarsProcedure;
 import io.tidegate.procedures.silver.AddColumnsProcedure;
+import io.tidegate.procedures.silver.HasChangesProcedure;
 import io.tidegate.procedures.silver.MergeProcedure;
 import io.tidegate.procedures.tables.BatchViewProcedure;
 import io.tidegate.procedures.tables.CheckpointTableProcedure;
@@ -52,6 +53,7 @@ final class Procedures {
           new BatchViewProcedure(),
           new LiveViewProcedure(),
           new MergeProcedure(),
+          new HasChangesProcedure(),
           new RenewTableProcedure(),
           new CheckpointTableProcedure(),
           new UnneededFilesProcedure(),
