@@ -109,8 +109,8 @@ public final class BatchCommit {
       return Landed.inLog(batch, tail, VoidObject.readOrNull(batchFs, batchPath));
     }
     TableRules.checkClock(batch, txn, !view.snapshot().metadata().schema().isEmpty());
-    TableRules.checkForeign(batch, properties, tail);
     TableRules.checkInside(view);
+    TableRules.checkForeign(batch, properties, tail);
     effects.checkTable(properties);
     return null;
   }

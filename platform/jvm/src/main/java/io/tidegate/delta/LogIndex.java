@@ -28,7 +28,7 @@ public final class LogIndex {
   /**
    * A commit without its files; {@code operation} and {@code userMetadata} are null where its writer gave none.
    *
-   * @param unclear why not all readers take the commit for the same, or null
+   * @param unclear as that of {@link LoggedCommit}
    */
   public record Entry(long version, String operation, String userMetadata, Map<String, Long> txns, String unclear) {}
 
@@ -189,11 +189,11 @@ public final class LogIndex {
     var live = view.snapshot().allFiles();
     if (filesWanted || view.snapshot().numOfFiles() <= FEW) {
       live.toLocalIterator().forEachRemaining(file -> files.put(new LiveFile(file).id(), new LiveFile(file)));
-      files.keySet().forEach(file -> add(root, file));
+      files.keySet().forEach(file -> addLive(root, file));
     } else {
       files = null;
       live.toDF().selectExpr("path", VECTOR).toLocalIterator()
-          .forEachRemaining(file -> add(root, new FileId(file.getString(0), file.getString(1))));
+          .forEachRemaining(file -> addLive(root, new FileId(file.getString(0), file.getString(1))));
     }
     version = view.snapshot().version();
   }
@@ -228,11 +228,16 @@ public final class LogIndex {
     version = commit.version();
   }
 
-  private void add(String root, FileId file) {
-    String key = LogPath.key(root, file.path());
+  /** Adds a file of a snapshot. A commit that names a file which is not below the table is unclear, and not added here. */
+  private void addLive(String root, FileId file) {
     if (LogPath.leaves(root, file.path())) {
       outside.add(file);
     }
+    add(root, file);
+  }
+
+  private void add(String root, FileId file) {
+    String key = LogPath.key(root, file.path());
     if (isPlain(key, file)) {
       plain.add(hash(key));
     } else {
@@ -243,7 +248,6 @@ public final class LogIndex {
   }
 
   private void remove(String root, FileId file) {
-    outside.remove(file);
     if (isPlain(LogPath.key(root, file.path()), file)) {
       plain.remove(hash(file.path()));
     } else {

@@ -23,12 +23,16 @@ import org.apache.spark.sql.types.StructType;
  * others take the first, or fail. A member of another type is NULL to some, and the end of the line to others.
  *
  * @param kind Delta's name of the action, {@code ""} for a line that has none that is known here
- * @param file of an {@code add} or {@code remove}, else null
+ * @param file of an {@code add}, {@code remove} or {@code cdc}, else null
  * @param action its members
  */
 record LogLine(String kind, FileId file, JsonNode action) {
   static final String ADD = "add";
   static final String REMOVE = "remove";
+  static final String CDC = "cdc";
+
+  /** The actions that name a file of which some reader of the table shows rows. */
+  private static final Set<String> FILES = Set.of(ADD, REMOVE, CDC);
 
   /**
    * The identity of a file, as Delta has it.
@@ -44,10 +48,10 @@ record LogLine(String kind, FileId file, JsonNode action) {
 
   private static final Set<String> KINDS =
       Set.of(
-          ADD, REMOVE, "commitInfo", "txn", "metaData", "protocol", "cdc", "domainMetadata", "checkpointMetadata", "sidecar");
+          ADD, REMOVE, CDC, "commitInfo", "txn", "metaData", "protocol", "domainMetadata", "checkpointMetadata", "sidecar");
 
   /** The actions of which something is taken here. Writers may give a commitInfo members of any type. */
-  private static final Set<String> TYPED = Set.of(ADD, REMOVE, "txn");
+  private static final Set<String> TYPED = Set.of(ADD, REMOVE, CDC, "txn");
 
   private static final StructType ACTIONS = Action.logSchema();
 
@@ -66,7 +70,7 @@ record LogLine(String kind, FileId file, JsonNode action) {
     if (kinds.size() > 1 || !action.isObject() || (TYPED.contains(kind) && !fits(action, ACTIONS.apply(kind).dataType()))) {
       return null;
     }
-    if (!kind.equals(ADD) && !kind.equals(REMOVE)) {
+    if (!FILES.contains(kind)) {
       return new LogLine(kind, null, action);
     }
     JsonNode vector = action.path("deletionVector");

@@ -74,9 +74,17 @@ public final class LogPath {
    * table what is stored elsewhere. What is no URI is no file for any reader.
    */
   public static boolean leaves(String table, String logged) {
+    if (isBelow(logged)) {
+      return false;
+    }
     String key = key(table, logged);
     boolean absolute = key.equals(logged) && isAbsolute(logged);
     return absolute || logged.startsWith("//") || ("/" + key + "/").contains("/../");
+  }
+
+  /** Whether a path is certainly below its table. Most are, and to parse each as a URI takes long. */
+  private static boolean isBelow(String logged) {
+    return !logged.startsWith("/") && logged.indexOf(':') < 0 && logged.indexOf('%') < 0 && !logged.contains("..");
   }
 
   private static boolean isAbsolute(String logged) {

@@ -28,7 +28,8 @@ import scala.jdk.javaapi.CollectionConverters;
  * @param txns versions of the applications that committed with it
  * @param added its add actions
  * @param removed its remove actions
- * @param unclear why not all readers take the commit for the same, or null. The rest is then what could be read
+ * @param unclear why not all readers take the commit for the same, or which file it names that is not below the table, or
+ *     null. The rest is then what could be read
  * @param files the files of its add actions; null unless they were asked for
  */
 record LoggedCommit(
@@ -81,6 +82,7 @@ record LoggedCommit(
    */
   static LoggedCommit read(TableView table, long version, boolean withFiles) throws IOException {
     String unclear = null;
+    String root = table.root().toString();
     Map<String, JsonNode> once = new HashMap<>();
     Map<String, Long> txns = new HashMap<>();
     List<FileId> added = new ArrayList<>();
@@ -104,7 +106,13 @@ record LoggedCommit(
         if (read == null || isAgain) {
           String why = isAgain ? " has an action that the commit has already" : " is not one action as Delta writes it";
           unclear = "line " + number + why;
-        } else if (kind.equals(LogLine.ADD)) {
+          continue;
+        }
+        if (read.file() != null && LogPath.leaves(root, read.file().path())) {
+          // Also if a later commit removes it: a version in between shows its rows, or the change data feed does.
+          unclear = "line " + number + " names " + read.file().path() + ", which is not below the table";
+        }
+        if (kind.equals(LogLine.ADD)) {
           added.add(read.file());
           if (withFiles) {
             files.add(new LiveFile((AddFile) Action.fromJson(line)));

@@ -95,6 +95,9 @@ class LogLineTest {
             ? ""
             : ",\"deletionVector\":{\"storageType\":\"u\",\"pathOrInlineDv\":\"ab^-aqEH.-t@S}K{vb[*k^\",\"offset\":"
                 + file.vector() + ",\"sizeInBytes\":36,\"cardinality\":1}";
+    if (kind.equals(LogLine.CDC)) {
+      return "{\"cdc\":{\"path\":\"" + file.path() + "\",\"partitionValues\":{},\"size\":9,\"dataChange\":false}}";
+    }
     return kind.equals(LogLine.ADD)
         ? "{\"add\":{\"path\":\"" + file.path() + "\",\"partitionValues\":{},\"size\":9,\"modificationTime\":1,\"dataChange\":true,"
             + "\"stats\":\"{\\\"numRecords\\\":3,\\\"path\\\":{}}\"" + vector + "}}"
@@ -232,8 +235,36 @@ class LogLineTest {
     assertAsDelta(t, true);
     TableView view = TableView.open(TestTable.spark(), t.uri());
     assertEquals("s3a://other/x.parquet", view.outside());
-    List<Long> unclear = CommitTail.read(view, -1).entries().stream().filter(commit -> commit.unclear() != null)
+    assertEquals(List.of(2L, 3L, 4L, 5L), unclear(view));
+  }
+
+  private static List<Long> unclear(TableView view) throws Exception {
+    return CommitTail.read(view, -1).entries().stream().filter(commit -> commit.unclear() != null)
         .map(LogIndex.Entry::version).toList();
-    assertEquals(List.of(2L, 3L, 4L, 5L), unclear);
+  }
+
+  /** A version, or the change data feed of it, shows the rows of such a file, whatever a later commit removes. */
+  @Test
+  void aCommitThatNamesAFileOutsideOfTheTableIsSeenForEver() throws Exception {
+    List<String> outside = List.of("../x.parquet", "s3a://other/y.parquet", "d/%2e%2e/%2E./z.parquet", "file:/other/y.parquet");
+    // In capitals a line has no action, and an escape before the path makes it another one.
+    Set<String> others = Set.of("in capitals", "with an escaped path");
+    for (String path : outside) {
+      FileId file = new FileId(path, null);
+      String change = line(LogLine.CDC, new FileId("_change_data/a.parquet", null));
+      List<List<String>> commits = new ArrayList<>();
+      List<Long> wanted = new ArrayList<>();
+      CLEAR.forEach((name, spelling) -> {
+        for (String kind : others.contains(name) ? List.<String>of() : List.of(LogLine.ADD, LogLine.REMOVE, LogLine.CDC)) {
+          commits.add(List.of(spelling.apply(change), spelling.apply(line(kind, file))));
+          wanted.add((long) commits.size());
+        }
+      });
+      commits.add(List.of(change, line(LogLine.ADD, new FileId("a..b.parquet", null))));
+      TestTable t = log("outside-" + outside.indexOf(path), commits);
+      TableView view = TableView.open(TestTable.spark(), t.uri());
+      assertEquals(wanted, unclear(view), path);
+      assertNull(view.outside(), "none is live");
+    }
   }
 }

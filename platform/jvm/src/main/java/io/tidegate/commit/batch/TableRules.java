@@ -5,6 +5,7 @@ import io.tidegate.TidegateException.Kind;
 import io.tidegate.delta.CommitTail;
 import io.tidegate.delta.LogIndex;
 import io.tidegate.delta.TableView;
+import java.util.List;
 import java.util.Map;
 
 /** What a table must fulfil before a batch may touch it: properties, commits and live entries in, refusal out. */
@@ -145,26 +146,30 @@ public final class TableRules {
   /** Refuses when another writer restored, replaced or overwrote the table, until a person has acknowledged it. */
   public static void checkForeign(BatchFile batch, Map<String, String> properties, CommitTail tail) {
     long seen = acknowledged(properties);
-    for (LogIndex.Entry commit : tail.entries()) {
-      if (commit.version() > seen && commit.unclear() != null) {
-        throw new TidegateException(
-            Kind.FOREIGN,
-            "version " + commit.version() + " of " + batch.location() + " is not read alike by all readers: "
-                + commit.unclear() + ". No writer of Delta tables makes such a commit. Find out who wrote it, RESTORE the"
-                + " version before, then ALTER TABLE … SET TBLPROPERTIES ('" + ACKNOWLEDGED + "'='" + commit.version()
-                + "').");
-      }
-      if (commit.version() > seen && isForeign(commit.operation())) {
-        String kept = properties.containsKey(GENERATION)
-            ? ""
-            : "'" + LAKE + "'='" + batch.lake() + "', '" + GENERATION + "'='" + batch.generation() + "', ";
-        throw new TidegateException(
-            Kind.FOREIGN,
-            "version " + commit.version() + " of " + batch.location() + " is a " + commit.operation()
-                + " that is not ours: rows that the ledger counts may be gone. Check the table, then ALTER TABLE …"
-                + " SET TBLPROPERTIES (" + kept + "'" + ACKNOWLEDGED + "'='" + commit.version() + "').");
-      }
+    List<LogIndex.Entry> found =
+        tail.entries().stream()
+            .filter(commit -> commit.version() > seen && (commit.unclear() != null || isForeign(commit.operation())))
+            .toList();
+    if (found.isEmpty()) {
+      return;
     }
+    LogIndex.Entry first = found.get(0);
+    String why =
+        first.unclear() == null
+            ? " is a " + first.operation() + " that is not ours: rows that the ledger counts may be gone. Check the table, then"
+            : " is not one that a table of a lake has: " + shortened(first.unclear()) + ". Neither Tidegate nor other writers of"
+                + " rows make such a commit: it shows rows of other files, or other rows to other readers. Find out who wrote"
+                + " it, RESTORE the version before, then";
+    // One of them is often the RESTORE that the text asks for.
+    long last = found.get(found.size() - 1).version();
+    String more = found.size() == 1 ? "" : " (there are " + found.size() + " such commits up to version " + last + ": look at each)";
+    String kept = properties.containsKey(GENERATION)
+        ? ""
+        : "'" + LAKE + "'='" + batch.lake() + "', '" + GENERATION + "'='" + batch.generation() + "', ";
+    throw new TidegateException(
+        Kind.FOREIGN,
+        "version " + first.version() + " of " + batch.location() + why + " ALTER TABLE … SET TBLPROPERTIES (" + kept + "'"
+            + ACKNOWLEDGED + "'='" + last + "')" + more + ".");
   }
 
   private static boolean isForeign(String operation) {
