@@ -46,10 +46,6 @@ class ObjectRefused(StoreError):
     """S3 refuses this object only: its key is too long, its tags are not valid, or its producer encrypts it."""
 
 
-class ObjectTooLong(StoreError):
-    """The object has more bytes than the caller reads. Nothing of it was read."""
-
-
 class ObjectForbidden(ObjectRefused):
     """S3 denies access to this object: we lack the permission for it or for its key."""
 
@@ -207,27 +203,14 @@ class ObjectStore:
             with body:
                 yield cast(BinaryIO, body)
 
-    def get(self, bucket: str, key: str, *, max_bytes: int | None = None) -> bytes | None:
+    def get(self, bucket: str, key: str) -> bytes | None:
         """The whole object; None if there is no object.
 
-        Args:
-            bucket: of the object.
-            key: of the object.
-            max_bytes: of an object whose size others choose.
-
         Raises:
-            ObjectTooLong: the object has more bytes.
             StoreError: S3 did not answer.
         """
         try:
-            with self._asking(bucket, key):
-                answer = self._client.get_object(Bucket=bucket, Key=key)
-                with answer["Body"] as body:
-                    size = answer["ContentLength"]
-                    if max_bytes is not None and size > max_bytes:
-                        address = S3Address(bucket, key)
-                        raise ObjectTooLong(f"{address} has {size:,} bytes, and at most {max_bytes:,} are read")
-                    return body.read()
+            return self._get(bucket, key)
         except ObjectChanged:
             return None
 

@@ -22,14 +22,11 @@ from tidegate.platform.core.inventory.manifest import (
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.s3_object import S3Object
 from tidegate.platform.core.storage.batch_manifest import INVENTORY, BatchManifest, BatchManifestError
-from tidegate.resources.aws.s3 import ObjectForbidden, ObjectStore, ObjectTooLong, StoreError
+from tidegate.resources.aws.s3 import ObjectForbidden, ObjectStore, StoreError
 from tidegate.resources.threads import parallel
 
 #: Folders that the error names if there is no delivery.
 _MAX_TOLD = 5
-#: Bytes of a manifest or its checksum: the size is chosen by who writes into the folder. A file of an inventory takes
-#: about 150 bytes of its manifest.
-_MAX_BYTES = 16 << 20
 _CHUNK = 1 << 20
 _DAY_SECONDS = 86_400
 _MAY = "and kms:Decrypt with its key where it is encrypted with KMS"
@@ -153,8 +150,6 @@ def delivered_manifest(objects: ObjectStore, folder: S3Address, source: str, cou
         )
     if not isinstance(found, S3Found):
         raise StoreError(f"{address}: {found.detail}")
-    if found.size > _MAX_BYTES:
-        raise _too_long(*address)
     try:
         with objects.reading(S3Object(address, found.etag)) as body:
             manifest = body.read()
@@ -189,18 +184,9 @@ def _folders(objects: ObjectStore, bucket: str, prefix: str) -> list[str]:
 
 def _get(objects: ObjectStore, bucket: str, key: str) -> bytes | None:
     try:
-        return objects.get(bucket, key, max_bytes=_MAX_BYTES)
+        return objects.get(bucket, key)
     except ObjectForbidden as error:
         raise _denied(bucket, key) from error
-    except ObjectTooLong as error:
-        raise _too_long(bucket, key) from error
-
-
-def _too_long(bucket: str, key: str) -> InventoryError:
-    return InventoryError(
-        f"{S3Address(bucket, key)} has more than {_MAX_BYTES:,} bytes, which S3 never writes there: find out who wrote "
-        "it, and delete the delivery"
-    )
 
 
 def _denied(bucket: str, key: str) -> InventoryError:

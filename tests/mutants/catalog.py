@@ -3084,14 +3084,6 @@ MUTANTS = (
         ("tests/unit/platform/core/files/parquet/test_footer.py",),
     ),
     Mutant(
-        "the manifest of an inventory is read whole, whatever its size",
-        6,
-        "resources/aws/s3.py",
-        "if max_bytes is not None and size > max_bytes:",
-        "if size < 0:",
-        ("tests/unit/resources/aws/test_s3.py",),
-    ),
-    Mutant(
         "named types of Avro that are used again and again have no bound",
         6,
         "platform/core/infer/avro_schema.py",

@@ -12,7 +12,7 @@ from botocore.stub import Stubber
 
 from tidegate.platform.core.bronze.object_state import S3Forbidden, S3Found
 from tidegate.resources.aws.clients import Aws
-from tidegate.resources.aws.s3 import ObjectStore, ObjectTooLong
+from tidegate.resources.aws.s3 import ObjectStore
 
 PLAIN = {"ETag": '"e1"', "ContentLength": 7, "LastModified": datetime(2026, 1, 2, tzinfo=UTC)}
 OBJECT = {"Bucket": "landing", "Key": "a.csv"}
@@ -96,16 +96,3 @@ def test_a_read_of_the_end_takes_no_part_s_checksum_for_the_object_s(
     found, tail = store.head_with_tail("landing", "a.csv", 9)
     assert isinstance(found, S3Found)
     assert (found.size, found.checksum, tail) == (7, checksum, b"content")
-
-
-def test_an_object_that_is_longer_than_the_caller_reads_is_not_read(s3: tuple[ObjectStore, Stubber]) -> None:
-    class Unread(io.BytesIO):
-        def read(self, size: int | None = -1) -> bytes:
-            raise AssertionError("nothing of it should be read")
-
-    store, stub = s3
-    stub.add_response("get_object", {**PLAIN, "ContentLength": 8, "Body": Unread()}, OBJECT)
-    with pytest.raises(ObjectTooLong, match=r"s3://landing/a\.csv has 8 bytes, and at most 7 are read"):
-        store.get("landing", "a.csv", max_bytes=7)
-    stub.add_response("get_object", {**PLAIN, "Body": io.BytesIO(b"1234567")}, OBJECT)
-    assert store.get("landing", "a.csv", max_bytes=7) == b"1234567"

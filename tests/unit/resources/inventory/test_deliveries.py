@@ -24,8 +24,7 @@ class Objects:
     def __init__(self, head: Probe, *, checksum: bool = True, readable: bool = True) -> None:
         self._head, self._checksum, self._readable = head, checksum, readable
 
-    def get(self, bucket: str, key: str, *, max_bytes: int) -> bytes | None:
-        assert max_bytes < 1 << 30
+    def get(self, bucket: str, key: str) -> bytes | None:
         assert (bucket, key) == ("inventories", f"{FOLDER.key}manifest.checksum")
         return b"0" * 32 if self._checksum else None
 
@@ -53,11 +52,6 @@ def manifest_of(objects: Objects) -> None:
 def test_a_manifest_that_may_not_be_read_is_a_fault_of_its_bucket_and_names_the_permission(objects: Objects) -> None:
     with pytest.raises(InventoryError, match=r"manifest\.json may not be read: allow s3:GetObject on it"):
         manifest_of(objects)
-
-
-def test_a_manifest_that_s3_never_writes_is_not_read() -> None:
-    with pytest.raises(InventoryError, match=r"manifest\.json has more than 16,777,216 bytes, .* delete the delivery"):
-        manifest_of(Objects(S3Found("etag", (16 << 20) + 1, 0)))
 
 
 @pytest.mark.parametrize("objects", [Objects(S3Gone()), Objects(FOUND, checksum=False)], ids=["manifest", "checksum"])

@@ -15,7 +15,7 @@ VECTORS = json.loads((Path(__file__).parents[5] / "platform/jvm/src/test/resourc
 #: For each text, all that is asked for. `MentionsTest` of platform/jvm reads them too.
 PARTS = json.loads((Path(__file__).parents[5] / "platform/jvm/src/test/resources/mention_parts.json").read_text())
 #: Each kind of part has each character of a text at most three times: once as it is, and twice without what is around.
-MOST_ASKED = 20
+MAX_ASKED = 20
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=[vector["text"] or "empty" for vector in VECTORS])
@@ -53,4 +53,4 @@ def test_what_is_asked_for_grows_as_the_text_does(start: str, repeated: str) -> 
         return False
 
     assert not mentions(text, is_known)
-    assert asked <= MOST_ASKED * len(text)
+    assert asked <= MAX_ASKED * len(text)
