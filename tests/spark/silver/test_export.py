@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -200,7 +201,7 @@ def test_an_export_that_waited_longer_than_vacuum_starts_over(tidegate_lake: Cal
 
 
 def test_an_export_has_no_value_of_a_forgotten_person_in_the_row_of_another(
-    tidegate_lake: Callable[..., TestLake], kit: Any, monkeypatch: pytest.MonkeyPatch
+    tidegate_lake: Callable[..., TestLake], kit: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Ann's key becomes Ben's and keeps her phone, also in versions that are not exported before she is forgotten."""
     keeps = {"keys": ["id"], "order": "at", "every": 10, "ignore_null_updates_except_columns": ["who"]}
@@ -212,7 +213,8 @@ def test_an_export_has_no_value_of_a_forgotten_person_in_the_row_of_another(
         "silver": {**keeps, "export": {"folder": "exports/people/"}},
         "personal": {"subject": "who", "columns": ["phone"]},
     }
-    lake = tidegate_lake([people])
+    (tmp_path / "secret").write_text("sixteen-characters")
+    lake = tidegate_lake([people], forget={"secret": {"file": str(tmp_path / "secret")}})
     reader, spec, location = Reader(lake), lake.spec("people"), lake.lake.store.uri("silver", "people")
 
     def land(at: int, **phones: str | None) -> None:

@@ -46,8 +46,9 @@ public final class HasChangesProcedure extends LocalProcedure {
   protected List<Object[]> run(SparkSession spark, Arguments arguments) {
     TableView table = TableView.open(spark, arguments.text("table"));
     long version = arguments.number("version");
-    boolean has = isRecreatable(table, version) && hasFeed(table, version) && hasFiles(table, version);
-    return List.<Object[]>of(new Object[] {has});
+    // A log may have the checkpoint of a version and not its commit, which alone has the changes.
+    Set<Path> files = isRecreatable(table, version) ? filesOrNull(table, version) : null;
+    return List.<Object[]>of(new Object[] {files != null && hasFeed(table, version) && hasAll(table, files)});
   }
 
   /** Whether the log has all commits from a checkpoint, or from the first commit, up to a version. */
@@ -61,11 +62,15 @@ public final class HasChangesProcedure extends LocalProcedure {
     return feed.isDefined() && Boolean.parseBoolean(feed.get());
   }
 
-  private static boolean hasFiles(TableView table, long version) {
+  private static boolean hasAll(TableView table, Set<Path> files) {
+    return !InParallel.each(files, THREADS, "looking for files", file -> exists(table, file)).contains(false);
+  }
+
+  private static Set<Path> filesOrNull(TableView table, long version) {
     try {
-      return !InParallel.each(files(table, version), THREADS, "looking for files", file -> exists(table, file)).contains(false);
+      return files(table, version);
     } catch (FileNotFoundException e) {
-      return false;
+      return null;
     } catch (IOException e) {
       throw new UncheckedIOException("cannot read commit " + version + " of " + table.root() + ": " + e.getMessage(), e);
     }
