@@ -69,7 +69,7 @@ JAVA_MUTANTS = (
         "rows that their path refuses have a say in the types of new columns",
         10,
         f"{_ROWS}Admission.java",
-        "        && columns.differing(file, reader.inFile) == null\n",
+        " || columns.differing(file, reader.inFile) != null",
         "",
         (f"CsvTypesTest#{_AS_ASKED}", f"JsonInferenceTest#{_AS_ASKED}"),
     ),
@@ -77,8 +77,8 @@ JAVA_MUTANTS = (
         "rows of forgotten persons have a say in the types of new columns",
         12,
         f"{_ROWS}Admission.java",
-        "(suppression == null || !suppression.holds(reader.values)",
-        "(suppression == null || suppression != null",
+        "isSuppressed = suppression != null && suppression.holds(reader.values)",
+        "isSuppressed = false",
         (f"CsvTypesTest#{_AS_ASKED}", f"JsonInferenceTest#{_AS_ASKED}"),
     ),
     Mutant(
@@ -220,9 +220,9 @@ JAVA_MUTANTS = (
     Mutant(
         "a text mentions a number in one spelling only",
         12,
-        f"{_ROWS}Suppression.java",
-        "          parts.add(number.toBigInteger().toString());\n",
-        "",
+        f"{_ROWS}Mentions.java",
+        "number != null && !number.equals(part) && isSubject.test(number)",
+        "false",
         ("SuppressionTest#aTextMentionsASubjectByAWordACellOrAQuotedPart",),
     ),
 )

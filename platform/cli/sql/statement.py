@@ -34,7 +34,7 @@ _BARE = re.compile(
 _OPTIONS = re.compile(
     r"(\b(?:OPTIONS|\w*PROPERTIES)\s*\()(?:(?P<all>(?:`[^`]*`|[^()`]|\([^()]*\))*)\)|.*)", re.IGNORECASE | re.DOTALL
 )
-_OPTION = re.compile(r"((?:`[^`]*`|[^\s=,()`])+(?:\s*=\s*|\s+|(?=\()))(?:`[^`]*`|[^,()`]|\([^()]*\))+")
+_OPTION = re.compile(r"(?<![^\s=,()])((?:`[^`]*`|[^\s=,()`])++(?:\s*=\s*|\s+|(?=\()))(?:`[^`]*`|[^,()`]|\([^()]*\))+")
 _COMMENT_MARK = re.compile(r"/\*|\*/")
 
 
