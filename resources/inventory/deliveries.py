@@ -27,6 +27,9 @@ from tidegate.resources.threads import parallel
 
 #: Folders that the error names if there is no delivery.
 _MAX_TOLD = 5
+#: Bytes of a manifest or its checksum: who writes into the folder chooses the size. A file of an inventory takes about
+#: 150 bytes of its manifest.
+_MAX_BYTES = 16 << 20
 _CHUNK = 1 << 20
 _DAY_SECONDS = 86_400
 _MAY = "and kms:Decrypt with its key where it is encrypted with KMS"
@@ -139,22 +142,14 @@ def delivered_manifest(objects: ObjectStore, folder: S3Address, source: str, cou
     """
     address = S3Address(folder.bucket, f"{folder.key}manifest.json")
     checksum = _get(objects, folder.bucket, f"{folder.key}manifest.checksum")
-    found = objects.head(*address)
-    if isinstance(found, S3Forbidden):
-        raise _denied(*address)
-    if checksum is None or isinstance(found, S3Gone):
+    found = _read(objects, address) if checksum is not None else None
+    if checksum is None or found is None:
         raise InventoryIncomplete(
             f"its manifest {address} or the checksum next to it is gone: choose objects with --sql, or wait for the "
             "next delivery",
             address.key,
         )
-    if not isinstance(found, S3Found):
-        raise StoreError(f"{address}: {found.detail}")
-    try:
-        with objects.reading(S3Object(address, found.etag)) as body:
-            manifest = body.read()
-    except ObjectForbidden as error:
-        raise _denied(*address) from error
+    etag, manifest = found
     inventory = proven(objects, folder, checksum, manifest, source).inventory
     if inventory.format != "csv":
         raise BatchManifestError(
@@ -167,7 +162,7 @@ def delivered_manifest(objects: ObjectStore, folder: S3Address, source: str, cou
             "with --sql, which gives them the ID 'null'"
         )
     has_versions = any(name.lower() == "versionid" for name in inventory.columns)
-    return BatchManifest(source, address, found.etag, count, INVENTORY, has_versions)
+    return BatchManifest(source, address, etag, count, INVENTORY, has_versions)
 
 
 def _folders(objects: ObjectStore, bucket: str, prefix: str) -> list[str]:
@@ -183,10 +178,29 @@ def _folders(objects: ObjectStore, bucket: str, prefix: str) -> list[str]:
 
 
 def _get(objects: ObjectStore, bucket: str, key: str) -> bytes | None:
+    found = _read(objects, S3Address(bucket, key))
+    return found and found[1]
+
+
+def _read(objects: ObjectStore, address: S3Address) -> tuple[str, bytes] | None:
+    """Return the etag and the content of a manifest or its checksum; None if there is no such object."""
+    found = objects.head(*address)
+    if isinstance(found, S3Gone):
+        return None
+    if isinstance(found, S3Forbidden):
+        raise _denied(*address)
+    if not isinstance(found, S3Found):
+        raise StoreError(f"{address}: {found.detail}")
+    if found.size > _MAX_BYTES:
+        raise InventoryError(
+            f"{address} has more than {_MAX_BYTES:,} bytes, which S3 never writes there: find out who wrote it, and "
+            "delete the delivery"
+        )
     try:
-        return objects.get(bucket, key)
+        with objects.reading(S3Object(address, found.etag)) as body:
+            return found.etag, body.read()
     except ObjectForbidden as error:
-        raise _denied(bucket, key) from error
+        raise _denied(*address) from error
 
 
 def _denied(bucket: str, key: str) -> InventoryError:

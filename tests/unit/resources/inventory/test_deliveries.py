@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import pytest
 
 from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone, S3Unavailable
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.keys.s3_object import S3Object
 from tidegate.resources.aws.s3 import ObjectForbidden, StoreError
 from tidegate.resources.inventory.deliveries import delivered_manifest
 
@@ -24,20 +25,21 @@ class Objects:
     def __init__(self, head: Probe, *, checksum: bool = True, readable: bool = True) -> None:
         self._head, self._checksum, self._readable = head, checksum, readable
 
-    def get(self, bucket: str, key: str) -> bytes | None:
-        assert (bucket, key) == ("inventories", f"{FOLDER.key}manifest.checksum")
-        return b"0" * 32 if self._checksum else None
-
     def head(self, bucket: str, key: str) -> Probe:
-        assert (bucket, key) == ("inventories", f"{FOLDER.key}manifest.json")
+        assert bucket == "inventories"
+        if key == f"{FOLDER.key}manifest.checksum":
+            return S3Found("checksum", 32, 0) if self._checksum else S3Gone()
+        assert key == f"{FOLDER.key}manifest.json"
         return self._head
 
     @contextmanager
-    def reading(self, version: Any) -> Iterator[Any]:
+    def reading(self, version: S3Object) -> Iterator[io.BytesIO]:
+        if version.etag == "checksum":
+            yield io.BytesIO(b"0" * 32)
+            return
         if not self._readable:
             raise ObjectForbidden("403")
         raise AssertionError("the manifest should not be read")
-        yield
 
 
 def manifest_of(objects: Objects) -> None:
@@ -52,6 +54,11 @@ def manifest_of(objects: Objects) -> None:
 def test_a_manifest_that_may_not_be_read_is_a_fault_of_its_bucket_and_names_the_permission(objects: Objects) -> None:
     with pytest.raises(InventoryError, match=r"manifest\.json may not be read: allow s3:GetObject on it"):
         manifest_of(objects)
+
+
+def test_a_manifest_that_s3_never_writes_is_not_read() -> None:
+    with pytest.raises(InventoryError, match=r"manifest\.json has more than 16,777,216 bytes, .* delete the delivery"):
+        manifest_of(Objects(S3Found("etag", (16 << 20) + 1, 0)))
 
 
 @pytest.mark.parametrize("objects", [Objects(S3Gone()), Objects(FOUND, checksum=False)], ids=["manifest", "checksum"])
