@@ -18,8 +18,8 @@ _PART = re.compile(
     r"|\b[rR](?:'[^']*'?|\"[^\"]*\"?)|'(?:[^'\\]|\\.)*'?|\"(?:[^\"\\]|\\.)*\"?|\b\d[\w.]*|\b(?i:TRUE|FALSE)\b",
     re.DOTALL,
 )
-#: How a statement begins in which a bare word is a name. After other words, as `SET`,
-#: `ADD JAR`, `REFRESH` and `GRANT`, Spark takes the text to its end as it is, without quotation marks.
+#: How a statement begins in which a bare word is a name. After other words, as `SET`, `ADD JAR`, `REFRESH` and `GRANT`,
+#: Spark takes the text to its end as it is, without quotation marks.
 _OF_NAMES = frozenset({
     "ALTER", "ANALYZE", "BEGIN", "CACHE", "CALL", "CLEAR", "COMMENT", "CONVERT", "CREATE", "DECLARE", "DELETE", "DROP",
     "EXECUTE", "INSERT", "LOAD", "MERGE", "MSCK", "OPTIMIZE", "REORG", "REPAIR", "REPLACE", "RESTORE", "TRUNCATE",

@@ -79,7 +79,6 @@ class AvroSchema:
         self._named: dict[str, Any] = {}
         self._register(schema)
         self._schema = schema
-        self._fields_left = MAX_FIELDS
 
     def columns(self) -> list[Field]:
         """Returns the columns. A field that is always null is none.

@@ -47,25 +47,25 @@ def source_file(table: Table, candidate: Candidate, held: Held) -> SourceFile:
     body = _small_content(table.source, candidate)
     head, whole = head_of(table.source, candidate) if body is None else (body, True)
     seen = format.look(head, whole, table.spec)
-    if body is not None and (plain := _plain(body, seen.rewrite)) is not None and held.take(len(plain)):
-        path = _version(table.source, candidate).address.s3  # Nothing is read there.
-        return SourceFile(
-            candidate,
-            format,
-            path,
-            len(plain),
-            seen.names,
-            body=plain,
-            by_line=seen.by_line,
-            trailing=seen.trailing,
-            unnamed=seen.unnamed,
-        )
-    if seen.rewrite:
+    content = None if body is None else _plain(body, seen.rewrite)
+    if content is not None and not held.take(len(content)):
+        content = None
+    if content is not None:
+        path, size = _version(table.source, candidate).address.s3, len(content)  # Nothing is read there.
+    elif seen.rewrite:
         path, size = _rewritten(table, candidate, seen.rewrite)
     else:
         path, size = _path(table, candidate), candidate.found.size
     return SourceFile(
-        candidate, format, path, size, seen.names, by_line=seen.by_line, trailing=seen.trailing, unnamed=seen.unnamed
+        candidate,
+        format,
+        path,
+        size,
+        seen.names,
+        body=content,
+        by_line=seen.by_line,
+        trailing=seen.trailing,
+        unnamed=seen.unnamed,
     )
 
 
