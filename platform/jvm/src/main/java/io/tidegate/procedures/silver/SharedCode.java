@@ -14,7 +14,7 @@ final class SharedCode {
   private static final Map<String, String> NOT_ISOLATED =
       Map.of(
           "spark.sql.artifact.isolation.enabled", "false",
-          "spark.sql.artifact.isolation.alwaysApplyClassLoader", "false");
+          "spark.sql.artifact.isolation.alwaysApplyClassloader", "false");
 
   private SharedCode() {}
 
@@ -26,8 +26,9 @@ final class SharedCode {
    */
   static <T> T in(SparkSession spark, Map<String, String> settings, Function<SparkSession, T> work) {
     var session = (org.apache.spark.sql.classic.SparkSession) spark;
+    // A copy decides at its birth whether it is isolated. The session has decided long ago.
+    NOT_ISOLATED.forEach(session.conf()::set);
     var copy = session.cloneSession();
-    NOT_ISOLATED.forEach(copy.conf()::set);
     settings.forEach(copy.conf()::set);
     Thread thread = Thread.currentThread();
     ClassLoader own = thread.getContextClassLoader();
