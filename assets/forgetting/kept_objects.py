@@ -8,10 +8,14 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
+from tidegate.assets.forgetting.kept_lines import KeptLines
 from tidegate.platform.core.foreign_json import foreign_json
 from tidegate.platform.core.forgetting.blanked_members import blanked_members
 from tidegate.platform.core.forgetting.mentions import mentions
+from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.keys.s3_object import S3Object
 from tidegate.platform.core.schema.column_types import folded
+from tidegate.resources.aws.s3 import Listed, ObjectGone
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.suppression import Suppression
 from tidegate.resources.threads import parallel
@@ -25,13 +29,13 @@ class KeptObject:
         key: its key.
         place: folder below the lake root, as `tidegate forget` shows it.
         found: number of its lines that are of forgotten subjects; 1 for a message.
-        rest: the object without them; None if nothing is left.
+        rest: its lines, of which others stay; None if nothing is left.
     """
 
     key: str
     place: str
     found: int
-    rest: bytes | None
+    rest: KeptLines | None
 
 
 def kept_objects(lake: Lake, table: Table, suppression: Suppression, *, since: float = 0.0) -> Iterator[KeptObject]:
@@ -69,7 +73,7 @@ def erase_kept_objects(lake: Lake, table: Table, suppression: Suppression, *, si
         if kept.rest is None:
             objects.delete(bucket, [kept.key])
         else:
-            objects.put(bucket, kept.key, kept.rest)
+            kept.rest.keep_rest()
         done += kept.found
     return done
 
@@ -79,17 +83,16 @@ def _with_lines(
 ) -> Iterator[KeptObject]:
     objects, bucket = lake.store.objects, lake.store.bucket
 
-    def divided(key: str) -> KeptObject | None:
-        body = objects.get(bucket, key)
-        if body is None:
+    def searched(item: Listed) -> KeptObject | None:
+        version = S3Object(S3Address(bucket, item.key), item.etag)
+        lines = KeptLines(objects, version, item.size, partial(_rest, rest_of=rest_of))
+        try:
+            found, stays = lines.count()
+        except ObjectGone:
             return None
-        lines = body.split(b"\n")
-        kept = [_rest(line, rest_of) for line in lines]
-        found = sum(line != left for line, left in zip(lines, kept, strict=True))
-        left = [line for line in kept if line is not None]
-        return KeptObject(key, place, found, b"\n".join(left) if any(left) else None) if found else None
+        return KeptObject(item.key, place, found, lines if stays else None) if found else None
 
-    yield from filter(None, parallel(divided, _changed(lake, folder, since)))
+    yield from filter(None, parallel(searched, _changed(lake, folder, since)))
 
 
 def _queues_of_others(lake: Lake, table: Table) -> set[str]:
@@ -103,20 +106,21 @@ def _messages(
 ) -> Iterator[KeptObject]:
     objects, bucket, root = lake.store.objects, lake.store.bucket, lake.store.key("quarantine", folder, "")
 
-    def found(key: str) -> KeptObject | None:
-        content = _parsed((objects.get(bucket, key) or b"").decode("utf-8", "replace"))
+    def found(item: Listed) -> KeptObject | None:
+        content = _parsed((objects.get(bucket, item.key) or b"").decode("utf-8", "replace"))
         queue = (content.get("row") or {}).get("queue") if content else None
         if content is None or queue is None or queue in others:
             return None
         text = str(content.get("body", ""))
-        return KeptObject(key, f"quarantine/{folder}", 1, None) if _rest_of_row(text, suppression) != text else None
+        mentioned = _rest_of_row(text, suppression) != text
+        return KeptObject(item.key, f"quarantine/{folder}", 1, None) if mentioned else None
 
     yield from filter(None, parallel(found, _changed(lake, root, since)))
 
 
-def _changed(lake: Lake, folder: str, since: float) -> list[str]:
-    """Returns the keys of the objects of a folder that changed at a time or later."""
-    return [item.key for item in lake.store.objects.under(lake.store.bucket, folder) if item.modified >= since]
+def _changed(lake: Lake, folder: str, since: float) -> list[Listed]:
+    """Returns the objects of a folder that changed at a time or later."""
+    return [item for item in lake.store.objects.under(lake.store.bucket, folder) if item.modified >= since]
 
 
 def _rest(line: bytes, rest_of: Callable[[str], str | None]) -> bytes | None:

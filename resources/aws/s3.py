@@ -190,9 +190,9 @@ class ObjectStore:
         """
         return self._get(*version.address, IfMatch=_condition(version), Range=f"bytes=-{length}")
 
-    def first_bytes(self, version: S3Object, length: int) -> bytes:
-        """The first `length` bytes of an object, if it still is this version. Raises what `tail` raises."""
-        return self._get(*version.address, IfMatch=_condition(version), Range=f"bytes=0-{length - 1}")
+    def piece(self, version: S3Object, start: int, length: int) -> bytes:
+        """Up to `length` bytes of an object from `start` on, if it still is this version. Raises what `tail` raises."""
+        return self._get(*version.address, IfMatch=_condition(version), Range=f"bytes={start}-{start + length - 1}")
 
     @contextmanager
     def reading(self, version: S3Object) -> Iterator[BinaryIO]:

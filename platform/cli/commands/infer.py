@@ -166,7 +166,7 @@ class _Bucket:
             yield Entry(item.key, item.size)
 
     def first_bytes(self, key: str, length: int) -> bytes:
-        return self._store.first_bytes(self._versions[key], length)
+        return self._store.piece(self._versions[key], 0, length)
 
     def last_bytes(self, key: str, length: int) -> bytes:
         return self._store.tail(self._versions[key], length)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
+from tidegate.platform.core.keys.s3_object import S3Object
 from tidegate.resources.aws.s3 import Listed
 
 
@@ -23,10 +25,16 @@ class Objects:
         body = self.bodies.get(key)
         return None if body is None else body.encode()
 
+    def piece(self, version: S3Object, start: int, length: int) -> bytes:
+        return self.bodies[version.address.key].encode()[start : start + length]
+
+    def upload(self, bucket: str, key: str, file: Path) -> None:
+        self.put(bucket, key, file.read_bytes())
+
     def under(self, bucket: str, prefix: str, after: str = "") -> Iterator[Listed]:
         for key in sorted(key for key in self.bodies if key.startswith(prefix) and key > after):
             if key in self.bodies:
-                yield Listed(key, "etag", len(self.bodies[key]), 0.0)
+                yield Listed(key, "etag", len(self.bodies[key].encode()), 0.0)
 
     def folders(self, bucket: str, prefix: str) -> list[str]:
         found = [key[len(prefix) :] for key in self.bodies if key.startswith(prefix)]

@@ -149,7 +149,7 @@ def _first_bytes(source: Bucket, candidate: Candidate, length: int) -> bytes:
     found = candidate.found
     if found.body is not None:
         return found.body[:length]
-    return source.objects.first_bytes(_version(source, candidate), length)
+    return source.objects.piece(_version(source, candidate), 0, length)
 
 
 def _small_content(source: Bucket, candidate: Candidate) -> bytes | None:

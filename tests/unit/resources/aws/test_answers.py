@@ -526,6 +526,7 @@ LOOPS: dict[str, Loop] = {
     "assets/bronze/publish.py": OWN,
     "assets/costs/measure.py": TABLES,
     "assets/costs/recorded_tables.py": TABLES,
+    "assets/forgetting/kept_lines.py": OWN,
     "assets/forgetting/kept_objects.py": OWN,
     "assets/health/measure.py": TABLES,
     "assets/maintenance/vacuum.py": OWN,

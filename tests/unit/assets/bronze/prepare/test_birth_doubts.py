@@ -22,13 +22,13 @@ from tidegate.resources.aws.s3 import StoreError
 
 
 def doubts(body: bytes | StoreError, born: dict[str, str], key: str = "t/a.csv", **spec: Any) -> list[str]:
-    def first_bytes(_: S3Object, count: int) -> bytes:
+    def piece(_: S3Object, start: int, count: int) -> bytes:
         if isinstance(body, StoreError):
             raise body
         return body[:count]
 
     said = {"format": None, "columns": {}, "csv": CsvOptions(), "policy": "evolve", **spec}
-    source = Bucket(SimpleNamespace(first_bytes=first_bytes), "b")  # type: ignore[arg-type]
+    source = Bucket(SimpleNamespace(piece=piece), "b")  # type: ignore[arg-type]
     table: Any = SimpleNamespace(source=source, spec=SimpleNamespace(mode=None, **said))
     size = 1 if isinstance(body, StoreError) else len(body)
     one = Candidate(key, S3Found("etag", size, 0), TakenHint(Hint(key), "manifest"))

@@ -41,7 +41,7 @@ class Store:
     def __init__(self, body: bytes) -> None:
         self._body = body
 
-    def first_bytes(self, version: S3Object, length: int) -> bytes:
+    def piece(self, version: S3Object, start: int, length: int) -> bytes:
         return self._body[:length]
 
     @contextmanager

@@ -17,27 +17,38 @@ import org.apache.spark.TaskContext;
 import org.apache.spark.util.TaskCompletionListener;
 
 /**
- * Writes the bad rows of one task, as JSON lines, to an object that is named for the task's number. Without bad rows
- * there is no object.
+ * Writes the bad rows of one task, as JSON lines, to objects that are named for the task's number. Without bad rows there
+ * is no object.
  *
- * <p>A task that runs twice writes the same rows to the same object twice: S3 shows an object only when it is complete.
+ * <p>A task that runs twice writes the same rows to the same objects twice: S3 shows an object only when it is complete.
  */
 public final class QuarantinedRows {
   /** Characters of a row's text that are kept. Readers of JSON take up to twenty million. */
   static final int MAX_RAW_CHARS = 10_000_000;
 
+  /** Bytes of an object. A packed file of 100 MB may have tens of GB of bad rows. */
+  static final long MAX_BYTES = 128L << 20;
+
   private static final String CUT = "; only its beginning is here, the rest is in its file";
 
-  private final Path path;
+  private final String folder;
   private final Configuration conf;
+  private final long maxBytes;
   private FSDataOutputStream stream;
+  private long bytes;
+  private int objects;
 
   /**
    * @param folder where the tasks of one load write; nothing else does
    */
   public QuarantinedRows(String folder, Configuration conf) {
-    this.path = new Path(folder, String.format(Locale.ROOT, "%05d.json", TaskContext.getPartitionId()));
+    this(folder, conf, MAX_BYTES);
+  }
+
+  QuarantinedRows(String folder, Configuration conf, long maxBytes) {
+    this.folder = folder;
     this.conf = conf;
+    this.maxBytes = maxBytes;
   }
 
   record Line(
@@ -49,11 +60,15 @@ public final class QuarantinedRows {
   public void add(LoadRequest.Source file, String reason, String raw) {
     byte[] line = Json.write(line(file, reason, raw)).getBytes(StandardCharsets.UTF_8);
     try {
+      if (bytes > 0 && bytes + line.length + 1 > maxBytes) {
+        finish();
+      }
       if (stream == null) {
         open();
       }
       stream.write(line);
       stream.write('\n');
+      bytes += line.length + 1;
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
@@ -69,16 +84,25 @@ public final class QuarantinedRows {
   }
 
   private void open() throws IOException {
+    int task = TaskContext.getPartitionId();
+    String name =
+        objects == 0
+            ? String.format(Locale.ROOT, "%05d.json", task)
+            : String.format(Locale.ROOT, "%05d-%05d.json", task, objects);
+    Path path = new Path(folder, name);
     FSDataOutputStreamBuilder<?, ?> builder = path.getFileSystem(conf).createFile(path);
     builder.overwrite(true);
     builder.recursive();
     // Without it, S3A first asks S3 whether a folder has this name.
     builder.opt(Constants.FS_S3A_CREATE_PERFORMANCE, true);
     stream = builder.build();
-    TaskContext.get().addTaskCompletionListener((TaskCompletionListener) context -> abort());
+    if (objects == 0) {
+      TaskContext.get().addTaskCompletionListener((TaskCompletionListener) context -> abort());
+    }
+    objects++;
   }
 
-  /** Completes the object. */
+  /** Completes the object that is being written. */
   public void finish() {
     if (stream == null) {
       return;
@@ -89,6 +113,7 @@ public final class QuarantinedRows {
       throw new UncheckedIOException(e);
     }
     stream = null;
+    bytes = 0;
   }
 
   /** Drops what was written, because the task ended before all rows were added. */
