@@ -184,7 +184,7 @@ def _get(objects: ObjectStore, bucket: str, key: str) -> bytes | None:
 
 def _read(objects: ObjectStore, address: S3Address) -> tuple[str, bytes] | None:
     """Return the etag and the content of a manifest or its checksum; None if there is no such object."""
-    found = objects.head(*address)
+    found, content = objects.head_with_body(*address, _MAX_BYTES)
     if isinstance(found, S3Gone):
         return None
     if isinstance(found, S3Forbidden):
@@ -196,7 +196,9 @@ def _read(objects: ObjectStore, address: S3Address) -> tuple[str, bytes] | None:
             f"{address} has more than {_MAX_BYTES:,} bytes, which S3 never writes there: find out who wrote it, and "
             "delete the delivery"
         )
-    try:
+    if content is not None:
+        return found.etag, content
+    try:  # S3 gave the state and not the bytes. It says why.
         with objects.reading(S3Object(address, found.etag)) as body:
             return found.etag, body.read()
     except ObjectForbidden as error:

@@ -34,7 +34,7 @@ public final class JsonRecords implements Records {
   private static final int OPEN_ENDED = -1;
   private static final int BROKEN = -2;
 
-  private static final JsonFactory FACTORY =
+  static final JsonFactory FACTORY =
       JsonFactory.builder()
           .streamReadConstraints(
               StreamReadConstraints.builder()
@@ -43,7 +43,6 @@ public final class JsonRecords implements Records {
                   .maxNameLength(Integer.MAX_VALUE)
                   .maxNestingDepth(MAX_DEPTH)
                   .build())
-          .disable(JsonFactory.Feature.FAIL_ON_SYMBOL_HASH_OVERFLOW)
           .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
           .build();
 

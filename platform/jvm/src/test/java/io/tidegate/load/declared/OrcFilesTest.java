@@ -1,5 +1,6 @@
 package io.tidegate.load.declared;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -29,6 +30,7 @@ import org.apache.hadoop.hive.ql.exec.vector.MapColumnVector;
 import org.apache.hadoop.hive.ql.exec.vector.StructColumnVector;
 import org.apache.hadoop.hive.ql.exec.vector.TimestampColumnVector;
 import org.apache.hadoop.hive.ql.exec.vector.VectorizedRowBatch;
+import org.apache.orc.CompressionKind;
 import org.apache.orc.OrcFile;
 import org.apache.orc.TypeDescription;
 import org.apache.orc.Writer;
@@ -259,6 +261,23 @@ class OrcFilesTest {
     }
     assertTrue(parts > 5, parts + " parts");
     assertEquals(60_000, found.size());
+  }
+
+  /** With it, a footer of a few lines would have a hundred million fields before they are counted. */
+  @Test
+  void aTypeThatIsUsedTwiceBreaksItsFile() throws IOException {
+    Path path = folder.resolve("plain.orc");
+    TypeDescription schema = TypeDescription.fromString("struct<a:struct<x:int>,b:struct<x:int>>");
+    OrcFile.WriterOptions options = OrcFile.writerOptions(CONF).setSchema(schema).compress(CompressionKind.NONE);
+    OrcFile.createWriter(new org.apache.hadoop.fs.Path(path.toUri()), options).close();
+    byte[] body = Files.readAllBytes(path);
+    assertEquals(2, columns(body).length());
+    // The members of the row in the footer: the types 1 and 3, without compression.
+    String footer = new String(body, ISO_8859_1);
+    String members = "\u0012\u0002\u0001\u0003";
+    assertEquals(1, footer.split(members, -1).length - 1);
+    byte[] shared = footer.replace(members, "\u0012\u0002\u0001\u0001").getBytes(ISO_8859_1);
+    assertThrows(IOException.class, () -> columns(shared));
   }
 
   @Test

@@ -4,15 +4,22 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.sym.ByteQuadsCanonicalizer;
 import io.tidegate.TidegateException;
 import io.tidegate.load.rows.RecordInput;
 import java.io.ByteArrayInputStream;
 import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.lang.reflect.Field;
+import java.nio.ByteBuffer;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.UUID;
+import java.util.function.IntFunction;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
@@ -210,5 +217,55 @@ class JsonRecordsTest {
     assertEquals(List.of("{\"a\":1}", "["), values("[".repeat(many) + "{\"a\":1}", 1 << 16));
     assertEquals(1, values("[".repeat(many) + "1", 1 << 16).size());
     assertEquals(List.of("{\"a\":1}", "{\"a\":2}"), values("[[ [\n{\"a\":1}],\n[[]],[{\"a\":2}]]]", 3));
+  }
+
+  /** Names of fields that may be data: the parser's table of names takes them, so no value of them is refused. */
+  @Test
+  void aValueMayHaveManyNames() throws IOException {
+    List<IntFunction<String>> kinds =
+        List.of(
+            i -> "" + i, i -> "k" + i, i -> "user_" + i, i -> String.format("%08x", i), i -> String.format("%05d-x", i),
+            i -> new UUID(i, i * 31L).toString(), i -> UUID.nameUUIDFromBytes(("" + i).getBytes(UTF_8)).toString(),
+            i -> Instant.ofEpochSecond(60L * i).toString(), i -> "a.b.c/" + i * 7919L);
+    for (IntFunction<String> kind : kinds) {
+      StringBuilder value = new StringBuilder("{\n");
+      for (int i = 0; i < 30_000; i++) {
+        value.append(i == 0 ? "\"" : ",\"").append(kind.apply(i)).append("\":1");
+      }
+      String text = value.append("}").toString();
+      assertEquals(List.of(text.length(), 7), values(text + "\n{\"a\":1}\n", Integer.MAX_VALUE).stream().map(String::length).toList(), kind.apply(1));
+    }
+  }
+
+  /** Otherwise each name is compared with all before it, and a value of 64 MiB takes hours. */
+  @Test
+  void aValueWhoseNamesHaveOneHashIsBrokenAndTheNextIsRead() throws Exception {
+    Field table = JsonFactory.class.getDeclaredField("_byteSymbolCanonicalizer");
+    table.setAccessible(true);
+    ByteQuadsCanonicalizer hashes = (ByteQuadsCanonicalizer) table.get(JsonRecords.FACTORY);
+    StringBuilder value = new StringBuilder("\"a\":0");
+    int found = 0;
+    for (int i = 0; found < 1_000; i++) {
+      int[] quads = {letters(i), letters(i / 456_976)};
+      if ((hashes.calcHash(quads[0], quads[1]) & 0xfff) == 7) {
+        byte[] name = ByteBuffer.allocate(8).putInt(quads[0]).putInt(quads[1]).array();
+        value.append(",\"").append(new String(name, UTF_8)).append("\":1");
+        found++;
+      }
+    }
+    String lines = value.append("}").toString();
+    // What is no value ends with its line, and the next line is read.
+    List<String> values = values("{\n" + lines + "\n{\"a\":1}\n", Integer.MAX_VALUE);
+    assertEquals(List.of(1, lines.length(), 7), values.stream().map(String::length).toList());
+    assertEquals(2, rows(values("{" + lines + "\n{\"a\":1}\n", Integer.MAX_VALUE), true).size());
+  }
+
+  /** Four letters as the parser holds them. */
+  private static int letters(int number) {
+    int quad = 0;
+    for (int rest = number, i = 0; i < 4; i++, rest /= 26) {
+      quad = quad << 8 | 'a' + rest % 26;
+    }
+    return quad;
   }
 }
