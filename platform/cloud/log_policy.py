@@ -88,14 +88,21 @@ def _folders(config: LakeConfig, bucket: str) -> tuple[str, ...]:
 
 
 def _is_for_all(statement: dict[str, Any]) -> bool:
-    principal = statement.get("Principal")
+    """Whether a denial is about everybody, or everybody but named callers."""
+    principal, excepted = statement.get("Principal"), statement.get("NotPrincipal")
+    if isinstance(excepted, dict):
+        return all("*" not in str(name) for names in excepted.values() for name in _listed(names))
     return principal == "*" or (isinstance(principal, dict) and "*" in _listed(principal.get("AWS")))
 
 
 def _covers(statement: dict[str, Any], folder: str) -> bool:
-    """Whether a denial is about every change of a folder by others than some named callers."""
-    actions = [str(action).lower() for action in _listed(statement.get("Action"))]
-    denied = all(any(matches(action, wanted.lower()) for action in actions) for wanted in _ACTIONS)
+    """Whether a denial is about every change of a folder by others than some named callers.
+
+    One that has `NotResource` counts as none: what it spares cannot be compared with a folder.
+    """
+    others = "NotAction" in statement
+    actions = [str(action).lower() for action in _listed(statement.get("NotAction" if others else "Action"))]
+    denied = all(others != any(matches(action, wanted.lower()) for action in actions) for wanted in _ACTIONS)
     resources = [str(pattern) for pattern in _listed(statement.get("Resource"))]
     return (
         denied

@@ -46,7 +46,7 @@ def lets_send(policy: dict[str, Any], queue_arn: str, service: str, source_arn: 
     for statement in _listed(policy.get("Statement")):
         if not (_names_action(statement) and _names(statement.get("Resource", "*"), queue_arn)):
             continue
-        if not _names_principal(statement.get("Principal"), service) or not _holds(statement, source_arn):
+        if not _is_about(statement, service) or not _holds(statement, source_arn):
             continue
         if statement.get("Effect") == "Deny":
             return False
@@ -137,6 +137,12 @@ def _names_action(statement: dict[str, Any]) -> bool:
 
 def _names(patterns: Any, arn: str) -> bool:
     return any(matches(str(pattern), arn) for pattern in _listed(patterns))
+
+
+def _is_about(statement: dict[str, Any], service: str) -> bool:
+    if "NotPrincipal" in statement:
+        return not _names_principal(statement["NotPrincipal"], service)
+    return _names_principal(statement.get("Principal"), service)
 
 
 def _names_principal(principal: Any, service: str) -> bool:

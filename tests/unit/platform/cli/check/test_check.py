@@ -67,6 +67,13 @@ def policy(**changes: Any) -> dict[str, Any]:
     return {"Statement": [{**statement, **changes}]}
 
 
+def spares(service: str, **changes: Any) -> list[dict[str, Any]]:
+    """A denial of everybody but a service."""
+    (statement,) = policy(Effect="Deny", NotPrincipal={"Service": service}, **changes)["Statement"]
+    del statement["Principal"]
+    return [statement]
+
+
 @pytest.mark.parametrize(
     ("given", "allowed"),
     [
@@ -89,6 +96,9 @@ def policy(**changes: Any) -> dict[str, Any]:
         (policy(Condition={"StringEquals": {"aws:SourceAccount": "1"}}), True),
         (policy(Effect="Deny"), False),
         ({"Statement": [*policy()["Statement"], *policy(Effect="Deny", Principal="*")["Statement"]]}, False),
+        ({"Statement": [*policy()["Statement"], *spares(S3)]}, True),
+        ({"Statement": [*policy()["Statement"], *spares("sns.amazonaws.com")]}, False),
+        ({"Statement": [*policy()["Statement"], *spares(S3, NotAction="sqs:ReceiveMessage")]}, True),
         ({"Statement": policy()["Statement"][0]}, True),
     ],
 )

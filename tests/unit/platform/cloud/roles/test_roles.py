@@ -315,6 +315,20 @@ def test_buckets_are_of_the_account_that_lake_yaml_names() -> None:
     assert "aws:ResourceAccount" not in json.dumps([each.as_json() for each in spark(lake(table("orders")))])
 
 
+#: What a denial says by what it spares, and whether it still keeps producers out.
+_EXCEPTING: list[tuple[dict[str, Any], bool]] = [
+    ({"NotPrincipal": {"AWS": "arn:aws:iam::1:role/dagster"}}, True),
+    ({"NotPrincipal": {"AWS": ["arn:aws:iam::1:root", "arn:aws:iam::1:role/dagster"]}}, True),
+    ({"NotPrincipal": {"AWS": ["arn:aws:iam::1:role/dagster", "*"]}}, False),
+    ({"NotPrincipal": "*"}, False),
+    ({"NotAction": "s3:GetObject"}, True),
+    ({"NotAction": ["s3:Get*", "s3:List*"], "NotPrincipal": {"AWS": "arn:aws:iam::1:role/dagster"}}, True),
+    ({"NotAction": ["s3:Get*", "s3:put*"]}, False),
+    ({"NotAction": "s3:DeleteObjectVersion"}, False),
+    ({"NotResource": "arn:aws:s3:::landing/other/*"}, False),
+]
+
+
 def test_the_policy_of_a_bucket_keeps_producers_out_of_logs() -> None:
     config = lake(table("orders", format="parquet"), table("loaded", format="csv"))
     writers = ["arn:aws:iam::1:role/dagster", "arn:aws:iam::1:role/spark"]
@@ -336,6 +350,11 @@ def test_the_policy_of_a_bucket_keeps_producers_out_of_logs() -> None:
         assert open_logs(config, "landing", {"Statement": [{**statement, **change}]}), change
     for same in ({"Principal": {"AWS": "*"}}, {"Action": "s3:*"}, {"Resource": "arn:aws:s3:::landing/*"}):
         assert not open_logs(config, "landing", {"Statement": {**statement, **same}}), same
+    for change, protects in _EXCEPTING:
+        changed = {**statement, **change}
+        for name in change:
+            changed.pop(name.removeprefix("Not"), None)
+        assert (open_logs(config, "landing", {"Statement": changed}) == []) == protects, change
     for condition, protects in _CONDITIONS:
         found = open_logs(config, "landing", {"Statement": {**statement, "Condition": condition}})
         assert (found == []) == protects, condition
