@@ -6,8 +6,9 @@ import logging
 import os
 import uuid
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from threading import Event, Thread
 from typing import cast
 
 import grpc
@@ -21,6 +22,9 @@ from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 from tidegate.resources.spark.remote import TOKEN, SparkRemote
 from tidegate.resources.spark.unreachable import SparkUnreachable
+
+#: Seconds after which the server is asked again to end what takes too long.
+_AGAIN = 0.5
 
 # PySpark prints every exception before it raises it, as JSON or with both traces: kilobytes before the message of the
 # code that catches it. And after a session's release the client's late clean-up calls fail, with warnings.
@@ -116,6 +120,38 @@ def set_all(session: SparkSession, settings: Mapping[str, str]) -> None:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", r"The SQL config '.*' has been deprecated", UserWarning)
             cast(ConnectSession, session).conf._set_all(dict(settings), silent=False)
+
+
+@contextmanager
+def ended_after(session: SparkSession, seconds: float) -> Iterator[Callable[[], bool]]:
+    """Let the server end what this thread asks of it in this context, once some time is over.
+
+    Yields a function that returns whether it is over. From then on each call fails, with the condition
+    `OPERATION_CANCELED`.
+
+    Args:
+        session: its calls of other threads continue.
+        seconds: from now on.
+    """
+    tag = f"tidegate-{uuid.uuid4()}"
+    late, done = Event(), Event()
+
+    def watch() -> None:
+        if done.wait(seconds):
+            return
+        late.set()
+        while not done.is_set():  # What has not begun yet is not ended, so it is asked for again.
+            with suppress(PySparkException, grpc.RpcError):
+                session.interruptTag(tag)
+            done.wait(_AGAIN)
+
+    session.addTag(tag)
+    Thread(target=watch, name=tag, daemon=True).start()
+    try:
+        yield late.is_set
+    finally:
+        done.set()
+        session.removeTag(tag)
 
 
 @contextmanager

@@ -225,4 +225,29 @@ JAVA_MUTANTS = (
         "false",
         ("SuppressionTest#aTextMentionsASubjectByAWordACellOrAQuotedPart",),
     ),
+    Mutant(
+        "an object of bad rows never ends",
+        10,
+        f"{_MAIN}load/quarantine/QuarantinedRows.java",
+        "bytes > 0 && bytes + line.length + 1 > maxBytes",
+        "bytes < 0",
+        ("QuarantinedRowsTest#anObjectEndsAtABoundAndTheObjectsTogetherHaveAllRowsInTheirOrder",),
+    ),
+    Mutant(
+        "the second object of bad rows overwrites the first",
+        6,
+        f"{_MAIN}load/quarantine/QuarantinedRows.java",
+        "        objects == 0\n            ?",
+        "        objects >= 0\n            ?",
+        ("QuarantinedRowsTest#anObjectEndsAtABoundAndTheObjectsTogetherHaveAllRowsInTheirOrder",),
+    ),
+    Mutant(
+        "names of one hash are compared for hours",
+        10,
+        _JSON_RECORDS,
+        "          .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)\n",
+        "          .disable(JsonFactory.Feature.FAIL_ON_SYMBOL_HASH_OVERFLOW)\n"
+        "          .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)\n",
+        ("JsonRecordsTest#aValueWhoseNamesHaveOneHashIsBrokenAndTheNextIsRead",),
+    ),
 )

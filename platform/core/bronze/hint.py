@@ -91,20 +91,22 @@ class TakenAway:
 
 @dataclass(frozen=True, slots=True)
 class ServerLoss:
-    """The Spark server was lost while it read the object.
+    """The Spark server was lost while it read the object, or had to be stopped because the read took too long.
 
     Attributes:
         etag: of the bytes that were being read.
         alone: whether no other object was being read.
+        late: whether the read took too long.
     """
 
     etag: str
     alone: bool = False
+    late: bool = False
 
     @property
     def name(self) -> str:
         """The event name of the hint."""
-        return "ServerLostAlone" if self.alone else "ServerLost"
+        return f"{'ReadTooLong' if self.late else 'ServerLost'}{'Alone' if self.alone else ''}"
 
 
 @dataclass(frozen=True, slots=True)

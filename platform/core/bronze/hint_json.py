@@ -122,7 +122,8 @@ def _cause(members: dict[str, Any]) -> HintCause:
     if name == TakenAway.name:
         return TakenAway(members["taken"])
     if etag := members.get("read"):
-        return ServerLoss(etag, alone=name == ServerLoss(etag, alone=True).name)
+        causes = (ServerLoss(etag, alone, late) for alone in (True, False) for late in (True, False))
+        return next((cause for cause in causes if cause.name == name), ServerLoss(etag))
     batch, decided = members.get("replaces"), members.get("decided")
     replaces = None if batch is None or decided is None else Replacement(batch, decided)
     if name == Rebuild.name:

@@ -8,11 +8,15 @@ from dataclasses import fields, replace
 from typing import Any
 
 import pytest
+from pyspark.errors import PySparkException
 
 from tidegate.assets.bronze import decide as deciding
+from tidegate.assets.bronze.prepare.load import late_reads
+from tidegate.assets.bronze.prepare.load.late_reads import ReadTooLong
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.ledger import COLUMNS, LedgerRow, Status
 from tidegate.platform.testing import TestLake
+from tidegate.resources.spark import session
 
 NUMBERS = (0, -1, 2**63 - 1, -(2**63), 2**63, -(2**63) - 1, 10**1000, 10**4000, 1.5, 1e300)
 BOUNDS: tuple[Any, ...] = (*NUMBERS, True, "", "x", "ü" * 70_000, [], {})
@@ -76,3 +80,24 @@ def test_a_batch_that_only_the_server_refuses_is_not_decided_and_the_good_files_
     assert {refusal.part for refusal in refused} == {"rows"}
     places = {refusal.place for refusal in refused}
     assert [asked[place] for place in range(len(asked)) if (place in places) == _fits(*asked[place])] == []
+
+
+def test_the_server_ends_what_takes_too_long_and_the_next_run_reads_it(
+    tidegate_lake: Callable[..., TestLake], kit: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = tidegate_lake([{"name": "loaded", "prefix": "loaded/"}])
+    lake.put("loaded/a.json", kit.lines({"id": "a"}))
+    monkeypatch.setattr(session, "_AGAIN", 0.01)
+    spark = lake.lake.delta.session
+    with session.ended_after(spark, 0.2) as is_late, pytest.raises(PySparkException, match="OPERATION_CANCELED"):
+        spark.range(1 << 50).selectExpr("sum(id)").collect()
+    assert is_late()
+    with monkeypatch.context() as patch:
+        patch.setattr(late_reads, "MAX_SECONDS", 0)
+        with pytest.raises(ReadTooLong, match=r"read loaded/a\.json alone of"):
+            kit.run(lake, "loaded")
+    inbox = lake.lake.table(lake.key("loaded")).inbox
+    hints = [hint for manifest in inbox.read(one.id for one in inbox.waiting()) for hint in manifest.hints]
+    assert "ReadTooLongAlone" in {hint.cause.name for hint in hints}
+    kit.run(lake, "loaded")
+    assert kit.bronze(lake, "loaded", "id") == [("a",)]

@@ -68,6 +68,8 @@ MANIFESTS: dict[str, _Class] = {
     "rebuild_of_a_quarantined_file": _hint("rebuild", redriven=True, without="replaces"),
     "lost": _hint("lost", "read", name="ServerLost"),
     "lost_alone": _hint("lost", "read", name="ServerLostAlone"),
+    "read_too_long": _hint("lost", "read", name="ReadTooLong"),
+    "read_too_long_alone": _hint("lost", "read", name="ReadTooLongAlone"),
     "rests": lambda body: body["id"].startswith("rests-") and body["hints"] == [],
     "after_load": _hint("after", "taken", name="AfterLoad"),
     "every_cause": lambda body: {hint["event_name"] for hint in body["hints"]} >= _CAUSES,

@@ -10,6 +10,7 @@ from typing import Any
 from tidegate.assets.bronze.prepare.formats.format import SourceFile
 from tidegate.assets.bronze.prepare.load.candidates import bounded, grouped, loadable
 from tidegate.assets.bronze.prepare.load.faulty_files import FaultyFiles, without
+from tidegate.assets.bronze.prepare.load.late_reads import first_part, reading
 from tidegate.assets.bronze.prepare.load.load_columns import LoadColumns, path_values
 from tidegate.assets.bronze.prepare.load.repeated_messages import drop_repeated_messages
 from tidegate.assets.bronze.prepare.load.replaced_rows import Replacing
@@ -47,6 +48,7 @@ def prepare_load(table: Table, work: BatchDraft) -> PreparedBatch:
     Raises:
         StoreError: S3 did not answer.
         ServerLost: the Spark server was lost while it read files.
+        ReadTooLong: the server took too long.
         PySparkException: Spark failed, and no file is known to be at fault.
     """
     return Load(table, work).run()
@@ -89,9 +91,11 @@ class Load:
     def run(self) -> PreparedBatch:
         """Prepare all candidates."""
         replacing = Replacing(self.table, self.work)
-        candidates = self._to_read(bounded(self.plan.candidates, self.prepared), replacing)
-        files = loadable(self.table, candidates, self.prepared)
-        self._read(files)
+        some = first_part(self.plan, bounded(self.plan.candidates, self.prepared), self.prepared)
+        candidates = self._to_read(some, replacing)
+        with reading(self.table, candidates):
+            files = loadable(self.table, candidates, self.prepared)
+            self._read(files)
         for folder in [*self.prepared.folders]:
             # If files were read again, with other columns or in another way, no row names the folder of the first read.
             if folder not in {row.bad_rows_folder for row in self.prepared.rows}:

@@ -31,6 +31,11 @@ from tidegate.resources.spark.unreachable import SparkUnreachable
 _SETS = 100
 #: A file is at fault after this many losses while it was read alone.
 _MAX_LOSSES_ALONE = 2
+#: Condition of what the server was asked to end.
+_ENDED = "OPERATION_CANCELED"
+#: Seconds in which the files of a batch are read. A run has an hour (`max_runtime_seconds` of dagster.yaml), in which
+#: it also looks, commits and records.
+MAX_SECONDS = 2700
 
 
 class TableRests(RuntimeError):
@@ -50,14 +55,15 @@ def require_server(table: Table, files: Sequence[SourceFile]) -> None:
     try:
         table.delta.check_session_alive()
     except (SparkUnreachable, PySparkException) as error:
+        if isinstance(error, PySparkException) and error.getCondition() == _ENDED:
+            return  # The server that ends a read that takes too long ends this question, too: it is alive.
         raise server_lost(table, files) from error
 
 
 def server_lost(table: Table, files: Sequence[SourceFile]) -> ServerLost:
     """Record durably which files were being read. Returns the error to raise."""
     alone = len(files) == 1
-    hints = [Hint(file.candidate.key, ServerLoss(file.candidate.found.etag, alone)) for file in files]
-    table.inbox.put([Manifest.new(table.table_key, "lost", hints)])
+    note_reads(table, [file.candidate for file in files])
     until = table.lake.store.losses.note(table.table_key, len(files), partial(_source, table.lake.config))
     if until is not None:
         table.inbox.put([Manifest.rest(table.table_key, until)])
@@ -67,6 +73,19 @@ def server_lost(table: Table, files: Sequence[SourceFile]) -> ServerLost:
         "the next run reads them in smaller sets, and a file with which the server is lost twice is quarantined"
         + ("" if until is None else _resting(table.table_key, until))
     )
+
+
+def note_reads(table: Table, candidates: Sequence[Candidate], *, late: bool = False) -> None:
+    """Record durably which files were being read when the read had to end.
+
+    Args:
+        table: the table.
+        candidates: the files.
+        late: whether the read took too long.
+    """
+    alone = len(candidates) == 1
+    hints = [Hint(candidate.key, ServerLoss(candidate.found.etag, alone, late)) for candidate in candidates]
+    table.inbox.put([Manifest.new(table.table_key, "lost", hints)])
 
 
 def _source(config: LakeConfig, table_key: str) -> str:
@@ -106,7 +125,7 @@ def sets_to_read(plan: Plan, files: Sequence[SourceFile]) -> list[Sequence[Sourc
     """
     by_losses: dict[int, list[SourceFile]] = {}
     for file in files:
-        by_losses.setdefault(len(_losses(plan, file.candidate)), []).append(file)
+        by_losses.setdefault(len(losses_of(plan, file.candidate)), []).append(file)
     sets: list[Sequence[SourceFile]] = []
     for losses, group in sorted(by_losses.items(), reverse=True):
         size = -(-len(group) // _SETS) if losses else len(group)
@@ -116,7 +135,13 @@ def sets_to_read(plan: Plan, files: Sequence[SourceFile]) -> list[Sequence[Sourc
 
 def quarantine_reason(plan: Plan, candidate: Candidate) -> str | None:
     """Return why a file is not read again, or None if it is read."""
-    if sum(loss.alone for loss in _losses(plan, candidate)) < _MAX_LOSSES_ALONE:
+    if sum(loss.alone for loss in losses_of(plan, candidate, late=True)) >= _MAX_LOSSES_ALONE:
+        return (
+            f"the Spark server read this file and no other of its table {_MAX_LOSSES_ALONE} times, and did not finish "
+            f"within {MAX_SECONDS // 60} minutes: write it in several files. If the server was busy, or has more cores "
+            "now: `tidegate redrive`"
+        )
+    if sum(loss.alone for loss in losses_of(plan, candidate)) < _MAX_LOSSES_ALONE:
         return None
     return (
         f"the Spark server was lost {_MAX_LOSSES_ALONE} times while it read this file and no other of its table. One "
@@ -125,7 +150,17 @@ def quarantine_reason(plan: Plan, candidate: Candidate) -> str | None:
     )
 
 
-def _losses(plan: Plan, candidate: Candidate) -> list[ServerLoss]:
-    """Return what the notes record for exactly the bytes that will be read now."""
+def losses_of(plan: Plan, candidate: Candidate, *, late: bool = False) -> list[ServerLoss]:
+    """Return what the notes record for exactly the bytes that will be read now.
+
+    Args:
+        plan: of the batch, with the notes.
+        candidate: the file.
+        late: return the reads that took too long instead of the losses.
+    """
     causes = [hint.cause for hint in candidate_hints(plan, candidate)]
-    return [cause for cause in causes if isinstance(cause, ServerLoss) and cause.etag == candidate.found.etag]
+    return [
+        cause
+        for cause in causes
+        if isinstance(cause, ServerLoss) and cause.etag == candidate.found.etag and cause.late == late
+    ]

@@ -37,7 +37,7 @@ CAUSES = st.one_of(
     st.builds(Redriven, REPLACEMENTS),
     st.builds(Rebuild, REPLACEMENTS, TIMES),
     st.builds(TakenAway, ETAGS),
-    st.builds(ServerLoss, ETAGS, st.booleans()),
+    st.builds(ServerLoss, ETAGS, st.booleans(), st.booleans()),
 )
 HINTS = st.lists(st.builds(Hint, TEXT.filter(bool), CAUSES, st.none() | st.integers(0, 2**63 - 1)), max_size=6)
 
