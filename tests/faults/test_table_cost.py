@@ -21,7 +21,7 @@ from tidegate.resources.costs.recorded_months import recorded_months
 
 #: By how much the requests that are computed may differ from those that S3 got.
 _TOLERANCE = 0.3
-_BATCHES = 6
+_WARM, _BATCHES = 2, 4
 
 
 def test_the_requests_of_a_table_are_those_that_were_counted(
@@ -56,12 +56,12 @@ def _counted(lake: FaultLake, servers: FaultServers, name: str) -> tuple[TableRe
         (done,) = run_table(disturbed.table(table.table_key), RunOptions(run_id=f"{name}-{n}"))
         assert done.batch.counts() == {"committed": 1}
 
-    for n in range(4):
+    for n in range(_WARM):
         batch(n)
     costs = table_costs(lake.lake, FIGURES, datetime.now(UTC), 2, 300)
     before = {report.table_key: report for report in costs.tables}
     seen = servers.proxy.count(".*", ".*")
-    for n in range(4, 4 + _BATCHES):
+    for n in range(_WARM, _WARM + _BATCHES):
         batch(n)
     return before.get(table.table_key), _by_class(seen.requests)
 

@@ -12,6 +12,7 @@ from tests.spark.conftest import Shell
 from tidegate.assets.silver.audit import chosen_keys, comparison
 from tidegate.assets.silver.audit.comparison import compare
 from tidegate.assets.silver.audit.key_history import key_history
+from tidegate.assets.silver.merge import merge_table
 from tidegate.platform.cli.answers.why import WhyAnswer
 from tidegate.platform.cli.commands.why import run_why
 from tidegate.platform.testing import TestLake
@@ -220,26 +221,17 @@ def test_intervals_that_bronze_does_not_give_fail_the_check_and_why_shows_them(
 def test_keys_of_any_type_are_compared(tidegate_lake: MakeLake, kit: Any) -> None:
     """Structs have JSON as their text, and binary values base64, because they may be no UTF-8."""
     columns = {"at": "int", "ref": "struct<oid: string, n: int>", "raw": "binary"}
-    tables = {"plain": {"keys": ["ref", "raw"]}, "history": {"keys": ["ref", "raw"], "stored_as": "scd2"}}
+    silver = {"keys": ["ref", "raw"], "order": "at", "every": 10}
     lake = tidegate_lake(
-        [
-            {
-                "name": name,
-                "prefix": f"{name}/",
-                "format": "json",
-                "columns": columns,
-                "silver": {"order": "at", "every": 10, **silver},
-            }
-            for name, silver in tables.items()
-        ]
+        [{"name": "plain", "prefix": "plain/", "format": "json", "columns": columns, "silver": silver}]
     )
     rows = [{"at": 1, "ref": {"oid": oid, "n": None}, "raw": "/+8="} for oid in ("a", "b")]
-    for name in tables:
-        lake.put(f"{name}/1.json", kit.lines(*rows))
-        kit.run(lake, name)
-        kit.merge(lake, name)
-        kit.query(lake, "UPDATE {t} SET at = 7 WHERE ref.oid = 'b'", t=lake.lake.store.uri("silver", name))
-        found = compare(lake.lake, lake.spec(name))
+    lake.put("plain/1.json", kit.lines(*rows))
+    kit.run(lake, "plain")
+    for table in (lake.spec("plain"), kit.second(lake, "plain", "history", {**silver, "stored_as": "scd2"})):
+        merge_table(lake.lake, table)
+        kit.query(lake, "UPDATE {t} SET at = 7 WHERE ref.oid = 'b'", t=lake.lake.store.uri("silver", table.name))
+        found = compare(lake.lake, table)
         assert found is not None
         assert (found.keys, found.wrong) == (2, (('ref={"oid":"b"}', "raw=/+8="),))
     assert not key_history(lake.lake, lake.spec("plain"), found.wrong[0]).is_right

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tidegate.assets.silver.merge import merge_table
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]
@@ -100,17 +101,29 @@ EXPECTED: dict[tuple[str, str], list[tuple[Any, ...]]] = {
 
 @pytest.fixture(scope="module")
 def tables(module_lake: MakeLake, kit: Any) -> dict[str, list[Row]]:
-    """Returns the rows of each configuration after the changes, and after those that come late where there are any."""
+    """Returns the rows of each configuration after the changes, and after those that come late where there are any.
+
+    Those of `scd1_` are further tables of the bronze table of `scd1`, and are merged before the late changes come.
+    """
     table = {"format": "json", "columns": COLUMNS}
+    further = [name for name in CONFIGURATIONS if name.startswith("scd1_")]
     lake = module_lake(
-        [{**table, "name": name, "prefix": f"{name}/", "silver": silver} for name, silver in CONFIGURATIONS.items()]
+        [
+            {**table, "name": name, "prefix": f"{name}/", "silver": silver}
+            for name, silver in CONFIGURATIONS.items()
+            if name not in further
+        ]
     )
     found = {}
-    for name in CONFIGURATIONS:
-        for number, changes in enumerate((FIRST, LATE) if name in ("scd1", "scd2") else (FIRST,)):
+    for name in ("scd1", "scd2", "scd2_all"):
+        for number, changes in enumerate((FIRST,) if name == "scd2_all" else (FIRST, LATE)):
             lake.put(f"{name}/{number}.json", kit.lines(*changes))
             kit.run(lake, name)
             kit.merge(lake, name)
+            for second in further if (name, number) == ("scd1", 0) else ():
+                merge_table(lake.lake, kit.second(lake, name, second, CONFIGURATIONS[second]))
+                shown = kit.query(lake, "SELECT * FROM {t} WHERE NOT _deleted", t=lake.lake.store.uri("silver", second))
+                found[second] = [row.asDict() for row in shown]
         found[name] = [row.asDict() for row in lake.sql(f"SELECT * FROM silver.{name}")]
     return found
 
