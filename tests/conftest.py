@@ -9,6 +9,7 @@ pytest_plugins = [
     "tests.support.plugins.groups",
     "tests.support.plugins.parallel",
     "tests.support.plugins.costs",
+    "tests.support.plugins.garbage",
     "tests.support.plugins.processes",
     "tests.support.plugins.soak",
     "tests.support.plugins.proxied_aws",
