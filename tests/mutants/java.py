@@ -18,6 +18,22 @@ _INDEX = f"{_MAIN}delta/LogIndex.java"
 
 JAVA_MUTANTS = (
     Mutant(
+        "each merge compiles its queries again, in a class loader of its own",
+        10,
+        "platform/jvm/src/main/java/io/tidegate/procedures/silver/SharedCode.java",
+        "NOT_ISOLATED.forEach(session.conf()::set);",
+        "",
+        ("SharedCodeTest#copiesOfIsolatedSessionsHaveOneLoader",),
+    ),
+    Mutant(
+        "a setting of Spark is misspelt",
+        10,
+        "platform/jvm/src/main/java/io/tidegate/procedures/silver/SharedCode.java",
+        "alwaysApplyClassloader",
+        "alwaysApplyClassLoader",
+        ("SharedCodeTest#copiesOfIsolatedSessionsHaveOneLoader",),
+    ),
+    Mutant(
         "a quote inside of a cell of a whole file begins a quoted part",
         10,
         f"{_CSV}CsvRecords.java",
