@@ -7,6 +7,7 @@ from functools import partial
 
 from tidegate.assets.silver.changes import Changes
 from tidegate.assets.silver.history_rows import HistoryQuery, StoredRows
+from tidegate.assets.silver.left_values import carried
 from tidegate.assets.silver.merge_sql import (
     joined,
     mode_of,
@@ -69,10 +70,7 @@ def build_history_merge(
         chosen = partial(of_chosen_keys, work=work, changes=changes, rules=rules, since=work.since, batch=CHANGED_BATCH)
         source = _with_leaving_rows(query.sql(changes.view, stored, chosen=chosen), rules, table, work.since, names)
     update = [f"t.{name} = s.{name}" for name in names]
-    if mode in (MergeMode.FULL, MergeMode.SINCE):
-        # Bronze does not have the rows from before a reset, whose batch is 0.
-        stays = f"if(s.{CHANGED_BATCH} > 0, NULL, t.{{0}})".format
-        update += [f"t.{name} = {stays(name)}" for name in map(quoted, without_values(rules, silver))]
+    update += [f"t.{quoted(name)} = {value}" for name, value in _unassigned(rules, silver, mode).items()]
     clauses = (MergeMode.UPSERT if mode in (MergeMode.UPSERT, MergeMode.SINCE) else MergeMode.FULL).clauses(
         newer="true",
         update=", ".join(update),
@@ -88,6 +86,18 @@ def build_history_merge(
     view = f"stored_{changes.view}"
     placed = query.sql(changes.view, StoredRows(view, is_tail=not is_truncated, has_places=True), max_rows=max_rows)
     return Merging(placed, keys, hidden, "true", rows, statement, view)
+
+
+def _unassigned(rules: MergeRules, silver: TableSchema, mode: MergeMode) -> dict[str, str]:
+    """Returns SQL of what the columns become that no row of bronze gives, when a row `s` replaces a row `t`."""
+    columns = without_values(rules, silver)
+    if mode in (MergeMode.FULL, MergeMode.SINCE):
+        # Bronze does not have the rows from before a reset, whose batch is 0.
+        return {name: f"if(s.{CHANGED_BATCH} > 0, NULL, t.{quoted(name)})" for name in columns}
+    if rules.persons is None:
+        return {}
+    # A row with an equal order may be of another person.
+    return {name: carried(rules, name, has_left=False) for name in columns}
 
 
 def _with_leaving_rows(rows: str, rules: MergeRules, table: str, since: int, names: Sequence[str]) -> str:

@@ -45,6 +45,27 @@ def was_left(rules: MergeRules, column: str, recorded: str) -> str:
     return f"({recorded} OR t.{quoted(column)} IS NULL)" if column in rules.ignored_nulls else recorded
 
 
+def carried(rules: MergeRules, column: str, *, has_left: bool) -> str:
+    """Returns SQL of what a row `s` that does not give a column keeps of the row `t` that it replaces.
+
+    Forgetting finds a value by the persons of its row, or by those that `LEFT` names. So a value that no row gives any
+    more stays only if each of its persons is one whom `s` names.
+
+    Args:
+        rules: what a row of bronze is in silver.
+        column: a column of silver, or one of which `s` lacks fields.
+        has_left: whether the row `t` has `LEFT`.
+    """
+    own = f"t.{quoted(column)}"
+    if rules.persons is None:
+        return own
+    theirs = rules.persons.sql("t.")
+    if has_left:
+        entry = f"t.{LEFT}[{literal(column)}]"
+        theirs = f"if({entry} IS NULL, {theirs}, {recorded_givers(entry)})"
+    return _if_named(own, theirs, rules.persons.sql("s."))
+
+
 def recorded_givers(entry: str) -> str:
     """Returns SQL of the persons whose value a row of silver has, by an entry of `LEFT`. NULL if it does not say."""
     return f"{read_exact_json(entry, f'struct<{GIVERS}: array<string>>')}.{GIVERS}"
@@ -111,7 +132,7 @@ class LeftValues:
 
         values, given_at, given_by = {}, {}, {}
         for place, column in enumerate(self._columns if self._is_partial else ()):
-            given = value_in_silver(self._types, column, "s.", f"t.{quoted(column)}")
+            given = self._given(column, f"s.{GIVEN_BY}[{place}]")
             ours = f"s.{GIVEN_AT}[{place}]"
             theirs = f"if(t.{DELETED}, {self._theirs}, {self._recorded(column)})"
             mine = f"if(t.{DELETED}, NULL, {self._mine(column)})"
@@ -129,14 +150,14 @@ class LeftValues:
         """Returns whether a row `t` takes a value or a delete of an older row `s`, and its assignments then."""
         found, values, given_at, given_by = [], {}, {}, {}
         for place, column in enumerate(self._columns):
-            given = f"if(s.{DELETED}, NULL, {value_in_silver(self._types, column, 's.', f't.{quoted(column)}')})"
+            givers = f"s.{GIVEN_BY}[{place}]" if self._is_partial else self._persons("s.")
+            given = f"if(s.{DELETED}, NULL, {self._given(column, givers)})"
             ours = f"s.{GIVEN_AT}[{place}]" if self._is_partial else self._ours
             ours = f"if(s.{DELETED}, {self._ours}, {ours})"
             counts = _counts(ours, self._recorded(column))
             found.append(counts)
             values[column] = f"if({counts}, {given}, {self._mine(column)})"
             given_at[column] = f"greatest({ours}, {self._recorded(column)})"
-            givers = f"s.{GIVEN_BY}[{place}]" if self._is_partial else self._persons("s.")
             givers = f"if(s.{DELETED}, {NOBODY}, {givers})"
             given_by[column] = f"if({counts}, {givers}, {self._recorded_givers(column)})"
         if self._truncate is not None:
@@ -182,11 +203,25 @@ class LeftValues:
         side: str,
     ) -> str:
         assignments = [f"t.{quoted(column)} = {value}" for column, value in values.items()]
-        assignments.append(f"t.{LEFT} = {left_at(self._rules, 't.', self._theirs, given_at, given_by, last_delete)}")
+        left = left_at(self._rules, "t.", self._theirs, given_at, given_by, last_delete, self._others_entries)
+        assignments.append(f"t.{LEFT} = {left}")
         assignments.append(f"t.{CHANGED_AT} = {'s.' + CHANGED_AT if side else 'current_timestamp()'}")
         if self._mode is MergeMode.AFTER_RESET:
             assignments.append(f"t.{CHANGED_BATCH} = 0")
         return ", ".join(assignments)
+
+    def _given(self, column: str, givers: str) -> str:
+        """Returns SQL of a value of `s` in silver's type. Fields that bronze lacks stay if they are of its givers."""
+        kept = f"t.{quoted(column)}"
+        if self._rules.persons is not None:
+            kept = _if_named(kept, self._recorded_givers(column), givers)
+        return value_in_silver(self._types, column, "s.", kept)
+
+    @property
+    def _others_entries(self) -> str:
+        """SQL of the entries of values of other columns, such as those that bronze does not have any more."""
+        known = ", ".join(map(literal, (*self._columns, LAST_DELETE)))
+        return f"filter(map_entries(t.{LEFT}), e -> NOT array_contains(array({known}), e.key))"
 
     def _mine(self, column: str) -> str:
         own = f"t.{quoted(column)}"
@@ -244,6 +279,11 @@ class LeftValues:
         """The condition that a value of `t`, or the delete before it, is older than the truncate."""
         deletes = [self._is_older(self._entry(LAST_DELETE))] if self._rules.records_deletes else []
         return " OR ".join([*(self._is_truncated(column) for column in self._columns), *deletes])
+
+
+def _if_named(value: str, theirs: str, ours: str) -> str:
+    """Returns SQL of a value that stays if each of the persons `theirs` is one of `ours`. It is known whose it is."""
+    return f"if(coalesce(size(array_except({theirs}, {ours})) = 0, false), {value}, NULL)"
 
 
 def _counts(ours: str, theirs: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tidegate.assets.silver.changes import Changes
 from tidegate.assets.silver.dumps.snapshot_rows import with_deletes
-from tidegate.assets.silver.left_values import ColumnTypes, LeftValues, value_in_silver
+from tidegate.assets.silver.left_values import ColumnTypes, LeftValues, carried, value_in_silver
 from tidegate.assets.silver.newest_rows import (
     before_truncate,
     forgotten_rows,
@@ -79,8 +79,8 @@ def build_merge(
     truncated = before_truncate(rules, f"t.{ORDER}", truncate.order) if truncate and truncate.is_due else None
     left, own = LeftValues(rules, types, silver, mode, is_partial=is_partial, truncate=order), _own(rules)
     late, emptied = left.clauses(is_truncated=truncated is not None)
-    gone = without_values(rules, silver) if mode in (MergeMode.FULL, MergeMode.SINCE) else None
-    update = _assignments(types, left.of_newer(), gone, own)
+    empties, gone = mode in (MergeMode.FULL, MergeMode.SINCE), unassigned(rules, silver, mode)
+    update = _assignments(rules, types, left.of_newer(), gone, own, empties=empties)
     clauses = mode.clauses(
         newer=newer, update=update, insert=_new_row(types, own), truncated=truncated, since=work.since, late=late,
         emptied=emptied,
@@ -195,25 +195,47 @@ def without_values(rules: MergeRules, silver: TableSchema) -> list[str]:
     return [field.name for field in silver.fields if folded(field.name) not in known]
 
 
+def unassigned(rules: MergeRules, silver: TableSchema, mode: MergeMode) -> dict[str, str | None]:
+    """Returns what becomes of the columns that no row of bronze gives, when a row `s` replaces a row `t`.
+
+    Returns:
+        SQL of the value of each of these columns. None: NULL, as in what bronze gives now.
+    """
+    columns = without_values(rules, silver)
+    if mode in (MergeMode.FULL, MergeMode.SINCE):
+        return dict.fromkeys(columns)
+    if rules.persons is None:
+        return {}
+    return {name: carried(rules, name, has_left=rules.records_left) for name in columns}
+
+
 def _assignments(
-    types: ColumnTypes, filled: Mapping[str, str], emptied: Sequence[str] | None, own: Sequence[str]
+    rules: MergeRules,
+    types: ColumnTypes,
+    filled: Mapping[str, str],
+    gone: Mapping[str, str | None],
+    own: Sequence[str],
+    *,
+    empties: bool,
 ) -> str:
     """Returns the assignments that make `t` the row `s`.
 
     Args:
+        rules: what a row of bronze is in silver.
         types: the columns of the rules.
         filled: SQL of values that may stay.
-        emptied: columns that become NULL, as do the fields of structs that bronze lacks. None: both stay.
+        gone: SQL of the values of columns that bronze does not give (`unassigned`).
         own: Tidegate's own columns.
+        empties: fields of structs that bronze lacks become NULL. They stay otherwise, as far as `carried` lets them.
     """
 
     def value(name: str) -> str:
-        kept = f"t.{quoted(name)}" if emptied is None else None
+        kept = None if empties else carried(rules, name, has_left=rules.records_left)
         return filled.get(name) or value_in_silver(types, name, "s.", kept)
 
     given = (f"t.{quoted(name)} = {value(name)}" for name in types)
-    gone = (f"t.{quoted(name)} = NULL" for name in emptied or ())
-    return ", ".join([*given, *(f"t.{name} = {filled.get(name) or f's.{name}'}" for name in own), *gone])
+    rest = (f"t.{quoted(name)} = {value or 'NULL'}" for name, value in gone.items())
+    return ", ".join([*given, *(f"t.{name} = {filled.get(name) or f's.{name}'}" for name in own), *rest])
 
 
 def _new_row(types: ColumnTypes, own: Sequence[str]) -> str:

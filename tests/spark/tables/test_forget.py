@@ -534,7 +534,10 @@ def test_keys_that_others_share_with_a_forgotten_person_become_what_bronze_gives
 def test_values_of_a_forgotten_person_that_bronze_no_longer_gives_leave_the_rows_of_others(
     tidegate_lake: MakeLake, kit: Any, forget: dict[str, Any]
 ) -> None:
-    """Rows of silver from before a reset, of which bronze has nothing. Values of others stay in them."""
+    """Rows of silver from before a reset, of which bronze has nothing. Values of others stay in them.
+
+    After the reset, no row has `phone` or `home.street`.
+    """
 
     def table(name: str, **silver: Any) -> dict[str, Any]:
         columns = {"id": "int", "at": "int", "who": "string", "mail": "string"}
@@ -548,7 +551,7 @@ def test_values_of_a_forgotten_person_that_bronze_no_longer_gives_leave_the_rows
     batches: list[list[tuple[int, int, str, str | None]]] = [
         [(1, 5, "max", None), (2, 5, "kim", None), (3, 3, CANARY, CANARY), (4, 5, "zoe", None), (5, 2, CANARY, CANARY)],
         [(1, 3, CANARY, CANARY), (2, 3, "kim", "k"), (4, 3, "abe", "a"), (5, 3, "ian", None), (1, 1, "max", "m")],
-        [(3, 7, "lou", None), (9, 1, "joe", "j")],
+        [(3, 7, "lou", None), (9, 1, "joe", "j"), (1, 4, "max", None), (2, 7, "kim", "k")],
     ]
     tied = [[(6, 4, CANARY, CANARY), (6, 4, "sam", None), (7, 4, CANARY, CANARY)], [(7, 4, "tom", None)], []]
     for name in ("newest", "history"):
@@ -558,12 +561,19 @@ def test_values_of_a_forgotten_person_that_bronze_no_longer_gives_leave_the_rows
                     lake.clients.s3.delete_object(Bucket=lake.bucket, Key=f"{name}/{earlier}.json")
                 reset_table(lake.lake, lake.key(name), by="eva", accept_loss=True)
             rows = [*rows, *tied[number]] if name == "newest" else rows
-            body = [{"id": id, "at": at, "who": who, "mail": mail} for id, at, who, mail in rows]
+            body: list[dict[str, Any]] = []
+            for id, at, who, mail in rows:
+                more = {"home": {"city": "x"}}
+                if number < 2:
+                    more = {"home": {"city": "x", "street": mail} if mail else None, "phone": mail}
+                body.append({"id": id, "at": at, "who": who, "mail": mail, **more})
             lake.put(f"{name}/{number}.json", kit.lines(*body))
             kit.run(lake, name)
             kit.merge(lake, name)
     columns, silver = "id, at, who, mail", lake.lake.store.uri("silver", "newest")
     theirs = {(1, 5, "max", CANARY), (3, 7, "lou", CANARY), (5, 3, "ian", CANARY)}
+    vanished = kit.silver(lake, "newest", "id, phone, home.street")
+    assert {(1, CANARY, None), (2, "k", "k"), (3, None, None), (5, CANARY, CANARY)} < set(vanished)
     assert theirs | {(6, 4, "sam", CANARY), (7, 4, "tom", CANARY)} < set(kit.silver(lake, "newest", columns))
     assert theirs < set(kit.silver(lake, "history", columns))
     found = {one.table: (one.bronze, one.silver) for one in look_for(lake.lake, "person", [CANARY])}
@@ -575,7 +585,7 @@ def test_values_of_a_forgotten_person_that_bronze_no_longer_gives_leave_the_rows
     work_off(lake.lake, "forget 1")
     assert kit.silver(lake, "newest", columns) == [
         (1, 5, "max", None),
-        (2, 5, "kim", "k"),
+        (2, 7, "kim", "k"),
         (3, 7, "lou", None),
         (4, 5, "zoe", None),
         (5, 3, "ian", None),
@@ -584,8 +594,15 @@ def test_values_of_a_forgotten_person_that_bronze_no_longer_gives_leave_the_rows
         (9, 1, "joe", "j"),
     ]
     # A history has the rows before a change, so it has the value of 1 that is older than the person's.
-    history = [(1, 1, "max", "m"), (1, 5, "max", "m"), (2, 3, "kim", "k"), (2, 5, "kim", "k"), (3, 7, "lou", None)]
-    history += [(4, 3, "abe", "a"), (4, 5, "zoe", "a"), (5, 3, "ian", None), (9, 1, "joe", "j")]
+    history = [(1, 1, "max", "m"), (1, 4, "max", "m"), (1, 5, "max", "m"), (2, 3, "kim", "k"), (2, 5, "kim", "k")]
+    history += [
+        (2, 7, "kim", "k"),
+        (3, 7, "lou", None),
+        (4, 3, "abe", "a"),
+        (4, 5, "zoe", "a"),
+        (5, 3, "ian", None),
+        (9, 1, "joe", "j"),
+    ]
     assert kit.silver(lake, "history", columns) == history
     noted = lake.lake.store.forgotten.note(request.id, "erased")
     assert noted is not None

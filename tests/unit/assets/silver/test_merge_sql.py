@@ -1,0 +1,73 @@
+"""The SQL of a merge into a table of persons: what a row keeps of the row that it replaces."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tidegate.assets.silver.changes import Changes
+from tidegate.assets.silver.history_merge import build_history_merge
+from tidegate.assets.silver.merge_sql import build_merge
+from tidegate.platform.core.config.silver import SilverSpec
+from tidegate.platform.core.forgetting.persons import Persons
+from tidegate.platform.core.schema.column_types import Field, Simple, Struct, Type
+from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.core.silver.columns import SILVER_COLUMNS
+from tidegate.platform.core.silver.rules import merge_rules
+
+TEXT, NUMBER = Simple("string"), Simple("bigint")
+BRONZE = (Field("id", NUMBER), Field("at", NUMBER), Field("who", TEXT), Field("home", Struct((Field("city", TEXT),))))
+GONE = (Field("phone", TEXT), Field("Old Name", TEXT))
+
+
+def _types(expressions: Sequence[str], relation: str) -> list[Type]:
+    return [NUMBER] * len(expressions)
+
+
+def _update(way: dict[str, Any], persons: Persons | None) -> str:
+    """Returns the assignments that make a row of silver another one. Bronze lacks some of its columns and fields."""
+    spec = SilverSpec(keys=("id",), order=("at",), every=9, **way.get("silver", {}))
+    rules = replace(merge_rules(spec, BRONZE, _types), persons=persons)
+    home = Field("home", Struct((Field("city", TEXT), Field("street", TEXT))))
+    silver = TableSchema((*BRONZE[:-1], home, *GONE, *rules.stored[len(BRONZE) :]))
+    state = SimpleNamespace(files=1, properties={}, schema=silver)
+    table = SimpleNamespace(spec=SimpleNamespace(name="items"))
+    work: Any = SimpleNamespace(
+        spec=spec, table=table, silver=state, since=None, rebuilds=False, location="s3a://b/silver",
+        mark=way.get("mark", 3),
+    )  # fmt: skip
+    changes = Changes("view", 4, way.get("why_full"), 1, {"rows": 1}, is_reread=way.get("is_reread", False))
+    build = build_history_merge if spec.is_history else build_merge
+    found = re.search(r"THEN UPDATE SET (.*?) WHEN ", build(work, changes, rules, silver).statement)
+    assert found is not None
+    return found[1]
+
+
+@pytest.mark.parametrize("is_history", [False, True], ids=["newest", "history"])
+@pytest.mark.parametrize(
+    "way",
+    [{}, {"mark": None}, {"why_full": "files were read again", "is_reread": True}, {"why_full": "all"}],
+    ids=["upsert", "after-reset", "reread", "full"],
+)
+def test_a_merge_of_rows_of_persons_decides_on_every_value_of_the_row_that_it_replaces(
+    way: dict[str, Any], is_history: bool
+) -> None:
+    """What it does not assign would stay in a row of somebody else, and nobody could say whose it is."""
+    silver = {"stored_as": "scd2"} if is_history else {}
+    way = {**way, "silver": {**silver, "on_removed": "full"} if way.get("why_full") == "all" else silver}
+    update = _update(way, Persons((("who",),)))
+    assigned = {name.strip("`") for name in re.findall(r"(?:^|, )t\.(`[^`]+`|\w+) = ", update)}
+    names = {field.name for field in (*BRONZE, *GONE)}
+    assert names | set(SILVER_COLUMNS) <= assigned
+    # What stays is a person's whom the new row names.
+    named = "size(array_except(array_compact(CAST(array(CAST(t.`who` AS STRING)) AS array<string>)), "
+    for column in [] if way.get("why_full") == "all" else ["phone", "Old Name"]:
+        assert f"t.`{column}` = if(coalesce({named}" in update
+    # Of rows of nobody, what bronze does not give stays as it is.
+    plain = _update(way, None)
+    assert ("t.`phone` = " in plain) == (way.get("why_full") == "all")
