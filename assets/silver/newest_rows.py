@@ -227,7 +227,7 @@ def left_at(
     given_at: Mapping[str, str],
     given_by: Mapping[str, str],
     last_delete: str | None = None,
-    others: str | None = None,
+    stays: str | None = None,
 ) -> str:
     """Returns SQL of what silver records in `LEFT` of a row. NULL if the row has all of its values itself.
 
@@ -240,7 +240,7 @@ def left_at(
         given_at: by column, SQL of the order from which its value is.
         given_by: by column, SQL of the persons of the row that gave it. Without effect if rows are of nobody.
         last_delete: SQL of the order of the last delete before the row. None: it is not recorded.
-        others: SQL of entries of other columns that stay, or NULL. None: there are none.
+        stays: SQL of entries of other columns that stay, or NULL. None: there are none.
     """
     wanted, all_at = f"e.at IS NULL OR e.at < {order}", dict(given_at)
     if last_delete is not None:
@@ -260,8 +260,8 @@ def left_at(
     older = f"filter(array({entries}), e -> {wanted})"
     written = f"transform({older}, e -> struct(e.key AS key, {recorded} AS value))"
     nothing = f"CAST(array() AS {_ENTRIES})"
-    if others is not None:
-        written = f"concat(coalesce({others}, {nothing}), {written})"
+    if stays is not None:
+        written = f"concat(coalesce({stays}, {nothing}), {written})"
     return f"map_from_entries(nullif({written}, {nothing}))"
 
 
