@@ -19,9 +19,9 @@ from tidegate.assets.silver.merge_sql import (
 )
 from tidegate.assets.silver.pending import PendingMerge
 from tidegate.platform.core.schema.column_types import quoted
-from tidegate.platform.core.schema.sql_literal import delta_table
+from tidegate.platform.core.schema.sql_literal import delta_table, literal
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.platform.core.silver.columns import CHANGED_BATCH, hiding, own_columns
+from tidegate.platform.core.silver.columns import CHANGED_BATCH, LEFT, hiding, own_columns
 from tidegate.platform.core.silver.merge_mode import MergeMode
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.resources.spark.results import Merging
@@ -93,11 +93,22 @@ def _unassigned(rules: MergeRules, silver: TableSchema, mode: MergeMode) -> dict
     columns = without_values(rules, silver)
     if mode in (MergeMode.FULL, MergeMode.SINCE):
         # Bronze does not have the rows from before a reset, whose batch is 0.
-        return {name: f"if(s.{CHANGED_BATCH} > 0, NULL, t.{quoted(name)})" for name in columns}
+        return {name: f"if(s.{CHANGED_BATCH} > 0, NULL, {_own_value(rules, name)})" for name in columns}
     if rules.persons is None:
         return {}
-    # A row with an equal order may be of another person.
-    return {name: carried(rules, name, has_left=False) for name in columns}
+    return {name: _own_value(rules, name) for name in columns}
+
+
+def _own_value(rules: MergeRules, column: str) -> str:
+    """Returns SQL of what a row `s` keeps of the row `t` that it replaces in a column that no row gives any more.
+
+    In a table of persons it is what `t` gave itself: a value that it left is of the change before it, whose person may
+    be another one, and is not computed again. And a row with an equal order may be of another person.
+    """
+    kept = carried(rules, column, has_left=False)
+    if rules.persons is None or rules.history is None or not rules.history.leaves_values:
+        return kept
+    return f"if(coalesce(array_contains(t.{LEFT}, {literal(column)}), false), NULL, {kept})"
 
 
 def _with_leaving_rows(rows: str, rules: MergeRules, table: str, since: int, names: Sequence[str]) -> str:

@@ -2980,6 +2980,22 @@ MUTANTS = (
         (_FROM_BEFORE_A_RESET,),
     ),
     Mutant(
+        "a row of a history keeps what it left in a column that bronze does not have any more",
+        12,
+        "assets/silver/history_merge.py",
+        "{literal(column)}), false), NULL, {kept})",
+        "{literal(column)}), false), {kept}, {kept})",
+        ("tests/unit/assets/silver/test_merge_sql.py",),
+    ),
+    Mutant(
+        "files of CSV are asked for columns without the structs of the table",
+        12,
+        "assets/bronze/prepare/formats/csv_files.py",
+        "delta.infer_csv(asked, known.schema)",
+        "delta.infer_csv(asked, known.schema.without(['Home']))",
+        ("tests/unit/assets/bronze/prepare/formats/test_csv_files.py",),
+    ),
+    Mutant(
         "a struct that a row gives keeps a field of another person",
         12,
         "assets/silver/left_values.py",

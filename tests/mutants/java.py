@@ -90,6 +90,14 @@ JAVA_MUTANTS = (
         (f"CsvTypesTest#{_AS_ASKED}", f"JsonInferenceTest#{_AS_ASKED}"),
     ),
     Mutant(
+        "a bad row of a change is judged with the side of the subject whose rows stay out",
+        10,
+        f"{_ROWS}Admission.java",
+        "if (reader.bad != null && !reader.readWithout(suppression.sideNames(), suppression::mentions)) {",
+        "if (reader.bad != null) {",
+        ("AdmissionTest#aSideThatDoesNotFitIsLeftOutBeforeTheRowIsJudged",),
+    ),
+    Mutant(
         "rows of forgotten persons have a say in the types of new columns",
         12,
         f"{_ROWS}Admission.java",

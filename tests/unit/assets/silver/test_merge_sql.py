@@ -38,7 +38,7 @@ def _update(way: dict[str, Any], persons: Persons | None) -> str:
     state = SimpleNamespace(files=1, properties={}, schema=silver)
     table = SimpleNamespace(spec=SimpleNamespace(name="items"))
     work: Any = SimpleNamespace(
-        spec=spec, table=table, silver=state, since=None, rebuilds=False, location="s3a://b/silver",
+        spec=spec, table=table, silver=state, since=way.get("since"), rebuilds=False, location="s3a://b/silver",
         mark=way.get("mark", 3),
     )  # fmt: skip
     changes = Changes("view", 4, way.get("why_full"), 1, {"rows": 1}, is_reread=way.get("is_reread", False))
@@ -71,3 +71,15 @@ def test_a_merge_of_rows_of_persons_decides_on_every_value_of_the_row_that_it_re
     # Of rows of nobody, what bronze does not give stays as it is.
     plain = _update(way, None)
     assert ("t.`phone` = " in plain) == (way.get("why_full") == "all")
+
+
+@pytest.mark.parametrize("way", [{}, {"mark": None}, {"why_full": "x", "is_reread": True}, {"since": 2}])
+def test_a_row_of_a_history_that_is_written_again_keeps_nothing_that_it_left_and_that_is_not_computed_again(
+    way: dict[str, Any],
+) -> None:
+    """It is of the change before it, whose person may be another one. No list says so any more."""
+    silver = {"stored_as": "scd2", "ignore_null_updates": True}
+    update = _update({**way, "silver": silver}, Persons((("who",),)))
+    for column in ("phone", "Old Name"):
+        assert f"if(coalesce(array_contains(t._left, '{column}'), false), NULL, if(" in update
+    assert "array_contains(t._left, " not in _update({**way, "silver": silver}, None)
