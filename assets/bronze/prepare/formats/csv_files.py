@@ -83,9 +83,13 @@ class Csv(Format):
 
     def infer(self, delta: Delta, groups: Sequence[Sequence[SourceFile]], spec: TableSpec, known: Known) -> list[Field]:
         """Return the narrowest types that hold each cell as it is written."""
-        asked = known.request((_reading(files, spec), files) for files in groups)
-        cells = known.schema.without([field.name for field in known.schema.columns if not has_cells(field.type)])
-        return [shown_field(field) for field in delta.infer_csv(asked, cells)["fields"]]
+        no_cells = {folded(field.name) for field in known.schema.columns if not has_cells(field.type)}
+        # A header that names a struct makes its files misfits, so they have no say.
+        able = [files for files in groups if no_cells.isdisjoint(map(folded, files[0].names))]
+        if not able:
+            return []
+        asked = known.request((_reading(files, spec), files) for files in able)
+        return [shown_field(field) for field in delta.infer_csv(asked, known.schema)["fields"]]
 
     def read(self, files: Sequence[SourceFile], schema: TableSchema, spec: TableSpec) -> dict[str, Any]:
         """Return how the cells are read. A cell whose value would differ from its text makes its row bad.

@@ -14,7 +14,9 @@ from tidegate.assets.bronze.prepare.formats.csv_files import Csv
 from tidegate.assets.bronze.prepare.formats.format import Look
 from tidegate.platform.core.config.csv_options import CsvOptions
 from tidegate.platform.core.infer.sniff import sniff_csv
+from tidegate.platform.core.schema.column_types import Field, Simple, Struct
 from tidegate.platform.core.schema.misfit import Misfit
+from tidegate.platform.core.schema.table_schema import TableSchema
 
 
 def look(body: bytes, **options: Any) -> Look:
@@ -86,3 +88,25 @@ def test_a_delimiter_at_the_end_of_each_row_is_no_cell_and_a_name_of_a_row_is_no
     with pytest.raises(Misfit, match="a row name"):
         look(b"a,b\nr1,1,\nr2,3,4\n")
     assert not look(b"a,b\nnorth rocks\\,au,1\n3,4\n").trailing, "a bad row, and others that are not"
+
+
+def test_what_a_load_refuses_is_asked_with_all_columns_also_those_that_no_cell_holds() -> None:
+    """The subject of a person may be in a struct. A header that names one makes its files misfits."""
+    schema = TableSchema((Field("id", Simple("long")), Field("Home", Struct((Field("who", Simple("string")),)))))
+    asked: list[Any] = []
+
+    def infer(request: Any, known: TableSchema) -> dict[str, Any]:
+        asked.append((request, known))
+        return {"fields": []}
+
+    spec: Any = SimpleNamespace(csv=CsvOptions(), columns={})
+    known: Any = SimpleNamespace(schema=schema, request=lambda groups: [files for _, files in groups])
+    delta: Any = SimpleNamespace(infer_csv=infer)
+    headers = (("id", "note"), ("id", "home"))
+    how: dict[str, Any] = {"trailing": False, "unnamed": (), "by_line": True}
+    able, misfit = ([SimpleNamespace(names=names, **how)] for names in headers)
+    groups: Any = [able, misfit]
+    assert Csv().infer(delta, groups, spec, known) == []
+    assert asked == [([able], schema)]
+    assert Csv().infer(delta, groups[1:], spec, known) == []
+    assert len(asked) == 1

@@ -147,12 +147,12 @@ public final class SourceRows implements Iterator<InternalRow> {
       fileTally.torn++;
       return null;
     }
-    String bad = admission.bad(file);
-    Admission.Suppressed suppressed = admission.suppressed(bad);
+    Admission.Suppressed suppressed = admission.suppressed(file);
     if (suppressed == Admission.Suppressed.ALL) {
       fileTally.suppressed++;
       return null;
     }
+    String bad = admission.bad(file);
     fileTally.blanked += suppressed == Admission.Suppressed.A_SIDE ? 1 : 0;
     fileTally.suspect += reader.suspect ? 1 : 0;
     if (bad != null) {

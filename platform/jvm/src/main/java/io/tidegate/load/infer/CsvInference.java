@@ -93,7 +93,7 @@ public final class CsvInference {
         block = start;
         reader.begin(start == 0);
       }
-      if (reader.read(row) && (reader.torn || admission.mayEnter(files.get(file)))) {
+      if (reader.read(row) && (reader.torn || admission.lostSides(files.get(file)) != null)) {
         types.add(reader, rules);
       }
     }

@@ -164,10 +164,11 @@ public final class JsonInference {
         return; // Not JSON.
       }
       bad = null;
-      if (hasNoColumn((StructType) type) || (known != null && !isTaken())) {
+      List<List<String>> lost = known == null ? List.of() : lostSides();
+      if (lost == null || hasNoColumn((StructType) type)) {
         return;
       }
-      for (List<String> side : known == null ? List.<List<String>>of() : admission.lostSides) {
+      for (List<String> side : lost) {
         type = without((StructType) type, side);
         numbers.drop(side);
       }
@@ -218,10 +219,10 @@ public final class JsonInference {
           : type instanceof StructType struct ? !struct.isEmpty() : !type.equals(DataTypes.NullType);
     }
 
-    /** Whether nothing but new fields is against the object. */
-    private boolean isTaken() {
+    /** Returns the sides that the object loses. Null if something else than new fields is against it. */
+    private List<List<String>> lostSides() {
       known.read(new GenericInternalRow(new Object[] {UTF8String.fromBytes(line)}));
-      return admission.mayEnter(file);
+      return admission.lostSides(file);
     }
   }
 

@@ -10,6 +10,8 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.Arrays;
 import java.util.Base64;
+import java.util.List;
+import java.util.function.Predicate;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.unsafe.types.UTF8String;
 
@@ -87,6 +89,16 @@ public abstract class JsonLineReader extends RowReader {
       bad = NO_UTF8;
     }
     return true;
+  }
+
+  @Override
+  public final boolean readWithout(List<List<String>> paths, Predicate<String> isLeftOut) {
+    byte[] rest = utf8 && !paths.isEmpty() ? JsonCuts.without(line, paths, isLeftOut) : null;
+    if (rest == null) {
+      return false;
+    }
+    clear();
+    return takeText(rest);
   }
 
   /** Reads values of whole files: what is cut off in a text is cut off in its file. */

@@ -8,8 +8,6 @@ public final class Admission {
   private final RowReader reader;
   private final TableColumns columns;
   private final Suppression suppression;
-  /** Of the row that may enter: the sides of a change that it loses, by their names. */
-  public List<List<String>> lostSides = List.of();
 
   /**
    * @param reader whose last row is asked for
@@ -28,32 +26,40 @@ public final class Admission {
   }
 
   /**
-   * Whether the row is of a suppressed subject. Without a subject in its column, because it is bad or the subject is
-   * rescued, it is searched as text. Of a change, a side of another subject stays, unless the text of the row is kept.
+   * Returns what of the row is a suppressed subject's. Without a subject in its column, because it is bad or the subject
+   * is rescued, it is searched as text. Of a change, a side of another subject stays, unless the text of the row is
+   * kept. What makes a row bad may be in the side that is left out, so it is judged without that one.
    */
-  public Suppressed suppressed(String bad) {
+  public Suppressed suppressed(LoadRequest.Source file) {
     if (suppression == null) {
       return Suppressed.NOTHING;
     }
-    boolean isWhole = reader.bad == null && reader.rescued.object() == null;
-    if (reader.bad == null && suppression.holds(reader.values)) {
-      boolean stays = isWhole && bad == null && suppression.keepsSide(reader.values);
-      return stays ? Suppressed.A_SIDE : Suppressed.ALL;
+    boolean isNamed = reader.bad == null && suppression.holds(reader.values);
+    if (!isNamed && (isWhole() || !suppression.mentions(reader.raw()))) {
+      return Suppressed.NOTHING;
     }
-    return !isWhole && suppression.mentions(reader.raw()) ? Suppressed.ALL : Suppressed.NOTHING;
+    if (reader.bad != null && !reader.readWithout(suppression.sideNames(), suppression::mentions)) {
+      return Suppressed.ALL;
+    }
+    boolean stays = isWhole() && bad(file) == null && suppression.keepsSide(reader.values);
+    return stays ? Suppressed.A_SIDE : Suppressed.ALL;
+  }
+
+  /** Whether columns take all of the row: its text is not kept. */
+  private boolean isWhole() {
+    return reader.bad == null && reader.rescued.object() == null;
   }
 
   /**
-   * Whether the row will enter the table once that has a column for each of its fields: then nothing is rescued. Sets
-   * {@link #lostSides}.
+   * Returns the sides of a change that the row loses, by their names, once the table has a column for each of its
+   * fields: then nothing is rescued. Returns null where the row will not enter the table.
    */
-  public boolean mayEnter(LoadRequest.Source file) {
+  public List<List<String>> lostSides(LoadRequest.Source file) {
     if ((reader.bad != null && !reader.unknown) || columns.differing(file, reader.inFile) != null) {
-      return false;
+      return null;
     }
     boolean isSuppressed = suppression != null && suppression.holds(reader.values);
-    lostSides = isSuppressed ? suppression.lostSides(reader.values) : List.of();
-    return lostSides != null;
+    return isSuppressed ? suppression.lostSides(reader.values) : List.of();
   }
 
   /** What of a row is left out. */

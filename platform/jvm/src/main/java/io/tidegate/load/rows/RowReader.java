@@ -1,6 +1,8 @@
 package io.tidegate.load.rows;
 
 import io.tidegate.load.request.LoadRequest;
+import java.util.List;
+import java.util.function.Predicate;
 import org.apache.spark.sql.catalyst.InternalRow;
 
 /** Reads the rows of a file. The fields describe the row that was read last. */
@@ -50,6 +52,16 @@ public abstract class RowReader {
 
   /** Returns the text of the row that was read last, or null when the format has none. */
   public abstract String raw();
+
+  /**
+   * Reads the last row again, without those of some structs whose text is chosen. Returns false where the format has no
+   * text, or nothing is left out. The fields are undefined then.
+   *
+   * @param paths the names of the structs, from outside to inside
+   */
+  public boolean readWithout(List<List<String>> paths, Predicate<String> isLeftOut) {
+    return false;
+  }
 
   /** Begins a block of this file. {@link #begin} follows. */
   public void open(LoadRequest.Source file) {}

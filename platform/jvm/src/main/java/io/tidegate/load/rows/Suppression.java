@@ -118,6 +118,10 @@ public final class Suppression implements Serializable {
     return lost.size() == sides.length ? null : lost;
   }
 
+  List<List<String>> sideNames() {
+    return sideNames;
+  }
+
   private boolean namesAnother(Object[] values, int[] side) {
     boolean isNamed = false;
     for (int[] path : places) {
