@@ -143,7 +143,7 @@ def _generated_overwrites(lake: TestLake) -> None:
         ledger=RecordedLedger(session.createDataFrame(ledger).cache()),  # type: ignore[arg-type]
     )
     generated = replace(work, table=table)
-    for upto in (90, 67, 31):
+    for upto in (90, 77, 55):
         expected = _expected(readings, upto)
         found = incomplete_dumps(session, generated, rules, upto)
         shown = {int(entry.order.split(":")[1].strip('"} ')): entry.files for entry in found}
