@@ -42,7 +42,8 @@ def test_each_setting_is_one_that_spark_has(tidegate_lake: Callable[..., TestLak
     assert len(named) > 80
     with session_of_its_own(tidegate_lake([{"name": "t", "prefix": "t/"}]).stack.spark.remote) as session:
         # Delta adds its settings to Spark's when this class is loaded.
-        session.sql("SELECT reflect('org.apache.spark.sql.delta.sources.DeltaSQLConf', 'DELTA_SNAPSHOT_PARTITIONS')").collect()
+        loaded = "reflect('org.apache.spark.sql.delta.sources.DeltaSQLConf', 'DELTA_SNAPSHOT_PARTITIONS')"
+        session.sql(f"SELECT {loaded}").collect()
         asked = ConfigRequest.Operation(is_modifiable=ConfigRequest.IsModifiable(keys=sorted(named)))
         pairs = cast(ConnectSession, session).client.config(asked).pairs
     assert [name for name, is_modifiable in pairs if is_modifiable != "true"] == []
