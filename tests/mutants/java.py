@@ -18,6 +18,14 @@ _INDEX = f"{_MAIN}delta/LogIndex.java"
 
 JAVA_MUTANTS = (
     Mutant(
+        "a line of a text without quotation marks is not searched for a person",
+        10,
+        f"{_ROWS}Mentions.java",
+        "|| anyOfLines('\"') ||",
+        "|| anyCellOf('\"') ||",
+        ("MentionsTest#thePartsOfAnyTextAreTheSameInBothLanguages",),
+    ),
+    Mutant(
         "each merge compiles its queries again, in a class loader of its own",
         10,
         "platform/jvm/src/main/java/io/tidegate/procedures/silver/SharedCode.java",

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
+import pytest
+
 from tidegate.platform.core.infer.sniff import sniff_csv, sniff_json
 from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.testing import TestLake
@@ -32,15 +34,27 @@ _VALUES: tuple[Any, ...] = (
 )  # fmt: skip
 
 
-def _columns(values: Sequence[Any], count: int) -> list[tuple[Any, ...]]:
+#: Parts of cells. What they become together is nobody's choice.
+_PARTS = (
+    *"0179.,+-eE xTZ:", "00", "999999", "2026-01-02", "03:04:05", "03:04", " UTC", "+01:00", "true", "null", "NaN",
+)  # fmt: skip
+
+
+def _generated(chance: Random, count: int) -> list[str]:
+    return ["".join(chance.choices(_PARTS, k=chance.randint(1, 5))) for _ in range(count)]
+
+
+def _columns(chance: Random, values: Sequence[Any], count: int) -> list[tuple[Any, ...]]:
     """Return the values of columns of three rows: each value alone, and pairs by chance."""
-    random = Random(count)
-    pairs = random.sample(list(itertools.permutations(values, 2)), count)
-    return [*((value, value, value) for value in values), *((*pair, random.choice(pair)) for pair in pairs)]
+    pairs = chance.sample(list(itertools.permutations(values, 2)), count)
+    return [*((value, value, value) for value in values), *((*pair, chance.choice(pair)) for pair in pairs)]
 
 
-def test_infer_proposes_the_types_that_the_load_gives(tidegate_lake: MakeLake, kit: Any) -> None:
-    cells, values = _columns(_CELLS, 400), _columns(_VALUES, 300)
+@pytest.mark.seeds(1, 20)
+def test_infer_proposes_the_types_that_the_load_gives(tidegate_lake: MakeLake, kit: Any, seed: int) -> None:
+    chance = Random(seed)
+    cells = _columns(chance, (*_CELLS, *_generated(chance, 40)), 400)
+    values = _columns(chance, (*_VALUES, *_generated(chance, 20)), 300)
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([[f"c{n}" for n in range(len(cells))], *zip(*cells, strict=True)])
     # A value that no column can have takes its row along, so each value has a row of its own.

@@ -14,7 +14,6 @@ import java.util.Map;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Metadata;
-import org.apache.spark.sql.types.MetadataBuilder;
 import org.apache.spark.sql.types.StructType;
 
 /**
@@ -22,9 +21,6 @@ import org.apache.spark.sql.types.StructType;
  * alone: from those of all headers, in any order.
  */
 final class CsvTypes implements Serializable {
-  /** Marks a column of whole numbers of which a double would change one: files of another format may have doubles. */
-  static final Metadata EXACT = new MetadataBuilder().putBoolean("tidegate.exact", true).build();
-
   private static final int MAX_DIGITS = 17;
   /** Inferred types, the narrowest first. */
   private static final List<DataType> TYPES =
@@ -115,7 +111,7 @@ final class CsvTypes implements Serializable {
     }
     StructType columns = new StructType();
     for (Column column : all.values()) {
-      columns = columns.add(column.name, column.type(), true, column.isExact() ? EXACT : Metadata.empty());
+      columns = columns.add(column.name, column.type(), true, column.isExact() ? ExactNumbers.MARK : Metadata.empty());
     }
     return columns;
   }

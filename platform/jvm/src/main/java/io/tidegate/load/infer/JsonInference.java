@@ -320,7 +320,7 @@ public final class JsonInference {
       StructType marked = new StructType();
       for (StructField field : columns.fields()) {
         boolean isNumber = field.dataType() instanceof NumericType && changed.contains(JsonNumbers.SEPARATOR + field.name());
-        marked = marked.add(field.name(), field.dataType(), true, isNumber ? CsvTypes.EXACT : Metadata.empty());
+        marked = marked.add(field.name(), field.dataType(), true, isNumber ? ExactNumbers.MARK : Metadata.empty());
       }
       return marked;
     }

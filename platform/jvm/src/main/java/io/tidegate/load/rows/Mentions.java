@@ -45,7 +45,7 @@ final class Mentions {
 
   private boolean any() {
     // The text between two quotation marks: the line may be cut off, or begin in a quoted part.
-    return anyBetween(c -> WORD_ENDS.indexOf(c) >= 0) || anyCellOf('"') || anyCell() || anyQuoted();
+    return anyBetween(c -> WORD_ENDS.indexOf(c) >= 0) || anyOfLines('"') || anyCell() || anyQuoted();
   }
 
   private boolean anyCell() {
@@ -61,7 +61,12 @@ final class Mentions {
   }
 
   private boolean anyCellOf(int delimiter) {
-    return text.indexOf(delimiter) >= 0 && anyBetween(c -> c == delimiter || c == '\r' || c == '\n');
+    return text.indexOf(delimiter) >= 0 && anyOfLines(delimiter);
+  }
+
+  /** Whether a line is a subject, or a part of one between delimiters. */
+  private boolean anyOfLines(int delimiter) {
+    return anyBetween(c -> c == delimiter || c == '\r' || c == '\n');
   }
 
   private boolean anyBetween(IntPredicate isEnd) {
