@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Any
 
 from tidegate.assets.forgetting.kept_lines import KeptLines
+from tidegate.platform.core.events.envelopes import MAX_TOPICS, published
 from tidegate.platform.core.foreign_json import foreign_json
 from tidegate.platform.core.forgetting.blanked_members import blanked_members
 from tidegate.platform.core.forgetting.mentions import mentions
@@ -111,11 +112,22 @@ def _messages(
         queue = (content.get("row") or {}).get("queue") if content else None
         if content is None or queue is None or queue in others:
             return None
-        text = str(content.get("body", ""))
-        mentioned = _rest_of_row(text, suppression) != text
+        mentioned = any(_rest_of_row(text, suppression) != text for text in _opened(str(content.get("body", ""))))
         return KeptObject(item.key, f"quarantine/{folder}", 1, None) if mentioned else None
 
     yield from filter(None, parallel(found, _changed(lake, root, since)))
+
+
+def _opened(body: str) -> Iterator[str]:
+    """Yields the text of a message, and what is in SNS's envelopes: a queue without its topic keeps them closed."""
+    for _ in range(MAX_TOPICS + 1):
+        yield body
+        try:
+            body, publication = published(body)
+        except ValueError:
+            return
+        if publication is None:
+            return
 
 
 def _changed(lake: Lake, folder: str, since: float) -> list[Listed]:

@@ -16,11 +16,12 @@ def blanked_members(text: str, paths: Sequence[Sequence[str]]) -> str:
     """Returns the text with null in place of some members. Their names are compared in any case.
 
     Args:
-        text: of a JSON object.
+        text: of a JSON object. It may begin with a byte order mark, as for `foreign_json`.
         paths: the names of each such member, from outside to inside.
     """
     wanted = [[folded(name) for name in path] for path in paths]
-    found = sorted(span for path in wanted for span in _spans(text, path, _skip(text, 0)))
+    start = _skip(text, 1 if text.startswith("\ufeff") else 0)
+    found = sorted(span for path in wanted for span in _spans(text, path, start))
     for start, end in reversed(found):
         text = f"{text[:start]}null{text[end:]}"
     return text

@@ -94,6 +94,26 @@ def test_messages_of_other_tables_queues_stay_and_those_of_an_earlier_queue_leav
     assert erase_kept_objects(lake, _table(), _list("7")) == 0
 
 
+def test_what_a_kept_message_says_is_searched_in_its_envelopes(lake: Any, objects: Objects) -> None:
+    def published(text: str) -> str:
+        envelope = {"Type": "Notification", "TopicArn": "arn:t", "MessageId": "m", "Timestamp": "2026-01-01T00:00:00Z"}
+        return json.dumps({**envelope, "Message": text})
+
+    change = '\ufeff{"before": {"who": 7}, "after": {"who": 8}}'
+    bodies = {
+        "plain": change,
+        "once": published(change),
+        "twice": published(published(change)),
+        "of 8": published('{"before": {"who": 8}}'),
+    }
+    for name, body in bodies.items():
+        message = {"event_id": "e", "body": body, "row": {"queue": "clicks", "message_id": "m", "sent_at": 1}}
+        objects.put("lake", f"root/quarantine/messages/{name}.json", json.dumps(message))
+    persons = _list("7", paths=("before.who", "after.who"), sides=("before", "after"))
+    assert erase_kept_objects(lake, _table(rows=True), persons) == 3
+    assert [*objects.bodies] == ["root/quarantine/messages/of 8.json"]
+
+
 @pytest.mark.parametrize(
     ("line", "rest"),
     [

@@ -20,6 +20,7 @@ from tidegate.platform.core.forgetting.blanked_members import blanked_members
         ('{"a":1,"A":{}, "b":"x"}', [["a"], ["b"]], '{"a":null,"A":null, "b":null}'),
         ('{"a":"x"}', [["b"], ["a", "b"]], '{"a":"x"}'),
         ("{ }", [["a"]], "{ }"),
+        ('\ufeff {"a":1}', [["a"]], '\ufeff {"a":null}'),
     ],
 )
 def test_a_member_becomes_null_and_nothing_else_changes(text: str, paths: list[list[str]], left: str) -> None:
