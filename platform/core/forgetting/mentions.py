@@ -32,7 +32,9 @@ def mentions(text: str, is_known: Callable[[str], bool]) -> bool:
         return True
     if len(text) % 4 or not _BASE64.fullmatch(text):
         return False
-    return any(map(is_known, _identities(base64.b64decode(text).decode("latin-1"))))
+    line = base64.b64decode(text)
+    # A broken byte in one place leaves the letters of other places whole.
+    return any(any(map(is_known, _identities(line.decode(name, "replace")))) for name in ("latin-1", "utf-8"))
 
 
 def _identities(text: str) -> Iterator[str]:

@@ -7,6 +7,7 @@ import java.util.function.IntPredicate;
 import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
  * The parts of a text that may be identities: its words, its cells, what is quoted in it, and the plain spelling of its
@@ -38,9 +39,13 @@ final class Mentions {
     if (new Mentions(text, isSubject).any()) {
       return true;
     }
-    return text.length() % 4 == 0
-        && BASE64.matcher(text).matches()
-        && new Mentions(new String(Base64.getDecoder().decode(text), StandardCharsets.ISO_8859_1), isSubject).any();
+    if (text.length() % 4 != 0 || !BASE64.matcher(text).matches()) {
+      return false;
+    }
+    byte[] line = Base64.getDecoder().decode(text);
+    // A broken byte in one place leaves the letters of other places whole.
+    return Stream.of(StandardCharsets.ISO_8859_1, StandardCharsets.UTF_8)
+        .anyMatch(charset -> new Mentions(new String(line, charset), isSubject).any());
   }
 
   private boolean any() {
