@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from tempfile import gettempdir
 from threading import Lock
 from typing import Any, BinaryIO, TypeVar
 
@@ -69,3 +72,21 @@ def in_turn(work: Callable[[int], T], limit: int, *, small: int = SMALL, surely:
                 raise
     with _ALONE:
         return work(limit)
+
+
+@contextmanager
+def naming_full_disk(what: str) -> Iterator[None]:
+    """Write temporary files in this context. Another error than a full disk is raised as it is.
+
+    Args:
+        what: end of the error's sentence: what has to be written there, and what to do.
+
+    Raises:
+        RuntimeError: the disk is full.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise RuntimeError(f"the disk with {gettempdir()} is full, and {what}") from error

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import errno
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory, gettempdir
+from tempfile import TemporaryDirectory
 
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.s3_object import S3Object
 from tidegate.resources.aws.s3 import ObjectStore
-from tidegate.resources.room import SMALL, TooLarge, in_turn
+from tidegate.resources.room import SMALL, TooLarge, in_turn, naming_full_disk
 
 #: Bytes of one request. An object is read piece by piece: S3 would end an answer that is read for hours.
 _PIECE = 1 << 20
@@ -37,7 +36,7 @@ class KeptLines:
     def count(self) -> tuple[int, bool]:
         """Return how many lines do not stay as they are, and whether any line stays.
 
-            Memory holds a piece and a line. Its writers bound a line, and long ones are held one after another.
+        Memory holds a piece and a line. Its writers bound a line, and long ones are held one after another.
 
         Raises:
             ObjectChanged: the object has changed, or is gone.
@@ -62,21 +61,17 @@ class KeptLines:
             ObjectChanged: the object has changed, or is gone.
             StoreError: S3 did not answer.
         """
-        try:
-            with TemporaryDirectory(prefix="tidegate-rest-") as folder:
-                file = Path(folder) / "rest"
-                with file.open("wb") as target:
-                    for line in self._lines(sys.maxsize):
-                        if (rest := self.rest_of(line)) is not None:
-                            target.write(rest + b"\n")
-                self.objects.upload(*self.version.address, file)
-        except OSError as error:
-            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-                raise
-            raise RuntimeError(
-                f"the disk with {gettempdir()} is full, and {S3Address(*self.version.address)} has to be written there "
-                "without forgotten persons: free some of it, or set TMPDIR to a folder on another one, and run it again"
-            ) from error
+        wanted = (
+            f"{S3Address(*self.version.address)} has to be written there without forgotten persons: free some of it, "
+            "or set TMPDIR to a folder on another one, and run it again"
+        )
+        with naming_full_disk(wanted), TemporaryDirectory(prefix="tidegate-rest-") as folder:
+            file = Path(folder) / "rest"
+            with file.open("wb") as target:
+                for line in self._lines(sys.maxsize):
+                    if (rest := self.rest_of(line)) is not None:
+                        target.write(rest + b"\n")
+            self.objects.upload(*self.version.address, file)
 
     def _lines(self, max_line: int) -> Iterator[bytes]:
         """Yield the lines without their ends.

@@ -90,13 +90,11 @@ def build_history_merge(
 
 def _unassigned(rules: MergeRules, silver: TableSchema, mode: MergeMode) -> dict[str, str]:
     """Returns SQL of what the columns become that no row of bronze gives, when a row `s` replaces a row `t`."""
-    columns = without_values(rules, silver)
+    own = {name: _own_value(rules, name) for name in without_values(rules, silver)}
     if mode in (MergeMode.FULL, MergeMode.SINCE):
         # Bronze does not have the rows from before a reset, whose batch is 0.
-        return {name: f"if(s.{CHANGED_BATCH} > 0, NULL, {_own_value(rules, name)})" for name in columns}
-    if rules.persons is None:
-        return {}
-    return {name: _own_value(rules, name) for name in columns}
+        return {name: f"if(s.{CHANGED_BATCH} > 0, NULL, {value})" for name, value in own.items()}
+    return {} if rules.persons is None else own
 
 
 def _own_value(rules: MergeRules, column: str) -> str:

@@ -79,7 +79,7 @@ def build_merge(
     truncated = before_truncate(rules, f"t.{ORDER}", truncate.order) if truncate and truncate.is_due else None
     left, own = LeftValues(rules, types, silver, mode, is_partial=is_partial, truncate=order), _own(rules)
     late, emptied = left.clauses(is_truncated=truncated is not None)
-    empties, gone = mode in (MergeMode.FULL, MergeMode.SINCE), unassigned(rules, silver, mode)
+    empties, gone = mode in (MergeMode.FULL, MergeMode.SINCE), _unassigned(rules, silver, mode)
     update = _assignments(rules, types, left.of_newer(), gone, own, empties=empties)
     clauses = mode.clauses(
         newer=newer, update=update, insert=_new_row(types, own), truncated=truncated, since=work.since, late=late,
@@ -195,15 +195,11 @@ def without_values(rules: MergeRules, silver: TableSchema) -> list[str]:
     return [field.name for field in silver.fields if folded(field.name) not in known]
 
 
-def unassigned(rules: MergeRules, silver: TableSchema, mode: MergeMode) -> dict[str, str | None]:
-    """Returns what becomes of the columns that no row of bronze gives, when a row `s` replaces a row `t`.
-
-    Returns:
-        SQL of the value of each of these columns. None: NULL, as in what bronze gives now.
-    """
+def _unassigned(rules: MergeRules, silver: TableSchema, mode: MergeMode) -> dict[str, str]:
+    """Returns SQL of what the columns become that no row of bronze gives, when a row `s` replaces a row `t`."""
     columns = without_values(rules, silver)
     if mode in (MergeMode.FULL, MergeMode.SINCE):
-        return dict.fromkeys(columns)
+        return dict.fromkeys(columns, "NULL")
     if rules.persons is None:
         return {}
     return {name: carried(rules, name, has_left=rules.records_left) for name in columns}
@@ -213,7 +209,7 @@ def _assignments(
     rules: MergeRules,
     types: ColumnTypes,
     filled: Mapping[str, str],
-    gone: Mapping[str, str | None],
+    gone: Mapping[str, str],
     own: Sequence[str],
     *,
     empties: bool,
@@ -224,7 +220,7 @@ def _assignments(
         rules: what a row of bronze is in silver.
         types: the columns of the rules.
         filled: SQL of values that may stay.
-        gone: SQL of the values of columns that bronze does not give (`unassigned`).
+        gone: SQL of the values of columns that bronze does not give (`_unassigned`).
         own: Tidegate's own columns.
         empties: fields of structs that bronze lacks become NULL. They stay otherwise, as far as `carried` lets them.
     """
@@ -234,7 +230,7 @@ def _assignments(
         return filled.get(name) or value_in_silver(types, name, "s.", kept)
 
     given = (f"t.{quoted(name)} = {value(name)}" for name in types)
-    rest = (f"t.{quoted(name)} = {value or 'NULL'}" for name, value in gone.items())
+    rest = (f"t.{quoted(name)} = {value}" for name, value in gone.items())
     return ", ".join([*given, *(f"t.{name} = {filled.get(name) or f's.{name}'}" for name in own), *rest])
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import errno
 import io
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory, gettempdir
+from tempfile import TemporaryDirectory
 from typing import BinaryIO, cast
 
 from tidegate.assets.bronze.prepare.formats.format import HEAD_BYTES, Format, Rewrite, SourceFile
@@ -23,7 +22,7 @@ from tidegate.platform.core.keys.spark_address import plain_address
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.resources.aws.bucket import Bucket
 from tidegate.resources.lake import Table
-from tidegate.resources.room import SMALL, SMALL_FILE, Bounded, TooLarge, in_turn
+from tidegate.resources.room import SMALL, SMALL_FILE, Bounded, TooLarge, in_turn, naming_full_disk
 
 
 def source_file(table: Table, candidate: Candidate, held: Held) -> SourceFile:
@@ -192,14 +191,12 @@ def _rewritten(table: Table, candidate: Candidate, rewrite: Rewrite) -> tuple[st
     known = rewrite.streams and not packed(candidate)
     limit = max(size, rewrite.limit) if known else rewrite.limit
     small = SMALL_FILE if rewrite.streams else SMALL
+    wanted = (
+        f"{candidate.key} has to be rewritten there; free some of it, or set TMPDIR to a folder on another one. "
+        "Nothing is lost: the files wait"
+    )
     try:
-        return place.path, in_turn(write, limit, small=small, surely=size)
+        with naming_full_disk(wanted):
+            return place.path, in_turn(write, limit, small=small, surely=size)
     except TooLarge:
         raise Misfit(rewrite.too_large) from None
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-            raise
-        raise RuntimeError(
-            f"the disk with {gettempdir()} is full, and {candidate.key} has to be rewritten there; free some of it, or "
-            "set TMPDIR to a folder on another one. Nothing is lost: the files wait"
-        ) from error
