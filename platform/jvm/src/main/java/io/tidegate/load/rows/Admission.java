@@ -52,14 +52,23 @@ public final class Admission {
 
   /**
    * Returns the sides of a change that the row loses, by their names, once the table has a column for each of its
-   * fields: then nothing is rescued. Returns null where the row will not enter the table.
+   * fields: then nothing is rescued. Returns null where the row will not enter the table. It is judged as by {@link
+   * #suppressed}, so what makes it bad may be in a side that it loses.
    */
   public List<List<String>> lostSides(LoadRequest.Source file) {
-    if ((reader.bad != null && !reader.unknown) || columns.differing(file, reader.inFile) != null) {
+    boolean isNamed = suppression != null && (fits() ? suppression.holds(reader.values) : suppression.mentions(reader.raw()));
+    if (isNamed && !fits() && !reader.readWithout(suppression.sideNames(), suppression::mentions)) {
       return null;
     }
-    boolean isSuppressed = suppression != null && suppression.holds(reader.values);
-    return isSuppressed ? suppression.lostSides(reader.values) : List.of();
+    if (!fits() || columns.differing(file, reader.inFile) != null) {
+      return null;
+    }
+    return isNamed ? suppression.lostSides(reader.values) : List.of();
+  }
+
+  /** Whether only fields that the table does not have are against the row. */
+  private boolean fits() {
+    return reader.bad == null || reader.unknown;
   }
 
   /** What of a row is left out. */

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.tidegate.load.json.JsonRows;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -60,6 +61,43 @@ final class AdmissionTest {
       for (int i = 0; i < 2; i++) {
         String who = row.isNullAt(i) ? null : row.getStruct(i, 2).getUTF8String(1).toString();
         assertEquals(stay[i], who, line);
+      }
+    }
+  }
+
+  @Test
+  void aRowHasASayInNewColumnsWhereItEntersWithThem() throws Exception {
+    StructType columns = StructType.fromDDL("before struct<n: bigint, who: string>, after struct<n: bigint, who: string>");
+    List<List<String>> names = List.of(List.of("before"), List.of("after"));
+    List<List<String>> paths = List.of(List.of("before", "who"), List.of("after", "who"));
+    RowReader[] readers = new RowReader[2];
+    Admission[] admissions = new Admission[2];
+    for (int i = 0; i < 2; i++) {
+      StructType known = i == 0 ? columns : columns.add("city", "string");
+      readers[i] = new JsonRows(known, new String[0], "unknown", "UTC", false);
+      admissions[i] = new Admission(readers[i], TableColumns.of(known, "UTC"), SuppressionTest.list(known, paths, names, "eva"));
+    }
+    for (String before : PERSONS) {
+      for (String after : PERSONS) {
+        for (String first : NUMBERS) {
+          for (String second : NUMBERS) {
+            String[][] sides = {{before, first}, {after, second}};
+            String line = "{\"before\":" + side(sides[0]) + ",\"after\":" + side(sides[1]) + ",\"city\":\"Rome\"}";
+            for (RowReader reader : readers) {
+              reader.read(new GenericInternalRow(new Object[] {UTF8String.fromString(line)}));
+            }
+            List<List<String>> lost = admissions[0].lostSides(null);
+            Admission.Suppressed suppressed = admissions[1].suppressed(null);
+            boolean enters = suppressed != Admission.Suppressed.ALL && admissions[1].bad(null) == null;
+            List<List<String>> gone = new ArrayList<>();
+            for (int i = 0; suppressed == Admission.Suppressed.A_SIDE && i < 2; i++) {
+              if (readers[1].values[i] == null) {
+                gone.add(names.get(i));
+              }
+            }
+            assertEquals(enters ? gone : null, lost, line);
+          }
+        }
       }
     }
   }
