@@ -18,6 +18,14 @@ _INDEX = f"{_MAIN}delta/LogIndex.java"
 
 JAVA_MUTANTS = (
     Mutant(
+        "a timestamp whose offset leads to the year 10000 has pieces of another time",
+        5,
+        f"{_MAIN}output/TimestampPiece.java",
+        "if (time.getYear() < 0 || time.getYear() > 9999) {",
+        "if (time.getYear() < 0 && time.getYear() > 9999) {",
+        ("RowFolderTest#aPieceOfATimestampIsInUtc",),
+    ),
+    Mutant(
         "a line of a text without quotation marks is not searched for a person",
         10,
         f"{_ROWS}Mentions.java",

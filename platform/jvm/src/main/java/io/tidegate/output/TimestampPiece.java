@@ -45,6 +45,9 @@ enum TimestampPiece {
         long minutes = number(found, 8) * 60L + number(found, 9);
         time = found.group(7).equals("+") ? time.minusMinutes(minutes) : time.plusMinutes(minutes);
       }
+      if (time.getYear() < 0 || time.getYear() > 9999) {
+        return null; // Only the offset leads there. A year of other than four digits would shift the other pieces.
+      }
       return String.format("%04d-%02d-%02dT%02d", time.getYear(), time.getMonthValue(), time.getDayOfMonth(), time.getHour())
           .substring(start, end);
     } catch (DateTimeException e) {
