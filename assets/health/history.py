@@ -21,13 +21,13 @@ from tidegate.assets.sources.queue_checks import CHECK
 from tidegate.platform.core.routing.unrouted import MISSES
 
 #: Failed checks in a page, and pages that are read. Each failed check has up to twenty reasons.
-_PAGE, _MAX_PAGES = 50, 6
+_PAGE, _MAX_PAGES = 50, 100
 #: Last materializations among which the last with a batch is searched.
 _MAX_IDLE = 5
 
 
 def quarantined_since(instance: dg.DagsterInstance, since: float) -> dict[str, int]:
-    """Returns how many objects and rows the newest failed checks of bronze quarantined since then, by table key.
+    """Returns how many objects and rows bronze quarantined since then, by table key, from its failed checks.
 
     A run without work repeats the check results of the run before, which are not counted again. Each listing finds
     the objects that S3 refuses to read again, so only those of the newest run are counted.
@@ -49,7 +49,7 @@ def quarantined_since(instance: dg.DagsterInstance, since: float) -> dict[str, i
 
 
 def failed_quarantine_checks(instance: dg.DagsterInstance) -> Iterator[AssetCheckExecutionRecord]:
-    """Yields the failures of bronze's check of the quarantine, the newest first, page by page."""
+    """Yields the newest 5,000 failures of bronze's check of the quarantine, the newest first, page by page."""
     check, last = dg.AssetCheckKey(BRONZE, QUARANTINE_CHECK), None
     for _ in range(_MAX_PAGES):
         page = instance.event_log_storage.get_asset_check_execution_history(

@@ -279,6 +279,29 @@ def test_what_s3_refuses_is_met_by_each_listing_and_counted_once(
     assert history.quarantined_since(instance, 0.0) == {"a.t": 2 + 1 + 1}
 
 
+def test_all_failed_checks_of_a_day_are_counted() -> None:
+    """A run that finds nothing new fails the check again: such checks must not push out those that count."""
+    total = 3000
+    counts = {name: dg.MetadataValue.int(number) for name, number in [("objects", 1), ("rows", 0), (WITHOUT_STATE, 0)]}
+    repeated = {**counts, SAID_BEFORE: dg.MetadataValue.text("before")}
+
+    def page(_: Any, limit: int, cursor: int | None, status: Any) -> list[Any]:
+        newest = cursor or total + 1
+        return [
+            SimpleNamespace(
+                id=number,
+                create_timestamp=float(number),
+                partition="a.t",
+                evaluation=SimpleNamespace(metadata=repeated if number % 10 else counts),
+            )
+            for number in range(newest - 1, max(0, newest - 1 - limit), -1)
+        ]
+
+    storage = SimpleNamespace(get_asset_check_execution_history=page)
+    instance: Any = SimpleNamespace(event_log_storage=storage)
+    assert history.quarantined_since(instance, 1001.0) == {"a.t": 200}
+
+
 def waiting_routes(objects: Objects) -> Any:
     """Returns a lake with messages that wait for its routes, and for one that it does not have any more."""
     of_routes = lake(objects)
