@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -16,8 +17,15 @@ from tidegate.resources.aws.s3 import NotWritable, ObjectChanged, ObjectRefused,
 from tidegate.resources.lake import Table
 from tidegate.resources.parquet.copies import ParquetCopy, copy_parquet
 
+#: Seconds after which a batch begins no further copy. One copy may take half an hour, and a run an hour.
+_SECONDS = 600.0
+
 #: A candidate, the footer of the file that enters the table, and the copy if a copy enters instead of the candidate.
 Ready = tuple[Candidate, Footer, ParquetCopy | None]
+_TOO_MANY = (
+    f"Spark would misread files of its dataset, and copies of them take longer than {_SECONDS / 60:.0f} minutes: write "
+    "it as several datasets, each with a signal of its own, or as Parquet that Spark reads"
+)
 
 
 def copied(
@@ -29,7 +37,8 @@ def copied(
     """Copy each file that needs a copy.
 
     Returns the files in order, each with its copy if there is one. A file that cannot be copied is quarantined. A file
-    that changed since the look is deferred, and so is a file whose copy may not be written.
+    that changed since the look is deferred, and so is a file whose copy may not be written, or has no time. A part of a
+    dataset that has no time is quarantined: with the next batch, the copies of all parts would begin again.
 
     Args:
         files: candidates and their footers.
@@ -40,8 +49,13 @@ def copied(
         StoreError: S3 did not answer, or does not accept the copies.
     """
 
-    def copy(file: tuple[Candidate, Footer]) -> ParquetCopy | BadParquet | StoreError:
+    until = time.monotonic() + _SECONDS
+    together = {key for dataset in prepared.plan.datasets for key in dataset.keys}
+
+    def copy(file: tuple[Candidate, Footer]) -> ParquetCopy | BadParquet | StoreError | None:
         candidate, footer = file
+        if time.monotonic() > until:
+            return None if candidate.key not in together else BadParquet(_TOO_MANY)
         source, target = table.source.version(candidate.key, candidate.found.etag), place(candidate)
         if why := too_long(target.key, "its copy, which Spark reads instead of it,"):
             return BadParquet(why)
@@ -54,9 +68,12 @@ def copied(
         copies = pool.map(copy, [file for file in files if file[1].copied])
         ready: list[Ready] = []
         for candidate, footer in files:
-            match next(copies) if footer.copied else None:
+            if not footer.copied:
+                ready.append((candidate, footer, None))
+                continue
+            match next(copies):
                 case None:
-                    ready.append((candidate, footer, None))
+                    prepared.defer(candidate)
                 case ParquetCopy() as parquet_copy:
                     ready.append((candidate, parquet_copy.footer, parquet_copy))
                 case error:
