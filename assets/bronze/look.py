@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from tidegate.assets.bronze.completion.datasets import plan_datasets
 from tidegate.assets.bronze.prepare.access import require_access
 from tidegate.assets.bronze.prepare.inventories.waiting import waiting_deliveries
+from tidegate.assets.bronze.prepare.late_reads import keep_first_part
 from tidegate.assets.bronze.removals import guard_removals, require_bucket
 from tidegate.assets.bronze.small_objects import SmallObjects
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.ledger import LastState
 from tidegate.platform.core.bronze.manifest import is_note, is_rebuild
 from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone
-from tidegate.platform.core.bronze.plan import BATCH_BYTES, TakenHint, make_plan
+from tidegate.platform.core.bronze.plan import BATCH_BYTES, TakenHint, keep_first_bytes, make_plan
 from tidegate.platform.core.keys.file_format import FORMATS, format_of
 from tidegate.resources.lake import Table
 from tidegate.resources.lake_root.inbox import WaitingManifest
@@ -57,6 +58,9 @@ def look(
         # An object of a row queue's messages is no event of S3.
         type_of_key = (lambda _: None) if table.spec.row_queue else table.lake.config.typing.of_key
         plan = make_plan(taken, found, states, registered=birth.registered, type_of_key=type_of_key)
+    if not birth.registered:
+        keep_first_bytes(plan)
+    keep_first_part(plan)
     if not allow_removals:
         guard_removals(table, birth, len(plan.drop), [manifest.id for manifest in waiting[len(ids) :]])
     return BatchDraft(clock.n + 1, birth, previous, tuple(manifest.id for manifest in manifests), plan, states)

@@ -21,9 +21,11 @@ from tidegate.assets.bronze.commit import commit
 from tidegate.assets.bronze.decide import UnreadableFiles, decide
 from tidegate.assets.bronze.look import look
 from tidegate.assets.bronze.prepare.birth_doubts import birth_doubts
+from tidegate.assets.bronze.prepare.late_reads import MAX_SECONDS, reading
 from tidegate.assets.bronze.prepare.load.server_losses import require_awake
 from tidegate.assets.bronze.prepare.prepare import prepare
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
+from tidegate.assets.bronze.prepare.rows_folders import keep_named_folders
 from tidegate.assets.bronze.record import finish, record, unfinished
 from tidegate.assets.catalog.sync import sync_table
 from tidegate.assets.maintenance.compaction import compact, is_due
@@ -56,6 +58,11 @@ SEAMS = (
 
 #: Batches of one run. The rest is left to the next run.
 MAX_BATCHES = 20
+#: Seconds after which a run reads no files. It has an hour (`max_runtime_seconds` of dagster.yaml), and a run of
+#: several tables begins the last of them later.
+READS_SECONDS = 3300
+#: Seconds that are worth a read. A run that listed for so long that fewer are left lets the next run read.
+_WORTH_SECONDS = 300
 
 
 @dataclass(frozen=True)
@@ -82,6 +89,7 @@ def run_table(table: Table, options: RunOptions, listener: RunListener | None = 
         The batches, oldest first. Empty if no hint was waiting.
     """
     listener = listener or RunListener()
+    until = time.monotonic() + READS_SECONDS
     done: list[BatchResult] = []
     first, present = True, table
     if options.listing:
@@ -92,8 +100,10 @@ def run_table(table: Table, options: RunOptions, listener: RunListener | None = 
         # for the next run, which S3's events of the removals start.
         if not first and all(is_taken(waiting.id) for waiting in table.inbox.waiting()):
             break
+        if not first and until - time.monotonic() < MAX_SECONDS:
+            break  # Files that are read for long would be blamed for the time of the batches before them.
         present = table.reopened()
-        result = _next_batch(present, options, listener, first=first)
+        result = _next_batch(present, options, listener, until, first=first)
         if result is None:
             break
         done.append(result)
@@ -119,7 +129,9 @@ def continue_decided(table: Table, clock: Clock, options: RunOptions, log: Calla
     return land(table, batch, options, log, found=True, begun=time.monotonic())
 
 
-def _next_batch(table: Table, options: RunOptions, listener: RunListener, *, first: bool) -> BatchResult | None:
+def _next_batch(
+    table: Table, options: RunOptions, listener: RunListener, until: float, *, first: bool
+) -> BatchResult | None:
     begun = time.monotonic()
     clock, log = table.ledger.clock(), listener.log
     waiting: Sequence[WaitingManifest] | None = table.inbox.waiting()
@@ -149,19 +161,32 @@ def _next_batch(table: Table, options: RunOptions, listener: RunListener, *, fir
         f"{len(draft.plan.rows)} decided already, {len(draft.plan.deferred)} hints deferred"
     )
     _warn_of_changed_inputs(draft, log)
-    prepared = prepare(table, draft)
-    seam("prepare")
-    try:
-        batch = decide(table, draft, prepared, options.run_id)
-    except UnreadableFiles as refused:
-        log(f"WARNING: {refused}. They are quarantined, and the batch is prepared again without them")
-        refused.withdraw(draft.plan)
-        prepared = prepare(table, draft)
-        batch = decide(table, draft, prepared, options.run_id)
+    seconds = until - time.monotonic()
+    if draft.plan.candidates and seconds < _WORTH_SECONDS:
+        log("WARNING: listing took so long that this run has no time to read files: the next run reads them")
+        return None
+    with reading(table, draft.plan, seconds):
+        prepared, batch = _decided(table, draft, options.run_id, log)
     seam("decide")
     result = land(table, batch, options, log, found=False, begun=begun)
     _doubt(table, draft, prepared, batch, log)
     return result
+
+
+def _decided(table: Table, draft: BatchDraft, run_id: str, log: Callable[[str], None]) -> tuple[PreparedBatch, Batch]:
+    """Prepare and decide a batch."""
+    prepared = prepare(table, draft)
+    seam("prepare")
+    try:
+        batch = decide(table, draft, prepared, run_id)
+    except UnreadableFiles as refused:
+        log(f"WARNING: {refused}. They are quarantined, and the batch is prepared again without them")
+        refused.withdraw(draft.plan)
+        keep_named_folders(table, prepared, refused.rows)
+        prepared = prepare(table, draft)
+        batch = decide(table, draft, prepared, run_id)
+    keep_named_folders(table, prepared, batch.rows)  # Another run may have decided the batch.
+    return prepared, batch
 
 
 def land(

@@ -11,7 +11,6 @@ from tidegate.platform.core.bronze.plan import (
     Candidate,
     Dataset,
     Plan,
-    candidate_hints,
     duplicates,
     followers_rows,
     ledger_row,
@@ -62,13 +61,13 @@ def withdraw_unrecorded(plan: Plan, rows: Sequence[LedgerRow]) -> None:
 def withdraw(plan: Plan, failure: Failure) -> None:
     """Remove a dataset from a plan: it waits, with the reason, or returns to the inbox if nothing is at fault."""
     dataset = failure.dataset
-    parts = [candidate for candidate in plan.candidates if candidate.key in dataset.keys]
-    plan.candidates = [candidate for candidate in plan.candidates if candidate.key not in dataset.keys]
     plan.datasets.remove(dataset)
     if not failure.rows:
         plan.deferred += [item.hint for item in [*dataset.followers, dataset.signal]]
-        plan.deferred += [hint for candidate in parts for hint in candidate_hints(plan, candidate)]
+        plan.defer(dataset.keys)
         return
+    parts = [candidate for candidate in plan.candidates if candidate.key in dataset.keys]
+    plan.candidates = [candidate for candidate in plan.candidates if candidate.key not in dataset.keys]
     first = failure.rows[0]
     of_part = first.key in dataset.keys
     why = refusal(first.key, first.reason) if of_part else first.reason or "no reason was given"

@@ -13,6 +13,7 @@ from tidegate.assets.bronze.prepare.load.load import prepare_load
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.assets.bronze.prepare.register import prepare_register
 from tidegate.assets.bronze.prepare.repartition import prepare_repartition
+from tidegate.assets.bronze.prepare.rows_folders import keep_named_folders
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.config.drift import other_way
 from tidegate.platform.core.config.output import OutputSpec
@@ -41,10 +42,7 @@ def prepare(table: Table, work: BatchDraft) -> PreparedBatch:
         # The rows of several files are staged together, so the other datasets are prepared again without these.
         for failure in failed:
             withdraw(work.plan, failure)
-        kept = {row.bad_rows_folder for failure in failed for row in failure.rows}
-        for folder in prepared.folders:
-            if folder not in kept:
-                table.lake.store.remove_folder(folder)
+        keep_named_folders(table, prepared, [row for failure in failed for row in failure.rows])
         prepared = prepare_as_born(table, work)
     complete(work.plan, prepared)
     if prepared.all_denied:

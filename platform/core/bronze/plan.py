@@ -108,6 +108,28 @@ class Plan:
     datasets: list[Dataset] = field(default_factory=list)
     signals: list[SignalDecision] = field(default_factory=list)
 
+    def defer(self, keys: Collection[str]) -> None:
+        """Remove candidates. Their hints return to the inbox."""
+        leaving = set(keys)
+        for candidate in self.candidates:
+            if candidate.key in leaving:
+                self.deferred += candidate_hints(self, candidate)
+        self.candidates = [candidate for candidate in self.candidates if candidate.key not in leaving]
+
+
+def keep_first_bytes(plan: Plan) -> None:
+    """Leave the first candidates in a plan: up to `BATCH_BYTES`, and at least one. The others are deferred.
+
+    The parts of a dataset stay together. The plan of datasets has bounded their bytes.
+    """
+    together = {key for dataset in plan.datasets for key in dataset.keys}
+    size, over = 0, []
+    for place, candidate in enumerate(plan.candidates):
+        size += candidate.found.size
+        if size > BATCH_BYTES and candidate.key not in together and place > len(over):
+            over.append(candidate.key)
+    plan.defer(over)
+
 
 def make_plan(
     taken: Sequence[TakenHint],

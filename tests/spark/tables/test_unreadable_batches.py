@@ -11,8 +11,8 @@ import pytest
 from pyspark.errors import PySparkException
 
 from tidegate.assets.bronze import decide as deciding
-from tidegate.assets.bronze.prepare.load import late_reads
-from tidegate.assets.bronze.prepare.load.late_reads import ReadTooLong
+from tidegate.assets.bronze.prepare import late_reads
+from tidegate.assets.bronze.prepare.late_reads import ReadTooLong
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.ledger import COLUMNS, LedgerRow, Status
 from tidegate.platform.testing import TestLake

@@ -8,28 +8,11 @@ from tidegate.assets.bronze.prepare.formats.format import SourceFile
 from tidegate.assets.bronze.prepare.load.readable_files import source_file
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.assets.bronze.small_objects import Held
-from tidegate.platform.core.bronze.plan import BATCH_BYTES, Candidate
+from tidegate.platform.core.bronze.plan import Candidate
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.resources.aws.s3 import StoreError
 from tidegate.resources.lake import Table
 from tidegate.resources.threads import parallel
-
-
-def bounded(candidates: Iterable[Candidate], prepared: PreparedBatch) -> list[Candidate]:
-    """Return the first candidates: up to `BATCH_BYTES`, and at least one candidate. The others are deferred.
-
-    The parts of a dataset stay together. The look has bounded their bytes.
-    """
-    together = {key for dataset in prepared.plan.datasets for key in dataset.keys}
-    taken: list[Candidate] = []
-    size = 0
-    for candidate in candidates:
-        size += candidate.found.size
-        if taken and size > BATCH_BYTES and candidate.key not in together:
-            prepared.defer(candidate)
-        else:
-            taken.append(candidate)
-    return taken
 
 
 def loadable(table: Table, candidates: Iterable[Candidate], prepared: PreparedBatch) -> list[SourceFile]:

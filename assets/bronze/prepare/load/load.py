@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 from tidegate.assets.bronze.prepare.formats.format import SourceFile
-from tidegate.assets.bronze.prepare.load.candidates import bounded, grouped, loadable
+from tidegate.assets.bronze.prepare.load.candidates import grouped, loadable
 from tidegate.assets.bronze.prepare.load.faulty_files import FaultyFiles, without
-from tidegate.assets.bronze.prepare.load.late_reads import first_part, reading
 from tidegate.assets.bronze.prepare.load.load_columns import LoadColumns, path_values
 from tidegate.assets.bronze.prepare.load.repeated_messages import drop_repeated_messages
 from tidegate.assets.bronze.prepare.load.replaced_rows import Replacing
@@ -20,6 +20,7 @@ from tidegate.assets.bronze.prepare.load.source_columns import source, source_ad
 from tidegate.assets.bronze.prepare.load.suppressed import suppressed
 from tidegate.assets.bronze.prepare.load.unreadable import misread
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
+from tidegate.assets.bronze.prepare.rows_folders import keep_named_folders
 from tidegate.assets.bronze.prepare.table_columns import rescued_column
 from tidegate.platform.core.bronze.batch import Add
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
@@ -48,7 +49,6 @@ def prepare_load(table: Table, work: BatchDraft) -> PreparedBatch:
     Raises:
         StoreError: S3 did not answer.
         ServerLost: the Spark server was lost while it read files.
-        ReadTooLong: the server took too long.
         PySparkException: Spark failed, and no file is known to be at fault.
     """
     return Load(table, work).run()
@@ -89,18 +89,20 @@ class Load:
         self.seen: dict[str, S3Found] = {}  # by HEAD after the read: a read of a footer returns no checksum
 
     def run(self) -> PreparedBatch:
-        """Prepare all candidates."""
+        """Prepare all candidates. If that fails, the rows that were quarantined are removed."""
+        try:
+            return self._run()
+        except Exception:
+            with suppress(StoreError):
+                keep_named_folders(self.table, self.prepared, ())
+            raise
+
+    def _run(self) -> PreparedBatch:
         replacing = Replacing(self.table, self.work)
-        some = first_part(self.plan, bounded(self.plan.candidates, self.prepared), self.prepared)
-        candidates = self._to_read(some, replacing)
-        with reading(self.table, candidates):
-            files = loadable(self.table, candidates, self.prepared)
-            self._read(files)
-        for folder in [*self.prepared.folders]:
-            # If files were read again, with other columns or in another way, no row names the folder of the first read.
-            if folder not in {row.bad_rows_folder for row in self.prepared.rows}:
-                self.table.lake.store.remove_folder(folder)
-                self.prepared.folders.remove(folder)
+        candidates = self._to_read(self.plan.candidates, replacing)
+        self._read(loadable(self.table, candidates, self.prepared))
+        # If files were read again, with other columns or in another way, no row names the folder of the first read.
+        keep_named_folders(self.table, self.prepared, self.prepared.rows)
         if self.table.spec.row_queue:
             drop_repeated_messages(self.table, self.work, self.prepared, replacing)
         replacing.finish(self.prepared)

@@ -33,9 +33,6 @@ _SETS = 100
 _MAX_LOSSES_ALONE = 2
 #: Condition of what the server was asked to end.
 _ENDED = "OPERATION_CANCELED"
-#: Seconds in which the files of a batch are read. A run has an hour (`max_runtime_seconds` of dagster.yaml), in which
-#: it also looks, commits and records.
-MAX_SECONDS = 2700
 
 
 class TableRests(RuntimeError):
@@ -63,7 +60,8 @@ def require_server(table: Table, files: Sequence[SourceFile]) -> None:
 def server_lost(table: Table, files: Sequence[SourceFile]) -> ServerLost:
     """Record durably which files were being read. Returns the error to raise."""
     alone = len(files) == 1
-    note_reads(table, [file.candidate for file in files])
+    hints = [Hint(file.candidate.key, ServerLoss(file.candidate.found.etag, alone)) for file in files]
+    table.inbox.put([Manifest.new(table.table_key, "lost", hints)])
     until = table.lake.store.losses.note(table.table_key, len(files), partial(_source, table.lake.config))
     if until is not None:
         table.inbox.put([Manifest.rest(table.table_key, until)])
@@ -73,19 +71,6 @@ def server_lost(table: Table, files: Sequence[SourceFile]) -> ServerLost:
         "the next run reads them in smaller sets, and a file with which the server is lost twice is quarantined"
         + ("" if until is None else _resting(table.table_key, until))
     )
-
-
-def note_reads(table: Table, candidates: Sequence[Candidate], *, late: bool = False) -> None:
-    """Record durably which files were being read when the read had to end.
-
-    Args:
-        table: the table.
-        candidates: the files.
-        late: whether the read took too long.
-    """
-    alone = len(candidates) == 1
-    hints = [Hint(candidate.key, ServerLoss(candidate.found.etag, alone, late)) for candidate in candidates]
-    table.inbox.put([Manifest.new(table.table_key, "lost", hints)])
 
 
 def _source(config: LakeConfig, table_key: str) -> str:
@@ -135,12 +120,6 @@ def sets_to_read(plan: Plan, files: Sequence[SourceFile]) -> list[Sequence[Sourc
 
 def quarantine_reason(plan: Plan, candidate: Candidate) -> str | None:
     """Return why a file is not read again, or None if it is read."""
-    if sum(loss.alone for loss in losses_of(plan, candidate, late=True)) >= _MAX_LOSSES_ALONE:
-        return (
-            f"the Spark server read this file and no other of its table {_MAX_LOSSES_ALONE} times, and did not finish "
-            f"within {MAX_SECONDS // 60} minutes: write it in several files. If the server was busy, or has more cores "
-            "now: `tidegate redrive`"
-        )
     if sum(loss.alone for loss in losses_of(plan, candidate)) < _MAX_LOSSES_ALONE:
         return None
     return (
@@ -150,17 +129,11 @@ def quarantine_reason(plan: Plan, candidate: Candidate) -> str | None:
     )
 
 
-def losses_of(plan: Plan, candidate: Candidate, *, late: bool = False) -> list[ServerLoss]:
-    """Return what the notes record for exactly the bytes that will be read now.
-
-    Args:
-        plan: of the batch, with the notes.
-        candidate: the file.
-        late: return the reads that took too long instead of the losses.
-    """
+def losses_of(plan: Plan, candidate: Candidate) -> list[ServerLoss]:
+    """Return what the notes record for exactly the bytes that will be read now, without reads that took too long."""
     causes = [hint.cause for hint in candidate_hints(plan, candidate)]
     return [
         cause
         for cause in causes
-        if isinstance(cause, ServerLoss) and cause.etag == candidate.found.etag and cause.late == late
+        if isinstance(cause, ServerLoss) and cause.etag == candidate.found.etag and not cause.late
     ]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,8 +12,9 @@ import pytest
 
 from tidegate.assets.bronze import run
 from tidegate.assets.bronze.decide import UnreadableFiles
+from tidegate.assets.bronze.prepare.late_reads import MAX_SECONDS
 from tidegate.assets.bronze.prepare.load.server_losses import TableRests
-from tidegate.assets.bronze.run import run_table
+from tidegate.assets.bronze.run import MAX_BATCHES, run_table
 from tidegate.assets.maintenance.compaction import EVERY
 from tidegate.assets.runs.listener import RunListener
 from tidegate.assets.runs.options import RunOptions
@@ -105,20 +108,68 @@ def test_files_that_the_server_cannot_record_are_left_out_and_the_batch_is_prepa
     def decided(table: Any, draft: Any, found: Any, run_id: str) -> Any:
         if "bad" in found:
             raise refused
-        return SimpleNamespace(n=5)
+        return SimpleNamespace(n=5, rows=["decided"])
 
     monkeypatch.setattr(run, "unfinished", lambda *_: None)
     monkeypatch.setattr(run, "after_notes", lambda *_, **__: None)
     monkeypatch.setattr(run, "look", lambda *_, **__: draft)
     monkeypatch.setattr(run, "prepare", lambda table, draft: prepared.append(list(draft.plan.keys)) or prepared[-1])
     monkeypatch.setattr(run, "decide", decided)
+    reads: list[Any] = []
+
+    @contextmanager
+    def reading(table: Any, plan: Any, seconds: float) -> Iterator[None]:
+        reads.append((seconds, len(prepared)))
+        yield
+        reads.append(len(prepared))
+
+    monkeypatch.setattr(run, "reading", reading)
+    kept: list[Any] = []
+    monkeypatch.setattr(run, "keep_named_folders", lambda table, found, rows: kept.append((list(found), list(rows))))
     monkeypatch.setattr(run, "land", lambda table, batch, *_, **__: batch)
     monkeypatch.setattr(run, "_doubt", lambda *_: None)
     listener = RunListener()
     monkeypatch.setattr(listener, "log", logged.append)
-    run._next_batch(table, RunOptions("test", listing=False), listener, first=True)
+    run._next_batch(table, RunOptions("test", listing=False), listener, time.monotonic() + 400, first=True)
     assert prepared == [["bad", "good"], ["good"]]
+    ((seconds, before), after) = reads
+    assert (0 < seconds <= 400, before, after) == (True, 0, 2), "both share the time of one read"
+    assert kept == [(["bad", "good"], []), (["good"], ["decided"])], "no folder stays that the batch does not name"
     assert any("bad: no." in line and "without them" in line for line in logged)
+
+
+def test_a_run_without_time_for_a_read_leaves_it_to_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No further batch begins without the full time of a read. The first batch may have less, after a long listing."""
+    table: Any = Table()
+    table.ledger = SimpleNamespace(clock=lambda: Clock(7, 4))
+    table.batches = SimpleNamespace(read=lambda n: None)
+    plan = SimpleNamespace(candidates=["a"], drop={}, rows=[], deferred=[])
+    draft: Any = SimpleNamespace(n=5, plan=plan, birth=SimpleNamespace(output=None))
+    monkeypatch.setattr(run, "unfinished", lambda *_: None)
+    monkeypatch.setattr(run, "after_notes", lambda *_, **__: None)
+    monkeypatch.setattr(run, "look", lambda *_, **__: draft)
+    logged = list[str]()
+    listener = RunListener()
+    monkeypatch.setattr(listener, "log", logged.append)
+    until = time.monotonic() + 200
+    assert run._next_batch(table, RunOptions("test", listing=False), listener, until, first=True) is None
+    assert any("the next run reads them" in line for line in logged)
+
+    begun: list[bool] = []
+    batch: Any = SimpleNamespace(batch=SimpleNamespace(deferred=(), rows=(1,), commits=False, create=None, evolve=None))
+    batch.landed, batch.found = None, False
+
+    def next_batch(*_: Any, first: bool) -> Any:
+        begun.append(first)
+        return batch
+
+    table.inbox = SimpleNamespace(waiting=lambda: [SimpleNamespace(id="m")])
+    monkeypatch.setattr(run, "_next_batch", next_batch)
+    for seconds, batches in [(MAX_SECONDS - 1, 1), (MAX_SECONDS + 100, MAX_BATCHES)]:
+        begun.clear()
+        monkeypatch.setattr(run, "READS_SECONDS", seconds)
+        run_table(table, RunOptions("test", listing=False))
+        assert begun == [True, *[False] * (batches - 1)]
 
 
 def test_a_table_that_rests_is_read_only_for_a_person(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,5 +186,5 @@ def test_a_table_that_rests_is_read_only_for_a_person(monkeypatch: pytest.Monkey
     table.key = SimpleNamespace(uri="s3://landing/t")
     table.birth = None
     with pytest.raises(TableRests, match=r"landing\.t rests until"):
-        run._next_batch(table, RunOptions("test", listing=False), RunListener(), first=False)
-    assert run._next_batch(table, RunOptions("test", listing=True), RunListener(), first=False) is None
+        run._next_batch(table, RunOptions("test", listing=False), RunListener(), 0.0, first=False)
+    assert run._next_batch(table, RunOptions("test", listing=True), RunListener(), 0.0, first=False) is None

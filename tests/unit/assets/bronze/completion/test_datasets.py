@@ -4,146 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from random import Random
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from tests.support.lakes.objects import Objects
+from tests.support.lakes.world import BAD, World
 from tidegate.assets.bronze.completion import datasets, parts
-from tidegate.assets.bronze.completion.datasets import plan_datasets
-from tidegate.assets.bronze.completion.whole import complete, failures, withdraw
-from tidegate.assets.bronze.prepare.prepared import PreparedBatch
-from tidegate.platform.core.bronze.hint import Event, Hint, HintCause, Redriven
-from tidegate.platform.core.bronze.ledger import LastState, LedgerRow, Status
-from tidegate.platform.core.bronze.object_state import Probe, S3Found, S3Gone, S3Unavailable
-from tidegate.platform.core.bronze.plan import Plan, TakenHint
-from tidegate.platform.core.config.lake import LakeConfig
-from tidegate.resources.aws.s3 import Listed
-from tidegate.resources.lake_root.store import LakeStore
-from tidegate.resources.ledger import Clock
-
-BAD = b"bad"
-
-
-@dataclass
-class World:
-    """S3, the ledger and the table of one table with signals. The table has the etag of each key that entered."""
-
-    completion: str
-    registered: bool = False
-    now: int = 0
-    objects: dict[str, tuple[bytes, int]] = field(default_factory=dict)
-    silent: set[str] = field(default_factory=set)
-    states: dict[str, LastState] = field(default_factory=dict)
-    rows: list[LedgerRow] = field(default_factory=list)
-    table: dict[str, str] = field(default_factory=dict)
-    n: int = 0
-    inbox: list[Hint] = field(default_factory=list)
-    events: int = 0
-
-    def __post_init__(self) -> None:
-        config = LakeConfig.model_validate(
-            {
-                "lake": {"root": "s3://lake/root"},
-                "queues": [{"name": "events"}],
-                "buckets": ["landing"],
-                "tables": [{"name": "t", "prefix": "s3://landing/t/", "format": "json", "completion": self.completion}],
-            }
-        )
-        (spec,) = config.tables
-        store = LakeStore(Objects(), "s3://lake/root")  # type: ignore[arg-type]
-        self.fake: Any = SimpleNamespace(
-            spec=spec,
-            key=spec.table_key,
-            lake=SimpleNamespace(config=config),
-            ledger=SimpleNamespace(memory=lambda _version, _n, keys: (None, self.known(keys))),
-            waiting_signals=store.waiting_signals("landing.t"),
-            source=SimpleNamespace(
-                under=self.under,
-                head=self.head,
-                head_many=lambda keys: {key: self.head(key) for key in keys},
-                objects=SimpleNamespace(get=lambda _bucket, key: self.objects.get(key, (None,))[0]),
-            ),
-        )
-
-    def known(self, keys: Sequence[str]) -> dict[str, LastState]:
-        return {key: self.states[key] for key in keys if key in self.states}
-
-    def head(self, key: str) -> Probe:
-        if key in self.silent:
-            return S3Unavailable("503")
-        if key not in self.objects:
-            return S3Gone()
-        body, at = self.objects[key]
-        return S3Found(hashlib.md5(body).hexdigest(), len(body), at * 1000)
-
-    def under(self, prefix: str, after: str = "") -> Iterator[Listed]:
-        for key, (body, at) in sorted(self.objects.items()):
-            if key.startswith(prefix):
-                yield Listed(key, hashlib.md5(body).hexdigest(), len(body), at)
-
-    def put(self, key: str, body: bytes = b"{}") -> Hint:
-        self.now += 1
-        self.objects[key] = (body, self.now)
-        return self.hint(key)
-
-    def manifest(self, key: str, *named: str) -> Hint:
-        return self.put(key, json.dumps({"files": [{"key": name} for name in named]}).encode())
-
-    def hint(self, key: str, cause: HintCause | None = None) -> Hint:
-        self.events += 1
-        return Hint(key, cause or Event(f"m#{self.events}"))
-
-    def run(self, *hints: Hint) -> Plan:
-        """Take hints and those of the inbox as one batch, up to its record."""
-        taken = [TakenHint(hint, "m") for hint in (*self.inbox, *hints)]
-        plan, _states, _probes = plan_datasets(
-            self.fake,
-            Clock(1, self.n),
-            taken,
-            self.known([item.hint.key for item in taken]),
-            self._probe,
-            registered=self.registered,
-        )
-        prepared = self._prepare(plan)
-        while failed := failures(plan, prepared):
-            for failure in failed:
-                withdraw(plan, failure)
-            prepared = self._prepare(plan)
-        complete(plan, prepared)
-        self.n += 1
-        decided = [*plan.rows, *prepared.rows]
-        for row in decided:
-            if row.status is not Status.DUPLICATE:
-                self.states[row.key] = LastState(row.status, row.etag, self.n, row.reason, size=row.size)
-            if row.status is Status.COMMITTED:
-                self.table[row.key] = row.etag or ""
-        self.rows += decided
-        self.fake.waiting_signals.update(self.n, plan.signals)
-        self.inbox = [*plan.deferred, *prepared.deferred]
-        return plan
-
-    def _probe(self, _: Any, keys: Sequence[str], *_others: Mapping[str, Any]) -> dict[str, Probe]:
-        return {key: self.head(key) for key in keys}
-
-    def _prepare(self, plan: Plan) -> PreparedBatch:
-        prepared = PreparedBatch(plan)
-        for candidate in plan.candidates:
-            if self.objects[candidate.key][0] == BAD:
-                prepared.quarantine(candidate, "it is bad")
-            else:
-                prepared.commit(candidate, rows=1)
-        return prepared
-
-    def status(self, key: str) -> str:
-        return str(self.states[key].status)
-
-    def reason(self, key: str) -> str:
-        return self.states[key].reason or ""
+from tidegate.platform.core.bronze.hint import Hint, Redriven
 
 
 def in_pieces(chance: Random, world: World, puts: Sequence[Any]) -> Iterator[None]:

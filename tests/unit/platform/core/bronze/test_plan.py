@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tidegate.platform.core.bronze import plan as plan_module
 from tidegate.platform.core.bronze.hint import (
     Event,
     Hint,
@@ -17,7 +18,16 @@ from tidegate.platform.core.bronze.hint import (
 )
 from tidegate.platform.core.bronze.ledger import Cause, LastState, LedgerRow, Status
 from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone, S3Unavailable
-from tidegate.platform.core.bronze.plan import Plan, TakenHint, candidate_hints, followers_rows, make_plan
+from tidegate.platform.core.bronze.plan import (
+    Candidate,
+    Dataset,
+    Plan,
+    TakenHint,
+    candidate_hints,
+    followers_rows,
+    keep_first_bytes,
+    make_plan,
+)
 
 SAME, OTHER = S3Found("e1", 10, 1, "v1"), S3Found("e2", 20, 2)
 STATES: dict[str, LastState | None] = {
@@ -347,3 +357,29 @@ def test_a_redriven_hint_replaces_the_rows_of_the_batch_that_quarantined_some(
     taken = [TakenHint(Hint("k", cause), "m"), TakenHint(Hint("k", Event("e#0")), "m")]
     plan = make_plan(taken, {"k": probe}, {"k": state}, registered=registered)
     assert [candidate.replaces for candidate in plan.candidates] == replaces
+
+
+def sized(key: str, size: int) -> Candidate:
+    return Candidate(key, S3Found("etag", size, 0), TakenHint(Hint(key), "manifest"))
+
+
+def test_a_batch_loads_so_many_bytes_and_puts_the_rest_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan_module, "BATCH_BYTES", 100)
+    plan = Plan([sized("a", 60), sized("b", 30), sized("c", 20), sized("d", 5)])
+    keep_first_bytes(plan)
+    assert [candidate.key for candidate in plan.candidates] == ["a", "b"]
+    assert [hint.key for hint in plan.deferred] == ["c", "d"]
+    plan = Plan([sized("large", 1000), sized("next", 1)])
+    keep_first_bytes(plan)
+    assert [candidate.key for candidate in plan.candidates] == ["large"]
+
+
+def test_a_dataset_is_not_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files of no dataset, such as those of a rebuild, are put off to leave room for it."""
+    monkeypatch.setattr(plan_module, "BATCH_BYTES", 100)
+    signal = sized("_SUCCESS", 0)
+    datasets = [Dataset(signal.taken, (), signal.found, frozenset("ab"), 2)]
+    plan = Plan([sized("a", 60), sized("b", 60), sized("other", 60)], datasets=datasets)
+    keep_first_bytes(plan)
+    assert [candidate.key for candidate in plan.candidates] == ["a", "b"]
+    assert [hint.key for hint in plan.deferred] == ["other"]
