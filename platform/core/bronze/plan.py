@@ -123,7 +123,7 @@ def keep_first_bytes(plan: Plan) -> None:
     The parts of a dataset stay together. The plan of datasets has bounded their bytes.
     """
     together = {key for dataset in plan.datasets for key in dataset.keys}
-    size, over = 0, []
+    size, over = 0, list[str]()
     for place, candidate in enumerate(plan.candidates):
         size += candidate.found.size
         if size > BATCH_BYTES and candidate.key not in together and place > len(over):

@@ -262,5 +262,5 @@ def test_a_generation_that_a_reset_began_lists_its_prefix_from_the_beginning(
     monkeypatch.setattr(run, "compare_inventory", lambda *_, **__: done.append("as asked for"))
     for name in ("unfinished", "look", "after_notes"):
         monkeypatch.setattr(run, name, lambda *_, **__: None)
-    run._next_batch(table, RunOptions("run", listing=True), RunListener(), first=True)
+    run._next_batch(table, RunOptions("run", listing=True), RunListener(), 0.0, first=True)
     assert done == ["all" if whole else "as asked for"]

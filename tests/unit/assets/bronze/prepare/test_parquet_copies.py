@@ -61,7 +61,7 @@ def test_a_batch_begins_copies_for_ten_minutes_and_the_rest_waits(monkeypatch: p
 
     monkeypatch.setattr(parquet_copies, "copy_parquet", copy)
     monkeypatch.setattr(parquet_copies, "time", SimpleNamespace(monotonic=lambda: clock.now))
-    monkeypatch.setattr(parquet_copies.os, "cpu_count", lambda: 1)
+    monkeypatch.setattr(parquet_copies, "os", SimpleNamespace(cpu_count=lambda: 1))
     footer: Any = SimpleNamespace(copied="nanoseconds", renames={})
     plain: Any = SimpleNamespace(copied=None)
     table: Any = SimpleNamespace(source=SimpleNamespace(version=lambda *_: None, objects=None))
