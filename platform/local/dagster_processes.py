@@ -81,10 +81,7 @@ class DagsterProcesses:
     def check(self) -> None:
         """Raise LocalStackError if a process has died."""
         for process in self.processes.values():
-            if not process.alive:
-                raise LocalStackError(
-                    f"the {process.name} died with exit code {process.returncode}; see {process.log}, then start again"
-                )
+            process.require_alive()
 
     def require_startable(self) -> None:
         """Check what a start needs, so that nobody waits for other servers before it fails.

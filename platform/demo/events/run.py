@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import dagster as dg
@@ -38,7 +38,7 @@ from tidegate.platform.demo.events.uploader import EventsUploader
 from tidegate.platform.demo.progress import Stages
 from tidegate.platform.demo.report import run_oracle
 from tidegate.platform.local.process.ports import free_port
-from tidegate.platform.local.process.process import spawn
+from tidegate.platform.local.process.process import Process, spawn
 from tidegate.platform.local.spark.conf import SMALL_DATA
 from tidegate.platform.local.stack_file import empty_home
 from tidegate.resources.aws.sqs import Queue
@@ -58,7 +58,8 @@ class _Others:
     provider: BillingProvider
     tagged: Subscriber
     unmatched: Subscriber
-    queues: list[Queue] = field(default_factory=list)
+    queues: list[Queue]
+    server: Process | None = None
 
 
 def run_events_demo(
@@ -131,8 +132,9 @@ def _others(platform: Deployment, urls: dict[str, str], home: Path, objects: int
         Subscriber(clients.sqs, urls[UNMATCHED]),
         [Queue(clients.sqs, url) for url in urls.values()],
     )
-    command = [sys.executable, "-m", "tidegate.platform.cli.main", "webhook", "--home", str(home), "--port", str(port)]
-    command += ["--operations-port", "0"]
+    # The home may be given relative to the folder of this process, and each child works in a folder of its own.
+    own = ("--home", str(home.resolve()), "--port", str(port), "--operations-port", "0")
+    command = [sys.executable, "-m", "tidegate.platform.cli.main", "webhook", *own]
     with ExitStack() as running:
         others.consumer.start()
         running.callback(others.consumer.stop)
@@ -142,6 +144,7 @@ def _others(platform: Deployment, urls: dict[str, str], home: Path, objects: int
         environ = platform.environ | {"TIDEGATE_DEMO_SECRET": SECRET}
         server = spawn("webhook server", command, log=home / "logs" / "webhook.log", env=environ, cwd=home)
         running.callback(server.stop)
+        others.server = server
         yield others
 
 
@@ -193,6 +196,8 @@ def _send_and_wait(
 
     def done() -> bool:
         platform.check()
+        if others.server is not None:
+            others.server.require_alive()
         if failure:
             raise failure[0]
         return not sender.is_alive() and others.provider.done

@@ -48,6 +48,13 @@ class Process:
         """The exit code of the child: 128 + n for signal n, None while it runs."""
         return self._guard.poll()
 
+    def require_alive(self) -> None:
+        """Raise LocalStackError if the child has died."""
+        if not self.alive:
+            raise LocalStackError(
+                f"the {self.name} died with exit code {self.returncode}; see {self.log}, then start again"
+            )
+
     def tail(self, lines: int = 20) -> str:
         """Returns the last lines of the log, for error messages."""
         return tail(self.log, lines)

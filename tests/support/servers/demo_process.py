@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ class DemoProcess(CommandProcess):
     """A running demo.
 
     Args:
-        home: folder of its state.
+        home: folder of its state. The demo gets it relative to the folder that it runs in, as its default is.
         arguments: further arguments.
         demo: name of the demo; empty for the one that has none.
     """
@@ -22,7 +23,7 @@ class DemoProcess(CommandProcess):
     def __init__(self, home: Path, *arguments: str, demo: str = "") -> None:
         self.home, self.report_path = home, home.parent / f"report-{time.monotonic_ns()}.json"
         log = home.parent / f"demo-{time.monotonic_ns()}.log"
-        where = ("--home", str(home), "--report", str(self.report_path), *FREE_PORTS, "--ui-port", "0")
+        where = ("--home", os.path.relpath(home), "--report", str(self.report_path), *FREE_PORTS, "--ui-port", "0")
         super().__init__(log, "demo", *([demo] if demo else []), *where, *arguments)
 
     def report(self, deadline: float) -> dict[str, Any]:
