@@ -8,7 +8,7 @@ from typing import NamedTuple
 from pyspark.sql import functions as F
 
 from tidegate.platform.core.bronze.birth import Birth
-from tidegate.platform.core.inventory.delivery import DROPPED, Delivery, Subject
+from tidegate.platform.core.inventory.delivery import DROPPED, Delivery, Subject, has_entered
 from tidegate.platform.core.maintenance.kept_versions import files_kept, log_kept
 from tidegate.platform.core.storage.history import EnteredInventory, KeptSince
 from tidegate.platform.core.times import from_micros
@@ -81,11 +81,10 @@ def entered_inventories(table: Table, clock: Clock, after: int) -> list[EnteredI
     """
     if clock.version < 0:
         return []
-    # An inventory with a reason is older than the one that the table has, and brought no rows.
-    rows = table.ledger.committed_rows(clock.version).where((F.col("n") > after) & F.col("reason").isNull())
-    columns = "key", "n", "bronze_version", F.unix_micros("recorded_at").alias("recorded"), "rows"
+    rows = table.ledger.committed_rows(clock.version).where(F.col("n") > after)
+    columns = "key", "n", "bronze_version", F.unix_micros("recorded_at").alias("recorded"), "rows", "reason"
     return [
         EnteredInventory(found.subject, found.began_at.date(), n, version, from_micros(recorded), count or 0)
-        for key, n, version, recorded, count in rows.orderBy("n", "position").select(*columns).collect()
-        if (found := Delivery.of(key, table.key.prefix))
+        for key, n, version, recorded, count, reason in rows.orderBy("n", "position").select(*columns).collect()
+        if has_entered(reason) and (found := Delivery.of(key, table.key.prefix))
     ]

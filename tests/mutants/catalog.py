@@ -3414,6 +3414,28 @@ MUTANTS = (
         ("tests/unit/platform/core/infer/test_guess.py::test_csv_options_and_columns",),
     ),
     Mutant(
+        "infer gives the options of one CSV file to all files of its folder",
+        6,
+        "platform/core/infer/sniff.py",
+        "_read(head, whole, own) == _read(head, whole, CsvOptions(**options))",
+        "True",
+        (
+            "tests/unit/platform/core/infer/test_guess.py::"
+            "test_files_that_need_other_options_of_csv_are_a_problem[UTF-8]",
+        ),
+    ),
+    Mutant(
+        "an inventory that the table has without some fields counts as one that brought no rows",
+        4,
+        "platform/core/inventory/delivery.py",
+        "return reason is None or not reason.startswith(_OLDER)",
+        "return reason is None",
+        (
+            "tests/unit/assets/bronze/prepare/inventories/test_stage.py::"
+            "test_a_delivery_that_brought_rows_is_told_from_an_older_one_by_its_reason",
+        ),
+    ),
+    Mutant(
         "infer puts the lake root into the source bucket",
         7,
         "platform/core/infer/guess.py",

@@ -17,7 +17,7 @@ from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.config.fields import Bucket, valid
 from tidegate.platform.core.infer.guess import Entry, Guess, as_lake_yaml, guess_tables
-from tidegate.platform.core.infer.sniff import FileSample, check_names, format_of_bytes
+from tidegate.platform.core.infer.sniff import FileSample, Sniffed, check_names, format_of_bytes
 from tidegate.platform.core.keys.file_format import FORMATS
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.s3_object import S3Object
@@ -125,6 +125,7 @@ def _look(guess: Guess, files: Files) -> None:
     """Read some files of a table."""
     differing: set[str] = set()
     rows: list[Mapping[str, Any]] = []
+    read: dict[str, Sniffed] = {}
     for entry in guess.samples:
         sample = FileSample(entry.size, partial(files.first_bytes, entry.key), partial(files.last_bytes, entry.key))
         try:
@@ -134,6 +135,7 @@ def _look(guess: Guess, files: Files) -> None:
         except ValueError as error:
             guess.problems.append(f"{entry.key}: {error}")
             continue
+        read[entry.key] = sniffed
         said = sniffed.problems
         guess.problems += [f"{entry.key}: {problem}" for problem in said]
         guess.options.update(sniffed.options)
@@ -145,6 +147,12 @@ def _look(guess: Guess, files: Files) -> None:
                 f"{entry.key}: {problem}" for problem in check_names(spelled, loaded=False) if problem not in said
             ]
         differing.update(guess.take(sniffed.columns))
+    guess.problems += [
+        f"{key}: the csv options of the other files ({_said(guess.options)}) would read it wrongly: it needs "
+        f"{_said(sniffed.options)}; write all files of a folder alike"
+        for key, sniffed in read.items()
+        if not sniffed.reads_alike(guess.options)
+    ]
     guess.propose(rows)
     both = {folded(name) for name in guess.columns} & {folded(name) for name in guess.partitions}
     if both:
@@ -152,6 +160,10 @@ def _look(guess: Guess, files: Files) -> None:
     guess.problems += [
         f"column {name} has different types in different files; configure its type" for name in sorted(differing)
     ]
+
+
+def _said(options: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}: {value!r}" for name, value in sorted(options.items())) or "the defaults"
 
 
 class _Bucket:

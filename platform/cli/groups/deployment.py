@@ -21,7 +21,7 @@ def infer(
     home: RunningHome = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print a first lake.yaml, inferred from existing files. Exit code 1 if some files could not be loaded."""
+    """Print a first lake.yaml, inferred from existing files. Exit code 1 if some files could not be loaded together."""
     from tidegate.platform.cli.commands.infer import run_infer
 
     if not run_infer(command_console(), address, home, bucket=bucket, as_json=as_json):

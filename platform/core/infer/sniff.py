@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from tidegate.platform.core.config.csv_options import USUAL_NULLS
+from tidegate.platform.core.config.csv_options import USUAL_NULLS, CsvOptions
 from tidegate.platform.core.files.csv_doubts import header_doubt, text_doubts, type_of
 from tidegate.platform.core.files.gzip_members import BrokenGzip, beginning
 from tidegate.platform.core.infer.feeds import is_debezium
@@ -30,6 +30,8 @@ _PREAMBLE = 20
 _EXCEL_SEPARATOR = re.compile("sep=.", re.IGNORECASE)
 #: The first bytes of a ZIP archive.
 _ZIP = b"PK\x03\x04"
+#: With a decimal comma, a point is no part of a number.
+_OTHER_MARKS = str.maketrans(",.", ".,")
 _DELIMITERS = (",", ";", "\t", "|")
 _NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 #: Codes of countries and languages. NA is Namibia among them.
@@ -48,6 +50,7 @@ class Sniffed:
         problems: a sentence with the remedy for each expected problem.
         stated: what the file states of the columns of its rows, by name.
         rows: the rows of the sample. Empty if a file of this format shows its columns without its rows.
+        reads_alike: tells whether a table with some `csv` options reads in the sample what `options` read.
     """
 
     columns: dict[str, str] = field(default_factory=dict)
@@ -55,6 +58,7 @@ class Sniffed:
     problems: list[str] = field(default_factory=list)
     stated: dict[str, Stated] = field(default_factory=dict)
     rows: Sequence[Mapping[str, Any]] = field(default=(), compare=False, repr=False)
+    reads_alike: Callable[[Mapping[str, Any]], bool] = field(default=lambda _: True, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -125,21 +129,45 @@ def sniff_csv(head: bytes, *, whole: bool) -> Sniffed:
     if not whole or not lines[-1]:
         lines.pop()
     try:
-        return _sniffed_csv(lines, sniffed)
+        _sniffed_csv(lines, sniffed)
     except csv.Error as error:
         raise ValueError(
             f"it cannot be read as CSV ({error}); write its lines with line feeds at their ends"
         ) from error
+    own = CsvOptions(**sniffed.options)
+    sniffed.reads_alike = lambda options: _read(head, whole, own) == _read(head, whole, CsvOptions(**options))
+    return sniffed
 
 
-def _sniffed_csv(lines: Sequence[str], sniffed: Sniffed) -> Sniffed:
+def _read(head: bytes, whole: bool, options: CsvOptions) -> list[list[str | float | None]] | None:
+    """Return the names and the rows that a table with these options reads in a sample; None if it reads none."""
+    options = options.of(head)
+    lines = head.decode(options.codec, "replace").replace("\r\n", "\n").split("\n")
+    mark = options.comment
+    lines = [line for line in lines[: None if whole else -1] if not mark or not line.startswith(mark)]
+    try:
+        rows = [row for row in csv.reader(lines[options.skip :], delimiter=options.delimiter) if row]
+    except csv.Error:
+        return None
+    names: list[str | float | None] = [*rows.pop(0)] if options.header and rows else [None]
+    return [names, *([_value(cell, options) for cell in row] for row in rows)]
+
+
+def _value(cell: str, options: CsvOptions) -> str | float | None:
+    if not cell or cell in options.nulls:
+        return None
+    plain = cell.translate(_OTHER_MARKS) if options.decimal == "," else cell
+    return float(plain) if type_of([plain]) in ("bigint", "double") else cell
+
+
+def _sniffed_csv(lines: Sequence[str], sniffed: Sniffed) -> None:
     delimiter, skip = _layout(lines, sniffed)
     rows = [row for row in csv.reader(lines[skip:], delimiter=delimiter) if row]
     if sniffed.options.get("comment"):
         rows = [row for row in rows if not row[0].startswith("#")]
     if not rows:
         sniffed.problems.append("it has no header line; write one, or say header: false")
-        return sniffed
+        return
     header = rows[0]
     if all(type_of([cell]) in ("bigint", "double") for cell in header):
         sniffed.options["header"] = False
@@ -165,7 +193,6 @@ def _sniffed_csv(lines: Sequence[str], sniffed: Sniffed) -> Sniffed:
         sniffed.columns[name] = type_of([cell for cell in plain if cell not in nulls])
         if sniffed.columns[name] == "string":
             sniffed.problems += text_doubts({name: plain}, nulls)
-    return sniffed
 
 
 def sniff_json(head: bytes, *, whole: bool) -> Sniffed:

@@ -15,6 +15,7 @@ DROPPED = "-dropped"
 _CHECKSUM = re.compile(
     rf"(?P<bucket>[^/]+)/(?P<configuration>[^/]+)/(?P<began>{BEGAN}(?:{DROPPED})?)/manifest\.checksum", re.ASCII
 )
+_OLDER = "older than the inventory of "
 BEGAN_TIME = "%Y-%m-%dT%H-%MZ"
 
 
@@ -87,3 +88,17 @@ def newer_than(delivery: Delivery, loaded: Mapping[Subject, str]) -> str | None:
     """
     known = loaded.get(delivery.subject)
     return known if known is not None and known > delivery.began else None
+
+
+def older_than(newer: str) -> str:
+    """Return the reason of a delivery that brings no rows, because the table has a newer one of its subject.
+
+    Args:
+        newer: when S3 began the newer one.
+    """
+    return f"{_OLDER}{newer}, which the table has: it brings no rows"
+
+
+def has_entered(reason: str | None) -> bool:
+    """Whether a committed delivery with this reason replaced the rows of its subject. It may lack some fields."""
+    return reason is None or not reason.startswith(_OLDER)

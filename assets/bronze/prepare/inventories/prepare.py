@@ -19,7 +19,7 @@ from tidegate.platform.core.bronze.ledger import Status, bounded
 from tidegate.platform.core.bronze.plan import BATCH_BYTES, Candidate
 from tidegate.platform.core.bronze.signal_decision import SignalDecision
 from tidegate.platform.core.inventory.columns import PARTITIONS, first_columns, with_fields
-from tidegate.platform.core.inventory.delivery import Delivery, Subject, by_subject, newer_than
+from tidegate.platform.core.inventory.delivery import Delivery, Subject, by_subject, newer_than, older_than
 from tidegate.platform.core.inventory.manifest import InventoryError, InventoryForbidden, InventoryIncomplete
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.aws.s3 import ObjectForbidden, StoreError
@@ -122,8 +122,7 @@ class _Preparation:
         return newer is not None
 
     def _end_as_old(self, delivery: Delivery, newer: str) -> None:
-        reason = f"older than the inventory of {newer}, which the table has: it brings no rows"
-        self.prepared.commit(self.candidates[delivery], rows=0, reason=reason)
+        self.prepared.commit(self.candidates[delivery], rows=0, reason=older_than(newer))
 
     def _proven(self, deliveries: Sequence[Delivery]) -> list[Entry]:
         """Return the deliveries that are complete and as S3 wrote them. The others end here, or wait."""

@@ -26,6 +26,38 @@ from tidegate.platform.core.files.csv_doubts import header_doubt, text_doubts
 from tidegate.platform.core.infer.guess import Entry, as_lake_yaml, guess_tables
 from tidegate.platform.core.infer.sniff import Sniffed, format_of_bytes, sniff_csv, sniff_json, unpacked
 
+#: Files of the same columns, by what their program needs of the options of CSV.
+_ROWS = "Orleans,1.50,old\nParis,2.50,new\nLyon,3.50,new\n"
+_PROGRAMS = {
+    "plain": f"name,price,note\n{_ROWS}".encode(),
+    "nothing but letters and whole numbers": b"name,price,note\nOrleans,1,old\nParis,2,new\n",
+    "UTF-8": f"name,price,note\n{_ROWS}".replace("e", "é").encode(),
+    "windows-1252": f"name,price,note\n{_ROWS}".replace("e", "é").encode("windows-1252"),
+    "a semicolon": f"name,price,note\n{_ROWS}".replace(",", ";").encode(),
+    "a decimal comma": f"name,price,note\n{_ROWS}".replace(",", ";").replace(".", ",").encode(),
+    "no header": b"1,2,3\n4,5,6\n",
+    "two lines before the header": f"report of May\nby us\nname,price,note\n{_ROWS}".encode(),
+    "a comment": f"name,price,note\n# by us\n{_ROWS}".encode(),
+    "a mark of nothing": f"name,price,note\n{_ROWS}".replace("1.50", "NULL").encode(),
+}
+#: Those that one `lake.yaml` serves: what one of them needs changes nothing in the other.
+_AGREE = [
+    {"plain", "nothing but letters and whole numbers", "UTF-8", "a comment", "a mark of nothing"},
+    {"plain", "nothing but letters and whole numbers", "windows-1252", "a comment", "a mark of nothing"},
+]
+
+
+@pytest.mark.parametrize("first", _PROGRAMS)
+def test_files_that_need_other_options_of_csv_are_a_problem(tmp_path: Path, first: str) -> None:
+    (tmp_path / "t").mkdir()
+    for other in _PROGRAMS:
+        (tmp_path / "t" / "1.csv").write_bytes(_PROGRAMS[first])
+        (tmp_path / "t" / "2.csv").write_bytes(_PROGRAMS[other])
+        printed = io.StringIO()
+        run_infer(Console(file=printed, width=400), str(tmp_path), None)
+        alike = first == other or any({first, other} <= group for group in _AGREE)
+        assert ("write all files of a folder alike" not in printed.getvalue()) == alike, (other, printed.getvalue())
+
 
 def _tables(*keys: str) -> dict[str, list[str]]:
     """Return the problems of each guessed table, by prefix."""

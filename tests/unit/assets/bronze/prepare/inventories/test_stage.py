@@ -11,7 +11,7 @@ from pyspark.errors import AnalysisException, PySparkException
 
 from tidegate.assets.bronze.prepare.inventories import stage as staging
 from tidegate.assets.bronze.prepare.inventories.entry import Entry
-from tidegate.platform.core.inventory.delivery import Delivery, Subject
+from tidegate.platform.core.inventory.delivery import Delivery, Subject, has_entered, older_than
 from tidegate.platform.core.inventory.file_schema import Column
 from tidegate.platform.core.inventory.manifest import Inventory
 
@@ -58,3 +58,10 @@ def test_a_delivery_says_which_of_its_fields_the_table_does_not_get() -> None:
     assert entry("a", Column("tags", "map<string,string>", ""), Column("of", "group", "")).left_out == (
         "without the fields tags (map<string,string>), of (group): a column of text cannot have their types"
     )
+
+
+def test_a_delivery_that_brought_rows_is_told_from_an_older_one_by_its_reason() -> None:
+    assert has_entered(None)
+    assert has_entered(entry("a", Column("tags", "map<string,string>", "")).left_out)
+    assert not has_entered(older_than("2026-11-04T01-00Z"))
+    assert not has_entered("older than the inventory of 2026-11-04T01-00Z, which the table has: it brings no rows")
