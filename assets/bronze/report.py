@@ -12,10 +12,10 @@ import dagster as dg
 
 from tidegate.assets.bronze.previous import PreviousReport, TableSnapshot
 from tidegate.assets.bronze.run import BatchResult
-from tidegate.assets.presentation.check_events import as_event
+from tidegate.assets.presentation.check_events import as_event, check_result
 from tidegate.assets.presentation.columns import column_changes, column_schema
 from tidegate.assets.presentation.copied_sql import bronze_queries, copied
-from tidegate.assets.presentation.markdown import listed
+from tidegate.assets.presentation.markdown import code, listed, sentence
 from tidegate.assets.presentation.readers import readers_text
 from tidegate.assets.presentation.volume import volume
 from tidegate.platform.core.bronze.batch import Batch
@@ -164,21 +164,23 @@ class TableReport:
         changes = self._schema_changes()
         warn, error = dg.AssetCheckSeverity.WARN, dg.AssetCheckSeverity.ERROR
         return [
-            dg.AssetCheckResult(
+            check_result(
                 asset_key=asset,
                 check_name=WRITE_ONCE_CHECK,
                 passed=not overwritten,
                 metadata={"overwritten_keys": overwritten[:MAX_LISTED_OBJECTS]},
             ),
-            dg.AssetCheckResult(
+            check_result(
                 asset_key=asset,
                 check_name=QUARANTINE_CHECK,
                 passed=not bad,
                 severity=error if self.only_bad else warn,
                 metadata={**counts, "quarantine": _as_table(bad)} if bad else counts,
-                description=f"no row was added, see ledger.{self.now.name}" if self.only_bad else None,
+                description=sentence("no row was added, see {}", code(f"ledger.{self.now.name}"))
+                if self.only_bad
+                else None,
             ),
-            dg.AssetCheckResult(
+            check_result(
                 asset_key=asset,
                 check_name=SCHEMA_CHECK,
                 passed=not changes,
@@ -213,7 +215,7 @@ class TableReport:
             dg.TableRecord({"key": key, "reason": why}) for key, why in list(waits.reasons.items())[:MAX_LISTED_OBJECTS]
         ]
         return [
-            dg.AssetCheckResult(
+            check_result(
                 asset_key=asset,
                 check_name=AFTER_LOAD_CHECK,
                 passed=not waits.files,
@@ -229,7 +231,7 @@ class TableReport:
             return []
         signals = {"waiting_signals": _signals(datasets)} if datasets.signals else {}
         return [
-            dg.AssetCheckResult(
+            check_result(
                 asset_key=asset,
                 check_name=DATASETS_CHECK,
                 passed=not datasets.signals and not datasets.late,

@@ -6,7 +6,8 @@ from typing import Any
 import dagster as dg
 
 from tidegate.assets.catalog.sync import CatalogSync, sync_catalog
-from tidegate.assets.presentation.markdown import listed
+from tidegate.assets.presentation.check_events import check_result
+from tidegate.assets.presentation.markdown import listed, markdown, prose, sentence
 from tidegate.assets.sources.asset import table_owners
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.resources.lake_resource import LakeResource
@@ -44,16 +45,16 @@ def _metadata(done: CatalogSync) -> dict[str, Any]:
         "entries": done.entries,
         "changed": len(done.changes) - len(done.failed),
         "failed": len(done.failed),
-        "changes": listed(done.changes[:_MAX_SHOWN]) if done.changes else dg.MetadataValue.md("nothing"),
+        "changes": listed(done.changes[:_MAX_SHOWN]) if done.changes else markdown(sentence("nothing")),
     }
 
 
 def _in_step(done: CatalogSync) -> dg.AssetCheckResult:
-    return dg.AssetCheckResult(
+    return check_result(
         passed=not done.failed,
         check_name=CATALOG_CHECK,
         asset_key=CATALOG,
         severity=dg.AssetCheckSeverity.WARN,
-        description=str(done.failed[0]) if done.failed else None,
+        description=prose(done.failed[0]) if done.failed else None,
         metadata={"failed": len(done.failed)},
     )

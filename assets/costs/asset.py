@@ -8,7 +8,7 @@ import dagster as dg
 
 from tidegate.assets.bronze.report import page_key
 from tidegate.assets.costs.measure import cost_figures, table_costs
-from tidegate.assets.presentation.markdown import listed
+from tidegate.assets.presentation.markdown import listed, markdown
 from tidegate.assets.presentation.plot import bars
 from tidegate.assets.sources.asset import table_owners
 from tidegate.assets.storage.stored import folder_of
@@ -86,7 +86,7 @@ def costs_metadata(costs: LakeCosts, figures: Figures, spec: CostsSpec, more_pag
     return {
         "cost_of_month": round(sum(table.months[0].total for table in tables), 4),
         "tables": len(tables),
-        "plot": dg.MetadataValue.md(
+        "plot": markdown(
             bars("dollars of this month by table", [(name, total, f"{total:,.4f}") for name, total in totals])
         ),
         "by_table_and_month": _months(tables),

@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 import dagster as dg
 
 from tidegate.assets.forgetting.forget import Progress, progress, work_off
+from tidegate.assets.presentation.check_events import check_result
+from tidegate.assets.presentation.markdown import sentence, together
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.runs.held_tables import FORGOTTEN
 from tidegate.assets.sources.asset import table_owners
@@ -63,11 +65,11 @@ def _in_time(states: list[Progress]) -> dg.AssetCheckResult:
     now = datetime.now(UTC)
     late = [one for one in states if one.late(now)]
     left = [(one.request.until - now).days for one in states if one.done is None]
-    text = ", ".join(f"{one.request.id} ({one.state}, due {one.request.until:%Y-%m-%d})" for one in late)
-    return dg.AssetCheckResult(
+    lines = [sentence("{} ({}, due {})", one.request.id, one.state, f"{one.request.until:%Y-%m-%d}") for one in late]
+    return check_result(
         passed=not late,
         check_name=FORGOTTEN_CHECK,
         asset_key=FORGOTTEN,
-        description=f"late: {text}" if late else None,
+        description=sentence("late: {}", together(", ", lines)) if late else None,
         metadata={"late": len(late), "days_left": min(left) if left else -1},
     )

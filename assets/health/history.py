@@ -15,7 +15,8 @@ from dagster._core.storage.asset_check_execution_record import (
 
 from tidegate.assets.bronze.asset import BRONZE
 from tidegate.assets.bronze.report import QUARANTINE_CHECK, SAID_BEFORE, WITHOUT_STATE
-from tidegate.assets.presentation.check_events import APART_CHECK
+from tidegate.assets.presentation.check_events import APART_CHECK, kept_description
+from tidegate.assets.presentation.markdown import Markdown, sentence
 from tidegate.assets.sources.asset import queue_key
 from tidegate.assets.sources.queue_checks import CHECK
 from tidegate.platform.core.routing.unrouted import MISSES
@@ -77,7 +78,7 @@ def missed_today(instance: dg.DagsterInstance, queues: Sequence[str], now: float
     return missed
 
 
-def merges_that_warn(instance: dg.DagsterInstance, tables: Sequence[str]) -> dict[str, str]:
+def merges_that_warn(instance: dg.DagsterInstance, tables: Sequence[str]) -> dict[str, Markdown]:
     """Returns why the last merges of silver tables warn, by `silver.<name>`. It takes one query.
 
     Args:
@@ -87,7 +88,7 @@ def merges_that_warn(instance: dg.DagsterInstance, tables: Sequence[str]) -> dic
     keys = {dg.AssetCheckKey(dg.AssetKey([f"silver_{name}"]), APART_CHECK): f"silver.{name}" for name in tables}
     found = instance.event_log_storage.get_latest_asset_check_execution_by_key(list(keys))
     return {
-        keys[key]: record.evaluation.description or "look at its check"
+        keys[key]: kept_description(record.evaluation) or sentence("look at its check")
         for key, record in found.items()
         if record.evaluation and not record.evaluation.passed
     }

@@ -9,8 +9,8 @@ from typing import Any
 
 import dagster as dg
 
-from tidegate.assets.presentation.check_events import APART_CHECK
-from tidegate.assets.presentation.markdown import cell, code, prose
+from tidegate.assets.presentation.check_events import APART_CHECK, check_result
+from tidegate.assets.presentation.markdown import Markdown, cell, code, markdown, prose, sentence, together
 from tidegate.assets.presentation.units import NARROW, size_text, span
 from tidegate.assets.runs.failed_runs import FailedRun
 from tidegate.platform.core.first_line import one_line
@@ -67,13 +67,13 @@ class HealthReport:
     earlier: Sequence[Mapping[str, float]] = ()
     commits: Mapping[str, float | None] = field(default_factory=dict)
     failed: Mapping[str, FailedRun] = field(default_factory=dict)
-    merged: Mapping[str, str] | None = None
+    merged: Mapping[str, Markdown] | None = None
 
     def metadata(self) -> dict[str, Any]:
         """Returns the metadata of the materialization: the page, and numbers that the UI plots."""
         health = self.health
         return {
-            "the_morning": dg.MetadataValue.md(self.page()),
+            "the_morning": markdown(self.page()),
             "pending_files": health.files,
             "pending_bytes": health.size,
             "oldest_seconds": round(health.lag, 1),
@@ -90,7 +90,7 @@ class HealthReport:
             "lags": {table.name: round(table.lag) for table in health.tables[:MAX_SHOWN] if table.files},
         }
 
-    def page(self) -> str:
+    def page(self) -> Markdown:
         """Returns the page, in Markdown."""
         health = self.health
         verdict = (
@@ -128,7 +128,7 @@ class HealthReport:
             lines += [_dataset_row(table) for table in waiting[:MAX_SHOWN]]
         if (rest := len(health.routes) - MAX_SHOWN) > 0:
             lines.append(f"\nand {rest} more routes, less urgent than these")
-        return "\n".join(lines)
+        return Markdown("\n".join(lines))
 
     def _dataset_numbers(self) -> dict[str, int | float]:
         tables = _with_signals(self.health)
@@ -197,7 +197,7 @@ class HealthReport:
         ]
         dead = {queue.name: queue.dead for queue in health.queues if queue.dead}
         return [
-            dg.AssetCheckResult(
+            check_result(
                 asset_key=asset,
                 check_name=ALL_KEEP_UP_CHECK,
                 passed=not health.behind,
@@ -205,23 +205,23 @@ class HealthReport:
                     "tables_behind": len(health.behind),
                     **({"behind": dg.MetadataValue.table(behind)} if behind else {}),
                 },
-                description="look at the failed runs of their partitions of bronze" if behind else None,
+                description=sentence("look at the failed runs of their partitions of bronze") if behind else None,
             ),
-            dg.AssetCheckResult(
+            check_result(
                 asset_key=asset,
                 check_name=DEAD_LETTERS_CHECK,
                 passed=not dead,
                 metadata={"dead_letters": health.dead, **({"queues": dead} if dead else {})},
-                description="fix the cause, then: tidegate redrive --dlq" if dead else None,
+                description=sentence("fix the cause, then: `tidegate redrive --dlq`") if dead else None,
             ),
-            dg.AssetCheckResult(
+            check_result(
                 asset_key=asset,
                 check_name=MEASURED_CHECK,
                 passed=not health.unknown,
                 severity=dg.AssetCheckSeverity.WARN,
                 metadata={"unknown": list(health.unknown)},
             ),
-            dg.AssetCheckResult(
+            check_result(
                 asset_key=asset,
                 check_name=RUNS_CHECK,
                 passed=not self.failed,
@@ -252,7 +252,7 @@ def _datasets_check(health: Health, asset: dg.AssetKey) -> dg.AssetCheckResult:
         )
         for table in health.incomplete[:MAX_SHOWN]
     ]
-    return dg.AssetCheckResult(
+    return check_result(
         asset_key=asset,
         check_name=DATASETS_CHECK,
         passed=not late,
@@ -261,22 +261,22 @@ def _datasets_check(health: Health, asset: dg.AssetKey) -> dg.AssetCheckResult:
             "tables_incomplete": len(health.incomplete),
             **({"incomplete": dg.MetadataValue.table(late)} if late else {}),
         },
-        description="look at waiting_signals on the pages of these tables" if late else None,
+        description=sentence("look at `waiting_signals` on the pages of these tables") if late else None,
     )
 
 
-def _apart_check(merged: Mapping[str, str], asset: dg.AssetKey) -> dg.AssetCheckResult:
-    found = {table: one_line(why) for table, why in sorted(merged.items()) if why}
-    lines = [f"{table}: {why}" for table, why in found.items()][:MAX_SHOWN]
+def _apart_check(merged: Mapping[str, Markdown], asset: dg.AssetKey) -> dg.AssetCheckResult:
+    found = {table: why for table, why in sorted(merged.items()) if why}
+    lines = [sentence("{}: {}", table, why) for table, why in found.items()][:MAX_SHOWN]
     if len(found) > MAX_SHOWN:
-        lines.append(f"and {len(found) - MAX_SHOWN} more tables")
-    return dg.AssetCheckResult(
+        lines.append(sentence("and {} more tables", len(found) - MAX_SHOWN))
+    return check_result(
         asset_key=asset,
         check_name=APART_CHECK,
         passed=not found,
         severity=dg.AssetCheckSeverity.WARN,
         metadata={"tables": len(found)},
-        description="; ".join(lines) or None,
+        description=together("; ", lines) or None,
     )
 
 
@@ -293,7 +293,7 @@ def _routes_check(health: Health, asset: dg.AssetKey) -> dg.AssetCheckResult:
         for route in health.routes_behind[:MAX_SHOWN]
     ]
     former = [route.name for route in health.routes_behind if route.limit is None]
-    return dg.AssetCheckResult(
+    return check_result(
         asset_key=asset,
         check_name=ROUTES_CHECK,
         passed=not behind,
@@ -302,9 +302,11 @@ def _routes_check(health: Health, asset: dg.AssetKey) -> dg.AssetCheckResult:
             **({"behind": dg.MetadataValue.table(behind)} if behind else {}),
         },
         description=(
-            f"messages wait for {', '.join(former)}, which lake.yaml does not have; add it again to send them"
+            sentence(
+                "messages wait for {}, which lake.yaml does not have; add it again to send them", ", ".join(former)
+            )
             if former
-            else "look at the check delivered of these routes, and at the sensor forward"
+            else sentence("look at the check `delivered` of these routes, and at the sensor `forward`")
         )
         if behind
         else None,
@@ -313,12 +315,12 @@ def _routes_check(health: Health, asset: dg.AssetKey) -> dg.AssetCheckResult:
 
 def keeps_up(table: TableHealth, page: dg.AssetKey) -> dg.AssetCheckResult:
     """Returns the result of one table's check."""
-    return dg.AssetCheckResult(
+    return check_result(
         asset_key=page,
         check_name=KEEPS_UP_CHECK,
         passed=not table.behind,
         metadata={**numbers(table), "limit_seconds": table.limit},
-        description="look at the failed runs of its partition of bronze" if table.behind else None,
+        description=sentence("look at the failed runs of its partition of bronze") if table.behind else None,
     )
 
 

@@ -14,7 +14,7 @@ from pydantic import Field
 from tidegate.assets.bronze.asset import TABLES
 from tidegate.assets.maintenance.old_objects import maintain_objects
 from tidegate.assets.maintenance.tables import Maintained, TableBusy, maintain_bronze, maintain_silver
-from tidegate.assets.presentation.markdown import listed
+from tidegate.assets.presentation.markdown import listed, markdown, sentence
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.runs.held_tables import MAINTENANCE, held_tables, is_forgetting, is_rebuild, other_run
 from tidegate.assets.silver.asset import silver_key
@@ -157,7 +157,7 @@ def metadata(done: Sequence[Maintained], *, dry_run: bool) -> dict[str, Any]:
         "merged_files": sum(found.merged for found in done),
         "checkpoints": sum(found.checkpoint for found in done),
         "log_files": sum(found.log.files for found in done),
-        "steps": listed(found.line(dry_run=dry_run) for found in done) if done else dg.MetadataValue.md("nothing"),
+        "steps": listed(found.line(dry_run=dry_run) for found in done) if done else markdown(sentence("nothing")),
     }
 
 

@@ -1,9 +1,55 @@
-"""Results of asset checks as events, for runs and ticks that log them outside the step of the check."""
+"""Results of asset checks, and their events, for runs and ticks that log them outside the step of the check."""
+
+from collections.abc import Mapping
+from typing import Any
 
 import dagster as dg
 
+from tidegate.assets.presentation.markdown import Markdown
+
 #: The check of each silver asset, which the health of the lake repeats: no merge made one row of several.
 APART_CHECK = "silver_keeps_rows_apart"
+
+
+def check_result(
+    *,
+    asset_key: dg.AssetKey,
+    check_name: str,
+    passed: bool,
+    severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
+    description: Markdown | None = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> dg.AssetCheckResult:
+    """Returns the result of a check.
+
+    No other function makes one, because Dagster's pages show descriptions as Markdown.
+
+    Args:
+        asset_key: key of the asset.
+        check_name: name of the check.
+        passed: whether the check passed.
+        severity: of a check that did not pass.
+        description: what a person should know. Texts of others in it are escaped.
+        metadata: of the result.
+    """
+    return dg.AssetCheckResult(
+        asset_key=asset_key,
+        check_name=check_name,
+        passed=passed,
+        severity=severity,
+        description=description,
+        metadata=metadata,
+    )
+
+
+def with_description(result: dg.AssetCheckResult, description: Markdown | None) -> dg.AssetCheckResult:
+    """Returns the result with another description."""
+    return result._replace(description=description)
+
+
+def kept_description(evaluation: dg.AssetCheckEvaluation) -> Markdown | None:
+    """Returns the description that a result had, of which Dagster has kept the event."""
+    return Markdown(evaluation.description) if evaluation.description else None
 
 
 def as_event(result: dg.AssetCheckResult, partition: str | None = None) -> dg.AssetCheckEvaluation:

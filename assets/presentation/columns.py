@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 import dagster as dg
 
+from tidegate.assets.presentation.markdown import Markdown
 from tidegate.platform.core.catalog.descriptions import OWN_COLUMNS
 from tidegate.platform.core.schema.column_types import folded
 from tidegate.platform.core.schema.table_schema import TableSchema
@@ -15,13 +16,13 @@ from tidegate.platform.core.schema.table_schema import TableSchema
 def column_schema(
     schema: TableSchema,
     descriptions: Mapping[str, str] = OWN_COLUMNS,
-    origins: Mapping[str, str] = MappingProxyType({}),
+    origins: Mapping[str, Markdown] = MappingProxyType({}),
 ) -> dg.TableSchema:
     """Returns the columns of a table and their types, for the metadata `dagster/column_schema`.
 
     Args:
         schema: the columns.
-        descriptions: of columns, by names in lower case.
+        descriptions: of columns, by names in lower case: Tidegate's, and those of lake.yaml, which are Markdown.
         origins: where columns come from, by name. Their descriptions end with this.
     """
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import dagster as dg
 
+from tidegate.assets.presentation.markdown import fenced, markdown, sentence, together
 from tidegate.platform.core.schema.sql_literal import literal
 
 
@@ -38,10 +39,12 @@ def silver_queries(name: str) -> list[str]:
 
 def copied(queries: Sequence[str]) -> dg.MetadataValue[str]:
     """Returns queries as metadata, each in a block that the UI lets a person copy."""
-    text = "\n\n".join(f"```sql\n{query}\n```" for query in queries)
-    return dg.MetadataValue.md(
-        "For `tidegate sql`, or any Spark session that has the lake's names. Add `VERSION AS OF` and a version that "
-        f"the history lists to the name of a table to read it as it was:\n\n{text}"
+    return markdown(
+        sentence(
+            "For `tidegate sql`, or any Spark session that has the lake's names. Add `VERSION AS OF` and a version "
+            "that the history lists to the name of a table to read it as it was:\n\n{}",
+            together("\n\n", map(fenced, queries)),
+        )
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from itertools import pairwise
 
-from tidegate.assets.presentation.markdown import cell
+from tidegate.assets.presentation.markdown import Markdown, cell
 
 #: Dagster hides Markdown of this length behind a link.
 MAX_MARKDOWN = 1000
@@ -22,7 +22,7 @@ _MAX_POINTS = 32
 _LINE = 'fill="none" stroke="#4f43dd" stroke-width="2"'
 
 
-def bars(title: str, values: Sequence[tuple[str, float, str]]) -> str:
+def bars(title: str, values: Sequence[tuple[str, float, str]]) -> Markdown:
     """Returns a plot with horizontal bars, as Markdown: a table of text.
 
     Args:
@@ -35,11 +35,11 @@ def bars(title: str, values: Sequence[tuple[str, float, str]]) -> str:
     for label, value, text in values:
         lines.append(f"| {cell(_short(label))} | {text} | {_bar(value / most)} |")
         if len("\n".join(lines)) >= MAX_MARKDOWN:
-            return "\n".join(lines[:-1])
-    return "\n".join(lines)
+            return Markdown("\n".join(lines[:-1]))
+    return Markdown("\n".join(lines))
 
 
-def curve(title: str, first: date, past: Sequence[float], future: Sequence[float]) -> str:
+def curve(title: str, first: date, past: Sequence[float], future: Sequence[float]) -> Markdown:
     """Returns a plot of values by day, as Markdown: a line, and a dashed line for the forecast.
 
     Args:
@@ -69,7 +69,8 @@ def curve(title: str, first: date, past: Sequence[float], future: Sequence[float
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{_HEIGHT}" font-size="12" '
         f'font-family="sans-serif" style="background:#fff">{"".join(drawing)}</svg>'
     )
-    return f"{cell(title)}\n\n![](data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()})"
+    image = f"![](data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()})"
+    return Markdown(f"{cell(title)}\n\n{image}")
 
 
 def _some(first: int, last: int, days: int) -> list[int]:

@@ -8,6 +8,8 @@ from typing import Any
 
 import dagster as dg
 
+from tidegate.assets.presentation.check_events import check_result
+from tidegate.assets.presentation.markdown import sentence
 from tidegate.platform.core.config.forwarding.routes import RouteSpec
 from tidegate.platform.core.first_line import one_line
 from tidegate.resources.lake_root.outbox import Lane, Outbox
@@ -83,8 +85,10 @@ class RouteState:
         if late:
             destination = late.destination or self.route.topic or (self.route.queue.name if self.route.queue else "")
             why = late.error or "the sensor forward has not served it yet"
-            description = f"the oldest event for {destination or 'its queues'} waits for {late.age:.0f} s: {why}"
-        return dg.AssetCheckResult(
+            description = sentence(
+                "the oldest event for {} waits for {} s: {}", destination or "its queues", f"{late.age:.0f}", why
+            )
+        return check_result(
             asset_key=key,
             check_name=CHECK,
             passed=not self.behind,

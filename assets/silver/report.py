@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from tidegate.assets.bronze.report import page_key
 from tidegate.assets.presentation.columns import column_schema
+from tidegate.assets.presentation.markdown import code, sentence, together
 from tidegate.assets.presentation.readers import readers_text
 from tidegate.assets.presentation.volume import volume
 from tidegate.assets.silver.merge import MergeResult
@@ -99,11 +100,13 @@ def columns_metadata(spec: TableSpec, schema: TableSchema, sources: Mapping[str,
 
     Dagster's open UI shows descriptions on the page of an asset, and lineage of columns only among its events.
     """
-    origins = {name: f"from bronze.{spec.name}: {', '.join(columns)}" for name, columns in sources.items()}
+    origins = {
+        name: sentence("from bronze.{}: {}", spec.name, together(", ", columns)) for name, columns in sources.items()
+    }
     for name in {field.name for field in schema.fields} & set(own_columns(spec.silver)):
         # `SELECT *` of the view does not have it.
-        table = f"only in silver.{spec.name}{WITH_TOMBSTONES}"
-        origins[name] = f"{origins[name]}; {table}" if name in origins else table
+        table = sentence("only in {}", code(f"silver.{spec.name}{WITH_TOMBSTONES}"))
+        origins[name] = together("; ", [origins[name], table] if name in origins else [table])
     deps = {
         name: [dg.TableColumnDep(asset_key=page_key(spec), column_name=column) for column in columns]
         for name, columns in sources.items()

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 import dagster as dg
 
 from tidegate.assets.operations.dead_letters import DeadLetter, dead_letter_queues, peek
+from tidegate.assets.presentation.check_events import check_result
 from tidegate.assets.presentation.check_of_each import check_of_each
+from tidegate.assets.presentation.markdown import code, sentence
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.sources.asset import dead_letters_of, queue_key
 from tidegate.platform.core.config.lake import LakeConfig
@@ -38,12 +40,12 @@ def dead_letter_check_result(name: str, depth: int, seen: Sequence[DeadLetter] =
         )
         for reason, number in reasons.most_common()
     ]
-    return dg.AssetCheckResult(
+    return check_result(
         asset_key=queue_key(name),
         check_name=CHECK,
         passed=depth == 0,
         metadata={"messages": depth, **({"reasons": dg.MetadataValue.table(rows)} if rows else {})},
-        description=f"fix the cause, then: tidegate redrive --dlq {name}" if depth else None,
+        description=sentence("fix the cause, then: {}", code(f"tidegate redrive --dlq {name}")) if depth else None,
     )
 
 

@@ -6,7 +6,9 @@ from datetime import UTC, datetime
 
 import dagster as dg
 
+from tidegate.assets.presentation.check_events import check_result
 from tidegate.assets.presentation.check_of_each import check_of_each
+from tidegate.assets.presentation.markdown import sentence
 from tidegate.assets.sources.asset import dead_letters_of, queue_key
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.routing.unrouted import MISSES, Unrouted
@@ -27,7 +29,7 @@ def queue_check_result(queue: str, counts: Mapping[str, int], unrouted: Sequence
     events = [
         dg.TableRecord({"key": event.key or event.event_id, "reason": event.reason}) for event in unrouted[:_MAX_SHOWN]
     ]
-    return dg.AssetCheckResult(
+    return check_result(
         asset_key=queue_key(queue),
         check_name=CHECK,
         passed=not any(counts.values()),
@@ -36,7 +38,9 @@ def queue_check_result(queue: str, counts: Mapping[str, int], unrouted: Sequence
             **{outcome: counts.get(outcome, 0) for outcome in MISSES},
             **({"events": dg.MetadataValue.table(events)} if events else {}),
         },
-        description="see lake.intake: configure a table, or stop sending them" if any(counts.values()) else None,
+        description=sentence("see lake.intake: configure a table, or stop sending them")
+        if any(counts.values())
+        else None,
     )
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import dagster as dg
 
+from tidegate.assets.presentation.markdown import markdown
 from tidegate.assets.presentation.plot import bars
 from tidegate.assets.presentation.shown_lines import shown_lines
 from tidegate.assets.storage.report_asset import report_asset, report_command, report_key
@@ -71,7 +72,7 @@ def advice_metadata(found: Sequence[Advice], currency: str, months: int, command
         "cost_once": round(sum(one.once for one in found), 4),
         "months": months,
         "currency": currency,
-        **({"plot": dg.MetadataValue.md(bars(title, bar))} if found else {}),
+        **({"plot": markdown(bars(title, bar))} if found else {}),
         **shown_lines("transitions", found, lambda one: _record(one, currency), command),
     }
 

@@ -8,7 +8,7 @@ from typing import Any
 import dagster as dg
 
 from tidegate.assets.costs.reads import Reads, reads_of
-from tidegate.assets.presentation.markdown import listed
+from tidegate.assets.presentation.markdown import listed, markdown
 from tidegate.assets.presentation.plot import bars
 from tidegate.assets.presentation.shown_lines import shown_lines
 from tidegate.assets.storage.advice import advice_key, build_advice
@@ -91,7 +91,7 @@ def cost_metadata(report: CostReport, reads: Reads, command: str, *, whole: bool
         "bytes": report.size,
         "bytes_without_price": report.unpriced,
         **({"objects_without_fee": report.without_fee} if report.without_fee else {}),
-        "plot": dg.MetadataValue.md(bars(title, [(line.group[0], line.cost, f"{line.cost:,.2f}") for line in buckets])),
+        "plot": markdown(bars(title, [(line.group[0], line.cost, f"{line.cost:,.2f}") for line in buckets])),
         **{
             name: value
             for by, lines in report.lines.items()

@@ -4,6 +4,7 @@ from typing import Any
 
 import dagster as dg
 
+from tidegate.assets.presentation.markdown import markdown
 from tidegate.assets.presentation.plot import curve
 from tidegate.assets.presentation.shown_lines import shown_lines
 from tidegate.assets.storage.grown import KnownGrowth, growth_of
@@ -58,7 +59,7 @@ def growth_metadata(found: KnownGrowth, months: int, command: str) -> dict[str, 
         "remark": "; ".join(
             filter(None, [total.bytes.why_not or f"forecast by {total.bytes.method}", total.bytes.caution])
         ),
-        **({"plot": dg.MetadataValue.md(curve(title, total.first, past, ahead))} if len(past) + len(ahead) > 1 else {}),
+        **({"plot": markdown(curve(title, total.first, past, ahead))} if len(past) + len(ahead) > 1 else {}),
         **shown_lines("by_bucket", found.lines, lambda line: _record(line, months, total.bytes.caution), command),
         **({"known_from": found.lost} if found.lost else {}),
         **({"forecast_error": round(total.bytes.error, 4)} if total.bytes.error is not None else {}),

@@ -3372,6 +3372,22 @@ MUTANTS = (
         ("tests/unit/assets/presentation/test_markdown.py::test_nothing_of_a_text_is_more_than_letters",),
     ),
     Mutant(
+        "a description of a check has a text of others as it is",
+        4,
+        "assets/presentation/markdown.py",
+        "text if isinstance(text, Markdown) else prose(text) for text in texts",
+        "text for text in texts",
+        (_EVERY_PLACE,),
+    ),
+    Mutant(
+        "names of columns that joined are Markdown",
+        4,
+        "assets/silver/expect/collapse.py",
+        "map(code, names[:_MAX_NAMED])",
+        "map(Markdown, names[:_MAX_NAMED])",
+        ("tests/unit/assets/presentation/test_check_events.py",),
+    ),
+    Mutant(
         "aliases of YAML stand for as many values as they like",
         4,
         "platform/core/config/yaml_document.py",

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 import dagster as dg
 from pyspark.errors import PySparkException
 
+from tidegate.assets.presentation.check_events import check_result
 from tidegate.assets.presentation.discreet import spark_failed
-from tidegate.assets.presentation.markdown import code, listed
+from tidegate.assets.presentation.markdown import Markdown, code, listed, sentence, together
 from tidegate.assets.silver.asset import silver_key
 from tidegate.assets.silver.audit.chosen_keys import MAX_KEYS
 from tidegate.assets.silver.audit.comparison import (
@@ -83,19 +84,19 @@ def equals_bronze(lake: Lake, spec: TableSpec, asset: dg.AssetKey, instance: dg.
     try:
         found = compare(lake, spec)
     except Exception as error:
-        return dg.AssetCheckResult(
+        return check_result(
             asset_key=asset,
             check_name=EQUALS_BRONZE_CHECK,
             passed=False,
             severity=dg.AssetCheckSeverity.WARN,
-            description=f"silver.{spec.name} could not be compared with bronze: {_why(spec, error)}",
+            description=sentence("silver.{} could not be compared with bronze: {}", spec.name, _why(spec, error)),
         )
     if found is None:
-        return dg.AssetCheckResult(
+        return check_result(
             asset_key=asset,
             check_name=EQUALS_BRONZE_CHECK,
             passed=True,
-            description="silver has no rows of bronze yet",
+            description=sentence("silver has no rows of bronze yet"),
             metadata={COVERS: newest},
         )
     return _result(spec, asset, found, newest)
@@ -111,11 +112,12 @@ def _result(spec: TableSpec, asset: dg.AssetKey, found: Comparison, newest: int)
     # A key of a table with personal columns may be an identity, and Dagster keeps what a check says.
     shown = [("KEY=VALUE",)] if spec.personal is not None and found.wrong else found.wrong
     commands = [shlex.join(["tidegate", "why", f"silver.{spec.name}", *key]) for key in shown]
-    description = _right(spec, found) if not commands else (
-        f"{len(found.wrong)} of {found.keys:,} keys differ from what bronze gives: somebody wrote to silver, or "
-        f"changed rows of bronze, or `silver` in lake.yaml has changed. See {code(commands[0])}"
+    description = _right(spec, found) if not commands else sentence(
+        "{} of {} keys differ from what bronze gives: somebody wrote to silver, or changed rows of bronze, or `silver` "
+        "in lake.yaml has changed. See {}",
+        len(found.wrong), f"{found.keys:,}", code(commands[0]),
     )  # fmt: skip
-    return dg.AssetCheckResult(
+    return check_result(
         asset_key=asset,
         check_name=EQUALS_BRONZE_CHECK,
         passed=not commands,
@@ -137,15 +139,20 @@ def _result(spec: TableSpec, asset: dg.AssetKey, found: Comparison, newest: int)
     )
 
 
-def _right(spec: TableSpec, found: Comparison) -> str:
+def _right(spec: TableSpec, found: Comparison) -> Markdown:
     """Returns what a comparison without a wrong key has shown, and what it could not afford to read."""
-    lines = [f"{found.keys:,} keys are as bronze gives them"]
+    lines = [sentence("{} keys are as bronze gives them", f"{found.keys:,}")]
     if not found.keys and not found.left_out and not (found.bronze.is_whole and found.silver.is_whole):
         lines = [
-            f"no key of silver.{spec.name} was compared: none is in both tables, of each of which {_FILES} are read"
+            sentence(
+                "no key of silver.{} was compared: none is in both tables, of each of which {} are read",
+                spec.name,
+                _FILES,
+            )
         ]
     if found.left_out:
-        lines.append(f"{found.left_out:,} keys were left out, because they have too many rows")
+        lines.append(sentence("{} keys were left out, because they have too many rows", f"{found.left_out:,}"))
     if found.suspects > MAX_SUSPECTS:
-        lines.append(f"of {found.suspects:,} keys that may be wrong, {MAX_SUSPECTS} were looked up")
-    return "; ".join(lines)
+        suspects = f"{found.suspects:,}"
+        lines.append(sentence("of {} keys that may be wrong, {} were looked up", suspects, MAX_SUSPECTS))
+    return together("; ", lines)

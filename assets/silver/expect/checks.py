@@ -6,8 +6,8 @@ import dagster as dg
 from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
 
 from tidegate.assets.bronze.report import SAID_BEFORE
-from tidegate.assets.presentation.check_events import APART_CHECK
-from tidegate.assets.presentation.markdown import code
+from tidegate.assets.presentation.check_events import APART_CHECK, check_result, kept_description, with_description
+from tidegate.assets.presentation.markdown import Markdown, code, sentence
 from tidegate.assets.silver.expect.collapse import COLLAPSE_DESCRIPTION, Collapse
 from tidegate.assets.silver.merge import MergeResult
 from tidegate.platform.core.config.table import TableSpec
@@ -56,7 +56,7 @@ def expectation_results(
     """
     queries = {each.name: _query(spec, each) for each in counted}
     return [
-        dg.AssetCheckResult(
+        check_result(
             asset_key=asset,
             check_name=each.check,
             passed=not counts.get(each.name),
@@ -68,9 +68,10 @@ def expectation_results(
     ]
 
 
-def _violating(count: int, expectation: Expectation) -> str:
+def _violating(count: int, expectation: Expectation) -> Markdown:
     verb = "violates" if count == 1 else "violate"
-    return f"{number_of(count, 'row')} of the merged batches {verb} {code(expectation.condition)}"
+    rows = number_of(count, "row")
+    return sentence("{} of the merged batches {} {}", rows, verb, code(expectation.condition))
 
 
 def results_of_merge(
@@ -95,12 +96,12 @@ def results_of_merge(
 
 def _collapse_result(asset: dg.AssetKey, merged: MergeResult | None) -> dg.AssetCheckResult:
     met = merged.collapse if merged else Collapse()
-    return dg.AssetCheckResult(
+    return check_result(
         asset_key=asset,
         check_name=APART_CHECK,
-        passed=not str(met),
+        passed=not met.sentences,
         severity=dg.AssetCheckSeverity.WARN,
-        description=str(met) or "each row of the merged batches has a key of its own and an order",
+        description=met.sentences or sentence("each row of the merged batches has a key of its own and an order"),
         metadata=met.metadata(),
     )
 
@@ -110,13 +111,14 @@ def _as_before(instance: dg.DagsterInstance, result: dg.AssetCheckResult) -> dg.
     ended = {AssetCheckExecutionRecordStatus.SUCCEEDED, AssetCheckExecutionRecordStatus.FAILED}
     for record in instance.event_log_storage.get_asset_check_execution_history(key, limit=1, status=ended):
         if before := record.evaluation:
-            return result._replace(
+            repeated = result._replace(
                 passed=before.passed,
                 severity=before.severity,
-                description=before.description,
                 metadata={**before.metadata, SAID_BEFORE: dg.MetadataValue.bool(True)},
             )
-    return result._replace(description="no row was checked: this run merged none, and no run before has a result")
+            return with_description(repeated, kept_description(before))
+    nothing = sentence("no row was checked: this run merged none, and no run before has a result")
+    return with_description(result, nothing)
 
 
 def _sql(query: str | None) -> dict[str, str]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tidegate.assets.presentation.markdown import Markdown, code, sentence, together
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.events.row_message import ROW_COLUMNS
 from tidegate.platform.core.files.misread_text import is_misread
@@ -77,53 +78,64 @@ class Collapse:
         }
         return {"null_keys": self.null_keys, **{name: value for name, value in found.items() if value}}
 
-    def __str__(self) -> str:
-        """Sentences with what to do. Empty if a merge met nothing."""
-        found = []
+    @property
+    def sentences(self) -> Markdown:
+        """What a merge met, with what to do. Empty if it met nothing."""
+        return together(". ", [*self._rows(), *self._columns()])
+
+    def _rows(self) -> Iterator[Markdown]:
         if self.null_keys:
-            rows, have = number_of(self.null_keys, "row"), "has" if self.null_keys == 1 else "have"
-            found.append(
-                f"{rows} of the merged batches {have} a NULL in `keys`, and silver keeps one row of each key, "
-                "also of NULL. Choose `keys` that every row has, or leave such rows out by `skip_when`"
+            yield sentence(
+                "{} of the merged batches {} a NULL in `keys`, and silver keeps one row of each key, also of NULL. "
+                "Choose `keys` that every row has, or leave such rows out by `skip_when`",
+                number_of(self.null_keys, "row"),
+                "has" if self.null_keys == 1 else "have",
             )
         if self.reinserted:
-            keys, have = number_of(self.reinserted, "key"), "has" if self.reinserted == 1 else "have"
-            found.append(
-                f"{keys} of the merged batches {have} several different inserts and no delete, and silver keeps one "
-                "row of each: compare `keys` with the primary key of the table, then `tidegate rebuild`"
-            )
-        if self.text_order:
-            found.append(
-                f"`order` has {', '.join(self.text_order)}, which is text, and `columns` does not say so: as text, 10 "
-                "is before 9. Give it a type in `columns`, or confirm `string` there"
+            yield sentence(
+                "{} of the merged batches {} several different inserts and no delete, and silver keeps one row of "
+                "each: compare `keys` with the primary key of the table, then `tidegate rebuild`",
+                number_of(self.reinserted, "key"),
+                "has" if self.reinserted == 1 else "have",
             )
         if self.misread:
-            found.append(
-                f"{number_of(self.misread, 'row')} of the merged batches look like UTF-8 that was read as another "
-                "encoding: correct `encoding` in `csv`, then `tidegate rebuild` bronze"
+            yield sentence(
+                "{} of the merged batches look like UTF-8 that was read as another encoding: correct `encoding` in "
+                "`csv`, then `tidegate rebuild` bronze",
+                number_of(self.misread, "row"),
+            )
+
+    def _columns(self) -> Iterator[Markdown]:
+        if self.text_order:
+            yield sentence(
+                "`order` has {}, which is text, and `columns` does not say so: as text, 10 is before 9. Give it a type "
+                "in `columns`, or confirm `string` there",
+                _listed(self.text_order),
             )
         if self.misread_columns:
-            found.append(
-                f"the names of {_listed(self.misread_columns)} look like UTF-8 that was read as another encoding: "
-                "correct `encoding` in `csv`, or leave them out by `except_columns`"
+            yield sentence(
+                "the names of {} look like UTF-8 that was read as another encoding: correct `encoding` in `csv`, or "
+                "leave them out by `except_columns`",
+                _listed(self.misread_columns),
             )
         if self.joined:
-            found.append(
-                f"{number_of(len(self.joined), 'column')} joined in one run: {_listed(self.joined)}. Look whether the "
-                "first line of a file was no header, or a file is of another table"
+            yield sentence(
+                "{} joined in one run: {}. Look whether the first line of a file was no header, or a file is of "
+                "another table",
+                number_of(len(self.joined), "column"),
+                _listed(self.joined),
             )
         if self.awaited:
-            found.append(
-                f"`silver` names {_listed(self.awaited)}, which no file has had yet: NULL until one has. Check that "
-                "the names are right"
+            yield sentence(
+                "`silver` names {}, which no file has had yet: NULL until one has. Check that the names are right",
+                _listed(self.awaited),
             )
         if self.left_out:
-            found.append(
-                f"rows have {_listed(self.left_out)}, and silver has columns of its own by such names: they are left "
-                "out. Give them other names by `rename` of `silver`, then `tidegate rebuild`, or confirm it by "
-                "`except_columns`"
+            yield sentence(
+                "rows have {}, and silver has columns of its own by such names: they are left out. Give them other "
+                "names by `rename` of `silver`, then `tidegate rebuild`, or confirm it by `except_columns`",
+                _listed(self.left_out),
             )
-        return ". ".join(found)
 
 
 def inferred_text_order(spec: TableSpec, rules: MergeRules) -> tuple[str, ...]:
@@ -162,6 +174,6 @@ def misread_names(fields: Sequence[Field]) -> tuple[str, ...]:
     return tuple(field.name for field in fields if is_misread(field.name))
 
 
-def _listed(names: Sequence[str]) -> str:
-    more = len(names) - _MAX_NAMED
-    return ", ".join(names[:_MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
+def _listed(names: Sequence[str]) -> Markdown:
+    shown, more = together(", ", map(code, names[:_MAX_NAMED])), len(names) - _MAX_NAMED
+    return sentence("{} and {} more", shown, more) if more > 0 else shown

@@ -6,6 +6,8 @@ import dagster as dg
 from botocore.exceptions import BotoCoreError, ClientError
 from pyspark.errors import PySparkException
 
+from tidegate.assets.presentation.check_events import check_result
+from tidegate.assets.presentation.markdown import sentence
 from tidegate.assets.silver.export.export import Exported, export_changes
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.first_line import first_line
@@ -27,20 +29,20 @@ def exported(lake: Lake, spec: TableSpec, asset: dg.AssetKey) -> dg.AssetCheckRe
         return _result(asset, export_changes(lake, spec))
     except (PySparkException, RuntimeError, ValueError, BotoCoreError, ClientError) as error:
         lake.delta.check_session_alive()
-        return dg.AssetCheckResult(
+        return check_result(
             passed=False,
             check_name=EXPORT_CHECK,
             asset_key=asset,
-            description=f"the changes are not exported, and the next run tries again: {first_line(error)}",
+            description=sentence("the changes are not exported, and the next run tries again: {}", first_line(error)),
         )
 
 
 def _result(asset: dg.AssetKey, done: Exported) -> dg.AssetCheckResult:
-    return dg.AssetCheckResult(
+    return check_result(
         passed=not done.behind,
         check_name=EXPORT_CHECK,
         asset_key=asset,
         severity=dg.AssetCheckSeverity.WARN,
-        description=f"{done.behind} versions are left to the next run" if done.behind else None,
+        description=sentence("{} versions are left to the next run", done.behind) if done.behind else None,
         metadata={"manifests": done.manifests, "behind": done.behind, **done.rows},
     )

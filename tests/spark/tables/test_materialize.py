@@ -63,7 +63,7 @@ def test_files_become_bronze_and_silver_and_nothing_pending_commits_nothing(
     }
     descriptions = {column.name: column.description for column in merged["dagster/column_schema"].columns}
     assert descriptions["v"] == "from bronze.orders: v"
-    assert descriptions["_deleted"] == "whether the key is deleted; only in silver.orders_with_tombstones"
+    assert descriptions["_deleted"] == "whether the key is deleted; only in `silver.orders_with_tombstones`"
     assert [tuple(row) for row in lake.sql("SELECT id, v FROM silver.orders ORDER BY id")] == [(1, "a"), (2, "B")]
 
     # The inbox is empty and the listing has nothing new. The run succeeds, and nothing is committed anywhere.

@@ -13,6 +13,7 @@ from pathlib import Path
 from random import Random
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import dagster as dg
 import duckdb
@@ -28,12 +29,22 @@ from rich.table import Table
 
 from tests.support.hostile_names import LONG_NAMES, NAMES, ODDER_NAMES, TOO_LONG, generated
 from tidegate.assets.bronze.prepare.formats.csv_files import Csv
+from tidegate.assets.catalog.asset import _in_step
+from tidegate.assets.catalog.sync import CatalogChange, CatalogSync
+from tidegate.assets.health.report import HealthReport
+from tidegate.assets.presentation.check_events import as_event, kept_description
 from tidegate.assets.presentation.columns import column_changes, column_schema
+from tidegate.assets.presentation.copied_sql import copied
 from tidegate.assets.presentation.markdown import cell, listed
 from tidegate.assets.presentation.plot import bars
 from tidegate.assets.presentation.run_log import RunLog
+from tidegate.assets.routes.report import RouteState, Waiting
+from tidegate.assets.silver import report as silver_report
+from tidegate.assets.silver.audit import check as audit_check
 from tidegate.assets.silver.audit.key_history import KeyHistory
-from tidegate.assets.silver.expect.checks import expectation_results
+from tidegate.assets.silver.expect.checks import expectation_results, results_of_merge
+from tidegate.assets.silver.expect.collapse import Collapse
+from tidegate.assets.silver.export import check as export_check
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.object_trace import StopAnswer, TraceAnswer
 from tidegate.platform.cli.commands.why import _answer, _show
@@ -43,6 +54,7 @@ from tidegate.platform.cli.terminal import Terminal
 from tidegate.platform.core.catalog.entry import table_entry, view_entry
 from tidegate.platform.core.catalog.foreign_types import trino_name
 from tidegate.platform.core.config.csv_options import CsvOptions
+from tidegate.platform.core.config.forwarding.routes import RouteSpec
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.yaml_text import flow
 from tidegate.platform.core.first_line import one_line
@@ -57,6 +69,8 @@ from tidegate.platform.core.silver.expectations import expectations
 #: What Glue takes in a name: a line of letters, in up to 255 bytes.
 _GLUE = re.compile("[\t\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]+")
 _CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\ufeff]")
+#: What GitHub's Markdown makes a link of, outside of code.
+_LINK = re.compile(r"://|www\.|@")
 _READER = MarkdownIt("js-default", {"linkify": False, "html": True}).enable(["table", "strikethrough"])
 
 
@@ -114,6 +128,54 @@ def _printed(print: Callable[[Terminal], object]) -> str:
     print(terminal)
     assert isinstance(terminal.file, io.StringIO)
     return terminal.file.getvalue()
+
+
+def _descriptions_of_checks(name: str) -> None:
+    met = Collapse(1, 2, *((name,), 3, *([(name, name)] * 4)))
+    merged: Any = SimpleNamespace(collapse=met, violations={}, expectations=(), volume={"rows": 1})
+    spec: Any = SimpleNamespace(name="t", silver=None, personal=None)
+    instance: Any = SimpleNamespace(
+        event_log_storage=SimpleNamespace(get_latest_materialization_storage_ids=lambda assets: {})
+    )
+    asset, error = dg.AssetKey("t"), RuntimeError(f"no column {name}")
+    (apart,) = results_of_merge(spec, asset, merged, instance)
+    health: Any = SimpleNamespace(**dict.fromkeys(("behind", "unknown", "tables", "routes", "queues"), ()), dead=0)
+    kept = kept_description(as_event(apart))
+    assert kept
+    route = RouteSpec.model_validate({"name": "r", "topic": "arn:aws:sns:eu-west-1:123456789012:t"})
+    lake: Any = SimpleNamespace(delta=SimpleNamespace(check_session_alive=lambda: None))
+    with patch.object(export_check, "export_changes", side_effect=error):
+        exports = export_check.exported(lake, spec, asset)
+    with patch.object(audit_check, "compare", side_effect=error):
+        compared = audit_check.equals_bronze(lake, spec, asset, instance)
+    whole: Any = SimpleNamespace(paths=(), size=0, is_whole=True)
+    found: Any = SimpleNamespace(keys=1, suspects=1, left_out=0, wrong=[(name,)], bronze=whole, silver=whole)
+    results = [
+        apart,
+        *HealthReport(health, merged={"silver.t": kept}).checks(asset),
+        RouteState(route, (Waiting(name, 1, 1e6, name),)).check(asset),
+        exports,
+        compared,
+        audit_check._result(spec, asset, found, 0),
+        _in_step(CatalogSync(1, [CatalogChange(name, f"has {name}", failed=True)])),
+    ]
+    described = [result.description for result in results if result.description]
+    assert len(described) == 7
+    for text in described:
+        _only_letters(text)
+        assert not _LINK.search(re.sub(r"(`+) .*? \1|`[^`]*`", "", text.replace("\\`", ""))), text
+
+
+def _descriptions_of_columns(name: str) -> None:
+    spec: Any = SimpleNamespace(name="t", descriptions={}, silver=None, registers=False)
+    with patch.object(silver_report, "column_descriptions", lambda spec: {}):
+        found = silver_report.columns_metadata(spec, _columns("id"), {"id": [name, f"{name} 2"]})
+    _only_letters(found["dagster/column_schema"].columns[0].description)
+
+
+def _copied_queries(name: str) -> None:
+    kinds = [block.type for block in _READER.parse(copied([f"SELECT {quoted(name)}", "SELECT 1"]).value)]
+    assert [kind for kind in kinds if not kind.startswith(("paragraph", "inline"))] == ["fence", "fence"]
 
 
 def _terminal(name: str) -> None:
@@ -190,7 +252,8 @@ def _copied_command(name: str) -> None:
 @pytest.mark.seeds(1, 200)
 @pytest.mark.parametrize(
     "place",
-    [_glue_table, _glue_view, _standard_sql, _dagster_s_columns, _markdown, _terminal, _answer_of_sql, _json, _yaml,
+    [_glue_table, _glue_view, _standard_sql, _dagster_s_columns, _markdown, _descriptions_of_checks,
+     _descriptions_of_columns, _copied_queries, _terminal, _answer_of_sql, _json, _yaml,
      _partition, _header_of_csv, _expectation, _why, _copied_command],
     ids=lambda place: place.__name__.strip("_"),
 )  # fmt: skip

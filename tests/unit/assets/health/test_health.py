@@ -27,6 +27,7 @@ from tidegate.assets.health.history import merges_that_warn
 from tidegate.assets.health.measure import measure
 from tidegate.assets.health.report import HealthReport, sparkline
 from tidegate.assets.presentation.check_events import APART_CHECK
+from tidegate.assets.presentation.markdown import Markdown
 from tidegate.assets.runs.failed_runs import FailedRun
 from tidegate.platform.cli.main import app
 from tidegate.platform.core.bronze.hint import Event, Hint
@@ -223,7 +224,7 @@ def test_a_merge_that_warns_is_seen_in_the_health_of_the_lake(instance: dg.Dagst
     assert found == {"silver.lines": "2 keys have several inserts"}
     health = Health(0.0, (), ())
 
-    def check(merged: dict[str, str] | None) -> list[tuple[bool, str, str | None]]:
+    def check(merged: dict[str, Markdown] | None) -> list[tuple[bool, str, str | None]]:
         checks = HealthReport(health, merged=merged).checks(LAKE_HEALTH)
         return [
             (each.passed, each.severity.value, each.description) for each in checks if each.check_name == APART_CHECK

@@ -29,7 +29,7 @@ def test_a_run_without_a_merge_repeats_the_lineage_of_the_last_merge(
     assert known_sources(None, instance, key) == sources
     assert [column.description for column in metadata["dagster/column_schema"].columns] == [
         "from bronze.orders: id",
-        "whether the key is deleted; from bronze.orders: at, state; only in silver.orders_with_tombstones",
+        "whether the key is deleted; from bronze.orders: at, state; only in `silver.orders_with_tombstones`",
         None,
     ]
     assert "dagster/column_lineage" not in columns_metadata(spec, schema, {})

@@ -25,20 +25,20 @@ def test_text_is_no_order_unless_somebody_chose_it() -> None:
 
 
 def test_each_kind_is_a_sentence_with_what_to_do() -> None:
-    assert str(Collapse()) == ""
+    assert Collapse().sentences == ""
     assert Collapse().metadata() == {"null_keys": 0}
     met = Collapse(1, 2, ("at",), 3, ("GrÃ¶ÃŸe",), ("a", "b"), ("before",))
-    assert [sentence.split(":")[0] for sentence in str(met).split(". ")] == [
+    assert [sentence.split(":")[0] for sentence in met.sentences.split(". ")] == [
         "1 row of the merged batches has a NULL in `keys`, and silver keeps one row of each key, also of NULL",
         "Choose `keys` that every row has, or leave such rows out by `skip_when`",
         "2 keys of the merged batches have several different inserts and no delete, and silver keeps one row of each",
-        "`order` has at, which is text, and `columns` does not say so",
-        "Give it a type in `columns`, or confirm `string` there",
         "3 rows of the merged batches look like UTF-8 that was read as another encoding",
-        "the names of GrÃ¶ÃŸe look like UTF-8 that was read as another encoding",
+        "`order` has `at`, which is text, and `columns` does not say so",
+        "Give it a type in `columns`, or confirm `string` there",
+        "the names of `GrÃ¶ÃŸe` look like UTF-8 that was read as another encoding",
         "2 columns joined in one run",
         "Look whether the first line of a file was no header, or a file is of another table",
-        "`silver` names before, which no file has had yet",
+        "`silver` names `before`, which no file has had yet",
         "Check that the names are right",
     ]
     assert met.metadata() == {
