@@ -36,7 +36,11 @@ def unwrap_arrays(route: RouteSpec, objects: ObjectStore) -> Action:
 
     def unwrap(event: S3Event, event_type: str | None) -> None:
         packed = event.key.endswith(GZIP)
-        # The whole name of the source is in the name, so no two sources write one object.
+        if route.bucket not in {None, event.bucket}:
+            # Its event was taken when lake.yaml had another `bucket` here, or none.
+            raise ValueError(f"it is in {event.bucket}, and the route unwraps objects of {route.bucket} only")
+        # The whole key of the source is in the name, and lake.yaml has no folder to which objects of two buckets are
+        # unwrapped. So no two sources write one object.
         key = f"{folder}{event.key}.jsonl{GZIP if packed else ''}"
         if why := too_long(key, "its lines"):
             raise ValueError(why)

@@ -49,6 +49,10 @@ _OTHERS_EXPORT = (
     "tests/spark/silver/test_export.py::test_an_export_has_no_value_of_a_forgotten_person_in_the_row_of_another"
 )
 _COSTS = "tests/unit/platform/core/costs/test_table_cost.py::"
+_ONE_OBJECT = (
+    "tests/unit/resources/forwarding/test_object_action.py::"
+    "test_no_two_sources_are_written_to_one_object_whatever_lake_yaml_says"
+)
 _EVERY_PLACE = "tests/unit/repository/test_hostile_names.py::test_a_name_is_only_letters_in_each_place"
 _VOID = "tests/faults/test_stale_batches.py::test_registered_file_overwritten_before_the_batch_is_finished"
 
@@ -3370,6 +3374,33 @@ MUTANTS = (
         "code(word) if _LINK.search(word) else ",
         "",
         ("tests/unit/assets/presentation/test_markdown.py::test_nothing_of_a_text_is_more_than_letters",),
+    ),
+    Mutant(
+        "a route unwraps objects of several buckets to one folder",
+        4,
+        "platform/core/config/forwarding/route_checks.py",
+        "if route.unwrap and not route.bucket and",
+        "if False and",
+        (_ONE_OBJECT,),
+    ),
+    Mutant(
+        "folders of two routes that unwrap may be nested",
+        4,
+        "platform/core/config/forwarding/route_checks.py",
+        "(there[0].startswith(own[0]) or own[0].startswith(there[0]))",
+        "there[0] == own[0]",
+        (_ONE_OBJECT,),
+    ),
+    Mutant(
+        "a message of another bucket than the route's is unwrapped",
+        4,
+        "resources/forwarding/unwrap_arrays.py",
+        "if route.bucket not in {None, event.bucket}:",
+        "if False:",
+        (
+            "tests/unit/resources/forwarding/test_object_action.py::"
+            "test_an_object_of_another_bucket_is_not_unwrapped_by_a_route_of_one",
+        ),
     ),
     Mutant(
         "a description of a check has a text of others as it is",

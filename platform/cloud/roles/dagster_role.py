@@ -102,7 +102,11 @@ def _routes(config: LakeConfig) -> Statements:
         Statement(
             "TagObjects",
             ("s3:PutObjectTagging",),
-            tuple(address.objects(bucket) for bucket in config.buckets if any(route.tag for route in routes)),
+            tuple(
+                address.objects(bucket)
+                for bucket in config.buckets
+                if any(route.tag and route.bucket in {None, bucket} for route in routes)
+            ),
             "routes with `tag`",
         ),
         Statement(

@@ -156,7 +156,7 @@ class LakeConfig(TableDefaults):
         own = {name for queue in self.every_queue for name in queue.names}
         problems = [
             *lake_problems(self.lake.root, self.buckets, self.queues, tables, webhooks, typed=bool(self.event_types)),
-            *route_problems(self.event_types, self.routes, own, self.lake.root),
+            *route_problems(self.event_types, self.routes, self.buckets, own, self.lake.root, tables),
         ]
         if problems:
             raise ValueError("; ".join(str(problem) for problem in problems))

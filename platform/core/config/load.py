@@ -162,8 +162,10 @@ def _problems_of_valid_parts(data: Any) -> Iterator[Problem]:
     yield from route_problems(
         valid(tuple[EventTypeRule, ...], data.get("event_types")) or (),
         valid(tuple[RouteSpec, ...], data.get("routes")) or (),
+        buckets,
         {name for queue in (*queues, *rows) for name in queue.names},
         lake.root if lake else None,
+        parts,
     )
 
 

@@ -19,6 +19,8 @@ def route_takes(route: RouteSpec, bucket: str, key: str, event_type: str | None,
 
     What a route unwrapped is not unwrapped again: two routes could do so for ever.
     """
+    if route.bucket not in {None, bucket}:
+        return False
     if not route.unwrap:
         return route.takes(event_type, key)
     address = S3Address(bucket, key).s3

@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from tidegate.platform.core.config.cross_checks import Table
 from tidegate.platform.core.config.forwarding.event_types import EventTypeRule
 from tidegate.platform.core.config.forwarding.routes import RouteSpec
-from tidegate.platform.core.config.yaml_document import Problem
+from tidegate.platform.core.config.yaml_document import Location, Problem, shown
 
 
 def route_problems(
-    rules: Sequence[EventTypeRule], routes: Sequence[RouteSpec], own_queues: Collection[str], root: str | None
+    rules: Sequence[EventTypeRule],
+    routes: Sequence[RouteSpec],
+    buckets: Collection[str] | None,
+    own_queues: Collection[str],
+    root: str | None,
+    tables: Mapping[int, Table],
 ) -> Iterator[Problem]:
     """Yield the conflicts.
 
     Args:
         rules: the rules of `event_types`.
         routes: the routes.
+        buckets: the source buckets; None if they are invalid.
         own_queues: names of the queues that Tidegate reads, with their dead-letter queues.
         root: `s3://` address of the lake root; None if it is invalid.
+        tables: the tables by their index.
     """
     for index, rule in enumerate(rules[:-1]):
         if rule.is_last:
             message = "this rule matches every event, so the rules after it are never tried; move it to the end"
             yield Problem(("event_types", index), message, related=("event_types", index + 1))
     yield from _same_rules(rules)
+    yield from _bucket_problems(routes, buckets)
+    yield from _unwrap_problems(routes, tables)
     before: dict[str, int] = {}
     for index, route in enumerate(routes):
         if route.name in before:
@@ -42,6 +52,41 @@ def route_problems(
             if name in own_queues:
                 message = f"{name!r} is a queue that Tidegate reads, so each event would come back; use another queue"
                 yield Problem(("routes", index, field), message)
+
+
+def _bucket_problems(routes: Sequence[RouteSpec], buckets: Collection[str] | None) -> Iterator[Problem]:
+    for index, route in enumerate(routes):
+        if route.bucket and buckets and route.bucket not in buckets:
+            yield Problem(("routes", index, "bucket"), f"the bucket {route.bucket!r} is not in `buckets`; add it there")
+        if route.unwrap and not route.bucket and len(set(buckets or ())) > 1:
+            message = (
+                "there are several `buckets`, and objects of one key of two of them would be unwrapped to one object; "
+                "add `bucket` with the bucket whose objects are unwrapped to this folder, and a route with another "
+                "folder for each other bucket"
+            )
+            yield Problem(("routes", index, "unwrap"), message)
+
+
+def _unwrap_problems(routes: Sequence[RouteSpec], tables: Mapping[int, Table]) -> Iterator[Problem]:
+    """Two sources never write one object: their keys could be equal below folders that overlap."""
+    taken: dict[Location, tuple[str, str | None]] = {
+        ("tables", index, "after_load", "move"): (table.moved_to, None)
+        for index, table in tables.items()
+        if table.moved_to
+    }
+    for index, route in enumerate(routes):
+        if not route.unwrap:
+            continue
+        where, own = ("routes", index, "unwrap"), (route.unwrap, route.bucket or "")
+        for other, there in taken.items():
+            # The same object of the same bucket has the same lines there.
+            if there != own and (there[0].startswith(own[0]) or own[0].startswith(there[0])):
+                message = (
+                    f"{route.unwrap} overlaps {there[0]} of {shown(other)}: objects of one name would meet there; "
+                    "unwrap to a folder of its own"
+                )
+                yield Problem(where, message, related=other)
+        taken[where] = own
 
 
 def _same_rules(rules: Sequence[EventTypeRule]) -> Iterator[Problem]:

@@ -9,7 +9,17 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from tidegate.platform.core.config.fields import TOPIC, Folder, Model, Owner, QueueName, Text, TopicArn, matching
+from tidegate.platform.core.config.fields import (
+    TOPIC,
+    Bucket,
+    Folder,
+    Model,
+    Owner,
+    QueueName,
+    Text,
+    TopicArn,
+    matching,
+)
 from tidegate.platform.core.config.forwarding.event_types import TYPE_NAME, TYPE_RULE, Pattern
 from tidegate.platform.core.config.queues import QueueSpec
 from tidegate.platform.core.keys.key_pattern import KeyPattern
@@ -42,6 +52,8 @@ class RouteSpec(Model):
     """Event types that are forwarded; a `*` at the end stands for any text. By default every event is forwarded."""
     key: Pattern | None = None
     """A pattern of keys, as in `event_types`. Only events of such keys are forwarded."""
+    bucket: Bucket | None = None
+    """Only events of this bucket are forwarded. Required with `unwrap` if there are several `buckets`."""
     topic: TopicArn | None = None
     """ARN of an SNS topic."""
     shards: Annotated[int, Field(ge=1, le=100)] = 1

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import gzip
 import json
+from contextlib import suppress
+from itertools import product
+from random import Random
 from threading import Barrier, BrokenBarrierError, Thread
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from tidegate.platform.core.bronze.object_state import S3Forbidden, S3Found, S3Gone, S3Unavailable
+from tidegate.platform.core.config.after_load import moved_key
 from tidegate.platform.core.config.forwarding.routes import RouteSpec
+from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.forwarding.outgoing import Outgoing
+from tidegate.platform.core.routing.eligible import is_forwarded, route_takes
 from tidegate.resources.aws.s3 import ObjectForbidden, ObjectGone, StoreError
 from tidegate.resources.forwarding import unwrap_arrays as module
 from tidegate.resources.forwarding.delivery import deliver
@@ -183,6 +191,51 @@ def test_an_object_that_is_no_array_is_named_with_its_fault(
     assert refusal.reason.startswith(f"s3://landing/{key}: ")
     assert reason in refusal.reason
     assert bucket.writes == 0
+
+
+def test_an_object_of_another_bucket_is_not_unwrapped_by_a_route_of_one() -> None:
+    """Its message waited when lake.yaml got the line `bucket`."""
+    bucket = Bucket()
+    bucket.bodies["1.json"] = b"[1]"
+    action = unwrap_arrays(route(unwrap="s3://out/lines/", bucket="other"), bucket)  # type: ignore[arg-type]
+    (refusal,) = ObjectAction("lines", action).send([message("1.json")])
+    assert (refusal.of_the_message, "objects of other only" in refusal.reason) == (True, True)
+    assert bucket.writes == 0
+
+
+@pytest.mark.seeds(1, 20)
+def test_no_two_sources_are_written_to_one_object_whatever_lake_yaml_says(seed: int) -> None:
+    chance, lakes = Random(seed), list[LakeConfig]()
+    folders = ["s3://out/l/", "s3://out/l/x/", "s3://out/m/", "s3://bucket-1/y/"]
+    keys = ["1.json", "x/1.json", "1.json.gz", "x/1.json.jsonl", "l/x/1.json"]
+    for _ in range(400):
+        names = [f"bucket-{number}" for number in range(chance.randint(1, 3))]
+        given: dict[str, Any] = {"lake": {"root": "s3://lake/"}, "queues": [{"name": "events"}], "buckets": names}
+        given["routes"] = [
+            {"name": f"r{number}", "unwrap": chance.choice(folders), "bucket": chance.choice([None, *names])}
+            for number in range(chance.randint(1, 3))
+        ]
+        if chance.random() < 0.5:
+            loaded = {"name": "t", "prefix": f"s3://{names[0]}/x/", "mode": "load", "format": "json"}
+            given["tables"] = [{**loaded, "after_load": {"move": chance.choice(folders)}}]
+        with suppress(ValidationError):
+            lakes.append(LakeConfig.model_validate(given))
+    assert any(lake.buckets[1:] and lake.routes[1:] for lake in lakes)
+    for lake in lakes:
+        sources: dict[str, set[str]] = {}
+        for name, key in product(lake.buckets, keys):
+            written = Bucket()
+            written.bodies[key] = gzip.compress(b"[]") if key.endswith(".gz") else b"[]"
+            for each in lake.routes:
+                if is_forwarded(name, key, lake) and route_takes(each, name, key, None, lake):
+                    unwrap_arrays(each, written)(SimpleNamespace(bucket=name, key=key), None)  # type: ignore[arg-type]
+            for target in written.bodies.keys() - {key}:
+                sources.setdefault(target, set()).add(f"{name}/{key}")
+            for table in lake.tables:
+                if name == table.table_key.bucket and key.startswith(table.table_key.prefix):
+                    target = moved_key(f"{table.moved_to}"[5:], key[len(table.table_key.prefix) :])
+                    sources.setdefault(target, set()).add(f"{name}/{key}")
+        assert all(len(found) == 1 for found in sources.values()), (lake, sources)
 
 
 def test_an_object_that_s3_does_not_give_waits() -> None:

@@ -79,6 +79,16 @@ def test_every_kind_of_route_loads(tmp_path: Path) -> None:
             ".unwrap: s3://lake/root/x/ is below the lake root",
         ),
         (f"{TYPES}routes: [{{name: a, unwrap: 's3://landing'}}]", "is no folder"),
+        ("routes: [{name: a, bucket: other, tag: {t: x}}]", "routes[0].bucket: the bucket 'other' is not in `buckets`"),
+        (
+            "routes: [{name: a, unwrap: 's3://out/a/'}, {name: b, unwrap: 's3://out/a/b/'}]",
+            "routes[1].unwrap: s3://out/a/b/ overlaps s3://out/a/ of routes[0].unwrap",
+        ),
+        (
+            "routes: [{name: a, unwrap: 's3://out/l/'}]\n"
+            "tables: [{name: t, prefix: 's3://landing/t/', mode: load, after_load: {move: 's3://out/l/t/'}}]",
+            "routes[0].unwrap: s3://out/l/ overlaps s3://out/l/t/ of tables[0].after_load.move",
+        ),
         (f"{TYPES}routes: [{{name: a, topic: events}}]", "'events' is no ARN of an SNS topic"),
         (f"{TYPES}routes: [{{name: A, topic: '{TOPIC}'}}]", "'A': use up to 63 lower-case letters"),
         (f"{TYPES}routes: [{{name: a, queues_tagged: t}}]", "`queues_tagged` needs `unmatched`"),
@@ -103,6 +113,26 @@ def test_every_kind_of_route_loads(tmp_path: Path) -> None:
 )
 def test_a_mistake_is_named_with_its_line_and_remedy(tmp_path: Path, text: str, line: str) -> None:
     assert line in problems(tmp_path, text)
+
+
+def test_a_route_of_several_buckets_names_the_bucket_that_it_unwraps(tmp_path: Path) -> None:
+    def lake(*routes: str) -> str:
+        (tmp_path / "lake.yaml").write_text(
+            BASE.replace("[landing]", "[landing, other]") + f"routes: [{', '.join(routes)}]"
+        )
+        try:
+            load_lake(tmp_path / "lake.yaml", {})
+        except LakeConfigError as error:
+            return str(error)
+        return ""
+
+    assert "routes[0].unwrap: there are several `buckets`" in lake("{name: a, unwrap: 's3://out/a/'}")
+    both = [f"{{name: {bucket}, bucket: {bucket}, unwrap: 's3://out/{bucket}/'}}" for bucket in ("landing", "other")]
+    assert lake(*both) == ""
+    same = [route.replace("s3://out/other/", "s3://out/landing/") for route in both]
+    assert "overlaps s3://out/landing/ of routes[0].unwrap" in lake(*same)
+    twice = [f"{{name: {name}, bucket: other, types: [], unwrap: 's3://out/l/'}}" for name in ("one", "two")]
+    assert lake(*twice) == "", "the lines of an object are the same, whichever route writes them"
 
 
 def test_a_conflict_is_found_next_to_an_invalid_part(tmp_path: Path) -> None:
