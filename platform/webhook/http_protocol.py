@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
+from weakref import WeakKeyDictionary
 
+from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.server import ServerState
+
+from tidegate.platform.webhook.places import Places, network_of
 
 #: Seconds from a connection, or the first byte of a further request, to the end of its headers.
 HEADER_SECONDS = 10.0
@@ -15,6 +21,8 @@ WRITE_SECONDS = 10.0
 #: Bytes on the wire until the headers have ended, and the number of headers, those after a body included. A header of
 #: three bytes takes a hundred in memory.
 _MAX_HEADER_BYTES, _MAX_HEADERS = 65_536, 100
+#: The connections of each server that wait for a request.
+_SILENT = WeakKeyDictionary[ServerState, Places["BoundedProtocol"]]()
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -23,6 +31,9 @@ class BoundedProtocol(HttpToolsProtocol):
     A request that comes before the answer to the one before it is not read: the connection ends with that answer. It
     ends, too, with an answer that begins before the body has ended. So a connection always waits for one thing: for a
     request, with a timer, or for an answer, of which the application bounds the time.
+
+    If there are as many connections as there may be, the oldest one that waits for a request is closed, of the network
+    that has most of these. So clients that say nothing keep no other from being answered.
     """
 
     _due: asyncio.TimerHandle | None = None
@@ -31,9 +42,20 @@ class BoundedProtocol(HttpToolsProtocol):
     _header_bytes = _parsed_bytes = _headers = 0
     _in_body = False
 
+    def __init__(self, config: Config, server_state: ServerState, *given: Any, **named: Any) -> None:
+        super().__init__(config, server_state, *given, **named)
+        self._silent = _SILENT.setdefault(server_state, Places())
+        self._network = ""
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for a request."""
         super().connection_made(transport)
+        self._network = network_of(self.client[0]) if self.client else ""
+        # Uvicorn answers 503 to every request as soon as there are so many connections.
+        full = self.limit_concurrency is not None and len(self.connections) >= self.limit_concurrency
+        if full and (oldest := self._silent.drop()):
+            self.connections.discard(oldest)
+            oldest.transport.abort()
         # So that the transport reports each byte that waits, of an answer after which it is closed, too.
         transport.set_write_buffer_limits(high=0)
         self._wait()
@@ -146,8 +168,10 @@ class BoundedProtocol(HttpToolsProtocol):
     def _wait(self, seconds: float = HEADER_SECONDS) -> None:
         self._wait_no_more()
         self._due, self._idle = self.loop.call_later(seconds, self.transport.close), False
+        self._silent.take(self, self._network)
 
     def _wait_no_more(self) -> None:
         if self._due is not None:
             self._due.cancel()
             self._due = None
+        self._silent.leave(self)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +28,7 @@ from tidegate.resources.secret_text import exposed
 
 #: Seconds for which deliveries under way may end after a signal. Containers are killed after thirty.
 _GRACE = 25
-#: Connections, as the last bound: beyond it Uvicorn answers 503 by itself.
+#: Connections of one port. Of more, those that say nothing are closed, and Uvicorn answers 503 to the others.
 _MAX_CONNECTIONS = 4000
 #: Seconds for which the answer of the queues counts, so that probes of readiness cost few requests.
 _READY_SECONDS = 5.0
@@ -116,6 +117,17 @@ class WebhookServer:
         return "; ".join(filter(None, await asyncio.gather(*map(wrong, self._queues))))
 
 
+def max_connections() -> int:
+    """Return how many connections a port may have, and let the process have as many files as it may.
+
+    A third of the files is for each port, and one for queues and secrets: a process without a file to spare accepts no
+    connection of anybody.
+    """
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    return _MAX_CONNECTIONS if most == resource.RLIM_INFINITY else min(_MAX_CONNECTIONS, most // 3)
+
+
 def _config(application: Starlette) -> uvicorn.Config:
     return uvicorn.Config(
         application,
@@ -126,7 +138,7 @@ def _config(application: Starlette) -> uvicorn.Config:
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        limit_concurrency=_MAX_CONNECTIONS,
+        limit_concurrency=max_connections(),
         timeout_graceful_shutdown=_GRACE,
     )
 

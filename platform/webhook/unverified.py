@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
-from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from tidegate.platform.core.webhook.refusal import Reason, Refusal
+from tidegate.platform.webhook.places import Places, network_of
 
 
 class Unverified:
@@ -23,7 +22,7 @@ class Unverified:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._held: dict[asyncio.Timeout, str] = {}
+        self._held = Places[asyncio.Timeout]()
 
     @asynccontextmanager
     async def reading(self, address: str) -> AsyncIterator[None]:
@@ -35,29 +34,14 @@ class Unverified:
         Raises:
             Refusal: the place was given to another request.
         """
-        if len(self._held) >= self._limit:
-            self._drop()
+        if len(self._held) >= self._limit and (oldest := self._held.drop()):
+            oldest.reschedule(asyncio.get_running_loop().time())
         try:
             async with asyncio.timeout(None) as place:
-                self._held[place] = network_of(address)
+                self._held.take(place, network_of(address))
                 try:
                     yield
                 finally:
-                    self._held.pop(place, None)
+                    self._held.leave(place)
         except TimeoutError:
             raise Refusal(Reason.BUSY, "too many bodies are under way; send it again at once", 1) from None
-
-    def _drop(self) -> None:
-        ((most, _),) = Counter(self._held.values()).most_common(1)
-        oldest = next(place for place, address in self._held.items() if address == most)
-        del self._held[oldest]
-        oldest.reschedule(asyncio.get_running_loop().time())
-
-
-def network_of(address: str) -> str:
-    """Return what one client can choose no other address of: an address of IPv4, or a /64 network of IPv6."""
-    try:
-        found = ipaddress.ip_address(address)
-    except ValueError:
-        return address
-    return str(found) if found.version == 4 else str(ipaddress.ip_network((found, 64), strict=False))

@@ -3545,10 +3545,21 @@ MUTANTS = (
     Mutant(
         "a slow body takes the place of another client's",
         1,
-        "platform/webhook/unverified.py",
-        "if address == most)",
-        "if address)",
+        "platform/webhook/places.py",
+        "max(self._networks, key",
+        "min(self._networks, key",
         (f"{_WEBHOOKS}test_slow_bodies_of_one_address_take_no_place_of_another",),
+    ),
+    Mutant(
+        "connections of webhooks that say nothing keep their place",
+        1,
+        "platform/webhook/http_protocol.py",
+        "if full and (oldest",
+        "if False and (oldest",
+        (
+            "tests/unit/platform/webhook/test_http_protocol.py::"
+            "test_silent_connections_of_one_network_keep_no_other_out",
+        ),
     ),
     Mutant(
         "a delivery that fails by a mistake of ours leaves no line and no count",

@@ -38,8 +38,11 @@ def wrong(source: str, path: str) -> Iterator[str]:
             continue
         called = ast.unparse(node.func).removeprefix("dg.")
         has_description = any(keyword.arg == "description" for keyword in node.keywords)
-        if path not in MAKERS.get(called, {path}):
-            yield f"{path}:{node.lineno} constructs {called}"
+        # A constructor may also be given to `map`.
+        given = [ast.unparse(each).removeprefix("dg.") for each in (node.func, *node.args)]
+        for maker in given if called != "isinstance" else ():
+            if path not in MAKERS.get(maker, {path}):
+                yield f"{path}:{node.lineno} constructs {maker}"
         if has_description and (called in WITHOUT or (called.endswith("._replace") and path != _RESULTS)):
             yield f"{path}:{node.lineno} gives {called} a description"
         if called in {"sentence", "together"} and of_markdown and path != _TEXTS:
@@ -74,9 +77,10 @@ result._replace(description=name)
 sentence(f"{name} is new")
 sentence("{}{}", "https:", name)
 together("", [name])
+together(" ", map(Markdown, names))
 """
     found = list(wrong(source, "assets/other.py"))
-    assert sorted(int(line.split(":")[1].split(" ")[0]) for line in found) == list(range(2, 12))
+    assert sorted(int(line.split(":")[1].split(" ")[0]) for line in found) == list(range(2, 13))
 
 
 def test_a_result_is_kept_with_its_description() -> None:

@@ -22,9 +22,9 @@ BEGIN = b"POST /shop HTTP/1.1\r\nHost: x\r\n"
 class Transport(asyncio.Transport):
     """A transport that remembers whether it was closed."""
 
-    def __init__(self) -> None:
+    def __init__(self, address: str = "192.0.2.1") -> None:
         super().__init__()
-        self.closed = False
+        self.address, self.closed = address, False
 
     def close(self) -> None:
         self.closed = True
@@ -48,7 +48,7 @@ class Transport(asyncio.Transport):
         pass
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        return ("192.0.2.1", 1) if name == "peername" else default
+        return (self.address, 1) if name == "peername" else default
 
 
 def fed(*chunks: bytes) -> tuple[bool, int, int]:
@@ -285,15 +285,65 @@ def test_an_open_connection_always_has_one_timer_or_a_request_that_the_applicati
                 await asyncio.sleep(0)
             if not transport.closed:
                 is_answered = protocol.cycle is None or protocol.cycle.response_complete
-                assert (protocol._due is not None) == is_answered
+                assert (protocol._due is not None) == is_answered == bool(protocol._silent)
                 assert protocol.timeout_keep_alive_task is None
         protocol.connection_lost(None)
         for task in list(state.tasks):
             task.cancel()
         await asyncio.gather(*state.tasks, return_exceptions=True)
-        assert protocol._due is None
+        assert (protocol._due, len(protocol._silent)) == (None, 0)
 
     asyncio.run(run())
+
+
+def test_silent_connections_of_one_network_keep_no_other_out() -> None:
+    async def run() -> tuple[list[str], list[bool], int]:
+        asked = list[str]()
+
+        async def application(scope: Any, receive: Any, send: Any) -> None:
+            asked.append(scope["client"][0])
+            await asyncio.Event().wait()
+
+        config = Config(
+            application, http=BoundedProtocol, lifespan="off", ws="none", log_config=None, limit_concurrency=9
+        )
+        config.load()
+        state, transports = ServerState(), list[Transport]()
+
+        def connect(address: str) -> BoundedProtocol:
+            protocol, transport = BoundedProtocol(config, state, {}, asyncio.get_running_loop()), Transport(address)
+            transports.append(transport)
+            protocol.connection_made(transport)
+            return protocol
+
+        async def ask(address: str) -> None:
+            connect(address).data_received(SHORT)
+            await asyncio.sleep(0)
+
+        await ask("192.0.2.1")
+        for _ in range(30):
+            connect("192.0.2.1")
+        connect("198.51.100.1")
+        for number in range(20):
+            connect(f"2001:db8::{number:x}").data_received(b"POST / HT")
+        await ask("203.0.113.1")
+        connect("198.51.100.2")
+        await ask("2001:db8:1::1")
+        protocols = list(state.connections)
+        others = [
+            transport.closed for transport in transports if not transport.address.startswith(("192", "2001:db8::"))
+        ]
+        closed = [transports[0].closed, *others]
+        for protocol in protocols:
+            protocol.connection_lost(None)
+        for task in list(state.tasks):
+            task.cancel()
+        await asyncio.gather(*state.tasks, return_exceptions=True)
+        return asked, closed, len(protocols)
+
+    asked, closed, count = asyncio.run(run())
+    assert asked == ["192.0.2.1", "203.0.113.1", "2001:db8:1::1"], "none was answered 503 by Uvicorn"
+    assert (closed, count) == ([False] * 5, 8), "neither a request under way nor the only one of its network is closed"
 
 
 @pytest.mark.parametrize("later", [b"a", b"ab", b"ab" + SHORT])
