@@ -3073,6 +3073,14 @@ MUTANTS = (
         ("tests/unit/platform/core/forgetting/test_mentions.py",),
     ),
     Mutant(
+        "a doubled quotation mark of a cell is two letters of a name",
+        12,
+        "platform/core/forgetting/mentions.py",
+        "            kept = [mark * pairs]\n",
+        "            kept = []\n",
+        ("tests/unit/platform/core/forgetting/test_mentions.py",),
+    ),
+    Mutant(
         "all words of a long row are held before one is asked for",
         12,
         "platform/core/forgetting/mentions.py",

@@ -26,6 +26,14 @@ JAVA_MUTANTS = (
         ("RowFolderTest#aPieceOfATimestampIsInUtc",),
     ),
     Mutant(
+        "a cell between apostrophes is not searched for a person as a whole",
+        10,
+        f"{_ROWS}Mentions.java",
+        "|| anyUndoubled('\\'')",
+        "",
+        ("MentionsTest#thePartsOfAnyTextAreTheSameInBothLanguages",),
+    ),
+    Mutant(
         "a line of a text without quotation marks is not searched for a person",
         10,
         f"{_ROWS}Mentions.java",

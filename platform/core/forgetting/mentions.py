@@ -54,6 +54,9 @@ def _parts(text: str) -> Iterator[str]:
         if delimiter in text:
             yield from _cells(text, re.compile(f"[\r\n{re.escape(delimiter)}]"))
     yield from _quoted(text)
+    for mark in "\"'":
+        if mark in text:
+            yield from _undoubled(text, mark)
 
 
 def _cells(text: str, ends: re.Pattern[str]) -> Iterator[str]:
@@ -81,6 +84,22 @@ def _quoted(text: str) -> Iterator[str]:
         yield found[0]
         if "\\" in found[0]:
             yield _unescaped(found[0])
+
+
+def _undoubled(text: str, mark: str) -> Iterator[str]:
+    """Yield what is between quotation marks of CSV, in which a doubled mark stands for one.
+
+    An odd number of marks begins or ends a cell, and all but one of them are doubled marks within the cell.
+    """
+    kept, at = list[str](), 0
+    for found in re.finditer(f"{mark}+", text):
+        pairs, is_end = divmod(len(found[0]), 2)
+        kept += [text[at : found.start()], mark * pairs]
+        at = found.end()
+        if is_end:
+            yield "".join(kept)
+            kept = [mark * pairs]
+    yield "".join([*kept, text[at:]])
 
 
 def _unescaped(quoted: str) -> str:

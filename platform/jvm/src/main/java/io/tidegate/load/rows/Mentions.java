@@ -50,7 +50,8 @@ final class Mentions {
 
   private boolean any() {
     // The text between two quotation marks: the line may be cut off, or begin in a quoted part.
-    return anyBetween(c -> WORD_ENDS.indexOf(c) >= 0) || anyOfLines('"') || anyCell() || anyQuoted();
+    return anyBetween(c -> WORD_ENDS.indexOf(c) >= 0) || anyOfLines('"') || anyCell() || anyQuoted()
+        || anyUndoubled('"') || anyUndoubled('\'');
   }
 
   private boolean anyCell() {
@@ -129,6 +130,37 @@ final class Mentions {
       from = end + 1;
     }
     return false;
+  }
+
+  /**
+   * What is between quotation marks of CSV, in which a doubled mark stands for one. An odd number of marks begins or ends
+   * a cell, and all but one of them are doubled marks within the cell.
+   */
+  private boolean anyUndoubled(char mark) {
+    if (text.indexOf(mark) < 0) {
+      return false;
+    }
+    var part = new StringBuilder();
+    int at = 0;
+    while (at < text.length()) {
+      int from = at;
+      while (at < text.length() && text.charAt(at) == mark) {
+        at++;
+      }
+      if (at == from) {
+        part.append(text.charAt(at++));
+        continue;
+      }
+      String pairs = String.valueOf(mark).repeat((at - from) / 2);
+      part.append(pairs);
+      if ((at - from) % 2 == 1) {
+        if (isPart(part.toString())) {
+          return true;
+        }
+        part = new StringBuilder(pairs);
+      }
+    }
+    return isPart(part.toString());
   }
 
   private static String unescaped(String quoted) {
