@@ -3081,6 +3081,14 @@ MUTANTS = (
         ("tests/unit/platform/core/forgetting/test_mentions.py",),
     ),
     Mutant(
+        "a SELECT that calls Java is not in the log of operations",
+        12,
+        "platform/cli/sql/statement.py",
+        "bool(_CALLS.search(shown)) or ",
+        "",
+        ("tests/unit/platform/cli/sql/test_statement.py",),
+    ),
+    Mutant(
         "all words of a long row are held before one is asked for",
         12,
         "platform/core/forgetting/mentions.py",

@@ -8,6 +8,8 @@ import re
 _READS = frozenset({"SELECT", "SHOW", "DESCRIBE", "DESC", "EXPLAIN", "VALUES", "TABLE"})
 #: A statement that writes may begin with these, too: `WITH … INSERT`, `FROM … INSERT`.
 _MAY_READ = frozenset({"WITH", "FROM"})
+#: Functions that call any method of Java, and what may name one of them.
+_CALLS = re.compile(r"\b(JAVA_METHOD|REFLECT|TRY_REFLECT|IDENTIFIER)\b", re.IGNORECASE)
 _WRITES = re.compile(r"\b(INSERT|DELETE|UPDATE|MERGE|CREATE|REPLACE|DROP|ALTER)\b", re.IGNORECASE)
 _END = re.compile(r"[\s;?]*\Z")
 _WORD = re.compile(r"\w+")
@@ -43,8 +45,9 @@ def changes_something(statement: str) -> bool:
     word = _WORD.match(statement, _beginning(statement))
     first = word[0].upper() if word else ""
     is_read = first in _READS or (first in _MAY_READ and not _WRITES.search(statement))
-    _, ends, rest = _shown(statement).partition(";")
-    return not is_read or bool(ends and not _END.match(rest))
+    shown = _shown(statement)
+    _, ends, rest = shown.partition(";")
+    return not is_read or bool(_CALLS.search(shown)) or bool(ends and not _END.match(rest))
 
 
 def without_values(statement: str) -> str:

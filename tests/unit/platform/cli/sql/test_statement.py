@@ -13,6 +13,7 @@ from tidegate.platform.cli.sql.statement import changes_something, without_value
     "statement",
     [
         "SELECT * FROM bronze.orders",
+        "SELECT 'reflect', reflected FROM bronze.orders",
         " ( select 1 ) union (select 2)",
         "-- all\n/* of\nthem */ SHOW TABLES IN lake",
         "WITH a AS (SELECT 1) SELECT * FROM a",
@@ -43,6 +44,10 @@ def test_reads(statement: str) -> None:
         "-- a\\\n SELECT 1\nDELETE FROM bronze.orders",
         "-- a\rDELETE FROM bronze.orders WHERE id IN (\nSELECT 1)",
         "/*+ a */ SELECT 1",
+        "SELECT java_method('java.io.File', 'createTempFile', 'a', 'b')",
+        "SELECT `Reflect`/* a */('java.lang.System', 'gc')",
+        "VALUES (system.builtin.try_reflect('java.lang.System', 'gc'))",
+        "SELECT IDENTIFIER('ref' || 'lect')('java.lang.System', 'gc')",
         "/* SELECT 1",
         "SELECT 1; DELETE FROM bronze.orders",
         "WITH a AS (SELECT /*+ x('*/') */ 1) INSERT INTO silver.orders SELECT 'a'",
