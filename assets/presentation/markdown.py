@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-
-import dagster as dg
+from typing import TYPE_CHECKING
 
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.first_line import one_line
+
+if TYPE_CHECKING:
+    import dagster as dg
 
 #: Characters with a meaning in Markdown, wherever they are.
 _MARKS = re.compile(r"([\\`*_\[\]<>|~&])")
@@ -66,6 +68,8 @@ def fenced(query: str) -> Markdown:
 
 def markdown(text: Markdown) -> dg.MarkdownMetadataValue:
     """Returns Markdown as metadata."""
+    import dagster as dg  # here, because commands write Markdown without Dagster
+
     return dg.MetadataValue.md(text)
 
 

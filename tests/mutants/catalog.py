@@ -3482,10 +3482,7 @@ MUTANTS = (
         "platform/core/infer/sniff.py",
         "_read(head, whole, own) == _read(head, whole, CsvOptions(**options))",
         "True",
-        (
-            "tests/unit/platform/core/infer/test_guess.py::"
-            "test_files_that_need_other_options_of_csv_are_a_problem[UTF-8]",
-        ),
+        ("tests/unit/platform/core/infer/test_guess.py::test_files_that_need_other_options_of_csv_are_a_problem",),
     ),
     Mutant(
         "an inventory that the table has without some fields counts as one that brought no rows",
@@ -3495,7 +3492,7 @@ MUTANTS = (
         "return reason is None",
         (
             "tests/unit/assets/bronze/prepare/inventories/test_stage.py::"
-            "test_a_delivery_that_brought_rows_is_told_from_an_older_one_by_its_reason",
+            "test_a_delivery_that_brought_rows_is_no_older_one_by_its_reason",
         ),
     ),
     Mutant(

@@ -50,7 +50,7 @@ class Sniffed:
         problems: a sentence with the remedy for each expected problem.
         stated: what the file states of the columns of its rows, by name.
         rows: the rows of the sample. Empty if a file of this format shows its columns without its rows.
-        reads_alike: tells whether a table with some `csv` options reads in the sample what `options` read.
+        reads_alike: returns whether a table with some `csv` options reads in the sample what `options` read.
     """
 
     columns: dict[str, str] = field(default_factory=dict)
