@@ -10,6 +10,7 @@ from tidegate.assets.bronze.report import page_key
 from tidegate.assets.costs.measure import cost_figures, table_costs
 from tidegate.assets.presentation.markdown import listed, markdown
 from tidegate.assets.presentation.plot import bars
+from tidegate.assets.runs.long_runs import long_run
 from tidegate.assets.sources.asset import table_owners
 from tidegate.assets.storage.stored import folder_of
 from tidegate.platform.core.config.lake import LakeConfig
@@ -39,6 +40,7 @@ def build_costs(config: LakeConfig) -> list[dg.AssetsDefinition]:
         description="What each table costs by month and service, from its ledger and its log, and the settings with "
         "which it would cost least. The page of each table has its own lines.",
     )
+    @long_run
     def lake_costs(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[Any]:
         now = datetime.now(UTC)
         figures = cost_figures(spec, folder_of(lake.lake_yaml), now)

@@ -10,6 +10,7 @@ from tidegate.assets.presentation.check_events import check_result
 from tidegate.assets.presentation.markdown import sentence, together
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.runs.held_tables import FORGOTTEN
+from tidegate.assets.runs.long_runs import long_run
 from tidegate.assets.sources.asset import table_owners
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.resources.lake_resource import LakeResource
@@ -37,6 +38,7 @@ def build_forgotten(config: LakeConfig) -> list[dg.AssetsDefinition]:
             )
         ],
     )
+    @long_run
     def forgotten(
         context: dg.AssetExecutionContext, lake: LakeResource
     ) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:  # type: ignore[type-arg]

@@ -24,7 +24,8 @@ from tidegate.resources.spark.upkeep import Mergeable
 #: The seams of maintenance, in order. Each is right after the step that it is named for.
 SEAMS = ("maintain-delete", "maintain-compact", "maintain-checkpoint", "maintain-objects")
 
-#: A run takes an hour at most, and what a query reads must last for its time. So no retention of a table is shorter.
+#: What a run reads must last for its time, which is that of `long_runs` at most, and what a query reads for its own. So
+#: no retention of a table is shorter.
 SHORTEST = timedelta(days=1)
 #: Small files of one folder from which on they are merged: a table is not written again for each new file.
 MIN_SMALL = 8

@@ -23,6 +23,7 @@ from tidegate.assets.presentation.discreet import discreet_errors
 from tidegate.assets.presentation.readable_failure import readable_failure
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.runs.held_tables import REBUILD_JOB, REBUILD_OP
+from tidegate.assets.runs.long_runs import long_run
 from tidegate.assets.silver.asset import silver_key, silver_report
 from tidegate.assets.silver.audit.check import equals_bronze
 from tidegate.platform.core.times import parse_time
@@ -50,6 +51,7 @@ class RedriveConfig(dg.Config):
 
 
 @dg.op(description="Retries objects or messages in quarantine, or dead letters.")
+@long_run
 @readable_failure()
 def redrive_op(context: dg.OpExecutionContext, config: RedriveConfig, lake: LakeResource) -> None:
     """Redrive what the config selects."""
@@ -120,6 +122,7 @@ class RebuildConfig(dg.Config):
 @dg.op(
     name=REBUILD_OP, description="Puts every file of a loaded table into its inbox, or computes a silver table again."
 )
+@long_run
 @readable_failure()
 def rebuild_op(context: dg.OpExecutionContext, config: RebuildConfig, lake: LakeResource) -> None:
     """Rebuild the table that the config selects."""

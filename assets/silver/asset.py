@@ -13,6 +13,7 @@ from tidegate.assets.presentation.freshness import silver_freshness
 from tidegate.assets.presentation.markdown import described
 from tidegate.assets.presentation.readable_failure import readable_failure
 from tidegate.assets.presentation.run_log import RunLog
+from tidegate.assets.runs.long_runs import long_run
 from tidegate.assets.silver.expect.checks import collapse_spec, expectation_results, expectation_specs, results_of_merge
 from tidegate.assets.silver.expect.violations import ExpectationFailed
 from tidegate.assets.silver.export.check import exported, exported_spec
@@ -58,6 +59,7 @@ def _build(spec: TableSpec) -> dg.AssetsDefinition:
         check_specs=_check_specs(spec, silver),
         description=f"{described(spec)}: {_rows(silver)}, merged from bronze {when}.",
     )
+    @long_run
     def silver_asset(
         context: dg.AssetExecutionContext, lake: LakeResource
     ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:

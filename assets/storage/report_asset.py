@@ -9,6 +9,7 @@ from typing import Any
 import dagster as dg
 
 from tidegate.assets.bronze.report import page_key
+from tidegate.assets.runs.long_runs import long_run
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.storage.spec import StorageReportsSpec
 
@@ -24,7 +25,7 @@ def report_asset(
     spec: TableSpec, key: dg.AssetKey, description: str
 ) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:
     """Returns the decorator of a report on a table of inventories."""
-    return dg.asset(
+    asset = dg.asset(
         key=key,
         deps=[page_key(spec)],
         group_name=STORAGE,
@@ -32,6 +33,7 @@ def report_asset(
         kinds={"s3"},
         description=description,
     )
+    return lambda step: asset(long_run(step))
 
 
 def report_command(kind: str, spec: TableSpec, reports: StorageReportsSpec, **options: object) -> str:

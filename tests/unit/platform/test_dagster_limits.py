@@ -19,10 +19,15 @@ from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteRepo
 from dagster._core.test_utils import create_run_for_test
 from dagster._daemon.run_coordinator.queued_run_coordinator_daemon import QueuedRunCoordinatorDaemon
 
-from tests.unit.conftest import Paper
+from tests.unit.conftest import PAPER, Paper
 from tidegate.assets.bronze.asset import BRONZE, TABLES
+from tidegate.assets.runs import long_runs
 from tidegate.assets.runs.held_tables import SHARED_JOB, shared_config
 from tidegate.assets.runs.tags import TABLE_TAG
+from tidegate.platform.core.config.load import load_lake
+from tidegate.platform.definitions import build_definitions
+from tidegate.resources.aws.dagster_resource import AwsResource
+from tidegate.resources.lake_resource import LakeResource
 from tidegate.sensors.maintain import requests
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -178,6 +183,48 @@ def test_the_limits_of_the_file_are_in_force(instance: dg.DagsterInstance) -> No
     ]
     assert config.pool_config.default_pool_limit == 1
     assert str(config.pool_config.pool_granularity and config.pool_config.pool_granularity.value) == "run"
+
+
+#: The jobs of a lake with everything, and their steps that take longer than the hour. The other steps divide their
+#: work or keep what they did: those of bronze, catalogs and health. The reads of comparisons are bounded. Maintenance
+#: does not take longer, because the other runs of its table wait for it.
+LONG_STEPS = {
+    "bronze_job": set(),
+    "bronze_shared_job": set(),
+    "catalog_sync": set(),
+    "forget": {"forgotten"},
+    "forget_history": set(),
+    "lake_costs_job": {"lake_costs"},
+    "maintain": set(),
+    "rebuild": {"rebuild_op"},
+    "redrive": {"redrive_op"},
+    "silver_comparison_job": set(),
+    "silver_items_job": {"silver_items"},
+    "silver_orders_job": {"silver_orders"},
+    "storage_objects_job": {f"storage__objects_{name}" for name in ("cost", "growth", "advice", "audit", "uploads")},
+}
+#: The job of all assets, for runs that a person starts from their graph.
+BY_HAND = "__ASSET_JOB"
+
+
+def takes_long(step: Any) -> bool:
+    """Whether the function of a step is one that `long_run` made."""
+    return str(step.compute_fn.decorated_fn.__code__.co_filename) == long_runs.__file__
+
+
+def test_each_job_has_the_hour_or_a_step_that_takes_long_and_so_has_a_run_by_hand(tmp_path: Path) -> None:
+    """A new job joins the table: a step that keeps nothing of its work when it is ended must not have the hour."""
+    path = tmp_path / "lake.yaml"
+    objects = {"name": "objects", "prefix": "s3://second/inventory/", "mode": "inventory"}
+    tables = [*PAPER["tables"], {**objects, "storage_reports": {"prices": ["s3.csv"]}}]  # type: ignore[misc]
+    parts = {"catalog": {"bronze": "raw", "silver": "clean"}, "costs": {}, "forget": {"secret": {"env": "SECRET"}}}
+    path.write_text(yaml.safe_dump({**PAPER, **parts, "maintain": {}, "tables": tables}))
+    resource = LakeResource(lake_yaml=str(path), spark_remote="sc://127.0.0.1:1", aws=AwsResource())
+    jobs = build_definitions(load_lake(path), resource).resolve_all_job_defs()
+    found = {job.name: {step.name for step in job.all_node_defs if takes_long(step)} for job in jobs}
+    by_hand = found.pop(BY_HAND)
+    assert found == LONG_STEPS
+    assert by_hand == set().union(*found.values()) - {"rebuild_op", "redrive_op"}
 
 
 def test_dead_runs_are_noticed_and_never_resumed(instance: dg.DagsterInstance) -> None:
