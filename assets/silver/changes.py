@@ -90,6 +90,7 @@ class Changes:
             None if it has only batches after the mark.
         batches: number of batches that are merged.
         volume: files, rows and bytes of these batches, as metadata.
+        read_rows: rows that all batches brought of which the view has rows. None: those of `volume`.
         is_reread: a redrive or a rebuild read files of a loaded table again, so older rows left bronze.
         statistics: Delta statistics of every file whose rows it has, as JSON texts. None if they were not read.
         dumps: what is known of full dumps.
@@ -102,11 +103,17 @@ class Changes:
     why_full: str | None
     batches: int
     volume: dict[str, int | float]
+    read_rows: int | None = None
     is_reread: bool = False
     statistics: tuple[str, ...] | None = None
     dumps: KnownDumps = field(default_factory=KnownDumps)
     with_forgotten: str | None = None
     stored: StoredForgotten | None = None
+
+    @property
+    def rows(self) -> int:
+        """How many rows the view has at most."""
+        return int(self.volume["rows"]) if self.read_rows is None else self.read_rows
 
 
 @contextmanager
@@ -159,9 +166,9 @@ def _gathered(delta: Delta, work: PendingMerge, views: ExitStack) -> Changes:
             return _by_ledger(delta, work, birth, views, 0, _REMOVED)
         return _by_ledger(delta, work, birth, views, mark, upto=n)
     if why:
-        view = _view(delta, views, _whole(delta, birth))
-    statistics = None if why else _statistics(batches)
-    return Changes(view, n, first or why, len(batches), volume(batches), statistics=statistics)
+        read = int(_volume(delta, work, 0, n)[1]["rows"])
+        return Changes(_view(delta, views, _whole(delta, birth)), n, first or why, len(batches), volume(batches), read)
+    return Changes(view, n, first, len(batches), volume(batches), statistics=_statistics(batches))
 
 
 _FIRST = "silver holds nothing of this bronze table as it is now"
@@ -260,7 +267,7 @@ def _by_ledger(
         counted_after: batches after this one are counted. None: the merged ones.
         upto: the last of the batches. All of them are merged if files are missing. None: the last in the ledger.
     """
-    n = work.n if upto is None else upto
+    n, counted = work.n if upto is None else upto, after if counted_after is None else counted_after
     if birth.registered:
         rows, missing = _registered(delta, work, birth, views, after, n)
         if missing and work.since is not None:
@@ -269,15 +276,16 @@ def _by_ledger(
                 "or later: rebuild the whole table, without a first batch"
             )
         if missing:
-            n, why = work.n, why or missing
+            n, why, after = work.n, why or missing, 0
     else:
         # A rebuild of chosen keys reads one version, as it reads bronze twice.
         rows = _loaded(delta, birth, after, n, None if work.since is None else work.bronze.version)
     # Rows of a registered table may be in silver although their file has left bronze.
     is_reread = why == _REPLACED or (why == _DUMPS and not birth.registered)
     view = _view(delta, views, rows)
-    batches, brought = _volume(delta, work, after if counted_after is None else counted_after, n)
-    return Changes(view, n, why, batches, brought, is_reread=is_reread)
+    batches, brought = _volume(delta, work, counted, n)
+    read = brought if counted == after else _volume(delta, work, after, n)[1]
+    return Changes(view, n, why, batches, brought, int(read["rows"]), is_reread=is_reread)
 
 
 def _registered(

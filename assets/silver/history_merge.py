@@ -55,9 +55,10 @@ def build_history_merge(
         has_copies: silver has two rows of a key and an order. Only a rebuild of the whole table is asked.
     """
     mode = mode_of(work, changes)
-    rows, hidden = int(changes.volume["rows"]), hiding(own_columns(work.spec))
+    rows, hidden = changes.rows, hiding(own_columns(work.spec))
     is_bounded = changes.why_full is None and not rules.is_list
-    max_rows = rows if is_bounded else None
+    # However few rows of dumps there are, the deletes that they imply may be as many as the keys of silver.
+    max_rows = rows if is_bounded and not rules.are_dumps else None
     query = HistoryQuery(f"silver.{work.table.spec.name}", rules, types_of(rules, silver), truncates, changes.dumps)
     table = delta_table(work.location)
     stored = _stored(mode, stored_table(work, changes), is_empty=work.silver.files == 0, is_tail=not is_truncated)

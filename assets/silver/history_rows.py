@@ -130,7 +130,7 @@ class HistoryQuery:
         Args:
             view: the rows of bronze.
             stored: the rows of silver that are recomputed. If they are a tail, rows that do not change are left out.
-            max_rows: how many rows of bronze there are at most; None if that is not known.
+            max_rows: how many new changes there are at most; None if that is not known.
             chosen: chooses keys among a query of all rows, new and stored.
         """
         new = self._new(view, stored)

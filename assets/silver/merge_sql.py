@@ -91,7 +91,7 @@ def build_merge(
         [part.path for part in rules.keys],
         hiding(own_columns(work.spec)),
         newer if _is_keyed(work, changes, rules, types, is_plain=not is_partial and truncated is None) else None,
-        int(changes.volume["rows"]),
+        changes.rows,
         statement,
         mixed=left.mixed(newer) if rules.records_left else None,
     )

@@ -135,7 +135,7 @@ def row_counts(
         counts = [found.get("nullCount") for found in statistics]
         if all(_statistic(count, part.column, bronze.fields) == 0 for count in counts for part in rules.order):
             return RowCounts(newest=newest, null_keys=_null_keys(counts, rules, bronze.fields))
-    relation, rows = rules.over(changes.view), int(changes.volume["rows"])
+    relation, rows = rules.over(changes.view), changes.rows
     skipped, truncates = (f"coalesce({condition or 'false'}, false)" for condition in (rules.skipped, rules.truncated))
     is_change = f"NOT {skipped} AND NOT {truncates}"
     unordered = " OR ".join(f"{value} IS NULL" for value in rules.required_order)

@@ -149,7 +149,9 @@ class Merging:
         hiding: columns of the table that hide a row from its readers where they are true.
         newer: a condition over a row `s` and the table's row `t` of its key: `s` replaces `t`. None if the merge does
             more than that, which only the statement expresses, or if the number of rows is unknown.
-        max_rows: upper bound of the number of rows of the query. Without effect if `newer` is None.
+        max_rows: how many rows of bronze the query reads at most. If there are too many, the statement is run at once.
+            The query may have more rows, such as deletes that dumps imply: they are counted. Without effect if `newer`
+            is None.
         statement: an equivalent MERGE statement, for tables and amounts of rows that the fast path does not support.
         stored: the temporary view as which `rows` reads the table; None if it does not. The merge makes the view, of
             the version that it merges into. The view has `PLACE` of each row, and so has `rows`: of the row of the

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -117,6 +119,48 @@ def test_a_first_merge_of_much_is_in_steps(
     assert [n for step in bronze.read for n in step] == list(range(1, 121)), "each batch once, in their order"
 
 
+@pytest.mark.parametrize("registered", [True, False], ids=["registered", "loaded"])
+@pytest.mark.parametrize(
+    ("way", "of_batches", "read"),
+    [({}, 10, 10), ({"mark": None}, 40, 40), ({"rereads": True}, 10, 40), ({"rebuilds": True}, 40, 40),
+     ({"rebuilds": True, "since": 31}, 10, 40)],
+    ids=["after the mark", "first", "dumps", "rebuild", "rebuild from a batch"],
+)  # fmt: skip
+def test_a_merge_knows_how_many_rows_it_reads(
+    registered: bool, way: dict[str, Any], of_batches: int, read: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may read all of bronze for a few batches, and what grows with the rows is bounded by those that it reads."""
+    bronze, work = Bronze(), backlog(registered=registered, mark=30, n=40, size=1)
+    vars(work).update(way, bronze=SimpleNamespace(files=1, version=1))
+    with whole_bronze(bronze, monkeypatch), gathered(bronze, work) as changes:  # type: ignore[arg-type]
+        assert (changes.volume["rows"], changes.rows) == (FILES * 10 * of_batches, FILES * 10 * read)
+
+
+@pytest.mark.parametrize("why", ["replaced", "gone", "gone before the end"])
+def test_a_merge_that_turns_out_to_need_all_of_bronze_knows_its_rows(why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    bronze, work = Bronze(), backlog(registered=why != "replaced", mark=30, n=40, size=1)
+    if why == "replaced":
+        read = work.table.batches.read
+        work.table.batches.read = lambda n: replace(read(n), removes=(Remove("1.parquet", None),) if n == 35 else ())
+    if why == "gone before the end":
+        monkeypatch.setattr(silver_changes, "_MAX_BATCHES", 5)
+    monkeypatch.setattr(bronze, "batch_view", lambda *given: ["gone.parquet"])
+    with whole_bronze(bronze, monkeypatch, "gone"), gathered(bronze, work) as changes:  # type: ignore[arg-type]
+        assert changes.why_full is not None
+        assert (changes.n, changes.volume["rows"], changes.rows) == (40, FILES * 10 * 10, FILES * 10 * 40)
+
+
+@contextmanager
+def whole_bronze(bronze: Bronze, monkeypatch: pytest.MonkeyPatch, missing: str | None = None) -> Iterator[None]:
+    """Gives bronze's rows to every merge, with what is missing of a registered table."""
+    plain = bronze.loaded(None, None, 0, 0)
+    with monkeypatch.context() as patched:
+        for name, answer in (("_loaded", plain), ("_registered", (plain, missing)), ("_whole", plain)):
+            patched.setattr(silver_changes, name, lambda *given, answer=answer: answer)
+        patched.setattr(silver_changes, "_volume", _volume)
+        yield
+
+
 @pytest.mark.parametrize(("settled", "marks"), [(0, [40]), (29, [40]), (30, [26, 40])])
 def test_what_left_bronze_before_silver_was_read_makes_no_merge_read_all_of_it(
     settled: int, marks: list[int], monkeypatch: pytest.MonkeyPatch
@@ -151,7 +195,7 @@ def test_a_rebuild_from_a_batch_is_refused_where_the_batches_of_rows_are_not_kno
     work.rebuilds, work.since, work.table.spec = True, 4, SimpleNamespace(name="items")
     missing = "2 files are no longer in bronze"
     monkeypatch.setattr(silver_changes, "_registered", lambda *given: (None, missing))
-    monkeypatch.setattr(silver_changes, "_volume", lambda *given: (2, {}))
+    monkeypatch.setattr(silver_changes, "_volume", _volume)
     refused = r"silver\.items: 2 files are no longer .* in batch 4 or later: rebuild the whole"
     with pytest.raises(ValueError, match=refused), gathered(Bronze(), work):  # type: ignore[arg-type]
         pass

@@ -83,3 +83,23 @@ def test_a_row_of_a_history_that_is_written_again_keeps_nothing_that_it_left_and
     for column in ("phone", "Old Name"):
         assert f"if(coalesce(array_contains(t._left, '{column}'), false), NULL, if(" in update
     assert "array_contains(t._left, " not in _update({**way, "silver": silver}, None)
+
+
+@pytest.mark.parametrize(("rows", "is_sent"), [(1, True), (100_000, True), (100_001, False)])
+@pytest.mark.parametrize("preset", [None, "snapshots"])
+def test_keys_are_sent_to_every_task_only_if_their_number_is_known(
+    preset: str | None, rows: int, is_sent: bool
+) -> None:
+    """Spark obeys the hint whatever the size. A dump of one row implies a delete of every other key of silver."""
+    spec = SilverSpec(keys=("id",), order=("at",), every=9, stored_as="scd2", **{"from": preset})
+    rules = merge_rules(spec, BRONZE, _types)
+    silver = TableSchema(rules.stored)
+    state = SimpleNamespace(files=1, properties={}, schema=silver)
+    work: Any = SimpleNamespace(
+        spec=spec, table=SimpleNamespace(spec=SimpleNamespace(name="items")), silver=state, since=None, rebuilds=False,
+        location="s3a://b/silver", mark=3,
+    )  # fmt: skip
+    merging = build_history_merge(work, Changes("view", 4, None, 1, {"rows": rows}), rules, silver)
+    for query in (merging.rows, merging.statement):
+        assert ("BROADCAST" in query) == (is_sent and preset is None)
+    assert merging.newer is not None, "the keyed merge counts the rows before it keeps any"

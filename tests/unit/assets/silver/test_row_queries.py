@@ -10,10 +10,13 @@ from typing import Any
 import pytest
 from pyspark.errors.exceptions.connect import AnalysisException
 
+from tidegate.assets.silver.changes import Changes
 from tidegate.assets.silver.row_queries import RowCounts, row_counts, unfit
+from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.schema.column_types import Field, Struct
 from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.core.silver.rules import merge_rules
 
 AT = datetime(2026, 11, 25, 10, 0, 0, 250_000, tzinfo=UTC).timestamp()
 
@@ -62,6 +65,23 @@ def test_rows_without_a_key_are_counted_by_the_statistics() -> None:
     changes: Any = SimpleNamespace(statistics=[json.dumps({"nullCount": count}) for count in counts])
     session: Any = NoSession()
     assert row_counts(session, changes, rules, schema).null_keys == 3
+
+
+def test_keys_are_a_sample_of_all_rows_that_are_read() -> None:
+    """A merge may read all of bronze for a batch of one row. All of their keys in one array would not fit."""
+    asked: list[str] = []
+
+    def sql(query: str) -> Any:
+        asked.append(query)
+        return SimpleNamespace(collect=lambda: [(0, 0, 0, None, [], 0, [], 0)])
+
+    spec = SilverSpec(keys=("id",), order=("at",), every=9, **{"from": "dms"})
+    bronze = (Field("Op", simple_type("string")), Field("id", simple_type("int")), Field("at", simple_type("int")))
+    rules = merge_rules(spec, bronze, lambda expressions, relation: [simple_type("string")] * len(expressions))
+    session: Any = SimpleNamespace(sql=sql)
+    for read, every in ((None, 1), (50_000_000, 5_000)):
+        row_counts(session, Changes("view", 4, "all", 1, {"rows": 1}, read), rules, TableSchema(bronze))
+        assert f", {every}) = 0 AND (" in asked[-1]
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,8 @@ public final class KeyedMerge {
    *     it ({@code _tidegate_file}, {@code _tidegate_file_row}, {@code _tidegate_file_shown}). So has the query, for the
    *     row that a row replaces, and no key is looked up
    * @param hiding columns of the table that hide a row from readers where they are true
-   * @param maxRows how many rows the query has at most
+   * @param maxRows how many rows the query reads at most, apart from the table. It may have more: deletes that full dumps
+   *     imply. So its rows are counted, too
    * @param provided properties that the table must have where the merge begins
    */
   public record Work(

@@ -25,7 +25,7 @@ import org.apache.spark.sql.types.StructType;
  * <p>{@link KeyedMerge} does it where it can, else {@code statement}, a MERGE with the same result. {@code newer} is
  * empty where only the statement can do it. {@code mixed} is the condition of two rows whose values may mix, which only the
  * statement can do. {@code stored} is the view as which {@code rows} reads the table, and empty if
- * {@code rows} does not read it. {@code most} is the maximum number of rows, known before any row is read.
+ * {@code rows} does not read it. {@code most} is the maximum number of rows that it reads, known before any is read.
  * {@code provided} has the properties that the table must have, by name, in JSON; empty texts for those that it must
  * lack. If they are others when the merge begins, or change before its commit, the merge fails and has changed nothing.
  *
