@@ -3477,6 +3477,14 @@ MUTANTS = (
         ("tests/unit/platform/core/infer/test_guess.py::test_csv_options_and_columns",),
     ),
     Mutant(
+        "the Spark server starts where another process has its port on the loopback of IPv6",
+        11,
+        "platform/local/spark/server.py",
+        '            self._held = hold_for_localhost(self.port, "Spark Connect server", "--spark-port")\n',
+        "            pass\n",
+        ("tests/local/stack/test_ports_and_jars.py::test_nobody_else_is_what_clients_of_localhost_reach",),
+    ),
+    Mutant(
         "infer gives the options of one CSV file to all files of its folder",
         6,
         "platform/core/infer/sniff.py",

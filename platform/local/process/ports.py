@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 
 from tidegate.platform.local.errors import LocalStackError
 
 LOOPBACK = "127.0.0.1"
+_LOOPBACK_6 = "::1"
 
 
 def free_port() -> int:
@@ -38,6 +40,40 @@ def require_free(port: int, what: str, option: str) -> None:
                 f"port {port} ({what}) is in use ({error.strerror}): choose another with {option}, "
                 "or stop the process that listens on it"
             ) from None
+
+
+def hold_for_localhost(port: int, what: str, option: str) -> socket.socket | None:
+    """Keep a port on the loopback of IPv6 from everybody, until the socket is closed. Nothing listens there.
+
+    The name `localhost` is both loopbacks, and gRPC tries that of IPv6 first: a server there, of any user of this
+    machine, would get what clients send to ours.
+
+    Args:
+        port: the port on which our server listens with IPv4.
+        what: the server, in words ("Spark Connect server").
+        option: the option that chooses another port ("--spark-port").
+
+    Returns:
+        The socket, or None if this machine has no IPv6.
+
+    Raises:
+        LocalStackError: another process has the port.
+    """
+    try:
+        held = socket.socket(socket.AF_INET6, socket.SOCK_STREAM)
+    except OSError:
+        return None
+    try:
+        held.bind((_LOOPBACK_6, port))
+    except OSError as error:
+        held.close()
+        if error.errno in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
+            return None
+        raise LocalStackError(
+            f"port {port} ({what}) is in use on {_LOOPBACK_6} ({error.strerror}), and would get "
+            f"the token of clients of localhost: choose another with {option}, or stop the process that has it"
+        ) from None
+    return held
 
 
 def listening(port: int, timeout: float) -> bool:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import secrets
+import socket
 import time
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
 from tidegate.platform.local.errors import LocalStackError
-from tidegate.platform.local.process.ports import LOOPBACK, free_port, listening, require_free
+from tidegate.platform.local.process.ports import LOOPBACK, free_port, hold_for_localhost, listening, require_free
 from tidegate.platform.local.process.process import Process, spawn
 from tidegate.platform.local.spark.class_archive import class_archive
 from tidegate.platform.local.spark.conf import LOG_STORE, log4j_properties, properties_text, spark_conf
@@ -61,6 +62,7 @@ class SparkServer:
         self.port = port or free_port()
         self.on_ready = on_ready
         self.process: Process | None = None
+        self._held: socket.socket | None = None
         # PySpark sends a token without TLS to this name only. Restarts keep the token, so that clients stay valid.
         self.remote = SparkRemote(f"sc://localhost:{self.port}", secrets.token_urlsafe(32))
         self._log = log or self.home / "spark.log"
@@ -89,6 +91,8 @@ class SparkServer:
         jars = jars_folder()
         require_java()
         require_free(self.port, "Spark Connect server", "--spark-port")
+        if self._held is None:
+            self._held = hold_for_localhost(self.port, "Spark Connect server", "--spark-port")
         conf = spark_conf(
             home=self.home,
             port=self.port,
@@ -119,7 +123,7 @@ class SparkServer:
             if self.on_ready is not None:
                 self.on_ready(self.remote)
         except BaseException:
-            self.stop()
+            self.process.stop()
             raise
 
     def _wait_ready(self, process: Process, end: float, deadline: float) -> None:
@@ -149,6 +153,9 @@ class SparkServer:
         """
         if self.process is not None:
             self.process.stop(deadline)
+        if self._held is not None:
+            self._held.close()
+            self._held = None
 
 
 def server_command(spark: Path, properties: Path) -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 
 from tidegate.platform.local.aws import LocalAws
 from tidegate.platform.local.errors import LocalStackError
-from tidegate.platform.local.process.ports import LOOPBACK, free_port, listening, require_free
+from tidegate.platform.local.process.ports import LOOPBACK, free_port, hold_for_localhost, listening, require_free
 from tidegate.platform.local.spark.jars import jars_folder, require_java
 from tidegate.platform.local.spark.server import SparkServer
 from tidegate.platform.local.stack import LocalStack
@@ -63,6 +63,34 @@ def test_spark_refuses_a_taken_port(taken: int, tmp_path: Path, monkeypatch: pyt
     with pytest.raises(LocalStackError, match=r"Spark Connect server.*--spark-port"):
         server.start()
     assert server.process is None
+
+
+@pytest.mark.usefixtures("jars")
+def test_nobody_else_is_what_clients_of_localhost_reach(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The token is sent to the name `localhost`, of which gRPC tries the loopback of IPv6 first."""
+    monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path, "17.0.1")))
+    port = free_port()
+    if hold_for_localhost(port, "test", "--port") is None:
+        with pytest.raises(OSError, match=r"."):  # no client reaches it either
+            socket.create_server(("::1", port), family=socket.AF_INET6)
+        return
+    with socket.create_server(("::1", port), family=socket.AF_INET6):
+        server = SparkServer(tmp_path, LocalAws(tmp_path, 1).environ, port=port)
+        with pytest.raises(LocalStackError, match=r"Spark Connect server.*::1.*--spark-port"):
+            server.start()
+        assert server.process is None
+    held = hold_for_localhost(port, "test", "--port")
+    assert held is not None
+    with held:
+        for address in ("::1", "::"):
+            with socket.socket(socket.AF_INET6) as other:
+                other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                with pytest.raises(OSError, match="in use"):
+                    other.bind((address, port))
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("::1", port), 1.0)
+        with socket.create_server((LOOPBACK, port)):
+            assert listening(port, 0.5)
 
 
 def test_missing_jars_say_what_to_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
