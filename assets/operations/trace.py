@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,6 +21,7 @@ from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.route import Routed, route, rows_route
+from tidegate.platform.core.shell import command
 from tidegate.platform.core.times import from_micros, from_millis, parse_time
 from tidegate.resources.aws.sqs import Queue
 from tidegate.resources.lake import Lake, Table
@@ -220,7 +222,7 @@ def _verdict(lake: Lake, way: _Way, key: str) -> str:
     if last.row.status is Status.QUARANTINED and (
         present is None or last.row.etag is None or same_bytes(present, last.row)
     ):
-        return f"it is in quarantine; fix the cause, then: tidegate redrive {way.table.table_key} --key '{key}' --yes"
+        return f"it is in quarantine; fix the cause, then: {redrive_of(way.table.table_key, key)}"
     if isinstance(way.probe, S3Gone):
         if last.row.status is Status.MOVED:
             folder = moves_to(way.table.spec.after_load)
@@ -274,3 +276,8 @@ def _depth(queue: Queue) -> str:
     except (BotoCoreError, ClientError) as error:
         return f"{queue.name} does not answer: {first_line(error)}"
     return f"{queue.name} has {waiting} messages and {flight} in flight"
+
+
+def redrive_of(table: str, key: str) -> str:
+    """Return the command that redrives one object of a table. Its option takes a glob."""
+    return command("redrive", table, "--key", glob.escape(key), "--yes")

@@ -1,6 +1,5 @@
 """The silver assets: one for each configured table, without partitions, each with its own pool."""
 
-import shlex
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,6 +21,7 @@ from tidegate.assets.silver.report import known_sources, merge_metadata, table_m
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.shell import command
 from tidegate.resources.lake import Lake
 from tidegate.resources.lake_resource import LakeResource
 
@@ -54,7 +54,7 @@ def _build(spec: TableSpec) -> dg.AssetsDefinition:
         metadata={
             "dagster/table_name": f"silver.{spec.name}",
             "sql": copied(silver_queries(spec.name)),
-            "why": shlex.join(["tidegate", "why", f"silver.{spec.name}", *(f"{key}=VALUE" for key in silver.keys)]),
+            "why": command("why", f"silver.{spec.name}", *(f"{key}=VALUE" for key in silver.keys)),
         },
         check_specs=_check_specs(spec, silver),
         description=f"{described(spec)}: {_rows(silver)}, merged from bronze {when}.",

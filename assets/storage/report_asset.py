@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +10,7 @@ import dagster as dg
 from tidegate.assets.bronze.report import page_key
 from tidegate.assets.runs.long_runs import long_run
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.shell import command
 from tidegate.platform.core.storage.spec import StorageReportsSpec
 
 STORAGE = "storage"
@@ -47,7 +47,7 @@ def report_command(kind: str, spec: TableSpec, reports: StorageReportsSpec, **op
     """
     if reports.configuration and kind != "uploads":
         options["configuration"] = reports.configuration
-    words = ["tidegate", "inventory", kind, spec.name]
+    words = ["inventory", kind, spec.name]
     for name, value in options.items():
         words += [f"--{name}", str(value)]
-    return shlex.join(words)
+    return command(*words)

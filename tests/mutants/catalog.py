@@ -3485,6 +3485,22 @@ MUTANTS = (
         ("tests/local/stack/test_ports_and_jars.py::test_nobody_else_is_what_clients_of_localhost_reach",),
     ),
     Mutant(
+        "a printed command has its words between double quotes",
+        11,
+        "platform/core/shell.py",
+        'return shlex.join(["tidegate", *words])',
+        'return shlex.join(["tidegate", *words]).replace("\'", \'"\')',
+        ("tests/unit/platform/core/test_shell.py::test_an_interactive_shell_passes_each_word_as_it_is",),
+    ),
+    Mutant(
+        "a printed redrive takes the key of an object for a glob",
+        11,
+        "assets/operations/trace.py",
+        "glob.escape(key)",
+        "key",
+        ("tests/unit/platform/core/test_shell.py::test_the_key_of_a_redrive_is_that_object_alone",),
+    ),
+    Mutant(
         "infer gives the options of one CSV file to all files of its folder",
         6,
         "platform/core/infer/sniff.py",

@@ -3,7 +3,6 @@
 It is a step of its own. A merge does not wait for it, and a sensor requests it for the tables that were merged since.
 """
 
-import shlex
 from collections.abc import Iterator
 
 import dagster as dg
@@ -25,6 +24,7 @@ from tidegate.assets.silver.audit.comparison import (
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.first_line import first_line
+from tidegate.platform.core.shell import command
 from tidegate.resources.lake import Lake
 from tidegate.resources.lake_resource import LakeResource
 
@@ -111,7 +111,7 @@ def _why(spec: TableSpec, error: Exception) -> str:
 def _result(spec: TableSpec, asset: dg.AssetKey, found: Comparison, newest: int) -> dg.AssetCheckResult:
     # A key of a table with personal columns may be an identity, and Dagster keeps what a check says.
     shown = [("KEY=VALUE",)] if spec.personal is not None and found.wrong else found.wrong
-    commands = [shlex.join(["tidegate", "why", f"silver.{spec.name}", *key]) for key in shown]
+    commands = [command("why", f"silver.{spec.name}", *key) for key in shown]
     description = _right(spec, found) if not commands else sentence(
         "{} of {} keys differ from what bronze gives: somebody wrote to silver, or changed rows of bronze, or `silver` "
         "in lake.yaml has changed. See {}",

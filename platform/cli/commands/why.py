@@ -14,10 +14,10 @@ from tidegate.assets.silver.expect.no_value import naming_expressions
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.why import WhyAnswer, WhyRow
 from tidegate.platform.cli.commands.table_named import table_named
-from tidegate.platform.cli.copied_command import copied_command
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.first_line import one_line
+from tidegate.platform.core.shell import command
 from tidegate.platform.core.silver.columns import (
     CHANGED_AT,
     CHANGED_BATCH,
@@ -128,7 +128,7 @@ def _show(console: Console, found: KeyHistory) -> None:
     short = [query for query in found.sql if len(query) <= _MAX_QUERY]
     for query in short:
         # A terminal breaks a long line itself, and gives it back in one piece to the person who copies it.
-        console.print(Text(f"\n{copied_command(query)}", style="dim"), soft_wrap=True)
+        console.print(Text(f"\n{command('sql', query)}", style="dim"), soft_wrap=True)
     if len(short) < len(found.sql):
         console.print(Text("\n--json has the SQL of the rows in bronze, which is long", style="dim"))
 

@@ -27,7 +27,6 @@ from tidegate.platform.cli.answers.sql import SqlAnswer, SqlColumn
 from tidegate.platform.cli.caller import caller
 from tidegate.platform.cli.check.findings import explain_aws
 from tidegate.platform.cli.commands.table_named import table_named
-from tidegate.platform.cli.copied_command import copied_command
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.json_values import NESTED, in_utc, json_text, json_value
@@ -37,6 +36,7 @@ from tidegate.platform.cli.sql.statement import changes_something, without_value
 from tidegate.platform.cli.sql.time_travel import reach_silver
 from tidegate.platform.core.first_line import first_line, visible
 from tidegate.platform.core.inventory.manifest import InventoryError
+from tidegate.platform.core.shell import command
 from tidegate.platform.core.silver.columns import own_columns
 from tidegate.resources.lake import Lake
 from tidegate.resources.spark.collected import collected
@@ -263,7 +263,8 @@ def unbegun(message: str, tables: Collection[str], configured: Mapping[str, str 
     if found[1] == "silver" and f"bronze.{found[2]}" in tables:
         return [f"silver.{found[2]} is made by its first merge, if lake.yaml has `silver` for it"]
     query = f"SELECT key, status, reason FROM ledger.{found[2]} WHERE kind = 'row'"
-    return [f"no row is in it: `{copied_command(query)}` shows which files are quarantined, wait or are gone, and why"]
+    shows = command("sql", query)
+    return [f"no row is in it: `{shows}` shows which files are quarantined, wait or are gone, and why"]
 
 
 def _tables(session: SparkSession) -> list[str]:

@@ -68,7 +68,7 @@ def test_an_object_is_followed_to_its_table(
     assert stops[3].startswith("batch 2: quarantined by run r3; etag ")
     assert "none of its 1 rows fits the table" in stops[3]
     assert (
-        verdict == f"it is in quarantine; fix the cause, then: tidegate redrive {table_key} --key 'orders/a.json' --yes"
+        verdict == f"it is in quarantine; fix the cause, then: tidegate redrive {table_key} --key orders/a.json --yes"
     )
     redrive_objects(
         lake.lake, table_key, quarantined_objects(lake.lake, table_key, Choice()), RedriveRequest("somebody")

@@ -48,7 +48,6 @@ from tidegate.assets.silver.export import check as export_check
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.object_trace import StopAnswer, TraceAnswer
 from tidegate.platform.cli.commands.why import _answer, _show
-from tidegate.platform.cli.copied_command import copied_command
 from tidegate.platform.cli.sql.sql import Result, show_result
 from tidegate.platform.cli.terminal import Terminal
 from tidegate.platform.core.catalog.entry import table_entry, view_entry
@@ -64,6 +63,7 @@ from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import check_names
 from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.core.shell import command
 from tidegate.platform.core.silver.expectations import expectations
 
 #: What Glue takes in a name: a line of letters, in up to 255 bytes.
@@ -245,8 +245,15 @@ def _why(name: str) -> None:
 def _copied_command(name: str) -> None:
     query = f"SELECT {quoted(name)}"
     if "\x00" not in name:  # No argument of a process has one.
-        command = copied_command(query).replace("tidegate sql", "printf %s", 1)
-        assert subprocess.run(["sh", "-c", command], capture_output=True, check=True).stdout.decode() == query
+        line = command("sql", query)
+        assert _between_quotes(line).isdisjoint("!$`\\\n;&|<>(){}#")
+        run = line.replace("tidegate sql", "printf %s", 1)
+        assert subprocess.run(["sh", "-c", run], capture_output=True, check=True).stdout.decode() == query
+
+
+def _between_quotes(line: str) -> set[str]:
+    """Return the characters of a line that are not between single quotes."""
+    return set(re.sub("'[^']*'", "", line.replace("'\"'\"'", "")))
 
 
 @pytest.mark.seeds(1, 200)
