@@ -3501,6 +3501,22 @@ MUTANTS = (
         ("tests/unit/platform/core/test_shell.py::test_the_key_of_a_redrive_is_that_object_alone",),
     ),
     Mutant(
+        "lake.yaml expands variables that hold secrets",
+        11,
+        "platform/core/config/yaml_document.py",
+        "            if _SECRET.fullmatch(name):\n",
+        "            if not name:\n",
+        ("tests/unit/platform/core/config/test_yaml_document.py::test_a_variable_that_holds_a_secret_is_no_value",),
+    ),
+    Mutant(
+        "a text in one line has characters that YAML refuses",
+        6,
+        "platform/core/first_line.py",
+        "\\ufffe\\uffff",
+        "",
+        ("tests/unit/platform/core/test_first_line.py::test_every_character_that_controls_or_hides_is_written_out",),
+    ),
+    Mutant(
         "infer gives the options of one CSV file to all files of its folder",
         6,
         "platform/core/infer/sniff.py",

@@ -18,6 +18,11 @@ Location = tuple[str | int, ...]
 _VARIABLE = re.compile(
     r"(?P<literal>\$\$\{)|\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}|(?P<broken>\$\{[^}]*\}?)"
 )
+#: Names of variables that hold secrets, of Tidegate's own clients and by custom.
+_SECRET = re.compile(
+    r"(AWS|SPARK)_(?!(DEFAULT_)?REGION$|ACCOUNT_ID$).*|.*(SECRET|TOKEN|PASSW|CREDENTIAL|(ACCESS|PRIVATE|API)_?KEY).*",
+    re.IGNORECASE,
+)
 #: Values that aliases may stand for in addition to the first place of each: nine lines of them can stand for millions.
 _MAX_REPEATED = 10_000
 _COLLECTION_TAGS = frozenset({"tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"})
@@ -225,9 +230,16 @@ class _Walk:
                     where, f"{found['broken']!r} is neither ${{NAME}} nor ${{NAME:-default}}; a literal ${{ is $${{"
                 )
                 return found[0]
-            value = self._env.get(found["name"]) or found["default"]
+            name = found["name"]
+            if _SECRET.fullmatch(name):
+                # Who wrote the file may be somebody else than who runs it, and a value may be an address.
+                self._problem(
+                    where,
+                    f"the environment variable {name} may be a secret, which no value here can be; use another name",
+                )
+                return found[0]
+            value = self._env.get(name) or found["default"]
             if value is None:
-                name = found["name"]
                 self._problem(
                     where,
                     f"the environment variable {name} is not set; set it, or write ${{{name}:-default}}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tidegate.platform.core.config.yaml_document import read_yaml
+from tidegate.resources.spark.remote import SparkRemote
 
 
 def test_aliases_that_stand_for_millions_of_values_are_refused_at_once() -> None:
@@ -49,3 +50,26 @@ def test_a_literal_variable_can_be_written() -> None:
     assert (document.problems, document.data) == ([], {"a": "${A} and x and $${A}", "b": "cost $5"})
     (problem,) = read_yaml("a: ${not a name}").problems
     assert "a literal ${ is $${" in str(problem)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *SparkRemote("sc://localhost:1", "x").environ, "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE", "GITHUB_TOKEN",
+        "db_password", "MY_API_KEY", "GOOGLE_APPLICATION_CREDENTIALS", "DAGSTER_PG_PASSWORD",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("default", ["", ":-none"])
+def test_a_variable_that_holds_a_secret_is_no_value(name: str, default: str) -> None:
+    document = read_yaml(f"root: s3://bucket/${{{name}{default}}}/x", {name: "wJalr"})
+    (problem,) = document.problems
+    assert (document.text_of(problem), document.line_of(problem.where)) == (
+        f"root: the environment variable {name} may be a secret, which no value here can be; use another name", 1
+    )  # fmt: skip
+    assert "wJalr" not in repr(document)
+
+
+def test_a_variable_of_no_secret_is_expanded() -> None:
+    names = "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCOUNT_ID", "TIDEGATE_QUEUE_URL", "STAGE", "PARTITION_KEY"
+    document = read_yaml("\n".join(f"{name}: ${{{name}}}" for name in names), dict.fromkeys(names, "x"))
+    assert (document.data, document.problems) == (dict.fromkeys(names, "x"), [])
