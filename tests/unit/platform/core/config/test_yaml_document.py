@@ -55,8 +55,8 @@ def test_a_literal_variable_can_be_written() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        *SparkRemote("sc://localhost:1", "x").environ, "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE", "GITHUB_TOKEN",
-        "db_password", "MY_API_KEY", "GOOGLE_APPLICATION_CREDENTIALS", "DAGSTER_PG_PASSWORD",
+        *SparkRemote("sc://localhost:1", "x").environ, "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE",
+        "GITHUB_TOKEN", "db_password", "MY_API_KEY", "GOOGLE_APPLICATION_CREDENTIALS", "DAGSTER_PG_PASSWORD",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("default", ["", ":-none"])
