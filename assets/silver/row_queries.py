@@ -13,7 +13,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from tidegate.assets.silver.changes import Changes
-from tidegate.assets.silver.expect.inserted_keys import inserts_sql, reinserted_keys
+from tidegate.assets.silver.expect.inserted_keys import counts_inserts, inserts_sql, reinserted_keys
 from tidegate.assets.silver.newest_rows import order_struct
 from tidegate.assets.silver.pending import PendingMerge
 from tidegate.assets.silver.truncate import MAX_TRUNCATES
@@ -118,7 +118,8 @@ def row_counts(
 ) -> RowCounts:
     """Returns how many rows of each kind there are.
 
-    Of a table whose rows are all changes of whole rows, the statistics of the files mostly answer this.
+    Of a table whose rows are all changes of whole rows, the statistics of the files mostly answer this. They do not
+    tell apart rows of one key, so rows that say which of them insert are read.
 
     Args:
         session: runs the query.
@@ -131,7 +132,7 @@ def row_counts(
     misread = misread_sql(texts, csv.encoding) if csv and csv.may_misread else "false"
     statistics = [json.loads(text) for text in changes.statistics or ()]
     newest = _newest([found.get("maxValues") for found in statistics], rules.order[0].column, bronze.fields)
-    if rules.is_plain and changes.statistics is not None and misread == "false":
+    if rules.is_plain and not counts_inserts(rules) and changes.statistics is not None and misread == "false":
         counts = [found.get("nullCount") for found in statistics]
         if all(_statistic(count, part.column, bronze.fields) == 0 for count in counts for part in rules.order):
             return RowCounts(newest=newest, null_keys=_null_keys(counts, rules, bronze.fields))

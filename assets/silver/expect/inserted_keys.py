@@ -18,6 +18,15 @@ _INSERTS, _POSITIONS, _ROWS_AT_ONE = 1 << 15, 1 << 9, 1 << 6
 _DELETE = -1
 
 
+def counts_inserts(rules: MergeRules) -> bool:
+    """Returns whether the rows say which of them insert a key. Keys with parts that are expressions are not compared.
+
+    Args:
+        rules: what a row of bronze is in silver.
+    """
+    return rules.inserts is not None and all(part.column for part in rules.keys)
+
+
 def inserts_sql(rules: MergeRules, rows: int, is_change: str) -> str:
     """Returns SQL of an aggregate: the distinct pairs of a key's hash and of what a row does to it, among some keys.
 
@@ -28,9 +37,9 @@ def inserts_sql(rules: MergeRules, rows: int, is_change: str) -> str:
         rows: number of rows, to choose the sample.
         is_change: condition that a row is a change.
     """
-    paths = [part.column for part in rules.keys]
-    if rules.inserts is None or not all(paths):
+    if rules.inserts is None or not counts_inserts(rules):
         return "array()"
+    paths = [part.column for part in rules.keys]
     keys = ", ".join(".".join([f"({rules.values[root]})", *map(quoted, rest)]) for root, *rest in paths)
     types = {field.name: field.type for field in rules.columns if field.name not in (KEY, ORDER)}
     values = ", ".join(f"{comparable(kind, rules.values[name])} AS {quoted(name)}" for name, kind in types.items())
