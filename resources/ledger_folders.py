@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from tidegate.resources.ledger import Ledger
@@ -14,7 +15,7 @@ _LISTED_FOLDERS = 100
 
 
 def newest_below(ledger: Ledger, version: int, folders: Collection[str]) -> dict[str, str]:
-    """Return the last key, in order, of the objects that entered bronze from below each folder.
+    """Return a key of the last folder, in order, from which objects entered bronze, below each folder.
 
     Args:
         ledger: of a table.
@@ -30,13 +31,13 @@ def newest_below(ledger: Ledger, version: int, folders: Collection[str]) -> dict
         some = wanted[start : start + _LISTED_FOLDERS]
         below = any_of([F.col("key").startswith(folder) for folder in some])
         folder = F.coalesce(*(F.when(F.col("key").startswith(folder), F.lit(folder)) for folder in some))
-        found = rows.where(below).groupBy(folder.alias("folder")).agg(F.max("key").alias("key"))
+        found = rows.where(below).groupBy(folder.alias("folder")).agg(F.max(_by_folder())["key"].alias("key"))
         newest |= {row["folder"]: row["key"] for row in found.collect()}
     return newest
 
 
 def last_of_folders(ledger: Ledger, version: int, count: int) -> list[str]:
-    """Return the last keys, in order, of the objects that entered bronze, by the folder above their own folder.
+    """Return keys of the last folders, in order, from which objects entered bronze, by the folder above them.
 
     Args:
         ledger: of a table.
@@ -46,6 +47,11 @@ def last_of_folders(ledger: Ledger, version: int, count: int) -> list[str]:
     if version < 0:
         return []
     folder = F.regexp_replace("key", "[^/]*/[^/]*$", "")
-    last = F.slice(F.sort_array(F.collect_set("key"), asc=False), 1, count).alias("keys")
+    last = F.slice(F.sort_array(F.collect_set(_by_folder()), asc=False), 1, count)["key"].alias("keys")
     found = ledger.committed_rows(version).groupBy(folder.alias("folder")).agg(last)
     return [key for row in found.collect() for key in row["keys"]]
+
+
+def _by_folder() -> Column:
+    """Returns a key with its folder before it, because the order of keys is another: "a-b/x" is before "a/x"."""
+    return F.struct(F.regexp_replace("key", "/[^/]*$", "").alias("folder"), "key")

@@ -18,11 +18,14 @@ from tests.support.lakes.inventory import FORMATS, Delivery, Line, deliver
 from tests.support.lakes.seams import dying_at, seams_watched
 from tidegate.assets.bronze.prepare.inventories import stage as staging
 from tidegate.assets.bronze.prepare.inventories.late import late_in
+from tidegate.assets.bronze.prepare.inventories.newest import newest_deliveries
 from tidegate.platform.cli.inventory.drop_bucket import run_drop
 from tidegate.platform.core.inventory.columns import SOUGHT
+from tidegate.platform.core.inventory.delivery import Subject
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.column_statistics import STATISTICS
 from tidegate.platform.testing import TestLake
+from tidegate.resources.ledger_folders import newest_below
 
 DAY = 86_400
 FIRST = datetime(2026, 11, 1, 1, 0, tzinfo=UTC).timestamp()
@@ -35,7 +38,7 @@ class Inventories:
         self.lake, self.kit = lake, kit
 
     def make(
-        self, lines: list[Line], day: int, source: str = "acme", configuration: str = "all", **how: Any
+        self, lines: list[Line], day: float, source: str = "acme", configuration: str = "all", **how: Any
     ) -> Delivery:
         prefix = f"inventory/{source}/{configuration}/"
         return deliver(lines, prefix=prefix, source=source, created=FIRST + day * DAY, **how)
@@ -46,7 +49,7 @@ class Inventories:
                 self.lake.put(key, body)
         return delivery
 
-    def deliver(self, lines: list[Line], day: int, *where: str, **how: Any) -> Delivery:
+    def deliver(self, lines: list[Line], day: float, *where: str, **how: Any) -> Delivery:
         return self.put(self.make(lines, day, *where, **how))
 
     def run(self, **options: Any) -> list[Any]:
@@ -207,6 +210,13 @@ def test_a_dropped_bucket_leaves_the_table_keeps_its_past_and_returns_with_its_n
     (done,) = inventories.run()
     assert done.batch.counts() == {"committed": 1}
     assert (mine(), "dropped" in late()) == ([], False)
+    table = inventories.lake.lake.table(inventories.lake.key("objects"))
+    (dropped,) = newest_deliveries(table)[Subject("dropped", "all")]
+    inventories.deliver([line("d")], (dropped.began_at.timestamp() + 1 - FIRST) / DAY, "dropped")  # of its minute
+    inventories.run()
+    assert (mine(), newest_deliveries(table)[dropped.subject]) == ([], [dropped])
+    (key,) = newest_below(table.ledger, table.ledger.clock().version, ["inventory/dropped/all/"]).values()
+    assert key == f"inventory/dropped/all/{dropped.began}/manifest.checksum"
     before = f"SELECT key FROM {{t}} VERSION AS OF {done.landed.version - 1} WHERE bucket = 'dropped' ORDER BY key"
     lake, location = inventories.lake, inventories.kit.location(inventories.lake, "objects")
     assert [row["key"] for row in inventories.kit.query(lake, before, t=location)] == ["a", "b"]
