@@ -72,9 +72,9 @@ def build_intake_sensor(config: LakeConfig, shared: dg.JobDefinition) -> dg.Sens
         verdicts = evaluate_checks(context.cursor, today, [spec.name for spec in config.every_queue], taken.unrouted)
         for name, error in taken.failures.items():
             log.error(f"queue {name} could not be drained: {error}")
-            if not requests and not verdicts.failed and due_tables.whole:
-                # A tick without other results fails, because people see that. A partial tour must keep its cursor, and
-                # a failed tick would drop it.
+            if not requests and not unknown and not verdicts.evaluations and due_tables.whole:
+                # A tick without news fails, because people see that. A failed tick would drop all that is new, with the
+                # cursor: the next tick, for which it is not new, fails.
                 raise error
         return dg.SensorResult(
             asset_events=verdicts.evaluations,

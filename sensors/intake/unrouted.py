@@ -30,11 +30,6 @@ class QueueVerdicts:
     evaluations: Sequence[dg.AssetCheckEvaluation]
     cursor: str
 
-    @property
-    def failed(self) -> bool:
-        """Whether a check failed."""
-        return not all(evaluation.passed for evaluation in self.evaluations)
-
 
 def log_lines(unrouted: Sequence[Unrouted]) -> list[str]:
     """Return a line for each of a tick's first events that have no table. Own files have no line."""
