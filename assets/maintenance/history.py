@@ -16,8 +16,8 @@ from dagster._core.storage.event_log.sql_event_log import SqlEventLogStorage
 
 #: Days after which runs are deleted, and events that sensors reported without a run.
 RUN_DAYS, EVENT_DAYS = 30, 7
-#: Seconds after which it stops, because it occupies one of the concurrent runs.
-_SECONDS = 900.0
+#: Seconds that runs have, and as many what sensors reported. Then it stops, as it occupies one of the concurrent runs.
+_SECONDS = 450.0
 _REPOSITORY_TAG = ".dagster/repository"
 _FINISHED = [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
 #: Runs that are deleted at a time, and rows in one statement.
@@ -56,6 +56,7 @@ def forget(
 
     The last materialization of each asset and partition is kept with its run, or the UI would show the asset as never
     materialized. The last evaluation of each check is kept, too. Runs and assets of other code are never deleted.
+    However much there is to delete, each night deletes some runs and some of what sensors reported.
 
     Args:
         instance: Dagster's instance.
@@ -64,32 +65,37 @@ def forget(
         jobs: names of the lake's jobs.
         repository: Dagster's repository tag of the code location, all of whose runs are the lake's. None if there is no
             such tag.
-        clock: returns seconds, for the time limit.
+        clock: returns seconds, for the time limits.
         dry_run: delete nothing, and return what would be deleted.
     """
-    until = clock() + _SECONDS
     storage = instance.event_log_storage
     sql = storage if isinstance(storage, SqlEventLogStorage) else None
     kept = _runs_of_the_last(sql) if sql else set()
-    runs = 0
+    runs, left, is_over = 0, False, _deadline(clock)
     for run_id in _old_runs(instance, now, jobs, repository):
-        if clock() > until:
-            return DeletedHistory(runs, 0, 0, left=True)
+        if left := runs > 0 and is_over():
+            break
         if run_id not in kept:
             if not dry_run:
                 _forget_run(instance, run_id)
             runs += 1
     if sql is None:
-        return DeletedHistory(runs, 0, 0, left=False)
+        return DeletedHistory(runs, 0, 0, left=left)
+    is_over = _deadline(clock)
     with sql.index_connection() as connection:
-        # The query of the events reads the rows of the checks.
         events, checks = _ids(connection, _old_events(now, assets)), _ids(connection, _old_checks(now, assets))
-        if not dry_run:
-            _delete(connection, SqlEventLogStorageTable, events)
-            _delete(connection, AssetCheckExecutionsTable, checks)
-    if not dry_run:
-        _forget_copies(sql, now, assets)
-    return DeletedHistory(runs, len(events), len(checks), left=False)
+        if dry_run:
+            return DeletedHistory(runs, len(events), len(checks), left=left)
+        gone = _delete(connection, SqlEventLogStorageTable, events, is_over)
+        # The query of the events reads the rows of the checks.
+        rows = _delete(connection, AssetCheckExecutionsTable, checks, is_over) if gone == len(events) else 0
+    _forget_copies(sql, now, assets)
+    return DeletedHistory(runs, gone, rows, left=left or gone < len(events) or rows < len(checks))
+
+
+def _deadline(clock: Callable[[], float]) -> Callable[[], bool]:
+    until = clock() + _SECONDS
+    return lambda: clock() > until
 
 
 def _old_runs(instance: dg.DagsterInstance, now: float, jobs: Collection[str], repository: str | None) -> Iterator[str]:
@@ -175,9 +181,13 @@ def _ids(connection: Any, wanted: sa.Select[Any]) -> list[int]:
     return [row[0] for row in connection.execute(wanted)]
 
 
-def _delete(connection: Any, table: sa.Table, ids: Sequence[int]) -> None:
+def _delete(connection: Any, table: sa.Table, ids: Sequence[int], is_over: Callable[[], bool]) -> int:
+    """Deletes rows until the time is over, but some in any case. Returns how many."""
     for start in range(0, len(ids), _MAX_ROWS):
+        if start and is_over():
+            return start
         connection.execute(table.delete().where(table.c.id.in_(ids[start : start + _MAX_ROWS])))
+    return len(ids)
 
 
 def _naive(at: float) -> datetime:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,7 @@ def test_old_runs_are_forgotten_but_the_last_of_each_table(instance: dg.DagsterI
 def test_all_runs_of_the_code_location_are_the_lake_s_and_no_others(instance: dg.DagsterInstance, paper: Paper) -> None:
     own = [run(instance, "landing.a", "__ASSET_JOB", **{".dagster/repository": "lake"}) for _ in range(2)]
     run(instance, "landing.a", **{".dagster/repository": "another lake"})
-    clock = iter([0.0, 0.0, 1e9])
+    clock = iter([0.0, 1e9, 1e9])
     late = forgotten(instance, RUN_DAYS + 1, paper, repository="lake", clock=lambda: next(clock))
     assert (late.runs, late.left) == (1, True), "the rest goes tomorrow"
     assert forgotten(instance, RUN_DAYS + 1, paper, repository="lake").runs == 1
@@ -101,6 +102,29 @@ def test_what_sensors_reported_is_forgotten_but_the_last_of_it(instance: dg.Dags
     assert record.asset_materialization.metadata["n"].value == 4
     assert forgotten(instance, RUN_DAYS + 1, paper).checks == 4
     assert check in instance.event_log_storage.get_latest_asset_check_execution_by_key([check])
+
+
+def test_neither_runs_nor_what_sensors_reported_waits_for_nights_without_the_other(
+    instance: dg.DagsterInstance, paper: Paper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each night deletes a part of both, however much there is of the other."""
+    monkeypatch.setattr("tidegate.assets.maintenance.history._MAX_ROWS", 1)
+    check = dg.AssetCheckKey(LAKE_HEALTH, "no_dead_letters")
+    for _ in range(3):
+        run(instance, "landing.a")
+        instance.report_runless_asset_event(dg.AssetObservation(QUEUE))
+        instance.report_runless_asset_event(dg.AssetCheckEvaluation(check.asset_key, check.name, passed=True))
+
+    def night() -> tuple[int, int, int, bool]:
+        times = count(0, 1e9)
+        done = forgotten(instance, RUN_DAYS + 1, paper, clock=lambda: next(times))
+        return done.runs, done.events, done.checks, done.left
+
+    nights = [night() for _ in range(7)]
+    assert nights == [
+        (1, 1, 0, True), (1, 1, 0, True), (0, 1, 0, True), (0, 1, 1, True), (0, 0, 1, False), (0, 0, 0, False),
+        (0, 0, 0, False),
+    ]  # fmt: skip
 
 
 def test_it_runs_once_a_day_and_knows_every_job_and_asset_of_the_lake(
