@@ -73,8 +73,8 @@ class TableSnapshot:
 def row_count(before: PreviousReport, done: Sequence[BatchResult], version: int, count: Callable[[], int]) -> int:
     """Return the number of rows of a table.
 
-    The previous number plus the rows of the run's batches is the number, unless another writer has committed too, or
-    files were removed. Only then are the rows of the table counted.
+    The previous number plus the rows of the run's batches is the number, if theirs are the only commits since then and
+    remove no files. Otherwise the rows of the table are counted. A batch may have committed nothing, or long ago.
 
     Args:
         before: the previous report.
@@ -85,7 +85,10 @@ def row_count(before: PreviousReport, done: Sequence[BatchResult], version: int,
     rows, since = before.rows, before.version
     if done and done[0].batch.n == 1:
         rows, since = 0, -1
-    landed = [result.batch for result in done if result.landed.outcome == "committed"]
-    if rows is None or since is None or since + len(done) != version or any(batch.removes for batch in landed):
+    if rows is None or since is None:
+        return count()
+    own = [result for result in done if result.landed.version > since]
+    landed = [result.batch for result in own if result.landed.outcome == "committed"]
+    if since + len(own) != version or any(batch.removes for batch in landed):
         return count()
     return rows + sum(add.records for batch in landed for add in batch.adds)

@@ -258,7 +258,7 @@ class TableReport:
                 "dagster/table_name": f"bronze.{self.now.name}",
                 "dagster/column_schema": column_schema(state.schema, self.now.descriptions),
                 row_count: self.now.rows,
-                "delta_version": self.done[-1].landed.version if self.done else state.version,
+                "delta_version": state.version,
                 "live_files": state.files,
                 "readers": readers_text(state.features, state.schema),
             }

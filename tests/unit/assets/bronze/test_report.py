@@ -51,10 +51,15 @@ ADD = Add("a.parquet", {}, 10, 0, '{"numRecords": 2}')
 
 
 def done(
-    *rows: LedgerRow, n: int = 2, adds: Sequence[Add] = (), removes: Sequence[Remove] = (), outcome: str = "committed"
+    *rows: LedgerRow,
+    n: int = 2,
+    adds: Sequence[Add] = (),
+    removes: Sequence[Remove] = (),
+    outcome: str = "committed",
+    version: int | None = None,
 ) -> BatchResult:
     batch = Batch("lake", ORDERS, "g", n, "s3a://x", n - 2, (), rows, tuple(adds), tuple(removes))
-    return BatchResult(batch, CommitResult(n - 1, outcome, "", None, False))
+    return BatchResult(batch, CommitResult(n - 1 if version is None else version, outcome, "", None, False))
 
 
 def state(version: int, *columns: tuple[str, str]) -> TableState:
@@ -241,14 +246,26 @@ def test_rows_are_counted_by_the_table_only_where_the_batches_have_no_count() ->
     def counted(before: PreviousReport, version: int, *batches: BatchResult) -> int:
         return row_count(before, batches, version, lambda: -1)
 
-    one, seen = done(GOOD, n=5, adds=[ADD, ADD]), PreviousReport(rows=10, version=7)
+    one, seen = done(GOOD, n=9, adds=[ADD, ADD]), PreviousReport(rows=10, version=7)
     assert counted(seen, 8, one) == 14
     assert counted(seen, 7) == 10
-    assert counted(seen, 9, one, done(GOOD, n=6, adds=[ADD], outcome="void")) == 14
+    assert counted(seen, 9, one, done(GOOD, n=10, adds=[ADD], outcome="void")) == 14
     assert counted(PreviousReport(), 1, done(GOOD, n=1, adds=[ADD]), done(GOOD, n=2, adds=[ADD])) == 4
     assert counted(PreviousReport(), 8, one) == -1  # Dagster has forgotten
     assert counted(seen, 9, one) == -1  # somebody else has committed too
-    assert counted(seen, 8, done(GOOD, n=5, removes=[Remove("a.parquet")])) == -1
+    assert counted(seen, 8, done(GOOD, n=9, removes=[Remove("a.parquet")])) == -1
+    nothing = done(DUPLICATE, n=10, version=-1)
+    assert counted(seen, 7, nothing) == 10
+    assert counted(seen, 8, nothing) == -1  # the commit is somebody else's
+    assert counted(seen, 8, one, nothing) == 14
+    found = done(GOOD, n=9, adds=[ADD], version=7)  # an earlier run committed it and did not record it
+    assert counted(seen, 7, found) == 10
+    assert counted(seen, 8, found) == -1
+
+
+def test_the_report_of_a_batch_that_commits_nothing_has_the_version_of_its_table() -> None:
+    for batches in ([], [done(GOOD)], [done(DUPLICATE, version=-1)]):
+        assert TableReport(batches, NOW).metadata("dagster/row_count")["delta_version"] == 1
 
 
 class World:
