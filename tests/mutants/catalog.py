@@ -334,6 +334,36 @@ MUTANTS = (
         ("tests/unit/assets/maintenance/test_history.py::test_old_runs_are_forgotten_but_the_last_of_each_table",),
     ),
     Mutant(
+        "many old runs keep what sensors reported for ever",
+        6,
+        "assets/maintenance/history.py",
+        "    is_over = _deadline(clock)\n    with",
+        "    if left:\n        return DeletedHistory(runs, 0, 0, left=True)\n    with",
+        (
+            "tests/unit/assets/maintenance/test_history.py::test_neither_runs_nor_what_sensors_reported_waits_for_nights_without_the_other",
+        ),
+    ),
+    Mutant(
+        "a batch that committed nothing hides a commit of another writer in the number of rows",
+        6,
+        "assets/bronze/previous.py",
+        " for result in done if result.landed.version > since]",
+        " for result in done]",
+        (
+            "tests/unit/assets/bronze/test_report.py::test_rows_are_counted_by_the_table_only_where_the_batches_have_no_count",
+        ),
+    ),
+    Mutant(
+        "a bucket that was dropped in the minute of its inventory returns",
+        6,
+        "resources/ledger_folders.py",
+        'F.regexp_replace("key", "/[^/]*$", "").alias("folder"), "key")',
+        '"key")',
+        (
+            "tests/spark/events/test_central_inventory.py::test_a_dropped_bucket_leaves_the_table_keeps_its_past_and_returns_with_its_next_inventory",
+        ),
+    ),
+    Mutant(
         "a folder that nobody named is registered because its first file is Parquet",
         4,
         "platform/core/routing/discovery.py",
@@ -395,6 +425,26 @@ MUTANTS = (
         (
             "tests/unit/resources/test_lake.py::"
             "test_of_two_tables_one_inside_the_other_discovery_registers_none_that_comes_later",
+        ),
+    ),
+    Mutant(
+        "a queue that fails for ever drops the checks of other queues with the cursor",
+        5,
+        _INTAKE,
+        " and not verdicts.evaluations and",
+        " and",
+        (
+            "tests/unit/platform/test_definitions.py::test_a_tick_with_a_queue_that_fails_keeps_what_is_new_and_then_fails",
+        ),
+    ),
+    Mutant(
+        "a queue that fails for ever keeps new tables from their partitions",
+        5,
+        _INTAKE,
+        " and not unknown and",
+        " and",
+        (
+            "tests/unit/platform/test_definitions.py::test_a_tick_with_a_queue_that_fails_keeps_what_is_new_and_then_fails",
         ),
     ),
     Mutant(
@@ -3764,6 +3814,14 @@ MUTANTS = (
         "    return len(inserts) > 1 or",
         "    return len(inserts) > 9 or",
         ("tests/unit/assets/silver/expect/test_inserted_keys.py",),
+    ),
+    Mutant(
+        "inserts of AWS DMS are not counted, because statistics answer the rest",
+        5,
+        "assets/silver/row_queries.py",
+        "    if rules.is_plain and not counts_inserts(rules) and",
+        "    if rules.is_plain and",
+        ("tests/unit/assets/silver/test_row_queries.py::test_rows_are_read_if_the_feed_says_which_of_them_insert",),
     ),
     Mutant(
         "two snapshots of a row contradict a key",
