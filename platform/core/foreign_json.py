@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, NoReturn
 
+#: Levels of objects and arrays in each other. Python's parser takes as many as the stack has room for, which differs
+#: from place to place: what the intake parsed could not be parsed again where it was forwarded. Rows have 30 at most.
+MAX_LEVELS = 200
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+_BRACKET = re.compile(r"[\[\]{}]")
 #: Characters of a name in an error.
 _SHOWN = 100
 
 
 def foreign_json(text: str | bytes, *, is_row: bool = False) -> Any:
-    """Parse a document. It may begin with a byte order mark.
+    """Parse a document. It may begin with a byte order mark, and has `MAX_LEVELS` at most.
 
     A member that an object has twice refuses the document: what is decided from one of both would not hold for a reader
     that takes the other one. Names are compared as they are read, so `"a"` and its escaped form are one name.
@@ -23,9 +29,12 @@ def foreign_json(text: str | bytes, *, is_row: bool = False) -> Any:
     Raises:
         ValueError: it is no such document. The message continues a sentence whose subject is the document.
     """
-    if isinstance(text, str):
-        text = text.removeprefix("\ufeff")
     try:
+        if isinstance(text, bytes):
+            text = text.decode(json.detect_encoding(text), "surrogatepass")
+        text = text.removeprefix("\ufeff")
+        if _is_deep(text):
+            raise RecursionError
         if is_row:
             return json.loads(text, parse_int=str, parse_float=str, parse_constant=_no_number)
         return json.loads(text, object_pairs_hook=_each_once)
@@ -35,6 +44,17 @@ def foreign_json(text: str | bytes, *, is_row: bool = False) -> Any:
         raise ValueError("is nested too deeply") from None
     except ValueError as error:
         raise ValueError(f"is not JSON: {error}") from None
+
+
+def _is_deep(text: str) -> bool:
+    if text.count("[") + text.count("{") <= MAX_LEVELS:
+        return False
+    level = 0
+    for bracket in _BRACKET.findall(_STRING.sub("", text)):
+        level += 1 if bracket in "[{" else -1
+        if level > MAX_LEVELS:
+            return True
+    return False
 
 
 class _Twice(ValueError):

@@ -145,7 +145,11 @@ class _Sending:
             if size <= self._destination.max_bytes:
                 yield message
                 continue
-            parts = halves(message.body)
+            try:
+                parts = halves(message.body)
+            except ValueError as error:
+                self._outcome.undeliverable.append((message, f"its body, which is too large to send whole, {error}"))
+                continue
             if not parts:
                 why = f"its body has {size:,} bytes, and a message of {self._destination.name} at most "
                 self._outcome.undeliverable.append((message, f"{why}{self._destination.max_bytes:,}"))

@@ -8,7 +8,6 @@ from tidegate.assets.bronze.prepare.formats.registry import format_for
 from tidegate.assets.bronze.prepare.load.readable_files import head_of
 from tidegate.platform.core.bronze.plan import Candidate
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.resources.aws.s3 import StoreError
 from tidegate.resources.lake import Table
 
 
@@ -27,7 +26,7 @@ def birth_doubts(table: Table, candidates: Iterable[Candidate], schema: TableSch
         if format and format.guesses:
             try:
                 found = format.doubts(candidate.key, *head_of(table.source, candidate), table.spec, schema)
-            except (StoreError, ValueError):
+            except Exception:  # doubts are advice, and a file may hold anything
                 return []
             return [f"{doubt}; then start the table over with `tidegate reset`" for doubt in found]
     return []

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed, Finding, checked
+from tidegate.platform.core.bronze.object_state import S3Found, S3Gone
+from tidegate.platform.core.foreign_json import foreign_json
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.resources.aws.s3 import StoreError
 from tidegate.resources.lake_root.store import LakeStore
+
+#: Bytes of a first commit that may be ours: it has an add of each file of a table's first batch.
+_MAX_COMMIT_BYTES = 128 << 20
 
 
 def check_foreign(store: LakeStore, bucket: str, folders: Iterable[str]) -> Finding:
@@ -44,20 +49,22 @@ def _is_foreign(store: LakeStore, bucket: str, folder: str) -> bool:
     log = f"{folder}_delta_log/"
     if store.objects.is_empty(bucket, log):
         return False
-    first = store.objects.get(bucket, f"{log}{0:020d}.json")
-    if first is None:
+    found, first = store.objects.head_with_body(bucket, f"{log}{0:020d}.json", _MAX_COMMIT_BYTES)
+    if isinstance(found, S3Gone):
         # The first commits were cleaned up. A table that we created here is ours: the first commit is refused where a
         # foreign log exists.
         birth = store.births.read(TableKey(bucket, folder).encode())
         return birth is None or not birth.registered
+    if not isinstance(found, S3Found):
+        raise StoreError(f"{S3Address(bucket, log).s3}: {found.detail}")
     lake = store.identity.chosen()
-    return lake is None or lake not in _owners(first)
+    return first is None or lake is None or lake not in _owners(first)
 
 
 def _owners(commit: bytes) -> Iterator[str]:
     for line in commit.splitlines():
         try:
-            action = json.loads(line)
+            action = foreign_json(line)
             yield action["metaData"]["configuration"]["tidegate.lake"]
         except (ValueError, KeyError, TypeError):
             continue

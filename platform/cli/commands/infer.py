@@ -16,6 +16,7 @@ from tidegate.platform.cli.answers.infer import InferAnswer, InferredTable
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.config.fields import Bucket, valid
+from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.infer.guess import Entry, Guess, as_lake_yaml, guess_tables
 from tidegate.platform.core.infer.sniff import FileSample, Sniffed, check_names, format_of_bytes
 from tidegate.platform.core.keys.file_format import FORMATS
@@ -23,7 +24,7 @@ from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.s3_object import S3Object
 from tidegate.platform.core.schema.column_types import folded
 from tidegate.resources.aws.clients import Aws
-from tidegate.resources.aws.s3 import ObjectStore
+from tidegate.resources.aws.s3 import ObjectStore, StoreError
 
 #: Objects of the listing that are read.
 MAX_FILES = 100_000
@@ -132,8 +133,10 @@ def _look(guess: Guess, files: Files) -> None:
             if guess.format is None:
                 guess.format = format_of_bytes(sample.text()[0])
             sniffed = READABLE[guess.format].sniff(sample)
-        except ValueError as error:
-            guess.problems.append(f"{entry.key}: {error}")
+        except StoreError:
+            raise
+        except Exception as error:  # A file may hold anything, and the others are looked at.
+            guess.problems.append(f"{entry.key}: {first_line(error)}")
             continue
         read[entry.key] = sniffed
         said = sniffed.problems

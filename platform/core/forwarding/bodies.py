@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tidegate.platform.core.events.envelopes import EVENT_MEMBERS, MAX_TOPICS, published
+from tidegate.platform.core.foreign_json import foreign_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +65,18 @@ def parts_of(
     if len(groups) == 1 and len(places) == whole:
         yield places[0], body
         return
-    content = json.loads(body.text.removeprefix("\ufeff"))
+    content = foreign_json(body.text)
     for members in groups.values():
         yield members[0], Body(_with_records(content, members), f"{body.id}#{members[0]}")
 
 
 def halves(text: str) -> list[str]:
-    """Return the two halves of an S3 notification with several records; nothing for any other body."""
-    content = json.loads(text.removeprefix("\ufeff"))
+    """Return the two halves of an S3 notification with several records; nothing for any other body.
+
+    Raises:
+        ValueError: it is not JSON, or is nested too deeply.
+    """
+    content = foreign_json(text)
     records = content.get("Records") if isinstance(content, dict) else None
     if not isinstance(records, list) or len(records) < 2:
         return []

@@ -214,10 +214,12 @@ def _sniffed_json(text: str, sniffed: Sniffed, *, whole: bool) -> Sniffed:
         sniffed.problems.append("it is not UTF-8, which JSON must be; write it in UTF-8")
     types = JsonTypes()
     objects = list(_objects(text.lstrip("[").lstrip(), whole and not text.startswith("["), sniffed))
+    if any(_levels(record) > MAX_LEVELS + 1 for record in objects):
+        # The load refuses such rows, so they make no columns.
+        sniffed.problems.append(_TOO_DEEP)
+        objects = [record for record in objects if _levels(record) <= MAX_LEVELS + 1]
     for record in objects:
         _check_names(list(record), sniffed)
-        if _levels(record) > MAX_LEVELS + 1 and _TOO_DEEP not in sniffed.problems:
-            sniffed.problems.append(_TOO_DEEP)
         types.take(record)
         if "payload" in record:
             sniffed.stated.update(stated_in_rows(record.get("schema")))

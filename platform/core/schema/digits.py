@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import decimal
 import math
+import re
 import struct
 from typing import Literal
 
@@ -15,7 +16,10 @@ def keeps(text: str, kind: Literal["double", "float"] = "double") -> bool:
         text: a number in ASCII digits, perhaps with a sign, a point and an exponent.
         kind: the type.
     """
-    said = decimal.Decimal(text)
+    try:
+        said = decimal.Decimal(text)
+    except decimal.InvalidOperation:  # its exponent has 19 digits or more
+        return not re.search("[1-9]", re.split("[eE]", text)[0])
     made = float(text)
     if kind == "float":
         made = struct.unpack("f", struct.pack("f", made))[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from tidegate.platform.core.completion.named_parts import named_parts
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.events.envelopes import open_body, published
 from tidegate.platform.core.events.row_message import RowOrigin, row_of
+from tidegate.platform.core.foreign_json import MAX_LEVELS, foreign_json
 from tidegate.platform.core.inventory.manifest import Inventory, InventoryError
 
 _URI = "s3://inventories/of/landing/daily/2026-01-01T00-00Z/manifest.json"
@@ -182,3 +184,25 @@ def test_an_inventory_of_another_time_is_refused() -> None:
     for created in ("1e3", "-1", 10**20, True, "253402300800000", "Infinity"):
         with pytest.raises(InventoryError, match="is no manifest of an S3 Inventory"):
             Inventory.from_manifest(json.dumps({**_INVENTORY, "creationTimestamp": created}).encode(), _URI)
+
+
+def _after(frames: int, work: Callable[[], object]) -> object:
+    return work() if not frames else _after(frames - 1, work)
+
+
+@pytest.mark.parametrize("opening", ["[", '{"a":', '[{"]":'])
+@pytest.mark.parametrize("is_row", [False, True])
+def test_depth_is_counted_in_the_text_and_not_by_the_stack_that_is_left(opening: str, *, is_row: bool) -> None:
+    """What was parsed once is parsed everywhere."""
+    closing = {"[": "]", "{": "}"}
+    for times in (*range(1, 12), *range(95, 106), *range(195, 206), 400, 960, 100_000):
+        ends = "".join(closing[mark] for mark in reversed(opening.replace('"]"', "")) if mark in closing)
+        text = '{"s":"' + "[" * 300 + '\\"{","x":' + opening * times + "1" + ends * times + "}"
+        levels = 1 + times * sum(mark in closing for mark in opening)
+        for document in (text, text.encode(), text.encode("utf-16")):
+            for frames in (0, 500):
+                if levels <= MAX_LEVELS:
+                    _after(frames, partial(foreign_json, document, is_row=is_row))
+                else:
+                    with pytest.raises(ValueError, match="is nested too deeply"):
+                        _after(frames, partial(foreign_json, document, is_row=is_row))

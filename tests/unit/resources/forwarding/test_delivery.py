@@ -135,6 +135,19 @@ def test_a_body_that_is_too_large_is_divided_and_a_single_record_is_kept() -> No
     assert "bytes, and a message of fake at most 400" in why
 
 
+def test_a_body_that_cannot_be_divided_delays_no_other() -> None:
+    """It is deeper than any that the intake takes now. Outboxes may have such messages from before."""
+    deep = '{"Records":[{},{"x":' + "[" * 970 + "]" * 970 + '}],"pad":"' + "x" * 1000 + '"}'
+    fake = Fake()
+    done = deliver(fake, [message(1), message(2, body=deep), message(3, body="x" * 2000), message(4)], until=1e9)
+    assert sorted(one.id for one in fake.took) == ["m1", "m4"]
+    assert [(one.id, why[:25]) for one, why in done.undeliverable] == [
+        ("m2", "its body, which is too la"), ("m3", "its body, which is too la"),
+    ]  # fmt: skip
+    assert done.undeliverable[0][1].endswith("is nested too deeply")
+    assert not done.left
+
+
 def test_a_topic_that_fails_keeps_only_the_messages_of_its_types() -> None:
     route = RouteSpec.model_validate({"name": "r", "topic": "arn:aws:sns:x:123456789012:t", "shards": 3})
     topics = {arn: Fake() for arn in route.topics}

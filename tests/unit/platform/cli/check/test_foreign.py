@@ -10,6 +10,7 @@ import pytest
 
 from tidegate.platform.cli.check.foreign import check_foreign, folders_above
 from tidegate.platform.core.bronze.birth import Birth
+from tidegate.platform.core.bronze.object_state import S3Found, S3Gone
 
 OURS, FIRST = "11111111-2222-3333-4444-555555555555", f"t/_delta_log/{0:020d}.json"
 
@@ -27,7 +28,11 @@ def store(objects: dict[str, bytes], *, registered: bool | None = None) -> Any:
         births=SimpleNamespace(read=lambda text: birth),
         objects=SimpleNamespace(
             is_empty=lambda bucket, prefix: not any(key.startswith(prefix) for key in objects),
-            get=lambda bucket, key: objects.get(key),
+            head_with_body=lambda bucket, key, most: (
+                (S3Found("e", len(objects[key]), 0.0), objects[key] if len(objects[key]) <= most else None)
+                if key in objects
+                else (S3Gone(), None)
+            ),
         ),
     )
 
@@ -40,6 +45,8 @@ def store(objects: dict[str, bytes], *, registered: bool | None = None) -> Any:
         ({FIRST: commit(**{"tidegate.lake": "another"})}, True, False),
         ({FIRST: commit()}, None, False),
         ({FIRST: b"no JSON"}, None, False),
+        ({FIRST: b"[" * 5_000}, None, False),
+        ({FIRST: b"[" * 5_000 + b"\n" + commit(**{"tidegate.lake": OURS})}, True, True),
         # Its first commits were cleaned up.
         ({f"t/_delta_log/{7:020d}.json": commit()}, True, True),
         ({f"t/_delta_log/{7:020d}.json": commit()}, False, False),

@@ -25,6 +25,7 @@ from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.files.csv_doubts import header_doubt, text_doubts
 from tidegate.platform.core.infer.guess import Entry, as_lake_yaml, guess_tables
 from tidegate.platform.core.infer.sniff import Sniffed, format_of_bytes, sniff_csv, sniff_json, unpacked
+from tidegate.platform.core.schema.digits import keeps
 
 #: Files of the same columns, by what their program needs of the options of CSV.
 _ROWS = "Orleans,1.50,old\nParis,2.50,new\nLyon,3.50,new\n"
@@ -468,3 +469,35 @@ def test_a_column_that_is_text_for_few_of_its_cells_is_reported() -> None:
     (later,) = text_doubts({"price": some}, ())
     assert "20 of its first 20 cells are bigint, and a later cell is not" in later
     assert any("column b is text" in problem for problem in _csv("a,b\n" + "x,1\n" * 30 + "x,ten\n").problems)
+
+
+@pytest.mark.parametrize("levels", [29, 31, 150, 200, 300, 450, 2_000])
+def test_a_file_that_is_nested_deeply_hides_no_other_table(tmp_path: Path, levels: int) -> None:
+    for name, leaf in (("deep/1.json", "1"), ("deep/2.json", '"x"')):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text('{"payload":' + '{"a":' * levels + leaf + "}" * levels + "}\n")
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "plain" / "1.json").write_text('{"id":1}\n')
+    printed = io.StringIO()
+    assert not run_infer(Console(file=printed, width=400), str(tmp_path), None)
+    assert {table["name"] for table in yaml.safe_load(printed.getvalue())["tables"]} == {"deep", "plain"}
+    assert levels < 30 or "nested deeper than 30 levels" in printed.getvalue()
+
+
+@pytest.mark.parametrize("exponent", ["9", "999", "9" * 18, "9" * 19, "9" * 40])
+@pytest.mark.parametrize("sign", ["", "-"])
+def test_a_number_with_any_exponent_is_looked_at(tmp_path: Path, exponent: str, sign: str) -> None:
+    number = f"1e{sign}{exponent}"
+    for name, body in (
+        ("j/1.json", f'{{"id":{number}}}'),
+        ("c/1.csv", f"id,at\n{number},x\n"),
+        ("h/1.csv", f"{number},b\n1,2\n"),
+    ):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(body)
+    printed = io.StringIO()
+    run_infer(Console(file=printed, width=400), str(tmp_path), None)
+    assert {table["name"] for table in yaml.safe_load(printed.getvalue())["tables"]} == {"j", "c", "h"}
+    assert "InvalidOperation" not in printed.getvalue()
+    assert keeps(f"0e{sign}{exponent}")
+    assert keeps(number) == (number in ("1e9", "1e-9"))
