@@ -26,7 +26,7 @@ _OBJECTS = {
     ),
     "forget_done": ("forgotten/done", "at TIMESTAMP"),
 }
-_ID = "regexp_extract(_metadata.file_path, '([^/]+)[.]json$', 1)"
+_ID = "regexp_extract(_metadata.file_path, '(?<![^/])([^/]+)[.]json$', 1)"
 #: A request whose rows were not looked for yet has one row, without a table.
 QUERY = f"""
 WITH found AS (

@@ -9,7 +9,8 @@ from typing import Any, NoReturn
 #: Levels of objects and arrays in each other. Python's parser takes as many as the stack has room for, which differs
 #: from place to place: what the intake parsed could not be parsed again where it was forwarded. Rows have 30 at most.
 MAX_LEVELS = 200
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+#: A text, or what begins one and does not end it.
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
 _BRACKET = re.compile(r"[\[\]{}]")
 #: Characters of a name in an error.
 _SHOWN = 100

@@ -3567,6 +3567,63 @@ MUTANTS = (
         ("tests/unit/platform/core/test_first_line.py::test_every_character_that_controls_or_hides_is_written_out",),
     ),
     Mutant(
+        "the depth of a document is bounded by the stack that is left",
+        6,
+        "platform/core/foreign_json.py",
+        "        if level > MAX_LEVELS:\n",
+        "        if level > 10**9:\n",
+        (
+            "tests/unit/repository/test_foreign_documents.py::"
+            "test_depth_is_counted_in_the_text_and_not_by_the_stack_that_is_left",
+        ),
+    ),
+    Mutant(
+        "brackets within texts are levels of a document",
+        6,
+        "platform/core/foreign_json.py",
+        '_BRACKET.findall(_STRING.sub("", text))',
+        "_BRACKET.findall(text)",
+        (
+            "tests/unit/repository/test_foreign_documents.py::"
+            "test_depth_is_counted_in_the_text_and_not_by_the_stack_that_is_left",
+        ),
+    ),
+    Mutant(
+        "a body that cannot be divided ends a delivery",
+        6,
+        "resources/forwarding/delivery.py",
+        "            except ValueError as error:\n                self._outcome.undeliverable",
+        "            except LookupError as error:\n                self._outcome.undeliverable",
+        ("tests/unit/resources/forwarding/test_delivery.py::test_a_body_that_cannot_be_divided_delays_no_other",),
+    ),
+    Mutant(
+        "infer takes the columns of rows that the load refuses for their depth",
+        6,
+        "platform/core/infer/sniff.py",
+        "objects = [record for record in objects if _levels(record) <= MAX_LEVELS + 1]",
+        "pass",
+        ("tests/unit/platform/core/infer/test_guess.py::test_a_file_that_is_nested_deeply_hides_no_other_table",),
+    ),
+    Mutant(
+        "the end of a log file's name is looked for from each of its digits",
+        5,
+        "platform/core/silver/log_positions.py",
+        "(?<![0-9])([0-9]++)$",
+        "([0-9]+)$",
+        ("tests/unit/repository/test_patterns.py::test_the_work_of_each_pattern_grows_as_the_text_does",),
+    ),
+    Mutant(
+        "zeros are written for each digit that a number claims after its point",
+        5,
+        "platform/core/schema/value_encoding.py",
+        "least(greatest({scale} - {type.scale}, 0), {_MOST_DIGITS})",
+        "greatest({scale} - {type.scale}, 0)",
+        (
+            "tests/unit/platform/core/schema/test_value_encoding.py::"
+            "test_the_work_of_a_decimal_grows_with_no_claim_of_its_value",
+        ),
+    ),
+    Mutant(
         "infer gives the options of one CSV file to all files of its folder",
         6,
         "platform/core/infer/sniff.py",

@@ -23,6 +23,12 @@ class Encoding(NamedTuple):
     sql: Callable[[str, Type], str]
 
 
+#: More than the digits and the sign of any decimal.
+_MOST_DIGITS = 40
+#: Of a number: 16 are the most that a decimal needs, and some connectors write the sign into more.
+_MOST_BYTES = 64
+
+
 class NotEncoded(ValueError):
     """A column has a type that no value of the encoding has. The text is a predicate of the column."""
 
@@ -88,13 +94,15 @@ def _of_any_scale(value: str, given: Struct, type: Decimal) -> str:
         raise NotEncoded(f"is {given.sql()}, and an encoded number is text, binary, or a struct of `scale` and `value`")
     scale = f"{value}.{quoted(fields['scale'].name)}"
     number = _number(f"{value}.{quoted(fields['value'].name)}", fields["value"].type)
-    more = f"CAST(greatest({scale} - {type.scale}, 0) AS INT)"
+    # A scale is a claim of the producer. No number has so many digits that it could be one of all zeros there.
+    more = f"CAST(least(greatest({scale} - {type.scale}, 0), {_MOST_DIGITS}) AS INT)"
     is_rounded = f"{number} <> '0' AND right({number}, {more}) <> repeat('0', {more})"
     error = (
         f"raise_error(concat('a number has ', CAST({scale} AS STRING), ' digits after its point, and `decode` "
         f"of `silver` says {type.sql()}: give it more'))"
     )
-    decoded = f"CAST(concat({number}, 'E', CAST(-{scale} AS STRING)) AS {type.sql()})"
+    exponent = f"if({number} = '0', '0', CAST(-{scale} AS STRING))"
+    decoded = f"CAST(concat({number}, 'E', {exponent}) AS {type.sql()})"
     return f"if(coalesce({is_rounded}, false), {error}, {decoded})"
 
 
@@ -114,7 +122,8 @@ def _number(value: str, given: Type) -> str:
         f"if(_tidegate_sum < 0, (_tidegate_sum + 1) * 256 + ({rest} - 256), _tidegate_sum * 256 + {rest}) "
         "AS DECIMAL(38, 0)))"
     )
-    return f"CAST({number} AS STRING)"
+    problem = f"concat('a number of `decode` has ', length({data}), ' bytes, and a decimal has 16 at most')"
+    return f"if(length({data}) > {_MOST_BYTES}, raise_error({problem}), CAST({number} AS STRING))"
 
 
 def _time_of_day(digits: int) -> Encoding:

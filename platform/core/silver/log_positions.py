@@ -62,7 +62,8 @@ def comparable_position(part: str, columns: Sequence[Field]) -> str:
     if path is None or type_at(path, columns) != Simple("string"):
         return part
     name = as_sql(path)
-    digits = f"regexp_extract({name}, '([0-9]+)$', 1)"
+    # Begun at each digit of a name, the search would take the square of its length.
+    digits = f"regexp_extract({name}, '(?<![0-9])([0-9]++)$', 1)"
     start = f"substring({name}, 1, length({name}) - length({digits}))"
     return f"concat({start}, repeat('~', length({digits}) - 6), {digits})"
 

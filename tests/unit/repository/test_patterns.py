@@ -62,6 +62,19 @@ def _patterns() -> Iterator[tuple[str, re.Pattern[Any], set[str]]]:
                     yield f"{place} {name}", pattern, (uses.get(name, set()) & _METHODS) or {"search"}
 
 
+def _sql_patterns() -> Iterator[tuple[str, re.Pattern[Any], set[str]]]:
+    """Yield each pattern of Java that SQL of the code has."""
+    for path, tree in _modules().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                for pattern in re.findall(r"(?:regexp_\w+\([^']*|(?i:rlike)\s+r?)'([^']+)'", node.value):
+                    yield f"{path.relative_to(ROOT)}:{node.lineno}", re.compile(pattern), {"search"}
+            elif isinstance(node, ast.JoinedStr):
+                text = "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
+                for pattern in re.findall(r"(?:regexp_\w+\([^']*|(?i:rlike)\s+r?)'([^']+)'", text):
+                    yield f"{path.relative_to(ROOT)}:{node.lineno}", re.compile(pattern), {"search"}
+
+
 def _within(value: Any) -> Iterator[re.Pattern[Any]]:
     if isinstance(value, re.Pattern):
         yield value
@@ -125,5 +138,8 @@ def test_a_pattern_that_reads_a_text_from_each_place_is_found(pattern: str) -> N
 def test_the_work_of_each_pattern_grows_as_the_text_does() -> None:
     patterns = list(_patterns())
     assert len(patterns) > 100
+    in_sql = list(_sql_patterns())
+    assert in_sql
+    patterns += in_sql
     found = [(place, way) for place, pattern, methods in patterns if (way := superlinear(pattern, methods))]
     assert not found, f"give these patterns possessive quantifiers, or read the text in one pass: {found}"

@@ -146,7 +146,9 @@ def test_a_snapshot_without_a_position_has_the_order_that_the_first_change_has()
     )  # fmt: skip
     mysql = {**POSTGRES, "source": "struct<file:string,pos:bigint,row:int>"}
     file, *others = merge_rules(silver(mysql), fields(mysql), types).order_values
-    assert "repeat('~', length(regexp_extract(`source`.`file`, '([0-9]+)$', 1)) - 6)" in file, "the text is no order"
+    assert "repeat('~', length(regexp_extract(`source`.`file`, '(?<![0-9])([0-9]++)$', 1)) - 6)" in file, (
+        "the text is no order"
+    )
     assert others == ["`source`.`pos`", "`source`.`row`"]
     numbers = {**mysql, "source": "struct<file:bigint,pos:bigint,row:int>"}
     assert merge_rules(silver(numbers), fields(numbers), types).order_values == ("`source`.`file`", *others)
