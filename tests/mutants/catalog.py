@@ -3616,7 +3616,7 @@ MUTANTS = (
         "zeros are written for each digit that a number claims after its point",
         5,
         "platform/core/schema/value_encoding.py",
-        "least(greatest({scale} - {type.scale}, 0), {_MOST_DIGITS})",
+        "least(greatest({scale} - {type.scale}, 0), {_MAX_DIGITS})",
         "greatest({scale} - {type.scale}, 0)",
         (
             "tests/unit/platform/core/schema/test_value_encoding.py::"

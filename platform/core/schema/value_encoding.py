@@ -24,9 +24,9 @@ class Encoding(NamedTuple):
 
 
 #: More than the digits and the sign of any decimal.
-_MOST_DIGITS = 40
+_MAX_DIGITS = 40
 #: Of a number: 16 are the most that a decimal needs, and some connectors write the sign into more.
-_MOST_BYTES = 64
+_MAX_BYTES = 64
 
 
 class NotEncoded(ValueError):
@@ -95,7 +95,7 @@ def _of_any_scale(value: str, given: Struct, type: Decimal) -> str:
     scale = f"{value}.{quoted(fields['scale'].name)}"
     number = _number(f"{value}.{quoted(fields['value'].name)}", fields["value"].type)
     # A scale is a claim of the producer. No number has so many digits that it could be one of all zeros there.
-    more = f"CAST(least(greatest({scale} - {type.scale}, 0), {_MOST_DIGITS}) AS INT)"
+    more = f"CAST(least(greatest({scale} - {type.scale}, 0), {_MAX_DIGITS}) AS INT)"
     is_rounded = f"{number} <> '0' AND right({number}, {more}) <> repeat('0', {more})"
     error = (
         f"raise_error(concat('a number has ', CAST({scale} AS STRING), ' digits after its point, and `decode` "
@@ -123,7 +123,7 @@ def _number(value: str, given: Type) -> str:
         "AS DECIMAL(38, 0)))"
     )
     problem = f"concat('a number of `decode` has ', length({data}), ' bytes, and a decimal has 16 at most')"
-    return f"if(length({data}) > {_MOST_BYTES}, raise_error({problem}), CAST({number} AS STRING))"
+    return f"if(length({data}) > {_MAX_BYTES}, raise_error({problem}), CAST({number} AS STRING))"
 
 
 def _time_of_day(digits: int) -> Encoding:
