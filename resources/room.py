@@ -10,6 +10,8 @@ from tempfile import gettempdir
 from threading import Lock
 from typing import Any, BinaryIO, TypeVar
 
+from tidegate.resources.time_left import seconds_left
+
 #: Bytes, or characters, that each of about thirty threads may hold in memory at the same time.
 SMALL = 4 << 20
 #: Bytes that each of these threads may have on the disk at the same time.
@@ -25,10 +27,11 @@ class TooLarge(Exception):
 
 
 class Bounded(io.RawIOBase):
-    """A stream that returns at most `limit` bytes of another stream.
+    """A stream that returns at most `limit` bytes of another stream, as long as there is time.
 
     Raises:
         TooLarge: while it is read, if the other stream has more bytes.
+        OutOfTime: while it is read.
     """
 
     def __init__(self, body: BinaryIO, limit: int) -> None:
@@ -40,6 +43,7 @@ class Bounded(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """Read bytes into the buffer. Returns how many."""
+        seconds_left()
         piece = self._body.read(len(buffer))
         self._left -= len(piece)
         if self._left < 0:

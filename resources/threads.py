@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -12,13 +13,17 @@ R = TypeVar("R")
 _THREADS = 32
 
 
-def parallel(call: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
-    """Call a function for each item in up to 32 threads, and yield the results in the order of the items."""
+def parallel(call: Callable[[T], R], items: Iterable[T], threads: int = _THREADS) -> Iterator[R]:
+    """Call a function for each item in some threads, and yield the results in the order of the items.
+
+    The calls have the limit of time, and the other context variables, of the thread that asks for their results.
+    """
     todo = list(items)
     if not todo:
         return
-    with ThreadPoolExecutor(min(_THREADS, len(todo))) as pool:
-        yield from pool.map(call, todo)
+    with ThreadPoolExecutor(min(threads, len(todo))) as pool:
+        contexts = [copy_context() for _ in todo]
+        yield from pool.map(lambda context, item: context.run(call, item), contexts, todo)
 
 
 def parallel_caught(call: Callable[[T], R], items: Iterable[T]) -> Iterator[R | Exception]:

@@ -19,6 +19,7 @@ from tidegate.platform.core.keys.s3_object import S3Object
 from tidegate.resources.aws.answers import code_of, is_forbidden, is_transient, region_in, status_of
 from tidegate.resources.aws.found import found_in
 from tidegate.resources.threads import parallel
+from tidegate.resources.time_left import Timed, seconds_left
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -172,13 +173,12 @@ class ObjectStore:
 
     def region_of(self, bucket: str) -> str:
         """Return the region of a bucket. If S3 does not name it, that of the client."""
-        region = ""
         try:
             region = self._client.head_bucket(Bucket=bucket).get("BucketRegion", "")
         except ClientError as error:
             region = region_in(error)  # a refusal names it, too
         except BotoCoreError:
-            pass
+            region = ""
         return region or self.region
 
     def tail(self, version: S3Object, length: int) -> bytes:
@@ -186,20 +186,20 @@ class ObjectStore:
 
         Raises:
             ObjectChanged: the object has another etag, or is gone.
-            StoreError: S3 did not answer.
+            StoreError: S3 did not answer. `OutOfTime`: the time of the work is over.
         """
-        return self._get(*version.address, IfMatch=_condition(version), Range=f"bytes=-{length}")
+        return self._get(*version.address, IfMatch=_in_time(version), Range=f"bytes=-{length}")
 
     def piece(self, version: S3Object, start: int, length: int) -> bytes:
         """Up to `length` bytes of an object from `start` on, if it still is this version. Raises what `tail` raises."""
-        return self._get(*version.address, IfMatch=_condition(version), Range=f"bytes={start}-{start + length - 1}")
+        return self._get(*version.address, IfMatch=_in_time(version), Range=f"bytes={start}-{start + length - 1}")
 
     @contextmanager
     def reading(self, version: S3Object) -> Iterator[BinaryIO]:
         """Read an object from its beginning, if it still is this version. Raises what `tail` raises."""
         bucket, key = version.address
         with self._asking(bucket, key):
-            body = self._client.get_object(Bucket=bucket, Key=key, IfMatch=_condition(version))["Body"]
+            body = Timed(self._client.get_object(Bucket=bucket, Key=key, IfMatch=_in_time(version))["Body"])
             with body:
                 yield cast(BinaryIO, body)
 
@@ -280,7 +280,6 @@ class ObjectStore:
             ObjectForbidden: S3 denies access to it. `ObjectRefused`: it is larger than 5 GB, or a key is too long.
             StoreError: S3 did not answer, or there is no such bucket.
         """
-        condition: Any = {"IfNoneMatch": "*"} if only_new else {}
         with self._asking(*source.address, exists=False):
             try:
                 self._client.copy_object(
@@ -288,7 +287,7 @@ class ObjectStore:
                     Key=target.key,
                     CopySource={"Bucket": source.address.bucket, "Key": source.address.key},
                     CopySourceIfMatch=source.etag,
-                    **condition,
+                    **cast(Any, {"IfNoneMatch": "*"} if only_new else {}),
                 )
             except ClientError as error:
                 if code_of(error) == "NoSuchBucket":
@@ -330,7 +329,7 @@ class ObjectStore:
         """
         bucket, key = version.address
         with self._asking(bucket, key):
-            self._client.delete_object(Bucket=bucket, Key=key, IfMatch=_condition(version))
+            self._client.delete_object(Bucket=bucket, Key=key, IfMatch=f'"{version.etag}"')
 
     def tags(self, bucket: str, key: str, version_id: str | None = None) -> dict[str, str]:
         """The tags of an object, or of one version of it. Raises what `delete_if` raises."""
@@ -388,7 +387,8 @@ def _kind_of(error: ClientError) -> type[StoreError]:
     return StoreError if is_transient(error) else ObjectRefused
 
 
-def _condition(version: S3Object) -> str:
+def _in_time(version: S3Object) -> str:
+    seconds_left()
     return f'"{version.etag}"'
 
 

@@ -17,6 +17,7 @@ from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.s3_object import S3Object
 from tidegate.resources.aws.s3 import ObjectStore
 from tidegate.resources.parquet.footers import read_footers
+from tidegate.resources.time_left import seconds_left
 
 #: Seconds that one copy may take.
 _DEADLINE = 1800.0
@@ -50,6 +51,7 @@ def copy_parquet(objects: ObjectStore, source: S3Object, target: S3Address, rena
         BadParquet: no copy can be made. The message is the reason.
         ObjectChanged: the object has another etag, or is gone.
         StoreError: S3 did not answer, or refuses the copy.
+        OutOfTime: the time of the work is over.
     """
     with TemporaryDirectory(prefix="tidegate-copy-") as folder:
         copy = _converted(objects, source, Path(folder), renames)
@@ -82,10 +84,11 @@ def _convert(original: Path, copy: Path, renames: Mapping[str, str]) -> None:
             [sys.executable, "-m", copying.__name__, str(original), str(copy), json.dumps(dict(renames))],
             capture_output=True,
             text=True,
-            timeout=_DEADLINE,
+            timeout=min(_DEADLINE, seconds_left()),
             check=False,
         )
     except subprocess.TimeoutExpired as error:
+        seconds_left()
         raise BadParquet(f"no copy that Spark reads was made of it within {_DEADLINE:.0f} s") from error
     if done.returncode == copying.BAD:
         raise BadParquet(done.stdout.strip())

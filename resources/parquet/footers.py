@@ -10,12 +10,13 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from multiprocessing.connection import Connection
 
 from tidegate.platform.core.files.parquet.bad import BadParquet
 from tidegate.platform.core.files.parquet.footer import Footer, read_footer
+from tidegate.resources.threads import parallel
+from tidegate.resources.time_left import seconds_left
 
 #: Footers worth a child of their own; one more child costs about what parsing these does.
 _PER_CHILD = 500
@@ -42,14 +43,16 @@ def read_footers(tails: Sequence[tuple[bytes, int]]) -> list[Footer | BadParquet
 
     Args:
         tails: for each object its last bytes, at least `footer_bytes` of them, and its size in bytes.
+
+    Raises:
+        OutOfTime: the time of the work is over.
     """
     if not tails:
         return []
     children = min(os.cpu_count() or 1, -(-len(tails) // _PER_CHILD))
     share = -(-len(tails) // children)
     parts = [tails[start : start + share] for start in range(0, len(tails), share)]
-    with ThreadPoolExecutor(len(parts)) as pool:
-        return [footer for part in pool.map(_read_part, parts) for footer in part]
+    return [footer for part in parallel(_read_part, parts) for footer in part]
 
 
 def _read_part(tails: Sequence[tuple[bytes, int]]) -> list[Footer | BadParquet]:
@@ -59,6 +62,7 @@ def _read_part(tails: Sequence[tuple[bytes, int]]) -> list[Footer | BadParquet]:
             child = unless_kept.enter_context(_next_child())
             try:
                 while len(read) < len(tails):
+                    seconds_left()
                     read.append(child.ask(*tails[len(read)]))
             except (EOFError, OSError, TimeoutError):
                 if not child.waited:  # else it may have died of something else, before it got this footer

@@ -17,6 +17,7 @@ _ANSWERS = "tests/unit/resources/aws/test_answers.py::"
 _DECIDE = "tests/unit/assets/bronze/test_decide.py"
 _LOSSES = "tests/unit/assets/bronze/prepare/load/test_server_losses.py"
 _LATE_READS = "tests/unit/assets/bronze/prepare/test_late_reads.py"
+_TIME_LEFT = "tests/unit/resources/test_time_left.py"
 _DELETE = "sensors/intake/store_and_delete.py"
 _FORWARD, _DELIVERY = (
     "tests/unit/sensors/forward/test_forwarder.py::",
@@ -1473,8 +1474,8 @@ MUTANTS = (
         "a loaded file is deleted whatever lies there by then",
         8,
         "resources/aws/s3.py",
-        "            self._client.delete_object(Bucket=bucket, Key=key, IfMatch=_condition(version))\n",
-        "            self._client.delete_object(Bucket=bucket, Key=key)\n",
+        "            self._client.delete_object(Bucket=bucket, Key=key, IfMatch=f",
+        "            self._client.delete_object(Bucket=bucket, Key=key) or (f",
         ("tests/local/s3/test_after_load.py::test_a10_a_file_that_is_overwritten_before_its_removal_stays",),
     ),
     Mutant(
@@ -4156,7 +4157,7 @@ MUTANTS = (
         "a person who ends a run blames the files",
         10,
         "assets/bronze/prepare/late_reads.py",
-        "            if not is_late():\n                raise\n",
+        "            if not is_late() and not isinstance(error, OutOfTime):\n                raise\n",
         "",
         (_LATE_READS,),
     ),
@@ -4263,6 +4264,70 @@ MUTANTS = (
         "        if time.monotonic() > until:\n",
         "        if time.monotonic() > until and False:\n",
         ("tests/unit/assets/bronze/prepare/test_parquet_copies.py",),
+    ),
+    Mutant(
+        "a suspect CSV file is read for longer than its run lasts",
+        10,
+        "assets/bronze/prepare/formats/csv_bytes.py",
+        "        if self.count % _LINES == 0:\n            seconds_left()\n",
+        "",
+        (_LATE_READS,),
+    ),
+    Mutant(
+        "a file is rewritten for longer than its run lasts",
+        10,
+        "resources/room.py",
+        "        seconds_left()\n",
+        "",
+        (_LATE_READS,),
+    ),
+    Mutant(
+        "a copy in progress takes longer than its run lasts",
+        10,
+        "resources/parquet/copies.py",
+        "timeout=min(_DEADLINE, seconds_left()),",
+        "timeout=_DEADLINE,",
+        (_TIME_LEFT,),
+    ),
+    Mutant(
+        "a copy that the end of the time ends is the file's fault",
+        10,
+        "resources/parquet/copies.py",
+        "        seconds_left()\n        raise BadParquet(",
+        "        raise BadParquet(",
+        (_TIME_LEFT,),
+    ),
+    Mutant(
+        "bytes of S3 are read for longer than a run lasts",
+        10,
+        "resources/aws/s3.py",
+        "            body = Timed(self._client.",
+        "            body = (self._client.",
+        (_TIME_LEFT,),
+    ),
+    Mutant(
+        "footers are parsed for longer than a run lasts",
+        10,
+        "resources/parquet/footers.py",
+        "                    seconds_left()\n",
+        "",
+        (_TIME_LEFT,),
+    ),
+    Mutant(
+        "threads have no limit of time",
+        10,
+        "resources/threads.py",
+        "lambda context, item: context.run(call, item), contexts, todo",
+        "lambda _, item: call(item), contexts, todo",
+        (_TIME_LEFT,),
+    ),
+    Mutant(
+        "a run whose own work takes too long notes nothing",
+        10,
+        "assets/bronze/prepare/late_reads.py",
+        "        except (PySparkException, OutOfTime) as error:\n",
+        "        except PySparkException as error:\n",
+        (_LATE_READS,),
     ),
     Mutant(
         "a read that took too long is a loss of the server",

@@ -25,6 +25,7 @@ from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.bronze.plan import Candidate, Dataset, Plan, candidate_hints
 from tidegate.resources.lake import Table
 from tidegate.resources.spark.session import ended_after
+from tidegate.resources.time_left import OutOfTime, limited
 
 #: Seconds in which the files of a batch are read, however often. A run has an hour (`max_runtime_seconds` of
 #: dagster.yaml), in which it also looks, commits and records.
@@ -37,7 +38,7 @@ _MAX_ALONE = 2
 
 
 class ReadTooLong(RuntimeError):
-    """The Spark server did not finish reading the files of a batch in time."""
+    """A run, or the Spark server, did not finish reading the files of a batch in time."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,8 @@ def reading(table: Table, plan: Plan, seconds: float) -> Iterator[None]:
     """Read the candidates of a plan in this context. If that takes too long, record it durably and end it.
 
     The context is that of the whole batch: if files are prepared again because others left, the time is not given
-    again, and all that were read are noted.
+    again, and all that were read are noted. It is the time of the server and of what this process reads, in whatever
+    thread of `parallel`.
 
     Args:
         seconds: that are left in the run. A unit is not blamed for a read that had less than its full time.
@@ -94,16 +96,17 @@ def reading(table: Table, plan: Plan, seconds: float) -> Iterator[None]:
     limit = min(seconds, MAX_SECONDS)
     with ended_after(table.delta.session, limit) as is_late:
         try:
-            yield
-        except PySparkException as error:
-            if not is_late():
+            with limited(limit):  # The note is written without a limit.
+                yield
+        except (PySparkException, OutOfTime) as error:
+            if not is_late() and not isinstance(error, OutOfTime):
                 raise
             alone = len(units) == 1 and limit == MAX_SECONDS
             hints = [Hint(unit.key, ServerLoss(unit.etag, alone, late=True)) for unit in units]
             table.inbox.put([Manifest.new(table.table_key, "lost", hints)])
             raise ReadTooLong(
-                f"the Spark server read {_named(units)} of {table.table_key} and did not finish within "
-                f"{limit // 60:.0f} minutes, so it was stopped. Nothing was changed: the next run reads a quarter of "
+                f"this run read {_named(units)} of {table.table_key} and did not finish within "
+                f"{limit // 60:.0f} minutes, so it was ended. Nothing was changed: the next run reads a quarter of "
                 "that, and a file or dataset that takes so long alone twice is quarantined"
             ) from error
 
@@ -141,9 +144,8 @@ def _quarantine(plan: Plan, unit: _Unit) -> None:
     read = "this file" if dataset is None else "its dataset, of which it is the largest file,"
     several = "it in several files" if dataset is None else "the dataset as several, each with a signal of its own"
     reason = (
-        f"the Spark server read {read} and no other of its table {_MAX_ALONE} times, and did not finish within "
-        f"{MAX_SECONDS // 60} minutes: write {several}. If the server was busy, or has more cores now: "
-        "`tidegate redrive`"
+        f"{_MAX_ALONE} runs read {read} and no other of its table, and did not finish within {MAX_SECONDS // 60} "
+        f"minutes: write {several}. If the Spark server was busy, or has more cores now: `tidegate redrive`"
     )
     if dataset:
         largest = max(unit.candidates, key=lambda candidate: candidate.found.size)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.platform.core.bronze.plan import Candidate
@@ -16,6 +15,7 @@ from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.resources.aws.s3 import NotWritable, ObjectChanged, ObjectRefused, StoreError
 from tidegate.resources.lake import Table
 from tidegate.resources.parquet.copies import ParquetCopy, copy_parquet
+from tidegate.resources.threads import parallel
 
 #: Seconds after which a batch begins no further copy. One copy may take half an hour, and a run an hour.
 _SECONDS = 600.0
@@ -47,6 +47,7 @@ def copied(
 
     Raises:
         StoreError: S3 did not answer, or does not accept the copies.
+        OutOfTime: the time of the batch is over.
     """
 
     until = time.monotonic() + _SECONDS
@@ -64,18 +65,17 @@ def copied(
         except (BadParquet, ObjectChanged, ObjectRefused, NotWritable) as error:
             return error
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        copies = pool.map(copy, [file for file in files if file[1].copied])
-        ready: list[Ready] = []
-        for candidate, footer in files:
-            if not footer.copied:
-                ready.append((candidate, footer, None))
-                continue
-            match next(copies):
-                case None:
-                    prepared.defer(candidate)
-                case ParquetCopy() as parquet_copy:
-                    ready.append((candidate, parquet_copy.footer, parquet_copy))
-                case error:
-                    prepared.failed(candidate, error)
+    copies = parallel(copy, [file for file in files if file[1].copied], os.cpu_count() or 1)
+    ready: list[Ready] = []
+    for candidate, footer in files:
+        if not footer.copied:
+            ready.append((candidate, footer, None))
+            continue
+        match next(copies):
+            case None:
+                prepared.defer(candidate)
+            case ParquetCopy() as parquet_copy:
+                ready.append((candidate, parquet_copy.footer, parquet_copy))
+            case error:
+                prepared.failed(candidate, error)
     return ready

@@ -12,9 +12,12 @@ from tidegate.platform.core.config.csv_options import CsvOptions
 from tidegate.platform.core.files.gzip_members import BrokenGzip, GzipMembers
 from tidegate.platform.core.schema.column_types import folded
 from tidegate.resources.room import TooLarge
+from tidegate.resources.time_left import seconds_left
 
 #: Characters of the longest row that is read.
 MAX_ROW_CHARACTERS = 1 << 26
+#: Lines after which the time is asked for again. Small files unpack to very many.
+_LINES = 10_000
 _MARK = "\ufeff"
 # Python's own limit of a cell is 131072 characters. Spark reads longer cells.
 csv.field_size_limit(MAX_ROW_CHARACTERS)
@@ -34,6 +37,7 @@ def csv_problem(body: BinaryIO, options: CsvOptions, *, packed: bool, limit: int
 
     Raises:
         TooLarge: a row has more characters.
+        OutOfTime: the time of the work is over.
     """
     plain = cast(BinaryIO, GzipMembers(body)) if packed else body
     begun = io.BufferedReader(cast(io.RawIOBase, plain))
@@ -46,14 +50,17 @@ def csv_problem(body: BinaryIO, options: CsvOptions, *, packed: bool, limit: int
     rows = options.rows(lines, strict=True)
     begins = 1 + options.skip
     header: list[str] = []
+    names: set[str] = set()
     try:
         for row in rows:
-            if header and _is_in_another_order(row, header):
+            if row and _name(row[0]) in names and _is_in_another_order(row, header):
                 return (
                     f"line {begins} has the header again, in another order: the file was put together from several; "
                     "write them as files of their own"
                 )
-            header = header or (_names(row) if options.header else [])
+            if options.header and not header:
+                header = _names(row)
+                names = set(header)
             lines.row_ended()
             begins = lines.count + 1
     except UnicodeDecodeError as error:
@@ -75,13 +82,18 @@ def _is_in_another_order(row: Sequence[str], header: Sequence[str]) -> bool:
 
 
 def _names(row: Sequence[str]) -> list[str]:
-    return [folded(cell.lstrip(_MARK).strip()) for cell in row]
+    return [_name(cell) for cell in row]
+
+
+def _name(cell: str) -> str:
+    return folded(cell.lstrip(_MARK).strip())
 
 
 class _Lines(Iterator[str]):
-    """Lines of a text, as long as no row has too many characters. A byte order mark before a row is no text.
+    """Lines of a text, as long as there is time, and no row has too many characters.
 
-    If a quote is never closed, all lines that follow are one row. `count` is the number of lines so far.
+    A byte order mark before a row is no text. If a quote is never closed, all lines that follow are one row. `count` is
+    the number of lines so far.
     """
 
     def __init__(self, text: io.TextIOWrapper, limit: int) -> None:
@@ -90,6 +102,8 @@ class _Lines(Iterator[str]):
         self.count = 0
 
     def __next__(self) -> str:
+        if self.count % _LINES == 0:
+            seconds_left()
         line = self._text.readline(self._left + 1)
         if not line:
             raise StopIteration

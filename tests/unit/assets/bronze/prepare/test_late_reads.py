@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
+import io
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
 import yaml
@@ -19,18 +22,27 @@ from tidegate.assets.bronze import shared_job
 from tidegate.assets.bronze.completion import datasets
 from tidegate.assets.bronze.look import _in_order
 from tidegate.assets.bronze.prepare import late_reads
+from tidegate.assets.bronze.prepare.formats.csv_files import Csv
+from tidegate.assets.bronze.prepare.formats.format import SourceFile
+from tidegate.assets.bronze.prepare.formats.json_shape import Utf8
 from tidegate.assets.bronze.prepare.late_reads import MAX_SECONDS, ReadTooLong, keep_first_part, reading
+from tidegate.assets.bronze.prepare.load import readable_files
 from tidegate.assets.bronze.prepare.load.server_losses import (
     quarantine_reason,
     require_server,
     server_lost,
     sets_to_read,
 )
+from tidegate.assets.bronze.prepare.load.unreadable import misread
 from tidegate.assets.bronze.run import READS_SECONDS
 from tidegate.platform.core.bronze.hint import Event, Hint, Rebuild, Redriven, Replacement
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.bronze.plan import Candidate, Plan, TakenHint, make_plan
+from tidegate.platform.core.config.csv_options import CsvOptions
+from tidegate.platform.core.keys.s3_object import S3Object
+from tidegate.resources import time_left
+from tidegate.resources.aws.bucket import Bucket
 from tidegate.resources.lake_root.store import LakeStore
 
 ORDERS = "landing.orders"
@@ -151,8 +163,7 @@ def test_a_server_that_ends_a_read_is_not_lost(table: Any) -> None:
 
 @pytest.mark.limit(
     "Files",
-    "A file that the Spark server reads for 45 minutes, alone and twice, is quarantined, and so is a dataset of a "
-    "completion signal.",
+    "A file that is read for 45 minutes, alone and twice, is quarantined, and so is a dataset of a completion signal.",
 )
 def test_a_loss_of_the_server_and_a_long_read_are_two_things(table: Any, clock: Any) -> None:
     table.inbox.put([Manifest.new(ORDERS, "intake", [Hint("a", Event("a#0"))])])
@@ -179,6 +190,63 @@ def test_a_read_ends_before_its_run_does() -> None:
     shipped = yaml.safe_load((Path(late_reads.__file__).parents[3] / "platform" / "dagster.yaml").read_text())
     assert shipped["run_monitoring"]["max_runtime_seconds"] >= shared_job.SECONDS + READS_SECONDS + 120
     assert MAX_SECONDS + 600 <= READS_SECONDS
+
+
+def _misread(key: str, body: bytes) -> None:
+    file = SourceFile(_candidate(key, body), Csv(), f"s3a://landing/{key}", len(body), ("a", "b"))
+    spec: Any = SimpleNamespace(csv=CsvOptions())
+    misread(Bucket(_Store(body), "landing"), spec, [file])  # type: ignore[arg-type]
+
+
+def _rewrite(key: str, body: bytes) -> None:
+    store: Any = _Store(body)
+    lake: Any = SimpleNamespace(store=SimpleNamespace(bucket="lake", key=lambda *parts: "/".join(parts), objects=store))
+    table: Any = SimpleNamespace(lake=lake, table_key="t", source=Bucket(store, "landing"))
+    readable_files._rewritten(table, _candidate(key, body), Utf8())
+
+
+class _Store:
+    """A bucket with one object, whose bytes take no time."""
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+
+    @contextmanager
+    def reading(self, version: S3Object) -> Iterator[BinaryIO]:
+        yield io.BytesIO(self._body)
+
+    def upload(self, *_: object) -> None:
+        raise AssertionError("it is not read to its end")
+
+
+def _candidate(key: str, body: bytes) -> Candidate:
+    return Candidate(key, S3Found("e1", len(body), 1), TakenHint(Hint(key), "m"))
+
+
+_ROWS = b",\n" * 50_000
+
+
+@pytest.mark.parametrize(
+    ("work", "key", "body"),
+    [
+        (_misread, "a.csv", _ROWS),
+        (_misread, "a.csv.gz", gzip.compress(_ROWS)),
+        (_misread, "a.csv", b'"' + b"\n" * 50_000),
+        (_rewrite, "a.json.gz", gzip.compress(("{}\n" * 200_000).encode("utf-16"))),
+        (_rewrite, "a.json", ("{}\n" * 200_000).encode("utf-16")),
+    ],
+)
+def test_what_the_run_itself_reads_has_the_time_of_the_batch(
+    table: Any, clock: Any, monkeypatch: pytest.MonkeyPatch, work: Any, key: str, body: bytes
+) -> None:
+    """Few bytes of gzip may unpack to very many, and the server is not asked meanwhile."""
+    ticks = itertools.count(0, 1000)
+    monkeypatch.setattr(time_left, "time", SimpleNamespace(monotonic=lambda: float(next(ticks))))
+    with pytest.raises(ReadTooLong, match=f"read {key} alone of"), reading(table, Plan([_candidate(key, body)]), HOUR):
+        work(key, body)
+    assert next(ticks) <= 6_000, "it ended at once when the time was over"
+    ((hint,),) = [manifest.hints for manifest in table.inbox.read([one.id for one in table.inbox.waiting()])]
+    assert (hint.key, hint.cause.name) == (key, "ReadTooLongAlone")
 
 
 def test_a_read_that_had_less_than_its_time_blames_nothing(table: Any, clock: Any) -> None:
