@@ -1,8 +1,8 @@
 """Makes each mistake of the catalog in a copy of the project and runs the tests that must find it.
 
-`python -m tests.mutants [WORD…]` selects the mutants whose name or file has one of the words; by default it takes all.
-First the same tests must pass on the unchanged copy. Then each core has a copy and takes the next mutant. The exit code
-is 1 unless every mutant is found. A mutant that cannot be compiled is an error of the catalog.
+`python -m tests.mutants [WORD…]` selects the mutants whose name or function has one of the words; by default it takes
+all. First the same tests must pass on the unchanged copy. Then each core has a copy and takes the next mutant. The exit
+code is 1 unless every mutant is found. A mutant that cannot be compiled is an error of the catalog.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from queue import SimpleQueue
 
 from tests.mutants.catalog import MUTANTS
 from tests.mutants.mutant import Mutant
+from tests.mutants.place import NotFound, mutated
 from tests.support.tracked import tracked
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -59,7 +60,9 @@ class _Tested:
 def main(words: list[str]) -> int:
     """Run the mutants. Returns the exit code."""
     chosen = [
-        mutant for mutant in MUTANTS if not words or any(word in mutant.name or word in mutant.path for word in words)
+        mutant
+        for mutant in MUTANTS
+        if not words or any(word in mutant.name or word in mutant.function for word in words)
     ]
     if not chosen:
         print(f"error: no mutant has one of the words {', '.join(words)} in its name or file")
@@ -101,9 +104,9 @@ def _found(copy: Path, mutant: Mutant) -> bool:
     with _made(copy, mutant):
         tested = (_junit if mutant.is_java else _pytest)(copy, mutant.tests, _DEADLINE)
     if "Compilation failure" in tested.said:
-        raise SystemExit(f"error: {mutant.path} cannot be compiled with {mutant.name!r}\n{tested.said}")
+        raise SystemExit(f"error: {mutant.function} cannot be compiled with {mutant.name!r}\n{tested.said}")
     verdict = (
-        f"{'found' if tested.found else 'ALIVE'}  {time.monotonic() - began:5.0f} s  {mutant.name} ({mutant.path})"
+        f"{'found' if tested.found else 'ALIVE'}  {time.monotonic() - began:5.0f} s  {mutant.name} ({mutant.function})"
     )
     print(verdict if tested.found else f"{verdict}\n{tested.said}", flush=True)
     return tested.found
@@ -111,11 +114,12 @@ def _found(copy: Path, mutant: Mutant) -> bool:
 
 @contextmanager
 def _made(copy: Path, mutant: Mutant) -> Iterator[None]:
-    file = copy / mutant.path
+    try:
+        file, wrong = mutated(mutant, copy)
+    except NotFound as error:
+        raise SystemExit(f"error: {error}") from None
     text = file.read_text()
-    if text.count(mutant.before) != 1:
-        raise SystemExit(f"error: {mutant.path} has {text.count(mutant.before)} times what {mutant.name!r} changes")
-    file.write_text(text.replace(mutant.before, mutant.after))
+    file.write_text(wrong)
     try:
         yield
     finally:

@@ -1,6 +1,6 @@
 """Small mistakes in the code of the invariants, each with the smallest group of tests that must find it.
 
-`before` occurs once in its file. If a test without a server can find a mistake, no test with a server is listed for it.
+If a test without a server can find a mistake, no test with a server is listed for it.
 """
 
 from __future__ import annotations
@@ -8,17 +8,13 @@ from __future__ import annotations
 from tests.mutants.java import JAVA_MUTANTS
 from tests.mutants.mutant import Mutant
 
-_RUN, _LOOK, _RECORD = "assets/bronze/run.py", "assets/bronze/look.py", "assets/bronze/record.py"
-_LOAD, _PREPARE = "assets/bronze/prepare/load/load.py", "assets/bronze/prepare/prepare.py"
-_PLANNING, _INTAKE = "platform/core/bronze/plan.py", "sensors/intake/sensor.py"
-_DRAIN, _TROUBLED = "sensors/intake/fair_drain.py", "tests/unit/sensors/intake/test_queue_order.py::"
+_TROUBLED = "tests/unit/sensors/intake/test_queue_order.py::"
 _WEBHOOKS = "tests/unit/platform/webhook/test_application.py::"
 _ANSWERS = "tests/unit/resources/aws/test_answers.py::"
 _DECIDE = "tests/unit/assets/bronze/test_decide.py"
 _LOSSES = "tests/unit/assets/bronze/prepare/load/test_server_losses.py"
 _LATE_READS = "tests/unit/assets/bronze/prepare/test_late_reads.py"
 _TIME_LEFT = "tests/unit/resources/test_time_left.py"
-_DELETE = "sensors/intake/store_and_delete.py"
 _FORWARD, _DELIVERY = (
     "tests/unit/sensors/forward/test_forwarder.py::",
     "tests/unit/resources/forwarding/test_delivery.py::",
@@ -28,7 +24,6 @@ _A_FEED = (
     "tests/spark/silver/test_change_feeds.py::"
     "test_partial_rows_and_truncates_give_the_expected_rows_whenever_merges_run"
 )
-_MERGE, _MERGE_SQL, _PENDING = (f"assets/silver/{name}.py" for name in ("merge", "merge_sql", "pending"))
 _OF_DUMPS = "tests/spark/silver/test_snapshots.py::test_dumps_give_the_newest_dump_and_the_history_of_all"
 _REBUILDS = "tests/spark/silver/test_silver_rebuild.py::"
 _REBUILT = "tests/unit/assets/silver/test_merge.py"
@@ -61,7 +56,7 @@ MUTANTS = (
     Mutant(
         "messages are deleted before their hints are written",
         1,
-        _DELETE,
+        "store_and_delete",
         "    _store(lake, queue.name, intake)\n    queue.delete(messages)\n",
         "    queue.delete(messages)\n    _store(lake, queue.name, intake)\n",
         ("tests/unit/sensors/intake/test_tick.py::test_messages_are_deleted_after_all_that_came_of_them_is_kept",),
@@ -69,7 +64,7 @@ MUTANTS = (
     Mutant(
         "the object of a row queue's messages is written after their delete",
         1,
-        _DRAIN,
+        "FairDrain._routed",
         "            return messages, write_row_objects(messages, table, self._lake.store.objects)\n",
         "            queue.delete(messages)\n"
         "            return messages, write_row_objects(messages, table, self._lake.store.objects)\n",
@@ -78,7 +73,7 @@ MUTANTS = (
     Mutant(
         "the body of a message overrides the identity that it carries",
         1,
-        "platform/core/events/row_message.py",
+        "identified",
         "    if carried is None:\n        text, publication",
         "    if True:\n        text, publication",
         (
@@ -88,7 +83,7 @@ MUTANTS = (
     Mutant(
         "an envelope of any topic gives a row its identity",
         1,
-        "platform/core/events/row_message.py",
+        "identified",
         "if publication.topic != topic:",
         "if topic is None:",
         (
@@ -98,7 +93,7 @@ MUTANTS = (
     Mutant(
         "a row may be of any year to come",
         1,
-        "platform/core/events/row_message.py",
+        "identified",
         "if arrived.sent_at and origin.sent_at > arrived.sent_at + _AHEAD_MILLIS:",
         "if origin.sent_at > LATEST:",
         ("tests/unit/sensors/intake/test_row_objects.py::test_a_time_counts_up_to_a_day_after_the_message_came",),
@@ -106,7 +101,7 @@ MUTANTS = (
     Mutant(
         "the size of an event may have any number of digits",
         1,
-        "platform/core/bounds.py",
+        "size_within",
         "and 0 <= value <= MAX_LONG else None",
         "and 0 <= value else None",
         ("tests/unit/platform/core/events/test_s3_event.py::test_a_size_fits_into_63_bits_or_counts_as_absent",),
@@ -114,7 +109,7 @@ MUTANTS = (
     Mutant(
         "the text of an event's field may have any length",
         1,
-        "platform/core/bounds.py",
+        "text_within",
         "not 0 < len(value) <= characters",
         "not value",
         ("tests/unit/platform/core/events/test_s3_event.py::test_a_text_beyond_its_bound_counts_as_absent",),
@@ -122,7 +117,7 @@ MUTANTS = (
     Mutant(
         "a body may have a member twice",
         1,
-        "platform/core/foreign_json.py",
+        "_each_once",
         "        if name in content:\n",
         "        if False:\n",
         ("tests/unit/platform/core/events/test_s3_event.py::test_a_body_that_has_a_member_twice_is_no_event",),
@@ -130,7 +125,7 @@ MUTANTS = (
     Mutant(
         "the manifest of an inventory may name any key of its bucket",
         1,
-        "platform/core/inventory/manifest.py",
+        "Inventory.from_manifest",
         "        _require_inside(files, S3Address.parse(uri))\n",
         "",
         ("tests/unit/platform/core/inventory/test_manifest.py::test_a_manifest_names_keys_of_its_own_folder_only",),
@@ -138,7 +133,7 @@ MUTANTS = (
     Mutant(
         "Spark reads another object than the one that the manifest of an inventory names",
         1,
-        "platform/core/keys/spark_address.py",
+        "_RESOLVED",
         '_RESOLVED = frozenset({"", ".", ".."})',
         '_RESOLVED = frozenset({""})',
         (
@@ -149,7 +144,7 @@ MUTANTS = (
     Mutant(
         "a key that Spark decodes is not copied to a plain one",
         1,
-        "platform/core/keys/spark_address.py",
+        "_PLAIN",
         're.compile(r"[A-Za-z0-9/_.=-]+")',
         're.compile(r"[A-Za-z0-9/_.=% -]+")',
         ("tests/unit/platform/core/keys/test_spark_address.py::test_a_key_is_plain_if_all_of_its_characters_are",),
@@ -157,7 +152,7 @@ MUTANTS = (
     Mutant(
         "a batch may say that its table has rows of the far future",
         1,
-        "assets/bronze/prepare/load/repeated_messages.py",
+        "_Once.run",
         "self._prepared.sent_until = min(latest, max(",
         "self._prepared.sent_until = min(LATEST, max(",
         (
@@ -167,7 +162,7 @@ MUTANTS = (
     Mutant(
         "a batch that brings no rows forgets how new the table's rows are",
         1,
-        "assets/bronze/decide.py",
+        "_sent_until",
         "        return sent_before(table, draft.n)\n",
         "        return None\n",
         (
@@ -177,7 +172,7 @@ MUTANTS = (
     Mutant(
         "of a webhook that came again later, a second row stays",
         1,
-        "sensors/intake/row_objects.py",
+        "_write",
         "min(row.origin.earliest for row in group)",
         "min(row.origin.sent_at for row in group)",
         (
@@ -187,7 +182,7 @@ MUTANTS = (
     Mutant(
         "of a message that came again, a second row stays",
         1,
-        "assets/bronze/prepare/load/repeated_messages.py",
+        "_Once.run",
         "        if self._is_repeated(known):\n",
         "        if known is None and self._is_repeated(known):\n",
         ("tests/spark/events/test_row_queues.py::test_a_message_is_one_row_however_often_it_comes",),
@@ -195,7 +190,7 @@ MUTANTS = (
     Mutant(
         "a batch of late rows says that the table holds none that are newer",
         1,
-        "assets/bronze/prepare/load/repeated_messages.py",
+        "_Once.run",
         "max([before, *(rows_sent.last for rows_sent in self._sent)])",
         "max([0, *(rows_sent.last for rows_sent in self._sent)])",
         ("tests/unit/sensors/intake/test_row_objects.py::test_a_batch_says_how_new_the_rows_up_to_it_may_be",),
@@ -203,7 +198,7 @@ MUTANTS = (
     Mutant(
         "a secret that every user may read is no finding",
         4,
-        "resources/secret_text.py",
+        "exposed",
         "    if not mode & (_FOR_OTHERS | _TO_CHANGE):\n",
         "    if not mode & _TO_CHANGE:\n",
         (
@@ -214,7 +209,7 @@ MUTANTS = (
     Mutant(
         "a bucket may notify the queue of a table's rows",
         6,
-        "platform/cli/check/check.py",
+        "_findings",
         "about = list(check_bucket(s3, bucket, tables, of_events))",
         "about = list(check_bucket(s3, bucket, tables, queues))",
         (
@@ -225,7 +220,7 @@ MUTANTS = (
     Mutant(
         "a message leaves the quarantine without its attributes",
         6,
-        "assets/operations/redrive.py",
+        "_send",
         "            lake.queues[0].send(as_message(message.body), attributes=message.attributes)\n",
         "            lake.queues[0].send(as_message(message.body), attributes={})\n",
         (
@@ -236,7 +231,7 @@ MUTANTS = (
     Mutant(
         "a message that cannot be understood is deleted without a copy",
         1,
-        _DELETE,
+        "_store.keep",
         "store.quarantine.keep_message(*known, home, reject.origin, reject.attributes)\n",
         '""\n',
         ("tests/unit/sensors/intake/test_tick.py::test_messages_are_deleted_after_all_that_came_of_them_is_kept",),
@@ -244,7 +239,7 @@ MUTANTS = (
     Mutant(
         "a dead letter is deleted before it is sent",
         1,
-        "assets/operations/dead_letters.py",
+        "redrive_dead_letters",
         "                sent = source.send_again(part)\n",
         "                dead.delete(part)\n                sent = source.send_again(part)\n",
         (
@@ -254,7 +249,7 @@ MUTANTS = (
     Mutant(
         "a batch that was found is committed without another look at its files",
         2,
-        _RUN,
+        "land",
         "verify_files=found",
         "verify_files=False",
         (_VOID,),
@@ -262,7 +257,7 @@ MUTANTS = (
     Mutant(
         "a commit that carries another digest is recorded",
         2,
-        _RECORD,
+        "record",
         "    if landed.digest != batch.digest:\n",
         "    if landed.digest != batch.digest and not landed.digest:\n",
         (
@@ -273,15 +268,15 @@ MUTANTS = (
     Mutant(
         "the hints of a void batch are dropped",
         2,
-        _RECORD,
-        'void=landed.outcome == "void")\n\n\ndef finish',
-        "void=False)\n\n\ndef finish",
+        "record",
+        'void=landed.outcome == "void")',
+        "void=False)",
         (_VOID,),
     ),
     Mutant(
         "batch n is put whether there is one or not",
         3,
-        "resources/lake_root/batches.py",
+        "Batches.decide",
         "        if self._root.objects.put_if_absent(self._root.bucket, self._key(batch.n),",
         "        if self._root.objects.put(self._root.bucket, self._key(batch.n),",
         ("tests/faults/test_zombies.py::test_stopped_at_every_seam_and_resumed_two_batches_later",),
@@ -289,7 +284,7 @@ MUTANTS = (
     Mutant(
         "a paused run puts deferred hints back a second time",
         3,
-        _RECORD,
+        "_still_deferring",
         "    return not put and not waiting.isdisjoint(batch.manifests)\n",
         "    return not put\n",
         ("tests/faults/test_zombies.py::test_stopped_at_every_seam_and_resumed_two_batches_later",),
@@ -297,7 +292,7 @@ MUTANTS = (
     Mutant(
         "a run is asked for while one is active",
         3,
-        "sensors/intake/run_requests.py",
+        "bronze_requests",
         "held=runs.active | tables_in_backoff(",
         "held=tables_in_backoff(",
         ("tests/unit/platform/test_definitions.py::test_a_table_with_an_active_run_is_left_alone",),
@@ -305,7 +300,7 @@ MUTANTS = (
     Mutant(
         "a queue that fails ends the tick of all",
         1,
-        "resources/side_by_side.py",
+        "_outcome",
         "    if not isinstance(error, Exception):\n",
         "    if error:\n",
         (f"{_TROUBLED}test_a_queue_that_is_dead_or_refuses_a_delete_delays_nobody",),
@@ -313,7 +308,7 @@ MUTANTS = (
     Mutant(
         "a queue in trouble is waited for by every tick",
         1,
-        "sensors/intake/queue_order.py",
+        "QueueOrder.note",
         "        self._troubled = [*before, *failed]\n",
         "        self._troubled = before\n",
         (f"{_TROUBLED}test_half_of_800_queues_being_dead_delays_the_others_for_two_ticks_and_then_no_more",),
@@ -321,7 +316,7 @@ MUTANTS = (
     Mutant(
         "queues are always begun in the same order",
         1,
-        "sensors/intake/queue_order.py",
+        "QueueOrder.note",
         'self._first = unreached[0] if unreached else ""',
         'self._first = ""',
         (f"{_TROUBLED}test_where_a_tick_s_time_is_too_short_the_next_one_begins_with_who_had_none",),
@@ -329,7 +324,7 @@ MUTANTS = (
     Mutant(
         "the run of a table's last materialization is forgotten",
         6,
-        "assets/maintenance/history.py",
+        "forget",
         "        if run_id not in kept:\n",
         "        if run_id:\n",
         ("tests/unit/assets/maintenance/test_history.py::test_old_runs_are_forgotten_but_the_last_of_each_table",),
@@ -337,7 +332,7 @@ MUTANTS = (
     Mutant(
         "many old runs keep what sensors reported for ever",
         6,
-        "assets/maintenance/history.py",
+        "forget",
         "    is_over = _deadline(clock)\n    with",
         "    if left:\n        return DeletedHistory(runs, 0, 0, left=True)\n    with",
         (
@@ -347,7 +342,7 @@ MUTANTS = (
     Mutant(
         "a batch that committed nothing hides a commit of another writer in the number of rows",
         6,
-        "assets/bronze/previous.py",
+        "row_count",
         " for result in done if result.landed.version > since]",
         " for result in done]",
         (
@@ -357,7 +352,7 @@ MUTANTS = (
     Mutant(
         "a bucket that was dropped in the minute of its inventory returns",
         6,
-        "resources/ledger_folders.py",
+        "_by_folder",
         'F.regexp_replace("key", "/[^/]*$", "").alias("folder"), "key")',
         '"key")',
         (
@@ -367,7 +362,7 @@ MUTANTS = (
     Mutant(
         "a folder that nobody named is registered because its first file is Parquet",
         4,
-        "platform/core/routing/discovery.py",
+        "_discovered",
         '        mode=by_format if registers else "load",\n',
         "        mode=by_format,\n",
         ("tests/unit/resources/test_lake.py::test_discovered_parquet_is_loaded_unless_lake_yaml_says_register",),
@@ -375,7 +370,7 @@ MUTANTS = (
     Mutant(
         "two queues bring more new tables together than a day may have",
         1,
-        "sensors/intake/known_tables.py",
+        "KnownTables.routed",
         "                if self._state is before:\n",
         "                if self._state is not None:\n",
         (f"{_TROUBLED}test_two_queues_together_bring_no_more_new_tables_than_the_day_may_have",),
@@ -383,7 +378,7 @@ MUTANTS = (
     Mutant(
         "a discovered table takes the folders below its own from others",
         6,
-        "platform/core/routing/route.py",
+        "_discover",
         "    if table not in known and (taker :=",
         """    if any(table.prefix.startswith(other.prefix) and table != other for other in known):
         return NoRoute("no_table", "it is inside of another table")
@@ -393,7 +388,7 @@ MUTANTS = (
     Mutant(
         "an event without a table is compared with every table",
         6,
-        "platform/core/keys/nested.py",
+        "place_of",
         "    place = bisect_right(prefixes, text) - 1\n",
         "    place = sum(prefix <= text for prefix in prefixes) - 1\n",
         ("tests/unit/platform/core/routing/test_route.py::test_an_event_costs_the_same_however_many_tables_there_are",),
@@ -401,7 +396,7 @@ MUTANTS = (
     Mutant(
         "all first folders share the tables of a day",
         6,
-        "platform/core/routing/new_tables.py",
+        "Room.admits",
         "            return self._by_folder[folder] < self.limit\n",
         "            return len(self.tables) < self.limit\n",
         (
@@ -412,7 +407,7 @@ MUTANTS = (
     Mutant(
         "events that waited for a day with room are deleted before they are in the inbox",
         1,
-        "sensors/intake/held_events.py",
+        "_release",
         "    lake.store.inbox.put(manifests(config, hints))\n    held.delete(ids)\n",
         "    held.delete(ids)\n    lake.store.inbox.put(manifests(config, hints))\n",
         ("tests/unit/sensors/intake/test_held_events.py::test_a_tick_that_dies_is_repeated",),
@@ -420,7 +415,7 @@ MUTANTS = (
     Mutant(
         "a discovered table registers files inside of another table",
         4,
-        "resources/lake.py",
+        "Lake.ensure_birth",
         ' == "register") and not self._shares_its_prefix(table.key)\n',
         ' == "register")\n',
         (
@@ -431,7 +426,7 @@ MUTANTS = (
     Mutant(
         "a queue that fails for ever drops the checks of other queues with the cursor",
         5,
-        _INTAKE,
+        "build_intake_sensor.intake",
         " and not verdicts.evaluations and",
         " and",
         (
@@ -441,7 +436,7 @@ MUTANTS = (
     Mutant(
         "a queue that fails for ever keeps new tables from their partitions",
         5,
-        _INTAKE,
+        "build_intake_sensor.intake",
         " and not unknown and",
         " and",
         (
@@ -451,7 +446,7 @@ MUTANTS = (
     Mutant(
         "the tour of the inbox has no time of its own",
         1,
-        _INTAKE,
+        "build_intake_sensor.intake",
         "        until = time.monotonic() + INBOX_SECONDS\n",
         "        until = time.monotonic()\n",
         ("tests/unit/platform/test_definitions.py::test_the_inbox_has_a_time_of_its_own_however_long_the_queues_took",),
@@ -459,7 +454,7 @@ MUTANTS = (
     Mutant(
         "the tour goes back to its beginning while no more runs may be asked for",
         1,
-        "sensors/intake/due_tables.py",
+        "find_due_tables",
         "    due_tables = DueTables(last=after)\n",
         "    due_tables = DueTables()\n",
         ("tests/unit/sensors/intake/test_tick.py::test_with_many_tables_that_are_always_ready_none_is_starved",),
@@ -467,7 +462,7 @@ MUTANTS = (
     Mutant(
         "a tick counts tables where it may request runs",
         1,
-        "sensors/intake/shared_runs.py",
+        "RunCount.add",
         "        if own + -(-cold_tables // MAX_SHARED_TABLES) > max_runs:\n",
         "        if own + cold_tables > max_runs:\n",
         ("tests/unit/sensors/intake/test_tick.py::test_a_tour_ends_where_another_run_would_be_needed",),
@@ -475,7 +470,7 @@ MUTANTS = (
     Mutant(
         "files of unknown size count as small",
         1,
-        "sensors/intake/shared_runs.py",
+        "_is_cold",
         "is_known = backlog.unsized <= COLD_HINTS",
         "is_known = True",
         ("tests/unit/sensors/intake/test_tick.py::test_files_of_unknown_size_do_not_count_as_small",),
@@ -483,7 +478,7 @@ MUTANTS = (
     Mutant(
         "a request to forget is done before VACUUM's whole hours are over",
         12,
-        "assets/maintenance/vacuum.py",
+        "retention",
         "return _HOUR * math.ceil(kept / _HOUR)",
         "return kept",
         (_MAINTAINED + "test_vacuum.py::test_the_retention_of_a_table_is_that_of_its_properties_in_whole_hours",),
@@ -491,7 +486,7 @@ MUTANTS = (
     Mutant(
         "a table of an active shared run gets a second run",
         3,
-        "sensors/run_history.py",
+        "table_runs",
         "for run in runs for table in held_tables(run))",
         'for run in runs for table in [run.tags.get(PARTITION_TAG, "")])',
         ("tests/unit/platform/test_definitions.py::test_a_table_of_an_active_shared_run_is_left_alone",),
@@ -499,7 +494,7 @@ MUTANTS = (
     Mutant(
         "the queue starts a run of a table that a shared run holds",
         3,
-        "platform/launcher/run_coordinator.py",
+        "TableRunCoordinator.get_run_queue_config",
         '"limit": 0}',
         '"limit": 1}',
         ("tests/unit/platform/test_dagster_limits.py::test_a_run_of_a_table_waits_for_the_shared_run_that_holds_it",),
@@ -507,7 +502,7 @@ MUTANTS = (
     Mutant(
         "a table's failure ends the run that others share with it",
         3,
-        "assets/bronze/shared_run.py",
+        "SharedRun.tables",
         "                    stopped = self.lost()\n",
         '                    stopped = self.lost() or "a table failed"\n',
         ("tests/unit/assets/bronze/test_shared_run.py::test_one_table_s_failure_is_its_own",),
@@ -515,7 +510,7 @@ MUTANTS = (
     Mutant(
         "silver takes what is in the table and not yet in the ledger",
         5,
-        _PENDING,
+        "merge_state",
         "    version, n = table.ledger.clock()\n",
         "    version, _ = table.ledger.clock()\n"
         '    bronze_app = f"tidegate:{lake.id}:{table.table_key}:{table.birth.generation}"\n'
@@ -525,7 +520,7 @@ MUTANTS = (
     Mutant(
         "a merge's mark stays on the session that other writes use",
         5,
-        "resources/spark/delta.py",
+        "Delta.merge",
         '        row = self._procedures.call_one(\n            "merge",\n',
         '        self.session.conf.set("spark.databricks.delta.write.txnAppId", app_id)\n'
         '        self.session.conf.set("spark.databricks.delta.write.txnVersion", str(number))\n'
@@ -535,7 +530,7 @@ MUTANTS = (
     Mutant(
         "a merge fails where another commit came first",
         5,
-        "resources/spark/attempts.py",
+        "_OVERTAKEN",
         '_OVERTAKEN = ("DELTA_CONCURRENT", "DELTA_METADATA_CHANGED", "TIDEGATE_BUSY")',
         '_OVERTAKEN = ("DELTA_CONCURRENT",)',
         (
@@ -546,7 +541,7 @@ MUTANTS = (
     Mutant(
         "of two rows of a key the older one counts",
         5,
-        "platform/core/silver/rules.py",
+        "MergeRules.newest_first",
         "{part.path} DESC NULLS LAST",
         "{part.path} ASC NULLS LAST",
         ("tests/spark/silver/test_silver_attacks.py::test_b6_duplicates_within_one_range_become_the_newest_row",),
@@ -554,7 +549,7 @@ MUTANTS = (
     Mutant(
         "a late row gives no value to a newer row that left it, if no row of its batch leaves one",
         5,
-        _MERGE_SQL,
+        "build_merge",
         "mixed=left.mixed(newer) if rules.records_left else None",
         "mixed=None",
         (_A_FEED,),
@@ -562,7 +557,7 @@ MUTANTS = (
     Mutant(
         "a late row gives no value to a newer row in a column that came later",
         5,
-        "assets/silver/left_values.py",
+        "was_left",
         "if column in rules.ignored_nulls else recorded",
         "if not rules.ignored_nulls else recorded",
         (_A_FEED,),
@@ -570,7 +565,7 @@ MUTANTS = (
     Mutant(
         "a column that comes later has a value from before the last delete",
         5,
-        "assets/silver/left_values.py",
+        "LeftValues._given_at",
         "coalesce({self._entry(column)}, {self._entry(LAST_DELETE)})",
         "{self._entry(column)}",
         (_A_FEED,),
@@ -578,7 +573,7 @@ MUTANTS = (
     Mutant(
         "the keyed merge replaces a deleted row without recording the delete",
         5,
-        "assets/silver/left_values.py",
+        "LeftValues.mixed",
         'return f"{takes} OR t.{DELETED} OR coalesce',
         'return f"{takes} OR coalesce',
         (_A_FEED,),
@@ -586,7 +581,7 @@ MUTANTS = (
     Mutant(
         "a delete that comes late takes no value of a newer row",
         5,
-        "assets/silver/left_values.py",
+        "LeftValues.of_older",
         'ours = f"if(s.{DELETED}, {self._ours}, {ours})"',
         "ours = str(ours)",
         (_A_FEED,),
@@ -594,7 +589,7 @@ MUTANTS = (
     Mutant(
         "the row that silver should have takes values of rows before a delete",
         5,
-        "platform/core/silver/fates/given_values.py",
+        "with_given_values",
         "if other.deletes or not left:",
         "if not left:",
         ("tests/unit/platform/core/silver/fates/test_given_values.py",),
@@ -602,7 +597,7 @@ MUTANTS = (
     Mutant(
         "a late change does not cut the row in which it falls",
         5,
-        "assets/silver/history_rows.py",
+        "HistoryQuery._stored",
         "WHERE {order} >= k.first OR {until}",
         "WHERE {order} >= k.first",
         (_A_REPLAY,),
@@ -610,7 +605,7 @@ MUTANTS = (
     Mutant(
         "a change of a history stays next to the one of its order that it replaces",
         5,
-        "assets/silver/history_rows.py",
+        "HistoryQuery._one_for_each_order",
         """replaced |= {file: "if(_tidegate_files > 1, '', _tidegate_in_file)", row: "_tidegate_in_row"}""",
         "replaced |= {}",
         (_A_REPLAY,),
@@ -618,7 +613,7 @@ MUTANTS = (
     Mutant(
         "a delete does not end its key",
         5,
-        "assets/silver/history_rows.py",
+        "HistoryQuery._lives",
         "sum(if({DELETED}, 1, 0))",
         "sum(if({DELETED}, 0, 0))",
         (_A_REPLAY,),
@@ -626,7 +621,7 @@ MUTANTS = (
     Mutant(
         "equal values of a history are not joined",
         5,
-        "assets/silver/history_rows.py",
+        "HistoryQuery._starts",
         "{DELETED} OR NOT ({continues})",
         "{DELETED} OR true OR NOT ({continues})",
         (_A_REPLAY,),
@@ -634,7 +629,7 @@ MUTANTS = (
     Mutant(
         "a key that the next dump does not have stays",
         5,
-        "assets/silver/dumps/snapshot_rows.py",
+        "with_deletes",
         "(_tidegate_new OR _tidegate_next_new)",
         "(_tidegate_new AND _tidegate_next_new)",
         ("tests/spark/silver/test_snapshots.py",),
@@ -642,7 +637,7 @@ MUTANTS = (
     Mutant(
         "a truncate is forgotten once it is merged",
         5,
-        "assets/silver/truncate.py",
+        "record_truncate",
         "    stays = known\n",
         "    stays = None\n",
         ("tests/spark/silver/test_change_feeds.py::test_rows_of_debezium_become_the_table_of_the_database",),
@@ -650,7 +645,7 @@ MUTANTS = (
     Mutant(
         "a rebuild keeps a truncate that bronze does not have any more",
         5,
-        "assets/silver/truncate.py",
+        "record_truncate",
         "stays = before = None",
         "before = None",
         ("tests/unit/assets/silver/test_truncate.py",),
@@ -658,7 +653,7 @@ MUTANTS = (
     Mutant(
         "a row that an earlier merge left out of a dump does not show that the dump has its key",
         5,
-        "assets/silver/dumps/snapshot_rows.py",
+        "with_deletes",
         '(dumps.dropped, "false")',
         '(None, "false")',
         ("tests/spark/silver/test_snapshots.py::test_dumps_give_the_newest_dump_and_the_history_of_all",),
@@ -666,7 +661,7 @@ MUTANTS = (
     Mutant(
         "a dump with a row in quarantine deletes the keys that it lacks",
         5,
-        "assets/silver/dumps/snapshot_rows.py",
+        "_followed",
         "if(_tidegate_partial, NULL, struct",
         "if(false, NULL, struct",
         (_OF_DUMPS,),
@@ -674,7 +669,7 @@ MUTANTS = (
     Mutant(
         "deletes of a dump stay after a later part of it went into quarantine",
         5,
-        "assets/silver/dumps/incomplete_dumps.py",
+        "with_incomplete_dumps",
         "if changed and _has_merged(",
         "if not changed and _has_merged(",
         (_OF_DUMPS,),
@@ -682,7 +677,7 @@ MUTANTS = (
     Mutant(
         "why does not say that a newer dump is not complete",
         5,
-        "assets/silver/audit/unfinished_dumps.py",
+        "unfinished_dumps",
         "if orders.rank(dump.order) < orders.rank(order)",
         "if False",
         ("tests/spark/silver/test_snapshots.py::test_a_dump_without_a_file_that_is_in_quarantine_deletes_nothing",),
@@ -690,7 +685,7 @@ MUTANTS = (
     Mutant(
         "of two elements of an array any counts",
         5,
-        "assets/silver/newest_rows.py",
+        "change_rows",
         "if rules.is_list else ARRIVAL",
         "if False else ARRIVAL",
         ("tests/spark/silver/test_change_feeds.py::test_rows_of_every_format_become_the_table_of_the_database",),
@@ -698,7 +693,7 @@ MUTANTS = (
     Mutant(
         "a message without rows is a row",
         5,
-        "platform/core/silver/row_value.py",
+        "skipped_rows",
         'is_list and f"{ROW_VALUE} IS NULL"',
         '""',
         ("tests/unit/platform/core/silver/test_rules.py::test_each_element_of_an_array_is_a_row",),
@@ -706,7 +701,7 @@ MUTANTS = (
     Mutant(
         "of two texts of an equal order one is newer",
         5,
-        "assets/silver/audit/found_rows.py",
+        "bronze_rows",
         "dense_rank() OVER ({ranked})",
         "row_number() OVER ({ranked})",
         ("tests/spark/silver/test_why.py::test_a_registered_table_s_rows_have_the_batch_of_their_file",),
@@ -714,7 +709,7 @@ MUTANTS = (
     Mutant(
         "a file that is in quarantine as a whole is missing in no dump",
         5,
-        "assets/silver/dumps/incomplete_dumps.py",
+        "incomplete_dumps",
         "for n, of_key, address in _whole_files(session, work, rules, states, decided, order):",
         "for n, of_key, address in ():",
         ("tests/spark/silver/test_snapshots.py::test_a_dump_without_a_file_that_is_in_quarantine_deletes_nothing",),
@@ -722,7 +717,7 @@ MUTANTS = (
     Mutant(
         "any reading of a file with bad rows makes the dumps of its key incomplete, whatever was read last",
         5,
-        "assets/silver/dumps/incomplete_dumps.py",
+        "_partly",
         "FROM ({last}) JOIN {view} ON file = _tidegate_file AND n = _tidegate_bad_n GROUP BY o",
         "FROM ({last}) JOIN {view} ON file = _tidegate_file GROUP BY o",
         ("tests/spark/silver/dumps/test_incomplete_dumps.py",),
@@ -730,7 +725,7 @@ MUTANTS = (
     Mutant(
         "a file that is overwritten by a damaged one is missing in the dump that has its rows",
         5,
-        "assets/silver/dumps/incomplete_dumps.py",
+        "_of_batches",
         "lacking = [address for address in files[n] if (address, dump) not in has]",
         "lacking = [address for address in files[n] if (address, dump) not in set()]",
         ("tests/spark/silver/dumps/test_incomplete_dumps.py",),
@@ -738,7 +733,7 @@ MUTANTS = (
     Mutant(
         "a first merge after a reset that is repeated takes its own truncate for one of bronze before the reset",
         5,
-        "assets/silver/truncate.py",
+        "record_truncate",
         "before = stays = before if _is_repeated(work) else known",
         "before = stays = known",
         ("tests/unit/assets/silver/test_truncate.py",),
@@ -746,7 +741,7 @@ MUTANTS = (
     Mutant(
         "of equal rows of one large file the one that Spark reads last counts",
         5,
-        "assets/silver/changes.py",
+        "_ROW",
         "struct({PART}, {_PLACE})",
         "struct({_PLACE})",
         ("tests/spark/silver/test_silver_attacks.py::test_the_last_line_of_a_file_counts_although_spark_divides_it",),
@@ -754,7 +749,7 @@ MUTANTS = (
     Mutant(
         "keys of binary values that are no text are compared by what is left of them as a text",
         5,
-        "platform/core/silver/fates/key_text.py",
+        "text_of",
         'return f"base64({value})" if kind == _BINARY else',
         'return f"base64({value})" if kind is None else',
         ("tests/spark/silver/test_silver_equals_bronze.py::test_keys_of_any_type_are_compared",),
@@ -762,7 +757,7 @@ MUTANTS = (
     Mutant(
         "a merge brings back who was forgotten meanwhile",
         12,
-        "assets/silver/suppressed.py",
+        "same_list",
         '    return {FORGOTTEN: work.silver.properties.get(FORGOTTEN, "")}',
         "    return {}",
         ("tests/spark/tables/test_suppression.py::test_nobody_who_is_forgotten_during_a_merge_comes_back",),
@@ -770,7 +765,7 @@ MUTANTS = (
     Mutant(
         "equal orders with different texts are different",
         5,
-        "assets/silver/audit/orders.py",
+        "Orders.of",
         "before if is_repeated else now",
         "now",
         ("tests/unit/assets/silver/audit/test_orders.py",),
@@ -778,7 +773,7 @@ MUTANTS = (
     Mutant(
         "columns whose names do not show what they have keep their statistics",
         12,
-        "assets/silver/private_statistics.py",
+        "private_statistics",
         "    if _hides_names(spec):\n",
         "    if spec is None and _hides_names(spec):\n",
         ("tests/unit/assets/silver/test_private_statistics.py",),
@@ -786,7 +781,7 @@ MUTANTS = (
     Mutant(
         "an error of a table with personal columns has values of a row",
         12,
-        "assets/presentation/discreet.py",
+        "discreet_errors",
         "        if spec.personal is None:\n            raise\n",
         "        if spec.name:\n            raise\n",
         ("tests/unit/assets/presentation/test_discreet.py",),
@@ -794,7 +789,7 @@ MUTANTS = (
     Mutant(
         "a byte order mark is a part of the first identity that is forgotten",
         12,
-        "platform/cli/forgetting/forget.py",
+        "listed",
         'encoding="utf-8-sig"',
         'encoding="utf-8"',
         ("tests/unit/platform/cli/forgetting/test_forget.py",),
@@ -802,7 +797,7 @@ MUTANTS = (
     Mutant(
         "maps with the same entries in another order are different",
         5,
-        "platform/core/schema/comparable.py",
+        "comparable",
         "array_sort(transform(map_entries(",
         "(transform(map_entries(",
         ("tests/unit/platform/core/schema/test_comparable.py",),
@@ -810,7 +805,7 @@ MUTANTS = (
     Mutant(
         "an older row gives a part of the order",
         5,
-        "platform/core/silver/rules.py",
+        "merge_rules",
         "not in _roots((*keys, *order))}",
         "not in _roots(keys)}",
         ("tests/unit/platform/core/silver/test_rules.py::test_parts_of_key_and_order_have_no_value_of_an_older_row",),
@@ -818,7 +813,7 @@ MUTANTS = (
     Mutant(
         "a change of before a column came gives the column NULL",
         5,
-        "assets/silver/history_rows.py",
+        "HistoryQuery._stored_left",
         "was_left(self._rules, column, f'array_contains(t.{LEFT}, {name})')",
         "f'array_contains(t.{LEFT}, {name})'",
         (f"{_REBUILDS}test_a_rebuild_gives_what_merges_gave",),
@@ -826,7 +821,7 @@ MUTANTS = (
     Mutant(
         "a rebuild keeps values of columns that lake.yaml excludes",
         5,
-        _MERGE_SQL,
+        "without_values",
         "folded(field.name) not in known]",
         "folded(field.name) in ()]",
         (f"{_REBUILDS}test_a_rebuild_gives_what_lake_yaml_says_now",),
@@ -834,7 +829,7 @@ MUTANTS = (
     Mutant(
         "a truncate whose merge died after recording it deletes no row",
         5,
-        "assets/silver/truncate.py",
+        "record_truncate",
         "Truncate(newest, is_due=found is not None)",
         "Truncate(newest, is_due=newest != known)",
         (_A_FEED,),
@@ -842,7 +837,7 @@ MUTANTS = (
     Mutant(
         "a partial row keeps values of a row that a truncate deleted",
         5,
-        "assets/silver/left_values.py",
+        "LeftValues.clauses",
         "if not is_truncated:",
         "if is_truncated:",
         (_A_FEED,),
@@ -850,7 +845,7 @@ MUTANTS = (
     Mutant(
         "a truncate deletes only rows whose keys come again",
         5,
-        "platform/core/silver/merge_mode.py",
+        "MergeMode.clauses",
         "[*matched, *deletes, *filter(",
         "[*matched, *filter(",
         ("tests/unit/platform/core/silver/test_merge_mode.py::test_a_truncate_deletes_older_rows_in_every_mode",),
@@ -858,7 +853,7 @@ MUTANTS = (
     Mutant(
         "an older row that comes late replaces a newer one",
         5,
-        _MERGE_SQL,
+        "build_merge",
         "newer if _is_keyed(",
         '"true" if _is_keyed(',
         ("tests/spark/silver/test_silver_attacks.py::test_b1_late_older_row_after_delete_does_not_resurrect",),
@@ -866,7 +861,7 @@ MUTANTS = (
     Mutant(
         "a silver table is not compared again after a merge",
         5,
-        "sensors/compare_silver.py",
+        "due_comparisons",
         "_covered(execution) < materialized and",
         "not _covered(execution) and",
         (
@@ -877,7 +872,7 @@ MUTANTS = (
     Mutant(
         "a comparison of silver with bronze does not look at the values of rows of an equal order",
         5,
-        "assets/silver/audit/comparison.py",
+        "_doubt",
         "THEN NOT exists(a.rows, row -> {same})",
         "THEN false",
         (
@@ -888,7 +883,7 @@ MUTANTS = (
     Mutant(
         "a comparison of silver with bronze takes a key that silver has twice for right",
         5,
-        "assets/silver/audit/comparison.py",
+        "_doubt",
         "CASE WHEN b.rows > 1 THEN true WHEN",
         "CASE WHEN",
         (
@@ -899,7 +894,7 @@ MUTANTS = (
     Mutant(
         "a comparison of silver with bronze does not look at values of columns that other rows leave as they are",
         5,
-        "assets/silver/audit/comparison.py",
+        "_doubt",
         "(x, y) -> x.left OR x.v <=> y.v)",
         "(x, y) -> true)",
         ("tests/spark/silver/test_change_feeds.py::test_rows_of_debezium_become_the_table_of_the_database",),
@@ -907,7 +902,7 @@ MUTANTS = (
     Mutant(
         "a row of a history that silver has twice is right",
         5,
-        "platform/core/silver/fates/intervals.py",
+        "Replay.is_right",
         "return not self.differing and not self.copies",
         "return not self.differing",
         ("tests/unit/platform/core/silver/fates/test_intervals.py::test_a_row_that_silver_has_twice_is_a_fault",),
@@ -915,7 +910,7 @@ MUTANTS = (
     Mutant(
         "a rebuild of silver leaves copies of a row",
         5,
-        _MERGE_SQL,
+        "joined",
         "if has_copies else same",
         "if False else same",
         ("tests/spark/silver/test_silver_rebuild.py::test_a_rebuild_gives_what_merges_gave",),
@@ -923,7 +918,7 @@ MUTANTS = (
     Mutant(
         "a comparison of a large table leaves out the keys of the last batch",
         5,
-        "assets/silver/audit/chosen_keys.py",
+        "_ranked",
         "WHERE n.hash IS NOT NULL OR e.hash",
         "WHERE e.hash",
         (
@@ -934,7 +929,7 @@ MUTANTS = (
     Mutant(
         "a comparison reads keys with any number of rows",
         5,
-        "assets/silver/audit/chosen_keys.py",
+        "affordable",
         "        if rows > min(left, limits.rows_of_a_key):\n",
         "        if rows > left:\n",
         ("tests/unit/assets/silver/audit/test_chosen_keys.py::test_keys_with_too_many_rows_are_left_out_and_counted",),
@@ -942,7 +937,7 @@ MUTANTS = (
     Mutant(
         "the history of a key does not look at truncates between two changes",
         5,
-        "platform/core/silver/fates/intervals.py",
+        "_steps",
         "        now = deletes + sum(rank >= change.rank for rank, _ in rules.truncates)\n",
         "        now = deletes\n",
         (
@@ -953,7 +948,7 @@ MUTANTS = (
     Mutant(
         "a late change does not end the interval that it cuts",
         5,
-        "assets/silver/history_rows.py",
+        "HistoryQuery._stored",
         "until = f\"t.{VALID_TO} IS NULL OR {self._as_order(f't.{VALID_TO}')} >= k.first\"",
         'until = f"t.{VALID_TO} IS NULL"',
         (
@@ -964,7 +959,7 @@ MUTANTS = (
     Mutant(
         "silver may keep a row of a full dump that is not the newest",
         5,
-        "platform/core/silver/fates/row_fates.py",
+        "_of_silver",
         "best.deletes and not best.is_implied and not silver.deleted",
         "best.deletes and not silver.deleted",
         (
@@ -975,7 +970,7 @@ MUTANTS = (
     Mutant(
         "a rebuild of silver keeps rows that bronze does not give",
         5,
-        _MERGE_SQL,
+        "mode_of",
         'mirrors_removals=work.spec.on_removed == "full" or work.rebuilds,',
         'mirrors_removals=work.spec.on_removed == "full",',
         ("tests/spark/silver/test_silver_rebuild.py::test_a_rebuild_makes_silver_what_bronze_gives_in_one_commit",),
@@ -983,7 +978,7 @@ MUTANTS = (
     Mutant(
         "a rebuild of silver from a batch keeps rows since then that bronze does not give",
         5,
-        "platform/core/silver/merge_mode.py",
+        "MergeMode",
         "t.{CHANGED_BATCH} >= {{since}} THEN DELETE",
         "t.{CHANGED_BATCH} > 99 THEN DELETE",
         ("tests/unit/platform/core/silver/test_merge_mode.py::test_each_mode_does_to_each_row_what_its_clauses_say",),
@@ -991,7 +986,7 @@ MUTANTS = (
     Mutant(
         "a rebuild of silver from a batch moves the mark over a batch that was not merged",
         5,
-        _MERGE,
+        "_caught_up",
         "return replace(work, n=work.mark)",
         "return work",
         (_REBUILT,),
@@ -999,7 +994,7 @@ MUTANTS = (
     Mutant(
         "a rebuild of silver from a batch merges only what waited when it began",
         5,
-        _MERGE,
+        "_caught_up",
         "if attempt >= MAX_CATCH_UPS and not",
         "if not",
         (_REBUILT,),
@@ -1007,7 +1002,7 @@ MUTANTS = (
     Mutant(
         "a rebuild of silver from a batch leaves out keys of which only silver has a row since then",
         5,
-        "assets/silver/newest_rows.py",
+        "of_keys_since",
         'chosen += f"UNION SELECT {keys} FROM {table} WHERE {CHANGED_BATCH} >= {since}"',
         'chosen += f"UNION SELECT {keys} FROM {table} WHERE {CHANGED_BATCH} >= {since} AND false"',
         ("tests/unit/assets/silver/test_newest_rows.py",),
@@ -1015,7 +1010,7 @@ MUTANTS = (
     Mutant(
         "a rebuild of silver from a batch leaves out keys that only a forgotten person has since then",
         12,
-        "assets/silver/newest_rows.py",
+        "of_keys_since",
         "    if forgotten is not None:\n",
         "    if forgotten is None:\n",
         ("tests/unit/assets/silver/test_newest_rows.py",),
@@ -1023,7 +1018,7 @@ MUTANTS = (
     Mutant(
         "a merge from a batch does not see the rows of forgotten persons",
         12,
-        "assets/silver/suppressed.py",
+        "_without_suppressed",
         "view=view, with_forgotten=changes.view",
         "view=view",
         (f"{_FORGET}test_keys_that_others_share_with_a_forgotten_person_become_what_bronze_gives_without_them",),
@@ -1031,7 +1026,7 @@ MUTANTS = (
     Mutant(
         "a rebuild of silver from a batch computes its keys from the rows since then",
         5,
-        "assets/silver/newest_rows.py",
+        "of_keys_since",
         "LEFT SEMI JOIN ({chosen}) k ON {same}",
         "LEFT SEMI JOIN ({chosen}) k ON {same} AND r.{batch} >= {since}",
         ("tests/unit/assets/silver/test_newest_rows.py",),
@@ -1039,7 +1034,7 @@ MUTANTS = (
     Mutant(
         "a run that merges no rows says that each expectation holds",
         2,
-        "assets/silver/expect/checks.py",
+        "results_of_merge",
         'if merged and merged.volume["rows"]:',
         "if merged or not merged:",
         ("tests/unit/assets/silver/expect/test_checks.py",),
@@ -1047,7 +1042,7 @@ MUTANTS = (
     Mutant(
         "rows that violate an expectation of expect_or_drop enter silver",
         5,
-        "platform/core/silver/rules.py",
+        "merge_rules",
         "skipped=skipped_rows(silver, is_list=is_list),",
         "skipped=silver.skip_when,",
         (
@@ -1058,7 +1053,7 @@ MUTANTS = (
     Mutant(
         "a first merge after a reset compares numbers of two generations",
         5,
-        "platform/core/silver/merge_mode.py",
+        "MergeMode.newer",
         "[] if self is MergeMode.AFTER_RESET else [f",
         "[f",
         ("tests/unit/platform/core/silver/test_merge_mode.py::test_each_mode_does_to_each_row_what_its_clauses_say",),
@@ -1066,7 +1061,7 @@ MUTANTS = (
     Mutant(
         "a merge that takes a part of what waits marks all of it",
         5,
-        "assets/silver/changes.py",
+        "_step",
         "(work.n if taken == len(numbers) else numbers[taken - 1])",
         "work.n",
         ("tests/unit/assets/silver/test_changes.py::test_a_backlog_is_merged_in_steps_each_with_its_mark",),
@@ -1074,7 +1069,7 @@ MUTANTS = (
     Mutant(
         "a first merge takes all that waits, whatever its limits are",
         5,
-        "assets/silver/changes.py",
+        "_first_step",
         "    return brought[taken - 1][0]",
         "    return work.n",
         ("tests/unit/assets/silver/test_changes.py::test_a_first_merge_of_much_is_in_steps",),
@@ -1082,7 +1077,7 @@ MUTANTS = (
     Mutant(
         "the first step of a merge that takes rows out of silver leaves readers without the rest",
         5,
-        "assets/silver/changes.py",
+        "_first_step",
         'if work.spec.on_removed == "full" and work.silver.files > 0:',
         "if not work.n:",
         ("tests/unit/assets/silver/test_changes.py::test_a_merge_that_takes_rows_out_of_silver_has_one_step",),
@@ -1090,7 +1085,7 @@ MUTANTS = (
     Mutant(
         "rows that were replaced while a first merge was under way stay in silver",
         5,
-        "platform/core/silver/recorded/first_reading.py",
+        "read_after",
         "return min((",
         "return max((",
         (
@@ -1100,7 +1095,7 @@ MUTANTS = (
     Mutant(
         "a step of a registered table has files of later batches",
         5,
-        "assets/silver/changes.py",
+        "_registered",
         '    numbers = numbers.where(F.col("_tidegate_n") <= upto)\n',
         "",
         ("tests/spark/silver/test_history.py::test_a_first_merge_in_steps_is_what_a_replay_gives",),
@@ -1108,7 +1103,7 @@ MUTANTS = (
     Mutant(
         "a rebuild from a batch leaves a batch that replaced rows",
         5,
-        "assets/silver/merge.py",
+        "_caught_up",
         "if attempt >= MAX_CATCH_UPS and not waiting_batch_replaces_rows(work):",
         "if attempt >= MAX_CATCH_UPS:",
         (
@@ -1119,7 +1114,7 @@ MUTANTS = (
     Mutant(
         "files that are gone without a word are left out of a merge",
         5,
-        "assets/silver/changes.py",
+        "_gathered",
         "if path not in explained]))",
         "if path not in explained and not path]))",
         (
@@ -1129,7 +1124,7 @@ MUTANTS = (
     Mutant(
         "a batch whose run fails later is not shown",
         6,
-        "assets/bronze/run.py",
+        "run_table",
         "        listener.batch_recorded(result.batch, result.landed)\n",
         "",
         ("tests/unit/assets/bronze/test_run.py::test_each_batch_is_reported_as_soon_as_it_is_recorded",),
@@ -1137,7 +1132,7 @@ MUTANTS = (
     Mutant(
         "a window of two ticks lasts three",
         6,
-        "platform/core/bronze/window.py",
+        "shortest_wait",
         "return window - min(window, every) / 2",
         "return window",
         (
@@ -1147,7 +1142,7 @@ MUTANTS = (
     Mutant(
         "a batch that a run recorded and did not finish is not shown",
         6,
-        "assets/bronze/run.py",
+        "_next_batch",
         "        return BatchResult(half_recorded, landed, found=True)\n",
         "        waiting = None\n",
         ("tests/unit/assets/bronze/test_run.py::test_a_batch_that_is_recorded_and_not_finished_is_reported",),
@@ -1155,7 +1150,7 @@ MUTANTS = (
     Mutant(
         "an event that cannot be understood is not counted",
         6,
-        "sensors/intake/message_routing.py",
+        "_route_all",
         '            intake.count("malformed", reject.records)\n',
         "",
         ("tests/unit/sensors/intake/test_tick.py::test_every_event_received_is_a_hint_or_counted",),
@@ -1163,7 +1158,7 @@ MUTANTS = (
     Mutant(
         "deferred hints are dropped",
         6,
-        _RECORD,
+        "finish",
         "        hints = list(batch.deferred)\n",
         "        hints = []\n",
         ("tests/spark/events/test_look.py::test_a_key_about_which_s3_does_not_say_is_deferred_and_ingested_later",),
@@ -1171,7 +1166,7 @@ MUTANTS = (
     Mutant(
         "manifests are deleted by their prefix",
         6,
-        _RECORD,
+        "finish",
         "    table.inbox.delete(batch.manifests)\n",
         "    table.inbox.delete([one.id for one in table.inbox.waiting()])\n",
         ("tests/spark/events/test_look.py::test_a_key_about_which_s3_does_not_say_is_deferred_and_ingested_later",),
@@ -1179,7 +1174,7 @@ MUTANTS = (
     Mutant(
         "the lake's own files are sources",
         7,
-        "platform/core/keys/object_key.py",
+        "is_hidden",
         'part.startswith(("_", "."))',
         'part.startswith(".")',
         ("tests/unit/platform/core/keys/test_object_key.py",),
@@ -1187,7 +1182,7 @@ MUTANTS = (
     Mutant(
         "an overwritten file stays live in a registered table",
         8,
-        _PLANNING,
+        "_decide",
         "            plan.drop[key] = (row, row)\n",
         "            plan.rows.append(row)\n",
         ("tests/unit/platform/core/bronze/test_plan.py",),
@@ -1195,7 +1190,7 @@ MUTANTS = (
     Mutant(
         "any share of a table may vanish at once",
         8,
-        "assets/bronze/removals.py",
+        "REMOVAL_SHARE",
         "REMOVAL_SHARE = 0.5\n",
         "REMOVAL_SHARE = 2.0\n",
         ("tests/spark/tables/test_ownership.py::test_many_removals_at_once_stop_and_ask_and_the_tag_allows_them",),
@@ -1203,7 +1198,7 @@ MUTANTS = (
     Mutant(
         "a bucket that is gone counts as an empty one",
         8,
-        _LOOK,
+        "_require_bucket",
         "    if any(isinstance(probe, S3Gone) for probe in found.values()):\n        require_bucket(table)\n",
         "    return\n",
         ("tests/spark/events/test_look.py::test_a_bucket_that_is_gone_stops_the_run_and_removes_nothing",),
@@ -1211,7 +1206,7 @@ MUTANTS = (
     Mutant(
         "an inventory knows more than what the ledger was told later",
         6,
-        "resources/inventory/differences.py",
+        "_ask",
         ' & ~F.col("newer")',
         "",
         ("tests/spark/events/test_inventory.py::test_f21_an_inventory_shows_exactly_the_changes_without_an_event",),
@@ -1219,7 +1214,7 @@ MUTANTS = (
     Mutant(
         "403 is taken for 404",
         8,
-        "resources/aws/s3.py",
+        "ObjectStore.head",
         "            if status == 404:\n                return S3Gone()\n",
         "            if status in (403, 404):\n                return S3Gone()\n",
         ("tests/local/s3/test_object_store.py::test_what_a_probe_says",),
@@ -1227,7 +1222,7 @@ MUTANTS = (
     Mutant(
         "committed bytes enter again",
         6,
-        _PLANNING,
+        "_wants",
         "not registered and (not same_bytes(probe, state) or _replaces(probe, state, items) is not None)\n",
         "not registered\n",
         ("tests/unit/platform/core/bronze/test_plan.py",),
@@ -1235,7 +1230,7 @@ MUTANTS = (
     Mutant(
         "a refused look is remembered as a state",
         9,
-        "resources/ledger.py",
+        "tells_a_state",
         " & ~refused\n",
         "\n",
         ("tests/spark/events/test_look.py::test_access_denied_is_quarantined_and_the_live_entry_stays",),
@@ -1243,7 +1238,7 @@ MUTANTS = (
     Mutant(
         "files are not asked for again after they were read",
         10,
-        _LOAD,
+        "Load._again",
         "        if changed := self._changed(files):\n",
         "        if changed := self._changed([]):\n",
         (
@@ -1254,7 +1249,7 @@ MUTANTS = (
     Mutant(
         "a column becomes narrower again with a file that was not changed",
         10,
-        "platform/core/schema/table_schema.py",
+        "TableSchema._merged",
         'if known == given or (holds(given, known) and "[]" not in path):',
         "if known == given:",
         (
@@ -1264,7 +1259,7 @@ MUTANTS = (
     Mutant(
         "a column becomes wider without the feature that readers need",
         10,
-        "platform/core/schema/table_schema.py",
+        "TableSchema.taking",
         "widened = self.widened or (self.born and any(self.retyped(found)))",
         "widened = self.widened",
         (
@@ -1274,7 +1269,7 @@ MUTANTS = (
     Mutant(
         "what no column takes is not rescued",
         10,
-        _LOAD,
+        "Load._reading",
         "        rescued = rescued_column(self.table)\n",
         "        rescued = None\n",
         ("tests/spark/files/test_rescue.py::test_a_table_is_born_with_the_columns_of_its_first_files",),
@@ -1282,7 +1277,7 @@ MUTANTS = (
     Mutant(
         "a file of which some lines are no rows by themselves is taken as far as its lines are",
         10,
-        _LOAD,
+        "Load._again",
         "if torn := {file.candidate.key for file in files if counted[file.candidate.key].torn}:",
         "if torn := set[str]():",
         ("tests/spark/files/test_bad_input.py::test_csv_files_that_do_not_fit_are_quarantined",),
@@ -1290,7 +1285,7 @@ MUTANTS = (
     Mutant(
         "doubles have an upper bound",
         10,
-        "platform/core/files/parquet/bounds.py",
+        "_bound",
         "return None if upper or not math.isfinite(value) else value",
         "return None if not math.isfinite(value) else value",
         ("tests/unit/platform/core/files/parquet/test_footer.py::test_floating_point_has_no_upper_bound",),
@@ -1298,7 +1293,7 @@ MUTANTS = (
     Mutant(
         "a lake is used on an endpoint that was not proven",
         11,
-        "resources/lake_root/identity.py",
+        "Identity.lake",
         "        self._prove_endpoint()\n",
         "",
         ("tests/local/s3/test_lake_endpoint.py",),
@@ -1306,7 +1301,7 @@ MUTANTS = (
     Mutant(
         "the other rows of a data file go with those that are replaced",
         2,
-        "assets/bronze/prepare/load/replaced_rows.py",
+        "Replacing.finish",
         "        prepared.adds += self._staying(files, leaving, prepared.base or prepared.schema)\n",
         "",
         ("tests/spark/tables/test_replace.py",),
@@ -1314,7 +1309,7 @@ MUTANTS = (
     Mutant(
         "a redriven file's rows are added to those that it has",
         2,
-        "assets/bronze/prepare/load/load.py",
+        "Load._run",
         "        replacing.finish(self.prepared)\n",
         "",
         ("tests/spark/tables/test_replace.py",),
@@ -1322,7 +1317,7 @@ MUTANTS = (
     Mutant(
         "a hint of a rebuild that comes twice replaces rows that are gone",
         2,
-        _PLANNING,
+        "_replaces",
         "if replaces.decided == state.n), None)",
         "), None)",
         ("tests/unit/assets/operations/test_rebuild.py",),
@@ -1330,7 +1325,7 @@ MUTANTS = (
     Mutant(
         "a file that is refused gives the table its columns",
         10,
-        "assets/bronze/prepare/load/load.py",
+        "Load._again",
         "if grown and (hopeless := self.columns.hopeless(sound, counted)):",
         "if None and (hopeless := self.columns.hopeless(sound, counted)):",
         (
@@ -1340,7 +1335,7 @@ MUTANTS = (
     Mutant(
         "types follow from the sets in which the Spark server is asked",
         10,
-        "assets/bronze/prepare/load/faulty_files.py",
+        "FaultyFiles.all_at_once.tried",
         "            bring(some)\n            self._prepared.schema = before\n",
         "            bring(some)\n",
         ("tests/unit/assets/bronze/prepare/load/test_faulty_files.py",),
@@ -1348,7 +1343,7 @@ MUTANTS = (
     Mutant(
         "a file that proves unfit while it is read keeps its say in the columns",
         10,
-        "assets/bronze/prepare/load/load.py",
+        "Load._again",
         "if len(sound) < len(files) or (grown and left):",
         "if len(sound) < len(files):",
         ("tests/unit/assets/bronze/prepare/load/test_faulty_files.py",),
@@ -1356,7 +1351,7 @@ MUTANTS = (
     Mutant(
         "a file that changed keeps its say in the columns",
         10,
-        "assets/bronze/prepare/load/load.py",
+        "Load._again",
         "return [file for file in files if file.candidate.key not in changed], None",
         "return [file for file in files if file.candidate.key not in changed], self.prepared.schema",
         ("tests/unit/assets/bronze/prepare/load/test_faulty_files.py",),
@@ -1364,7 +1359,7 @@ MUTANTS = (
     Mutant(
         "a new column of a header gets its type without the files of other formats",
         10,
-        "assets/bronze/prepare/load/load_columns.py",
+        "LoadColumns.take",
         "((brings or rows_name_more) and not",
         "(rows_name_more and not",
         ("tests/unit/assets/bronze/prepare/load/test_load_columns.py",),
@@ -1372,7 +1367,7 @@ MUTANTS = (
     Mutant(
         "a line within quotes is a comment",
         10,
-        "platform/core/config/csv_options.py",
+        "CsvOptions.rows.kept",
         "                if begins and self.comment is not None",
         "                if self.comment is not None",
         ("tests/unit/platform/core/config/test_csv_options.py",),
@@ -1380,7 +1375,7 @@ MUTANTS = (
     Mutant(
         "rows of forgotten persons decide the types of what is next to the subject",
         12,
-        "assets/bronze/prepare/load/load_columns.py",
+        "LoadColumns._subjects",
         "known.adding([_alone(path, type_at(path, columns))])",
         "known.adding([one for one in columns if one.name == path[0]])",
         ("tests/unit/assets/bronze/prepare/load/test_load_columns.py",),
@@ -1388,7 +1383,7 @@ MUTANTS = (
     Mutant(
         "of files of which Delta refuses one, the others bring types in halves",
         10,
-        "assets/bronze/prepare/load/load_columns.py",
+        "LoadColumns.learn",
         "        if refused:\n            self._prepared.schema = before\n",
         "",
         ("tests/unit/assets/bronze/prepare/load/test_faulty_files.py",),
@@ -1396,7 +1391,7 @@ MUTANTS = (
     Mutant(
         "a line of a run's log obeys a producer",
         4,
-        "assets/presentation/run_log.py",
+        "RunLog.warning",
         "        self._log.warning(one_line(line))",
         "        self._log.warning(line)",
         ("tests/unit/repository/test_hostile_names.py",),
@@ -1404,7 +1399,7 @@ MUTANTS = (
     Mutant(
         "folders name columns that no table can have",
         10,
-        "assets/bronze/prepare/table_columns.py",
+        "path_columns",
         "    new = [name for name in values if folded(name) not in known]",
         "    new = [name for name in values if folded(name) in known]",
         ("tests/unit/assets/bronze/prepare/test_path_columns.py",),
@@ -1412,7 +1407,7 @@ MUTANTS = (
     Mutant(
         "a field of a change stops all merges by its name",
         10,
-        "platform/core/silver/columns.py",
+        "left_out_names",
         "    theirs = set(given) if silver.row is not None else set()",
         "    theirs = set()",
         ("tests/unit/platform/core/silver/test_columns.py",),
@@ -1420,7 +1415,7 @@ MUTANTS = (
     Mutant(
         "a copy has its source's name, whatever its content is",
         8,
-        "platform/core/keys/own_paths.py",
+        "copy_key",
         "/{etag}.parquet",
         ".parquet",
         ("tests/unit/platform/core/keys/test_own_paths.py",),
@@ -1428,7 +1423,7 @@ MUTANTS = (
     Mutant(
         "names are not checked before the decision",
         2,
-        "platform/core/schema/table_schema.py",
+        "TableSchema.taking",
         "        check_names(fields, reserved=reserved)\n",
         "",
         (
@@ -1438,7 +1433,7 @@ MUTANTS = (
     Mutant(
         "text that is packed otherwise than with gzip is read as it happens",
         1,
-        "assets/bronze/prepare/load/readable_files.py",
+        "source_file",
         "if why := refusal(candidate.key):",
         "if why := refusal(''):",
         ("tests/unit/assets/bronze/prepare/load/test_readable_files.py",),
@@ -1446,7 +1441,7 @@ MUTANTS = (
     Mutant(
         "of a gzip file, the first member is read",
         1,
-        "platform/core/files/gzip_members.py",
+        "GzipMembers.readinto",
         "self._member.unused_data if self._member.eof else",
         "b'' if self._member.eof else",
         (
@@ -1457,7 +1452,7 @@ MUTANTS = (
     Mutant(
         "what follows the end of gzip is passed over",
         1,
-        "platform/core/files/gzip_members.py",
+        "GzipMembers.readinto",
         "raise BrokenGzip(str(error)) from None",
         "return 0",
         ("tests/unit/platform/core/files/test_gzip_members.py",),
@@ -1465,7 +1460,7 @@ MUTANTS = (
     Mutant(
         "whatever Spark raises is a file's fault",
         10,
-        "assets/bronze/prepare/load/spark_errors.py",
+        "fault_of",
         "return Fault.EITHER if condition.startswith(_EITHER) else Fault.ENVIRONMENT",
         "return Fault.EITHER",
         ("tests/unit/assets/bronze/prepare/load/test_spark_errors.py",),
@@ -1473,7 +1468,7 @@ MUTANTS = (
     Mutant(
         "a loaded file is deleted whatever lies there by then",
         8,
-        "resources/aws/s3.py",
+        "ObjectStore.delete_if",
         "            self._client.delete_object(Bucket=bucket, Key=key, IfMatch=f",
         "            self._client.delete_object(Bucket=bucket, Key=key) or (f",
         ("tests/local/s3/test_after_load.py::test_a10_a_file_that_is_overwritten_before_its_removal_stays",),
@@ -1481,7 +1476,7 @@ MUTANTS = (
     Mutant(
         "the same bytes with another etag are taken for other ones",
         6,
-        "platform/core/bronze/same_bytes.py",
+        "same_bytes",
         " and bool(one.checksum) and one.checksum == other.checksum\n",
         " and False\n",
         (
@@ -1491,7 +1486,7 @@ MUTANTS = (
     Mutant(
         "of a file that was removed the ledger forgets which bytes are in the table",
         6,
-        _PLANNING,
+        "_decide",
         "            plan.rows.append(_keeping(row, state, state.etag) if live and state is not None else row)\n",
         "            plan.rows.append(row)\n",
         ("tests/unit/platform/core/bronze/test_plan.py::test_the_row_of_a_removal_names_the_bytes_whose_rows_stay",),
@@ -1499,7 +1494,7 @@ MUTANTS = (
     Mutant(
         "a run takes files away after a reset has counted on them",
         8,
-        "assets/bronze/after_load.py",
+        "take_away_or_tag",
         "            n = table.batches.require_current(n)\n",
         "            n = max(n, 0)\n",
         ("tests/local/s3/test_after_load.py::test_a_run_that_a_reset_overtook_removes_nothing",),
@@ -1507,7 +1502,7 @@ MUTANTS = (
     Mutant(
         "a reset goes on although files went since it counted",
         8,
-        "assets/operations/reset.py",
+        "_lost_meanwhile",
         "    known = set(plan.lost)\n",
         "    known = {one.key for one in committed}\n",
         ("tests/spark/tables/test_reset.py::test_a_run_that_removes_files_and_a_reset_lose_no_row_between_them",),
@@ -1515,7 +1510,7 @@ MUTANTS = (
     Mutant(
         "a file that was moved after it was loaded is taken for removed",
         6,
-        _PLANNING,
+        "_moved",
         "    if state.status in (Status.COMMITTED, Status.REMOVED) and state.etag in removed_etags:\n",
         "    if state.status == Status.MOVED and state.etag in removed_etags:\n",
         ("tests/unit/platform/core/bronze/test_plan.py::test_a_file_that_after_load_removed_is_moved_and_not_removed",),
@@ -1523,7 +1518,7 @@ MUTANTS = (
     Mutant(
         "a copy that may not be written puts its file into the quarantine",
         6,
-        "assets/bronze/prepare/prepared.py",
+        "PreparedBatch.failed",
         "                self.obstacle = str(error)\n                self.defer(candidate)\n",
         "                self.refused(candidate, str(error))\n",
         (
@@ -1534,7 +1529,7 @@ MUTANTS = (
     Mutant(
         "a batch of files that wait for a permission is decided, window for window",
         6,
-        _PREPARE,
+        "prepare",
         "    prepared.require_progress()\n",
         "",
         (
@@ -1545,7 +1540,7 @@ MUTANTS = (
     Mutant(
         "a float of the path is rounded",
         10,
-        "platform/core/schema/partitions.py",
+        "_holds",
         "return bool(_FLOAT.fullmatch(value)) and keeps(value, name)",
         "return bool(_FLOAT.fullmatch(value))",
         ("tests/unit/platform/core/schema/test_table_schema.py",),
@@ -1553,7 +1548,7 @@ MUTANTS = (
     Mutant(
         "a reason goes into a batch at any length",
         2,
-        _PLANNING,
+        "ledger_row",
         "reason=bounded(reason)",
         "reason=reason",
         ("tests/unit/platform/core/bronze/test_ledger.py",),
@@ -1561,7 +1556,7 @@ MUTANTS = (
     Mutant(
         "an older version's row is not known to be overwritten",
         2,
-        "platform/core/bronze/ledger.py",
+        "_facts",
         "    overwritten = older_reasons.is_overwritten(reason)\n",
         "    overwritten = False\n",
         ("tests/unit/platform/core/bronze/test_samples.py",),
@@ -1569,7 +1564,7 @@ MUTANTS = (
     Mutant(
         "an overwritten key enters again once it has other bytes",
         2,
-        _PLANNING,
+        "_wants",
         "(registered and state.cause is Cause.OVERWRITTEN)",
         "(registered and state.cause is None)",
         ("tests/unit/platform/core/bronze/test_plan.py",),
@@ -1577,7 +1572,7 @@ MUTANTS = (
     Mutant(
         "a batch of old is recorded with reasons of any length",
         2,
-        "resources/ledger.py",
+        "_plain",
         "    body = replace(row, reason=bounded(row.reason)).to_dict()\n",
         "    body = row.to_dict()\n",
         ("tests/unit/platform/core/bronze/test_ledger.py",),
@@ -1585,7 +1580,7 @@ MUTANTS = (
     Mutant(
         "what a packed file holds has no bound",
         10,
-        "resources/room.py",
+        "Bounded.readinto",
         "        if self._left < 0:\n",
         "        if self._left is None:\n",
         ("tests/unit/resources/test_room.py",),
@@ -1593,7 +1588,7 @@ MUTANTS = (
     Mutant(
         "a file that another writer's commit added makes every batch void",
         6,
-        "assets/bronze/prepare/register.py",
+        "_live_already",
         'work.previous.outcome != "void"',
         'work.previous.outcome == "void"',
         (
@@ -1604,7 +1599,7 @@ MUTANTS = (
     Mutant(
         "a fork that nobody heard of takes a run that was started in another way",
         3,
-        "platform/launcher/run_locks.py",
+        "RunLocks.take",
         "        if os.pread(file, len(_GIVEN_UP), 0) == _GIVEN_UP:\n",
         "        if not _GIVEN_UP:\n",
         (
@@ -1614,7 +1609,7 @@ MUTANTS = (
     Mutant(
         "columns that Delta refuses are decided on",
         2,
-        "assets/bronze/prepare/register.py",
+        "prepare_register",
         "taken.schema != prepared.base and refusal(table, work, taken.schema)",
         "False and refusal(table, work, taken.schema)",
         (
@@ -1625,7 +1620,7 @@ MUTANTS = (
     Mutant(
         "a batch holds small objects without a bound",
         10,
-        "assets/bronze/small_objects.py",
+        "Held.take",
         "            fits = size <= self._room\n",
         "            fits = True\n",
         ("tests/unit/assets/bronze/test_small_objects.py",),
@@ -1633,7 +1628,7 @@ MUTANTS = (
     Mutant(
         "silver takes fields by their place",
         5,
-        "platform/core/schema/aligned.py",
+        "aligned.part",
         "source = own.get(folded(field.name))",
         "source = dict(zip(wanted_fields, fields)).get(field)",
         ("tests/spark/silver/test_silver_columns.py",),
@@ -1641,7 +1636,7 @@ MUTANTS = (
     Mutant(
         "a redriven file that was moved is read beside its rows",
         1,
-        "assets/operations/redrive.py",
+        "_hints.hint",
         "        if state is None or not state.in_table:\n",
         "        if state is None or state.status != Status.COMMITTED:\n",
         (
@@ -1651,7 +1646,7 @@ MUTANTS = (
     Mutant(
         "what routes forward is written to the outbox after its message is deleted",
         1,
-        _DELETE,
+        "store_and_delete",
         "    _store(lake, queue.name, intake)\n    queue.delete(messages)\n",
         "    later, intake.outgoing = intake.outgoing, {}\n"
         "    _store(lake, queue.name, intake)\n"
@@ -1662,7 +1657,7 @@ MUTANTS = (
     Mutant(
         "a call to a route's FIFO destination has two messages of a group",
         1,
-        "resources/forwarding/delivery.py",
+        "_Sending._next_places",
         "            groups.add(group)\n",
         "",
         (f"{_DELIVERY}test_order_is_kept_within_a_group_and_a_refusal_stops_its_group_only",),
@@ -1670,7 +1665,7 @@ MUTANTS = (
     Mutant(
         "a route's events are sent to a queue of the lake itself, which has the tag",
         1,
-        "resources/forwarding/tagged_queues.py",
+        "TaggedQueues._read",
         " and name not in self._excluded",
         "",
         (f"{_DELIVERY}test_queues_are_found_by_their_tag_on_all_pages",),
@@ -1678,7 +1673,7 @@ MUTANTS = (
     Mutant(
         "an object of a route's outbox is deleted before what is left of it is stored",
         1,
-        "resources/lake_root/outbox.py",
+        "Outbox.replace",
         "        self.put([(found.lane, left)], found.name.ulid)\n",
         "        self.delete(found)\n        self.put([(found.lane, left)], found.name.ulid)\n",
         (f"{_FORWARD}test_what_is_left_of_an_object_is_stored_before_the_object_is_deleted",),
@@ -1686,7 +1681,7 @@ MUTANTS = (
     Mutant(
         "a route's event whose tags S3 refuses is forwarded without its type",
         1,
-        "sensors/intake/event_typing.py",
+        "EventTyping.of.tags",
         "            except ObjectGone:\n",
         "            except RuntimeError:\n",
         (f"{_FORWARD}test_tags_that_s3_refuses_leave_their_message_in_its_queue_and_no_other",),
@@ -1694,7 +1689,7 @@ MUTANTS = (
     Mutant(
         "a message whose event has tags that S3 refuses is taken without its type",
         1,
-        "sensors/intake/fair_drain.py",
+        "FairDrain._routed",
         "            parsed = [one for one in parsed if one.message.id not in types.refused]\n",
         "",
         (f"{_FORWARD}test_tags_that_s3_refuses_leave_their_message_in_its_queue_and_no_other",),
@@ -1702,7 +1697,7 @@ MUTANTS = (
     Mutant(
         "a decision without an event has the type of its key although its event had another",
         6,
-        _PLANNING,
+        "_typed",
         "    known = event or state\n",
         "    known = event\n",
         (
@@ -1713,7 +1708,7 @@ MUTANTS = (
     Mutant(
         "the ledger has the batch of an output before its objects are copied",
         2,
-        "assets/bronze/commit.py",
+        "commit",
         "        publish(table, batch, found=verify_files)\n",
         "        from tidegate.platform.core.bronze.ledger import Effort\n"
         '        table.ledger.append(batch, CommitResult(-1, "committed", batch.digest, None, False), "", Effort())\n'
@@ -1723,7 +1718,7 @@ MUTANTS = (
     Mutant(
         "a batch of converted files forgets the columns of the batches before",
         2,
-        "assets/bronze/prepare/table_columns.py",
+        "present_schema",
         "last = table.batches.read(work.n - 1) if work.n > 1 else None",
         "last = None",
         ("tests/spark/files/test_convert.py::test_rows_become_parquet_with_the_columns_of_a_table",),
@@ -1731,7 +1726,7 @@ MUTANTS = (
     Mutant(
         "a file that changed while it was concatenated is blamed or written",
         1,
-        "assets/bronze/prepare/concatenate.py",
+        "_Concatenate._stage",
         "        changed = self._changed(files)\n",
         "        changed: set[str] = set()\n",
         (
@@ -1741,7 +1736,7 @@ MUTANTS = (
     Mutant(
         "objects of two batches of an output have one name",
         2,
-        "platform/core/keys/output_key.py",
+        "output_key",
         "-{n:010d}-",
         "-",
         ("tests/unit/platform/core/config/test_output.py::test_no_two_objects_have_one_key",),
@@ -1749,7 +1744,7 @@ MUTANTS = (
     Mutant(
         "the staged objects of an output stay, so that a late copy restores what a reader has removed",
         3,
-        "assets/bronze/record.py",
+        "finish",
         "    clear_staged(table, batch)\n",
         "",
         (f"{_OUTPUT}test_a_run_that_copies_late_brings_nothing_back",),
@@ -1757,7 +1752,7 @@ MUTANTS = (
     Mutant(
         "what is staged for the next batch of an output ends with a batch",
         2,
-        "assets/bronze/publish.py",
+        "clear_staged",
         "<= batch.n])",
         "<= batch.n + 1])",
         (
@@ -1768,7 +1763,7 @@ MUTANTS = (
     Mutant(
         "silver takes rows with a NULL in their key for one without a word",
         5,
-        "assets/silver/expect/collapse.py",
+        "Collapse._rows",
         "        if self.null_keys:",
         "        if self.null_keys < 0:",
         ("tests/unit/assets/silver/expect/test_checks.py",),
@@ -1776,7 +1771,7 @@ MUTANTS = (
     Mutant(
         "Spark skips rows by bounds of a file that leave out NaN",
         5,
-        "resources/spark/value_settings.py",
+        "_FILES",
         '"spark.sql.parquet.filterPushdown": "false"',
         '"spark.sql.parquet.filterPushdown": "true"',
         ("tests/unit/resources/spark/test_value_settings.py",),
@@ -1784,7 +1779,7 @@ MUTANTS = (
     Mutant(
         "timestamps are written as INT96, which readers that go by Arrow take for other years",
         10,
-        "resources/spark/value_settings.py",
+        "_FILES",
         '    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",\n',
         "",
         (
@@ -1795,7 +1790,7 @@ MUTANTS = (
     Mutant(
         "what a dead run staged stays after a batch of the output without objects",
         2,
-        "assets/bronze/publish.py",
+        "clear_staged",
         'if batch.location != table.lake.store.uri("outputs", batch.table):',
         "if not batch.objects:",
         (
@@ -1806,7 +1801,7 @@ MUTANTS = (
     Mutant(
         "a dead letter whose type needs tags that S3 refuses counts as understood",
         6,
-        "assets/operations/dead_letters.py",
+        "DeadLetter.of",
         "            *(tags_refused(error) for error in refusals if error),\n",
         "",
         (
@@ -1817,7 +1812,7 @@ MUTANTS = (
     Mutant(
         "a null version has no ID in the table of inventories, so that a job works on the current version",
         10,
-        "resources/inventory/rows.py",
+        "_columns.column",
         "F.coalesce(value, F.lit(NULL_VERSION))",
         "value",
         (f"{_CENTRAL}test_each_format_is_read_and_each_subject_has_its_own_newest_rows",),
@@ -1825,7 +1820,7 @@ MUTANTS = (
     Mutant(
         "a query without the IDs of noncurrent versions gives a manifest of the current ones",
         10,
-        "platform/cli/inventory/manifest.py",
+        "_lists",
         " and bucket in of_versions()",
         " and not bucket",
         ("tests/unit/platform/cli/inventory/test_manifest.py",),
@@ -1833,7 +1828,7 @@ MUTANTS = (
     Mutant(
         "an empty version ID is a line of a manifest, which S3 reads as the current version",
         10,
-        "platform/core/storage/batch_manifest.py",
+        "manifest_lines",
         'if version == "":',
         "if version is False:",
         ("tests/unit/platform/core/storage/test_batch_manifest.py",),
@@ -1841,7 +1836,7 @@ MUTANTS = (
     Mutant(
         "a bucket that left lake.yaml may still write inventories, and no difference is shown",
         10,
-        "platform/cloud/inventories.py",
+        "_differing",
         '            "remove": [_text(one) for one in present if one not in wanted],\n',
         "",
         ("tests/unit/platform/cloud/test_inventories.py",),
@@ -1849,7 +1844,7 @@ MUTANTS = (
     Mutant(
         "buckets without the chosen configuration are missing in reports",
         10,
-        "platform/core/inventory/counted.py",
+        "not_counted",
         "    return [subject for subject in sorted(newest) if subject.bucket in several and subject not in counted]",
         "    return [one for one in sorted(newest) if configuration not in ('', one.configuration)]",
         ("tests/unit/platform/core/inventory/test_counted.py",),
@@ -1857,7 +1852,7 @@ MUTANTS = (
     Mutant(
         "a bucket that has never delivered an inventory is late nowhere",
         10,
-        "platform/core/inventory/late.py",
+        "late_inventories",
         " for one in named if one not in found]",
         " for one in named if one in found]",
         ("tests/unit/platform/core/inventory/test_late.py",),
@@ -1865,7 +1860,7 @@ MUTANTS = (
     Mutant(
         "buckets of other regions than the destination get configurations that S3 refuses",
         10,
-        "platform/cli/inventory/enable.py",
+        "differing",
         " and bucket not in elsewhere]",
         "]",
         ("tests/unit/platform/cli/inventory/test_enable.py",),
@@ -1873,7 +1868,7 @@ MUTANTS = (
     Mutant(
         "a manifest of S3 Batch Operations has keys that S3 decodes to others",
         10,
-        "platform/core/storage/batch_manifest.py",
+        "manifest_lines",
         'line = f"{bucket},{quote(key)}"',
         "line = f\"{bucket},{quote(key, safe='/+')}\"",
         ("tests/unit/platform/core/storage/test_batch_manifest.py",),
@@ -1881,7 +1876,7 @@ MUTANTS = (
     Mutant(
         "`tidegate sql` prints the decimals of a VARIANT with 28 digits",
         10,
-        "platform/cli/sql/sql.py",
+        "_variants_as_json",
         "*(to_json(name) if isinstance(field.dataType, VariantType) else col(name) for name, field in columns)",
         "*(col(name) for name, field in columns)",
         ("tests/spark/files/test_variant.py::test_drifting_events_are_one_table_whose_values_are_those_of_the_source",),
@@ -1889,7 +1884,7 @@ MUTANTS = (
     Mutant(
         "a template of `dg` in a lake reaches the runs as it is written",
         10,
-        "platform/core/config/load.py",
+        "read_lake_yaml",
         'if "{{" in value',
         'if "{{{" in value',
         ("tests/unit/platform/core/config/test_load.py",),
@@ -1897,7 +1892,7 @@ MUTANTS = (
     Mutant(
         "of two columns with one name, `tidegate sql --json` prints the last one only",
         10,
-        "platform/cli/sql/sql.py",
+        "sql_answer",
         "if names.count(name) > 1]",
         "if names.count(name) > 2]",
         ("tests/unit/platform/cli/sql/test_sql.py",),
@@ -1905,7 +1900,7 @@ MUTANTS = (
     Mutant(
         "`tidegate sql --json` takes the local time of its process for UTC",
         10,
-        "platform/cli/json_values.py",
+        "in_utc",
         "(value + shift).astimezone(UTC)",
         "(value + shift).replace(tzinfo=UTC)",
         ("tests/unit/platform/cli/test_json_values.py",),
@@ -1913,7 +1908,7 @@ MUTANTS = (
     Mutant(
         "an undeliverable message of a route is deleted in quarantine before the outbox has it",
         1,
-        "resources/lake_root/outbox.py",
+        "Outbox.send_again",
         "        self.put(by_lane.items())\n",
         "        objects.delete(bucket, [kept.key for kept in messages])\n"
         '        seam("redrive-sent")\n'
@@ -1923,7 +1918,7 @@ MUTANTS = (
     Mutant(
         "files enter without their completion signal",
         2,
-        "platform/core/completion/held_back.py",
+        "hold_back",
         "        if candidate.key in covered or candidate.replaces is not None:\n",
         "        if candidate.key in covered or candidate.taken.hint.event_id:\n",
         (f"{_DATASETS}test_a_manifest_s_dataset_enters_whole_in_whatever_order_its_events_come",),
@@ -1931,7 +1926,7 @@ MUTANTS = (
     Mutant(
         "an older inventory replaces a newer one",
         2,
-        "platform/core/inventory/delivery.py",
+        "newer_than",
         "    return known if known is not None and known > delivery.began else None\n",
         "    return known if known is not None and known == delivery.began else None\n",
         (
@@ -1942,7 +1937,7 @@ MUTANTS = (
     Mutant(
         "a folder of an impossible day is a delivery, which each later run fails to read",
         2,
-        "platform/core/inventory/delivery.py",
+        "Delivery.of",
         "delivery if delivery and delivery.began_at else None",
         "delivery",
         ("tests/unit/platform/core/inventory/test_delivery.py::test_no_other_object_is_a_delivery",),
@@ -1950,7 +1945,7 @@ MUTANTS = (
     Mutant(
         "a field of a type that Spark does not know stops the inventories of all buckets",
         2,
-        "assets/bronze/prepare/inventories/stage.py",
+        "_OF_FIELDS",
         '    "INCOMPLETE_TYPE_DEFINITION",\n',
         "",
         ("tests/unit/assets/bronze/prepare/inventories/test_stage.py",),
@@ -1958,7 +1953,7 @@ MUTANTS = (
     Mutant(
         "a list in an inventory is read as a column that Spark does not know",
         2,
-        "platform/core/inventory/file_schema.py",
+        "_orc",
         'sql if sql == "timestamp" or _ORC.fullmatch(sql) else ""',
         "sql",
         ("tests/unit/platform/core/inventory/test_manifest.py",),
@@ -1966,7 +1961,7 @@ MUTANTS = (
     Mutant(
         "the configurations of a bucket mix",
         2,
-        "platform/core/inventory/delivery.py",
+        "Delivery.of",
         'Subject(found["bucket"], found["configuration"])',
         'Subject(found["bucket"], "all")',
         ("tests/unit/platform/core/inventory/test_delivery.py::test_two_configurations_of_a_bucket_are_two_subjects",),
@@ -1974,7 +1969,7 @@ MUTANTS = (
     Mutant(
         "an inventory with a wrong MD5 is loaded",
         2,
-        "resources/inventory/deliveries.py",
+        "_require",
         "    if found.size != file.size or (",
         "    if found.size != file.size and (",
         (f"{_UNUSABLE}test_an_inventory_that_cannot_be_used_says_which_object_and_what_to_do",),
@@ -1982,7 +1977,7 @@ MUTANTS = (
     Mutant(
         "an inventory with a missing file is loaded in part",
         2,
-        "resources/inventory/deliveries.py",
+        "_require",
         "    if isinstance(found, S3Gone):\n        raise",
         "    if isinstance(found, S3Gone):\n        return file.key, file.md5\n        raise",
         (f"{_UNUSABLE}test_an_inventory_that_cannot_be_used_says_which_object_and_what_to_do",),
@@ -1990,7 +1985,7 @@ MUTANTS = (
     Mutant(
         "an inventory of which a file was written again while it was read is loaded",
         2,
-        "assets/bronze/prepare/inventories/stage.py",
+        "stage",
         "    changed = _changed(table, entries)\n",
         "    changed = _changed(table, [])\n",
         (f"{_CENTRAL}test_a_file_that_changes_while_it_is_read_keeps_its_inventory_out",),
@@ -1998,7 +1993,7 @@ MUTANTS = (
     Mutant(
         "rows of inventories that are read at once get the bucket of another one",
         2,
-        "assets/bronze/prepare/inventories/stage.py",
+        "_rows",
         "(plain_address(address), *_values(table, entry).values())",
         "(plain_address(address), *_values(table, entries[0]).values())",
         (f"{_CENTRAL}test_each_format_is_read_and_each_subject_has_its_own_newest_rows",),
@@ -2006,7 +2001,7 @@ MUTANTS = (
     Mutant(
         "the rows of an inventory stay when the next one enters",
         2,
-        "assets/bronze/prepare/inventories/prepare.py",
+        "_Preparation.run",
         "        if base and self.entered:\n",
         "        if base and not self.entered:\n",
         (f"{_CENTRAL}test_a_file_that_changes_while_it_is_read_keeps_its_inventory_out",),
@@ -2014,7 +2009,7 @@ MUTANTS = (
     Mutant(
         "a dataset enters without its bad part",
         2,
-        "assets/bronze/completion/whole.py",
+        "failures",
         "        if not all(row and row.status is Status.COMMITTED for row in rows):\n",
         "        if not any(row and row.status is Status.COMMITTED for row in rows):\n",
         (f"{_DATASETS}test_a_dataset_of_which_a_part_is_bad_stays_out_and_enters_whole_after_a_redrive",),
@@ -2022,7 +2017,7 @@ MUTANTS = (
     Mutant(
         "an old signal covers a file that came after it",
         2,
-        "platform/core/completion/verdict.py",
+        "judge_folder",
         "    covered = [file for file in files if signal.again or file.at <= signal.at]\n",
         "    covered = list(files)\n",
         (f"{_DATASETS}test_a_folder_s_files_enter_with_a_signal_that_is_not_older",),
@@ -2030,7 +2025,7 @@ MUTANTS = (
     Mutant(
         "a dataset is cut where a batch has enough bytes",
         2,
-        _PLANNING,
+        "keep_first_bytes",
         " and candidate.key not in together and",
         " and",
         ("tests/unit/platform/core/bronze/test_plan.py::test_a_dataset_is_not_cut",),
@@ -2038,7 +2033,7 @@ MUTANTS = (
     Mutant(
         "a field within a personal struct has statistics",
         10,
-        "platform/core/schema/column_statistics.py",
+        "_is_personal",
         "for length in range(1, len(lower) + 1)",
         "for length in range(len(lower), len(lower) + 1)",
         (f"{_STATISTICS}test_a_personal_struct_has_no_statistics_of_any_field",),
@@ -2046,7 +2041,7 @@ MUTANTS = (
     Mutant(
         "bounds of a registered file's personal columns are written",
         10,
-        "platform/core/files/parquet/footer.py",
+        "Footer.stats.spelled",
         " if not is_personal(name, personal)}",
         "}",
         ("tests/unit/platform/core/files/parquet/test_footer.py::test_a_footer_s_personal_columns_have_no_statistics",),
@@ -2054,7 +2049,7 @@ MUTANTS = (
     Mutant(
         "a load does not apply the suppression list",
         12,
-        _LOAD,
+        "Load.__init__",
         "        self.suppression = table.lake.suppression(table.spec) if table.spec.personal else None\n",
         "        self.suppression = None\n",
         (f"{_FORGOTTEN}test_no_way_into_a_table_brings_a_forgotten_subject",),
@@ -2062,7 +2057,7 @@ MUTANTS = (
     Mutant(
         "a merge lets a restored row of a forgotten subject in",
         12,
-        "assets/silver/suppressed.py",
+        "wanted_changes",
         "    suppression = lake.suppression(work.table.spec) if work.table.spec.personal is not None else None\n",
         "    suppression = None\n",
         (f"{_FORGOTTEN}test_no_way_into_a_table_brings_a_forgotten_subject",),
@@ -2070,7 +2065,7 @@ MUTANTS = (
     Mutant(
         "a merge does not record where silver has the subject of its rows",
         12,
-        "assets/silver/merge.py",
+        "_prepare_table",
         "    record_subject(lake, work)\n",
         "",
         (f"{_FORGET}test_silver_forgets_rows_of_every_column_that_a_subject_ever_had",),
@@ -2078,7 +2073,7 @@ MUTANTS = (
     Mutant(
         "a subject is searched where silver has it now, and not where it had it before",
         12,
-        "platform/core/silver/subject_paths.py",
+        "former_paths",
         "*_recorded(properties, name)]",
         "]",
         ("tests/unit/platform/core/silver/test_subject_paths.py::test_every_path_that_a_subject_ever_had_is_searched",),
@@ -2086,7 +2081,7 @@ MUTANTS = (
     Mutant(
         "a column of silver is a person's by its name alone",
         12,
-        "platform/core/silver/subject_paths.py",
+        "_places",
         "                yield (name, *below)\n",
         "                yield path[-1:]\n",
         (
@@ -2097,7 +2092,7 @@ MUTANTS = (
     Mutant(
         "a search for late messages of forgotten persons leaves out what came while the last one ran",
         12,
-        "assets/forgetting/late_messages.py",
+        "erase_late_messages",
         '(datetime.fromisoformat(noted["at"]) - _OVERLAP).timestamp()',
         'datetime.fromisoformat(noted["at"]).timestamp()',
         (
@@ -2108,7 +2103,7 @@ MUTANTS = (
     Mutant(
         "silver keeps what a forgotten person did to the rows of others",
         12,
-        "assets/forgetting/forget.py",
+        "_erase_from_silver",
         "    compute_shared_keys(lake, table, suppression, run_id, log)\n    seam",
         "    seam",
         (f"{_FORGET}test_keys_that_others_share_with_a_forgotten_person_become_what_bronze_gives_without_them",),
@@ -2116,7 +2111,7 @@ MUTANTS = (
     Mutant(
         "a merge during forgetting gives another person's row a value of the person",
         12,
-        "assets/forgetting/forget.py",
+        "_erase_from_silver",
         "    if merged_batch(lake, table.spec) != merged:\n",
         "    if merged is None:\n",
         (f"{_FORGET}test_keys_that_others_share_with_a_forgotten_person_become_what_bronze_gives_without_them",),
@@ -2124,7 +2119,7 @@ MUTANTS = (
     Mutant(
         "a subject with a wrong name finds nobody, and the request is done",
         12,
-        "assets/forgetting/bronze_rows.py",
+        "held_files",
         "    if why := absent_subject(suppression.subject, state.schema.fields):\n",
         "    if why := None:\n",
         (f"{_FORGET}test_silver_forgets_the_rows_that_bronze_says_are_a_persons",),
@@ -2132,7 +2127,7 @@ MUTANTS = (
     Mutant(
         "copies that runs left keep rows of a forgotten person",
         12,
-        "assets/forgetting/forget.py",
+        "_erase",
         "        if copies := erase_staged_copies(lake, table.table_key):\n",
         "        if copies := 0:\n",
         (f"{_FORGET}test_no_byte_of_a_forgotten_person_is_left",),
@@ -2140,7 +2135,7 @@ MUTANTS = (
     Mutant(
         "a change from a forgotten person to another one leaves as a whole",
         12,
-        "resources/suppression.py",
+        "Suppression._with_others_sides",
         "        kept = rows.where(~is_known | stays)\n",
         "        kept = rows.where(~is_known)\n",
         (f"{_FORGET}test_keys_that_others_share_with_a_forgotten_person_become_what_bronze_gives_without_them",),
@@ -2148,7 +2143,7 @@ MUTANTS = (
     Mutant(
         "a side of a change that names nobody stays when the other one is forgotten",
         12,
-        "assets/forgetting/kept_objects.py",
+        "_rest_of_row",
         " or not _within(named, side)]",
         "]",
         ("tests/unit/assets/forgetting/test_kept_objects.py::test_of_a_change_the_side_of_another_person_stays",),
@@ -2156,7 +2151,7 @@ MUTANTS = (
     Mutant(
         "what a forgotten person took over from another one stays the other's",
         12,
-        "platform/core/silver/presets.py",
+        "_envelope",
         "    if before is not None and after is not None:\n        deletes +=",
         "    if False:\n        deletes +=",
         (f"{_FORGET}test_keys_that_others_share_with_a_forgotten_person_become_what_bronze_gives_without_them",),
@@ -2164,7 +2159,7 @@ MUTANTS = (
     Mutant(
         "rows of forgotten persons are loaded once lake.yaml lacks their subject",
         12,
-        "assets/bronze/prepare/table_columns.py",
+        "present_schema",
         "    require_subject(table.spec, state)\n",
         "",
         (f"{_FORGET}test_files_wait_for_the_retention_and_a_late_request_fails_the_check",),
@@ -2172,7 +2167,7 @@ MUTANTS = (
     Mutant(
         "rows of forgotten persons are merged once lake.yaml lacks their subject",
         12,
-        "assets/silver/suppressed.py",
+        "wanted_changes",
         "    require_subject(work.table.spec, work.bronze)\n",
         "",
         (f"{_FORGET}test_files_wait_for_the_retention_and_a_late_request_fails_the_check",),
@@ -2180,7 +2175,7 @@ MUTANTS = (
     Mutant(
         "a table of another kind has the subject by which persons were forgotten",
         12,
-        "platform/core/forgetting/forgotten_by.py",
+        "lost_columns",
         "    return lost if lost or kind != before else None\n",
         "    return lost or None\n",
         (
@@ -2191,7 +2186,7 @@ MUTANTS = (
     Mutant(
         "a reset loses by which columns persons were forgotten",
         12,
-        "assets/operations/reset.py",
+        "_begin",
         "version = lake.delta.renew(plan.location, {**properties, **records}, ",
         "version = lake.delta.renew(plan.location, properties, ",
         (f"{_FORGET}test_files_wait_for_the_retention_and_a_late_request_fails_the_check",),
@@ -2199,7 +2194,7 @@ MUTANTS = (
     Mutant(
         "a key that is made of a personal column is not found in an expression",
         12,
-        "platform/core/silver/subject_paths.py",
+        "personal_key",
         "if any(_mentions(key, place) or folded(place).startswith",
         "if any(folded(key) == folded(place) or folded(place).startswith",
         ("tests/unit/platform/core/silver/test_subject_paths.py::test_a_key_that_is_personal_is_found",),
@@ -2207,7 +2202,7 @@ MUTANTS = (
     Mutant(
         "a request to forget is done without VACUUM if lake.yaml no longer has its table",
         8,
-        "assets/forgetting/forget.py",
+        "work_off",
         "            _require_tables(lake, one.request)\n",
         "            pass\n",
         (
@@ -2218,7 +2213,7 @@ MUTANTS = (
     Mutant(
         "a run that prepared before a request to forget is not overtaken",
         12,
-        "assets/forgetting/bronze_rows.py",
+        "erase_from_bronze",
         '        seam("forget-prepare")\n',
         '        if not erasing.rows:\n            return done\n        seam("forget-prepare")\n',
         (f"{_FORGET}test_a_run_that_prepared_before_the_request_does_not_bring_the_person_back",),
@@ -2226,7 +2221,7 @@ MUTANTS = (
     Mutant(
         "a request is noted as erased before its rows have left",
         8,
-        "assets/forgetting/forget.py",
+        "work_off",
         "        taken = _erase(lake, kind, run_id, log)\n",
         "        for one in waiting:\n"
         '            _note(lake, one.request.id, ERASED, {"run": run_id})\n'
@@ -2236,7 +2231,7 @@ MUTANTS = (
     Mutant(
         "what a call that died took out is not in the record of a forgotten person",
         6,
-        "platform/core/forgetting/gone.py",
+        "gone",
         "counts, now, max)",
         "{}, now, max)",
         ("tests/unit/platform/core/forgetting/test_gone.py::test_what_a_call_that_died_took_out_is_counted",),
@@ -2244,7 +2239,7 @@ MUTANTS = (
     Mutant(
         "a column of a feed has no type before its first value",
         5,
-        "platform/core/silver/rules.py",
+        "merge_rules",
         "    raw += (awaited := awaited_encodings(silver, [field.name for field, _ in raw]))\n",
         "    awaited = awaited_encodings(silver, [field.name for field, _ in raw])\n",
         (
@@ -2255,7 +2250,7 @@ MUTANTS = (
     Mutant(
         "MySQL's binlog files are in the order of their texts",
         5,
-        "platform/core/silver/log_positions.py",
+        "comparable_position",
         'if _field(part) == "file" else None',
         'if part == "file" else None',
         (
@@ -2266,7 +2261,7 @@ MUTANTS = (
     Mutant(
         "the order of a feed changes with the first change after its snapshot",
         5,
-        "platform/core/silver/log_positions.py",
+        "comparable_position",
         "is_optional(part) and path_of(part, columns) is None",
         "is_optional(part)",
         (
@@ -2277,7 +2272,7 @@ MUTANTS = (
     Mutant(
         "maintenance takes the files of a registered table",
         8,
-        "assets/maintenance/tables.py",
+        "maintain_bronze",
         '    own = lake.store.uri("bronze", table_key)\n',
         "    own = table.birth.location\n",
         (f"{_MAINTAINED}test_tables.py::test_of_a_registered_table_only_the_log_is_maintained",),
@@ -2285,7 +2280,7 @@ MUTANTS = (
     Mutant(
         "a table that is not below the lake root is vacuumed",
         8,
-        "assets/maintenance/vacuum.py",
+        "own_folder",
         '    if bucket != lake.store.bucket or not f"{key}/".startswith(lake.store.key("")):\n',
         "    if bucket != lake.store.bucket:\n",
         (f"{_MAINTAINED}test_vacuum.py::test_no_file_of_a_producer_is_deleted",),
@@ -2293,7 +2288,7 @@ MUTANTS = (
     Mutant(
         "a file that is younger than the retention is deleted",
         8,
-        "assets/maintenance/vacuum.py",
+        "_vacuumed",
         "    old = (item for item in present if item.modified <= latest)\n",
         "    old = (item for item in present)\n",
         (f"{_MAINTAINED}test_vacuum.py::test_a_file_that_is_younger_than_the_retention_stays_and_so_does_the_log",),
@@ -2301,7 +2296,7 @@ MUTANTS = (
     Mutant(
         "a file that was written again after the inventory is deleted",
         8,
-        "assets/maintenance/vacuum.py",
+        "_asked",
         "                yield Listed(key, found.etag, found.size, found.modification_time / 1000)\n",
         "                yield Listed(key, found.etag, found.size, 0.0)\n",
         (f"{_MAINTAINED}test_vacuum.py::test_what_an_inventory_has_is_deleted_only_if_it_is_old_now",),
@@ -2309,7 +2304,7 @@ MUTANTS = (
     Mutant(
         "a file of another table or of a producer is deleted because an inventory has it",
         8,
-        "assets/maintenance/vacuum.py",
+        "_is_data",
         "    return path.bucket == bucket and path.key.startswith(folder) and not path.key.startswith(",
         "    return not path.key.startswith(",
         (f"{_MAINTAINED}test_vacuum.py::test_nothing_outside_the_table_s_folder_is_deleted_whatever_an_inventory_has",),
@@ -2317,7 +2312,7 @@ MUTANTS = (
     Mutant(
         "an inventory of a part of a table's folder replaces its listing",
         8,
-        "platform/core/inventory/folder_inventory.py",
+        "FolderInventory.is_whole",
         "        return self.log_files > 0 and self.files > 0\n",
         "        return self.files > 0\n",
         (
@@ -2328,7 +2323,7 @@ MUTANTS = (
     Mutant(
         "why says of a row that an expectation dropped that it is no change",
         10,
-        "platform/core/silver/fates/key_row.py",
+        "KeyRow.own_fate",
         "        if self.violated:\n",
         "        if self.violated and not self.skipped:\n",
         ("tests/unit/platform/core/silver/fates/test_row_fates.py::test_rows_that_are_no_changes_never_win",),
@@ -2336,7 +2331,7 @@ MUTANTS = (
     Mutant(
         "a dry run of maintenance deletes",
         8,
-        "assets/maintenance/deletion.py",
+        "delete_objects",
         "        if not dry_run:\n",
         "        if True:\n",
         (f"{_MAINTAINED}test_vacuum.py::test_only_what_vacuum_finds_is_deleted_and_a_dry_run_deletes_nothing",),
@@ -2344,7 +2339,7 @@ MUTANTS = (
     Mutant(
         "a dry run of maintenance merges files",
         8,
-        "assets/maintenance/tables.py",
+        "_Upkeep._merge",
         "        return found.files if self.dry_run else compact(",
         "        return compact(",
         (f"{_MAINTAINED}test_tables.py::test_a_dry_run_shows_the_steps_and_does_none",),
@@ -2352,7 +2347,7 @@ MUTANTS = (
     Mutant(
         "maintenance works next to a run of its table",
         3,
-        "assets/maintenance/asset.py",
+        "_run",
         "    if writer := other_run(context.instance, context.run_id, is_writer):\n",
         "    if writer := None:\n",
         (f"{_MAINTAINED}test_asset.py::test_nothing_is_done_next_to_a_run_of_the_table",),
@@ -2360,7 +2355,7 @@ MUTANTS = (
     Mutant(
         "silver is maintained next to its rebuild",
         3,
-        "assets/maintenance/asset.py",
+        "_silver.maintained.writes",
         '            return is_rebuild(run, f"silver.{spec.name}") or is_forgetting(run)\n',
         "            return is_forgetting(run)\n",
         (f"{_MAINTAINED}test_asset.py::test_nothing_is_done_next_to_a_writer_of_the_silver_table",),
@@ -2368,7 +2363,7 @@ MUTANTS = (
     Mutant(
         "a table with a batch that is not recorded is maintained",
         2,
-        "assets/maintenance/tables.py",
+        "maintain_bronze",
         "    if table.batches.is_decided(n + 1):\n",
         "    if table.batches.is_decided(n + 2):\n",
         (f"{_MAINTAINED}test_tables.py::test_a_table_with_a_batch_that_is_not_recorded_is_left_alone",),
@@ -2376,7 +2371,7 @@ MUTANTS = (
     Mutant(
         "an inventory is read at a version that has the next one of its bucket",
         10,
-        "platform/core/storage/history.py",
+        "history_parts",
         "            part.reads[-1] = VersionRead(end - 1, part.reads[-1].first, n)\n",
         "            part.reads[-1] = VersionRead(end, part.reads[-1].first, n)\n",
         (
@@ -2387,7 +2382,7 @@ MUTANTS = (
     Mutant(
         "a version of a table of inventories is read that the log does not have any more",
         10,
-        "platform/core/storage/history.py",
+        "lost_inventories",
         " or before[later.n] < kept.log",
         "",
         (
@@ -2398,7 +2393,7 @@ MUTANTS = (
     Mutant(
         "a bucket that was dropped is late for ever",
         3,
-        "platform/core/inventory/late.py",
+        "late_inventories",
         "        if newest.is_drop:\n",
         "        if False:\n",
         (
@@ -2409,7 +2404,7 @@ MUTANTS = (
     Mutant(
         "an inventory of the minute in which its bucket was dropped brings the bucket back",
         10,
-        "platform/core/inventory/dropped.py",
+        "dropped_delivery",
         "{BEGAN_TIME}}{DROPPED}/",
         "{BEGAN_TIME}}/",
         (
@@ -2420,7 +2415,7 @@ MUTANTS = (
     Mutant(
         "an empty inventory counts as lost though its day is known to be zero",
         10,
-        "platform/core/storage/history.py",
+        "lost_inventories",
         "        if one.rows and (later",
         "        if (later",
         (
@@ -2431,7 +2426,7 @@ MUTANTS = (
     Mutant(
         "the inventories of a day are read at a version that lacks those which came later",
         10,
-        "platform/core/storage/as_of.py",
+        "inventories_as_of",
         "reads[-1].version < one.version:",
         "reads[-1].version < 0:",
         (
@@ -2441,7 +2436,7 @@ MUTANTS = (
     Mutant(
         "what follows a lost part of the history of inventories counts, and the part is never computed again",
         10,
-        "assets/storage/kept_history.py",
+        "KeptHistory.read",
         "if (part := found[key]) and key == self._key(chain[-1].last if chain else 0):",
         "if part := found[key]:",
         ("tests/unit/assets/storage/test_kept_history.py::test_after_a_lost_part_the_rest_is_computed_again",),
@@ -2449,7 +2444,7 @@ MUTANTS = (
     Mutant(
         "advice moves objects from ONEZONE_IA to GLACIER_IR, which S3 refuses",
         10,
-        "platform/core/storage/transitions.py",
+        "TRANSITIONS",
         '    "ONEZONE_IA": frozenset({"GLACIER", "DEEP_ARCHIVE"}),\n',
         '    "ONEZONE_IA": frozenset({"GLACIER_IR", "GLACIER", "DEEP_ARCHIVE"}),\n',
         ("tests/unit/platform/core/storage/test_transitions.py::test_the_whole_table_is_that_of_the_documentation",),
@@ -2457,7 +2452,7 @@ MUTANTS = (
     Mutant(
         "the command that removes incomplete uploads deletes the other lifecycle rules of the bucket",
         10,
-        "platform/core/storage/uploads.py",
+        "Lifecycle.command",
         '        body = json.dumps({"Rules": [*kept, rule]}, default=_iso)\n',
         '        body = json.dumps({"Rules": [rule, *kept[:0]]}, default=_iso)\n',
         (
@@ -2468,7 +2463,7 @@ MUTANTS = (
     Mutant(
         "the error of a short forecast is shown for a much longer one without a remark",
         10,
-        "platform/core/storage/forecast.py",
+        "Forecast.caution",
         "        if len(self.values) > _REACH * self.tested_days:\n",
         "        if not self.tested_days and self.values:\n",
         (
@@ -2479,7 +2474,7 @@ MUTANTS = (
     Mutant(
         "advice is silent on classes of which the price of a transition is missing",
         10,
-        "platform/core/storage/advice.py",
+        "without_price",
         "        found.update(to for to in possible if to not in prices.transitions)\n",
         "",
         (
@@ -2490,7 +2485,7 @@ MUTANTS = (
     Mutant(
         "a page does not say that it has not all lines",
         10,
-        "assets/presentation/shown_lines.py",
+        "shown_lines",
         "if more > 0 else {}",
         "if more > len(lines) else {}",
         (
@@ -2501,7 +2496,7 @@ MUTANTS = (
     Mutant(
         "a lifecycle rule of ten years counts as one that removes incomplete uploads",
         10,
-        "platform/core/storage/uploads.py",
+        "_aborts_all",
         "after is not None and after <= days",
         "after is not None",
         (
@@ -2512,7 +2507,7 @@ MUTANTS = (
     Mutant(
         "the policy of the destination lets buckets deliver that are left out",
         10,
-        "platform/cloud/inventories.py",
+        "WantedInventories.policy",
         "if left_out else {}",
         "if left_out is None else {}",
         ("tests/unit/platform/cloud/test_inventories.py::test_buckets_that_are_left_out_may_not_deliver_either",),
@@ -2520,7 +2515,7 @@ MUTANTS = (
     Mutant(
         "ARNs in China are those of other regions",
         10,
-        "platform/cloud/address.py",
+        "_PARTITIONS",
         '"cn-": "aws-cn",',
         '"cn-": "aws",',
         ("tests/unit/platform/cloud/test_address.py::test_all_arns_of_a_lake_are_of_the_partition_of_its_queue",),
@@ -2528,7 +2523,7 @@ MUTANTS = (
     Mutant(
         "a bucket that was dropped stays in the growth with zero bytes",
         10,
-        "platform/core/storage/growth.py",
+        "growth",
         "        if points[max(points)] is not None\n",
         "",
         (
@@ -2539,7 +2534,7 @@ MUTANTS = (
     Mutant(
         "a drop of one configuration counts as an empty inventory of its bucket",
         10,
-        "platform/core/storage/growth.py",
+        "_of_bucket",
         "            known.pop(one.configuration, None)\n",
         "            known[one.configuration] = one\n",
         (
@@ -2550,7 +2545,7 @@ MUTANTS = (
     Mutant(
         "two tables with one destination bucket remove each other's statement from its policy",
         10,
-        "platform/cloud/inventories.py",
+        "_is_of",
         'return is_ours and present.get("Resource") in (statement["Resource"], [statement["Resource"]])',
         "return is_ours",
         (
@@ -2561,7 +2556,7 @@ MUTANTS = (
     Mutant(
         "advice counts only the objects of one age, and its rule moves older ones too",
         10,
-        "platform/core/storage/advice.py",
+        "_Scope._moves",
         "_FROM.get(cell.age, 0) >= days",
         "_FROM.get(cell.age, 0) == days",
         (
@@ -2572,7 +2567,7 @@ MUTANTS = (
     Mutant(
         "advice takes it that objects of a month stay for a year",
         10,
-        "platform/core/storage/advice.py",
+        "_Scope._stay",
         "        return days > _FROM[_QUARTER_OLD] or after >= before * _STAYING\n",
         "        return days > 0 or after >= before * _STAYING\n",
         (
@@ -2583,7 +2578,7 @@ MUTANTS = (
     Mutant(
         "advice does not count the objects that another rule deletes soon",
         10,
-        "platform/core/storage/advice.py",
+        "_Scope._rule",
         "                once += sum(entered[: max(stay, 1)])\n",
         "                once -= request * cell.objects\n",
         (
@@ -2594,7 +2589,7 @@ MUTANTS = (
     Mutant(
         "advice forgets that small objects are billed as larger ones",
         10,
-        "platform/core/storage/advice.py",
+        "_Cell.billed",
         "            return self.objects * MIN_BILLED, 0\n",
         "            return self.bytes, 0\n",
         (
@@ -2605,7 +2600,7 @@ MUTANTS = (
     Mutant(
         "an audit counts as fine what an inventory does not list",
         10,
-        "platform/core/storage/audits.py",
+        "AuditReport.objects",
         "if objects or kind not in unknown}",
         "if objects or unknown is not None}",
         (
@@ -2616,7 +2611,7 @@ MUTANTS = (
     Mutant(
         "an object is no orphan if the ledger of any table knows its key",
         6,
-        "platform/core/storage/audits.py",
+        "orphans_query",
         "ON known.folder = prefixes.folder AND known.key = below.key",
         "ON known.key = below.key",
         (
@@ -2627,7 +2622,7 @@ MUTANTS = (
     Mutant(
         "storage of tables has the price of objects",
         10,
-        "platform/core/storage/price_list.py",
+        "_of",
         '    matched = _REGION.fullmatch(row["usageType"])\n',
         '    matched = re.search(r"(?P<type>(TimedStorage|Requests|Retrieval|Monitoring)-.+)", row["usageType"])\n',
         (
@@ -2638,7 +2633,7 @@ MUTANTS = (
     Mutant(
         "the quarantine is deleted although nobody asked for it",
         6,
-        "platform/core/maintenance/retention.py",
+        "retentions",
         "    return kept if spec.quarantine is None else {**kept, **dict.fromkeys(QUARANTINE, spec.quarantine)}\n",
         "    return {**kept, **dict.fromkeys(QUARANTINE, spec.quarantine or spec.intake)}\n",
         (
@@ -2649,7 +2644,7 @@ MUTANTS = (
     Mutant(
         "the table of an earlier prefix keeps the SQL name of its table",
         10,
-        "resources/lake.py",
+        "Lake.lost_name",
         "        if born is None or born.name != table.birth.name:\n            return None\n",
         "        return None\n",
         (
@@ -2660,7 +2655,7 @@ MUTANTS = (
     Mutant(
         "an entry of the catalog that somebody else made is overwritten",
         8,
-        "assets/catalog/sync.py",
+        "_settle",
         "    if not entry.is_ours(found, keeps):\n",
         "    if not found:\n",
         (f"{_CATALOG}test_somebody_else_s_entry_of_our_name_is_never_touched",),
@@ -2668,7 +2663,7 @@ MUTANTS = (
     Mutant(
         "an entry of the catalog that another lake made is deleted",
         8,
-        "assets/catalog/sync.py",
+        "sync_catalog",
         "            if owner_of(table) == lake_id and name not in names",
         "            if owner_of(table) and name not in names",
         (f"{_CATALOG}test_the_entry_of_a_table_that_is_gone_goes_and_those_of_others_stay",),
@@ -2676,7 +2671,7 @@ MUTANTS = (
     Mutant(
         "the entries of a table that cannot be read are deleted",
         8,
-        "assets/catalog/sync.py",
+        "sync_catalog",
         ' and table["Parameters"].get(TABLE) not in unread\n',
         "\n",
         (f"{_SYNCED}test_a_damaged_table_is_reported_and_the_others_are_brought_in_step",),
@@ -2684,7 +2679,7 @@ MUTANTS = (
     Mutant(
         "a table takes the entry that another table of the lake should have",
         8,
-        "platform/core/catalog/entry.py",
+        "CatalogEntry.is_ours",
         " and (holder in (None, ours[TABLE]) or not keeps(holder))\n",
         "\n",
         (f"{_SYNCED}test_a_table_keeps_its_entry_from_another_of_its_name",),
@@ -2692,7 +2687,7 @@ MUTANTS = (
     Mutant(
         "an export looks for the manifest of a run that died only in the folder of today's lake.yaml",
         1,
-        "assets/silver/export/export.py",
+        "_Version._known",
         "self.mark.folder or self.to.folder)):",
         "self.to.folder)):",
         ("tests/unit/assets/silver/export/test_export.py",),
@@ -2700,7 +2695,7 @@ MUTANTS = (
     Mutant(
         "an export writes to a new folder that its mark does not name",
         1,
-        "assets/silver/export/export.py",
+        "_Version.export",
         "if self.mark.folder != self.to.folder:",
         "if False:",
         ("tests/unit/assets/silver/export/test_export.py",),
@@ -2708,7 +2703,7 @@ MUTANTS = (
     Mutant(
         "an export that fails gets a run with every tick",
         3,
-        "sensors/silver.py",
+        "_export_request",
         "    if left > 0:\n",
         "    if left > 9999:\n",
         ("tests/unit/sensors/test_silver.py::test_a_table_whose_export_alone_is_behind_gets_a_run_now_and_then",),
@@ -2716,7 +2711,7 @@ MUTANTS = (
     Mutant(
         "the manifest of an export is replaced by that of a later attempt",
         5,
-        "assets/silver/export/export.py",
+        "_Version._put",
         "        if not objects.put_if_absent(bucket, key, body) and objects.get(bucket, key) != body.encode():\n",
         "        if objects.put(bucket, key, body):\n",
         (_EXPORT,),
@@ -2724,7 +2719,7 @@ MUTANTS = (
     Mutant(
         "the changes of a version that was not marked are exported again",
         5,
-        "assets/silver/export/export.py",
+        "export_changes",
         "mark = replace(mark, done=version,",
         "mark = replace(mark, done=version - 1,",
         (_EXPORT,),
@@ -2732,7 +2727,7 @@ MUTANTS = (
     Mutant(
         "a remedy makes rows less fresh than they may be",
         6,
-        "platform/core/costs/table_cost.py",
+        "TableCost.remedy",
         " if timing.delay <= limit]\n",
         "]\n",
         (f"{_COSTS}test_the_remedy_is_the_longest_window_that_is_fresh_enough",),
@@ -2740,7 +2735,7 @@ MUTANTS = (
     Mutant(
         "merges that a remedy makes more count as merges that it saves",
         6,
-        "platform/core/costs/table_cost.py",
+        "TableCost._with",
         '        cores += (cost.merges - merges) * figures["merge_cpu"]\n',
         '        cores += abs(cost.merges - merges) * figures["merge_cpu"]\n',
         (f"{_COSTS}test_the_cost_with_the_remedy_is_what_such_a_month_costs",),
@@ -2748,7 +2743,7 @@ MUTANTS = (
     Mutant(
         "runs that were late are saved twice",
         6,
-        "platform/core/costs/table_cost.py",
+        "TableCost.remedy",
         "more_batches = max(0, cost.batches - len(batches[now.window]))",
         "more_batches = cost.batches - len(batches[now.window])",
         (f"{_COSTS}test_runs_that_were_late_save_no_batches_twice",),
@@ -2756,7 +2751,7 @@ MUTANTS = (
     Mutant(
         "a run that tables share is paid for in full by each of them",
         6,
-        "resources/costs/shared_runs.py",
+        "SharedRuns.part",
         "(1.0 / self._tables[np.searchsorted(self._runs, own)]).sum()",
         "own.size",
         (
@@ -2767,7 +2762,7 @@ MUTANTS = (
     Mutant(
         "a ledger that cannot be read takes its whole query with it",
         6,
-        "resources/costs/recorded_ledger.py",
+        "_part",
         "        if len(keys) == 1:\n            return Part([], pa.table({}), {keys[0]: error})\n",
         "        return Part([], pa.table({}), dict.fromkeys(keys, error))\n",
         (
@@ -2778,7 +2773,7 @@ MUTANTS = (
     Mutant(
         "the size of a folder is that of any inventory",
         6,
-        "assets/costs/inventory_sizes.py",
+        "usable_sizes",
         "found[uri] = inventories[newest_usable(inventories, uri, now.timestamp())]",
         "found[uri] = max(inventories.values())",
         (
@@ -2788,7 +2783,7 @@ MUTANTS = (
     Mutant(
         "a ledger below a root with a space knows no object",
         6,
-        "platform/core/storage/audits.py",
+        "AuditedTable.folder",
         'return self.ledger.rstrip("/").rpartition("/")[2]',
         "return self.ledger",
         (
@@ -2799,7 +2794,7 @@ MUTANTS = (
     Mutant(
         "a listing costs as much as a GET",
         6,
-        "platform/core/costs/usage.py",
+        "Usage.dollars",
         'self.s3_writes * figures["s3_write"]',
         'self.s3_writes * figures["s3_read"]',
         ("tests/unit/platform/core/costs/test_usage.py::test_requests_are_billed_by_their_class",),
@@ -2807,7 +2802,7 @@ MUTANTS = (
     Mutant(
         "a tombstone is exported as a row",
         5,
-        "platform/core/silver/change_rows.py",
+        "changes_query",
         '{version}, {version}) WHERE {shown(own)}"',
         '{version}, {version}) WHERE true"',
         ("tests/unit/platform/core/silver/test_change_rows.py::test_a_tombstone_is_no_row",),
@@ -2815,7 +2810,7 @@ MUTANTS = (
     Mutant(
         "rows of Db2 are ordered by their commit alone",
         5,
-        "platform/core/silver/log_positions.py",
+        "_POSITIONS",
         '("{}commit_lsn", "{}change_lsn", "{}event_serial_no")',
         '("{}commit_lsn",)',
         (
@@ -2826,7 +2821,7 @@ MUTANTS = (
     Mutant(
         "a decimal of Avro is decoded as if it was bytes",
         5,
-        "platform/core/schema/value_encoding.py",
+        "_unless_decoded.sql",
         "if given == encoding.type or widens(given, encoding.type):",
         "if given == Simple('binary'):",
         ("tests/unit/platform/core/silver/test_presets.py::test_an_encoding_is_a_name_or_a_decimal",),
@@ -2834,7 +2829,7 @@ MUTANTS = (
     Mutant(
         "a number that is not encoded is decoded as if it was bytes",
         5,
-        "platform/core/schema/value_encoding.py",
+        "_bytes",
         '    if given != Simple("string"):\n',
         '    if given == Simple("boolean"):\n',
         ("tests/unit/platform/core/silver/test_presets.py::test_a_column_that_cannot_be_encoded_so_is_refused",),
@@ -2842,7 +2837,7 @@ MUTANTS = (
     Mutant(
         "a struct of before is taken for that of after by the places of its fields",
         5,
-        "platform/core/silver/presets.py",
+        "_as",
         'f"CAST({aligned(given, wanted, value)} AS {wanted.sql()})"',
         'f"CAST({value} AS {wanted.sql()})"',
         ("tests/unit/platform/core/silver/test_presets.py::test_structs_of_before_and_after_have_the_fields_of_both",),
@@ -2850,7 +2845,7 @@ MUTANTS = (
     Mutant(
         "rows are merged by other keys than those of silver's rows",
         5,
-        "platform/core/silver/recorded/refusals.py",
+        "_changes_meaning",
         "            return before != now",
         "            return False",
         ("tests/unit/platform/core/silver/recorded/test_refusals.py::test_a_key_keeps_its_meaning",),
@@ -2858,7 +2853,7 @@ MUTANTS = (
     Mutant(
         "rows are merged by another order than that of silver's rows",
         5,
-        "platform/core/silver/recorded/refusals.py",
+        "_changes_meaning",
         'case "order" | "row":',
         'case "row":',
         ("tests/unit/platform/core/silver/recorded/test_refusals.py::test_another_order_or_row_takes_a_rebuild",),
@@ -2866,7 +2861,7 @@ MUTANTS = (
     Mutant(
         "rows are merged into a table that a rebuild by other options left half recorded",
         5,
-        "platform/core/silver/recorded/refusals.py",
+        "refusal",
         "if REBUILDING in properties and not is_rebuild:",
         "if False:",
         ("tests/unit/platform/core/silver/recorded/test_refusals.py",),
@@ -2874,7 +2869,7 @@ MUTANTS = (
     Mutant(
         "a rebuild records other options before its rows are by them",
         5,
-        "assets/silver/table.py",
+        "follow_lake_yaml",
         "set_properties(lake.delta.session, work.location, {REBUILDING: now})",
         "set_properties(lake.delta.session, work.location, {OPTIONS: now})",
         (
@@ -2884,7 +2879,7 @@ MUTANTS = (
     Mutant(
         "a derived key has another value than in silver's rows",
         5,
-        "platform/core/silver/recorded/refusals.py",
+        "_VALUES",
         '_VALUES = ("rename", "decode", "derive")',
         '_VALUES = ("rename", "decode")',
         ("tests/unit/platform/core/silver/recorded/test_refusals.py::test_a_key_keeps_its_meaning",),
@@ -2892,7 +2887,7 @@ MUTANTS = (
     Mutant(
         "a number that comes with its scale is rounded",
         5,
-        "platform/core/schema/value_encoding.py",
+        "_of_any_scale",
         "if(coalesce({is_rounded}, false), {error}, {decoded})",
         "if(false, {error}, {decoded})",
         ("tests/spark/silver/test_change_feeds.py::test_each_encoding_gives_the_value_of_the_database",),
@@ -2900,7 +2895,7 @@ MUTANTS = (
     Mutant(
         "names are compared by case alone, and two names that are one for Spark become two columns",
         5,
-        "platform/core/schema/column_types.py",
+        "folded",
         'return name.lower() if name.isascii() else "".join(map(_folded, name))',
         "return name.lower()",
         (
@@ -2911,7 +2906,7 @@ MUTANTS = (
     Mutant(
         "a file with another spelling that Spark's readers do not find gives NULL",
         5,
-        "platform/core/schema/table_schema.py",
+        "_require_spelling",
         "    if known.lower() != given.lower():\n",
         "    if False:\n",
         (
@@ -2922,7 +2917,7 @@ MUTANTS = (
     Mutant(
         "a new column has the id of a dropped one",
         5,
-        "platform/core/schema/column_ids.py",
+        "ColumnIds.given",
         "_Giving(max(self.last, *present, 0), self.seed)",
         "_Giving(max(*present, 0, 0), self.seed)",
         (
@@ -2932,7 +2927,7 @@ MUTANTS = (
     Mutant(
         "a new column has its own name in the files, where older files may have it",
         5,
-        "platform/core/schema/column_ids.py",
+        "_Giving._physical",
         " if self._seed else path[-1]",
         " if False else path[-1]",
         (
@@ -2942,7 +2937,7 @@ MUTANTS = (
     Mutant(
         "a registered table takes a column again that was dropped from it",
         5,
-        "platform/core/schema/column_ids.py",
+        "ColumnIds.require_new",
         "        for path in missing if self.names else ():\n",
         "        for path in ():\n",
         ("tests/unit/platform/core/schema/test_column_ids.py::test_no_name_of_a_producer_s_files_is_ever_two_columns",),
@@ -2950,7 +2945,7 @@ MUTANTS = (
     Mutant(
         "a registered table forgets the names that it has had",
         5,
-        "platform/core/schema/column_ids.py",
+        "ColumnIds.recorded",
         "sorted({*self.names, *paths(fields)})",
         "sorted(paths(fields))",
         ("tests/unit/platform/core/schema/test_column_ids.py::test_no_name_of_a_producer_s_files_is_ever_two_columns",),
@@ -2958,7 +2953,7 @@ MUTANTS = (
     Mutant(
         "a Parquet column that unpacks to gigabytes is registered as it is",
         6,
-        "platform/core/files/parquet/readable.py",
+        "_of_chunk",
         "    if unpacked > max(_MAX_CHUNK_BYTES, _MAX_UNPACKED * packed):\n",
         "    if False:\n",
         (
@@ -2969,7 +2964,7 @@ MUTANTS = (
     Mutant(
         "the copy of a Parquet file has pages without a bound",
         6,
-        "platform/core/files/parquet/copying.py",
+        "_portions",
         "    if batch.nbytes <= _MAX_PORTION_BYTES:\n",
         "    if True:\n",
         (
@@ -2980,7 +2975,7 @@ MUTANTS = (
     Mutant(
         "a name in escapes is no name of an envelope",
         1,
-        "platform/core/events/envelopes.py",
+        "published",
         '    if \'"TopicArn"\' not in body and "\\\\u" not in body:\n',
         "    if '\"TopicArn\"' not in body:\n",
         ("tests/unit/repository/test_foreign_documents.py::test_an_envelope_is_one_however_its_names_are_written",),
@@ -2988,7 +2983,7 @@ MUTANTS = (
     Mutant(
         "the log of operations has the comments of a statement",
         12,
-        "platform/cli/sql/statement.py",
+        "_part_end",
         '_comment_end(statement, part.end()) if part["comment"] else part.end()',
         "part.end()",
         ("tests/unit/platform/cli/sql/test_statement.py",),
@@ -2996,7 +2991,7 @@ MUTANTS = (
     Mutant(
         "a dataset with a part that cannot be recorded is tried for ever",
         5,
-        "assets/bronze/decide.py",
+        "UnreadableFiles.withdraw",
         "        withdraw_unrecorded(plan, self.rows)\n",
         "",
         ("tests/unit/assets/bronze/test_decide.py",),
@@ -3004,7 +2999,7 @@ MUTANTS = (
     Mutant(
         "doubles of one format make whole numbers of another bad",
         6,
-        "platform/core/schema/united.py",
+        "holding",
         "        return _exact(kind) if kind != _FLOATING and _is_number(kind) else _TEXT\n",
         "        return kind\n",
         ("tests/unit/platform/core/schema/test_united.py",),
@@ -3012,7 +3007,7 @@ MUTANTS = (
     Mutant(
         "a value of a row with an equal order is the row's own person's",
         12,
-        "assets/silver/newest_rows.py",
+        "left_at",
         '        wanted = f"({wanted}) OR coalesce(e.at <=> {order} AND {others}, false)"\n',
         "",
         (
@@ -3022,7 +3017,7 @@ MUTANTS = (
     Mutant(
         "a row keeps the values of another person in columns that bronze does not have any more",
         12,
-        "assets/silver/left_values.py",
+        "carried",
         '    return _if_named(own, theirs, rules.persons.sql("s."))\n',
         "    return own\n",
         ("tests/unit/assets/silver/test_merge_sql.py",),
@@ -3030,7 +3025,7 @@ MUTANTS = (
     Mutant(
         "a late row takes away whose values a row has in columns that bronze does not have any more",
         12,
-        "assets/silver/left_values.py",
+        "LeftValues._set",
         "given_by, last_delete, self._others_entries)",
         "given_by, last_delete)",
         (_FROM_BEFORE_A_RESET,),
@@ -3038,7 +3033,7 @@ MUTANTS = (
     Mutant(
         "a row of a history keeps what it left in a column that bronze does not have any more",
         12,
-        "assets/silver/history_merge.py",
+        "_own_value",
         "{literal(column)}), false), NULL, {kept})",
         "{literal(column)}), false), {kept}, {kept})",
         ("tests/unit/assets/silver/test_merge_sql.py",),
@@ -3046,7 +3041,7 @@ MUTANTS = (
     Mutant(
         "files of CSV are asked for columns without the structs of the table",
         12,
-        "assets/bronze/prepare/formats/csv_files.py",
+        "Csv.infer",
         "delta.infer_csv(asked, known.schema)",
         "delta.infer_csv(asked, known.schema.without(['Home']))",
         ("tests/unit/assets/bronze/prepare/formats/test_csv_files.py",),
@@ -3054,7 +3049,7 @@ MUTANTS = (
     Mutant(
         "a struct that a row gives keeps a field of another person",
         12,
-        "assets/silver/left_values.py",
+        "LeftValues._given",
         "            kept = _if_named(kept, self._recorded_givers(column), givers)\n",
         "            pass\n",
         (_FROM_BEFORE_A_RESET,),
@@ -3062,15 +3057,15 @@ MUTANTS = (
     Mutant(
         "a statement behind a comment with a comment in it is not in the log of operations",
         12,
-        "platform/cli/sql/statement.py",
-        "        at = _part_end(statement, part)\n\n\n",
-        "        at = statement.find('*/', at) + 2 if part['comment'] else part.end()\n\n\n",
+        "_beginning",
+        "        at = _part_end(statement, part)\n",
+        "        at = statement.find('*/', at) + 2 if part['comment'] else part.end()\n",
         ("tests/unit/platform/cli/sql/test_statement.py",),
     ),
     Mutant(
         "a comment of a line ends with the line, although Spark continues it",
         12,
-        "platform/cli/sql/statement.py",
+        "_PART",
         "--(?:\\\\\\n|[^\\r\\n])*",
         "--[^\\r\\n]*",
         ("tests/unit/platform/cli/sql/test_statement.py",),
@@ -3078,7 +3073,7 @@ MUTANTS = (
     Mutant(
         "the log of operations has the value of a setting",
         12,
-        "platform/cli/sql/statement.py",
+        "without_values",
         'return f"{bare[1]}?" if bare[2].strip() else shown',
         "return shown",
         ("tests/unit/platform/cli/sql/test_statement.py",),
@@ -3086,7 +3081,7 @@ MUTANTS = (
     Mutant(
         "the log of operations has a bare word of a list of options",
         12,
-        "platform/cli/sql/statement.py",
+        "without_values",
         '_OPTION.sub(r"\\g<1>?", found["all"] or "?")',
         '(found["all"] or "?")',
         ("tests/unit/platform/cli/sql/test_statement.py",),
@@ -3094,7 +3089,7 @@ MUTANTS = (
     Mutant(
         "a number that is written with a fraction of zeros is no identity",
         12,
-        "platform/core/forgetting/mentions.py",
+        "_identities",
         "        if number is not None and number != part:\n            yield number\n",
         "",
         ("tests/unit/platform/core/forgetting/test_mentions.py",),
@@ -3102,7 +3097,7 @@ MUTANTS = (
     Mutant(
         "zeros before an exponent count as its digits",
         12,
-        "platform/core/forgetting/plain_number.py",
+        "_NUMBER",
         "(?:[eE]([+-]?)0*+([0-9]*+))?+",
         "(?:[eE]([+-]?)([0-9]*+))?+",
         ("tests/unit/platform/core/forgetting/test_plain_number.py",),
@@ -3110,7 +3105,7 @@ MUTANTS = (
     Mutant(
         "a rescued number in another spelling is no identity",
         12,
-        "platform/core/schema/rescued_texts.py",
+        "_spellings",
         "array_distinct(array({digits}, {text}))",
         "array_distinct(array({text}, {text}))",
         ("tests/spark/tables/test_forget.py::test_silver_forgets_the_rows_that_bronze_says_are_a_persons",),
@@ -3118,7 +3113,7 @@ MUTANTS = (
     Mutant(
         "a cell of a CSV file with a rare delimiter is no identity",
         12,
-        "platform/core/forgetting/mentions.py",
+        "_parts",
         "    for delimiter in _DELIMITERS:\n",
         "    for delimiter in ():\n",
         ("tests/unit/platform/core/forgetting/test_mentions.py",),
@@ -3126,7 +3121,7 @@ MUTANTS = (
     Mutant(
         "a doubled quotation mark of a cell is two letters of a name",
         12,
-        "platform/core/forgetting/mentions.py",
+        "_undoubled",
         "            kept = [mark * pairs]\n",
         "            kept = []\n",
         ("tests/unit/platform/core/forgetting/test_mentions.py",),
@@ -3134,7 +3129,7 @@ MUTANTS = (
     Mutant(
         "a SELECT that calls Java is not in the log of operations",
         12,
-        "platform/cli/sql/statement.py",
+        "changes_something",
         "bool(_CALLS.search(shown)) or ",
         "",
         ("tests/unit/platform/cli/sql/test_statement.py",),
@@ -3142,7 +3137,7 @@ MUTANTS = (
     Mutant(
         "all words of a long row are held before one is asked for",
         12,
-        "platform/core/forgetting/mentions.py",
+        "mentions",
         "if any(map(is_known, _identities(text))):",
         "if any(map(is_known, list(_identities(text)))):",
         ("tests/unit/platform/core/forgetting/test_mentions.py",),
@@ -3150,7 +3145,7 @@ MUTANTS = (
     Mutant(
         "each escaped quotation mark begins a part that is read to the end",
         12,
-        "platform/core/forgetting/mentions.py",
+        "_quoted",
         "    for found in _QUOTED.finditer(text):\n",
         '    for found in re.finditer(r\'"(?:[^"\\\\]|\\\\.)*+"\', text):\n',
         ("tests/unit/platform/core/forgetting/test_mentions.py", "tests/unit/repository/test_patterns.py"),
@@ -3158,7 +3153,7 @@ MUTANTS = (
     Mutant(
         "a pattern reads a run of spaces from each of its places",
         10,
-        "platform/core/inventory/file_schema.py",
+        "_orc",
         "(?<!\\s)\\s++(?=",
         "\\s+(?=",
         ("tests/unit/repository/test_patterns.py",),
@@ -3166,7 +3161,7 @@ MUTANTS = (
     Mutant(
         "a footer of any length is held in memory",
         6,
-        "platform/core/files/parquet/footer.py",
+        "footer_bytes",
         "    if length > MAX_FOOTER_BYTES:\n",
         "    if length > size:\n",
         ("tests/unit/platform/core/files/parquet/test_footer.py",),
@@ -3174,7 +3169,7 @@ MUTANTS = (
     Mutant(
         "named types of Avro that are used again and again have no bound",
         6,
-        "platform/core/infer/avro_schema.py",
+        "AvroSchema._record",
         "            self._count(inner)\n",
         "",
         ("tests/unit/platform/core/infer/test_avro_schema.py",),
@@ -3182,7 +3177,7 @@ MUTANTS = (
     Mutant(
         "one file brings any number of fields to a table",
         6,
-        "platform/core/schema/table_schema.py",
+        "TableSchema.taking",
         "        check_number(fields)\n",
         "",
         ("tests/unit/platform/core/schema/test_table_schema.py",),
@@ -3190,7 +3185,7 @@ MUTANTS = (
     Mutant(
         "a quoted empty cell is a delimiter at the end",
         6,
-        "assets/bronze/prepare/formats/csv_files.py",
+        "_first_rows",
         'row[-1] == "" and lines.ends_with(options.delimiter)',
         'row[-1] == ""',
         ("tests/unit/assets/bronze/prepare/formats/test_csv_files.py",),
@@ -3198,7 +3193,7 @@ MUTANTS = (
     Mutant(
         "a column of CSV without a value makes numbers of JSON text",
         6,
-        "platform/core/schema/united.py",
+        "holding",
         "        return other if isinstance(other, Simple | Decimal) else _TEXT",
         "        return _TEXT",
         ("tests/unit/platform/core/schema/test_united.py",),
@@ -3206,7 +3201,7 @@ MUTANTS = (
     Mutant(
         "a log that was cut short is taken for all that a table has had",
         5,
-        "resources/spark/former_columns.py",
+        "former_columns",
         '    if all(row["version"] for row in rows):\n        return None\n',
         "",
         (
@@ -3217,7 +3212,7 @@ MUTANTS = (
     Mutant(
         "bronze takes a name that silver cannot take",
         5,
-        "platform/core/schema/table_schema.py",
+        "TableSchema.taking",
         "                check_new_name(field.name, self.reserved)\n",
         "",
         ("tests/unit/platform/core/silver/test_columns.py::test_bronze_refuses_what_silver_refuses",),
@@ -3225,7 +3220,7 @@ MUTANTS = (
     Mutant(
         "a session is used with the settings of its server",
         5,
-        "resources/spark/delta.py",
+        "Delta.session",
         "        set_all(session, {**VALUE_SETTINGS, **_ONE_SORT})\n",
         "",
         (
@@ -3235,7 +3230,7 @@ MUTANTS = (
     Mutant(
         "Spark substitutes the names that producers choose",
         5,
-        "resources/spark/value_settings.py",
+        "_TEXTS",
         '    "spark.sql.variable.substitute": "false",\n',
         '    "spark.sql.variable.substitute": "true",\n',
         ("tests/unit/resources/spark/test_value_settings.py::test_nothing_is_substituted_and_ansi_is_on",),
@@ -3243,7 +3238,7 @@ MUTANTS = (
     Mutant(
         "a setting for a while leaves Spark's default behind",
         5,
-        "resources/spark/session.py",
+        "configured",
         "        for name in (name for name, value in before.items() if value is None):\n",
         "        for name in before:\n",
         ("tests/unit/resources/spark/test_value_settings.py::test_a_setting_for_a_while_leaves_what_was_there_before",),
@@ -3251,7 +3246,7 @@ MUTANTS = (
     Mutant(
         "an update whose new row is left out is exported as half an update",
         5,
-        "platform/core/silver/change_rows.py",
+        "kind_of_what_is_left",
         "AND NOT {after} THEN '{DELETE}'",
         "AND NOT {after} THEN '{BEFORE}'",
         (
@@ -3261,7 +3256,7 @@ MUTANTS = (
     Mutant(
         "an answer of S3 about one object is taken for an outage of S3",
         1,
-        "resources/aws/s3.py",
+        "_kind_of",
         "return StoreError if is_transient(error) else ObjectRefused",
         "return StoreError",
         (f"{_ANSWERS}test_one_of_many_objects_that_a_route_tags",),
@@ -3269,7 +3264,7 @@ MUTANTS = (
     Mutant(
         "a code of AWS that nobody knows is taken for an outage",
         1,
-        "resources/aws/answers.py",
+        "is_transient",
         "return elsewhere or status in (408, 429) or status >= 500 or _of_service(error)",
         "return elsewhere or status in (408, 418, 429) or status >= 500 or _of_service(error)",
         (f"{_ANSWERS}test_what_is_transient_is_the_list",),
@@ -3277,7 +3272,7 @@ MUTANTS = (
     Mutant(
         "an event of a removal asks S3 for the tags of an object that is gone",
         1,
-        "sensors/intake/event_typing.py",
+        "types_of",
         "if isinstance(found, TagsNeeded) and event.event_name.startswith(REMOVALS):",
         "if isinstance(found, TagsNeeded) and False:",
         (f"{_ANSWERS}test_an_event_of_a_removal_needs_no_tags",),
@@ -3285,7 +3280,7 @@ MUTANTS = (
     Mutant(
         "one message that a queue refuses stops all messages of its call",
         1,
-        "resources/forwarding/destination.py",
+        "send_settled",
         "if not is_of_one_message(error):",
         "if error:",
         (f"{_ANSWERS}test_one_of_many_messages_to_a_destination",),
@@ -3293,7 +3288,7 @@ MUTANTS = (
     Mutant(
         "messages that are refused one by one stay at the head of their lane",
         1,
-        "sensors/forward/lane.py",
+        "deliver_lane",
         "isinstance(delivery.error, EntriesRefused) and not destination.ordered",
         "False",
         (f"{_FORWARD}test_messages_that_are_refused_one_by_one_delay_none_behind_them",),
@@ -3301,7 +3296,7 @@ MUTANTS = (
     Mutant(
         "a policy that denies all objects puts the inbox into quarantine",
         1,
-        _LOOK,
+        "_require_bucket",
         "if not own and not any(isinstance(probe, S3Found | S3Gone) for probe in found.values()):",
         "if False:",
         ("tests/unit/assets/bronze/prepare/test_access.py::test_the_look_fails_if_s3_denies_all_that_it_asks_for",),
@@ -3309,7 +3304,7 @@ MUTANTS = (
     Mutant(
         "S3 is asked for a copy whose key it never takes",
         1,
-        "assets/bronze/prepare/parquet_copies.py",
+        "copied.copy",
         'if why := too_long(target.key, "its copy, which Spark reads instead of it,"):',
         'if why := too_long("", "its copy, which Spark reads instead of it,"):',
         ("tests/unit/assets/bronze/prepare/test_parquet_copies.py",),
@@ -3317,7 +3312,7 @@ MUTANTS = (
     Mutant(
         "the files of elsewhere in a log are not refused",
         4,
-        "resources/spark/results.py",
+        "TableState.require_own_files",
         "        if self.refusal:\n",
         "        if False:\n",
         ("tests/unit/resources/spark/test_results.py::test_a_table_with_files_of_elsewhere_is_refused",),
@@ -3325,7 +3320,7 @@ MUTANTS = (
     Mutant(
         "a policy that lets producers delete logs passes for one that keeps them out",
         4,
-        "platform/cloud/log_policy.py",
+        "_covers",
         "denied = all(",
         "denied = any(",
         ("tests/unit/platform/cloud/roles/test_roles.py::test_the_policy_of_a_bucket_keeps_producers_out_of_logs",),
@@ -3333,7 +3328,7 @@ MUTANTS = (
     Mutant(
         "a denial of requests without TLS protects the logs of registered tables",
         4,
-        "platform/cloud/log_policy.py",
+        "_covers",
         "test.lower() in _EXCEPTIONS and all(_excepts_some(key, values) for key, values in keys.items())",
         "True",
         ("tests/unit/platform/cloud/roles/test_roles.py::test_the_policy_of_a_bucket_keeps_producers_out_of_logs",),
@@ -3341,7 +3336,7 @@ MUTANTS = (
     Mutant(
         "a denial that excepts everybody protects the logs of registered tables",
         4,
-        "platform/cloud/log_policy.py",
+        "_excepts_some",
         "any(matches(pattern, stranger) for stranger in strangers)",
         "False",
         ("tests/unit/platform/cloud/roles/test_roles.py::test_the_policy_of_a_bucket_keeps_producers_out_of_logs",),
@@ -3349,7 +3344,7 @@ MUTANTS = (
     Mutant(
         "a role may delete requests to forget",
         4,
-        "platform/cloud/roles/kept_statement.py",
+        "KEPT",
         'KEPT = ("batches/*", "forgotten/requests/*", ',
         'KEPT = ("batches/*", ',
         ("tests/unit/platform/cloud/roles/test_roles.py::test_no_role_deletes_what_is_kept_for_ever",),
@@ -3357,7 +3352,7 @@ MUTANTS = (
     Mutant(
         "a role may overwrite batches",
         4,
-        "platform/cloud/roles/kept_statement.py",
+        "CREATED",
         '"batches/*.json", ',
         "",
         ("tests/unit/platform/cloud/roles/test_roles.py::test_no_role_overwrites_what_is_kept_for_ever",),
@@ -3365,7 +3360,7 @@ MUTANTS = (
     Mutant(
         "the log of operations overwrites an entry",
         4,
-        "resources/lake_root/operations_log.py",
+        "OperationsLog.put",
         "put_if_absent(",
         "put(",
         (
@@ -3375,7 +3370,7 @@ MUTANTS = (
     Mutant(
         "the Spark server may write to the inbox",
         4,
-        "platform/cloud/roles/spark_role.py",
+        "_WRITTEN",
         '"staging/*")',
         '"staging/*", "inbox/*")',
         ("tests/unit/platform/cloud/roles/test_roles.py::test_the_server_writes_only_its_own_folders_of_the_lake",),
@@ -3383,7 +3378,7 @@ MUTANTS = (
     Mutant(
         "a role reaches the commits of other lakes",
         4,
-        "platform/cloud/roles/spark_role.py",
+        "spark",
         '{"dynamodb:LeadingKeys": arns.paths()}',
         '{"dynamodb:LeadingKeys": ("*",)}',
         (
@@ -3393,7 +3388,7 @@ MUTANTS = (
     Mutant(
         "a queue with any condition passes for one that not everybody may send to",
         4,
-        "platform/cloud/queue_policy.py",
+        "_foreign",
         "        if all(owners):\n",
         "        if any(owners) or key not in keys:\n",
         (
@@ -3403,7 +3398,7 @@ MUTANTS = (
     Mutant(
         "a queue with a condition that holds for a request without its key passes for closed",
         4,
-        "platform/cloud/queue_policy.py",
+        "_conditions",
         'if test.lower().removeprefix("foranyvalue:") in _SOURCE_TESTS:',
         "if any(plain in test.lower() for plain in _SOURCE_TESTS):",
         (
@@ -3413,7 +3408,7 @@ MUTANTS = (
     Mutant(
         "a stack.json counts without a platform that runs",
         4,
-        "platform/local/stack_file.py",
+        "find_stack",
         "_is_private(home / _FILE) and _is_locked(home)",
         "_is_private(home / _FILE)",
         ("tests/local/stack/test_stack_file.py::test_a_dead_or_broken_stack_is_none",),
@@ -3421,7 +3416,7 @@ MUTANTS = (
     Mutant(
         "a stack.json may set any variable",
         4,
-        "platform/local/stack_file.py",
+        "_is_local",
         "environ.keys() <= _VARIABLES and ",
         "",
         ("tests/local/stack/test_stack_file.py::test_a_file_that_leads_elsewhere_is_none",),
@@ -3429,7 +3424,7 @@ MUTANTS = (
     Mutant(
         "the first line of an error controls a terminal",
         4,
-        "platform/core/first_line.py",
+        "first_line",
         "return one_line(lines[0])",
         "return lines[0]",
         ("tests/unit/platform/core/test_first_line.py::test_the_first_line_of_an_error_has_none_either",),
@@ -3437,7 +3432,7 @@ MUTANTS = (
     Mutant(
         "a word of a producer becomes a link on a page",
         4,
-        "assets/presentation/markdown.py",
+        "prose",
         "code(word) if _LINK.search(word) else ",
         "",
         ("tests/unit/assets/presentation/test_markdown.py::test_nothing_of_a_text_is_more_than_letters",),
@@ -3445,7 +3440,7 @@ MUTANTS = (
     Mutant(
         "a route unwraps objects of several buckets to one folder",
         4,
-        "platform/core/config/forwarding/route_checks.py",
+        "_bucket_problems",
         "if route.unwrap and not route.bucket and",
         "if False and",
         (_ONE_OBJECT,),
@@ -3453,7 +3448,7 @@ MUTANTS = (
     Mutant(
         "folders of two routes that unwrap may be nested",
         4,
-        "platform/core/config/forwarding/route_checks.py",
+        "_unwrap_problems",
         "(there[0].startswith(own[0]) or own[0].startswith(there[0]))",
         "there[0] == own[0]",
         (_ONE_OBJECT,),
@@ -3461,7 +3456,7 @@ MUTANTS = (
     Mutant(
         "a message of another bucket than the route's is unwrapped",
         4,
-        "resources/forwarding/unwrap_arrays.py",
+        "unwrap_arrays.unwrap",
         "if route.bucket not in {None, event.bucket}:",
         "if False:",
         (
@@ -3472,7 +3467,7 @@ MUTANTS = (
     Mutant(
         "a description of a check has a text of others as it is",
         4,
-        "assets/presentation/markdown.py",
+        "sentence",
         "text if isinstance(text, Markdown) else prose(text) for text in texts",
         "text for text in texts",
         (_EVERY_PLACE,),
@@ -3480,7 +3475,7 @@ MUTANTS = (
     Mutant(
         "names of columns that joined are Markdown",
         4,
-        "assets/silver/expect/collapse.py",
+        "_listed",
         "map(code, names[:_MAX_NAMED])",
         "map(Markdown, names[:_MAX_NAMED])",
         ("tests/unit/assets/presentation/test_check_events.py",),
@@ -3488,7 +3483,7 @@ MUTANTS = (
     Mutant(
         "aliases of YAML stand for as many values as they like",
         4,
-        "platform/core/config/yaml_document.py",
+        "_Walk._is_too_much",
         "        return self._repeated > _MAX_REPEATED\n",
         "        return False\n",
         (
@@ -3498,7 +3493,7 @@ MUTANTS = (
     Mutant(
         "infer writes a name that lake.yaml expands",
         4,
-        "platform/core/config/yaml_text.py",
+        "flow",
         '.replace("${", "$${")',
         "",
         ("tests/unit/platform/core/config/test_yaml_text.py::test_a_value_is_read_as_it_was",),
@@ -3506,7 +3501,7 @@ MUTANTS = (
     Mutant(
         "the log of operations has the values of a statement",
         4,
-        "platform/cli/sql/statement.py",
+        "_shown",
         'part[0] if part["name"] else "?"',
         "part[0]",
         ("tests/unit/platform/cli/sql/test_statement.py::test_values_of_persons_are_left_out",),
@@ -3514,7 +3509,7 @@ MUTANTS = (
     Mutant(
         "the first line of the morning leaves out what is in quarantine",
         6,
-        "assets/health/report.py",
+        "HealthReport.page",
         "{self._failing()}{self._bad()}.**",
         "{self._failing()}.**",
         ("tests/unit/assets/health/test_health.py::test_the_page_says_first_what_is_wrong",),
@@ -3522,7 +3517,7 @@ MUTANTS = (
     Mutant(
         "infer takes Excel's hint of the delimiter for the header",
         6,
-        "platform/core/infer/sniff.py",
+        "_layout",
         " and not _EXCEL_SEPARATOR.fullmatch(line)",
         "",
         ("tests/unit/platform/core/infer/test_guess.py::test_csv_options_and_columns",),
@@ -3530,7 +3525,7 @@ MUTANTS = (
     Mutant(
         "the Spark server starts where another process has its port on the loopback of IPv6",
         11,
-        "platform/local/spark/server.py",
+        "SparkServer.start",
         '            self._held = hold_for_localhost(self.port, "Spark Connect server", "--spark-port")\n',
         "            pass\n",
         ("tests/local/stack/test_ports_and_jars.py::test_nobody_else_is_what_clients_of_localhost_reach",),
@@ -3538,7 +3533,7 @@ MUTANTS = (
     Mutant(
         "a printed command has its words between double quotes",
         11,
-        "platform/core/shell.py",
+        "command",
         'return shlex.join(["tidegate", *words])',
         'return shlex.join(["tidegate", *words]).replace("\'", \'"\')',
         ("tests/unit/platform/core/test_shell.py::test_an_interactive_shell_passes_each_word_as_it_is",),
@@ -3546,7 +3541,7 @@ MUTANTS = (
     Mutant(
         "a printed redrive takes the key of an object for a glob",
         11,
-        "assets/operations/trace.py",
+        "redrive_of",
         "glob.escape(key)",
         "key",
         ("tests/unit/platform/core/test_shell.py::test_the_key_of_a_redrive_is_that_object_alone",),
@@ -3554,7 +3549,7 @@ MUTANTS = (
     Mutant(
         "lake.yaml expands variables that hold secrets",
         11,
-        "platform/core/config/yaml_document.py",
+        "_Walk._expanded.replace",
         "            if _SECRET.fullmatch(name):\n",
         "            if not name:\n",
         ("tests/unit/platform/core/config/test_yaml_document.py::test_a_variable_that_holds_a_secret_is_no_value",),
@@ -3562,7 +3557,7 @@ MUTANTS = (
     Mutant(
         "a text in one line has characters that YAML refuses",
         6,
-        "platform/core/first_line.py",
+        "_CONTROL",
         "\\ufffe\\uffff",
         "",
         ("tests/unit/platform/core/test_first_line.py::test_every_character_that_controls_or_hides_is_written_out",),
@@ -3570,7 +3565,7 @@ MUTANTS = (
     Mutant(
         "the depth of a document is bounded by the stack that is left",
         6,
-        "platform/core/foreign_json.py",
+        "_is_deep",
         "        if level > MAX_LEVELS:\n",
         "        if level > 10**9:\n",
         (
@@ -3581,7 +3576,7 @@ MUTANTS = (
     Mutant(
         "brackets within texts are levels of a document",
         6,
-        "platform/core/foreign_json.py",
+        "_is_deep",
         '_BRACKET.findall(_STRING.sub("", text))',
         "_BRACKET.findall(text)",
         (
@@ -3592,7 +3587,7 @@ MUTANTS = (
     Mutant(
         "a body that cannot be divided ends a delivery",
         6,
-        "resources/forwarding/delivery.py",
+        "_Sending._fitting",
         "            except ValueError as error:\n                self._outcome.undeliverable",
         "            except LookupError as error:\n                self._outcome.undeliverable",
         ("tests/unit/resources/forwarding/test_delivery.py::test_a_body_that_cannot_be_divided_delays_no_other",),
@@ -3600,7 +3595,7 @@ MUTANTS = (
     Mutant(
         "infer takes the columns of rows that the load refuses for their depth",
         6,
-        "platform/core/infer/sniff.py",
+        "_sniffed_json",
         "objects = [record for record in objects if _levels(record) <= MAX_LEVELS + 1]",
         "pass",
         ("tests/unit/platform/core/infer/test_guess.py::test_a_file_that_is_nested_deeply_hides_no_other_table",),
@@ -3608,7 +3603,7 @@ MUTANTS = (
     Mutant(
         "the end of a log file's name is looked for from each of its digits",
         5,
-        "platform/core/silver/log_positions.py",
+        "comparable_position",
         "(?<![0-9])([0-9]++)$",
         "([0-9]+)$",
         ("tests/unit/repository/test_patterns.py::test_the_work_of_each_pattern_grows_as_the_text_does",),
@@ -3616,7 +3611,7 @@ MUTANTS = (
     Mutant(
         "zeros are written for each digit that a number claims after its point",
         5,
-        "platform/core/schema/value_encoding.py",
+        "_of_any_scale",
         "least(greatest({scale} - {type.scale}, 0), {_MAX_DIGITS})",
         "greatest({scale} - {type.scale}, 0)",
         (
@@ -3627,7 +3622,7 @@ MUTANTS = (
     Mutant(
         "infer gives the options of one CSV file to all files of its folder",
         6,
-        "platform/core/infer/sniff.py",
+        "sniff_csv",
         "_read(head, whole, own) == _read(head, whole, CsvOptions(**options))",
         "True",
         ("tests/unit/platform/core/infer/test_guess.py::test_files_that_need_other_options_of_csv_are_a_problem",),
@@ -3635,7 +3630,7 @@ MUTANTS = (
     Mutant(
         "an inventory that the table has without some fields counts as one that brought no rows",
         4,
-        "platform/core/inventory/delivery.py",
+        "has_entered",
         "return reason is None or not reason.startswith(_OLDER)",
         "return reason is None",
         (
@@ -3646,7 +3641,7 @@ MUTANTS = (
     Mutant(
         "infer puts the lake root into the source bucket",
         7,
-        "platform/core/infer/guess.py",
+        "as_lake_yaml",
         "{bucket[: _MAX_BUCKET_NAME - len('-lake')]}-lake/tidegate",
         "{bucket}/tidegate",
         (
@@ -3657,7 +3652,7 @@ MUTANTS = (
     Mutant(
         "headers of webhooks are not counted",
         1,
-        "platform/webhook/http_protocol.py",
+        "BoundedProtocol.on_header",
         "and self._headers <= _MAX_HEADERS:",
         "and self._headers <= 100 * _MAX_HEADERS:",
         ("tests/unit/platform/webhook/test_http_protocol.py",),
@@ -3665,7 +3660,7 @@ MUTANTS = (
     Mutant(
         "requests wait on a connection of webhooks without a bound",
         1,
-        "platform/webhook/http_protocol.py",
+        "BoundedProtocol.on_message_begin",
         "if self.cycle is not None and not self.cycle.response_complete:\n            self.cycle.keep_alive",
         "if False:\n            self.cycle.keep_alive",
         (
@@ -3676,7 +3671,7 @@ MUTANTS = (
     Mutant(
         "a body that comes after its answer holds a connection of webhooks",
         1,
-        "platform/webhook/http_protocol.py",
+        "BoundedProtocol.on_headers_complete",
         "self._persists, self.cycle.keep_alive = self.cycle.keep_alive, False",
         "self._persists = self.cycle.keep_alive",
         (
@@ -3687,7 +3682,7 @@ MUTANTS = (
     Mutant(
         "an answer that the client of a webhook does not read holds its connection",
         1,
-        "platform/webhook/http_protocol.py",
+        "BoundedProtocol.pause_writing",
         "self.loop.call_later(WRITE_SECONDS, self.transport.abort)",
         "self.loop.call_later(10_000 * WRITE_SECONDS, self.transport.abort)",
         (
@@ -3698,7 +3693,7 @@ MUTANTS = (
     Mutant(
         "the body of a request without a signature is waited for",
         1,
-        "platform/webhook/application.py",
+        "Application._answer",
         "for header in sender.scheme.headers:",
         "for header in ():",
         (f"{_WEBHOOKS}test_a_request_without_its_header_is_refused_before_its_body_is_read",),
@@ -3706,7 +3701,7 @@ MUTANTS = (
     Mutant(
         "a slow body takes the place of another client's",
         1,
-        "platform/webhook/places.py",
+        "Places.drop",
         "max(self._networks, key",
         "min(self._networks, key",
         (f"{_WEBHOOKS}test_slow_bodies_of_one_address_take_no_place_of_another",),
@@ -3714,7 +3709,7 @@ MUTANTS = (
     Mutant(
         "connections of webhooks that say nothing keep their place",
         1,
-        "platform/webhook/http_protocol.py",
+        "BoundedProtocol.connection_made",
         "if full and (oldest",
         "if False and (oldest",
         (
@@ -3725,7 +3720,7 @@ MUTANTS = (
     Mutant(
         "a delivery that fails by a mistake of ours leaves no line and no count",
         1,
-        "platform/webhook/application.py",
+        "Application._deliver",
         "        except Exception as error:",
         "        except ZeroDivisionError as error:",
         (f"{_WEBHOOKS}test_an_error_that_nobody_thought_of_is_answered_counted_and_logged",),
@@ -3733,7 +3728,7 @@ MUTANTS = (
     Mutant(
         "large arrays of a route are in memory at the same time",
         1,
-        "resources/forwarding/unwrap_arrays.py",
+        "unwrap_arrays.unwrap",
         "in_turn(write, MAX_BYTES, small=_SMALL_BYTES)",
         "in_turn(write, MAX_BYTES, small=MAX_BYTES)",
         ("tests/unit/resources/forwarding/test_object_action.py::test_large_arrays_are_in_memory_one_after_another",),
@@ -3741,7 +3736,7 @@ MUTANTS = (
     Mutant(
         "of two formats of a batch that show other types, one has its way",
         10,
-        "platform/core/schema/united.py",
+        "_each_once",
         "            kind = holding(known.type, field.type) if known else field.type\n",
         "            kind = field.type\n",
         ("tests/unit/platform/core/schema/test_united.py",),
@@ -3749,7 +3744,7 @@ MUTANTS = (
     Mutant(
         "a byte order mark is read in the encoding of the table",
         10,
-        "platform/core/config/csv_options.py",
+        "CsvOptions.of",
         "        if head.startswith(codecs.BOM_UTF8):",
         "        if head.startswith(codecs.BOM_UTF32_LE):",
         (
@@ -3760,7 +3755,7 @@ MUTANTS = (
     Mutant(
         "rows below a header in another order are taken under the names of the first",
         10,
-        "assets/bronze/prepare/formats/csv_bytes.py",
+        "_is_in_another_order",
         "    return cells != header and sorted(cells) == sorted(header)\n",
         "    return False\n",
         (
@@ -3771,7 +3766,7 @@ MUTANTS = (
     Mutant(
         "a JSON file of one line is read as one row",
         6,
-        "assets/bronze/prepare/formats/json_shape.py",
+        "is_by_line",
         '    if not (end or whole) or text.startswith("["):\n',
         '    if text.startswith("["):\n',
         (
@@ -3782,7 +3777,7 @@ MUTANTS = (
     Mutant(
         "a name of a row is taken for a cell, and the last cell left out",
         10,
-        "assets/bronze/prepare/formats/csv_files.py",
+        "_first_rows",
         "len(row) == width and ends for row, ends",
         "len(row) == width for row, ends",
         (
@@ -3793,7 +3788,7 @@ MUTANTS = (
     Mutant(
         "names of columns that a catalog has are compared by lower case",
         10,
-        "platform/core/catalog/entry.py",
+        "table_entry",
         "        folded(column): _column(column, kind, descriptions)\n",
         "        column.lower(): _column(column, kind, descriptions)\n",
         (_EVERY_PLACE,),
@@ -3801,7 +3796,7 @@ MUTANTS = (
     Mutant(
         "a catalog gets a name with a character that it refuses",
         10,
-        "platform/core/catalog/entry.py",
+        "_REFUSED",
         "\\x1f\\ufffe\\uffff]",
         "\\x1f]",
         (_EVERY_PLACE,),
@@ -3809,7 +3804,7 @@ MUTANTS = (
     Mutant(
         "brackets in a text of a producer are styles of the terminal",
         10,
-        "platform/cli/terminal.py",
+        "Terminal.__init__",
         "super().__init__(markup=markup, emoji=False,",
         "super().__init__(markup=True, emoji=False,",
         (_EVERY_PLACE,),
@@ -3817,7 +3812,7 @@ MUTANTS = (
     Mutant(
         "colons around a word of a producer are a picture of the terminal",
         10,
-        "platform/cli/terminal.py",
+        "Terminal.__init__",
         "super().__init__(markup=markup, emoji=False,",
         "super().__init__(markup=markup, emoji=True,",
         (_EVERY_PLACE,),
@@ -3825,7 +3820,7 @@ MUTANTS = (
     Mutant(
         "a column of the terminal is as wide as the control characters of its name",
         10,
-        "platform/cli/terminal.py",
+        "Terminal.render_str",
         "shown = visible(text)",
         "shown = text",
         (_EVERY_PLACE,),
@@ -3833,7 +3828,7 @@ MUTANTS = (
     Mutant(
         "a column of the terminal shows nothing of a name that has no width",
         10,
-        "platform/cli/terminal.py",
+        "Terminal.render_str",
         "shown if cell_len(shown) else ascii(shown)[1:-1]",
         "shown",
         (_EVERY_PLACE,),
@@ -3841,7 +3836,7 @@ MUTANTS = (
     Mutant(
         "one row with a cell too many makes its whole file one with names of rows",
         10,
-        "assets/bronze/prepare/formats/csv_files.py",
+        "_check_shape",
         "    if all(len(row) == len(header) + 1 for row in rows):",
         "    if any(len(row) == len(header) + 1 for row in rows):",
         (
@@ -3852,7 +3847,7 @@ MUTANTS = (
     Mutant(
         "infer proposes a key that rows of the sample contradict",
         5,
-        "platform/core/infer/proposed_key.py",
+        "_contradiction",
         "    if not several:",
         "    if several:",
         ("tests/unit/platform/core/infer/test_feeds.py",),
@@ -3860,7 +3855,7 @@ MUTANTS = (
     Mutant(
         "infer takes the whole row of a delete for the key",
         5,
-        "platform/core/infer/proposed_key.py",
+        "_of_deletes",
         "    if not set.intersection(*rows) - deletes[0]:",
         "    if not rows:",
         ("tests/unit/platform/core/infer/test_feeds.py",),
@@ -3868,7 +3863,7 @@ MUTANTS = (
     Mutant(
         "a key with several inserts is none, and nobody says so",
         5,
-        "assets/silver/expect/inserted_keys.py",
+        "_is_reinserted",
         "    return len(inserts) > 1 or",
         "    return len(inserts) > 9 or",
         ("tests/unit/assets/silver/expect/test_inserted_keys.py",),
@@ -3876,7 +3871,7 @@ MUTANTS = (
     Mutant(
         "inserts of AWS DMS are not counted, because statistics answer the rest",
         5,
-        "assets/silver/row_queries.py",
+        "row_counts",
         "    if rules.is_plain and not counts_inserts(rules) and",
         "    if rules.is_plain and",
         ("tests/unit/assets/silver/test_row_queries.py::test_rows_are_read_if_the_feed_says_which_of_them_insert",),
@@ -3884,7 +3879,7 @@ MUTANTS = (
     Mutant(
         "two snapshots of a row contradict a key",
         5,
-        "assets/silver/expect/inserted_keys.py",
+        "_is_reinserted",
         "(reads > 1 and len(positions) == 1)",
         "reads > 1",
         ("tests/unit/assets/silver/expect/test_inserted_keys.py",),
@@ -3892,7 +3887,7 @@ MUTANTS = (
     Mutant(
         "text that is read rightly is taken for text of another encoding",
         10,
-        "platform/core/files/misread_text.py",
+        "misread_sql",
         " AND NOT {text} RLIKE {literal(stray)}",
         "",
         ("tests/unit/platform/core/files/test_misread_text.py",),
@@ -3900,7 +3895,7 @@ MUTANTS = (
     Mutant(
         "a misspelt column of `row` is NULL for ever",
         5,
-        "platform/core/silver/awaited.py",
+        "with_awaited",
         "or is_misspelt or",
         "or",
         ("tests/unit/platform/core/silver/test_awaited.py",),
@@ -3908,7 +3903,7 @@ MUTANTS = (
     Mutant(
         "the health of the lake says nothing of merges that warn",
         5,
-        "assets/health/history.py",
+        "merges_that_warn",
         "        if record.evaluation and not record.evaluation.passed\n",
         "        if record.evaluation and not record.evaluation\n",
         ("tests/unit/assets/health/test_health.py::test_a_merge_that_warns_is_seen_in_the_health_of_the_lake",),
@@ -3916,7 +3911,7 @@ MUTANTS = (
     Mutant(
         "a manifest of inventories has a time that no calendar has",
         4,
-        "platform/core/inventory/manifest.py",
+        "_created",
         "or not 0 <= int(millis) <= _LAST:",
         "or int(millis) < 0:",
         ("tests/unit/repository/test_foreign_documents.py",),
@@ -3924,7 +3919,7 @@ MUTANTS = (
     Mutant(
         "a document that is nested too deeply ends what reads it",
         4,
-        "platform/core/foreign_json.py",
+        "foreign_json",
         "    except RecursionError:\n",
         "    except KeyError:\n",
         ("tests/unit/repository/test_foreign_documents.py",),
@@ -3932,7 +3927,7 @@ MUTANTS = (
     Mutant(
         "a comparison that cannot be made ends those of other tables",
         8,
-        "assets/silver/audit/check.py",
+        "equals_bronze",
         "    except Exception as error:",
         "    except ValueError as error:",
         ("tests/unit/sensors/test_compare_silver.py",),
@@ -3940,7 +3935,7 @@ MUTANTS = (
     Mutant(
         "a merge during a comparison counts as compared",
         8,
-        "assets/silver/audit/check.py",
+        "equals_bronze",
         "{COVERS: newest},\n        )\n    return",
         "{COVERS: newest + 1},\n        )\n    return",
         ("tests/unit/sensors/test_compare_silver.py",),
@@ -3948,7 +3943,7 @@ MUTANTS = (
     Mutant(
         "a message of an earlier queue keeps what a forgotten person wrote",
         10,
-        "assets/forgetting/kept_objects.py",
+        "_messages.found",
         "        if content is None or queue is None or queue in others:",
         "        if content is None or queue != 'clicks':",
         ("tests/unit/assets/forgetting/test_kept_objects.py",),
@@ -3956,7 +3951,7 @@ MUTANTS = (
     Mutant(
         "a table whose night was slept through waits for another week",
         10,
-        "sensors/maintain.py",
+        "requests",
         "    nights = (*slept, today)",
         "    nights = (today,)",
         ("tests/unit/sensors/test_maintain.py",),
@@ -3964,7 +3959,7 @@ MUTANTS = (
     Mutant(
         "a batch is decided before the server has read it",
         2,
-        "assets/bronze/decide.py",
+        "decide",
         "    _require_readable(table, batch)\n",
         "",
         (_DECIDE,),
@@ -3972,7 +3967,7 @@ MUTANTS = (
     Mutant(
         "a row that the server cannot record stops the batch of all files",
         2,
-        "assets/bronze/decide.py",
+        "_key",
         'batch.rows[refusal.place].key if refusal.part == "rows" else None',
         "None",
         (_DECIDE,),
@@ -3980,7 +3975,7 @@ MUTANTS = (
     Mutant(
         "only the first part of a large batch is read before it is decided",
         2,
-        "assets/bronze/decide.py",
+        "_parts",
         "    for place in range(count):\n",
         "    for place in range(1):\n",
         (_DECIDE,),
@@ -3988,7 +3983,7 @@ MUTANTS = (
     Mutant(
         "a time of a stored hint is not read before it is decided",
         2,
-        "platform/core/bronze/hint_json.py",
+        "_time",
         "return text if text and parse_time(text) else None",
         "return text",
         ("tests/unit/platform/core/bronze/test_hint_json.py",),
@@ -3996,7 +3991,7 @@ MUTANTS = (
     Mutant(
         "a table that loses the server all day never rests",
         10,
-        "assets/bronze/prepare/load/server_losses.py",
+        "server_lost",
         "    if until is not None:\n",
         "    if until is None and until:\n",
         (_LOSSES,),
@@ -4004,7 +3999,7 @@ MUTANTS = (
     Mutant(
         "a table with a page of manifests does not rest",
         6,
-        "resources/lake_root/inbox.py",
+        "Inbox._leg",
         '{RESTS}") if more else ()',
         '{RESTS}") if not more else ()',
         ("tests/unit/assets/bronze/prepare/load/test_server_losses.py",),
@@ -4012,7 +4007,7 @@ MUTANTS = (
     Mutant(
         "a run is requested for a table that rests",
         10,
-        "sensors/intake/due_tables.py",
+        "find_due_tables",
         " and backlog.rests <= now",
         "",
         (_LOSSES,),
@@ -4020,7 +4015,7 @@ MUTANTS = (
     Mutant(
         "a loss of the server counts in full for every table that was reading",
         10,
-        "platform/core/bronze/loss_quota.py",
+        "rests_until",
         "1 / len({loss.source for loss in losses if abs(loss.at - at) <= _TOGETHER})",
         "1",
         ("tests/unit/platform/core/bronze/test_loss_quota.py",),
@@ -4028,7 +4023,7 @@ MUTANTS = (
     Mutant(
         "a value of a forgotten person from before a reset stays in the row of another person",
         12,
-        "assets/forgetting/silver_rows.py",
+        "erase_from_silver.erase",
         "        emptied += _emptied(lake, location, subjects)\n",
         "",
         (_FROM_BEFORE_A_RESET,),
@@ -4036,7 +4031,7 @@ MUTANTS = (
     Mutant(
         "a value of which nobody knows whose it is stays when somebody is forgotten",
         12,
-        "assets/silver/others_values.py",
+        "_conditions",
         "{'true' if unknown else 'false'})\"",
         'false)"',
         (_FROM_BEFORE_A_RESET,),
@@ -4044,7 +4039,7 @@ MUTANTS = (
     Mutant(
         "a history is computed again with the rows of forgotten persons that silver has",
         12,
-        _MERGE_SQL,
+        "stored_table",
         "changes.stored.others if changes.stored else delta_table(work.location)",
         "delta_table(work.location)",
         (_FROM_BEFORE_A_RESET,),
@@ -4052,7 +4047,7 @@ MUTANTS = (
     Mutant(
         "keys of a history from before a reset are not computed again",
         12,
-        "assets/silver/newest_rows.py",
+        "of_keys_since",
         '        chosen += f" UNION SELECT {keys} FROM {stored}"',
         "        pass",
         (_FROM_BEFORE_A_RESET,),
@@ -4060,7 +4055,7 @@ MUTANTS = (
     Mutant(
         "a value is recorded as that of the person whose row left it",
         12,
-        "assets/silver/left_values.py",
+        "LeftValues._recorded_givers",
         "        return f\"if({self._was_left(column)}, {recorded}, {self._persons('t.')})\"",
         "        return f\"if({self._was_left(column)}, {recorded}, {self._persons('s.')})\"",
         (_FROM_BEFORE_A_RESET,),
@@ -4068,7 +4063,7 @@ MUTANTS = (
     Mutant(
         "the view of the quarantine has no rows of a reading that is in the table again",
         10,
-        "resources/lake_views.py",
+        "_QUARANTINE",
         "AND (counts OR is_open))",
         "AND counts)",
         (_OPEN,),
@@ -4076,7 +4071,7 @@ MUTANTS = (
     Mutant(
         "an object that comes back with other bytes than those in the table has their bad rows",
         10,
-        "platform/core/bronze/deciding_row.py",
+        "deciding",
         " AND {newest}.etag = {reading}.etag",
         "",
         (_OPEN,),
@@ -4084,7 +4079,7 @@ MUTANTS = (
     Mutant(
         "a waiting object is in the view of the quarantine",
         10,
-        "platform/core/bronze/deciding_row.py",
+        "COUNTS",
         "\"kind = 'row' AND (status <> 'duplicate' OR reason IS NULL)\"",
         "\"kind = 'row' AND status <> 'waiting' AND (status <> 'duplicate' OR reason IS NULL)\"",
         (_OPEN,),
@@ -4092,7 +4087,7 @@ MUTANTS = (
     Mutant(
         "readers of an export keep all rows of a table that lost them while its changes were not recorded",
         5,
-        "assets/silver/export/export.py",
+        "_Version.export",
         "not (self.is_snapshot and self.mark.last is not None)",
         "not counts",
         ("tests/unit/assets/silver/export/test_export.py",),
@@ -4100,7 +4095,7 @@ MUTANTS = (
     Mutant(
         "an export that starts over and dies does not begin with all rows again",
         5,
-        "assets/silver/export/export.py",
+        "export_changes",
         "            lake.store.export_marks.write(spec.name, table_id, mark)\n            continue",
         "            continue",
         ("tests/unit/assets/silver/export/test_export.py",),
@@ -4108,7 +4103,7 @@ MUTANTS = (
     Mutant(
         "an export loses changes that are still there, because of any failure",
         5,
-        "assets/silver/export/export.py",
+        "export_changes",
         "mark.done is None or not lake.delta.upkeep.has_changes(location, version)",
         "True",
         ("tests/unit/assets/silver/export/test_export.py",),
@@ -4116,7 +4111,7 @@ MUTANTS = (
     Mutant(
         "an export of all rows waits for an earlier version whose files are gone",
         5,
-        "assets/silver/export/export.py",
+        "export_changes",
         "mark.done is None or not lake.delta.upkeep.has_changes(location, version)",
         "not lake.delta.upkeep.has_changes(location, version)",
         ("tests/unit/assets/silver/export/test_export.py",),
@@ -4124,7 +4119,7 @@ MUTANTS = (
     Mutant(
         "an export has a value of a forgotten person in the row of another",
         12,
-        "assets/silver/export/export.py",
+        "_Version._rows",
         "without_others_values(persons.without(rows, fields), fields, persons)",
         "persons.without(rows, fields)",
         (_OTHERS_EXPORT,),
@@ -4132,7 +4127,7 @@ MUTANTS = (
     Mutant(
         "many long lines of kept objects are held at once",
         10,
-        "assets/forgetting/kept_lines.py",
+        "KeptLines._lines",
         "            if held > max_line:\n",
         "            if held > max_line and False:\n",
         ("tests/unit/assets/forgetting/test_kept_lines.py",),
@@ -4140,7 +4135,7 @@ MUTANTS = (
     Mutant(
         "a kept line that is in two pieces is searched by its end",
         12,
-        "assets/forgetting/kept_lines.py",
+        "KeptLines._lines",
         'yield b"".join([*begun, line])',
         "yield line",
         ("tests/unit/assets/forgetting/test_kept_lines.py",),
@@ -4148,7 +4143,7 @@ MUTANTS = (
     Mutant(
         "a kept object is written again without the end of its last line",
         12,
-        "assets/forgetting/kept_lines.py",
+        "KeptLines._lines",
         "        if held:\n            yield",
         "        if held and not held:\n            yield",
         ("tests/unit/assets/forgetting/test_kept_lines.py",),
@@ -4156,7 +4151,7 @@ MUTANTS = (
     Mutant(
         "a person who ends a run blames the files",
         10,
-        "assets/bronze/prepare/late_reads.py",
+        "reading",
         "            if not is_late() and not isinstance(error, OutOfTime):\n                raise\n",
         "",
         (_LATE_READS,),
@@ -4164,7 +4159,7 @@ MUTANTS = (
     Mutant(
         "files that are too slow together are read together again",
         10,
-        "assets/bronze/prepare/late_reads.py",
+        "keep_first_part",
         "suspects[: -(-len(suspects) // _PARTS)]",
         "suspects",
         (_LATE_READS,),
@@ -4172,7 +4167,7 @@ MUTANTS = (
     Mutant(
         "files that wait after a long read are lost",
         6,
-        _PLANNING,
+        "Plan.defer",
         "                self.deferred += candidate_hints(self, candidate)\n",
         "                pass\n",
         (_LATE_READS,),
@@ -4180,7 +4175,7 @@ MUTANTS = (
     Mutant(
         "the datasets of a read that took too long are read together again",
         10,
-        "assets/bronze/prepare/late_reads.py",
+        "keep_first_part",
         "        withdraw(plan, Failure(dataset, ()))\n",
         "        pass\n",
         (_LATE_READS,),
@@ -4188,7 +4183,7 @@ MUTANTS = (
     Mutant(
         "what is never read to its end is read for ever",
         10,
-        "assets/bronze/prepare/late_reads.py",
+        "keep_first_part",
         "            _quarantine(plan, unit)\n",
         "            pass\n",
         (_LATE_READS,),
@@ -4196,7 +4191,7 @@ MUTANTS = (
     Mutant(
         "a dataset is blamed for its former bytes",
         10,
-        "assets/bronze/prepare/late_reads.py",
+        "_Unit.etag",
         'return hashlib.sha256("".join(parts).encode(errors="surrogatepass")).hexdigest()',
         "return self.dataset.found.etag",
         (_LATE_READS,),
@@ -4204,7 +4199,7 @@ MUTANTS = (
     Mutant(
         "a read that had less than its time blames a file",
         10,
-        "assets/bronze/prepare/late_reads.py",
+        "reading",
         " and limit == MAX_SECONDS\n",
         "\n",
         (_LATE_READS,),
@@ -4212,7 +4207,7 @@ MUTANTS = (
     Mutant(
         "a run that listed for long reads for longer than it lasts",
         10,
-        "assets/bronze/prepare/late_reads.py",
+        "reading",
         "    limit = min(seconds, MAX_SECONDS)\n",
         "    limit = MAX_SECONDS\n",
         (_LATE_READS,),
@@ -4220,7 +4215,7 @@ MUTANTS = (
     Mutant(
         "a batch that is prepared again is read without an end",
         10,
-        _RUN,
+        "_next_batch",
         "    with reading(table, draft.plan, seconds):\n",
         "    with reading(table, draft.plan, seconds):\n        pass\n    if draft:\n",
         ("tests/unit/assets/bronze/test_run.py",),
@@ -4228,7 +4223,7 @@ MUTANTS = (
     Mutant(
         "a further batch of a run begins without the time of a read",
         10,
-        _RUN,
+        "run_table",
         "        if not first and until - time.monotonic() < MAX_SECONDS:\n",
         "        if not first and until < 0:\n",
         ("tests/unit/assets/bronze/test_run.py",),
@@ -4236,7 +4231,7 @@ MUTANTS = (
     Mutant(
         "only some of a day's failed checks are counted",
         10,
-        "assets/health/history.py",
+        "_MAX_PAGES",
         "_PAGE, _MAX_PAGES = 50, 100\n",
         "_PAGE, _MAX_PAGES = 50, 6\n",
         ("tests/unit/assets/health/test_health.py::test_all_failed_checks_of_a_day_are_counted",),
@@ -4244,7 +4239,7 @@ MUTANTS = (
     Mutant(
         "rows of a read that failed are kept for ever",
         10,
-        _LOAD,
+        "Load.run",
         "                keep_named_folders(self.table, self.prepared, ())\n",
         "                pass\n",
         ("tests/unit/assets/bronze/prepare/test_rows_folders.py",),
@@ -4252,7 +4247,7 @@ MUTANTS = (
     Mutant(
         "rows of a batch that was not decided are kept for ever",
         10,
-        _RUN,
+        "_decided",
         "        keep_named_folders(table, prepared, refused.rows)\n",
         "",
         ("tests/unit/assets/bronze/test_run.py",),
@@ -4260,7 +4255,7 @@ MUTANTS = (
     Mutant(
         "copies of registered files are made for longer than a run lasts",
         10,
-        "assets/bronze/prepare/parquet_copies.py",
+        "copied.copy",
         "        if time.monotonic() > until:\n",
         "        if time.monotonic() > until and False:\n",
         ("tests/unit/assets/bronze/prepare/test_parquet_copies.py",),
@@ -4268,7 +4263,7 @@ MUTANTS = (
     Mutant(
         "a suspect CSV file is read for longer than its run lasts",
         10,
-        "assets/bronze/prepare/formats/csv_bytes.py",
+        "_Lines.__next__",
         "        if self.count % _LINES == 0:\n            seconds_left()\n",
         "",
         (_LATE_READS,),
@@ -4276,7 +4271,7 @@ MUTANTS = (
     Mutant(
         "a file is rewritten for longer than its run lasts",
         10,
-        "resources/room.py",
+        "Bounded.readinto",
         "        seconds_left()\n",
         "",
         (_LATE_READS,),
@@ -4284,7 +4279,7 @@ MUTANTS = (
     Mutant(
         "a copy in progress takes longer than its run lasts",
         10,
-        "resources/parquet/copies.py",
+        "_convert",
         "timeout=min(_DEADLINE, seconds_left()),",
         "timeout=_DEADLINE,",
         (_TIME_LEFT,),
@@ -4292,7 +4287,7 @@ MUTANTS = (
     Mutant(
         "a copy that the end of the time ends is the file's fault",
         10,
-        "resources/parquet/copies.py",
+        "_convert",
         "        seconds_left()\n        raise BadParquet(",
         "        raise BadParquet(",
         (_TIME_LEFT,),
@@ -4300,7 +4295,7 @@ MUTANTS = (
     Mutant(
         "bytes of S3 are read for longer than a run lasts",
         10,
-        "resources/aws/s3.py",
+        "ObjectStore.reading",
         "            body = Timed(self._client.",
         "            body = (self._client.",
         (_TIME_LEFT,),
@@ -4308,7 +4303,7 @@ MUTANTS = (
     Mutant(
         "footers are parsed for longer than a run lasts",
         10,
-        "resources/parquet/footers.py",
+        "_read_part",
         "                    seconds_left()\n",
         "",
         (_TIME_LEFT,),
@@ -4316,7 +4311,7 @@ MUTANTS = (
     Mutant(
         "threads have no limit of time",
         10,
-        "resources/threads.py",
+        "parallel",
         "lambda context, item: context.run(call, item), contexts, todo",
         "lambda _, item: call(item), contexts, todo",
         (_TIME_LEFT,),
@@ -4324,7 +4319,7 @@ MUTANTS = (
     Mutant(
         "a run whose own work takes too long notes nothing",
         10,
-        "assets/bronze/prepare/late_reads.py",
+        "reading",
         "        except (PySparkException, OutOfTime) as error:\n",
         "        except PySparkException as error:\n",
         (_LATE_READS,),
@@ -4332,7 +4327,7 @@ MUTANTS = (
     Mutant(
         "a read that took too long is a loss of the server",
         10,
-        "assets/bronze/prepare/load/server_losses.py",
+        "losses_of",
         " and not cause.late\n",
         "\n",
         (_LATE_READS,),
@@ -4340,7 +4335,7 @@ MUTANTS = (
     Mutant(
         "a server that ends a read is lost",
         10,
-        "assets/bronze/prepare/load/server_losses.py",
+        "require_server",
         "error.getCondition() == _ENDED:",
         "not _ENDED:",
         (_LATE_READS,),
@@ -4348,7 +4343,7 @@ MUTANTS = (
     Mutant(
         "a note of a long read is read as one of a loss",
         10,
-        "platform/core/bronze/hint_json.py",
+        "_cause",
         "next((cause for cause in causes if cause.name == name), ServerLoss(etag))",
         "ServerLoss(etag)",
         ("tests/unit/platform/core/bronze/test_manifest.py",),
@@ -4356,7 +4351,7 @@ MUTANTS = (
     Mutant(
         "what has not begun when the time is over is never ended",
         10,
-        "resources/spark/session.py",
+        "ended_after.watch",
         "        while not done.is_set():  # What",
         "        if not done.is_set():  # What",
         ("tests/unit/resources/spark/test_session.py",),
@@ -4364,7 +4359,7 @@ MUTANTS = (
     Mutant(
         "a denial that spares everybody protects the logs",
         10,
-        "platform/cloud/log_policy.py",
+        "_is_for_all",
         'all("*" not in str(name) for',
         "all(bool(name) for",
         ("tests/unit/platform/cloud/roles/test_roles.py",),
@@ -4372,7 +4367,7 @@ MUTANTS = (
     Mutant(
         "a denial of all but the actions that write protects the logs",
         10,
-        "platform/cloud/log_policy.py",
+        "_covers",
         "all(others != any(matches(action",
         "all(others or any(matches(action",
         ("tests/unit/platform/cloud/roles/test_roles.py",),
@@ -4380,7 +4375,7 @@ MUTANTS = (
     Mutant(
         "a denial of all but some is none for a queue",
         10,
-        "platform/cloud/queue_policy.py",
+        "_is_about",
         '    if "NotPrincipal" in statement:\n        return not',
         '    if "NotPrincipal" in statement and False:\n        return not',
         ("tests/unit/platform/cli/check/test_check.py",),
@@ -4388,7 +4383,7 @@ MUTANTS = (
     Mutant(
         "a manifest of an inventory costs two requests",
         10,
-        "resources/inventory/deliveries.py",
+        "_read",
         "    if content is not None:\n        return found.etag, content\n",
         "",
         ("tests/unit/resources/inventory/test_deliveries.py",),
@@ -4396,7 +4391,7 @@ MUTANTS = (
     Mutant(
         "a short dump sends every key of silver to every task",
         5,
-        "assets/silver/history_merge.py",
+        "build_history_merge",
         "is_bounded and not rules.are_dumps else None",
         "is_bounded else None",
         ("tests/unit/assets/silver/test_merge_sql.py",),
@@ -4404,7 +4399,7 @@ MUTANTS = (
     Mutant(
         "a merge of all of bronze counts the rows of its last batches",
         5,
-        "assets/silver/changes.py",
+        "_by_ledger",
         "read = brought if counted == after else",
         "read = brought if counted >= after else",
         ("tests/unit/assets/silver/test_changes.py",),
@@ -4412,7 +4407,7 @@ MUTANTS = (
     Mutant(
         "a merge of all of bronze because files are gone counts the rows of its last batches",
         5,
-        "assets/silver/changes.py",
+        "_gathered",
         "read = int(_volume(delta, work, 0, n)",
         "read = int(_volume(delta, work, mark, n)",
         ("tests/unit/assets/silver/test_changes.py",),
@@ -4420,7 +4415,7 @@ MUTANTS = (
     Mutant(
         "the sample of keys is of the rows of the last batches",
         5,
-        "assets/silver/row_queries.py",
+        "row_counts",
         "rules.over(changes.view), changes.rows",
         'rules.over(changes.view), int(changes.volume["rows"])',
         ("tests/unit/assets/silver/test_row_queries.py",),
@@ -4428,7 +4423,7 @@ MUTANTS = (
     Mutant(
         "a merge of silver is ended after an hour",
         5,
-        "assets/silver/asset.py",
+        "_build.silver_asset",
         "    @long_run\n",
         "",
         ("tests/unit/platform/test_dagster_limits.py",),
@@ -4436,7 +4431,7 @@ MUTANTS = (
     Mutant(
         "a step that generates does not ask for its time",
         5,
-        "assets/runs/long_runs.py",
+        "long_run.generating",
         "            _lengthen()\n            yield from",
         "            yield from",
         ("tests/unit/assets/runs/test_long_runs.py",),
@@ -4444,7 +4439,7 @@ MUTANTS = (
     Mutant(
         "a long run has less time than its instance gives it",
         5,
-        "assets/runs/long_runs.py",
+        "_lengthen",
         "if 0 < limit < SECONDS and",
         "if",
         ("tests/unit/assets/runs/test_long_runs.py",),

@@ -4,23 +4,15 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-_MAIN = "platform/jvm/src/main/java/io/tidegate/"
-_CSV = f"{_MAIN}load/csv/"
-_JSON_RECORDS = f"{_MAIN}load/json/JsonRecords.java"
-_ROWS = f"{_MAIN}load/rows/"
-_PROVIDED, _BEGAN = (
-    f"{_MAIN}delta/ProvidedProperties.java",
-    "MergeTest#aMergeThatBeganWithOtherPropertiesChangesNothing",
-)
+_BEGAN = "MergeTest#aMergeThatBeganWithOtherPropertiesChangesNothing"
 _AS_ASKED = "whatItsPathOrTheSuppressionListRefusesHasNoSay"
 _ONE_ACTION = "LogLineTest#eachSpellingIsClearOrNot"
-_INDEX = f"{_MAIN}delta/LogIndex.java"
 
 JAVA_MUTANTS = (
     Mutant(
         "a timestamp whose offset leads to the year 10000 has pieces of another time",
         5,
-        f"{_MAIN}output/TimestampPiece.java",
+        "TimestampPiece",
         "if (time.getYear() < 0 || time.getYear() > 9999) {",
         "if (time.getYear() < 0 && time.getYear() > 9999) {",
         ("RowFolderTest#aPieceOfATimestampIsInUtc",),
@@ -28,7 +20,7 @@ JAVA_MUTANTS = (
     Mutant(
         "a cell between apostrophes is not searched for a person as a whole",
         10,
-        f"{_ROWS}Mentions.java",
+        "Mentions",
         "|| anyUndoubled('\\'')",
         "",
         ("MentionsTest#thePartsOfAnyTextAreTheSameInBothLanguages",),
@@ -36,7 +28,7 @@ JAVA_MUTANTS = (
     Mutant(
         "a line of a text without quotation marks is not searched for a person",
         10,
-        f"{_ROWS}Mentions.java",
+        "Mentions",
         "|| anyOfLines('\"') ||",
         "|| anyCellOf('\"') ||",
         ("MentionsTest#thePartsOfAnyTextAreTheSameInBothLanguages",),
@@ -44,7 +36,7 @@ JAVA_MUTANTS = (
     Mutant(
         "each merge compiles its queries again, in a class loader of its own",
         10,
-        "platform/jvm/src/main/java/io/tidegate/procedures/silver/SharedCode.java",
+        "SharedCode",
         "NOT_ISOLATED.forEach(session.conf()::set);",
         "",
         ("SharedCodeTest#copiesOfIsolatedSessionsHaveOneLoader",),
@@ -52,7 +44,7 @@ JAVA_MUTANTS = (
     Mutant(
         "a setting of Spark is misspelt",
         10,
-        "platform/jvm/src/main/java/io/tidegate/procedures/silver/SharedCode.java",
+        "SharedCode",
         "alwaysApplyClassloader",
         "alwaysApplyClassLoader",
         ("SharedCodeTest#copiesOfIsolatedSessionsHaveOneLoader",),
@@ -60,7 +52,7 @@ JAVA_MUTANTS = (
     Mutant(
         "a quote inside of a cell of a whole file begins a quoted part",
         10,
-        f"{_CSV}CsvRecords.java",
+        "CsvRecords",
         "if (!isComment && cellBegins && isNext(at, quote)) {",
         "if (!isComment && isNext(at, quote)) {",
         ("CsvGrammarTest#aQuoteInsideOfACellIsALetterOfIt",),
@@ -68,7 +60,7 @@ JAVA_MUTANTS = (
     Mutant(
         "a quoted empty cell behind the last delimiter is no cell",
         10,
-        f"{_CSV}CsvLines.java",
+        "CsvLines",
         "endsEmpty = first == at;",
         "endsEmpty = cells > width;",
         ("CsvGrammarTest#whatIsBehindTheLastDelimiterIsACellUnlessItIsNothing",),
@@ -76,7 +68,7 @@ JAVA_MUTANTS = (
     Mutant(
         "the header again is data if it is in another order",
         10,
-        f"{_CSV}CsvLines.java",
+        "CsvLines",
         "} else if (fits && header && headerNames.isIn(this)) {",
         "} else if (fits && header && headerNames.isInOrder(this)) {",
         ("CsvGrammarTest#theHeaderInAnotherOrderIsSuspect",),
@@ -84,7 +76,7 @@ JAVA_MUTANTS = (
     Mutant(
         "the header again is data if it is in another case",
         10,
-        f"{_CSV}HeaderNames.java",
+        "HeaderNames",
         "return Names.folded(cell.strip());",
         "return cell.strip();",
         ("CsvGrammarTest#theHeaderAgainIsNoDataHoweverItIsWritten",),
@@ -92,7 +84,7 @@ JAVA_MUTANTS = (
     Mutant(
         "of byte order marks before a line only the first is no text",
         10,
-        f"{_MAIN}load/values/Mark.java",
+        "Mark",
         "    while (at + LENGTH",
         "    if (at + LENGTH",
         ("CsvGrammarTest#theHeaderAgainIsNoDataHoweverItIsWritten",),
@@ -100,7 +92,7 @@ JAVA_MUTANTS = (
     Mutant(
         "a byte order mark before a record is text but for the first of a file",
         10,
-        f"{_ROWS}RecordInput.java",
+        "RecordInput",
         "    while (has(0) && at(0) == (byte) 0xEF",
         "    while (first == 0 && has(0) && at(0) == (byte) 0xEF",
         ("CsvGrammarTest#aByteOrderMarkBeforeAQuotedCellIsNoText",),
@@ -108,7 +100,7 @@ JAVA_MUTANTS = (
     Mutant(
         "rows that their path refuses have a say in the types of new columns",
         10,
-        f"{_ROWS}Admission.java",
+        "Admission",
         " || columns.differing(file, reader.inFile) != null",
         "",
         (f"CsvTypesTest#{_AS_ASKED}", f"JsonInferenceTest#{_AS_ASKED}"),
@@ -116,7 +108,7 @@ JAVA_MUTANTS = (
     Mutant(
         "a bad row of a change is judged with the side of the subject whose rows stay out",
         10,
-        f"{_ROWS}Admission.java",
+        "Admission",
         "(reader.bad != null && !reader.readWithout(suppression.sideNames(), suppression::mentions)) {",
         "(reader.bad != null) {",
         ("AdmissionTest#aSideThatDoesNotFitIsLeftOutBeforeTheRowIsJudged",),
@@ -124,7 +116,7 @@ JAVA_MUTANTS = (
     Mutant(
         "rows of forgotten persons have a say in the types of new columns",
         12,
-        f"{_ROWS}Admission.java",
+        "Admission",
         "return isNamed ? suppression.lostSides(reader.values) : List.of();",
         "return List.of();",
         (f"CsvTypesTest#{_AS_ASKED}", f"JsonInferenceTest#{_AS_ASKED}"),
@@ -132,7 +124,7 @@ JAVA_MUTANTS = (
     Mutant(
         "new columns are asked of a bad change with the side of the subject whose rows stay out",
         10,
-        f"{_ROWS}Admission.java",
+        "Admission",
         "if (isNamed && !fits() && !reader.readWithout(suppression.sideNames(), suppression::mentions)) {",
         "if (isNamed && !fits()) {",
         ("AdmissionTest#aRowHasASayInNewColumnsWhereItEntersWithThem",),
@@ -140,7 +132,7 @@ JAVA_MUTANTS = (
     Mutant(
         "an array of objects is one value",
         10,
-        _JSON_RECORDS,
+        "JsonRecords",
         "} else if (found == '[' && opens()) {",
         "} else if (found == '[' && !opens()) {",
         ("JsonRecordsTest#objectsAreFoundWhateverIsBetweenThem",),
@@ -148,7 +140,7 @@ JAVA_MUTANTS = (
     Mutant(
         "an object inside of a broken value is a row",
         10,
-        _JSON_RECORDS,
+        "JsonRecords",
         "!(isOpening(found) && column <= brokenAt)",
         "!isOpening(found)",
         ("JsonRecordsTest#whatIsNoValueEndsWithItsLineOrItsIndentation",),
@@ -156,7 +148,7 @@ JAVA_MUTANTS = (
     Mutant(
         "a file may be parsed in vain from each of its lines",
         10,
-        _JSON_RECORDS,
+        "JsonRecords",
         "    inVain += Math.max(bytes, 1);",
         "    inVain = Math.max(bytes, 1);",
         ("JsonRecordsTest#aFileThatBreaksAtEachLineIsRefusedBeforeItTakesHours",),
@@ -164,7 +156,7 @@ JAVA_MUTANTS = (
     Mutant(
         "a time that comes twice in a night of autumn is a time",
         10,
-        f"{_MAIN}load/values/TimeText.java",
+        "TimeText",
         "return offsets.size() == 1 ?",
         "return offsets.size() > 0 ?",
         ("TimeTextTest#everyReaderTakesTheSpellingsOfThePage",),
@@ -172,7 +164,7 @@ JAVA_MUTANTS = (
     Mutant(
         "names of columns are compared in small letters",
         10,
-        f"{_MAIN}Names.java",
+        "Names",
         "Character.toLowerCase(Character.toUpperCase(letter))",
         "Character.toLowerCase(letter)",
         ("NamesTest",),
@@ -180,7 +172,7 @@ JAVA_MUTANTS = (
     Mutant(
         "the index of a log keeps the files that a commit removes",
         10,
-        _INDEX,
+        "LogIndex",
         "    commit.removed().forEach(file -> remove(root, file));\n",
         "",
         ("LogIndexTest#followsEveryCommitFromAnyVersion",),
@@ -188,7 +180,7 @@ JAVA_MUTANTS = (
     Mutant(
         "the index of a log folds a commit that readers do not take for the same",
         10,
-        _INDEX,
+        "LogIndex",
         "if (commit == null || commit.unclear() != null) {",
         "if (commit == null) {",
         ("LogLineTest#aCommitThatIsNotClearIsReadByDeltaAndSaysSo",),
@@ -196,7 +188,7 @@ JAVA_MUTANTS = (
     Mutant(
         "a line of a log may have a member twice",
         10,
-        f"{_MAIN}Json.java",
+        "Json",
         "          .enable(JsonParser.Feature.STRICT_DUPLICATE_DETECTION)\n",
         "",
         (_ONE_ACTION,),
@@ -204,7 +196,7 @@ JAVA_MUTANTS = (
     Mutant(
         "a line of a log may have blanks before its action",
         10,
-        f"{_MAIN}delta/LogLine.java",
+        "LogLine",
         'line.startsWith("{") ? Json',
         'line.strip().startsWith("{") ? Json',
         (_ONE_ACTION,),
@@ -212,7 +204,7 @@ JAVA_MUTANTS = (
     Mutant(
         "an entry may name what another commit staged",
         10,
-        f"{_MAIN}storage/protocol/CommitEntry.java",
+        "CommitEntry",
         "staged.group(1) == null || staged.group(1).equals(fileName)",
         "staged.group(1) == null || !staged.group(1).isEmpty()",
         ("CommitEntryTest#anEntryThatNamesAnotherObjectIsNone",),
@@ -220,7 +212,7 @@ JAVA_MUTANTS = (
     Mutant(
         "the beginning of a line that is too long may be taken for the line",
         10,
-        f"{_MAIN}load/files/BlockLines.java",
+        "BlockLines",
         "kept = longest + 1;",
         "kept = longest;",
         ("BlockLinesTest#ofALineThatIsTooLongOnlyTheBeginningIsHeldAndNoLineIsSkipped",),
@@ -228,7 +220,7 @@ JAVA_MUTANTS = (
     Mutant(
         "a column joins a table without the table features of its type",
         10,
-        f"{_MAIN}delta/PinnedTransaction.java",
+        "PinnedTransaction",
         "isNew ? wanted : NeededFeatures",
         "isNew || wanted != null ? wanted : NeededFeatures",
         ("ColumnsJoinTest#timesWithoutAZoneJoinAtEveryDepth",),
@@ -236,7 +228,7 @@ JAVA_MUTANTS = (
     Mutant(
         "our merge does not look at the properties of the table that it begins with",
         12,
-        f"{_MAIN}merge/KeyedMerge.java",
+        "KeyedMerge",
         "      work.provided().check(table.snapshot());\n",
         "",
         (_BEGAN,),
@@ -244,7 +236,7 @@ JAVA_MUTANTS = (
     Mutant(
         "Delta's merge is not asked for the properties of the table that it begins with",
         12,
-        _PROVIDED,
+        "ProvidedProperties",
         "        provided.check(begun.snapshot());\n",
         "",
         (_BEGAN,),
@@ -252,7 +244,7 @@ JAVA_MUTANTS = (
     Mutant(
         "a property that a table must lack may have a value",
         12,
-        _PROVIDED,
+        "ProvidedProperties",
         'if (!found.getOrElse(() -> "")',
         'if (!wanted.getValue().isEmpty() && !found.getOrElse(() -> "")',
         (_BEGAN,),
@@ -260,7 +252,7 @@ JAVA_MUTANTS = (
     Mutant(
         "our merge mixes no values where the rows of a key have some of each",
         5,
-        f"{_MAIN}merge/KeyedMerge.java",
+        "KeyedMerge",
         " || row.getBoolean(5)) {",
         ") {",
         ("MergeTest#rowsWhoseValuesMixAreLeftToDelta",),
@@ -268,7 +260,7 @@ JAVA_MUTANTS = (
     Mutant(
         "a side of a change that names nobody stays",
         12,
-        f"{_ROWS}Suppression.java",
+        "Suppression",
         "        isNamed |= subject != null;",
         "        isNamed = true;",
         ("SuppressionTest#ofAChangeTheSideOfAnotherSubjectStays",),
@@ -276,7 +268,7 @@ JAVA_MUTANTS = (
     Mutant(
         "a text mentions a number in one spelling only",
         12,
-        f"{_ROWS}Mentions.java",
+        "Mentions",
         "number != null && !number.equals(part) && isSubject.test(number)",
         "false",
         ("SuppressionTest#aTextMentionsASubjectByAWordACellOrAQuotedPart",),
@@ -284,7 +276,7 @@ JAVA_MUTANTS = (
     Mutant(
         "an object of bad rows never ends",
         10,
-        f"{_MAIN}load/quarantine/QuarantinedRows.java",
+        "QuarantinedRows",
         "bytes > 0 && bytes + line.length + 1 > maxBytes",
         "bytes < 0",
         ("QuarantinedRowsTest#anObjectEndsAtABoundAndTheObjectsTogetherHaveAllRowsInTheirOrder",),
@@ -292,7 +284,7 @@ JAVA_MUTANTS = (
     Mutant(
         "the second object of bad rows overwrites the first",
         6,
-        f"{_MAIN}load/quarantine/QuarantinedRows.java",
+        "QuarantinedRows",
         "        objects == 0\n            ?",
         "        objects >= 0\n            ?",
         ("QuarantinedRowsTest#anObjectEndsAtABoundAndTheObjectsTogetherHaveAllRowsInTheirOrder",),
@@ -300,7 +292,7 @@ JAVA_MUTANTS = (
     Mutant(
         "names of one hash are compared for hours",
         10,
-        _JSON_RECORDS,
+        "JsonRecords",
         "          .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)\n",
         "          .disable(JsonFactory.Feature.FAIL_ON_SYMBOL_HASH_OVERFLOW)\n"
         "          .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)\n",

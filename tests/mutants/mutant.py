@@ -12,15 +12,16 @@ class Mutant:
     Attributes:
         name: the mistake in words.
         invariant: its number in docs/internals/architecture.md, section 3.
-        path: the file of the mistake.
-        before: the present text.
+        function: where the mistake is, wherever that lies: the qualified name of a function, a class or a constant of a
+            module of Python (`Inbox.put`), or a class of Java.
+        before: the present text, which is in it once.
         after: the text with the mistake.
         tests: node ids; of Java, `Class#method` of JUnit. At least one of them must fail.
     """
 
     name: str
     invariant: int
-    path: str
+    function: str
     before: str
     after: str
     tests: tuple[str, ...]
@@ -28,4 +29,4 @@ class Mutant:
     @property
     def is_java(self) -> bool:
         """Whether JUnit's tests must find it."""
-        return self.path.endswith(".java")
+        return not self.tests[0].startswith("tests/")

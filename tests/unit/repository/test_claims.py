@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.mutants.catalog import MUTANTS
+from tests.mutants.place import mutated
 from tests.support.plugins.groups import GROUPS
 from tidegate.assets.bronze.run import SEAMS
 
@@ -152,15 +153,14 @@ def test_mutants_name_tests_that_are_there_and_code_that_occurs_once_and_can_be_
     assert len(MUTANTS) >= 15
     assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)
     for mutant in MUTANTS:
-        code = (ROOT / mutant.path).read_text(encoding="utf-8")
-        assert code.count(mutant.before) == 1, mutant.name
+        _, wrong = mutated(mutant, ROOT)
         if mutant.is_java:
             for node in mutant.tests:
                 name, _, method = node.partition("#")
                 assert f" void {method}(" in CLASSES[name].read_text(encoding="utf-8") or not method, node
             continue
         # A mistake that cannot be imported fails every test, and no test finds it.
-        compile(code.replace(mutant.before, mutant.after), mutant.name, "exec")
+        compile(wrong, mutant.name, "exec")
         for node in mutant.tests:
             path, _, name = node.removeprefix("tests/").partition("::")
             assert name in FUNCTIONS[path] | {""}, node
