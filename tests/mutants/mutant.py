@@ -12,7 +12,7 @@ class Mutant:
     Attributes:
         name: the mistake in words.
         invariant: its number in docs/internals/architecture.md, section 3.
-        function: where the mistake is, wherever that lies: the qualified name of a function, a class or a constant of a
+        function: where the mistake is, wherever that is: the qualified name of a function, a class or a constant of a
             module of Python (`Inbox.put`), or a class of Java.
         before: the present text, which is in it once.
         after: the text with the mistake.
