@@ -54,7 +54,7 @@ def test_a_platform_that_is_starting_is_reported(tmp_path: Path, monkeypatch: py
         (
             "`bronze`.`orders`",
             ["ledger.orders"],
-            "FROM ledger.orders WHERE kind = 'row'\"` shows which files are quarantined, wait",
+            """FROM ledger.orders WHERE kind = '"'"'row'"'"''` shows which files are quarantined, wait""",
         ),
         ("`silver`.`orders`", ["ledger.orders"], "FROM ledger.orders"),
         ("`silver`.`orders`", ["bronze.orders", "ledger.orders"], "silver.orders is made by its first merge"),
