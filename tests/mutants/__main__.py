@@ -24,7 +24,7 @@ from queue import SimpleQueue
 
 from tests.mutants.catalog import MUTANTS
 from tests.mutants.mutant import Mutant
-from tests.mutants.place import NotFound, mutated
+from tests.mutants.place import PACKAGES, NotFound, mutated
 from tests.support.tracked import tracked
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -32,7 +32,6 @@ _ROOT = Path(__file__).resolve().parents[2]
 _BUILT = ("platform/jvm/target/dist", "platform/jvm/dynamodb-local/target", ".venv-delta-rs")
 #: Compiled Java: in a copy, because what changes there is compiled again.
 _COMPILED = ("platform/jvm/target/classes", "platform/jvm/target/test-classes")
-_PACKAGES = ("platform", "assets", "sensors", "resources")
 #: Seconds for the tests of one mutant, and for all tests without a mutant.
 _DEADLINE, _DEADLINE_OF_ALL = 900, 5400
 #: Seconds in which tests that are too late stop what they started.
@@ -173,7 +172,7 @@ def _copy(folder: Path) -> Path:
     for name in _COMPILED:
         shutil.copytree(_ROOT / name, copy / name)
     (copy / "links" / "tidegate").mkdir(parents=True)
-    for name in _PACKAGES:
+    for name in PACKAGES:
         (copy / "links" / "tidegate" / name).symlink_to(copy / name)
     return copy
 

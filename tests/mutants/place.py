@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.mutants.mutant import Mutant
 
-_PACKAGES = ("platform", "assets", "sensors", "resources")
+PACKAGES = ("platform", "assets", "sensors", "resources")
 _JAVA = "platform/jvm/src/main/java"
 
 
@@ -61,7 +61,7 @@ def mutated(mutant: Mutant, root: Path) -> tuple[Path, str]:
 def _definitions(root: Path) -> dict[str, list[Place]]:
     """Return the places of functions, classes and constants of Python by qualified name, and of classes of Java."""
     found: dict[str, list[Place]] = {}
-    for package in _PACKAGES:
+    for package in PACKAGES:
         for path in sorted((root / package).rglob("*.py")):
             text = path.read_text(encoding="utf-8")
             lines = [0]

@@ -16,6 +16,7 @@ from tidegate.platform.cli.answers.infer import InferAnswer, InferredTable
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.config.fields import Bucket, valid
+from tidegate.platform.core.config.yaml_text import flow
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.infer.guess import Entry, Guess, as_lake_yaml, guess_tables
 from tidegate.platform.core.infer.sniff import FileSample, Sniffed, check_names, format_of_bytes
@@ -166,7 +167,7 @@ def _look(guess: Guess, files: Files) -> None:
 
 
 def _said(options: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name}: {value!r}" for name, value in sorted(options.items())) or "the defaults"
+    return flow(options) if options else "the defaults"
 
 
 class _Bucket:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import io
 import json
 import re
 from collections import Counter
@@ -142,13 +143,13 @@ def sniff_csv(head: bytes, *, whole: bool) -> Sniffed:
 def _read(head: bytes, whole: bool, options: CsvOptions) -> list[list[str | float | None]] | None:
     """Return the names and the rows that a table with these options reads in a sample; None if it reads none."""
     options = options.of(head)
-    lines = head.decode(options.codec, "replace").replace("\r\n", "\n").split("\n")
-    mark = options.comment
-    lines = [line for line in lines[: None if whole else -1] if not mark or not line.startswith(mark)]
+    text = io.StringIO(head.decode(options.codec, "replace"), newline="")
     try:
-        rows = [row for row in csv.reader(lines[options.skip :], delimiter=options.delimiter) if row]
+        rows = [row for row in options.rows(text) if row]
     except csv.Error:
         return None
+    if not whole:
+        rows = rows[:-1]  # The last row may be cut off.
     names: list[str | float | None] = [*rows.pop(0)] if options.header and rows else [None]
     return [names, *([_value(cell, options) for cell in row] for row in rows)]
 
@@ -213,11 +214,11 @@ def _sniffed_json(text: str, sniffed: Sniffed, *, whole: bool) -> Sniffed:
         sniffed.options.clear()
         sniffed.problems.append("it is not UTF-8, which JSON must be; write it in UTF-8")
     types = JsonTypes()
-    objects = list(_objects(text.lstrip("[").lstrip(), whole and not text.startswith("["), sniffed))
-    if any(_levels(record) > MAX_LEVELS + 1 for record in objects):
-        # The load refuses such rows, so they make no columns.
+    every = list(_objects(text.lstrip("[").lstrip(), whole and not text.startswith("["), sniffed))
+    # The load refuses deeper rows, so they make no columns.
+    objects = [record for record in every if _levels(record) <= MAX_LEVELS + 1]
+    if len(objects) < len(every):
         sniffed.problems.append(_TOO_DEEP)
-        objects = [record for record in objects if _levels(record) <= MAX_LEVELS + 1]
     for record in objects:
         _check_names(list(record), sniffed)
         types.take(record)

@@ -66,13 +66,12 @@ def _sql_patterns() -> Iterator[tuple[str, re.Pattern[Any], set[str]]]:
     """Yield each pattern of Java that SQL of the code has."""
     for path, tree in _modules().items():
         for node in ast.walk(tree):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                for pattern in re.findall(r"(?:regexp_\w+\([^']*|(?i:rlike)\s+r?)'([^']+)'", node.value):
-                    yield f"{path.relative_to(ROOT)}:{node.lineno}", re.compile(pattern), {"search"}
-            elif isinstance(node, ast.JoinedStr):
-                text = "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
-                for pattern in re.findall(r"(?:regexp_\w+\([^']*|(?i:rlike)\s+r?)'([^']+)'", text):
-                    yield f"{path.relative_to(ROOT)}:{node.lineno}", re.compile(pattern), {"search"}
+            if not isinstance(node, ast.JoinedStr | ast.Constant):
+                continue
+            parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+            text = "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in parts)
+            for pattern in re.findall(r"(?:regexp_\w+\([^']*|(?i:rlike)\s+r?)'([^']+)'", text):
+                yield f"{path.relative_to(ROOT)}:{node.lineno}", re.compile(pattern), {"search"}
 
 
 def _within(value: Any) -> Iterator[re.Pattern[Any]]:
