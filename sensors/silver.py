@@ -10,6 +10,7 @@ from tidegate.assets.silver.asset import silver_key
 from tidegate.assets.silver.audit.check import equals_bronze_key
 from tidegate.assets.silver.export.export import is_behind
 from tidegate.assets.silver.pending import BronzeGone, pending_merge
+from tidegate.assets.silver.server_losses import why_silver_rests
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.resources.lake import Table
@@ -81,6 +82,8 @@ def silver_request(instance: dg.DagsterInstance, lake: LakeResource, spec: Table
             work = pending_merge(handles, spec)
             if work is None and is_behind(handles, spec):
                 return Verdict(_export_request(instance, spec))
+            if work is not None and (why := why_silver_rests(handles, spec.name)):
+                return Verdict(dg.SkipReason(why))
     except (SparkUnreachable, BronzeGone) as error:
         return Verdict(dg.SkipReason(str(error)))
     if work is None:

@@ -21,6 +21,7 @@ from tidegate.assets.silver.history_merge import build_history_merge
 from tidegate.assets.silver.merge_sql import build_merge, mode_of
 from tidegate.assets.silver.pending import PendingMerge, merge_state, pending_merge
 from tidegate.assets.silver.row_queries import RowCounts, expression_types, has_copies, row_counts
+from tidegate.assets.silver.server_losses import noting_loss
 from tidegate.assets.silver.suppressed import same_list, wanted_changes
 from tidegate.assets.silver.table import (
     create_table,
@@ -132,7 +133,8 @@ def merge_table(lake: Lake, spec: TableSpec, log: Callable[[str], None] = lambda
             return None
         # Batches that bronze commits meanwhile are left to the next run, or this run might never end.
         goal = goal or work.n
-        return _merge(lake, work, log)
+        with noting_loss(lake, spec.name):
+            return _merge(lake, work, log)
 
     with naming_expressions(spec):
         while (not done or done[-1].n < (goal or 0)) and (merged := _retried(step, log)):
@@ -172,7 +174,8 @@ def rebuild_table(
         if work.mark is not None and work.mark >= work.n:
             # The txn of the mark is there already, and would make this merge one that has happened.
             app_id = f"{app_id}:rebuild:{work.silver.version}"
-        return _merge(lake, replace(work, rebuilds=True, since=since, app_id=app_id), log)
+        with noting_loss(lake, spec.name):
+            return _merge(lake, replace(work, rebuilds=True, since=since, app_id=app_id), log)
 
     with naming_expressions(spec):
         return _retried(step, log)

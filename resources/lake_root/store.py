@@ -23,7 +23,7 @@ The layout never changes; docs/internals/architecture.md describes it::
     operations/<yyyy-mm-dd>/<ULID>.json     requested operations
     forgotten/requests/<ULID>.json          digests of forgotten persons, for ever
     exports/<name>/<table id>.json          how far the changes of a silver table are exported
-    losses/<ULID>-<table key>.json          losses of the Spark server in the last day
+    losses/<ULID>-<table>.json              losses of the Spark server in the last day
     history/<table key>/<generation>-<n, 20 digits>.json    what earlier inventories had, from batch n on
     reconcile.json                          times of each table's last listing
 """

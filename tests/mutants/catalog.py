@@ -13,6 +13,7 @@ _WEBHOOKS = "tests/unit/platform/webhook/test_application.py::"
 _ANSWERS = "tests/unit/resources/aws/test_answers.py::"
 _DECIDE = "tests/unit/assets/bronze/test_decide.py"
 _LOSSES = "tests/unit/assets/bronze/prepare/load/test_server_losses.py"
+_SILVER_LOSSES = "tests/unit/assets/silver/test_server_losses.py"
 _LATE_READS = "tests/unit/assets/bronze/prepare/test_late_reads.py"
 _TIME_LEFT = "tests/unit/resources/test_time_left.py"
 _FORWARD, _DELIVERY = (
@@ -4011,6 +4012,30 @@ MUTANTS = (
         " and backlog.rests <= now",
         "",
         (_LOSSES,),
+    ),
+    Mutant(
+        "a merge that takes the server down is not noted",
+        10,
+        "noting_loss",
+        "            lake.store.losses.note(silver_reader(name), lake.config)\n",
+        "            pass\n",
+        (_SILVER_LOSSES,),
+    ),
+    Mutant(
+        "a merge that fails while the server lives is noted as a loss",
+        10,
+        "noting_loss",
+        "            lake.delta.check_session_alive()\n",
+        "            raise SparkUnreachable\n",
+        (_SILVER_LOSSES,),
+    ),
+    Mutant(
+        "a merge is requested for a silver table that rests",
+        10,
+        "silver_request",
+        "if work is not None and (why :=",
+        "if work is None and (why :=",
+        ("tests/unit/sensors/test_silver.py",),
     ),
     Mutant(
         "a loss of the server counts in full for every table that was reading",

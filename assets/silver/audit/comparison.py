@@ -18,6 +18,7 @@ from tidegate.assets.silver.audit.lost_files import keeps_lost, lost_files
 from tidegate.assets.silver.audit.sampled_keys import MAX_REPLAYED, doubted_keys
 from tidegate.assets.silver.newest_rows import order_struct
 from tidegate.assets.silver.pending import PendingMerge, merge_state
+from tidegate.assets.silver.server_losses import noting_loss, why_silver_rests
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.silver.columns import CHANGED_BATCH, DELETED
 from tidegate.platform.core.silver.fates.file_sample import Bounds, FileSample, TableFile, file_sample
@@ -67,12 +68,16 @@ def compare(lake: Lake, spec: TableSpec) -> Comparison | None:
     Raises:
         ValueError: silver was written during each of `MAX_ATTEMPTS` comparisons, or does not fit the rules.
         BronzeGone: the bronze table does not exist, though its ledger has batches.
+        RuntimeError: the table rests, because the Spark server was lost too often.
     """
+    if why := why_silver_rests(lake, spec.name):
+        raise RuntimeError(why)
     for _ in range(MAX_ATTEMPTS):
         work = merge_state(lake, spec)
         if work is None or not work.mark or not work.silver.exists:
             return None
-        found = _compared(lake, work, work.mark)
+        with noting_loss(lake, spec.name):
+            found = _compared(lake, work, work.mark)
         if not found.wrong or lake.delta.table_state(work.location).version == work.silver.version:
             return found
     raise ValueError(f"silver.{spec.name} was written during each of {MAX_ATTEMPTS} comparisons")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 
 #: Losses of a table within `PERIOD` after which it rests. One file among ten thousand costs four.
@@ -20,15 +20,20 @@ class Loss:
 
     Attributes:
         at: epoch seconds.
-        source: who wrote the files that were being read: their table, by its key, or for tables that were discovered,
-            the first folder of all that are below it, because its producer makes as many as it likes.
+        source: whose rows were being read: a table's, by its key or by `silver_reader`, or for tables that were
+            discovered, the first folder of all that are below it, because their producer makes as many as it likes.
     """
 
     at: float
     source: str
 
 
-def rests_until(losses: Sequence[Loss], source: str) -> float | None:
+def silver_reader(name: str) -> str:
+    """Return what a loss calls the silver table of a name. A table key has no colon."""
+    return f"silver:{name}"
+
+
+def rests_until(losses: Collection[Loss], source: str) -> float | None:
     """Return until when the tables of a source rest, in epoch seconds. None if its losses are within the quota.
 
     A loss that several sources have noted is a part of a loss for each of them, because only one of them is at fault.

@@ -27,7 +27,7 @@ from tidegate.sensors import silver
 def found(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """The state of the tables. `work` is None if there is nothing to merge."""
     answer: dict[str, Any] = {"work": None, "error": None, "looks": 0, "decided": 5, "recorded": 5, "log": True}
-    answer["generation"] = "g"
+    answer |= {"generation": "g", "rests": None}
 
     @contextmanager
     def opened(self: LakeResource) -> Iterator[Any]:
@@ -37,6 +37,7 @@ def found(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
             bucket="lake",
             key=lambda *parts: "/".join(parts),
             objects=SimpleNamespace(is_empty=lambda bucket, prefix: not answer["log"]),
+            losses=SimpleNamespace(rests_until=lambda reader, config: answer["rests"]),
         )
         table = SimpleNamespace(
             lake=SimpleNamespace(store=store),
@@ -45,7 +46,7 @@ def found(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
             batches=SimpleNamespace(is_decided=lambda n: n <= answer["decided"]),
             ledger=SimpleNamespace(clock=lambda: Clock(0, answer["recorded"])),
         )
-        yield SimpleNamespace(table=lambda table_key: table)
+        yield SimpleNamespace(table=lambda table_key: table, store=store, config=None)
 
     def pending_merge(lake: Any, spec: Any) -> Any:
         answer["looks"] += 1
@@ -176,6 +177,18 @@ def test_a_sensor_rests_after_a_failed_merge_and_a_schedule_keeps_its_times(
     merging(instance, "silver_items_job", "SUCCESS")
     monkeypatch.setattr(silver.time, "time", lambda: now)  # type: ignore[attr-defined]
     assert isinstance(silver.silver_request(instance, paper.resource, items).answer, dg.RunRequest)
+
+
+def test_a_table_that_often_lost_the_server_rests_by_sensor_and_by_schedule(
+    paper: Paper, instance: dg.DagsterInstance, found: dict[str, Any]
+) -> None:
+    found |= {"work": SimpleNamespace(mark=0, n=1), "rests": time.time() + 60}
+    for spec in paper.config.tables[:2]:
+        skipped = silver.silver_request(instance, paper.resource, spec, held="g:4").answer
+        assert isinstance(skipped, dg.SkipReason)
+        assert f"silver.{spec.name} rests until 20" in str(skipped.skip_message)
+    found["rests"] = time.time() - 60
+    assert isinstance(ask(paper, instance), dg.RunRequest)
 
 
 @pytest.mark.parametrize(

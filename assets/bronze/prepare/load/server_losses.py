@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from functools import partial
 
 from pyspark.errors import PySparkException
 
@@ -19,9 +18,6 @@ from tidegate.platform.core.bronze.hint import Hint, ServerLoss
 from tidegate.platform.core.bronze.loss_quota import MAX_LOSSES
 from tidegate.platform.core.bronze.manifest import Manifest, rest_of
 from tidegate.platform.core.bronze.plan import Candidate, Plan, candidate_hints
-from tidegate.platform.core.config.lake import LakeConfig
-from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.platform.core.routing.new_tables import first_folder
 from tidegate.resources.lake import Table
 from tidegate.resources.lake_root.inbox import WaitingManifest
 from tidegate.resources.spark.unreachable import SparkUnreachable
@@ -62,7 +58,7 @@ def server_lost(table: Table, files: Sequence[SourceFile]) -> ServerLost:
     alone = len(files) == 1
     hints = [Hint(file.candidate.key, ServerLoss(file.candidate.found.etag, alone)) for file in files]
     table.inbox.put([Manifest.new(table.table_key, "lost", hints)])
-    until = table.lake.store.losses.note(table.table_key, len(files), partial(_source, table.lake.config))
+    until = table.lake.store.losses.note(table.table_key, table.lake.config, files=len(files))
     if until is not None:
         table.inbox.put([Manifest.rest(table.table_key, until)])
     such = f"{files[0].candidate.key} alone" if alone else f"{len(files)} files"
@@ -71,12 +67,6 @@ def server_lost(table: Table, files: Sequence[SourceFile]) -> ServerLost:
         "the next run reads them in smaller sets, and a file with which the server is lost twice is quarantined"
         + ("" if until is None else _resting(table.table_key, until))
     )
-
-
-def _source(config: LakeConfig, table_key: str) -> str:
-    """Return who wrote the files of a table (`Loss.source`)."""
-    table = TableKey.decode(table_key)
-    return table_key if config.table_for(table) else first_folder(table).encode()
 
 
 def require_awake(table: Table, waiting: Iterable[WaitingManifest]) -> None:

@@ -231,9 +231,9 @@ def test_the_end_of_a_rest_goes_with_the_next_batch_and_holds_no_hint(lake: Any)
 def test_notes_of_losses_end_after_a_day(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     losses, objects = lake.store.losses, lake.store.objects
     for _ in range(MAX_LOSSES - 1):
-        assert losses.note(ORDERS, 3, str) is None
+        assert losses.note(ORDERS, lake.config, files=3) is None
     assert len(objects.bodies) == MAX_LOSSES - 1
     real = time.time
     monkeypatch.setattr("tidegate.resources.lake_root.losses.time.time", lambda: real() + 25 * 3600)
-    assert losses.note(ORDERS, 1, str) is None
+    assert losses.note(ORDERS, lake.config, files=1) is None
     assert len(objects.bodies) == 0  # The ids are of the real time.
