@@ -13,12 +13,12 @@ from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.forgetting.forgotten_by import lost_subject
 from tidegate.platform.core.forgetting.request import ForgetRequest
+from tidegate.platform.core.forgetting.rescued_texts import rescued_texts
 from tidegate.platform.core.forgetting.sides import sides
 from tidegate.platform.core.forgetting.subject_key import SubjectKey
 from tidegate.platform.core.schema.column_reference import as_sql, path_of, type_at
 from tidegate.platform.core.schema.column_types import Field, Simple, quoted
 from tidegate.platform.core.schema.names import RESCUED_COLUMN
-from tidegate.platform.core.schema.rescued_texts import rescued_texts
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.secret_text import secret_text
 from tidegate.resources.spark.any_of import any_of

@@ -7,7 +7,6 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from datetime import MINYEAR, UTC, date, datetime, timedelta
-from decimal import Decimal
 from typing import Any
 
 from pyspark.sql.types import (
@@ -26,6 +25,9 @@ from pyspark.sql.types import (
     TimeType,
     VariantType,
 )
+
+from tidegate.platform.core.row_json import row_json
+from tidegate.platform.core.schema.digits import exact
 
 #: Types whose values are shown as JSON also to people.
 NESTED = (StructType, ArrayType, MapType)
@@ -73,12 +75,12 @@ def _double(value: float, _: DataType) -> float | str:
 
 
 def _variant(value: Any, _: DataType) -> Any:
-    return json.loads(str(value), parse_float=_number)
+    return row_json(str(value), parse_float=_number)
 
 
 def _number(text: str) -> float | str:
     number = float(text)
-    return number if math.isfinite(number) and Decimal(repr(number)) == Decimal(text) else text
+    return number if math.isfinite(number) and exact(repr(number)) == exact(text) else text
 
 
 def in_utc(value: datetime | str) -> datetime | str:

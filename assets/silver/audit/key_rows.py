@@ -14,6 +14,7 @@ from tidegate.assets.silver.row_queries import expression_types
 from tidegate.assets.silver.table import silver_rules
 from tidegate.assets.silver.truncate import TRUNCATED
 from tidegate.platform.core.schema.aligned import aligned
+from tidegate.platform.core.schema.casts import cast
 from tidegate.platform.core.schema.column_reference import path_of, type_at
 from tidegate.platform.core.schema.column_types import Field, Struct, Type, grows, quoted
 from tidegate.platform.core.schema.comparable import comparable
@@ -125,7 +126,7 @@ class KeyRows:
         for place, part in enumerate(self.rules.keys):
             own = self.key_type(place)
             kind = self._wider(part.column, own) if part.column else own
-            parts.append(f"CAST({part.path} AS {kind.sql()})")
+            parts.append(cast(own, kind, part.path))
         return f"xxhash64({', '.join([*parts, f'{seed}L'])})"
 
     def of_keys(self, relation: str, view: str, seed: int) -> str:

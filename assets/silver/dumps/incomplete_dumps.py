@@ -24,7 +24,8 @@ from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.keys.object_key import partition_values
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.platform.core.schema.column_types import Field, quoted
+from tidegate.platform.core.schema.casts import cast
+from tidegate.platform.core.schema.column_types import Field, Simple, quoted
 from tidegate.platform.core.schema.exact_json import exact_json
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
 from tidegate.platform.core.schema.partitions import check_partition
@@ -177,7 +178,7 @@ def orders_of_keys(schema: TableSchema, rules: MergeRules, order: str, table: Ta
     values = {SOURCE_COLUMNS[0]: "_tidegate_file.address"}
     values |= {field.name: f"_tidegate_file.values[{literal(field.name)}]" for field in folders}
     columns = [
-        f"CAST({values.get(field.name, 'NULL')} AS {field.type.sql()}) AS {quoted(field.name)}"
+        f"{cast(Simple('string'), field.type, values.get(field.name, 'NULL'))} AS {quoted(field.name)}"
         for field in schema.fields
     ]
     exploded = f"SELECT posexplode(from_json({given}, 'array<struct<address: string, values: map<string, string>>>'))"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from tidegate.platform.cli.commands.table_named import table_named
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.first_line import one_line
+from tidegate.platform.core.row_json import row_json
 from tidegate.platform.core.shell import command
 from tidegate.platform.core.silver.columns import (
     CHANGED_AT,
@@ -73,12 +73,12 @@ def _answer(found: KeyHistory) -> WhyAnswer:
     silver = None
     if own is not None:
         columns = {DELETED: own.row.deleted, CHANGED_BATCH: own.changed_batch, CHANGED_AT: own.changed_at}
-        silver = {**json.loads(own.row.values), **columns}
+        silver = {**row_json(own.row.values), **columns}
     history = tuple(
         {
-            **json.loads(time.values),
-            VALID_FROM: json.loads(time.interval.valid_from),
-            VALID_TO: None if time.interval.valid_to is None else json.loads(time.interval.valid_to),
+            **row_json(time.values),
+            VALID_FROM: row_json(time.interval.valid_from),
+            VALID_TO: None if time.interval.valid_to is None else row_json(time.interval.valid_to),
             IS_CURRENT: time.interval.is_current,
             DELETED: time.interval.deleted,
             JOINED: time.interval.joined,
@@ -92,8 +92,8 @@ def _answer(found: KeyHistory) -> WhyAnswer:
             batch=event.row.n,
             fate=event.fate,
             why=event.why,
-            order=json.loads(event.row.order),
-            values=json.loads(event.row.values),
+            order=row_json(event.row.order),
+            values=row_json(event.row.values),
             deletes=event.row.deletes,
             file=event.found.address,
             event=event.event,

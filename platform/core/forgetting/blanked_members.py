@@ -9,7 +9,8 @@ from json import JSONDecoder
 from tidegate.platform.core.schema.column_types import folded
 
 _SPACE = re.compile(r"[ \t\n\r]*")
-_DECODER = JSONDecoder()
+#: Python makes no `int` of more than 4,300 digits.
+_DECODER = JSONDecoder(parse_int=str)
 
 
 def blanked_members(text: str, paths: Sequence[Sequence[str]]) -> str:

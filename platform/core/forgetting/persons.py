@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tidegate.platform.core.forgetting.rescued_texts import rescued_texts
 from tidegate.platform.core.schema.column_reference import as_sql
 from tidegate.platform.core.schema.column_types import quoted
-from tidegate.platform.core.schema.rescued_texts import rescued_texts
 
 #: The persons of a row that names nobody.
 NOBODY = "CAST(array() AS array<string>)"

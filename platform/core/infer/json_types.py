@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from tidegate.platform.core.schema.column_types import quoted
-from tidegate.platform.core.schema.digits import keeps
+from tidegate.platform.core.schema.digits import MAX_LENGTH, keeps
 
 #: A simple type by name, numbers, a struct by its fields, or an array by its elements.
 _Kind: TypeAlias = "str | _Numbers | dict[str, _Kind] | list[_Kind]"
@@ -17,7 +17,7 @@ _WHOLE_DIGITS, _MAX_DIGITS = 20, 38
 
 
 class Written(float):
-    """A number with a point or an exponent, and the text that it is in its file."""
+    """A number with a point or an exponent, or of very many digits, and the text that it is in its file."""
 
     def __new__(cls, text: str) -> Written:
         """Return the double of a text."""
@@ -26,6 +26,11 @@ class Written(float):
         return self
 
     text: str
+
+
+def whole_number(text: str) -> int | Written:
+    """Return a number without a point and an exponent. One of too many digits is no `int` for Python."""
+    return int(text) if len(text) <= MAX_LENGTH else Written(text)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from tidegate.platform.core.config.csv_options import USUAL_NULLS, CsvOptions
 from tidegate.platform.core.files.csv_doubts import header_doubt, text_doubts, type_of
 from tidegate.platform.core.files.gzip_members import BrokenGzip, beginning
 from tidegate.platform.core.infer.feeds import is_debezium
-from tidegate.platform.core.infer.json_types import JsonTypes, Written
+from tidegate.platform.core.infer.json_types import JsonTypes, Written, whole_number
 from tidegate.platform.core.infer.stated import Stated, stated_in_rows
 from tidegate.platform.core.keys.file_format import FORMATS, FormatName
 from tidegate.platform.core.schema.column_types import MAX_LEVELS, folded
@@ -300,7 +300,9 @@ def _means_null(mark: str, column: Sequence[str]) -> bool:
 
 
 def _objects(text: str, whole: bool, sniffed: Sniffed) -> Iterable[dict[str, Any]]:
-    decoder = json.JSONDecoder(object_pairs_hook=lambda pairs: _Pairs(pairs, sniffed), parse_float=Written)
+    decoder = json.JSONDecoder(
+        object_pairs_hook=lambda pairs: _Pairs(pairs, sniffed), parse_float=Written, parse_int=whole_number
+    )
     at = 0
     while at < len(text) and text[at] != "]":
         try:

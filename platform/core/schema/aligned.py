@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tidegate.platform.core.schema.casts import becomes_decimal, decimal_text
 from tidegate.platform.core.schema.column_types import Array, Field, Map, Struct, Type, folded, quoted
 
 
@@ -14,7 +15,8 @@ def aligned(given: Type, wanted: Type, value: str, kept: str | None = None, *, l
 
     Args:
         given: the type of the value.
-        wanted: the type to give it. Types without parts are not converted here: Delta casts them, or refuses.
+        wanted: the type to give it. Types without parts are not converted here: Delta casts them, or refuses. A text
+            that becomes a decimal is bounded.
         value: SQL of the value.
         kept: SQL of the replaced value, in the wanted type. Fields that `value` lacks keep their value from `kept`, as
             whole columns do that bronze lacks. Without `kept`, and within arrays and maps, they become NULL.
@@ -45,11 +47,11 @@ def aligned(given: Type, wanted: Type, value: str, kept: str | None = None, *, l
             if not is_same(key, wanted_key):
                 inner = aligned(key, wanted_key, item, level=level + 1)
                 value = f"transform_keys({value}, ({item}, i{level}) -> {inner})"
-    return value
+    return decimal_text(value) if becomes_decimal(given, wanted) else value
 
 
 def is_same(given: Type, wanted: Type) -> bool:
-    """Whether two types have the same fields in the same order, at every depth."""
+    """Whether two types have the same fields in the same order, at every depth, and no text becomes a decimal."""
     match given, wanted:
         case Struct(fields), Struct(wanted_fields):
             return len(fields) == len(wanted_fields) and all(
@@ -60,4 +62,4 @@ def is_same(given: Type, wanted: Type) -> bool:
             return is_same(element, wanted_element)
         case Map(key, map_value), Map(wanted_key, wanted_value):
             return is_same(key, wanted_key) and is_same(map_value, wanted_value)
-    return True
+    return not becomes_decimal(given, wanted)

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from tidegate.platform.core.schema.column_types import WHOLE, Decimal, Simple, Struct, Type, folded, quoted, widens
+from tidegate.platform.core.schema.casts import cast
+from tidegate.platform.core.schema.column_types import (
+    MAX_DIGITS,
+    WHOLE,
+    Decimal,
+    Simple,
+    Struct,
+    Type,
+    folded,
+    quoted,
+    widens,
+)
 from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.core.schema.sql_types import simple_type
 
@@ -25,6 +36,8 @@ class Encoding(NamedTuple):
 
 #: More than the digits and the sign of any decimal.
 _MAX_DIGITS = 40
+#: Beyond it, every number other than 0 has too many zeros, or digits that are cut off.
+_MAX_SCALE = 99
 #: Of a number: 16 are the most that a decimal needs, and some connectors write the sign into more.
 _MAX_BYTES = 64
 
@@ -94,16 +107,26 @@ def _of_any_scale(value: str, given: Struct, type: Decimal) -> str:
         raise NotEncoded(f"is {given.sql()}, and an encoded number is text, binary, or a struct of `scale` and `value`")
     scale = f"{value}.{quoted(fields['scale'].name)}"
     number = _number(f"{value}.{quoted(fields['value'].name)}", fields["value"].type)
-    # A scale is a claim of the producer. No number has so many digits that it could be one of all zeros there.
-    more = f"CAST(least(greatest({scale} - {type.scale}, 0), {_MAX_DIGITS}) AS INT)"
+    # A scale is a claim of the producer, and may be the least number of its type, which has no opposite.
+    near = f"CAST(least(greatest({scale}, -{_MAX_SCALE}), {_MAX_SCALE}) AS INT)"
+    # No number has so many digits that it could be one of all zeros there.
+    more = f"CAST(least(greatest({near} - {type.scale}, 0), {_MAX_DIGITS}) AS INT)"
     is_rounded = f"{number} <> '0' AND right({number}, {more}) <> repeat('0', {more})"
     error = (
         f"raise_error(concat('a number has ', CAST({scale} AS STRING), ' digits after its point, and `decode` "
         f"of `silver` says {type.sql()}: give it more'))"
     )
-    exponent = f"if({number} = '0', '0', CAST(-{scale} AS STRING))"
+    exponent = f"if({number} = '0', '0', CAST(-{near} AS STRING))"
     decoded = f"CAST(concat({number}, 'E', {exponent}) AS {type.sql()})"
-    return f"if(coalesce({is_rounded}, false), {error}, {decoded})"
+    too_large = (
+        f"raise_error(concat('a number has the scale ', CAST({scale} AS STRING), ', and no decimal has so many zeros '"
+        ", 'before its point: correct what writes it'))"
+    )
+    is_too_large = f"{number} <> '0' AND {scale} < -{MAX_DIGITS}"
+    return (
+        f"CASE WHEN coalesce({is_rounded}, false) THEN {error} WHEN coalesce({is_too_large}, false) THEN {too_large} "
+        f"ELSE {decoded} END"
+    )
 
 
 def _number(value: str, given: Type) -> str:
@@ -164,7 +187,7 @@ def _unless_decoded(encoding: Encoding) -> Encoding:
 
     def sql(value: str, given: Type) -> str:
         if given == encoding.type or widens(given, encoding.type):
-            return f"CAST({value} AS {encoding.type.sql()})"
+            return cast(given, encoding.type, value)
         if isinstance(given, Decimal) and isinstance(encoding.type, Decimal):
             raise NotEncoded(f"is {given.sql()} already, and {encoding.type.sql()} does not have all of its values")
         return encoding.sql(value, given)

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from tidegate.platform.core.schema.casts import cast
 from tidegate.platform.core.schema.column_reference import as_sql, is_expression, path_of, type_at
-from tidegate.platform.core.schema.column_types import Field, Simple, folded
+from tidegate.platform.core.schema.column_types import MAX_DIGITS, Decimal, Field, Simple, folded
 
 #: SQL types of fields that rows of a snapshot have no value of, and Db2 never has of the last one. A field without a
 #: value is no column of JSON files, so that bronze has it from the first change on.
 _OPTIONAL: Mapping[str, str] = {"change_lsn": "STRING", "event_serial_no": "BIGINT"}
+#: How an order names a number that is a text. Silver records it so.
+_NUMBER_OF, _AS_NUMBER = "CAST(", f" AS DECIMAL({MAX_DIGITS}, 0))"
 #: The parts of each order. Times are no order: they are equal within a transaction.
 _POSITIONS: Sequence[Sequence[str]] = (
     ("{}lsn",),
     ("{}file", "{}pos", "{}row"),
     # SQL Server and Db2.
     ("{}commit_lsn", "{}change_lsn", "{}event_serial_no"),
-    ("CAST({}scn AS DECIMAL(38, 0))",),
+    # Oracle's numbers are texts.
+    (f"{_NUMBER_OF}{{}}scn{_AS_NUMBER}",),
 )
 #: Informix writes this field, too. The texts of its positions do not compare as the positions do.
 _NO_ORDER = "begin_lsn"
@@ -34,7 +38,7 @@ def log_position(start: str, names: Sequence[str]) -> tuple[str, ...]:
     if f"{prefix}{_NO_ORDER}" in known:
         return ()
     for parts in _POSITIONS:
-        needed = {part.removeprefix("CAST(").split(" ")[0].format("") for part in parts} - _OPTIONAL.keys()
+        needed = {part.removeprefix(_NUMBER_OF).split(" ")[0].format("") for part in parts} - _OPTIONAL.keys()
         if known.issuperset(f"{prefix}{name}" for name in needed):
             return tuple(part.format(start) for part in parts)
     return ()
@@ -50,7 +54,8 @@ def comparable_position(part: str, columns: Sequence[Field]) -> str:
 
     After `mysql-bin.999999` comes `mysql-bin.1000000`, which is less as a text. A tilde for each digit after the sixth
     makes it greater, and leaves every other name as silver has stored it. A number
-    of that name compares as it is. An optional field that bronze does not have yet is NULL.
+    of that name compares as it is. A number that is a text is cast, within bounds. An optional field that bronze does
+    not have yet is NULL.
 
     Args:
         part: a column, a nested field or an expression.
@@ -58,6 +63,9 @@ def comparable_position(part: str, columns: Sequence[Field]) -> str:
     """
     if is_optional(part) and path_of(part, columns) is None:
         return f"CAST(NULL AS {_OPTIONAL[_field(part)]})"
+    if part.startswith(_NUMBER_OF) and part.endswith(_AS_NUMBER):
+        number = path_of(part.removeprefix(_NUMBER_OF).removesuffix(_AS_NUMBER), columns)
+        return part if number is None else cast(type_at(number, columns), Decimal(MAX_DIGITS, 0), as_sql(number))
     path = path_of(part, columns) if _field(part) == "file" else None
     if path is None or type_at(path, columns) != Simple("string"):
         return part

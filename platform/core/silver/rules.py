@@ -8,6 +8,7 @@ from typing import Literal
 
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.forgetting.persons import Persons
+from tidegate.platform.core.schema.casts import cast
 from tidegate.platform.core.schema.column_reference import as_sql, is_expression, path_of, root_of, type_at
 from tidegate.platform.core.schema.column_types import Field, Struct, Type, folded, quoted
 from tidegate.platform.core.schema.comparable import is_comparable
@@ -240,7 +241,7 @@ def _typed(
                     "`decode`, or correct its entry"
                 ) from None
         if wanted := casts.get(field.name):
-            kind, value = wanted, f"CAST({value} AS {wanted.sql()})"
+            kind, value = wanted, cast(kind, wanted, value)
         # A value that stands for no value can neither be decoded nor cast.
         if value != raw and (is_same := unavailable(silver.unavailable, field.type, raw)):
             value = f"if({is_same}, NULL, {value})"

@@ -92,7 +92,7 @@ def _first_names(head: bytes) -> tuple[str, ...]:
     """
     end = head.find(b"\n", 0, _MAX_FIRST_LINE_BYTES)
     try:
-        first = json.loads(head[: end if end >= 0 else _MAX_FIRST_LINE_BYTES])
+        first = json.loads(head[: end if end >= 0 else _MAX_FIRST_LINE_BYTES], parse_int=str)
     except (ValueError, RecursionError):
         return ()
     return tuple(name for name, value in first.items() if value is not None) if isinstance(first, dict) else ()

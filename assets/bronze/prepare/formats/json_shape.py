@@ -12,7 +12,8 @@ from tidegate.platform.core.schema.misfit import Misfit
 
 _MAX_UNPACKED_BYTES = 4 << 30
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_DECODER = json.JSONDecoder()
+#: Python makes no `int` of more than 4,300 digits.
+_DECODER = json.JSONDecoder(parse_int=str)
 
 
 class Utf8(Rewrite):

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from tidegate.platform.core.row_json import shallow
 from tidegate.platform.core.silver.fates.key_row import KeyRow
 
 _DECODER = json.JSONDecoder()
@@ -37,6 +38,7 @@ def with_given_values(row: KeyRow, older: Iterable[KeyRow]) -> KeyRow:
 
 def _members(text: str) -> dict[str, str]:
     """Returns the JSON of each value of an object. Numbers keep their digits."""
+    text = shallow(text)
     members, place = dict[str, str](), 1
     while text[place] != "}":
         name, end = _DECODER.raw_decode(text, place)

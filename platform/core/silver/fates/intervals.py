@@ -6,13 +6,13 @@ its rows, without a query, so that a comparison of both shows a fault of either.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from operator import itemgetter
 from typing import Any
 
+from tidegate.platform.core.row_json import row_json
 from tidegate.platform.core.silver.fates.key_row import Fate, KeyRow
 
 
@@ -122,7 +122,7 @@ def json_values(text: str) -> dict[str, Any]:
     A number with a fraction is its text, because a float cannot hold every decimal. Only zero has two texts. Two maps
     are equal if they have the same entries, in whatever order.
     """
-    found = json.loads(text, parse_float=_fraction, object_pairs_hook=_entries)
+    found = row_json(text, parse_float=_fraction, object_pairs_hook=_entries)
     return dict(found)
 
 

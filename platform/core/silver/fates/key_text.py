@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 
+from tidegate.platform.core.schema.casts import cast, try_cast
 from tidegate.platform.core.schema.column_types import Array, Simple, Struct, Type
 from tidegate.platform.core.schema.exact_json import exact_json, from_exact_json
 from tidegate.platform.core.schema.sql_literal import literal
 
-_BINARY = Simple("binary")
+_BINARY, _TEXT = Simple("binary"), Simple("string")
 
 
 def text_of(kind: Type, value: str) -> str:
@@ -25,16 +26,15 @@ def value_of(kind: Type, text: str) -> str:
     """Returns SQL of the value that has a text."""
     if isinstance(kind, Array | Struct):
         return from_exact_json(text, kind.sql())
-    return f"unbase64({literal(text)})" if kind == _BINARY else f"CAST({literal(text)} AS {kind.sql()})"
+    return f"unbase64({literal(text)})" if kind == _BINARY else cast(_TEXT, kind, literal(text))
 
 
 def is_no_value(kind: Type, text: str) -> str:
     """Returns the condition that a text is that of no value."""
     if isinstance(kind, Array | Struct):
         return "false" if _is_json(text, list if isinstance(kind, Array) else dict) else "true"
-    tried = (
-        f"try_to_binary({literal(text)}, 'base64')" if kind == _BINARY else f"try_cast({literal(text)} AS {kind.sql()})"
-    )
+    given = literal(text)
+    tried = f"try_to_binary({given}, 'base64')" if kind == _BINARY else try_cast(_TEXT, kind, given)
     return f"{tried} IS NULL"
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tidegate.platform.core.row_json import row_json
 from tidegate.platform.core.silver.fates.given_values import with_given_values
 from tidegate.platform.core.silver.fates.intervals import json_values
 from tidegate.platform.core.silver.fates.key_row import Fate, KeyRow
@@ -45,7 +46,7 @@ class SilverRow:
     def differences(self, row: KeyRow) -> list[str]:
         """Returns the columns in which it differs from a row of bronze, each with both values."""
         own, wanted = (_without(values, row.left) for values in (self.values, row.values))
-        has, should = (json.loads(values, parse_float=str) for values in (self.values, row.values))
+        has, should = (row_json(values, parse_float=str) for values in (self.values, row.values))
         return [
             f"{name} is {_shown(has.get(name))} and not {_shown(should.get(name))}"
             for name in {**wanted, **own}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
+from tidegate.platform.core.row_json import row_json
 from tidegate.platform.core.silver.fates.intervals import End, Interval, Replay, Step
 from tidegate.platform.core.silver.fates.key_row import Fate, KeyRow
 from tidegate.platform.core.silver.fates.row_fates import RowFates
@@ -19,7 +19,7 @@ _ALONE = {
 
 def shown_order(order: str) -> str:
     """Returns an order, given as JSON of a struct, for people."""
-    return ", ".join(str(part) for part in json.loads(order).values()) or "null"
+    return ", ".join(str(part) for part in row_json(order).values()) or "null"
 
 
 def named(row: KeyRow) -> str:

@@ -45,6 +45,8 @@ public final class AvroFiles implements DeclaredFormat {
   private static final long FIRST_GREGORIAN_DAY = -141_427;
   private static final long MICROS_OF_A_DAY = 86_400_000_000L;
   private static final int MAX_DIGITS = 38;
+  /** More than those of every number of 38 digits. */
+  private static final int MAX_BITS = 128;
   private static final DateTimeFormatter MILLIS = DateTimeFormatter.ofPattern("HH:mm:ss.SSS");
   private static final DateTimeFormatter MICROS = DateTimeFormatter.ofPattern("HH:mm:ss.SSSSSS");
 
@@ -246,8 +248,10 @@ public final class AvroFiles implements DeclaredFormat {
       return new Column(
           DataTypes.createDecimalType(kind.getPrecision(), kind.getScale()),
           given -> {
-            BigDecimal value = new BigDecimal(new BigInteger((byte[]) bytes(given)), kind.getScale());
-            if (value.precision() > kind.getPrecision()) {
+            BigInteger unscaled = new BigInteger((byte[]) bytes(given));
+            BigDecimal value = new BigDecimal(unscaled, kind.getScale());
+            // To count the digits of some megabytes takes longer than a minute.
+            if (unscaled.bitLength() > MAX_BITS || value.precision() > kind.getPrecision()) {
               throw new BadFile("column " + name + " has a decimal of more digits than it declares; write them all");
             }
             return Decimal.apply(new scala.math.BigDecimal(value), kind.getPrecision(), kind.getScale());

@@ -82,10 +82,11 @@ interface JsonRule {
 
   /** Spark's parser drops the commas of a text, and writes out all zeros of an exponent. */
   private static boolean isDecimal(String text, DecimalType type) {
-    if (!Digits.isNumber(text)) {
+    BigDecimal given = Digits.exact(text);
+    if (given == null) {
       return false;
     }
-    BigDecimal exact = new BigDecimal(text).stripTrailingZeros();
+    BigDecimal exact = given.stripTrailingZeros();
     return exact.signum() == 0
         || (exact.scale() <= type.scale() && (long) exact.precision() - exact.scale() <= type.precision() - type.scale());
   }

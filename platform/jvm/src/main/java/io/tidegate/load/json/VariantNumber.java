@@ -43,10 +43,10 @@ record VariantNumber(BigDecimal decimal, double floating) {
 
   /** Returns the number as a decimal of a VARIANT, or null when it has too many digits. */
   private static BigDecimal decimal(String text) {
-    if (!Digits.isNumber(text)) {
+    BigDecimal exact = Digits.exact(text);
+    if (exact == null) {
       return null;
     }
-    BigDecimal exact = new BigDecimal(text);
     // Written out only if that cannot be long: an exponent may have nine digits.
     boolean isWhole = exact.scale() < 0 && exact.scale() >= -MAX_DIGITS;
     BigDecimal plain = isWhole ? exact.setScale(0) : exact;

@@ -174,7 +174,7 @@ public interface Cell {
     if (Digits.hasMoreDecimalsThan(text, type.scale())) {
       return WRONG;
     }
-    BigDecimal exact = new BigDecimal(text).setScale(type.scale(), java.math.RoundingMode.UNNECESSARY);
+    BigDecimal exact = Digits.exact(text).setScale(type.scale(), java.math.RoundingMode.UNNECESSARY);
     return exact.precision() > type.precision() ? WRONG : Decimal.apply(exact, type.precision(), type.scale());
   }
 

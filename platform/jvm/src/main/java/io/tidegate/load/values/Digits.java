@@ -15,15 +15,26 @@ public final class Digits {
   private static final int SAFE_FLOAT_DIGITS = 6;
   /** A number of so many characters, without an exponent, is in the range of a float. */
   private static final int MAX_SAFE_LENGTH = 38;
-  /** An exponent of more than nine digits may be too large for a {@link BigDecimal}. */
+  /** An exponent of more than nine digits, without zeros before them, may be too large for a {@link BigDecimal}. */
   private static final Pattern NUMBER =
-      Pattern.compile("[+-]?(?:[0-9]++\\.?[0-9]*+|\\.[0-9]++)(?:[eE][+-]?[0-9]{1,9})?");
+      Pattern.compile("[+-]?(?:[0-9]++\\.?[0-9]*+|\\.[0-9]++)(?:[eE][+-]?0*[0-9]{1,9})?");
 
   private Digits() {}
 
   /** Whether the text is a number in ASCII digits, and short enough to compare. */
   public static boolean isNumber(String text) {
     return text.length() <= MAX_LENGTH && NUMBER.matcher(text).matches();
+  }
+
+  /**
+   * Returns the number of a text as it is, or null if {@link #isNumber} does not hold. It is the only place that makes
+   * a decimal of a text.
+   *
+   * <p>To compare it takes little time, whatever its exponent. To write it out, or to give it another scale, takes minutes
+   * and gigabytes for {@code 1E-300000000}: look at {@code precision()} and {@code scale()} first.
+   */
+  public static BigDecimal exact(String text) {
+    return isNumber(text) ? new BigDecimal(text) : null;
   }
 
   /** Whether the text is spelled like a day: 2026-01-02. */
@@ -88,11 +99,11 @@ public final class Digits {
     if (text.equals(shortest)) {
       return true;
     }
-    if (text.length() > MAX_LENGTH) {
+    BigDecimal exact = exact(text);
+    if (exact == null) {
       return false;
     }
-    BigDecimal exact = new BigDecimal(text);
-    return exact.compareTo(new BigDecimal(shortest)) == 0
+    return exact.compareTo(exact(shortest)) == 0
         || new BigDecimal(value)
                 .round(new MathContext(exact.stripTrailingZeros().precision(), RoundingMode.HALF_UP))
                 .compareTo(exact)

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTimeout;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.tidegate.load.declared.DeclaredFormat.BadFile;
@@ -11,6 +12,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.math.BigInteger;
 import java.nio.ByteBuffer;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -182,6 +184,10 @@ class AvroFilesTest {
         List.of(Decimal.apply("-123.45")), values(written(type.formatted(9), unscaled.duplicate()), "x decimal(9,2)"));
     byte[] tooLong = written(type.formatted(4), unscaled.duplicate());
     assertThrows(BadFile.class, () -> values(tooLong, "x decimal(4,2)"));
+    byte[] huge = new byte[8_000_000];
+    huge[0] = 1;
+    byte[] tooLarge = written(type.formatted(38), ByteBuffer.wrap(huge));
+    assertTimeout(Duration.ofSeconds(5), () -> assertThrows(BadFile.class, () -> values(tooLarge, "x decimal(38,2)")));
     byte[] found = (byte[]) values(written("\"bytes\"", ByteBuffer.wrap(new byte[] {0, -1})), "x binary").get(0);
     assertArrayEquals(new byte[] {0, -1}, found);
   }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tidegate.platform.core.schema.casts import try_cast
+from tidegate.platform.core.schema.column_types import Decimal, Simple
 from tidegate.platform.core.schema.sql_literal import literal
 
 #: A row can spell a name, or a number, in so many ways. Each is a text of its own, so that it can be joined.
@@ -31,7 +33,8 @@ def rescued_texts(rescued: str, name: str) -> list[str]:
 
 def _spellings(text: str) -> str:
     """Returns SQL of a list of a value and, before it, of its digits if it is a whole number in another spelling."""
-    digits = f"regexp_extract(CAST(try_cast({text} AS DECIMAL(38, 18)) AS STRING), '^(-?[0-9]+)[.]0+$', 1)"
+    number = try_cast(Simple("string"), Decimal(38, 18), text)
+    digits = f"regexp_extract(CAST({number} AS STRING), '^(-?[0-9]+)[.]0+$', 1)"
     return f"filter(array_distinct(array({digits}, {text})), _tidegate_text -> _tidegate_text <> '')"
 
 
