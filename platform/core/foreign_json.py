@@ -35,13 +35,13 @@ def foreign_json(text: str | bytes, *, is_row: bool = False) -> Any:
             text = text.decode(json.detect_encoding(text), "surrogatepass")
         text = text.removeprefix("\ufeff")
         if _is_deep(text):
-            raise RecursionError
+            raise _Deep
         if is_row:
             return json.loads(text, parse_int=str, parse_float=str, parse_constant=_no_number)
         return json.loads(text, object_pairs_hook=_each_once)
     except _Twice as error:
         raise ValueError(f"has the member {error} twice, and readers differ on which one counts") from None
-    except RecursionError:
+    except _Deep:
         raise ValueError("is nested too deeply") from None
     except ValueError as error:
         raise ValueError(f"is not JSON: {error}") from None
@@ -59,6 +59,10 @@ def _is_deep(text: str) -> bool:
 
 
 class _Twice(ValueError):
+    pass
+
+
+class _Deep(ValueError):
     pass
 
 

@@ -18,6 +18,7 @@ from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.s3_object import S3Object
 from tidegate.resources.aws.answers import code_of, is_forbidden, is_transient, region_in, status_of
 from tidegate.resources.aws.found import found_in
+from tidegate.resources.room import TooLarge
 from tidegate.resources.threads import parallel
 from tidegate.resources.time_left import Timed, seconds_left
 
@@ -211,6 +212,23 @@ class ObjectStore:
         """
         try:
             return self._get(bucket, key)
+        except ObjectChanged:
+            return None
+
+    def get_within(self, bucket: str, key: str, max_bytes: int) -> bytes | None:
+        """The whole object; None if there is no object. What it had before is not asked, so nobody can replace it.
+
+        Raises:
+            TooLarge: it has more bytes.
+            StoreError: S3 did not answer.
+        """
+        try:
+            with self._asking(bucket, key):
+                answer = self._client.get_object(Bucket=bucket, Key=key)
+                with answer["Body"] as stream:
+                    if answer["ContentLength"] > max_bytes:
+                        raise TooLarge
+                    return stream.read()
         except ObjectChanged:
             return None
 

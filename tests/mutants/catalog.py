@@ -3921,7 +3921,7 @@ MUTANTS = (
         "a document that is nested too deeply ends what reads it",
         4,
         "foreign_json",
-        "    except RecursionError:\n",
+        "    except _Deep:\n",
         "    except KeyError:\n",
         ("tests/unit/repository/test_foreign_documents.py",),
     ),

@@ -24,6 +24,7 @@ from tidegate.platform.core.completion.verdict import (
 from tidegate.platform.core.keys.object_key import folder_of
 from tidegate.resources.aws.s3 import Listed, ObjectRefused, StoreError
 from tidegate.resources.lake import Table
+from tidegate.resources.room import TooLarge
 
 #: Objects of a signal's folder that are listed.
 MAX_LISTED = 100_000
@@ -132,6 +133,23 @@ def _folders(key: str) -> list[str]:
     return [key[:place] for place in places]
 
 
+def _body(table: Table, key: str, subject: str) -> bytes | None:
+    """Return the bytes that an object has now; None if it is gone.
+
+    Its writer may replace it at any time, so its size before is not its size now.
+
+    Raises:
+        ValueError: it has more than a manifest may have. The message begins with the subject.
+        StoreError: S3 did not give them.
+    """
+    try:
+        return table.source.objects.get_within(table.key.bucket, key, MAX_MANIFEST_BYTES)
+    except TooLarge:
+        raise ValueError(
+            f"{subject} has more than {MAX_MANIFEST_BYTES:,} bytes, the most that a manifest may have"
+        ) from None
+
+
 def _named(table: Table, name: SignalName, signal: Signal) -> tuple[NamedPart, ...]:
     """Read the manifest of a signal.
 
@@ -141,15 +159,10 @@ def _named(table: Table, name: SignalName, signal: Signal) -> tuple[NamedPart, .
         StoreError: S3 did not answer.
     """
     key = name.manifest_of(signal.key)
-    if signal.found.size > MAX_MANIFEST_BYTES:
-        raise ValueError(f"it has more than {MAX_MANIFEST_BYTES:,} bytes, the most that a manifest may have")
-    body = table.source.objects.get(table.key.bucket, signal.key)
+    body = _body(table, signal.key, "it")
     if name.kind is SignalKind.CHECKSUM:
         checksum = (body or b"").decode(errors="replace").split()
-        probe = table.source.head(key)
-        if isinstance(probe, S3Found) and probe.size > MAX_MANIFEST_BYTES:
-            raise ValueError(f"its manifest {key} has more than {MAX_MANIFEST_BYTES:,} bytes")
-        body = table.source.objects.get(table.key.bucket, key)
+        body = _body(table, key, f"its manifest {key}")
         if body is None:
             raise _NotYet(f"its manifest {key} is missing")
         if [hashlib.md5(body, usedforsecurity=False).hexdigest()] != [word.lower() for word in checksum[:1]]:

@@ -134,7 +134,7 @@ def checked(check: Check, subject: str, run: Callable[[], str]) -> Finding:
         check: the check.
         subject: what is checked.
         run: returns the detail; raises `Failed` or `Warned` with the remedy, or the error of AWS. A `ValueError` means
-            a damaged object of the lake: its message names the object, and the other checks continue.
+            a damaged object of the lake: its message names the object. Whatever it raises, the other checks continue.
     """
     try:
         return Finding(check, subject, True, run())
@@ -146,6 +146,8 @@ def checked(check: Check, subject: str, run: Callable[[], str]) -> Finding:
         return Finding(check, subject, False, str(failed))
     except (ClientError, BotoCoreError) as error:
         return Finding(check, subject, False, explain_aws(error))
+    except Exception as error:  # What others wrote is checked, and it may hold anything.
+        return Finding(check, subject, False, f"could not be checked: {type(error).__name__}: {first_line(error)}")
 
 
 def explain_aws(error: ClientError | BotoCoreError) -> str:

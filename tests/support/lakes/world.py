@@ -26,6 +26,7 @@ from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.resources.aws.s3 import Listed
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.ledger import Clock
+from tidegate.resources.room import TooLarge
 
 BAD = b"bad"
 
@@ -82,7 +83,7 @@ class World:
                 under=self.under,
                 head=self.head,
                 head_many=lambda keys: {key: self.head(key) for key in keys},
-                objects=SimpleNamespace(get=lambda _bucket, key: self.objects.get(key, (None,))[0]),
+                objects=SimpleNamespace(get_within=self.get_within),
             ),
         )
 
@@ -96,6 +97,12 @@ class World:
             return S3Gone()
         body, at = self.objects[key]
         return S3Found(hashlib.md5(body).hexdigest(), len(body), at * 1000)
+
+    def get_within(self, _bucket: str, key: str, max_bytes: int) -> bytes | None:
+        body = self.objects.get(key, (None,))[0]
+        if len(body or b"") > max_bytes:
+            raise TooLarge
+        return body
 
     def under(self, prefix: str, after: str = "") -> Iterator[Listed]:
         for key, (body, at) in sorted(self.objects.items()):

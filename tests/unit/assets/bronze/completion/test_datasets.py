@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -178,6 +179,31 @@ def test_a_manifest_that_cannot_be_used_is_quarantined(body: bytes, reason: str)
     world.run(world.put("t/1.manifest", body))
     assert world.status("t/1.manifest") == "quarantined"
     assert reason in world.reason("t/1.manifest")
+
+
+@pytest.mark.parametrize("completion", ["*manifest", "manifest.checksum"])
+@pytest.mark.parametrize("grown", ["t/d/manifest", "t/d/manifest.json", "t/d/manifest.checksum"])
+def test_of_a_manifest_that_grew_since_its_event_no_more_is_read_than_one_may_have(
+    completion: str, grown: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The writer of a manifest may replace it between two requests by an object that no memory holds."""
+    monkeypatch.setattr(parts, "MAX_MANIFEST_BYTES", 50)
+    world = World(completion)
+    signal = "t/d/manifest.checksum" if completion == "manifest.checksum" else "t/d/manifest"
+    hint = world.put(signal, b"{}")
+    world.put("t/d/manifest.json", b"{}")
+    real, bounds = world.get_within, list[int]()
+
+    def replaced(bucket: str, key: str, max_bytes: int) -> bytes | None:
+        world.objects[grown] = (b"{" * 60, 9)
+        bounds.append(max_bytes)
+        return real(bucket, key, max_bytes)
+
+    world.fake.source.objects = SimpleNamespace(get_within=replaced)
+    world.run(hint)
+    if grown in {signal, signal.replace("checksum", "json")}:
+        assert "has more than 50 bytes, the most that a manifest may have" in world.reason(signal)
+    assert set(bounds) == {50}
 
 
 def test_a_checksum_waits_for_the_manifest_that_it_is_of() -> None:

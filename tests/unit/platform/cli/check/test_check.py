@@ -471,6 +471,22 @@ def test_a_check_is_ok_or_says_why() -> None:
 
 
 @pytest.mark.parametrize(
+    "error",
+    [ValueError("a"), KeyError("a"), TypeError("a"), RecursionError("a"), MemoryError("a"), OSError("a"), Failed("a")],
+    ids=lambda error: type(error).__name__,
+)
+def test_whatever_a_check_raises_the_others_continue(error: Exception) -> None:
+    def check() -> str:
+        raise error
+
+    finding = checked(Check.LAKE_WRITE, "x", check)
+    assert not finding.ok
+    assert "a" in finding.detail
+    if not isinstance(error, ValueError | Failed):
+        assert finding.detail.startswith(f"could not be checked: {type(error).__name__}: ")
+
+
+@pytest.mark.parametrize(
     ("answer", "ok", "detail"),
     [
         ({}, True, "allowed"),
