@@ -30,8 +30,8 @@ from tidegate.assets.bronze.record import finish, record, unfinished
 from tidegate.assets.catalog.sync import sync_table
 from tidegate.assets.maintenance.compaction import compact, is_due
 from tidegate.assets.reconcile.inventory import compare_inventory
-from tidegate.assets.reconcile.listing import list_prefix
-from tidegate.assets.runs.listener import LogListener, RunListener
+from tidegate.assets.reconcile.listing import list_generation, list_prefix
+from tidegate.assets.runs.listener import RunListener
 from tidegate.assets.runs.options import RunOptions
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
@@ -214,10 +214,9 @@ def land(
 
 def _list(table: Table, clock: Clock, options: RunOptions, listener: RunListener, *, lists: bool) -> bool:
     """Turn a listing or an inventory into hints, where this run should. Returns whether it did."""
-    if clock.n == 0 and table.birth and table.birth.generation_folder:
-        # A new generation needs every file. An inventory lacks the newest files, and the key in the run's tags belongs
-        # to a listing of an earlier generation.
-        list_prefix(table, clock, LogListener(listener.log))
+    # A new generation needs every file. An inventory lacks the newest files, and the key in the run's tags may belong to
+    # a listing of an earlier generation.
+    if list_generation(table, clock, listener.log) is not None:
         return True
     if not lists:
         return False

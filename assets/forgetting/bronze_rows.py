@@ -13,6 +13,7 @@ from tidegate.assets.bronze.prepare.load.data_files import found_with_entries, s
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.assets.bronze.prepare.table_columns import present_schema
 from tidegate.assets.bronze.run import continue_decided, land
+from tidegate.assets.reconcile.listing import list_generation
 from tidegate.assets.runs.options import RunOptions
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.birth import Birth
@@ -122,6 +123,8 @@ def erase_from_bronze(
         clock = table.ledger.clock()
         if continue_decided(table, clock, options, log):
             continue
+        # The first batch of a generation ends its first listing, and this batch takes no hints.
+        list_generation(table, clock, log)
         previous = table.ledger.header(clock.version, clock.n) if clock.n else None
         draft = BatchDraft(clock.n + 1, birth, previous, (), Plan(), {})
         prepared, erasing, is_last = _prepared(table, suppression, draft)

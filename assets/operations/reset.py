@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from tidegate.assets.bronze.decide import table_properties
 from tidegate.assets.operations.birth_trial import to_try, why_no_birth
 from tidegate.assets.reconcile.known_etags import by_known_etags
-from tidegate.assets.reconcile.listing import list_prefix, own_objects
+from tidegate.assets.reconcile.listing import list_generation, list_prefix, own_objects
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.completion.signal_name import SignalName
 from tidegate.platform.core.config.after_load import moves_to, takes_away
@@ -153,7 +153,10 @@ def reset_table(
             raise ResetRefused(f"{why}. The table was not changed: fix that first, or accept the loss")
         _begin(lake, plan, by, log)
     table = lake.table(table_key)
-    listed = list_prefix(table, table.ledger.clock())
+    clock = table.ledger.clock()
+    listed = list_generation(table, clock, log)
+    if listed is None:  # A reset that is repeated after its listing came to its end.
+        listed = list_prefix(table, clock)
     seam("list")
     if lost := _lost_meanwhile(plan):
         # By the after-load of a run that was removing a group of files when its generation ended.

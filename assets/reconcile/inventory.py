@@ -6,7 +6,7 @@ import time
 
 from tidegate.assets.bronze.after_load import note_loaded_files
 from tidegate.assets.bronze.removals import REMOVAL_FLOOR, require_bucket
-from tidegate.assets.reconcile.listing import LISTED_AT_ONCE, is_source
+from tidegate.assets.reconcile.listing import LISTED_AT_ONCE, is_source, may_be_gone
 from tidegate.assets.runs.listener import RunListener
 from tidegate.platform.core.bronze.hint import Hint, Missing
 from tidegate.platform.core.bronze.inventory_comparison import InventoryComparison
@@ -57,7 +57,7 @@ def compare_inventory(table: Table, clock: Clock, listener: RunListener, *, afte
             after=after,
             limit=LISTED_AT_ONCE,
             left=left,
-            hidden_files=table.spec.completion is not None,
+            waits=table.spec.completion is not None,
         )
         keys = found.keys
         if not keys:
@@ -74,11 +74,12 @@ def compare_inventory(table: Table, clock: Clock, listener: RunListener, *, afte
 
 def _keep(table: Table, found: list[Difference]) -> int:
     """Write hints for differences. Returns their number."""
-    hints = [
-        Hint(difference.key, Missing()) if difference.kind == "missing" else Hint(difference.key, size=difference.size)
-        for difference in found
-        if difference.kind == "missing" or (difference.kind == "listed" and is_source(table, difference.key))
-    ]
+    hints = []
+    for difference in found:
+        if difference.kind == "missing" and difference.state and may_be_gone(table, difference.key, difference.state):
+            hints.append(Hint(difference.key, Missing()))
+        if difference.kind == "listed" and is_source(table, difference.key):
+            hints.append(Hint(difference.key, size=difference.size))
     table.inbox.put(chunked(table.table_key, "listing", hints, table.spec.max_files))
     left = [difference for difference in found if difference.kind == "left"]
     note_loaded_files(

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from tidegate.assets.bronze.after_load import note_loaded_files
 from tidegate.assets.bronze.removals import require_bucket
 from tidegate.assets.reconcile.rewritten_signals import RewrittenSignals
-from tidegate.assets.runs.listener import RunListener
+from tidegate.assets.runs.listener import LogListener, RunListener
 from tidegate.platform.core.bronze.hint import Hint, Missing
-from tidegate.platform.core.bronze.ledger import PRESENT, Status
+from tidegate.platform.core.bronze.ledger import PRESENT, LastState, Status
 from tidegate.platform.core.bronze.manifest import chunked
 from tidegate.platform.core.routing.route import Routed, route, rows_route
 from tidegate.resources.aws.s3 import Listed
 from tidegate.resources.lake import Table
+from tidegate.resources.lake_root.generation_listings import GenerationListings, ListedTo
 from tidegate.resources.ledger import Clock
 
 #: Number of listed objects after which hints are written: 100 requests to S3.
@@ -32,6 +33,17 @@ def is_source(table: Table, key: str) -> bool:
     bucket, config = table.key.bucket, table.lake.config
     found = rows_route(bucket, key, config) or route(bucket, key, config, {table.key})
     return isinstance(found, Routed) and found.table == table.key
+
+
+def may_be_gone(table: Table, key: str, state: LastState) -> bool:
+    """Whether a key that is not among a table's objects deserves a hint: S3 may no longer have its object.
+
+    Without `completion` a signal such as `_SUCCESS` is not a source. Its object is where it was, and a hint would read
+    it as a file.
+    """
+    if state.status in (Status.WAITING, Status.COMPLETE) and not is_source(table, key):
+        return False
+    return state.status in PRESENT
 
 
 def list_prefix(table: Table, clock: Clock, listener: RunListener | None = None, *, after: str = "") -> int:
@@ -63,7 +75,7 @@ def list_prefix(table: Table, clock: Clock, listener: RunListener | None = None,
         """Add hints for the ledger's keys before the next listed key."""
         nonlocal next_known
         while next_known is not None and (upto is None or next_known <= upto):
-            if next_known != upto and states[next_known].status in PRESENT:
+            if next_known != upto and may_be_gone(table, next_known, states[next_known]):
                 hints.append(Hint(next_known, Missing()))
             next_known = next(known, None)
 
@@ -92,3 +104,46 @@ def list_prefix(table: Table, clock: Clock, listener: RunListener | None = None,
     hints += [Hint(key) for key in signals.covering()]
     keep("")
     return differing
+
+
+def list_generation(table: Table, clock: Clock, log: Callable[[str], None] = lambda _: None) -> int | None:
+    """Write hints for all objects of a generation that a reset began. Returns their number.
+
+    A listing that was ended is resumed after the last key whose hints are in the inbox. Until the generation has a
+    batch, its hints stay there: no run of an earlier generation can decide a batch with them.
+
+    Returns None if an earlier listing of this generation came to its end, or if no reset began it, or if it has batches.
+
+    Args:
+        table: the table as it is after the reset.
+        clock: the clock of the table's ledger.
+        log: called with each line of progress.
+
+    Raises:
+        StoreError: the source bucket does not exist or S3 does not answer.
+    """
+    folder = table.birth.generation_folder if clock.n == 0 and table.birth else ""
+    if not folder:
+        return None
+    listings = table.lake.store.generation_listings
+    reached = listings.read(folder)
+    if reached.whole:
+        return None
+    if reached.key:
+        log(f"listing {table.key.uri}: resuming after {reached.key}, the last key that a listing after the reset reached")
+    return list_prefix(table, clock, _GenerationListener(log, listings, folder), after=reached.key)
+
+
+class _GenerationListener(LogListener):
+    """Records how far the listing of a generation is, so that another run can resume it.
+
+    Two runs may list at once, and the one that is behind may write last: its key is true as well.
+    """
+
+    def __init__(self, log: Callable[[str], None], listings: GenerationListings, folder: str) -> None:
+        super().__init__(log)
+        self._listings, self._folder = listings, folder
+
+    def listing_reached(self, key: str) -> None:
+        """Write the last listed key."""
+        self._listings.write(self._folder, ListedTo(key, whole=not key))

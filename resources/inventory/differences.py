@@ -22,8 +22,9 @@ class Difference:
     """A key on which an inventory and a ledger differ, or a loaded file that still exists.
 
     Attributes:
-        kind: `listed`: the ledger does not know the key, or knows other bytes; `missing`: the ledger has the key and
-            the inventory does not; `left`: both have it, and its rows are in the table.
+        kind: `listed`: the ledger does not know the key, or knows other bytes, or has it as waiting for a signal that
+            the table no longer awaits; `missing`: the ledger has the key and the inventory does not; `left`: both have
+            it, and its rows are in the table.
         size: bytes, from the inventory.
         etag: from the inventory.
         state: the last state of the key in the ledger.
@@ -53,7 +54,7 @@ def inventory_differences(
     after: str,
     limit: int,
     left: bool,
-    hidden_files: bool = False,
+    waits: bool = False,
 ) -> Differences:
     """Compare an inventory with a ledger.
 
@@ -67,7 +68,8 @@ def inventory_differences(
         after: only differences of later keys are returned.
         limit: at most this many differences are returned.
         left: whether loaded files that still exist are returned too.
-        hidden_files: whether files whose names begin with "_" or "." may be sources: `_SUCCESS` is a completion signal.
+        waits: whether files wait for completion signals. Then files whose names begin with "_" or "." may be sources:
+            `_SUCCESS` is such a signal.
 
     Raises:
         InventoryError: Spark cannot read the inventory.
@@ -75,7 +77,7 @@ def inventory_differences(
         SparkUnreachable: the server is gone.
     """
     try:
-        return _ask(_rows(delta, inventory, prefix, hidden_files), inventory, states, after, limit, left)
+        return _ask(_rows(delta, inventory, prefix, waits), inventory, states, after, limit, _kind(left, waits))
     except PySparkException as error:
         delta.check_session_alive()
         raise InventoryError(
@@ -84,7 +86,7 @@ def inventory_differences(
         ) from error
 
 
-def _ask(listed: DataFrame, inventory: Inventory, states: DataFrame, after: str, limit: int, left: bool) -> Differences:
+def _ask(listed: DataFrame, inventory: Inventory, states: DataFrame, after: str, limit: int, kind: Column) -> Differences:
     counted = Observation()
     listed = listed.observe(counted, F.count(F.lit(1)).alias("keys"))
     here, there = listed.alias("here"), states.alias("there")
@@ -92,7 +94,7 @@ def _ask(listed: DataFrame, inventory: Inventory, states: DataFrame, after: str,
     began = F.timestamp_seconds(F.lit(inventory.created))
     compared = both.select(
         F.coalesce("here.key", "there.key").alias("key"),
-        _kind(left).alias("kind"),
+        kind.alias("kind"),
         F.col("here.size").alias("here_size"),
         F.col("here.etag").alias("here_etag"),
         *(F.col(f"there.{name}") for name in ("status", "etag", "n", "reason", "bad_rows")),
@@ -104,7 +106,7 @@ def _ask(listed: DataFrame, inventory: Inventory, states: DataFrame, after: str,
     return Differences(found, cast(int, counted.get.get("keys", 0)))
 
 
-def _rows(delta: Delta, inventory: Inventory, prefix: str, hidden_files: bool) -> DataFrame:
+def _rows(delta: Delta, inventory: Inventory, prefix: str, waits: bool) -> DataFrame:
     """Key, size and etag of the table's objects that are present versions."""
     raw = inventory_rows(delta, inventory)
     present = F.coalesce("is_latest", F.lit(True)) & ~F.coalesce("is_delete_marker", F.lit(False))
@@ -112,16 +114,17 @@ def _rows(delta: Delta, inventory: Inventory, prefix: str, hidden_files: bool) -
     # caller applies the exact rule.
     rows = raw.where(present).select("key", "size", F.col("e_tag").alias("etag"))
     rows = rows.where(F.col("key").startswith(prefix) & ~F.col("key").rlike(HIDDEN_FOLDER))
-    return rows if hidden_files else rows.where(~F.col("key").rlike(HIDDEN_FILE))
+    return rows if waits else rows.where(~F.col("key").rlike(HIDDEN_FILE))
 
 
-def _kind(left: bool) -> Column:
+def _kind(left: bool, waits: bool) -> Column:
     here, known = F.col("here.key").isNotNull(), F.col("there.key").isNotNull()
     etag, status = F.col("here.etag"), F.col("there.status")
     # Without etags an inventory shows new and missing objects, but not overwritten ones.
     same = F.coalesce(etag.eqNullSafe(F.col("there.etag")), F.lit(False))
     back = etag.isNull() & status.isin(str(Status.REMOVED), str(Status.UNAPPLIED))
-    kind = F.when(here & (~known | (etag.isNotNull() & ~same) | back), "listed")
+    waited = status.eqNullSafe(str(Status.WAITING)) & F.lit(not waits)
+    kind = F.when(here & (~known | (etag.isNotNull() & ~same) | back | waited), "listed")
     kind = kind.when(~here & status.isin(*sorted(map(str, PRESENT))), "missing")
     if left:
         # A removed file has an etag if its rows stay in the table.

@@ -25,6 +25,7 @@ The layout never changes; docs/internals/architecture.md describes it::
     exports/<name>/<table id>.json          how far the changes of a silver table are exported
     losses/<ULID>-<table>.json              losses of the Spark server in the last day
     history/<table key>/<generation>-<n, 20 digits>.json    what earlier inventories had, from batch n on
+    listings/<table key>..<generation>.json how far the first listing after a reset is
     reconcile.json                          times of each table's last listing
 """
 
@@ -36,6 +37,7 @@ from tidegate.resources.lake_root.batches import Batches
 from tidegate.resources.lake_root.births import Births
 from tidegate.resources.lake_root.export_marks import ExportMarks
 from tidegate.resources.lake_root.forgotten import Forgotten
+from tidegate.resources.lake_root.generation_listings import GenerationListings
 from tidegate.resources.lake_root.identity import Identity
 from tidegate.resources.lake_root.inbox import Inbox
 from tidegate.resources.lake_root.intake_log import IntakeLog
@@ -71,6 +73,7 @@ class LakeStore(LakeRoot):
         self.losses = Losses(self)
         self.forgotten = Forgotten(self)
         self.listing_times = ListingTimes(self)
+        self.generation_listings = GenerationListings(self)
         self.waiting_notes = WaitingNotes(self)
         self.export_marks = ExportMarks(self)
 

@@ -30,6 +30,8 @@ _REBUILDS = "tests/spark/silver/test_silver_rebuild.py::"
 _REBUILT = "tests/unit/assets/silver/test_merge.py"
 _OUTPUT = "tests/spark/files/test_repartition.py::"
 _DATASETS = "tests/unit/assets/bronze/completion/test_datasets.py::"
+_EVENTS = "tests/spark/events/"
+_LISTED = "tests/unit/assets/reconcile/test_listing.py::"
 _CENTRAL = "tests/spark/events/test_central_inventory.py::"
 _UNUSABLE = "tests/local/s3/test_inventories.py::"
 _STATISTICS = "tests/unit/platform/core/schema/test_column_statistics.py::"
@@ -4516,6 +4518,54 @@ MUTANTS = (
         "json.loads(shallow(text),",
         "json.loads(text,",
         ("tests/unit/platform/core/test_row_json.py",),
+    ),
+    Mutant(
+        "files that wait for a signal of an earlier lake.yaml wait for ever in a table with an inventory",
+        6,
+        "_kind",
+        " | back | waited",
+        " | back",
+        (f"{_EVENTS}test_inventory.py::test_a_listing_and_an_inventory_give_the_same_hints",),
+    ),
+    Mutant(
+        "a completion signal of an earlier lake.yaml is read as a file",
+        6,
+        "may_be_gone",
+        "not is_source(table, key)",
+        "False",
+        (f"{_LISTED}test_without_completion_a_signal_is_not_a_file_and_files_that_wait_are",),
+    ),
+    Mutant(
+        "the first listing of a generation begins again in each run",
+        6,
+        "list_generation",
+        "after=reached.key",
+        'after=""',
+        (f"{_LISTED}test_an_attempt_after_each_part_makes_progress",),
+    ),
+    Mutant(
+        "how far a listing is counts before its hints are kept",
+        6,
+        "list_prefix.keep",
+        "        differing += len(hints)\n",
+        "        differing += len(hints)\n        listener.listing_reached(key)\n",
+        (f"{_LISTED}test_the_first_listing_of_a_generation_is_resumed_wherever_it_ends_and_loses_no_file",),
+    ),
+    Mutant(
+        "the listing of one generation counts for the next",
+        6,
+        "GenerationListings._key",
+        "{folder}",
+        "{folder.split('..')[0]}",
+        ("tests/unit/resources/lake_root/test_generation_listings.py",),
+    ),
+    Mutant(
+        "a batch without hints ends the first listing of a generation",
+        6,
+        "erase_from_bronze",
+        "        list_generation(table, clock, log)\n",
+        "",
+        (f"{_LISTED}test_a_batch_that_takes_no_hints_comes_after_the_first_listing",),
     ),
     *JAVA_MUTANTS,
 )

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
 import time
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import pytest
 
 from tests.support.lakes.inventory import FORMATS, Line, deliver
+from tidegate.assets.reconcile.inventory import compare_inventory
+from tidegate.assets.reconcile.listing import list_prefix
+from tidegate.assets.runs.listener import RunListener
 from tidegate.platform.core.bronze.ledger import LastState, Status, columns_of
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.testing import TestLake
 from tidegate.resources.inventory.deliveries import newest_inventory
 from tidegate.resources.inventory.differences import Difference, inventory_differences
+from tidegate.resources.ledger import Clock
 
 MakeLake = Callable[..., TestLake]
 NOW = float(int(time.time()))
@@ -42,6 +49,15 @@ class Destination:
         found.put(lake.clients.s3, self.bucket)
 
 
+def _last_states(lake: TestLake, states: dict[str, tuple[LastState, float]]) -> Any:
+    rows = [
+        (key, *({**vars(state), "status": str(state.status)}.values()), datetime.fromtimestamp(at, UTC))
+        for key, (state, at) in states.items()
+    ]
+    ddl = ", ".join(f"{name} {kind}" for name, kind in _STATES.items())
+    return lake.lake.delta.session.createDataFrame(rows, ddl)
+
+
 def differences(
     lake: TestLake, folder: str, states: dict[str, tuple[LastState, float]], most: int = 1000, **options: Any
 ) -> tuple[list[Difference], int]:
@@ -50,12 +66,7 @@ def differences(
     Returns the differences and the number of keys in the inventory.
     """
     inventory = newest_inventory(lake.lake.store.objects, folder, lake.bucket)
-    rows = [
-        (key, *({**vars(state), "status": str(state.status)}.values()), datetime.fromtimestamp(at, UTC))
-        for key, (state, at) in states.items()
-    ]
-    ddl = ", ".join(f"{name} {kind}" for name, kind in _STATES.items())
-    known = lake.lake.delta.session.createDataFrame(rows, ddl)
+    known = _last_states(lake, states)
     wanted = {"after": "", "left": False, **options}
     found: list[Difference] = []
     while True:
@@ -111,6 +122,53 @@ def test_f21_an_inventory_shows_exactly_the_changes_without_an_event(
         wanted, key=lambda difference: difference[0].encode()
     )
     assert keys == sum(line.key.startswith("t/") and line.latest and not line.marker for line in lines) - 2
+
+
+@pytest.mark.parametrize("completion", [None, "_SUCCESS"])
+def test_a_listing_and_an_inventory_give_the_same_hints(completion: str | None, tidegate_lake: MakeLake) -> None:
+    """For each status of the ledger, with the same bytes, other bytes and none known, of a key that exists or not."""
+    at = Destination()
+    options = {"completion": completion} if completion else {}
+    lake = tidegate_lake([{"name": "t", "prefix": "t/", "format": "json", "inventory": at.folder, **options}])
+    states: dict[str, LastState] = {}
+    waiting: list[str] = []
+    # A signal is a source only with `completion`. Each has a folder of its own, so it covers no file that waits.
+    names = ("x.json", "_SUCCESS")
+    for status, etag, here, name in itertools.product([None, *Status], ("same", "other", None), (True, False), names):
+        key = f"t/{name}/{status}-{etag}-{here}/{name}".replace("_SUCCESS/", "signals/", 1)
+        if here:
+            lake.put(key, f'{{"id": "{key}"}}')
+        if status is None:
+            continue
+        known = lake.clients.s3.head_object(Bucket=lake.bucket, Key=key)["ETag"].strip('"') if here else "0" * 32
+        states[key] = LastState(status, {"same": known, "other": "1" * 32, None: None}[etag], 1)
+        if status is Status.WAITING and etag == "same" and here and name == "x.json":
+            waiting.append(key)
+    lines = [
+        Line(item["Key"], item["Size"], item["ETag"].strip('"'))
+        for page in lake.clients.s3.get_paginator("list_objects_v2").paginate(Bucket=lake.bucket)
+        for item in page["Contents"]
+    ]
+    at.deliver(lake, lines)
+    ledger: Any = SimpleNamespace(
+        live_keys=lambda version: states,
+        last_states=lambda version: _last_states(lake, {key: (state, BEFORE) for key, state in states.items()}),
+    )
+    table = replace(lake.lake.table(lake.key("t")), ledger=ledger)
+
+    def hints() -> list[tuple[str, str, int | None]]:
+        ids = [manifest.id for manifest in table.inbox.waiting()]
+        found = [hint for manifest in table.inbox.read(ids) for hint in manifest.hints]
+        table.inbox.delete(ids)
+        return sorted((hint.key, hint.cause.name, hint.size) for hint in found)
+
+    hints()
+    list_prefix(table, Clock(1, 1))
+    listed = hints()
+    compare_inventory(table, Clock(1, 1), RunListener())
+    assert hints() == listed
+    (key,) = waiting
+    assert (key in {hint[0] for hint in listed}) == (completion is None), "nothing would ever take it"
 
 
 def test_pages_fields_that_are_left_out_and_files_that_are_still_in_s3(tidegate_lake: MakeLake) -> None:

@@ -19,6 +19,7 @@ from tidegate.resources.lake_root.root import LakeRoot
 KEPT = (
     "lake.json",
     "reconcile.json",
+    "listings/landing.orders..g.json",
     "proven/endpoint.json",
     "after/landing.orders/1.json",
     "waiting/landing.orders.json",

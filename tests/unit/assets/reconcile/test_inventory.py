@@ -19,6 +19,7 @@ from tests.support.lakes.seams import Died
 from tests.unit.conftest import PAPER
 from tidegate.assets.bronze import run
 from tidegate.assets.reconcile import inventory as inventoried
+from tidegate.assets.reconcile import listing
 from tidegate.assets.reconcile.inventory import compare_inventory
 from tidegate.assets.runs.listener import LogListener, RunListener
 from tidegate.assets.runs.options import RunOptions
@@ -32,6 +33,7 @@ from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.route import NoRoute, route
 from tidegate.resources.inventory.differences import Difference, Differences
 from tidegate.resources.lake import Table
+from tidegate.resources.lake_root.generation_listings import ListedTo
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.ledger import Clock
 
@@ -141,8 +143,8 @@ class Lake:
             inventory = Inventory.from_manifest(self.body, URI, source)
             return replace(inventory, created=self.created)
 
-        def differ(*given: Any, after: str, limit: int, left: bool, hidden_files: bool) -> Differences:
-            assert not hidden_files
+        def differ(*given: Any, after: str, limit: int, left: bool, waits: bool) -> Differences:
+            assert not waits
             here = [
                 difference for difference in found if difference.key > after and (left or difference.kind != "left")
             ]
@@ -173,7 +175,8 @@ class Lake:
 
 def test_f21_hints_of_an_inventory_are_written_once_wherever_it_dies(monkeypatch: pytest.MonkeyPatch) -> None:
     kinds: list[Literal["listed", "missing"]] = ["listed", "missing"]
-    found = [Difference(f"t/{number:02}.csv", kinds[number % 2], number, "e", None) for number in range(23)]
+    state = LastState(Status.COMMITTED, "before", 1)
+    found = [Difference(f"t/{number:02}.csv", kinds[number % 2], number, "e", state) for number in range(23)]
     ignored = [
         Difference("t/_delta_log/0.json", "listed", 1, "e", None),
         Difference("t/x.unknown", "listed", 1, "e", None),
@@ -209,7 +212,8 @@ def test_f21_hints_of_an_inventory_are_written_once_wherever_it_dies(monkeypatch
 
 
 def test_an_inventory_of_another_folder_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    gone = [Difference(f"t/{number}.csv", "missing", None, None, None) for number in range(10)]
+    state = LastState(Status.COMMITTED, "e", 1)
+    gone = [Difference(f"t/{number}.csv", "missing", None, None, state) for number in range(10)]
     lake = Lake(monkeypatch, gone, keys=0)
     with pytest.raises(InventoryError, match="has no object below s3://landing/t/, but the ledger knows 10"):
         lake.compare()
@@ -243,24 +247,46 @@ def test_loaded_files_that_are_still_in_s3_are_noted_for_after_load(monkeypatch:
     assert lake.hints() == []
 
 
-@pytest.mark.parametrize(("n", "folder", "whole"), [(0, "t..g", True), (1, "t..g", False), (0, "", False)])
-def test_a_generation_that_a_reset_began_lists_its_prefix_from_the_beginning(
-    n: int, folder: str, whole: bool, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("by_hand", [True, False])
+@pytest.mark.parametrize(
+    ("n", "folder", "reached", "listed_from"),
+    [
+        (0, "t..g", None, ""),
+        (0, "t..g", ListedTo("t/k.csv"), "t/k.csv"),
+        (0, "t..g", ListedTo(whole=True), None),
+        (1, "t..g", None, None),
+        (0, "", None, None),
+    ],
+)
+def test_a_generation_that_a_reset_began_lists_its_prefix_whole(
+    n: int,
+    folder: str,
+    reached: ListedTo | None,
+    listed_from: str | None,
+    by_hand: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """An inventory lacks the files of the last days, and the recorded end of a listing is of the generation before."""
+    store = LakeStore(Objects(), "s3://lake/root")  # type: ignore[arg-type]
+    store.generation_listings.write("t..earlier", ListedTo("t/z.csv", whole=True))
+    if reached:
+        store.generation_listings.write("t..g", reached)
     done: list[str] = []
     table: Any = SimpleNamespace(
         table_key="t",
         birth=SimpleNamespace(generation_folder=folder),
         key=SimpleNamespace(uri="s3://l/t/"),
         spec=SimpleNamespace(inventory=FOLDER),
+        lake=SimpleNamespace(store=store),
         ledger=SimpleNamespace(clock=lambda: Clock(1, n)),
         batches=SimpleNamespace(read=lambda n: None),
         inbox=SimpleNamespace(waiting=list),
     )
-    monkeypatch.setattr(run, "list_prefix", lambda *_: done.append("all"))
-    monkeypatch.setattr(run, "compare_inventory", lambda *_, **__: done.append("as asked for"))
-    for name in ("unfinished", "look", "after_notes"):
+    monkeypatch.setattr(listing, "list_prefix", lambda *_, after: done.append(f"from {after}") or 0)
+    monkeypatch.setattr(run, "compare_inventory", lambda *_, after: done.append(f"inventory from {after}"))
+    for name in ("unfinished", "look", "after_notes", "require_awake"):
         monkeypatch.setattr(run, name, lambda *_, **__: None)
-    run._next_batch(table, RunOptions("run", listing=True), RunListener(), 0.0, first=True)
-    assert done == ["all" if whole else "as asked for"]
+    options = RunOptions("run", listing=by_hand, after="t/of the run's tag")
+    run._next_batch(table, options, RunListener(), 0.0, first=True)
+    as_asked_for = ["inventory from t/of the run's tag"] if by_hand else []
+    assert done == (as_asked_for if listed_from is None else [f"from {listed_from}"])
