@@ -214,8 +214,8 @@ def land(
 
 def _list(table: Table, clock: Clock, options: RunOptions, listener: RunListener, *, lists: bool) -> bool:
     """Turn a listing or an inventory into hints, where this run should. Returns whether it did."""
-    # A new generation needs every file. An inventory lacks the newest files, and the key in the run's tags may belong to
-    # a listing of an earlier generation.
+    # A new generation needs every file. An inventory lacks the newest files, and the key in the run's tags may be of an
+    # earlier generation.
     if list_generation(table, clock, listener.log) is not None:
         return True
     if not lists:

@@ -14,7 +14,7 @@ from tidegate.platform.core.bronze.manifest import chunked
 from tidegate.platform.core.routing.route import Routed, route, rows_route
 from tidegate.resources.aws.s3 import Listed
 from tidegate.resources.lake import Table
-from tidegate.resources.lake_root.generation_listings import GenerationListings, ListedTo
+from tidegate.resources.lake_root.listings import GenerationListings, ListedTo
 from tidegate.resources.ledger import Clock
 
 #: Number of listed objects after which hints are written: 100 requests to S3.
@@ -112,7 +112,7 @@ def list_generation(table: Table, clock: Clock, log: Callable[[str], None] = lam
     A listing that was ended is resumed after the last key whose hints are in the inbox. Until the generation has a
     batch, its hints stay there: no run of an earlier generation can decide a batch with them.
 
-    Returns None if an earlier listing of this generation came to its end, or if no reset began it, or if it has batches.
+    Returns None if an earlier listing of this generation came to its end, if no reset began it, or if it has batches.
 
     Args:
         table: the table as it is after the reset.
@@ -130,7 +130,7 @@ def list_generation(table: Table, clock: Clock, log: Callable[[str], None] = lam
     if reached.whole:
         return None
     if reached.key:
-        log(f"listing {table.key.uri}: resuming after {reached.key}, the last key that a listing after the reset reached")
+        log(f"listing {table.key.uri}: resuming after {reached.key}, the last key that an earlier run listed")
     return list_prefix(table, clock, _GenerationListener(log, listings, folder), after=reached.key)
 
 

@@ -86,7 +86,9 @@ def inventory_differences(
         ) from error
 
 
-def _ask(listed: DataFrame, inventory: Inventory, states: DataFrame, after: str, limit: int, kind: Column) -> Differences:
+def _ask(
+    listed: DataFrame, inventory: Inventory, states: DataFrame, after: str, limit: int, kind: Column
+) -> Differences:
     counted = Observation()
     listed = listed.observe(counted, F.count(F.lit(1)).alias("keys"))
     here, there = listed.alias("here"), states.alias("there")

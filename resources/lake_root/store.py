@@ -37,11 +37,10 @@ from tidegate.resources.lake_root.batches import Batches
 from tidegate.resources.lake_root.births import Births
 from tidegate.resources.lake_root.export_marks import ExportMarks
 from tidegate.resources.lake_root.forgotten import Forgotten
-from tidegate.resources.lake_root.generation_listings import GenerationListings
 from tidegate.resources.lake_root.identity import Identity
 from tidegate.resources.lake_root.inbox import Inbox
 from tidegate.resources.lake_root.intake_log import IntakeLog
-from tidegate.resources.lake_root.listing_times import ListingTimes
+from tidegate.resources.lake_root.listings import GenerationListings, ListingTimes
 from tidegate.resources.lake_root.losses import Losses
 from tidegate.resources.lake_root.operations_log import OperationsLog
 from tidegate.resources.lake_root.outbox import Outbox

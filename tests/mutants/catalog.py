@@ -4557,7 +4557,7 @@ MUTANTS = (
         "GenerationListings._key",
         "{folder}",
         "{folder.split('..')[0]}",
-        ("tests/unit/resources/lake_root/test_generation_listings.py",),
+        ("tests/unit/resources/lake_root/test_listings.py",),
     ),
     Mutant(
         "a batch without hints ends the first listing of a generation",

@@ -33,7 +33,7 @@ from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.route import NoRoute, route
 from tidegate.resources.inventory.differences import Difference, Differences
 from tidegate.resources.lake import Table
-from tidegate.resources.lake_root.generation_listings import ListedTo
+from tidegate.resources.lake_root.listings import ListedTo
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.ledger import Clock
 

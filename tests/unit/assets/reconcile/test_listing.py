@@ -21,13 +21,15 @@ from tidegate.platform.core.bronze.ledger import LastState, Status
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.lake import Table
-from tidegate.resources.lake_root.generation_listings import ListedTo
+from tidegate.resources.lake_root.listings import ListedTo
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.ledger import Clock
 
 KEY = TableKey("landing", "t/")
 FOLDER = f"{KEY.encode()}..second"
-KEYS = st.builds(lambda name, number: f"t/{name}{number}.csv", st.sampled_from(["a", "b/c", "ü", "k=1/x"]), st.integers(0, 9))
+KEYS = st.builds(
+    lambda name, number: f"t/{name}{number}.csv", st.sampled_from(["a", "b/c", "ü", "k=1/x"]), st.integers(0, 9)
+)
 
 
 class Dying(Objects):
@@ -144,9 +146,7 @@ def test_an_attempt_after_each_part_makes_progress() -> None:
     assert attempts == 10
     assert [key for key, _ in _hints(table)] == sorted(key for key in objects.bodies if key.startswith("t/"))
     resumed = [line for line in logged if "resuming after" in line]
-    assert resumed[0] == (
-        "listing s3://landing/t/: resuming after t/009.csv, the last key that a listing after the reset reached"
-    )
+    assert resumed[0] == ("listing s3://landing/t/: resuming after t/009.csv, the last key that an earlier run listed")
     assert len(resumed) == 9
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.lakes.objects import Objects
-from tidegate.resources.lake_root.generation_listings import ListedTo
+from tidegate.resources.lake_root.listings import ListedTo
 from tidegate.resources.lake_root.store import LakeStore
 
 
