@@ -41,7 +41,7 @@ def foreign_json(text: str | bytes, *, is_row: bool = False) -> Any:
         return json.loads(text, object_pairs_hook=_each_once)
     except _Twice as error:
         raise ValueError(f"has the member {error} twice, and readers differ on which one counts") from None
-    except _Deep:
+    except (_Deep, RecursionError):
         raise ValueError("is nested too deeply") from None
     except ValueError as error:
         raise ValueError(f"is not JSON: {error}") from None

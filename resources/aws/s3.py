@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
@@ -204,31 +205,15 @@ class ObjectStore:
             with body:
                 yield cast(BinaryIO, body)
 
-    def get(self, bucket: str, key: str) -> bytes | None:
+    def get(self, bucket: str, key: str, max_bytes: float = inf) -> bytes | None:
         """The whole object; None if there is no object.
-
-        Raises:
-            StoreError: S3 did not answer.
-        """
-        try:
-            return self._get(bucket, key)
-        except ObjectChanged:
-            return None
-
-    def get_within(self, bucket: str, key: str, max_bytes: int) -> bytes | None:
-        """The whole object; None if there is no object. What it had before is not asked, so nobody can replace it.
 
         Raises:
             TooLarge: it has more bytes.
             StoreError: S3 did not answer.
         """
         try:
-            with self._asking(bucket, key):
-                answer = self._client.get_object(Bucket=bucket, Key=key)
-                with answer["Body"] as stream:
-                    if answer["ContentLength"] > max_bytes:
-                        raise TooLarge
-                    return stream.read()
+            return self._get(bucket, key, max_bytes)
         except ObjectChanged:
             return None
 
@@ -381,9 +366,13 @@ class ObjectStore:
         """Delete objects. Missing objects are no error."""
         list(parallel(lambda key: self._client.delete_object(Bucket=bucket, Key=key), keys))
 
-    def _get(self, bucket: str, key: str, **conditions: Any) -> bytes:
+    def _get(self, bucket: str, key: str, max_bytes: float = inf, **conditions: Any) -> bytes:
         with self._asking(bucket, key):
-            return self._client.get_object(Bucket=bucket, Key=key, **conditions)["Body"].read()
+            answer = self._client.get_object(Bucket=bucket, Key=key, **conditions)
+            with answer["Body"] as stream:
+                if answer["ContentLength"] > max_bytes:
+                    raise TooLarge
+                return stream.read()
 
     @contextmanager
     def _asking(self, bucket: str, key: str, *, exists: bool = True) -> Iterator[None]:

@@ -143,7 +143,7 @@ def _body(table: Table, key: str, subject: str) -> bytes | None:
         StoreError: S3 did not give them.
     """
     try:
-        return table.source.objects.get_within(table.key.bucket, key, MAX_MANIFEST_BYTES)
+        return table.source.objects.get(table.key.bucket, key, MAX_MANIFEST_BYTES)
     except TooLarge:
         raise ValueError(
             f"{subject} has more than {MAX_MANIFEST_BYTES:,} bytes, the most that a manifest may have"

@@ -83,7 +83,7 @@ class World:
                 under=self.under,
                 head=self.head,
                 head_many=lambda keys: {key: self.head(key) for key in keys},
-                objects=SimpleNamespace(get_within=self.get_within),
+                objects=SimpleNamespace(get=self.get),
             ),
         )
 
@@ -98,7 +98,7 @@ class World:
         body, at = self.objects[key]
         return S3Found(hashlib.md5(body).hexdigest(), len(body), at * 1000)
 
-    def get_within(self, _bucket: str, key: str, max_bytes: int) -> bytes | None:
+    def get(self, _bucket: str, key: str, max_bytes: int) -> bytes | None:
         body = self.objects.get(key, (None,))[0]
         if len(body or b"") > max_bytes:
             raise TooLarge

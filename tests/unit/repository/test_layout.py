@@ -40,7 +40,10 @@ TESTS_OF_MORE = {
     "tests/unit/platform/test_dagster_limits.py": "dagster.yaml, which is no module",
 }
 #: Modules that are longer, and why.
-LONG_MODULES = {"platform/demo/oracle.py": "it runs alone, in a Python without Tidegate"}
+LONG_MODULES = {
+    "platform/demo/oracle.py": "it runs alone, in a Python without Tidegate",
+    "resources/aws/s3.py": "one handle, with a method for each request",
+}
 #: Modules that make temporary views of Spark themselves, and why.
 VIEWS_BY_HAND = {
     "platform/cli/sql/sql.py": "the user's query names its views, in a session that ends with the command",

@@ -192,14 +192,14 @@ def test_of_a_manifest_that_grew_since_its_event_no_more_is_read_than_one_may_ha
     signal = "t/d/manifest.checksum" if completion == "manifest.checksum" else "t/d/manifest"
     hint = world.put(signal, b"{}")
     world.put("t/d/manifest.json", b"{}")
-    real, bounds = world.get_within, list[int]()
+    real, bounds = world.get, list[int]()
 
     def replaced(bucket: str, key: str, max_bytes: int) -> bytes | None:
         world.objects[grown] = (b"{" * 60, 9)
         bounds.append(max_bytes)
         return real(bucket, key, max_bytes)
 
-    world.fake.source.objects = SimpleNamespace(get_within=replaced)
+    world.fake.source.objects = SimpleNamespace(get=replaced)
     world.run(hint)
     if grown in {signal, signal.replace("checksum", "json")}:
         assert "has more than 50 bytes, the most that a manifest may have" in world.reason(signal)
