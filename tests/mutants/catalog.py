@@ -1389,7 +1389,7 @@ MUTANTS = (
         "LoadColumns.learn",
         "        if refused:\n            self._prepared.schema = before\n",
         "",
-        ("tests/unit/assets/bronze/prepare/load/test_faulty_files.py",),
+        ("tests/unit/assets/bronze/prepare/load/test_load_columns.py",),
     ),
     Mutant(
         "a line of a run's log obeys a producer",
@@ -3956,7 +3956,7 @@ MUTANTS = (
         8,
         "equals_bronze",
         "{COVERS: newest},\n        )\n    return",
-        "{COVERS: newest + 1},\n        )\n    return",
+        "{COVERS: newest + 1_000_000},\n        )\n    return",
         ("tests/unit/sensors/test_compare_silver.py",),
     ),
     Mutant(

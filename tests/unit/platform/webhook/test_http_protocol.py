@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from uvicorn.config import Config
 from uvicorn.server import ServerState
@@ -236,6 +236,7 @@ _TALKS = [
     b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\na: b\r\n\r\n",
     b"POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\na",
     b"GET / HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nab",
+    b"POST / HTTP/1.1\r\nContent-Length: 99\r\n\r\n",
     b"HEAD / HTTP/1.0\r\n\r\n",
     SHORT,
     b"\r\n",
@@ -248,6 +249,7 @@ _TALKS = [
     steps=st.lists(st.sampled_from([1, 2, 9, 60, "answer", "begin", "stop"]), min_size=4, max_size=12),
     reads=st.booleans(),
 )
+@example(talk=b"POST / HTTP/1.1\r\nContent-Length: 99\r\n\r\na", steps=[60, "answer", 1, 1], reads=False)
 def test_an_open_connection_always_has_one_timer_or_a_request_that_the_application_answers(
     talk: bytes, steps: list[int | str], reads: bool
 ) -> None:
@@ -287,6 +289,7 @@ def test_an_open_connection_always_has_one_timer_or_a_request_that_the_applicati
                 is_answered = protocol.cycle is None or protocol.cycle.response_complete
                 assert (protocol._due is not None) == is_answered == bool(protocol._silent)
                 assert protocol.timeout_keep_alive_task is None
+                assert not (is_answered and protocol._in_body), "what comes of a body after its answer is for nobody"
         protocol.connection_lost(None)
         for task in list(state.tasks):
             task.cancel()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,13 @@ def test_a_text_mentions_a_subject_by_a_word_a_cell_or_a_quoted_part(vector: dic
 
 def test_each_part_of_a_long_text_is_asked_for_when_it_is_found() -> None:
     asked: list[str] = []
-    assert mentions("eva " + "x " * 1_000_000, lambda part: asked.append(part) or part == "eva")  # type: ignore[func-returns-value]
+    text = "eva " + "x " * 1_000_000
+    tracemalloc.start()
+    assert mentions(text, lambda part: asked.append(part) or part == "eva")  # type: ignore[func-returns-value]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
     assert asked == ["eva"]
+    assert peak < len(text), "the parts that nobody asked for are held"
 
 
 @pytest.mark.parametrize("text", PARTS)

@@ -187,3 +187,24 @@ def test_every_file_that_may_have_a_new_column_is_asked_for_its_type(seed: int, 
     assert columns.learn(unknown) == []
     wanted = narrowest([Field(name, kind) for name, kind in one.items()] for one in contents.values())
     assert _types(prepared.schema.columns) == _types(wanted)
+
+
+def test_if_delta_refuses_one_file_the_others_bring_no_types_in_halves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They are asked again without it, all at once: a column of both halves has one type, whatever their order."""
+    kinds = {"0": "long", "1": "long", "2": "string", "3": "long"}
+    contents = {f"orders/{name}.json": {"x": Simple(kind)} for name, kind in kinds.items()}
+    contents["orders/3.json"]["refused"] = Simple("long")
+    files = [SourceFile(Candidate(path, S3Found("e", 1, 1), ()), Json(), path, 1, names=("x",)) for path in contents]
+
+    def refusal(_table: Any, _work: Any, schema: TableSchema) -> str | None:
+        return "Delta refuses it" if schema.named("refused") else None
+
+    monkeypatch.setattr(load_columns, "refusal", refusal)
+    columns, prepared = _load_columns(_Formats(contents), TableSchema.unborn({}, {}), None)
+    before = prepared.schema
+    assert columns.learn(files) == [(files[3], "Delta refuses it")]
+    assert prepared.schema == before
+    assert columns.learn(files[:3]) == []
+    assert _types(prepared.schema.columns) == {"x": "string"}
