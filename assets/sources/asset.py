@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import dagster as dg
 
 from tidegate.platform.core.config.lake import LakeConfig
@@ -28,8 +30,12 @@ def dead_letters_of(config: LakeConfig) -> dict[str, str]:
 
 
 def table_owners(config: LakeConfig, bucket: str | None = None) -> list[str]:
-    """Returns the owners of the configured tables, or only of tables with files in one bucket."""
-    return sorted({owner for spec in config.tables if bucket in (None, spec.table_key.bucket) for owner in spec.owners})
+    """Return the owners of the configured tables, or only of tables with files in one bucket.
+
+    None if one of the tables has no owner: what serves all of them is not that of the teams which the others name.
+    """
+    owners = [spec.owners for spec in config.tables if bucket in (None, spec.table_key.bucket)]
+    return sorted(set(chain.from_iterable(owners))) if all(owners) else []
 
 
 def source_assets(config: LakeConfig) -> list[dg.AssetSpec]:

@@ -25,6 +25,7 @@ from tests.unit.conftest import Paper
 from tidegate.assets.bronze.asset import BRONZE, TABLES
 from tidegate.assets.runs.held_tables import FAILED_TAG, SHARED_JOB, SHARED_OP, shared_config
 from tidegate.assets.runs.tags import TRIGGER_TAG
+from tidegate.assets.sources.asset import table_owners
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.unrouted import Detail, Unrouted
@@ -117,6 +118,12 @@ def test_lineage_runs_from_bucket_to_silver(paper: Paper) -> None:
     }
 
 
+def test_what_serves_all_tables_is_owned_by_all_teams_or_by_none(paper: Paper) -> None:
+    assert table_owners(paper.config) == [], "a table has no owner"
+    owned = paper.config.model_copy(update={"tables": paper.config.tables[:2]})
+    assert table_owners(owned) == ["a@example.org", "team:sales"]
+
+
 def test_assets_carry_what_the_ui_shows(paper: Paper) -> None:
     graph = paper.definitions.resolve_asset_graph()
     assets = {
@@ -127,19 +134,19 @@ def test_assets_carry_what_the_ui_shows(paper: Paper) -> None:
     assert assets == {
         "s3/landing": ("sources", ["s3"], ["a@example.org", "team:sales"], True),
         "s3/second": ("sources", ["s3"], [], True),
-        "sqs/events": ("sources", ["sqs"], ["a@example.org", "team:sales"], True),
-        "sqs/more": ("sources", ["sqs"], ["a@example.org", "team:sales"], True),
-        "bronze": ("bronze", ["bronze", "deltalake", "pyspark"], ["a@example.org", "team:sales"], False),
+        "sqs/events": ("sources", ["sqs"], [], True),
+        "sqs/more": ("sources", ["sqs"], [], True),
+        "bronze": ("bronze", ["bronze", "deltalake", "pyspark"], [], False),
         "bronze/orders": ("bronze", ["bronze", "deltalake"], ["team:sales"], True),
         "bronze/items": ("bronze", ["bronze", "deltalake"], ["a@example.org"], True),
         "bronze/plain": ("bronze", ["bronze", "deltalake"], [], True),
         "silver_orders": ("silver", ["deltalake", "pyspark", "silver"], ["team:sales"], False),
         "silver_items": ("silver", ["deltalake", "pyspark", "silver"], ["a@example.org"], False),
-        "lake_health": ("health", ["s3", "sqs"], ["a@example.org", "team:sales"], False),
-        "maintenance/bronze": ("maintenance", ["deltalake"], ["a@example.org", "team:sales"], False),
+        "lake_health": ("health", ["s3", "sqs"], [], False),
+        "maintenance/bronze": ("maintenance", ["deltalake"], [], False),
         "maintenance/silver_orders": ("maintenance", ["deltalake"], ["team:sales"], False),
         "maintenance/silver_items": ("maintenance", ["deltalake"], ["a@example.org"], False),
-        "maintenance/lake": ("maintenance", ["s3"], ["a@example.org", "team:sales"], False),
+        "maintenance/lake": ("maintenance", ["s3"], [], False),
     }
     assert all(graph.get(key).description for key in graph.get_all_asset_keys())
     page = graph.get(AssetKey(["bronze", "orders"])).description or ""

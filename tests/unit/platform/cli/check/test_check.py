@@ -25,6 +25,7 @@ from botocore.exceptions import (
 from rich.console import Console
 
 from tests.support.lakes.objects import Objects
+from tidegate.platform.cli.check import check as check_module
 from tidegate.platform.cli.check.buckets import check_bucket
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.check import conclude, findings, parse_address, run_check
@@ -468,6 +469,18 @@ def test_a_check_is_ok_or_says_why() -> None:
         permitted("s3:PutObject", "arn:x", Client(put_object=refusal("AccessDenied", 403)).put_object)
     with pytest.raises(ClientError):
         permitted("s3:PutObject", "arn:x", Client(put_object=refusal("SlowDown", 503)).put_object)
+
+
+@pytest.mark.parametrize("home", [None, Path("home")])
+def test_what_a_start_of_the_local_platform_creates_names_the_start(
+    home: Path | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = [Finding(check, "x", ok, "wrong") for check in Check for ok in (True, False)]
+    monkeypatch.setattr(check_module, "_findings", lambda *_: found)
+    using: Any = SimpleNamespace(home=home)
+    said = {finding.check for finding in findings(using, None, set()) if "start it again" in finding.detail}
+    assert said == (set(check_module._OF_LOCAL_PLATFORM) if home else set())
+    assert all(finding.ok or "wrong" in finding.detail for finding in findings(using, None, set()))
 
 
 @pytest.mark.parametrize(
