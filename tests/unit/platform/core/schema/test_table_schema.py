@@ -326,8 +326,8 @@ def test_what_is_inferred_adds_columns_and_changes_none() -> None:
 )
 @pytest.mark.limit(
     "Columns and types",
-    "Names of two columns that differ only by case are one name, a name has up to 1,000 characters, and names "
-    "of Tidegate's own columns are reserved.",
+    "Names of two columns that differ only by case, or by letters such as µ and μ, are one name, a name has up to "
+    "1,000 characters, and names of Tidegate's own columns are reserved.",
 )
 def test_names_that_no_table_can_have(text: str, reason: str) -> None:
     found = tuple(Field(f.name, f.type) for f in _parsed(text))
