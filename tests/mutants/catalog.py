@@ -13,6 +13,7 @@ _WEBHOOKS = "tests/unit/platform/webhook/test_application.py::"
 _ANSWERS = "tests/unit/resources/aws/test_answers.py::"
 _DECIDE = "tests/unit/assets/bronze/test_decide.py"
 _LOSSES = "tests/unit/assets/bronze/prepare/load/test_server_losses.py"
+_CALLERS = "tests/unit/platform/cli/test_caller.py"
 _SILVER_LOSSES = "tests/unit/assets/silver/test_server_losses.py"
 _LATE_READS = "tests/unit/assets/bronze/prepare/test_late_reads.py"
 _TIME_LEFT = "tests/unit/resources/test_time_left.py"
@@ -4582,6 +4583,30 @@ MUTANTS = (
         "        list_generation(table, clock, log)\n",
         "",
         (f"{_LISTED}test_a_batch_that_takes_no_hints_comes_after_the_first_listing",),
+    ),
+    Mutant(
+        "a statement that changes a table is not in the log of operations",
+        4,
+        "run_sql",
+        '            lake.store.operations.put("sql", caller(using.settings.aws), statement=statement)\n',
+        "            pass\n",
+        (_CALLERS,),
+    ),
+    Mutant(
+        "a repair of logs is not in the log of operations",
+        4,
+        "run_doctor",
+        '            opened.store.operations.put("doctor --repair", caller(using.settings.aws))\n',
+        "            pass\n",
+        (_CALLERS,),
+    ),
+    Mutant(
+        "a caller that AWS does not name ends the command",
+        4,
+        "caller",
+        "    except (BotoCoreError, ClientError):\n",
+        "    except KeyError:\n",
+        (_CALLERS,),
     ),
     *JAVA_MUTANTS,
 )

@@ -1,0 +1,99 @@
+"""Commands that change a lake name their caller in the log of operations, and do so before the change."""
+
+from __future__ import annotations
+
+import getpass
+import io
+from collections.abc import Callable
+from contextlib import nullcontext
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError, ConnectTimeoutError
+from rich.console import Console
+
+from tests.support.lakes.objects import Objects
+from tests.unit.conftest import PAPER
+from tidegate.platform.cli import environment
+from tidegate.platform.cli.doctor import doctor
+from tidegate.platform.cli.groups.inventory import drop_bucket, enable
+from tidegate.platform.cli.inventory import drop_bucket as dropping
+from tidegate.platform.cli.inventory import enable as enabling
+from tidegate.platform.cli.sql import sql
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.resources.aws import s3
+from tidegate.resources.lake_root.store import LakeStore
+
+ARN = "arn:aws:sts::111122223333:assumed-role/ops/anna"
+REFUSED = ClientError({"Error": {"Code": "InvalidClientTokenId", "Message": "no"}}, "GetCallerIdentity")
+NO_ANSWER = ConnectTimeoutError(endpoint_url="https://sts.eu-central-1.amazonaws.com")
+
+
+class Changed(Exception):
+    """The command has begun its change."""
+
+
+def _sql() -> None:
+    sql.run_sql(Console(file=io.StringIO()), "DELETE FROM bronze.orders WHERE id = 7", None, 10)
+
+
+def _repair() -> None:
+    doctor.run_doctor(Console(file=io.StringIO()), None, None, repair=True)
+
+
+def _enable() -> None:
+    enable("objects", account="111122223333", yes=True)
+
+
+def _drop_bucket() -> None:
+    drop_bucket("objects", ["gone"], yes=True)
+
+
+OPERATIONS: dict[str, tuple[Callable[[], None], dict[str, Any]]] = {
+    "sql": (_sql, {"statement": "DELETE FROM bronze.orders WHERE id = ?"}),
+    "doctor --repair": (_repair, {}),
+    "inventory enable": (_enable, {"table": "objects"}),
+    "inventory drop-bucket": (_drop_bucket, {"table": "objects", "buckets": ["gone"]}),
+}
+
+
+@pytest.mark.parametrize("answer", [ARN, REFUSED, NO_ANSWER], ids=["arn", "refused", "no answer"])
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_an_operation_is_in_the_log_with_its_caller_before_it_changes_anything(
+    operation: str, answer: str | Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config, objects = LakeConfig.model_validate(PAPER), Objects()
+    store = LakeStore(objects, config.lake.root)  # type: ignore[arg-type]
+    lake = SimpleNamespace(config=config, store=store)
+
+    def identity() -> str:
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    aws = SimpleNamespace(caller=identity, client=lambda _: None)
+    settings = SimpleNamespace(aws=aws, config=lambda: config)
+    using = SimpleNamespace(settings=settings, home=None, opened=lambda: nullcontext(lake))
+    for module in (environment, sql, doctor):
+        monkeypatch.setattr(module, "client", lambda *_: using)
+    monkeypatch.setattr(s3, "ObjectStore", lambda _: objects)
+
+    def change(*_: Any, **__: Any) -> None:
+        raise Changed
+
+    for module, name in (
+        (sql, "query_frame"),
+        (doctor, "check_runs"),
+        (enabling, "run_enable"),
+        (dropping, "run_drop"),
+    ):
+        monkeypatch.setattr(module, name, change)
+    monkeypatch.setattr(doctor, "_tables", lambda _: ([], []))
+    run, facts = OPERATIONS[operation]
+    with pytest.raises(Changed):
+        run()
+    (entry,) = store.operations.entries()
+    name = getpass.getuser()
+    by = f"{ARN} ({name})" if answer == ARN else name
+    assert entry == {"format": 1, "operation": operation, "by": by, "at": entry["at"], **facts}
