@@ -79,7 +79,7 @@ def hints(lake: Any) -> list[str]:
 
 
 class _Beats:
-    """When messages were received and hidden again. A machine that stands still for seconds proves nothing."""
+    """When messages were received and hidden again. A machine that pauses for seconds proves nothing."""
 
     def __init__(self, queue: Any, visibility: int) -> None:
         self._hide, self._visibility, self._at = queue.hide, visibility, [time.monotonic()]
