@@ -16,6 +16,7 @@ from tidegate.platform.core.bronze.manifest import is_note, is_rebuild
 from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone
 from tidegate.platform.core.bronze.plan import BATCH_BYTES, TakenHint, keep_first_bytes, make_plan
 from tidegate.platform.core.keys.file_format import FORMATS, format_of
+from tidegate.platform.core.routing.event_type import EventTypes
 from tidegate.resources.lake import Table
 from tidegate.resources.lake_root.inbox import WaitingManifest
 from tidegate.resources.ledger import Clock
@@ -56,7 +57,7 @@ def look(
         _require_bucket(table, found)
         birth = table.lake.ensure_birth(table, keys[0])
         # An object of a row queue's messages is no event of S3.
-        type_of_key = (lambda _: None) if table.spec.row_queue else table.lake.config.typing.of_key
+        type_of_key = (lambda _: None) if table.spec.row_queue else EventTypes(table.lake.config.event_types).of_key
         plan = make_plan(taken, found, states, registered=birth.registered, type_of_key=type_of_key)
     if not birth.registered:
         keep_first_bytes(plan)

@@ -15,7 +15,7 @@ from tidegate.assets.bronze.run import BatchResult
 from tidegate.assets.presentation.check_events import as_event, check_result
 from tidegate.assets.presentation.columns import column_changes, column_schema
 from tidegate.assets.presentation.copied_sql import bronze_queries, copied
-from tidegate.assets.presentation.markdown import code, listed, sentence
+from tidegate.assets.presentation.markdown import listed
 from tidegate.assets.presentation.readers import readers_text
 from tidegate.assets.presentation.volume import volume
 from tidegate.platform.core.bronze.batch import Batch
@@ -27,6 +27,7 @@ from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.events.row_object import RowObject
 from tidegate.platform.core.inventory.late import LateInventory
 from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.core.markdown import code, sentence
 
 WRITE_ONCE_CHECK = "write_once_keys"
 QUARANTINE_CHECK = "nothing_quarantined"

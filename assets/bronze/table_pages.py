@@ -8,9 +8,10 @@ from tidegate.assets.bronze.asset import BRONZE, previous_report, table_report
 from tidegate.assets.bronze.report import check_specs, page_key
 from tidegate.assets.presentation.copied_sql import bronze_queries, copied
 from tidegate.assets.presentation.freshness import page_freshness
-from tidegate.assets.presentation.markdown import code, described
+from tidegate.assets.presentation.markdown import described
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.markdown import code
 from tidegate.resources.lake_resource import LakeResource
 
 

@@ -7,9 +7,10 @@ import dagster as dg
 
 from tidegate.assets.catalog.sync import CatalogSync, sync_catalog
 from tidegate.assets.presentation.check_events import check_result
-from tidegate.assets.presentation.markdown import listed, markdown, prose, sentence
+from tidegate.assets.presentation.markdown import listed, markdown
 from tidegate.assets.sources.asset import table_owners
 from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.markdown import prose, sentence
 from tidegate.resources.lake_resource import LakeResource
 
 CATALOG = dg.AssetKey(["catalog"])

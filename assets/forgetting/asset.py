@@ -7,12 +7,12 @@ import dagster as dg
 
 from tidegate.assets.forgetting.forget import Progress, progress, work_off
 from tidegate.assets.presentation.check_events import check_result
-from tidegate.assets.presentation.markdown import sentence, together
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.runs.held_tables import FORGOTTEN
 from tidegate.assets.runs.long_runs import long_run
 from tidegate.assets.sources.asset import table_owners
 from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.markdown import sentence, together
 from tidegate.resources.lake_resource import LakeResource
 
 FORGOTTEN_CHECK = "forgotten_in_time"

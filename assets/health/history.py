@@ -16,9 +16,9 @@ from dagster._core.storage.asset_check_execution_record import (
 from tidegate.assets.bronze.asset import BRONZE
 from tidegate.assets.bronze.report import QUARANTINE_CHECK, SAID_BEFORE, WITHOUT_STATE
 from tidegate.assets.presentation.check_events import APART_CHECK, kept_description
-from tidegate.assets.presentation.markdown import Markdown, sentence
 from tidegate.assets.sources.asset import queue_key
 from tidegate.assets.sources.queue_checks import CHECK
+from tidegate.platform.core.markdown import Markdown, sentence
 from tidegate.platform.core.routing.unrouted import MISSES
 
 #: Failed checks in a page, and pages that are read. Each failed check has up to twenty reasons.

@@ -14,7 +14,7 @@ from pydantic import Field
 from tidegate.assets.bronze.asset import TABLES
 from tidegate.assets.maintenance.old_objects import maintain_objects
 from tidegate.assets.maintenance.tables import Maintained, TableBusy, maintain_bronze, maintain_silver
-from tidegate.assets.presentation.markdown import listed, markdown, sentence
+from tidegate.assets.presentation.markdown import listed, markdown
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.runs.held_tables import MAINTENANCE, held_tables, is_forgetting, is_rebuild, other_run
 from tidegate.assets.silver.asset import silver_key
@@ -22,6 +22,7 @@ from tidegate.assets.sources.asset import table_owners
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.maintenance.freed import Freed
+from tidegate.platform.core.markdown import sentence
 from tidegate.resources.lake_resource import LakeResource
 
 MAINTAINED_BRONZE, MAINTAINED_LAKE = dg.AssetKey([MAINTENANCE, "bronze"]), dg.AssetKey([MAINTENANCE, "lake"])

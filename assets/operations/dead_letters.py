@@ -15,7 +15,7 @@ from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.forwarding.bodies import inner_body
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.eligible import is_forwarded
-from tidegate.platform.core.routing.event_type import TagsNeeded, tags_refused, text_attributes
+from tidegate.platform.core.routing.event_type import EventTypes, TagsNeeded, tags_refused, text_attributes
 from tidegate.platform.core.routing.route import NoRoute, route
 from tidegate.platform.core.times import from_millis
 from tidegate.resources.aws.message import Message
@@ -233,7 +233,7 @@ def _reader(lake: Lake, letters: DeadLetters) -> Callable[[Message], DeadLetter]
 
 def _with_tagged_type(message: Message, events: Sequence[S3Event], config: LakeConfig) -> list[S3Event]:
     """Return the events that stay in their queue if S3 refuses the tags of their objects."""
-    rules = config.typing
+    rules = EventTypes(config.event_types)
     if not config.routes or not events:
         return []
     attributes = text_attributes(

@@ -10,7 +10,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.routing.eligible import is_forwarded, route_takes
-from tidegate.platform.core.routing.event_type import TagsNeeded, Typed
+from tidegate.platform.core.routing.event_type import EventTypes, TagsNeeded, Typed
 from tidegate.resources.aws.s3 import ObjectGone, StoreError
 
 
@@ -40,7 +40,7 @@ def forwarded(
     """
     if not config.event_types and not config.routes:
         return None
-    rules = config.typing
+    rules = EventTypes(config.event_types)
     found = rules.of(key, {})
     if isinstance(found, TagsNeeded):
         found = rules.of(key, {}, _tags(tags, bucket, key))

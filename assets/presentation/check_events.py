@@ -5,7 +5,7 @@ from typing import Any
 
 import dagster as dg
 
-from tidegate.assets.presentation.markdown import Markdown
+from tidegate.platform.core.markdown import Markdown
 
 #: The check of each silver asset, which the health of the lake repeats: no merge made one row of several.
 APART_CHECK = "silver_keeps_rows_apart"

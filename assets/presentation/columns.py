@@ -7,8 +7,8 @@ from types import MappingProxyType
 
 import dagster as dg
 
-from tidegate.assets.presentation.markdown import Markdown
 from tidegate.platform.core.catalog.descriptions import OWN_COLUMNS
+from tidegate.platform.core.markdown import Markdown
 from tidegate.platform.core.schema.column_types import folded
 from tidegate.platform.core.schema.table_schema import TableSchema
 

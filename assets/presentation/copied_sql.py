@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import dagster as dg
 
-from tidegate.assets.presentation.markdown import fenced, markdown, sentence, together
+from tidegate.assets.presentation.markdown import markdown
+from tidegate.platform.core.markdown import fenced, sentence, together
 from tidegate.platform.core.schema.sql_literal import literal
 
 

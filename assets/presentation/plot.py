@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from itertools import pairwise
 
-from tidegate.assets.presentation.markdown import Markdown, cell
+from tidegate.platform.core.markdown import Markdown, cell
 
 #: Dagster hides Markdown of this length behind a link.
 MAX_MARKDOWN = 1000

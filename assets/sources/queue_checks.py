@@ -8,9 +8,9 @@ import dagster as dg
 
 from tidegate.assets.presentation.check_events import check_result
 from tidegate.assets.presentation.check_of_each import check_of_each
-from tidegate.assets.presentation.markdown import sentence
 from tidegate.assets.sources.asset import dead_letters_of, queue_key
 from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.markdown import sentence
 from tidegate.platform.core.routing.unrouted import MISSES, Unrouted
 from tidegate.resources.lake_resource import LakeResource
 

@@ -26,7 +26,7 @@ from benchmarks.support.elasticmq import elasticmq
 from tests.support.lakes.objects import Objects
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.forwarding.outgoing import Outgoing
-from tidegate.platform.core.routing.event_type import Typed
+from tidegate.platform.core.routing.event_type import EventTypes, Typed
 from tidegate.platform.local.aws import REGION
 from tidegate.resources.aws.clients import Aws
 from tidegate.resources.forwarding.destinations import Destinations
@@ -114,7 +114,7 @@ def _microseconds(number: int) -> float:
             "event_types": rules,
         }
     )
-    types = config.typing
+    types = EventTypes(config.event_types)
     keys = [f"events/type_{n % number}/date=2026-01-02/part-{n}.json" for n in range(_TYPED_EVENTS)]
     for key in keys[:number]:
         types.of(key, {})  # The first event of a type compiles its pattern.

@@ -10,7 +10,7 @@ import typer
 from botocore.exceptions import BotoCoreError, ClientError
 from pyspark.errors import PySparkException
 
-from tidegate.platform.cli.check.findings import explain_aws
+from tidegate.platform.cli.aws_errors import explain_aws
 from tidegate.platform.cli.environment import no_platform_hints
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.groups.catalog import catalogs

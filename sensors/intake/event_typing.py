@@ -65,7 +65,7 @@ class EventTyping:
 
     def __init__(self, lake: Lake) -> None:
         self._lake = lake
-        self._rules = lake.config.typing
+        self._rules = EventTypes(lake.config.event_types)
 
     @property
     def attributes(self) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from tidegate.platform.core.bronze.signal_decision import SignalDecision
 from tidegate.platform.core.completion.held_back import gone_rows, hold_back, signal_rows
 from tidegate.platform.core.completion.signal_name import SignalKind, SignalName
 from tidegate.platform.core.completion.verdict import MAX_DATASET_FILES, Outcome, Signal, Verdict
+from tidegate.platform.core.routing.event_type import EventTypes
 from tidegate.resources.lake import Table
 from tidegate.resources.ledger import Clock
 
@@ -192,7 +193,7 @@ class _Look:
             self.probes,
             self.states,
             registered=self.registered,
-            type_of_key=self.table.lake.config.typing.of_key,
+            type_of_key=EventTypes(self.table.lake.config.event_types).of_key,
         )
         hold_back(made, self.covered, self.states, self._why_waiting)
         made.rows += self.plan.rows

@@ -10,7 +10,7 @@ from pyspark.errors import PySparkException
 
 from tidegate.assets.presentation.check_events import check_result
 from tidegate.assets.presentation.discreet import spark_failed
-from tidegate.assets.presentation.markdown import Markdown, code, listed, sentence, together
+from tidegate.assets.presentation.markdown import listed
 from tidegate.assets.silver.asset import silver_key
 from tidegate.assets.silver.audit.chosen_keys import MAX_KEYS
 from tidegate.assets.silver.audit.comparison import (
@@ -24,6 +24,7 @@ from tidegate.assets.silver.audit.comparison import (
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.first_line import first_line
+from tidegate.platform.core.markdown import Markdown, code, sentence, together
 from tidegate.platform.core.shell import command
 from tidegate.resources.lake import Lake
 from tidegate.resources.lake_resource import LakeResource

@@ -7,10 +7,10 @@ from dagster._core.storage.asset_check_execution_record import AssetCheckExecuti
 
 from tidegate.assets.bronze.report import SAID_BEFORE
 from tidegate.assets.presentation.check_events import APART_CHECK, check_result, kept_description, with_description
-from tidegate.assets.presentation.markdown import Markdown, code, sentence
 from tidegate.assets.silver.expect.collapse import COLLAPSE_DESCRIPTION, Collapse
 from tidegate.assets.silver.merge import MergeResult
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.markdown import Markdown, code, sentence
 from tidegate.platform.core.number_of import number_of
 from tidegate.platform.core.schema.sql_literal import on_one_line
 from tidegate.platform.core.silver.expectations import Expectation, OnViolation, expectations

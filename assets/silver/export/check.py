@@ -7,10 +7,10 @@ from botocore.exceptions import BotoCoreError, ClientError
 from pyspark.errors import PySparkException
 
 from tidegate.assets.presentation.check_events import check_result
-from tidegate.assets.presentation.markdown import sentence
 from tidegate.assets.silver.export.export import Exported, export_changes
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.first_line import first_line
+from tidegate.platform.core.markdown import sentence
 from tidegate.resources.lake import Lake
 
 EXPORT_CHECK = "changes_exported"

@@ -9,7 +9,7 @@ from rich.text import Text
 from tidegate.assets.catalog.sync import CatalogSync, sync_catalog
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.plans import CatalogEntryAnswer, CatalogSyncAnswer, refuse_to_apply
-from tidegate.platform.cli.check.findings import explain_aws
+from tidegate.platform.cli.aws_errors import explain_aws
 from tidegate.platform.cli.errors import CommandError
 from tidegate.resources.lake import Lake
 

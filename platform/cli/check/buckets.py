@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
+from tidegate.platform.cli.aws_errors import is_denied
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import (
     Denied,
@@ -18,7 +19,6 @@ from tidegate.platform.cli.check.findings import (
     arns_of,
     begin_listing,
     checked,
-    is_denied,
     permitted,
     reach_bucket,
     tried,

@@ -37,9 +37,9 @@ from tidegate.platform.cli.check.metrics import check_metrics
 from tidegate.platform.cli.check.queues import CheckedQueue, check_queue
 from tidegate.platform.cli.check.registered_logs import check_logs
 from tidegate.platform.cli.check.routes import check_routes
+from tidegate.platform.cli.check.runs import check_runs
 from tidegate.platform.cli.check.silver import check_silver
 from tidegate.platform.cli.check.webhooks import check_webhooks
-from tidegate.platform.cli.commands.failed_run import check_runs
 from tidegate.platform.cli.environment import Client, client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cloud.roles.roles import giving

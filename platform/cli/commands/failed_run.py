@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from tidegate.platform.cli.check.catalog import Check
-from tidegate.platform.cli.check.findings import Finding
 from tidegate.platform.cli.dagster_storage import dagster_folder, not_asked
 
 
@@ -28,26 +26,6 @@ def failed_run(home: Path | None, table: str) -> str | None:
     except DagsterNotAsked as error:
         return str(error)
     return f"the last run of {table} {failed[table]}" if table in failed else None
-
-
-def check_runs(home: Path | None, tables: Collection[str], silver: Collection[str]) -> list[Finding]:
-    """Returns a finding for each table whose last run failed, or one finding that no run failed.
-
-    Args:
-        home: home of the local platform; None takes the DAGSTER_HOME of the environment.
-        tables: table keys.
-        silver: names of silver tables.
-    """
-    check, every = Check.TABLE_LAST_RUN, "each table"
-    try:
-        failed = last_failures(home, tables, silver)
-    except DagsterNotAsked as error:
-        return [Finding(check, every, False, str(error))]
-    if failed is None:
-        return [Finding(check, every, True, "not checked: DAGSTER_HOME names no folder of this machine")]
-    if not failed:
-        return [Finding(check, every, True, "none failed")]
-    return [Finding(check, table, False, reason) for table, reason in failed.items()]
 
 
 def last_failures(home: Path | None, tables: Collection[str], silver: Collection[str] = ()) -> dict[str, str] | None:

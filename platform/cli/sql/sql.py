@@ -24,8 +24,8 @@ from rich.text import Text
 from tidegate.assets.storage.as_of import inventory_as_of
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.sql import SqlAnswer, SqlColumn
+from tidegate.platform.cli.aws_errors import explain_aws
 from tidegate.platform.cli.caller import caller
-from tidegate.platform.cli.check.findings import explain_aws
 from tidegate.platform.cli.commands.table_named import table_named
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError

@@ -34,7 +34,6 @@ from tidegate.platform.core.keys.nested import outermost
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.maintenance.settings import MaintainSpec
-from tidegate.platform.core.routing.event_type import EventTypes
 
 
 class LakeSpec(Model):
@@ -249,11 +248,6 @@ class LakeConfig(TableDefaults):
     @cached_property
     def _tables_by_name(self) -> dict[str, TableSpec]:
         return {spec.name: spec for spec in self.tables}
-
-    @cached_property
-    def typing(self) -> EventTypes:
-        """The rules that give events their types."""
-        return EventTypes(self.event_types)
 
     @cached_property
     def after_load_folders(self) -> list[str]:

@@ -17,12 +17,13 @@ from tidegate.platform.core.schema.sql_literal import in_parentheses
 from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.schema.value_encoding import NotEncoded, encoding
 from tidegate.platform.core.silver.awaited import UNTYPED, awaited_encodings, with_nulls
-from tidegate.platform.core.silver.columns import KEY, ORDER, check_bronze, check_names, left_out_names
+from tidegate.platform.core.silver.columns import KEY, ORDER, left_out_names
 from tidegate.platform.core.silver.expectations import Expectation, expectations
 from tidegate.platform.core.silver.expression_types import LacksColumn, TypesOf, UnsuitableColumns, entries, types_over
 from tidegate.platform.core.silver.history import History, history, recorded_history
 from tidegate.platform.core.silver.log_positions import comparable_position, is_optional
 from tidegate.platform.core.silver.presets import Inserts, inserts
+from tidegate.platform.core.silver.refused_columns import check_bronze, check_names
 from tidegate.platform.core.silver.row_value import BRONZE, raw_columns, rows_of, skipped_rows
 from tidegate.platform.core.silver.shaped_columns import WrongShape, shaped
 from tidegate.platform.core.silver.unavailable import unavailable

@@ -35,7 +35,7 @@ from tidegate.assets.health.report import HealthReport
 from tidegate.assets.presentation.check_events import as_event, kept_description
 from tidegate.assets.presentation.columns import column_changes, column_schema
 from tidegate.assets.presentation.copied_sql import copied
-from tidegate.assets.presentation.markdown import cell, listed
+from tidegate.assets.presentation.markdown import listed
 from tidegate.assets.presentation.plot import bars
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.routes.report import RouteState, Waiting
@@ -58,6 +58,7 @@ from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.yaml_text import flow
 from tidegate.platform.core.first_line import one_line
 from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.core.markdown import cell
 from tidegate.platform.core.schema.column_types import Field, folded, quoted
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import check_names

@@ -27,7 +27,6 @@ from tidegate.assets.health.history import merges_that_warn
 from tidegate.assets.health.measure import measure
 from tidegate.assets.health.report import HealthReport, sparkline
 from tidegate.assets.presentation.check_events import APART_CHECK
-from tidegate.assets.presentation.markdown import Markdown
 from tidegate.assets.runs.failed_runs import FailedRun
 from tidegate.platform.cli.main import app
 from tidegate.platform.core.bronze.hint import Event, Hint
@@ -38,6 +37,7 @@ from tidegate.platform.core.forwarding.outgoing import OutboxName, Outgoing
 from tidegate.platform.core.health.alarms import PERIOD, template
 from tidegate.platform.core.health.measurement import Health, QueueHealth, RouteHealth, TableHealth
 from tidegate.platform.core.health.metrics import metric_data, requests
+from tidegate.platform.core.markdown import Markdown
 from tidegate.resources.aws.clients import Aws
 from tidegate.resources.aws.cloudwatch import CloudWatch
 from tidegate.resources.aws.sqs import Queue

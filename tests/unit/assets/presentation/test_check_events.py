@@ -11,20 +11,21 @@ import dagster as dg
 import pytest
 
 from tidegate.assets.presentation.check_events import as_event, check_result, kept_description, with_description
-from tidegate.assets.presentation.markdown import sentence
+from tidegate.platform.core.markdown import sentence
 
 ROOT = Path(__file__).resolve().parents[4]
 _RESULTS = "assets/presentation/check_events.py"
-_TEXTS = "assets/presentation/markdown.py"
+_TEXTS = "platform/core/markdown.py"
+_METADATA = "assets/presentation/markdown.py"
 #: Who may construct what. All other code has to pass through a function of these modules.
 MAKERS = {
     "AssetCheckResult": {_RESULTS},
     "AssetCheckEvaluation": {_RESULTS},
-    "MetadataValue.md": {_TEXTS},
-    "MarkdownMetadataValue": {_TEXTS},
+    "MetadataValue.md": {_METADATA},
+    "MarkdownMetadataValue": {_METADATA},
     "TableColumn": {"assets/presentation/columns.py"},
     # Tables and plots are put together from `cell`, `prose` and numbers.
-    "Markdown": {_TEXTS, _RESULTS, "assets/presentation/plot.py", "assets/health/report.py"},
+    "Markdown": {_TEXTS, _METADATA, _RESULTS, "assets/presentation/plot.py", "assets/health/report.py"},
 }
 #: Events whose descriptions the pages show. None has one, so no rule is needed.
 WITHOUT = {"AssetMaterialization", "AssetObservation", "MaterializeResult", "ObserveResult"}
@@ -32,7 +33,7 @@ WITHOUT = {"AssetMaterialization", "AssetObservation", "MaterializeResult", "Obs
 
 def wrong(source: str, path: str) -> Iterator[str]:
     """Yields what a module does to Markdown that only others may."""
-    of_markdown = "tidegate.assets.presentation.markdown import" in source
+    of_markdown = "tidegate.platform.core.markdown import" in source
     for node in ast.walk(ast.parse(source)):
         if not isinstance(node, ast.Call):
             continue
@@ -57,7 +58,7 @@ def wrong(source: str, path: str) -> Iterator[str]:
 
 
 def test_markdown_is_made_by_what_escapes_texts_of_others() -> None:
-    paths = [path for folder in ("assets", "sensors") for path in (ROOT / folder).rglob("*.py")]
+    paths = [path for folder in ("assets", "sensors", "platform") for path in (ROOT / folder).rglob("*.py")]
     found = [
         each for path in paths for each in wrong(path.read_text(encoding="utf-8"), path.relative_to(ROOT).as_posix())
     ]
@@ -66,7 +67,7 @@ def test_markdown_is_made_by_what_escapes_texts_of_others() -> None:
 
 
 def test_each_way_around_the_rule_is_seen() -> None:
-    source = """from tidegate.assets.presentation.markdown import Markdown, sentence, together
+    source = """from tidegate.platform.core.markdown import Markdown, sentence, together
 dg.AssetCheckResult(passed=True, description=name)
 AssetCheckEvaluation(description=name)
 dg.MetadataValue.md(name)

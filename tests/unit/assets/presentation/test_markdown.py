@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from tidegate.assets.presentation.markdown import cell, code, described, listed, prose
+from tidegate.assets.presentation.markdown import described, listed
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.first_line import one_line
+from tidegate.platform.core.markdown import cell, code, prose
 
 HOSTILE = [
     "![x](https://evil.example/beacon.png)",

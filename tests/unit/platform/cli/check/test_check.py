@@ -25,11 +25,12 @@ from botocore.exceptions import (
 from rich.console import Console
 
 from tests.support.lakes.objects import Objects
+from tidegate.platform.cli.aws_errors import explain_aws
 from tidegate.platform.cli.check import check as check_module
 from tidegate.platform.cli.check.buckets import check_bucket
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.check import conclude, findings, parse_address, run_check
-from tidegate.platform.cli.check.findings import Failed, Finding, checked, explain_aws, permitted
+from tidegate.platform.cli.check.findings import Failed, Finding, checked, permitted
 from tidegate.platform.cli.check.lake import (
     check_discovered,
     check_registered,

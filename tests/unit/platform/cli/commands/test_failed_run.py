@@ -7,7 +7,8 @@ import dagster as dg
 import pytest
 
 from tidegate.assets.runs.held_tables import FAILED_TAG
-from tidegate.platform.cli.commands.failed_run import check_runs, failed_run, last_failures
+from tidegate.platform.cli.check.runs import check_runs
+from tidegate.platform.cli.commands.failed_run import failed_run, last_failures
 
 TABLE = "landing.orders"
 
