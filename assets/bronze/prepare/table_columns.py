@@ -9,7 +9,9 @@ from tidegate.assets.bronze.prepare.load.spark_errors import columns_refused
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.plan import Candidate
 from tidegate.platform.core.config.drift import other_objects, other_rescued
+from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.events.row_message import ROW_COLUMNS
+from tidegate.platform.core.inventory.columns import WITHOUT_STATISTICS
 from tidegate.platform.core.keys.object_key import partition_values
 from tidegate.platform.core.schema.column_ids import COLUMNS, LAST_ID, ColumnIds, Path, paths, recorded_names
 from tidegate.platform.core.schema.column_types import Field, Simple, folded, inner_fields
@@ -48,7 +50,7 @@ def present_schema(table: Table, work: BatchDraft) -> TableSchema | None:
         ids = ColumnIds(last_id, names=_recorded_names(table, work.birth.location, state.schema, state.properties))
     else:
         ids = ColumnIds(last_id, f"{state.table_id}/{last_id}")
-    schema = replace(state.schema, grows=table.spec.widen, unmeasured=table.spec.unmeasured_columns, ids=ids)
+    schema = replace(state.schema, grows=table.spec.widen, unmeasured=_unmeasured(table.spec), ids=ids)
     schema = replace(schema, reserved=reserved_in_bronze(table.spec.silver))
     # The next batch with a file gives the table its properties: its unmeasured columns may be others by now, and a
     # table of an earlier version has not recorded its names.
@@ -116,7 +118,7 @@ def unborn_schema(table: Table, candidates: Iterable[Candidate], ours: Collectio
         break
     given = ROW_COLUMNS if table.spec.row_queue else {}
     unborn = TableSchema.unborn({**given, **table.spec.columns, **objects}, paths)
-    return replace(unborn, grows=table.spec.widen, unmeasured=table.spec.unmeasured_columns, reserved=reserved)
+    return replace(unborn, grows=table.spec.widen, unmeasured=_unmeasured(table.spec), reserved=reserved)
 
 
 def path_columns(
@@ -190,3 +192,8 @@ def require_columns(table: Table, work: BatchDraft, schema: TableSchema) -> None
     """
     if reason := refusal(table, work, schema):
         raise Misfit(reason)
+
+
+def _unmeasured(spec: TableSpec) -> frozenset[str]:
+    """Return the columns of which Delta keeps no statistics: nobody looks for objects by most columns of inventories."""
+    return spec.unmeasured_columns | WITHOUT_STATISTICS if spec.has_inventories else spec.unmeasured_columns

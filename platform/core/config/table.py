@@ -26,7 +26,6 @@ from tidegate.platform.core.config.personal import PersonalSpec
 from tidegate.platform.core.config.queues import RowQueueSpec
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.events.row_message import ROW_COLUMNS
-from tidegate.platform.core.inventory.columns import WITHOUT_STATISTICS
 from tidegate.platform.core.inventory.settings import inventory_problem
 from tidegate.platform.core.inventory.spec import InventoriesSpec
 from tidegate.platform.core.keys.file_format import (
@@ -342,12 +341,8 @@ class TableSpec(TableDefaults):
 
     @property
     def unmeasured_columns(self) -> frozenset[str]:
-        """The lower-case names, or paths of nested fields, of the columns of which Delta keeps no statistics.
-
-        They are the personal columns. A table of inventories has further columns by which nobody looks for objects.
-        """
-        personal = self.personal.paths if self.personal else frozenset()
-        return personal | WITHOUT_STATISTICS if self.has_inventories else personal
+        """The lower-case names, or paths of nested fields, of the columns of persons: Delta keeps no statistics of them."""
+        return self.personal.paths if self.personal else frozenset()
 
     @property
     def output_root(self) -> str | None:
