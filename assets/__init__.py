@@ -1,1 +1,1 @@
-"""Dagster assets, thin over steps that run without Dagster."""
+"""What a person sees in Dagster: assets with their checks, jobs and pages. Their work is in `platform/`."""

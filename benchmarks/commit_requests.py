@@ -32,10 +32,10 @@ from tests.support.servers.fault_rules import Rule
 from tidegate.platform.core.bronze.batch import Add, Batch, Create
 from tidegate.platform.core.schema.column_types import Field, Simple
 from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.lake.spark.delta import Delta
+from tidegate.platform.lake.spark.session import session_of_its_own
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.spark.server import SparkServer
-from tidegate.resources.spark.delta import Delta
-from tidegate.resources.spark.session import session_of_its_own
 
 BUCKET = "bench"
 WARM_UP = 5

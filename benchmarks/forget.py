@@ -17,10 +17,10 @@ import pyarrow.parquet as pq
 
 from benchmarks.support.arguments import arguments
 from benchmarks.support.machine import Machine, spending
-from tidegate.assets.bronze.run import run_table
-from tidegate.assets.forgetting.bronze_rows import erase_from_bronze, held_files
-from tidegate.assets.forgetting.forget import ask
-from tidegate.assets.runs.options import RunOptions
+from tidegate.platform.bronze.options import RunOptions
+from tidegate.platform.bronze.run import run_table
+from tidegate.platform.forgetting.bronze_rows import erase_from_bronze, held_files
+from tidegate.platform.forgetting.forget import ask
 from tidegate.platform.testing import TestLake
 
 #: Rows of each file.

@@ -31,10 +31,10 @@ import pyarrow.parquet as pq
 from benchmarks.support.arguments import arguments
 from benchmarks.support.machine import Machine, Spent, announce, spending
 from tests.support.lakes.inventory import COLUMNS, Delivery, delivery_of
-from tidegate.assets.bronze.run import run_table
-from tidegate.assets.runs.options import RunOptions
-from tidegate.assets.storage.stored import stored_objects, sums_of_all
+from tidegate.platform.bronze.options import RunOptions
+from tidegate.platform.bronze.run import run_table
 from tidegate.platform.core.storage.cost_report import OF
+from tidegate.platform.inventory.stored import stored_objects, sums_of_all
 from tidegate.platform.testing import TestLake
 
 _FIELDS = ("Bucket", "Key", "Size", "LastModifiedDate", "ETag", "StorageClass")

@@ -22,8 +22,8 @@ import pyarrow.parquet as pq
 
 from benchmarks.support.arguments import arguments
 from benchmarks.support.machine import Machine, resident
-from tidegate.assets.bronze.run import run_table
-from tidegate.assets.runs.options import RunOptions
+from tidegate.platform.bronze.options import RunOptions
+from tidegate.platform.bronze.run import run_table
 from tidegate.platform.core.bronze.batch import Add, Batch
 from tidegate.platform.testing import TestLake
 

@@ -19,11 +19,11 @@ from typing import Any
 
 from benchmarks.support.arguments import arguments
 from benchmarks.support.machine import Machine, Spent, spending
-from tidegate.assets.bronze.run import run_table
-from tidegate.assets.runs.options import RunOptions
+from tidegate.platform.bronze.options import RunOptions
+from tidegate.platform.bronze.run import run_table
+from tidegate.platform.lake.ledger import Ledger
+from tidegate.platform.lake.spark.session import command
 from tidegate.platform.testing import TestLake
-from tidegate.resources.ledger import Ledger
-from tidegate.resources.spark.session import command
 
 #: Rows of about 256 KiB. Appends do not merge larger files (decision 48).
 _FILE = 4_000

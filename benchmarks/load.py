@@ -23,9 +23,9 @@ from time import monotonic
 from typing import Any
 
 from benchmarks.support.machine import Machine, Spent, announce, spending
-from tidegate.assets.bronze.run import run_table
-from tidegate.assets.runs.listener import LogListener
-from tidegate.assets.runs.options import RunOptions
+from tidegate.platform.bronze.listener import LogListener
+from tidegate.platform.bronze.options import RunOptions
+from tidegate.platform.bronze.run import run_table
 from tidegate.platform.testing import TestLake
 
 _COLUMNS = (

@@ -29,9 +29,9 @@ from pyspark.sql import functions as F
 
 from benchmarks.support.machine import Machine, Spent, spending
 from benchmarks.support.states import states
-from tidegate.assets.bronze.run import run_table
-from tidegate.assets.runs.options import RunOptions
-from tidegate.assets.silver.merge import merge_table
+from tidegate.platform.bronze.options import RunOptions
+from tidegate.platform.bronze.run import run_table
+from tidegate.platform.silver.merge import merge_table
 from tidegate.platform.testing import TestLake
 
 #: Rows of each file.

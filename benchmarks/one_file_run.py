@@ -31,19 +31,19 @@ import pyarrow.parquet as pq
 from tests.support.plugins.costs import cpu_seconds
 from tests.support.servers.fault_proxy import FaultProxy
 from tests.support.servers.fault_rules import Rule
-from tidegate.assets.bronze.run import run_table
-from tidegate.assets.runs.options import RunOptions
+from tidegate.platform.bronze.options import RunOptions
+from tidegate.platform.bronze.run import run_table
 from tidegate.platform.cloud.wanted import Wanted
 from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.lake.aws.clients import Aws
+from tidegate.platform.lake.lake import Lake, open_lake
+from tidegate.platform.lake.spark.session import session_of_its_own
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.provision import Clients, provision
 from tidegate.platform.local.spark.conf import SMALL_DATA
 from tidegate.platform.local.spark.server import SparkServer
-from tidegate.resources.aws.clients import Aws
-from tidegate.resources.lake import Lake, open_lake
-from tidegate.resources.spark.session import session_of_its_own
 
 MODES = ("register", "load")
 _VOLATILE = (

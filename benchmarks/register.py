@@ -20,12 +20,12 @@ import pyarrow.parquet as pq
 
 from benchmarks.support.arguments import arguments
 from benchmarks.support.machine import Machine, announce, spending
-from tidegate.assets.bronze.run import run_table
-from tidegate.assets.runs.options import RunOptions
+from tidegate.platform.bronze.options import RunOptions
+from tidegate.platform.bronze.run import run_table
+from tidegate.platform.lake.aws.clients import Aws
 from tidegate.platform.testing import TestLake
-from tidegate.resources.aws.clients import Aws
 
-#: As in a run (`resources/aws/s3.py`).
+#: As in a run (`platform/lake/aws/s3.py`).
 _THREADS = 32
 _TAIL = 64 << 10
 #: Files of a run. They are one batch.

@@ -20,8 +20,8 @@ from typing import Any
 
 from benchmarks.small_files import put_files
 from benchmarks.support.machine import Machine, Spent, announce, spending
-from tidegate.assets.bronze.run import run_table
-from tidegate.assets.runs.options import RunOptions
+from tidegate.platform.bronze.options import RunOptions
+from tidegate.platform.bronze.run import run_table
 from tidegate.platform.testing import TestLake
 
 _ROWS = 10

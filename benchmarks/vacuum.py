@@ -22,17 +22,17 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from tests.support.servers.fault_proxy import FaultProxy
-from tidegate.assets.maintenance.vacuum import vacuum
 from tidegate.platform.core.inventory.folder_inventory import newest_usable
+from tidegate.platform.lake.aws.s3 import ObjectStore
+from tidegate.platform.lake.inventory.folder import folder_inventories, folder_objects, vacuum_inventory
+from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.lake_root.root import LakeRoot
+from tidegate.platform.lake.spark.delta import Delta
+from tidegate.platform.lake.spark.session import session_of_its_own
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.provision import Clients
 from tidegate.platform.local.spark.server import SparkServer
-from tidegate.resources.aws.s3 import ObjectStore
-from tidegate.resources.inventory.folder import folder_inventories, folder_objects, vacuum_inventory
-from tidegate.resources.lake import Lake
-from tidegate.resources.lake_root.root import LakeRoot
-from tidegate.resources.spark.delta import Delta
-from tidegate.resources.spark.session import session_of_its_own
+from tidegate.platform.maintenance.vacuum import vacuum
 
 BUCKET, FOLDER = "bench", "lake/silver/large/"
 _TABLE, _INVENTORIES = f"s3a://{BUCKET}/{FOLDER.rstrip('/')}", f"s3a://{BUCKET}/lake/bronze/inventories"

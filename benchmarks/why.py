@@ -21,11 +21,11 @@ from typing import Any
 from benchmarks.support.arguments import arguments
 from benchmarks.support.machine import Machine, spending
 from benchmarks.support.states import states
-from tidegate.assets.bronze.run import run_table
-from tidegate.assets.runs.options import RunOptions
-from tidegate.assets.silver.audit.comparison import compare
-from tidegate.assets.silver.audit.key_history import key_history
-from tidegate.assets.silver.merge import merge_table
+from tidegate.platform.bronze.options import RunOptions
+from tidegate.platform.bronze.run import run_table
+from tidegate.platform.silver.audit.comparison import compare
+from tidegate.platform.silver.audit.key_history import key_history
+from tidegate.platform.silver.merge import merge_table
 from tidegate.platform.testing import TestLake
 
 #: Rows of each file, and keys of each batch after the first.

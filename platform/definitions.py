@@ -9,20 +9,20 @@ from tidegate.assets.bronze.job import BRONZE_JOB
 from tidegate.assets.bronze.report import page_key
 from tidegate.assets.bronze.shared_job import build_shared_job
 from tidegate.assets.bronze.table_pages import build_page_checks, table_pages
-from tidegate.assets.catalog.asset import build_catalog
-from tidegate.assets.costs.asset import LAKE_COSTS, build_costs
-from tidegate.assets.forgetting.asset import build_forgotten
+from tidegate.assets.catalog import build_catalog
+from tidegate.assets.costs import LAKE_COSTS, build_costs
+from tidegate.assets.forgetting import build_forgotten
 from tidegate.assets.health.asset import build_health_checks, build_lake_health
+from tidegate.assets.inventory.asset import build_storage, table_reports
 from tidegate.assets.maintenance.asset import build_maintenance
 from tidegate.assets.operations.jobs import rebuild_job, redrive_job
 from tidegate.assets.presentation.lake_yaml_lines import with_lake_yaml_lines
 from tidegate.assets.routes.asset import build_route_checks, route_assets, route_key
 from tidegate.assets.silver.asset import build_silver_assets, silver_key
-from tidegate.assets.silver.audit.check import build_comparisons
+from tidegate.assets.silver.comparison_check import build_comparisons
 from tidegate.assets.sources.asset import queue_key, source_assets
 from tidegate.assets.sources.dead_letter_checks import build_dead_letter_checks
 from tidegate.assets.sources.queue_checks import build_queue_checks
-from tidegate.assets.storage.asset import build_storage, table_reports
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.config.yaml_document import Location
@@ -33,7 +33,7 @@ from tidegate.sensors.costs import build_costs_schedules
 from tidegate.sensors.dead_letters import build_dead_letters_sensor
 from tidegate.sensors.forget_history import build_history_schedule
 from tidegate.sensors.forget_persons import build_forget_schedules
-from tidegate.sensors.forward.sensor import build_forward_sensor
+from tidegate.sensors.forward import build_forward_sensor
 from tidegate.sensors.health import build_health_sensor
 from tidegate.sensors.intake.sensor import build_intake_sensor
 from tidegate.sensors.maintain import build_maintenance_schedule, maintenance_job

@@ -1,1 +1,1 @@
-"""Handles on the outside world: S3, SQS, Spark and Delta."""
+"""What an asset of a user can take: the lake, and Dagster's clients of AWS and Spark."""

@@ -14,11 +14,11 @@ from pydantic import Field, PrivateAttr
 from pyspark.sql import SparkSession
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 
-from tidegate.resources.aws.dagster_resource import AwsResource
-from tidegate.resources.lake import Lake, open_lake
-from tidegate.resources.settings import Settings
-from tidegate.resources.spark.remote import REMOTE, TOKEN, SparkRemote
-from tidegate.resources.spark.session import connecting, release
+from tidegate.platform.lake.lake import Lake, open_lake
+from tidegate.platform.lake.settings import Settings
+from tidegate.platform.lake.spark.remote import REMOTE, TOKEN, SparkRemote
+from tidegate.platform.lake.spark.session import connecting, release
+from tidegate.resources.aws_resource import AwsResource
 
 
 class LakeResource(dg.ConfigurableResource):  # type: ignore[type-arg]

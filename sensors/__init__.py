@@ -1,1 +1,1 @@
-"""Sensors and schedules. They start runs."""
+"""Sensors and schedules: they start runs. The intake and the forwarding do their work in a tick."""

@@ -10,7 +10,7 @@ import dagster as dg
 from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecord
 
 from tidegate.assets.silver.asset import silver_key
-from tidegate.assets.silver.audit.check import COVERS, equals_bronze_key
+from tidegate.assets.silver.comparison_check import COVERS, equals_bronze_key
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.sensors.run_history import is_active
 

@@ -9,9 +9,9 @@ import dagster as dg
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.sources.asset import dead_letters_of
 from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.intake.queue_order import QueueOrder
+from tidegate.platform.intake.tick import take_in
 from tidegate.resources.lake_resource import LakeResource
-from tidegate.sensors.intake.queue_order import QueueOrder
-from tidegate.sensors.intake.tick import take_in
 from tidegate.sensors.intake.unrouted import evaluate_checks, log_lines
 
 

@@ -7,15 +7,15 @@ from typing import Any
 import dagster as dg
 
 from tidegate.assets.silver.asset import silver_key
-from tidegate.assets.silver.audit.check import equals_bronze_key
-from tidegate.assets.silver.export.export import is_behind
-from tidegate.assets.silver.pending import BronzeGone, pending_merge
-from tidegate.assets.silver.server_losses import why_silver_rests
+from tidegate.assets.silver.comparison_check import equals_bronze_key
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.resources.lake import Table
+from tidegate.platform.lake.lake import Table
+from tidegate.platform.lake.spark.unreachable import SparkUnreachable
+from tidegate.platform.silver.export import is_behind
+from tidegate.platform.silver.pending import BronzeGone, pending_merge
+from tidegate.platform.silver.server_losses import why_silver_rests
 from tidegate.resources.lake_resource import LakeResource
-from tidegate.resources.spark.unreachable import SparkUnreachable
 from tidegate.sensors.run_history import backoff_seconds_left, ended, is_active
 
 #: Seconds after a run until the next run that only exports. An export that fails does not fail its run.

@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from tidegate.assets.storage.asset import table_reports
+from tidegate.assets.inventory.asset import table_reports
 from tidegate.platform.core.config.lake import LakeConfig
 
 

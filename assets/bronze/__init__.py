@@ -1,13 +1,1 @@
-"""Bronze: takes the files of a table, and commits each of them exactly once.
-
-The modules, in the order in which a file meets them:
-
-- `asset` and `job`: the Dagster asset and its job; `shared_job` and `shared_run`: one run for many tables.
-- `run`: one run of a table, in five steps.
-- `look`: what waits, and what becomes of each key by its state. `completion`: which datasets are whole.
-- `prepare`: what becomes of each file by its content.
-- `decide`: writes batch n. `commit` or, for an output, `publish`: puts it in place. `record`: writes the ledger.
-- `removals`: a guard against removing most files of a registered table.
-- `after_load`: what becomes of a file that was taken. `small_objects`: reads many small files with few requests.
-- `report`, `previous` and `table_pages`: what Dagster shows.
-"""
+"""The bronze asset: one partition for each table, its job, the shared run of many tables, and its pages."""

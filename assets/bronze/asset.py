@@ -7,27 +7,27 @@ from typing import Any
 import dagster as dg
 from dagster._core.events import AssetMaterializationPlannedData
 
-from tidegate.assets.bronze.completion.waiting import noted_waiting
-from tidegate.assets.bronze.prepare.inventories.late import late_in
 from tidegate.assets.bronze.previous import PendingCleanup, PreviousReport, TableSnapshot, row_count
 from tidegate.assets.bronze.report import PARTITION_ROWS, TableReport, check_specs, page_of
-from tidegate.assets.bronze.run import BatchResult, run_table
 from tidegate.assets.presentation.readable_failure import readable_failure
 from tidegate.assets.presentation.run_log import RunLog
-from tidegate.assets.runs.listener import RunListener
-from tidegate.assets.runs.options import RunOptions
 from tidegate.assets.runs.tags import ALLOW_REMOVALS_TAG, LISTED_TAG, TRIGGER_TAG
 from tidegate.assets.sources.asset import queue_keys, table_owners
+from tidegate.platform.bronze.completion.waiting import noted_waiting
+from tidegate.platform.bronze.listener import RunListener
+from tidegate.platform.bronze.options import RunOptions
+from tidegate.platform.bronze.prepare.inventories.late import late_in
+from tidegate.platform.bronze.run import BatchResult, run_table
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.inventory_comparison import InventoryComparison
 from tidegate.platform.core.catalog.descriptions import column_descriptions
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.resources.lake import Table
+from tidegate.platform.lake.lake import Table
+from tidegate.platform.lake.lake_root.after_notes import files_of
+from tidegate.platform.lake.spark.results import CommitResult
 from tidegate.resources.lake_resource import LakeResource
-from tidegate.resources.lake_root.after_notes import files_of
-from tidegate.resources.spark.results import CommitResult
 
 TABLES = dg.DynamicPartitionsDefinition(name="tables")
 BRONZE = dg.AssetKey(["bronze"])

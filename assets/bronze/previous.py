@@ -8,11 +8,11 @@ from typing import Any
 
 import dagster as dg
 
-from tidegate.assets.bronze.run import BatchResult
+from tidegate.platform.bronze.run import BatchResult
 from tidegate.platform.core.completion.waiting_datasets import WaitingDatasets
 from tidegate.platform.core.inventory.late import LateInventory
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.resources.spark.results import TableState
+from tidegate.platform.lake.spark.results import TableState
 
 
 @dataclass(frozen=True)

@@ -11,16 +11,16 @@ from typing import Any
 import dagster as dg
 
 from tidegate.assets.bronze.previous import PreviousReport, TableSnapshot
-from tidegate.assets.bronze.run import BatchResult
 from tidegate.assets.presentation.check_events import as_event, check_result
 from tidegate.assets.presentation.columns import column_changes, column_schema
 from tidegate.assets.presentation.copied_sql import bronze_queries, copied
 from tidegate.assets.presentation.markdown import listed
 from tidegate.assets.presentation.readers import readers_text
-from tidegate.assets.presentation.volume import volume
+from tidegate.platform.bronze.run import BatchResult
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.inventory_comparison import InventoryComparison
 from tidegate.platform.core.bronze.ledger import Cause, LedgerRow, Status, for_people
+from tidegate.platform.core.bronze.volume import volume
 from tidegate.platform.core.completion.waiting_datasets import WaitingDatasets
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec

@@ -27,7 +27,7 @@ from tidegate.assets.sources.asset import table_owners
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.health.measurement import Health
 from tidegate.platform.core.health.metrics import metric_data
-from tidegate.resources.lake import Lake
+from tidegate.platform.lake.lake import Lake
 from tidegate.resources.lake_resource import LakeResource
 
 LAKE_HEALTH = dg.AssetKey(["lake_health"])

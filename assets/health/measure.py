@@ -14,13 +14,13 @@ from tidegate.platform.core.completion.waiting_datasets import WaitingDatasets
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.health.measurement import Health, QueueHealth, RouteHealth, TableHealth, by_urgency
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.resources.aws.s3 import StoreError
-from tidegate.resources.aws.sqs import Queue
-from tidegate.resources.lake import Lake
-from tidegate.resources.lake_root.inbox import Backlog
-from tidegate.resources.lake_root.root import is_table_key
-from tidegate.resources.side_by_side import SideBySide
-from tidegate.resources.threads import parallel
+from tidegate.platform.lake.aws.s3 import StoreError
+from tidegate.platform.lake.aws.sqs import Queue
+from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.lake_root.inbox import Backlog
+from tidegate.platform.lake.lake_root.root import is_table_key
+from tidegate.platform.lake.side_by_side import SideBySide
+from tidegate.platform.lake.threads import parallel
 
 #: Time limit for listing the inbox, and then for the answers of the queues. Dagster ends a tick after 60 seconds.
 _MAX_SECONDS = 20.0

@@ -1,1 +1,1 @@
-"""Maintenance: compaction of tables, and retention of Dagster's history."""
+"""The assets of maintained tables, and the retention of Dagster's history."""

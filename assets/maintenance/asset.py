@@ -12,8 +12,6 @@ import dagster as dg
 from pydantic import Field
 
 from tidegate.assets.bronze.asset import TABLES
-from tidegate.assets.maintenance.old_objects import maintain_objects
-from tidegate.assets.maintenance.tables import Maintained, TableBusy, maintain_bronze, maintain_silver
 from tidegate.assets.presentation.markdown import listed, markdown
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.runs.held_tables import MAINTENANCE, held_tables, is_forgetting, is_rebuild, other_run
@@ -23,6 +21,8 @@ from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.maintenance.freed import Freed
 from tidegate.platform.core.markdown import sentence
+from tidegate.platform.maintenance.old_objects import maintain_objects
+from tidegate.platform.maintenance.tables import Maintained, TableBusy, maintain_bronze, maintain_silver
 from tidegate.resources.lake_resource import LakeResource
 
 MAINTAINED_BRONZE, MAINTAINED_LAKE = dg.AssetKey([MAINTENANCE, "bronze"]), dg.AssetKey([MAINTENANCE, "lake"])

@@ -1,1 +1,1 @@
-"""Operations that a user requests: each is a function that the command line and a Dagster job call."""
+"""Jobs for the operations that a person requests, and what their runs say of each table."""

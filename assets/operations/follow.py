@@ -17,10 +17,10 @@ from tidegate.assets.runs.failed_runs import FailedRun, failed_runs
 from tidegate.assets.silver.asset import silver_key
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.resources.aws.s3 import StoreError
-from tidegate.resources.lake import Lake
-from tidegate.resources.lake_root.inbox import Backlog
-from tidegate.resources.lake_root.root import is_table_key
+from tidegate.platform.lake.aws.s3 import StoreError
+from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.lake_root.inbox import Backlog
+from tidegate.platform.lake.lake_root.root import is_table_key
 
 Metadata = Mapping[str, dg.MetadataValue[Any]]
 Happening = Literal["waiting", "committed", "quarantined", "merged", "failed", "unknown"]

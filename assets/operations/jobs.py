@@ -5,9 +5,18 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from tidegate.assets.operations.dead_letters import DeadLetters, dead_letter_queues, peek, redrive_dead_letters
-from tidegate.assets.operations.rebuild import RebuildRefused, plan_rebuild, rebuild_table
-from tidegate.assets.operations.redrive import (
+from tidegate.assets.presentation.check_events import as_event
+from tidegate.assets.presentation.readable_failure import readable_failure
+from tidegate.assets.presentation.run_log import RunLog
+from tidegate.assets.runs.held_tables import REBUILD_JOB, REBUILD_OP
+from tidegate.assets.runs.long_runs import long_run
+from tidegate.assets.silver.asset import silver_key, silver_report
+from tidegate.assets.silver.comparison_check import equals_bronze
+from tidegate.platform.core.times import parse_time
+from tidegate.platform.lake.aws.batch_calls import each_queue
+from tidegate.platform.operations.dead_letters import DeadLetters, dead_letter_queues, peek, redrive_dead_letters
+from tidegate.platform.operations.rebuild import RebuildRefused, plan_rebuild, rebuild_table
+from tidegate.platform.operations.redrive import (
     RATE,
     Choice,
     RedriveRequest,
@@ -16,18 +25,14 @@ from tidegate.assets.operations.redrive import (
     redrive_messages,
     redrive_objects,
 )
-from tidegate.assets.operations.redrive_routes import redrive_route, undeliverable_messages
-from tidegate.assets.operations.silver_rebuild import is_silver, only_silver_since, plan_silver_rebuild, rebuild_silver
-from tidegate.assets.presentation.check_events import as_event
-from tidegate.assets.presentation.discreet import discreet_errors
-from tidegate.assets.presentation.readable_failure import readable_failure
-from tidegate.assets.presentation.run_log import RunLog
-from tidegate.assets.runs.held_tables import REBUILD_JOB, REBUILD_OP
-from tidegate.assets.runs.long_runs import long_run
-from tidegate.assets.silver.asset import silver_key, silver_report
-from tidegate.assets.silver.audit.check import equals_bronze
-from tidegate.platform.core.times import parse_time
-from tidegate.resources.aws.batch_calls import each_queue
+from tidegate.platform.operations.redrive_routes import redrive_route, undeliverable_messages
+from tidegate.platform.operations.silver_rebuild import (
+    is_silver,
+    only_silver_since,
+    plan_silver_rebuild,
+    rebuild_silver,
+)
+from tidegate.platform.silver.discreet import discreet_errors
 from tidegate.resources.lake_resource import LakeResource
 
 #: Dead letters of a queue that are shown before a redrive.

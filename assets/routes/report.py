@@ -12,7 +12,7 @@ from tidegate.assets.presentation.check_events import check_result
 from tidegate.platform.core.config.forwarding.routes import RouteSpec
 from tidegate.platform.core.first_line import one_line
 from tidegate.platform.core.markdown import sentence
-from tidegate.resources.lake_root.outbox import Lane, Outbox
+from tidegate.platform.lake.lake_root.outbox import Lane, Outbox
 
 CHECK = "delivered"
 #: Destinations of a route that its page shows, those with the oldest event first.

@@ -7,22 +7,27 @@ import dagster as dg
 
 from tidegate.assets.bronze.report import page_key
 from tidegate.assets.presentation.copied_sql import copied, silver_queries
-from tidegate.assets.presentation.discreet import discreet_errors
 from tidegate.assets.presentation.freshness import silver_freshness
 from tidegate.assets.presentation.markdown import described
 from tidegate.assets.presentation.readable_failure import readable_failure
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.runs.long_runs import long_run
-from tidegate.assets.silver.expect.checks import collapse_spec, expectation_results, expectation_specs, results_of_merge
-from tidegate.assets.silver.expect.violations import ExpectationFailed
-from tidegate.assets.silver.export.check import exported, exported_spec
-from tidegate.assets.silver.merge import MergeResult, merge_table
+from tidegate.assets.silver.expectation_checks import (
+    collapse_spec,
+    expectation_results,
+    expectation_specs,
+    results_of_merge,
+)
+from tidegate.assets.silver.export_check import exported, exported_spec
 from tidegate.assets.silver.report import known_sources, merge_metadata, table_metadata
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.shell import command
-from tidegate.resources.lake import Lake
+from tidegate.platform.lake.lake import Lake
+from tidegate.platform.silver.discreet import discreet_errors
+from tidegate.platform.silver.expect.violations import ExpectationFailed
+from tidegate.platform.silver.merge import MergeResult, merge_table
 from tidegate.resources.lake_resource import LakeResource
 
 

@@ -11,16 +11,16 @@ from pyspark.sql import SparkSession
 from tidegate.assets.bronze.report import page_key
 from tidegate.assets.presentation.columns import column_schema
 from tidegate.assets.presentation.readers import readers_text
-from tidegate.assets.presentation.volume import volume
-from tidegate.assets.silver.merge import MergeResult
+from tidegate.platform.core.bronze.volume import volume
 from tidegate.platform.core.catalog.descriptions import column_descriptions
+from tidegate.platform.core.config.silver_columns import WITH_TOMBSTONES, own_columns, shown
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.markdown import code, sentence, together
 from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.platform.core.silver.columns import WITH_TOMBSTONES, own_columns, shown
-from tidegate.resources.spark.results import TableState
+from tidegate.platform.lake.spark.results import TableState
+from tidegate.platform.silver.merge import MergeResult
 
 
 def merge_metadata(merged: MergeResult | None) -> dict[str, Any]:

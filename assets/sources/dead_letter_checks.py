@@ -5,14 +5,14 @@ from collections.abc import Iterator, Sequence
 
 import dagster as dg
 
-from tidegate.assets.operations.dead_letters import DeadLetter, dead_letter_queues, peek
 from tidegate.assets.presentation.check_events import check_result
 from tidegate.assets.presentation.check_of_each import check_of_each
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.sources.asset import dead_letters_of, queue_key
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.markdown import code, sentence
-from tidegate.resources.aws.batch_calls import each_queue
+from tidegate.platform.lake.aws.batch_calls import each_queue
+from tidegate.platform.operations.dead_letters import DeadLetter, dead_letter_queues, peek
 from tidegate.resources.lake_resource import LakeResource
 
 CHECK = "is_empty"

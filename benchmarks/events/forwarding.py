@@ -27,12 +27,12 @@ from tests.support.lakes.objects import Objects
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.forwarding.outgoing import Outgoing
 from tidegate.platform.core.routing.event_type import EventTypes, Typed
+from tidegate.platform.lake.aws.clients import Aws
+from tidegate.platform.lake.forwarding.destinations import Destinations
+from tidegate.platform.lake.lake_root.outbox import Lane
+from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.local.aws import REGION
-from tidegate.resources.aws.clients import Aws
-from tidegate.resources.forwarding.destinations import Destinations
-from tidegate.resources.lake_root.outbox import Lane
-from tidegate.resources.lake_root.store import LakeStore
-from tidegate.sensors.forward.forwarder import Forwarder
+from tidegate.platform.routes.forwarder import Forwarder
 
 _CREDENTIALS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": REGION}
 _THREADS, _PER_CALL = 8, 10

@@ -24,16 +24,16 @@ from benchmarks.events import webhook
 from benchmarks.support.elasticmq import elasticmq
 from tests.support.lakes.objects import Objects
 from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.intake.event_typing import EventTyping
+from tidegate.platform.intake.forwards import Forwards
+from tidegate.platform.intake.message_routing import parse_messages
+from tidegate.platform.lake.aws.clients import Aws
+from tidegate.platform.lake.aws.message import Message
+from tidegate.platform.lake.forwarding.destinations import Destinations
+from tidegate.platform.lake.lake_root.outbox import Lane
+from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.local.aws import REGION
-from tidegate.resources.aws.clients import Aws
-from tidegate.resources.aws.message import Message
-from tidegate.resources.forwarding.destinations import Destinations
-from tidegate.resources.lake_root.outbox import Lane
-from tidegate.resources.lake_root.store import LakeStore
-from tidegate.sensors.forward.forwarder import Forwarder
-from tidegate.sensors.intake.event_typing import EventTyping
-from tidegate.sensors.intake.forwards import Forwards
-from tidegate.sensors.intake.message_routing import parse_messages
+from tidegate.platform.routes.forwarder import Forwarder
 
 _CREDENTIALS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": REGION}
 _PORTION, _CONNECTIONS = 1_000, 32

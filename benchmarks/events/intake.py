@@ -21,12 +21,12 @@ from benchmarks.support.elasticmq import elasticmq
 from benchmarks.support.machine import Machine
 from benchmarks.support.messages import receive_all, send_all
 from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.intake.tick import take_in
+from tidegate.platform.lake.aws.s3 import ObjectStore
+from tidegate.platform.lake.aws.sqs import Queue
+from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.local.aws import REGION
-from tidegate.resources.aws.s3 import ObjectStore
-from tidegate.resources.aws.sqs import Queue
-from tidegate.resources.lake import Lake
-from tidegate.resources.lake_root.store import LakeStore
-from tidegate.sensors.intake.tick import take_in
 
 TABLES = 26
 #: Intake opens no table.

@@ -18,10 +18,10 @@ from typing import Any
 from benchmarks.support.arguments import arguments
 from benchmarks.support.machine import Machine, Spent, spending
 from benchmarks.support.messages import receive_all, send_all
-from tidegate.assets.bronze.run import run_table
-from tidegate.assets.runs.options import RunOptions
+from tidegate.platform.bronze.options import RunOptions
+from tidegate.platform.bronze.run import run_table
+from tidegate.platform.intake.tick import take_in
 from tidegate.platform.testing import TestLake
-from tidegate.sensors.intake.tick import take_in
 
 _TABLES = [{"name": "clicks", "row_queue": {"name": "clicks"}}, {"name": "files", "prefix": "files/"}]
 _THREADS = 2  # as in the lakes of tests

@@ -29,7 +29,7 @@ from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.definitions import build_definitions
 from tidegate.platform.local.aws import REGION
-from tidegate.resources.aws.dagster_resource import AwsResource
+from tidegate.resources.aws_resource import AwsResource
 from tidegate.resources.lake_resource import LakeResource
 
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import yaml
 
-from tidegate.assets.bronze.run import MAX_BATCHES
 from tidegate.assets.bronze.shared_job import SECONDS
+from tidegate.platform.bronze.run import MAX_BATCHES
 from tidegate.platform.core.config.defaults import TableDefaults
 from tidegate.platform.core.config.lake import IntakeSpec
-from tidegate.resources.aws.drain import _CHUNK
-from tidegate.sensors.intake.due_tables import MAX_RUNS
-from tidegate.sensors.intake.shared_runs import COLD_SMALL_HINTS, MAX_SHARED_TABLES
-from tidegate.sensors.intake.tick import RECEIVE_SHARE
+from tidegate.platform.intake.due_tables import MAX_RUNS
+from tidegate.platform.intake.shared_runs import COLD_SMALL_HINTS, MAX_SHARED_TABLES
+from tidegate.platform.intake.tick import RECEIVE_SHARE
+from tidegate.platform.lake.aws.drain import _CHUNK
 
 _PLATFORM = Path(__file__).parents[2] / "platform"
 _INTAKE, _TABLE = IntakeSpec(), TableDefaults()

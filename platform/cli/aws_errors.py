@@ -17,7 +17,7 @@ from botocore.exceptions import (
 )
 
 from tidegate.platform.core.first_line import first_line
-from tidegate.resources.aws.answers import code_of, status_of
+from tidegate.platform.lake.aws.answers import code_of, status_of
 
 _BAD_CREDENTIALS = frozenset(
     {

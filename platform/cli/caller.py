@@ -6,7 +6,7 @@ import getpass
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from tidegate.resources.aws.clients import Aws
+from tidegate.platform.lake.aws.clients import Aws
 
 
 def caller(aws: Aws) -> str:

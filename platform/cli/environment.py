@@ -9,10 +9,10 @@ from pathlib import Path
 
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.config.load import LakeConfigError
+from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.settings import Settings
+from tidegate.platform.lake.spark.unreachable import SparkUnreachable
 from tidegate.platform.local.stack_file import StackInfo, client_environ, find_stack, find_starting
-from tidegate.resources.lake import Lake
-from tidegate.resources.settings import Settings
-from tidegate.resources.spark.unreachable import SparkUnreachable
 
 #: Homes of `tidegate demo` and of `tidegate up` and `tidegate dev`, relative to the working directory.
 DEFAULT_HOMES = (Path(".tidegate/demo"), Path(".tidegate/local"))

@@ -22,9 +22,9 @@ from tidegate.platform.cli.groups.processes import processes
 from tidegate.platform.cli.groups.questions import questions
 from tidegate.platform.core.config.load import LakeConfigError
 from tidegate.platform.core.first_line import first_line, visible
+from tidegate.platform.lake.aws.s3 import StoreError
+from tidegate.platform.lake.spark.unreachable import SparkUnreachable
 from tidegate.platform.local.errors import LocalStackError
-from tidegate.resources.aws.s3 import StoreError
-from tidegate.resources.spark.unreachable import SparkUnreachable
 
 app = typer.Typer(
     no_args_is_help=True,

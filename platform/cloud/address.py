@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tidegate.platform.cloud.roles.statement import literal
+from tidegate.platform.cloud.statement import literal
 from tidegate.platform.core.config.lake import LakeConfig, QueueSpec
 from tidegate.platform.core.keys.s3_address import S3Address
 

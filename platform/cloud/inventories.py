@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Any
 
 from tidegate.platform.cloud.address import Address
-from tidegate.platform.core.inventory.spec import InventoriesSpec
+from tidegate.platform.core.config.inventories import InventoriesSpec
 from tidegate.platform.core.keys.s3_address import S3Address
 
 #: How the names of statements begin that belong to Tidegate. Each prefix of the destination has one.

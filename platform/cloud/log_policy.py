@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tidegate.platform.cloud.roles.lake_arns import COPIES_FOLDER, LOG_FOLDER, LakeArns
-from tidegate.platform.cloud.roles.statement import matches, samples
+from tidegate.platform.cloud.statement import matches, samples
 from tidegate.platform.core.config.lake import LakeConfig
 
 #: What changes objects. Copies and uploads in parts are `PutObject`, too.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tidegate.platform.cloud.roles.statement import matches
+from tidegate.platform.cloud.statement import matches
 
 #: What the value of a condition key must be to name an account or an organization; its group is that account.
 _ARN = re.compile(r"arn:[^:*?]+:[^:*?]+:[^:*?]*:(\d{12}):.*")

@@ -9,7 +9,7 @@ from functools import reduce
 from pyspark.sql import Row
 from pyspark.sql import functions as F
 
-from tidegate.resources.lake import Lake
+from tidegate.platform.lake.lake import Lake
 
 #: Folders of Tidegate itself below the prefix of a registered table.
 _OWN = ("/_delta_log/", "/_tidegate/")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from tidegate.assets.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
 from tidegate.platform.core.routing.prefixes import table_holding
 from tidegate.platform.demo import lake_file
 from tidegate.platform.demo.operations import BUCKET, Operation
+from tidegate.platform.lake.lake import Lake
 from tidegate.platform.local.stack_file import make_home
-from tidegate.resources.lake import Lake
+from tidegate.platform.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
 
 
 def lake_file_of(home: Path) -> Path:

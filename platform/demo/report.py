@@ -15,8 +15,8 @@ from rich.table import Table
 
 from tidegate.assets.runs.held_tables import held_tables
 from tidegate.platform.demo.accounts import Accounts, Newest
-from tidegate.resources.lake import Lake
-from tidegate.resources.sql_names import SqlNames
+from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.sql_names import SqlNames
 
 _ORACLE = Path(__file__).with_name("oracle.py")
 

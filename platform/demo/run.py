@@ -19,9 +19,9 @@ from tidegate.platform.demo.settle import wait_settled
 from tidegate.platform.demo.source import data_folder, read_source
 from tidegate.platform.demo.stories import FLIGHT, READING, read_stories, show_stories
 from tidegate.platform.demo.uploader import Uploader
+from tidegate.platform.lake.lake import Lake
 from tidegate.platform.local.spark.conf import SMALL_DATA
 from tidegate.platform.local.stack_file import empty_home
-from tidegate.resources.lake import Lake
 
 _SETTLE_SECONDS = 600.0
 

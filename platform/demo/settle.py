@@ -8,9 +8,9 @@ from collections.abc import Callable
 import dagster as dg
 
 from tidegate.assets.runs.held_tables import ACTIVE
-from tidegate.assets.silver.pending import pending_merge
 from tidegate.platform.demo.accounts import Accounts, read_accounts
-from tidegate.resources.lake import Lake
+from tidegate.platform.lake.lake import Lake
+from tidegate.platform.silver.pending import pending_merge
 
 #: Seconds between two checks. It is longer where a check costs queries that would delay the runs.
 _PAUSE, _PAUSE_AFTER_SPARK = 0.5, 2.0

@@ -8,8 +8,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from tidegate.assets.silver.audit.key_history import KeyHistory, key_history
-from tidegate.resources.lake import Lake
+from tidegate.platform.lake.lake import Lake
+from tidegate.platform.silver.audit.key_history import KeyHistory, key_history
 
 #: A flight that the export deletes, and of which it then brings an older row.
 FLIGHT = ("year=2013", "month=2", "day=1", "carrier=EV", "flight=5716", "origin=JFK")

@@ -6,15 +6,15 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from tidegate.assets.bronze.run import run_table
-from tidegate.assets.runs.options import RunOptions
-from tidegate.assets.silver.merge import merge_table
+from tidegate.platform.bronze.options import RunOptions
+from tidegate.platform.bronze.run import run_table
+from tidegate.platform.lake.spark.session import session_of_its_own
 from tidegate.platform.local.spark.class_archive import RECORDING, class_archive, write_class_archive
 from tidegate.platform.local.spark.conf import SMALL_DATA
 from tidegate.platform.local.spark.jars import jars_folder
 from tidegate.platform.local.stack import LocalStack
+from tidegate.platform.silver.merge import merge_table
 from tidegate.platform.testing import TestLake
-from tidegate.resources.spark.session import session_of_its_own
 
 JAVA = "spark.driver.defaultJavaOptions"
 COMPILED = {"spark.sql.codegen.factoryMode": "FALLBACK", "spark.sql.codegen.wholeStage": "true"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from tidegate.resources.settings import Settings
-from tidegate.resources.sql_names import SqlNames
+from tidegate.platform.lake.settings import Settings
+from tidegate.platform.lake.sql_names import SqlNames
 
 _log = logging.getLogger(__name__)
 

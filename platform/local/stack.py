@@ -13,6 +13,8 @@ from pathlib import Path
 from types import FrameType
 
 from tidegate.platform.cloud.wanted import Wanted
+from tidegate.platform.lake.settings import LAKE, Settings
+from tidegate.platform.lake.spark.remote import SparkRemote
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.errors import LocalStackError
 from tidegate.platform.local.extras import require_extra
@@ -24,8 +26,6 @@ from tidegate.platform.local.spark.conf import LOG_STORE
 from tidegate.platform.local.spark.jars import jars_folder, require_java
 from tidegate.platform.local.spark.server import SparkServer
 from tidegate.platform.local.stack_file import StackInfo, StackLock, client_environ, remove_stack, write_stack
-from tidegate.resources.settings import LAKE, Settings
-from tidegate.resources.spark.remote import SparkRemote
 
 _STARTED_WITHIN = 180.0
 

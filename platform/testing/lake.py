@@ -20,15 +20,15 @@ from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.definitions import build_definitions
+from tidegate.platform.intake.intake_result import IntakeResult
+from tidegate.platform.intake.tick import take_in
+from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.spark.collected import collected
+from tidegate.platform.lake.sql_names import SqlNames
 from tidegate.platform.local.provision import Clients, provision
 from tidegate.platform.local.stack import LocalStack
-from tidegate.resources.aws.dagster_resource import AwsResource
-from tidegate.resources.lake import Lake
+from tidegate.resources.aws_resource import AwsResource
 from tidegate.resources.lake_resource import LakeResource
-from tidegate.resources.spark.collected import collected
-from tidegate.resources.sql_names import SqlNames
-from tidegate.sensors.intake.intake_result import IntakeResult
-from tidegate.sensors.intake.tick import take_in
 
 
 class TestLake:

@@ -12,7 +12,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.platform.core.events.row_message import RowOrigin
 from tidegate.platform.core.webhook.refusal import Reason, Refusal
-from tidegate.resources.aws.answers import code_of, is_of_one_message
+from tidegate.platform.lake.aws.answers import code_of, is_of_one_message
 
 _MAX_PER_CALL = 10  # SQS's limit
 #: Bytes of a call with several rows. A larger row is sent alone.

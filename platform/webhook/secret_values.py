@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from tidegate.platform.core.config.webhook import WebhookSpec
 from tidegate.platform.core.webhook.scheme import MIN_SECRET
 from tidegate.platform.core.webhook.schemes import scheme_of
-from tidegate.resources.secret_text import secret_text
+from tidegate.platform.lake.secret_text import secret_text
 
 
 def secret_values(webhook: WebhookSpec, environ: Mapping[str, str]) -> tuple[tuple[str, ...], list[str]]:

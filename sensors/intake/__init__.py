@@ -1,13 +1,1 @@
-"""The intake: receives messages, routes their events to tables, stores the hints, and deletes the messages.
-
-The modules, in the order in which a message and its hints meet them:
-
-- `sensor`: the Dagster sensor; `tick`: one drain of all queues.
-- `queue_order`: which queue comes first; `fair_drain` and `drain_budget`: how queues share the tick.
-- `message_routing` and `known_tables`: from messages of events to hints by table.
-- `held_events`: events of folders that waited until a day has room for their tables.
-- `row_objects`: from messages of row queues to objects, and hints of these.
-- `store_and_delete`: stores the result, and deletes the messages last.
-- `due_tables`, `shared_runs`, `run_requests`: which tables get a run, and which run.
-- `unrouted`: reports events without a table. `intake_result`: what a tick received.
-"""
+"""The sensor of the intake: one tick takes messages in, and requests the runs of tables."""

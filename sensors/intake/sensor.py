@@ -12,11 +12,11 @@ from tidegate.assets.bronze.asset import TABLES
 from tidegate.assets.bronze.job import BRONZE_JOB
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.intake.held_events import HeldEvents
+from tidegate.platform.intake.queue_order import QueueOrder
+from tidegate.platform.intake.tick import listen
 from tidegate.resources.lake_resource import LakeResource
-from tidegate.sensors.intake.held_events import HeldEvents
-from tidegate.sensors.intake.queue_order import QueueOrder
 from tidegate.sensors.intake.run_requests import bronze_requests
-from tidegate.sensors.intake.tick import listen
 from tidegate.sensors.intake.unrouted import evaluate_checks, log_lines
 
 #: Inbox objects that are not manifests, as lines in a tick's log. `tidegate check` lists all of them.

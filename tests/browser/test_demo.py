@@ -23,8 +23,8 @@ from tests.support.plugins.processes import born
 from tests.support.servers.demo_process import DemoProcess
 from tidegate.platform.demo.accounts import read_accounts
 from tidegate.platform.demo.report import build_report, run_oracle
-from tidegate.resources.settings import Settings
-from tidegate.resources.spark.session import session_of_its_own
+from tidegate.platform.lake.settings import Settings
+from tidegate.platform.lake.spark.session import session_of_its_own
 
 pytestmark = pytest.mark.timeout(1500)
 

@@ -19,11 +19,11 @@ import yaml
 from playwright.sync_api import Page, sync_playwright
 
 from tests.support.servers.child import ending_with_us
-from tidegate.assets.costs.asset import LAKE_COSTS
+from tidegate.assets.costs import LAKE_COSTS
 from tidegate.assets.presentation.check_events import as_event
 from tidegate.assets.presentation.columns import column_schema
 from tidegate.assets.presentation.plot import bars, curve
-from tidegate.assets.silver.expect.checks import expectation_results
+from tidegate.assets.silver.expectation_checks import expectation_results
 from tidegate.assets.silver.report import columns_metadata
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.silver import SilverSpec

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.lakes.harness import FaultLake, Watched
 from tests.support.servers.client import DEADLINE
-from tidegate.assets.bronze.run import SEAMS
+from tidegate.platform.bronze.run import SEAMS
 
 #: The seams at which a run is a separate process and gets a real SIGKILL, by kind of table. Elsewhere it dies in the
 #: test's process, which leaves the same objects (`Watched.dies_at`).

@@ -10,8 +10,8 @@ import pytest
 
 from tests.support.lakes.harness import FaultLake
 from tests.support.lakes.seams import dying_at
-from tidegate.assets.bronze.run import SEAMS, BatchResult, run_table
-from tidegate.assets.runs.options import RunOptions
+from tidegate.platform.bronze.options import RunOptions
+from tidegate.platform.bronze.run import SEAMS, BatchResult, run_table
 from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.manifest import Manifest
 

@@ -12,10 +12,10 @@ import pytest
 
 from tests.support.servers.forwarding_process import opened, run_to_the_end, run_until_killed
 from tidegate.platform.core.forwarding.outgoing import Outgoing
+from tidegate.platform.intake.tick import take_in
+from tidegate.platform.lake.aws.clients import Aws
+from tidegate.platform.lake.lake_root.outbox import Lane
 from tidegate.platform.local.aws import REGION, LocalAws
-from tidegate.resources.aws.clients import Aws
-from tidegate.resources.lake_root.outbox import Lane
-from tidegate.sensors.intake.tick import take_in
 
 TYPES = ("orders", "clicks", "returns")
 #: Events that are in the outbox before the process starts, in objects of this size, and events in the lake's queue.

@@ -22,8 +22,8 @@ from tests.support.servers.client import DEADLINE
 from tests.support.servers.fault_rules import Rule
 from tidegate.platform.cli.doctor import logs as doctor_logs
 from tidegate.platform.cli.doctor.logs import LogDoctor
-from tidegate.resources.aws.commit_table import CommitTable, CommitTableAddress
-from tidegate.resources.aws.s3 import ObjectStore
+from tidegate.platform.lake.aws.commit_table import CommitTable, CommitTableAddress
+from tidegate.platform.lake.aws.s3 import ObjectStore
 
 #: Seconds after which a process interrupts its own write, if it is started for that.
 INTERRUPTED_AFTER = 1.0

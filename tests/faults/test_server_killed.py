@@ -12,7 +12,7 @@ from tests.support.lakes.harness import PROXIED, FaultLake, FaultServers, Watche
 from tests.support.lakes.seams import Standing
 from tests.support.servers.client import DEADLINE, Client
 from tests.support.servers.fault_rules import Hold
-from tidegate.assets.bronze.run import SEAMS
+from tidegate.platform.bronze.run import SEAMS
 from tidegate.platform.core.bronze.manifest import is_note
 
 KINDS = ("reg", "load")

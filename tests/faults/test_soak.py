@@ -20,12 +20,12 @@ from tests.support.lakes.harness import FaultLake, Watched, slot
 from tests.support.lakes.row_course import COPIES, WEIGHTS, RowCourse
 from tests.support.lakes.seams import Died, doing
 from tests.support.servers.client import wait_until
-from tidegate.assets.bronze.run import SEAMS, run_table
-from tidegate.assets.runs.options import RunOptions
-from tidegate.assets.silver.merge import SEAMS as SILVER_SEAMS
-from tidegate.assets.silver.merge import merge_table
-from tidegate.resources.lake import Lake
-from tidegate.sensors.intake.tick import take_in
+from tidegate.platform.bronze.options import RunOptions
+from tidegate.platform.bronze.run import SEAMS, run_table
+from tidegate.platform.intake.tick import take_in
+from tidegate.platform.lake.lake import Lake
+from tidegate.platform.silver.merge import SEAMS as SILVER_SEAMS
+from tidegate.platform.silver.merge import merge_table
 
 #: Rounds, and seconds.
 _SHORT, _LONG = 4, 1800.0

@@ -11,13 +11,13 @@ from typing import Any
 from pyspark.errors import PySparkException
 
 from tests.support.lakes.harness import FaultLake, FaultServers
-from tidegate.assets.bronze.run import run_table
-from tidegate.assets.costs.measure import table_costs
-from tidegate.assets.runs.options import RunOptions
+from tidegate.platform.bronze.options import RunOptions
+from tidegate.platform.bronze.run import run_table
 from tidegate.platform.core.costs.figures import FIGURES
 from tidegate.platform.core.costs.report import TableReport
-from tidegate.resources.costs.recorded_ledger import RecordedLedger
-from tidegate.resources.costs.recorded_months import recorded_months
+from tidegate.platform.inventory.costs.measure import table_costs
+from tidegate.platform.lake.costs.recorded_ledger import RecordedLedger
+from tidegate.platform.lake.costs.recorded_months import recorded_months
 
 #: By how much the requests that are computed may differ from those that S3 got.
 _TOLERANCE = 0.3

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.lakes.harness import FaultLake
 from tests.support.servers.client import DEADLINE
-from tidegate.assets.bronze.run import SEAMS
+from tidegate.platform.bronze.run import SEAMS
 
 
 @pytest.mark.parametrize("kind", ["reg", "load"])

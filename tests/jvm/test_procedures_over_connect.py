@@ -17,9 +17,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Row, SparkSession
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 
+from tidegate.platform.lake.spark.remote import SparkRemote
+from tidegate.platform.lake.spark.session import session_of_its_own
 from tidegate.platform.local.stack import LocalStack
-from tidegate.resources.spark.remote import SparkRemote
-from tidegate.resources.spark.session import session_of_its_own
 
 BUCKET = "jvm"
 LAKE = "lake-1"

@@ -8,18 +8,18 @@ from __future__ import annotations
 from tests.mutants.java import JAVA_MUTANTS
 from tests.mutants.mutant import Mutant
 
-_TROUBLED = "tests/unit/sensors/intake/test_queue_order.py::"
+_TROUBLED = "tests/unit/platform/intake/test_queue_order.py::"
 _WEBHOOKS = "tests/unit/platform/webhook/test_application.py::"
-_ANSWERS = "tests/unit/resources/aws/test_answers.py::"
-_DECIDE = "tests/unit/assets/bronze/test_decide.py"
-_LOSSES = "tests/unit/assets/bronze/prepare/load/test_server_losses.py"
+_ANSWERS = "tests/unit/platform/lake/aws/test_answers.py::"
+_DECIDE = "tests/unit/platform/bronze/test_decide.py"
+_LOSSES = "tests/unit/platform/bronze/prepare/load/test_server_losses.py"
 _CALLERS = "tests/unit/platform/cli/test_caller.py"
-_SILVER_LOSSES = "tests/unit/assets/silver/test_server_losses.py"
-_LATE_READS = "tests/unit/assets/bronze/prepare/test_late_reads.py"
-_TIME_LEFT = "tests/unit/resources/test_time_left.py"
+_SILVER_LOSSES = "tests/unit/platform/silver/test_server_losses.py"
+_LATE_READS = "tests/unit/platform/bronze/prepare/test_late_reads.py"
+_TIME_LEFT = "tests/unit/platform/lake/test_time_left.py"
 _FORWARD, _DELIVERY = (
-    "tests/unit/sensors/forward/test_forwarder.py::",
-    "tests/unit/resources/forwarding/test_delivery.py::",
+    "tests/unit/platform/routes/test_forwarder.py::",
+    "tests/unit/platform/lake/forwarding/test_delivery.py::",
 )
 _A_REPLAY = "tests/spark/silver/test_history.py::test_every_merge_of_a_history_gives_what_a_replay_gives"
 _A_FEED = (
@@ -28,17 +28,17 @@ _A_FEED = (
 )
 _OF_DUMPS = "tests/spark/silver/test_snapshots.py::test_dumps_give_the_newest_dump_and_the_history_of_all"
 _REBUILDS = "tests/spark/silver/test_silver_rebuild.py::"
-_REBUILT = "tests/unit/assets/silver/test_merge.py"
+_REBUILT = "tests/unit/platform/silver/test_merge.py"
 _OUTPUT = "tests/spark/files/test_repartition.py::"
-_DATASETS = "tests/unit/assets/bronze/completion/test_datasets.py::"
+_DATASETS = "tests/unit/platform/bronze/completion/test_datasets.py::"
 _EVENTS = "tests/spark/events/"
-_LISTED = "tests/unit/assets/reconcile/test_listing.py::"
+_LISTED = "tests/unit/platform/bronze/reconcile/test_listing.py::"
 _CENTRAL = "tests/spark/events/test_central_inventory.py::"
 _UNUSABLE = "tests/local/s3/test_inventories.py::"
 _STATISTICS = "tests/unit/platform/core/schema/test_column_statistics.py::"
 _FORGOTTEN, _FORGET = "tests/spark/tables/test_suppression.py::", "tests/spark/tables/test_forget.py::"
-_MAINTAINED = "tests/unit/assets/maintenance/"
-_CATALOG, _SYNCED = "tests/local/catalog/test_glue.py::", "tests/unit/assets/catalog/test_sync.py::"
+_MAINTAINED = "tests/unit/platform/maintenance/"
+_CATALOG, _SYNCED = "tests/local/catalog/test_glue.py::", "tests/unit/platform/test_catalog.py::"
 _FROM_BEFORE_A_RESET = (
     "tests/spark/tables/test_forget.py::"
     "test_values_of_a_forgotten_person_that_bronze_no_longer_gives_leave_the_rows_of_others"
@@ -50,7 +50,7 @@ _OTHERS_EXPORT = (
 )
 _COSTS = "tests/unit/platform/core/costs/test_table_cost.py::"
 _ONE_OBJECT = (
-    "tests/unit/resources/forwarding/test_object_action.py::"
+    "tests/unit/platform/lake/forwarding/test_object_action.py::"
     "test_no_two_sources_are_written_to_one_object_whatever_lake_yaml_says"
 )
 _EVERY_PLACE = "tests/unit/repository/test_hostile_names.py::test_a_name_is_only_letters_in_each_place"
@@ -63,7 +63,7 @@ MUTANTS = (
         "store_and_delete",
         "    _store(lake, queue.name, intake)\n    queue.delete(messages)\n",
         "    queue.delete(messages)\n    _store(lake, queue.name, intake)\n",
-        ("tests/unit/sensors/intake/test_tick.py::test_messages_are_deleted_after_all_that_came_of_them_is_kept",),
+        ("tests/unit/platform/intake/test_tick.py::test_messages_are_deleted_after_all_that_came_of_them_is_kept",),
     ),
     Mutant(
         "the object of a row queue's messages is written after their delete",
@@ -72,7 +72,7 @@ MUTANTS = (
         "            return messages, write_row_objects(messages, table, self._lake.store.objects)\n",
         "            queue.delete(messages)\n"
         "            return messages, write_row_objects(messages, table, self._lake.store.objects)\n",
-        ("tests/unit/sensors/intake/test_row_objects.py::test_messages_are_deleted_after_their_rows_are_kept",),
+        ("tests/unit/platform/intake/test_row_objects.py::test_messages_are_deleted_after_their_rows_are_kept",),
     ),
     Mutant(
         "the body of a message overrides the identity that it carries",
@@ -81,7 +81,7 @@ MUTANTS = (
         "    if carried is None:\n        text, publication",
         "    if True:\n        text, publication",
         (
-            "tests/unit/sensors/intake/test_row_objects.py::test_whatever_its_body_says_a_message_keeps_the_identity_that_it_carries",
+            "tests/unit/platform/intake/test_row_objects.py::test_whatever_its_body_says_a_message_keeps_the_identity_that_it_carries",
         ),
     ),
     Mutant(
@@ -91,7 +91,7 @@ MUTANTS = (
         "if publication.topic != topic:",
         "if topic is None:",
         (
-            "tests/unit/sensors/intake/test_row_objects.py::test_an_envelope_of_a_topic_that_lake_yaml_does_not_name_is_no_row",
+            "tests/unit/platform/intake/test_row_objects.py::test_an_envelope_of_a_topic_that_lake_yaml_does_not_name_is_no_row",
         ),
     ),
     Mutant(
@@ -100,7 +100,7 @@ MUTANTS = (
         "identified",
         "if arrived.sent_at and origin.sent_at > arrived.sent_at + _AHEAD_MILLIS:",
         "if origin.sent_at > LATEST:",
-        ("tests/unit/sensors/intake/test_row_objects.py::test_a_time_counts_up_to_a_day_after_the_message_came",),
+        ("tests/unit/platform/intake/test_row_objects.py::test_a_time_counts_up_to_a_day_after_the_message_came",),
     ),
     Mutant(
         "the size of an event may have any number of digits",
@@ -160,7 +160,7 @@ MUTANTS = (
         "self._prepared.sent_until = min(latest, max(",
         "self._prepared.sent_until = min(LATEST, max(",
         (
-            "tests/unit/sensors/intake/test_row_objects.py::test_a_time_to_come_is_never_in_a_batch_for_longer_than_a_few_days",
+            "tests/unit/platform/intake/test_row_objects.py::test_a_time_to_come_is_never_in_a_batch_for_longer_than_a_few_days",
         ),
     ),
     Mutant(
@@ -170,7 +170,7 @@ MUTANTS = (
         "        return sent_before(table, draft.n)\n",
         "        return None\n",
         (
-            "tests/unit/sensors/intake/test_row_objects.py::test_a_batch_that_brings_no_rows_has_the_time_of_the_batch_before",
+            "tests/unit/platform/intake/test_row_objects.py::test_a_batch_that_brings_no_rows_has_the_time_of_the_batch_before",
         ),
     ),
     Mutant(
@@ -180,7 +180,7 @@ MUTANTS = (
         "min(row.origin.earliest for row in group)",
         "min(row.origin.sent_at for row in group)",
         (
-            "tests/unit/sensors/intake/test_row_objects.py::test_an_object_names_the_times_at_which_equal_messages_may_have_come",
+            "tests/unit/platform/intake/test_row_objects.py::test_an_object_names_the_times_at_which_equal_messages_may_have_come",
         ),
     ),
     Mutant(
@@ -197,7 +197,7 @@ MUTANTS = (
         "_Once.run",
         "max([before, *(rows_sent.last for rows_sent in self._sent)])",
         "max([0, *(rows_sent.last for rows_sent in self._sent)])",
-        ("tests/unit/sensors/intake/test_row_objects.py::test_a_batch_says_how_new_the_rows_up_to_it_may_be",),
+        ("tests/unit/platform/intake/test_row_objects.py::test_a_batch_says_how_new_the_rows_up_to_it_may_be",),
     ),
     Mutant(
         "a secret that every user may read is no finding",
@@ -206,7 +206,7 @@ MUTANTS = (
         "    if not mode & (_FOR_OTHERS | _TO_CHANGE):\n",
         "    if not mode & _TO_CHANGE:\n",
         (
-            "tests/unit/resources/test_secret_text.py::"
+            "tests/unit/platform/lake/test_secret_text.py::"
             "test_a_file_is_exposed_if_others_may_read_it_or_anybody_but_its_owner_may_change_it",
         ),
     ),
@@ -228,7 +228,7 @@ MUTANTS = (
         "            lake.queues[0].send(as_message(message.body), attributes=message.attributes)\n",
         "            lake.queues[0].send(as_message(message.body), attributes={})\n",
         (
-            "tests/unit/assets/operations/test_redrive.py::"
+            "tests/unit/platform/operations/test_redrive.py::"
             "test_a_message_of_events_goes_back_with_its_attributes_so_that_its_events_get_the_same_type",
         ),
     ),
@@ -238,7 +238,7 @@ MUTANTS = (
         "_store.keep",
         "store.quarantine.keep_message(*known, home, reject.origin, reject.attributes)\n",
         '""\n',
-        ("tests/unit/sensors/intake/test_tick.py::test_messages_are_deleted_after_all_that_came_of_them_is_kept",),
+        ("tests/unit/platform/intake/test_tick.py::test_messages_are_deleted_after_all_that_came_of_them_is_kept",),
     ),
     Mutant(
         "a dead letter is deleted before it is sent",
@@ -247,7 +247,7 @@ MUTANTS = (
         "                sent = source.send_again(part)\n",
         "                dead.delete(part)\n                sent = source.send_again(part)\n",
         (
-            "tests/unit/assets/operations/test_dead_letters.py::test_a_dead_letter_is_deleted_after_it_was_sent_and_only_if_it_was",
+            "tests/unit/platform/operations/test_dead_letters.py::test_a_dead_letter_is_deleted_after_it_was_sent_and_only_if_it_was",
         ),
     ),
     Mutant(
@@ -369,7 +369,7 @@ MUTANTS = (
         "_discovered",
         '        mode=by_format if registers else "load",\n',
         "        mode=by_format,\n",
-        ("tests/unit/resources/test_lake.py::test_discovered_parquet_is_loaded_unless_lake_yaml_says_register",),
+        ("tests/unit/platform/lake/test_lake.py::test_discovered_parquet_is_loaded_unless_lake_yaml_says_register",),
     ),
     Mutant(
         "two queues bring more new tables together than a day may have",
@@ -414,7 +414,7 @@ MUTANTS = (
         "_release",
         "    lake.store.inbox.put(manifests(config, hints))\n    held.delete(ids)\n",
         "    held.delete(ids)\n    lake.store.inbox.put(manifests(config, hints))\n",
-        ("tests/unit/sensors/intake/test_held_events.py::test_a_tick_that_dies_is_repeated",),
+        ("tests/unit/platform/intake/test_held_events.py::test_a_tick_that_dies_is_repeated",),
     ),
     Mutant(
         "a discovered table registers files inside of another table",
@@ -423,7 +423,7 @@ MUTANTS = (
         ' == "register") and not self._shares_its_prefix(table.key)\n',
         ' == "register")\n',
         (
-            "tests/unit/resources/test_lake.py::"
+            "tests/unit/platform/lake/test_lake.py::"
             "test_of_two_tables_one_inside_the_other_discovery_registers_none_that_comes_later",
         ),
     ),
@@ -461,7 +461,7 @@ MUTANTS = (
         "find_due_tables",
         "    due_tables = DueTables(last=after)\n",
         "    due_tables = DueTables()\n",
-        ("tests/unit/sensors/intake/test_tick.py::test_with_many_tables_that_are_always_ready_none_is_starved",),
+        ("tests/unit/platform/intake/test_tick.py::test_with_many_tables_that_are_always_ready_none_is_starved",),
     ),
     Mutant(
         "a tick counts tables where it may request runs",
@@ -469,7 +469,7 @@ MUTANTS = (
         "RunCount.add",
         "        if own + -(-cold_tables // MAX_SHARED_TABLES) > max_runs:\n",
         "        if own + cold_tables > max_runs:\n",
-        ("tests/unit/sensors/intake/test_tick.py::test_a_tour_ends_where_another_run_would_be_needed",),
+        ("tests/unit/platform/intake/test_tick.py::test_a_tour_ends_where_another_run_would_be_needed",),
     ),
     Mutant(
         "files of unknown size count as small",
@@ -477,7 +477,7 @@ MUTANTS = (
         "_is_cold",
         "is_known = backlog.unsized <= COLD_HINTS",
         "is_known = True",
-        ("tests/unit/sensors/intake/test_tick.py::test_files_of_unknown_size_do_not_count_as_small",),
+        ("tests/unit/platform/intake/test_tick.py::test_files_of_unknown_size_do_not_count_as_small",),
     ),
     Mutant(
         "a request to forget is done before VACUUM's whole hours are over",
@@ -652,7 +652,7 @@ MUTANTS = (
         "record_truncate",
         "stays = before = None",
         "before = None",
-        ("tests/unit/assets/silver/test_truncate.py",),
+        ("tests/unit/platform/silver/test_truncate.py",),
     ),
     Mutant(
         "a row that an earlier merge left out of a dump does not show that the dump has its key",
@@ -740,7 +740,7 @@ MUTANTS = (
         "record_truncate",
         "before = stays = before if _is_repeated(work) else known",
         "before = stays = known",
-        ("tests/unit/assets/silver/test_truncate.py",),
+        ("tests/unit/platform/silver/test_truncate.py",),
     ),
     Mutant(
         "of equal rows of one large file the one that Spark reads last counts",
@@ -772,7 +772,7 @@ MUTANTS = (
         "Orders.of",
         "before if is_repeated else now",
         "now",
-        ("tests/unit/assets/silver/audit/test_orders.py",),
+        ("tests/unit/platform/silver/audit/test_orders.py",),
     ),
     Mutant(
         "columns whose names do not show what they have keep their statistics",
@@ -780,7 +780,7 @@ MUTANTS = (
         "private_statistics",
         "    if _hides_names(spec):\n",
         "    if spec is None and _hides_names(spec):\n",
-        ("tests/unit/assets/silver/test_private_statistics.py",),
+        ("tests/unit/platform/silver/test_private_statistics.py",),
     ),
     Mutant(
         "an error of a table with personal columns has values of a row",
@@ -788,7 +788,7 @@ MUTANTS = (
         "discreet_errors",
         "        if spec.personal is None:\n            raise\n",
         "        if spec.name:\n            raise\n",
-        ("tests/unit/assets/presentation/test_discreet.py",),
+        ("tests/unit/platform/silver/test_discreet.py",),
     ),
     Mutant(
         "a byte order mark is a part of the first identity that is forgotten",
@@ -936,7 +936,9 @@ MUTANTS = (
         "affordable",
         "        if rows > min(left, limits.rows_of_a_key):\n",
         "        if rows > left:\n",
-        ("tests/unit/assets/silver/audit/test_chosen_keys.py::test_keys_with_too_many_rows_are_left_out_and_counted",),
+        (
+            "tests/unit/platform/silver/audit/test_chosen_keys.py::test_keys_with_too_many_rows_are_left_out_and_counted",
+        ),
     ),
     Mutant(
         "the history of a key does not look at truncates between two changes",
@@ -1009,7 +1011,7 @@ MUTANTS = (
         "of_keys_since",
         'chosen += f"UNION SELECT {keys} FROM {table} WHERE {CHANGED_BATCH} >= {since}"',
         'chosen += f"UNION SELECT {keys} FROM {table} WHERE {CHANGED_BATCH} >= {since} AND false"',
-        ("tests/unit/assets/silver/test_newest_rows.py",),
+        ("tests/unit/platform/silver/test_newest_rows.py",),
     ),
     Mutant(
         "a rebuild of silver from a batch leaves out keys that only a forgotten person has since then",
@@ -1017,7 +1019,7 @@ MUTANTS = (
         "of_keys_since",
         "    if forgotten is not None:\n",
         "    if forgotten is None:\n",
-        ("tests/unit/assets/silver/test_newest_rows.py",),
+        ("tests/unit/platform/silver/test_newest_rows.py",),
     ),
     Mutant(
         "a merge from a batch does not see the rows of forgotten persons",
@@ -1033,7 +1035,7 @@ MUTANTS = (
         "of_keys_since",
         "LEFT SEMI JOIN ({chosen}) k ON {same}",
         "LEFT SEMI JOIN ({chosen}) k ON {same} AND r.{batch} >= {since}",
-        ("tests/unit/assets/silver/test_newest_rows.py",),
+        ("tests/unit/platform/silver/test_newest_rows.py",),
     ),
     Mutant(
         "a run that merges no rows says that each expectation holds",
@@ -1041,7 +1043,7 @@ MUTANTS = (
         "results_of_merge",
         'if merged and merged.volume["rows"]:',
         "if merged or not merged:",
-        ("tests/unit/assets/silver/expect/test_checks.py",),
+        ("tests/unit/assets/silver/test_expectation_checks.py",),
     ),
     Mutant(
         "rows that violate an expectation of expect_or_drop enter silver",
@@ -1068,7 +1070,7 @@ MUTANTS = (
         "_step",
         "(work.n if taken == len(numbers) else numbers[taken - 1])",
         "work.n",
-        ("tests/unit/assets/silver/test_changes.py::test_a_backlog_is_merged_in_steps_each_with_its_mark",),
+        ("tests/unit/platform/silver/test_changes.py::test_a_backlog_is_merged_in_steps_each_with_its_mark",),
     ),
     Mutant(
         "a first merge takes all that waits, whatever its limits are",
@@ -1076,7 +1078,7 @@ MUTANTS = (
         "_first_step",
         "    return brought[taken - 1][0]",
         "    return work.n",
-        ("tests/unit/assets/silver/test_changes.py::test_a_first_merge_of_much_is_in_steps",),
+        ("tests/unit/platform/silver/test_changes.py::test_a_first_merge_of_much_is_in_steps",),
     ),
     Mutant(
         "the first step of a merge that takes rows out of silver leaves readers without the rest",
@@ -1084,7 +1086,7 @@ MUTANTS = (
         "_first_step",
         'if work.spec.on_removed == "full" and work.silver.files > 0:',
         "if not work.n:",
-        ("tests/unit/assets/silver/test_changes.py::test_a_merge_that_takes_rows_out_of_silver_has_one_step",),
+        ("tests/unit/platform/silver/test_changes.py::test_a_merge_that_takes_rows_out_of_silver_has_one_step",),
     ),
     Mutant(
         "rows that were replaced while a first merge was under way stay in silver",
@@ -1111,7 +1113,7 @@ MUTANTS = (
         "if attempt >= MAX_CATCH_UPS and not waiting_batch_replaces_rows(work):",
         "if attempt >= MAX_CATCH_UPS:",
         (
-            "tests/unit/assets/silver/test_merge.py::"
+            "tests/unit/platform/silver/test_merge.py::"
             "test_a_rebuild_from_a_batch_never_leaves_a_batch_that_replaced_rows",
         ),
     ),
@@ -1131,7 +1133,7 @@ MUTANTS = (
         "run_table",
         "        listener.batch_recorded(result.batch, result.landed)\n",
         "",
-        ("tests/unit/assets/bronze/test_run.py::test_each_batch_is_reported_as_soon_as_it_is_recorded",),
+        ("tests/unit/platform/bronze/test_run.py::test_each_batch_is_reported_as_soon_as_it_is_recorded",),
     ),
     Mutant(
         "a window of two ticks lasts three",
@@ -1149,7 +1151,7 @@ MUTANTS = (
         "_next_batch",
         "        return BatchResult(half_recorded, landed, found=True)\n",
         "        waiting = None\n",
-        ("tests/unit/assets/bronze/test_run.py::test_a_batch_that_is_recorded_and_not_finished_is_reported",),
+        ("tests/unit/platform/bronze/test_run.py::test_a_batch_that_is_recorded_and_not_finished_is_reported",),
     ),
     Mutant(
         "an event that cannot be understood is not counted",
@@ -1157,7 +1159,7 @@ MUTANTS = (
         "_route_all",
         '            intake.count("malformed", reject.records)\n',
         "",
-        ("tests/unit/sensors/intake/test_tick.py::test_every_event_received_is_a_hint_or_counted",),
+        ("tests/unit/platform/intake/test_tick.py::test_every_event_received_is_a_hint_or_counted",),
     ),
     Mutant(
         "deferred hints are dropped",
@@ -1324,7 +1326,7 @@ MUTANTS = (
         "_replaces",
         "if replaces.decided == state.n), None)",
         "), None)",
-        ("tests/unit/assets/operations/test_rebuild.py",),
+        ("tests/unit/platform/operations/test_rebuild.py",),
     ),
     Mutant(
         "a file that is refused gives the table its columns",
@@ -1342,7 +1344,7 @@ MUTANTS = (
         "FaultyFiles.all_at_once.tried",
         "            bring(some)\n            self._prepared.schema = before\n",
         "            bring(some)\n",
-        ("tests/unit/assets/bronze/prepare/load/test_faulty_files.py",),
+        ("tests/unit/platform/bronze/prepare/load/test_faulty_files.py",),
     ),
     Mutant(
         "a file that proves unfit while it is read keeps its say in the columns",
@@ -1350,7 +1352,7 @@ MUTANTS = (
         "Load._again",
         "if len(sound) < len(files) or (grown and left):",
         "if len(sound) < len(files):",
-        ("tests/unit/assets/bronze/prepare/load/test_faulty_files.py",),
+        ("tests/unit/platform/bronze/prepare/load/test_faulty_files.py",),
     ),
     Mutant(
         "a file that changed keeps its say in the columns",
@@ -1358,7 +1360,7 @@ MUTANTS = (
         "Load._again",
         "return [file for file in files if file.candidate.key not in changed], None",
         "return [file for file in files if file.candidate.key not in changed], self.prepared.schema",
-        ("tests/unit/assets/bronze/prepare/load/test_faulty_files.py",),
+        ("tests/unit/platform/bronze/prepare/load/test_faulty_files.py",),
     ),
     Mutant(
         "a new column of a header gets its type without the files of other formats",
@@ -1366,7 +1368,7 @@ MUTANTS = (
         "LoadColumns.take",
         "((brings or rows_name_more) and not",
         "(rows_name_more and not",
-        ("tests/unit/assets/bronze/prepare/load/test_load_columns.py",),
+        ("tests/unit/platform/bronze/prepare/load/test_load_columns.py",),
     ),
     Mutant(
         "a line within quotes is a comment",
@@ -1382,7 +1384,7 @@ MUTANTS = (
         "LoadColumns._subjects",
         "known.adding([_alone(path, type_at(path, columns))])",
         "known.adding([one for one in columns if one.name == path[0]])",
-        ("tests/unit/assets/bronze/prepare/load/test_load_columns.py",),
+        ("tests/unit/platform/bronze/prepare/load/test_load_columns.py",),
     ),
     Mutant(
         "of files of which Delta refuses one, the others bring types in halves",
@@ -1390,7 +1392,7 @@ MUTANTS = (
         "LoadColumns.learn",
         "        if refused:\n            self._prepared.schema = before\n",
         "",
-        ("tests/unit/assets/bronze/prepare/load/test_load_columns.py",),
+        ("tests/unit/platform/bronze/prepare/load/test_load_columns.py",),
     ),
     Mutant(
         "a line of a run's log obeys a producer",
@@ -1406,7 +1408,7 @@ MUTANTS = (
         "path_columns",
         "    new = [name for name in values if folded(name) not in known]",
         "    new = [name for name in values if folded(name) in known]",
-        ("tests/unit/assets/bronze/prepare/test_path_columns.py",),
+        ("tests/unit/platform/bronze/prepare/test_path_columns.py",),
     ),
     Mutant(
         "a field of a change stops all merges by its name",
@@ -1414,7 +1416,7 @@ MUTANTS = (
         "left_out_names",
         "    theirs = set(given) if silver.row is not None else set()",
         "    theirs = set()",
-        ("tests/unit/platform/core/silver/test_columns.py",),
+        ("tests/unit/platform/core/config/test_silver_columns.py",),
     ),
     Mutant(
         "a copy has its source's name, whatever its content is",
@@ -1440,7 +1442,7 @@ MUTANTS = (
         "source_file",
         "if why := refusal(candidate.key):",
         "if why := refusal(''):",
-        ("tests/unit/assets/bronze/prepare/load/test_readable_files.py",),
+        ("tests/unit/platform/bronze/prepare/load/test_readable_files.py",),
     ),
     Mutant(
         "of a gzip file, the first member is read",
@@ -1450,7 +1452,7 @@ MUTANTS = (
         "b'' if self._member.eof else",
         (
             "tests/unit/platform/core/files/test_gzip_members.py",
-            "tests/unit/resources/forwarding/test_object_action.py::test_an_array_over_all_members_of_a_gzip_file_becomes_lines",
+            "tests/unit/platform/lake/forwarding/test_object_action.py::test_an_array_over_all_members_of_a_gzip_file_becomes_lines",
         ),
     ),
     Mutant(
@@ -1467,7 +1469,7 @@ MUTANTS = (
         "fault_of",
         "return Fault.EITHER if condition.startswith(_EITHER) else Fault.ENVIRONMENT",
         "return Fault.EITHER",
-        ("tests/unit/assets/bronze/prepare/load/test_spark_errors.py",),
+        ("tests/unit/platform/bronze/prepare/load/test_spark_errors.py",),
     ),
     Mutant(
         "a loaded file is deleted whatever lies there by then",
@@ -1526,7 +1528,7 @@ MUTANTS = (
         "                self.obstacle = str(error)\n                self.defer(candidate)\n",
         "                self.refused(candidate, str(error))\n",
         (
-            "tests/unit/assets/bronze/prepare/test_prepared.py::"
+            "tests/unit/platform/bronze/test_prepared.py::"
             "test_files_that_wait_for_a_permission_are_blamed_for_nothing_and_stop_a_run_that_has_nothing_else",
         ),
     ),
@@ -1587,7 +1589,7 @@ MUTANTS = (
         "Bounded.readinto",
         "        if self._left < 0:\n",
         "        if self._left is None:\n",
-        ("tests/unit/resources/test_room.py",),
+        ("tests/unit/platform/lake/test_room.py",),
     ),
     Mutant(
         "a file that another writer's commit added makes every batch void",
@@ -1617,7 +1619,7 @@ MUTANTS = (
         "taken.schema != prepared.base and refusal(table, work, taken.schema)",
         "False and refusal(table, work, taken.schema)",
         (
-            "tests/unit/assets/bronze/prepare/test_register.py::"
+            "tests/unit/platform/bronze/prepare/test_register.py::"
             "test_a_file_whose_columns_the_table_refuses_stays_out_alone_and_shapes_nothing",
         ),
     ),
@@ -1627,7 +1629,7 @@ MUTANTS = (
         "Held.take",
         "            fits = size <= self._room\n",
         "            fits = True\n",
-        ("tests/unit/assets/bronze/test_small_objects.py",),
+        ("tests/unit/platform/bronze/test_small_objects.py",),
     ),
     Mutant(
         "silver takes fields by their place",
@@ -1644,7 +1646,7 @@ MUTANTS = (
         "        if state is None or not state.in_table:\n",
         "        if state is None or state.status != Status.COMMITTED:\n",
         (
-            "tests/unit/assets/operations/test_redrive.py::test_a_file_that_a_rebuild_refused_is_read_again_in_the_place_of_its_rows",
+            "tests/unit/platform/operations/test_redrive.py::test_a_file_that_a_rebuild_refused_is_read_again_in_the_place_of_its_rows",
         ),
     ),
     Mutant(
@@ -1760,7 +1762,7 @@ MUTANTS = (
         "<= batch.n])",
         "<= batch.n + 1])",
         (
-            "tests/unit/assets/bronze/test_publish.py::"
+            "tests/unit/platform/bronze/test_publish.py::"
             "test_what_runs_staged_that_died_ends_with_their_batch_and_nothing_of_a_later_one",
         ),
     ),
@@ -1770,7 +1772,7 @@ MUTANTS = (
         "Collapse._rows",
         "        if self.null_keys:",
         "        if self.null_keys < 0:",
-        ("tests/unit/assets/silver/expect/test_checks.py",),
+        ("tests/unit/assets/silver/test_expectation_checks.py",),
     ),
     Mutant(
         "Spark skips rows by bounds of a file that leave out NaN",
@@ -1778,7 +1780,7 @@ MUTANTS = (
         "_FILES",
         '"spark.sql.parquet.filterPushdown": "false"',
         '"spark.sql.parquet.filterPushdown": "true"',
-        ("tests/unit/resources/spark/test_value_settings.py",),
+        ("tests/unit/platform/lake/spark/test_value_settings.py",),
     ),
     Mutant(
         "timestamps are written as INT96, which readers that go by Arrow take for other years",
@@ -1798,7 +1800,7 @@ MUTANTS = (
         'if batch.location != table.lake.store.uri("outputs", batch.table):',
         "if not batch.objects:",
         (
-            "tests/unit/assets/bronze/test_publish.py::"
+            "tests/unit/platform/bronze/test_publish.py::"
             "test_what_runs_staged_that_died_ends_with_their_batch_and_nothing_of_a_later_one",
         ),
     ),
@@ -1809,7 +1811,7 @@ MUTANTS = (
         "            *(tags_refused(error) for error in refusals if error),\n",
         "",
         (
-            "tests/unit/assets/operations/test_dead_letters.py::"
+            "tests/unit/platform/operations/test_dead_letters.py::"
             "test_a_message_whose_type_needs_tags_that_s3_refuses_says_so",
         ),
     ),
@@ -1952,7 +1954,7 @@ MUTANTS = (
         "_OF_FIELDS",
         '    "INCOMPLETE_TYPE_DEFINITION",\n',
         "",
-        ("tests/unit/assets/bronze/prepare/inventories/test_stage.py",),
+        ("tests/unit/platform/bronze/prepare/inventories/test_stage.py",),
     ),
     Mutant(
         "a list in an inventory is read as a column that Spark does not know",
@@ -2100,7 +2102,7 @@ MUTANTS = (
         '(datetime.fromisoformat(noted["at"]) - _OVERLAP).timestamp()',
         'datetime.fromisoformat(noted["at"]).timestamp()',
         (
-            "tests/unit/assets/forgetting/test_late_messages.py::"
+            "tests/unit/platform/forgetting/test_late_messages.py::"
             "test_messages_that_came_since_the_last_search_are_taken_out",
         ),
     ),
@@ -2150,7 +2152,7 @@ MUTANTS = (
         "_rest_of_row",
         " or not _within(named, side)]",
         "]",
-        ("tests/unit/assets/forgetting/test_kept_objects.py::test_of_a_change_the_side_of_another_person_stays",),
+        ("tests/unit/platform/forgetting/test_kept_objects.py::test_of_a_change_the_side_of_another_person_stays",),
     ),
     Mutant(
         "what a forgotten person took over from another one stays the other's",
@@ -2210,7 +2212,7 @@ MUTANTS = (
         "            _require_tables(lake, one.request)\n",
         "            pass\n",
         (
-            "tests/unit/assets/forgetting/test_forget.py::"
+            "tests/unit/platform/forgetting/test_forget.py::"
             "test_a_request_is_not_done_while_lake_yaml_lacks_a_table_that_had_rows_of_its_persons",
         ),
     ),
@@ -2354,7 +2356,7 @@ MUTANTS = (
         "_run",
         "    if writer := other_run(context.instance, context.run_id, is_writer):\n",
         "    if writer := None:\n",
-        (f"{_MAINTAINED}test_asset.py::test_nothing_is_done_next_to_a_run_of_the_table",),
+        ("tests/unit/assets/maintenance/test_asset.py::test_nothing_is_done_next_to_a_run_of_the_table",),
     ),
     Mutant(
         "silver is maintained next to its rebuild",
@@ -2362,7 +2364,7 @@ MUTANTS = (
         "_silver.maintained.writes",
         '            return is_rebuild(run, f"silver.{spec.name}") or is_forgetting(run)\n',
         "            return is_forgetting(run)\n",
-        (f"{_MAINTAINED}test_asset.py::test_nothing_is_done_next_to_a_writer_of_the_silver_table",),
+        ("tests/unit/assets/maintenance/test_asset.py::test_nothing_is_done_next_to_a_writer_of_the_silver_table",),
     ),
     Mutant(
         "a table with a batch that is not recorded is maintained",
@@ -2443,7 +2445,7 @@ MUTANTS = (
         "KeptHistory.read",
         "if (part := found[key]) and key == self._key(chain[-1].last if chain else 0):",
         "if part := found[key]:",
-        ("tests/unit/assets/storage/test_kept_history.py::test_after_a_lost_part_the_rest_is_computed_again",),
+        ("tests/unit/platform/inventory/test_kept_history.py::test_after_a_lost_part_the_rest_is_computed_again",),
     ),
     Mutant(
         "advice moves objects from ONEZONE_IA to GLACIER_IR, which S3 refuses",
@@ -2493,7 +2495,7 @@ MUTANTS = (
         "if more > 0 else {}",
         "if more > len(lines) else {}",
         (
-            "tests/unit/assets/storage/test_asset.py::"
+            "tests/unit/assets/inventory/test_asset.py::"
             "test_each_page_says_how_many_lines_it_leaves_out_and_which_command_prints_them",
         ),
     ),
@@ -2652,7 +2654,7 @@ MUTANTS = (
         "        if born is None or born.name != table.birth.name:\n            return None\n",
         "        return None\n",
         (
-            "tests/unit/resources/test_sql_names.py::"
+            "tests/unit/platform/lake/test_sql_names.py::"
             "test_a_name_is_that_of_the_table_to_which_lake_yaml_gives_it_once_it_is_born",
         ),
     ),
@@ -2694,7 +2696,7 @@ MUTANTS = (
         "_Version._known",
         "self.mark.folder or self.to.folder)):",
         "self.to.folder)):",
-        ("tests/unit/assets/silver/export/test_export.py",),
+        ("tests/unit/platform/silver/test_export.py",),
     ),
     Mutant(
         "an export writes to a new folder that its mark does not name",
@@ -2702,7 +2704,7 @@ MUTANTS = (
         "_Version.export",
         "if self.mark.folder != self.to.folder:",
         "if False:",
-        ("tests/unit/assets/silver/export/test_export.py",),
+        ("tests/unit/platform/silver/test_export.py",),
     ),
     Mutant(
         "an export that fails gets a run with every tick",
@@ -2759,7 +2761,7 @@ MUTANTS = (
         "(1.0 / self._tables[np.searchsorted(self._runs, own)]).sum()",
         "own.size",
         (
-            "tests/unit/resources/costs/test_recorded_months.py::"
+            "tests/unit/platform/lake/costs/test_recorded_months.py::"
             "test_a_run_of_several_tables_is_paid_for_by_all_of_them",
         ),
     ),
@@ -2770,7 +2772,7 @@ MUTANTS = (
         "        if len(keys) == 1:\n            return Part([], pa.table({}), {keys[0]: error})\n",
         "        return Part([], pa.table({}), dict.fromkeys(keys, error))\n",
         (
-            "tests/unit/resources/costs/test_recorded_months.py::"
+            "tests/unit/platform/lake/costs/test_recorded_months.py::"
             "test_a_ledger_that_cannot_be_read_takes_no_other_with_it",
         ),
     ),
@@ -2781,7 +2783,7 @@ MUTANTS = (
         "found[uri] = inventories[newest_usable(inventories, uri, now.timestamp())]",
         "found[uri] = max(inventories.values())",
         (
-            "tests/unit/assets/costs/test_inventory_sizes.py::test_only_a_new_inventory_of_the_whole_folder_with_sizes_counts",
+            "tests/unit/platform/inventory/costs/test_inventory_sizes.py::test_only_a_new_inventory_of_the_whole_folder_with_sizes_counts",
         ),
     ),
     Mutant(
@@ -2998,7 +3000,7 @@ MUTANTS = (
         "UnreadableFiles.withdraw",
         "        withdraw_unrecorded(plan, self.rows)\n",
         "",
-        ("tests/unit/assets/bronze/test_decide.py",),
+        ("tests/unit/platform/bronze/test_decide.py",),
     ),
     Mutant(
         "doubles of one format make whole numbers of another bad",
@@ -3024,7 +3026,7 @@ MUTANTS = (
         "carried",
         '    return _if_named(own, theirs, rules.persons.sql("s."))\n',
         "    return own\n",
-        ("tests/unit/assets/silver/test_merge_sql.py",),
+        ("tests/unit/platform/silver/test_merge_sql.py",),
     ),
     Mutant(
         "a late row takes away whose values a row has in columns that bronze does not have any more",
@@ -3040,7 +3042,7 @@ MUTANTS = (
         "_own_value",
         "{literal(column)}), false), NULL, {kept})",
         "{literal(column)}), false), {kept}, {kept})",
-        ("tests/unit/assets/silver/test_merge_sql.py",),
+        ("tests/unit/platform/silver/test_merge_sql.py",),
     ),
     Mutant(
         "files of CSV are asked for columns without the structs of the table",
@@ -3048,7 +3050,7 @@ MUTANTS = (
         "Csv.infer",
         "delta.infer_csv(asked, known.schema)",
         "delta.infer_csv(asked, known.schema.without(['Home']))",
-        ("tests/unit/assets/bronze/prepare/formats/test_csv_files.py",),
+        ("tests/unit/platform/bronze/prepare/formats/test_csv_files.py",),
     ),
     Mutant(
         "a struct that a row gives keeps a field of another person",
@@ -3192,7 +3194,7 @@ MUTANTS = (
         "_first_rows",
         'row[-1] == "" and lines.ends_with(options.delimiter)',
         'row[-1] == ""',
-        ("tests/unit/assets/bronze/prepare/formats/test_csv_files.py",),
+        ("tests/unit/platform/bronze/prepare/formats/test_csv_files.py",),
     ),
     Mutant(
         "a column of CSV without a value makes numbers of JSON text",
@@ -3219,7 +3221,7 @@ MUTANTS = (
         "TableSchema.taking",
         "                check_new_name(field.name, self.reserved)\n",
         "",
-        ("tests/unit/platform/core/silver/test_columns.py::test_bronze_refuses_what_silver_refuses",),
+        ("tests/unit/platform/core/config/test_silver_columns.py::test_bronze_refuses_what_silver_refuses",),
     ),
     Mutant(
         "a session is used with the settings of its server",
@@ -3228,7 +3230,7 @@ MUTANTS = (
         "        set_all(session, {**VALUE_SETTINGS, **_ONE_SORT})\n",
         "",
         (
-            "tests/unit/resources/spark/test_value_settings.py::test_a_session_has_the_settings_before_its_first_statement",
+            "tests/unit/platform/lake/spark/test_value_settings.py::test_a_session_has_the_settings_before_its_first_statement",
         ),
     ),
     Mutant(
@@ -3237,7 +3239,7 @@ MUTANTS = (
         "_TEXTS",
         '    "spark.sql.variable.substitute": "false",\n',
         '    "spark.sql.variable.substitute": "true",\n',
-        ("tests/unit/resources/spark/test_value_settings.py::test_nothing_is_substituted_and_ansi_is_on",),
+        ("tests/unit/platform/lake/spark/test_value_settings.py::test_nothing_is_substituted_and_ansi_is_on",),
     ),
     Mutant(
         "a setting for a while leaves Spark's default behind",
@@ -3245,7 +3247,9 @@ MUTANTS = (
         "configured",
         "        for name in (name for name, value in before.items() if value is None):\n",
         "        for name in before:\n",
-        ("tests/unit/resources/spark/test_value_settings.py::test_a_setting_for_a_while_leaves_what_was_there_before",),
+        (
+            "tests/unit/platform/lake/spark/test_value_settings.py::test_a_setting_for_a_while_leaves_what_was_there_before",
+        ),
     ),
     Mutant(
         "an update whose new row is left out is exported as half an update",
@@ -3303,7 +3307,7 @@ MUTANTS = (
         "_require_bucket",
         "if not own and not any(isinstance(probe, S3Found | S3Gone) for probe in found.values()):",
         "if False:",
-        ("tests/unit/assets/bronze/prepare/test_access.py::test_the_look_fails_if_s3_denies_all_that_it_asks_for",),
+        ("tests/unit/platform/bronze/prepare/test_access.py::test_the_look_fails_if_s3_denies_all_that_it_asks_for",),
     ),
     Mutant(
         "S3 is asked for a copy whose key it never takes",
@@ -3311,7 +3315,7 @@ MUTANTS = (
         "copied.copy",
         'if why := too_long(target.key, "its copy, which Spark reads instead of it,"):',
         'if why := too_long("", "its copy, which Spark reads instead of it,"):',
-        ("tests/unit/assets/bronze/prepare/test_parquet_copies.py",),
+        ("tests/unit/platform/bronze/prepare/test_parquet_copies.py",),
     ),
     Mutant(
         "the files of elsewhere in a log are not refused",
@@ -3319,7 +3323,7 @@ MUTANTS = (
         "TableState.require_own_files",
         "        if self.refusal:\n",
         "        if False:\n",
-        ("tests/unit/resources/spark/test_results.py::test_a_table_with_files_of_elsewhere_is_refused",),
+        ("tests/unit/platform/lake/spark/test_results.py::test_a_table_with_files_of_elsewhere_is_refused",),
     ),
     Mutant(
         "a policy that lets producers delete logs passes for one that keeps them out",
@@ -3368,7 +3372,7 @@ MUTANTS = (
         "put_if_absent(",
         "put(",
         (
-            "tests/unit/resources/lake_root/test_operations_log.py::test_what_is_kept_for_ever_is_never_put_over_an_object",
+            "tests/unit/platform/lake/lake_root/test_operations_log.py::test_what_is_kept_for_ever_is_never_put_over_an_object",
         ),
     ),
     Mutant(
@@ -3464,7 +3468,7 @@ MUTANTS = (
         "if route.bucket not in {None, event.bucket}:",
         "if False:",
         (
-            "tests/unit/resources/forwarding/test_object_action.py::"
+            "tests/unit/platform/lake/forwarding/test_object_action.py::"
             "test_an_object_of_another_bucket_is_not_unwrapped_by_a_route_of_one",
         ),
     ),
@@ -3594,7 +3598,7 @@ MUTANTS = (
         "_Sending._fitting",
         "            except ValueError as error:\n                self._outcome.undeliverable",
         "            except LookupError as error:\n                self._outcome.undeliverable",
-        ("tests/unit/resources/forwarding/test_delivery.py::test_a_body_that_cannot_be_divided_delays_no_other",),
+        ("tests/unit/platform/lake/forwarding/test_delivery.py::test_a_body_that_cannot_be_divided_delays_no_other",),
     ),
     Mutant(
         "infer takes the columns of rows that the load refuses for their depth",
@@ -3638,7 +3642,7 @@ MUTANTS = (
         "return reason is None or not reason.startswith(_OLDER)",
         "return reason is None",
         (
-            "tests/unit/assets/bronze/prepare/inventories/test_stage.py::"
+            "tests/unit/platform/bronze/prepare/inventories/test_stage.py::"
             "test_a_delivery_that_brought_rows_is_no_older_one_by_its_reason",
         ),
     ),
@@ -3735,7 +3739,9 @@ MUTANTS = (
         "unwrap_arrays.unwrap",
         "in_turn(write, MAX_BYTES, small=_SMALL_BYTES)",
         "in_turn(write, MAX_BYTES, small=MAX_BYTES)",
-        ("tests/unit/resources/forwarding/test_object_action.py::test_large_arrays_are_in_memory_one_after_another",),
+        (
+            "tests/unit/platform/lake/forwarding/test_object_action.py::test_large_arrays_are_in_memory_one_after_another",
+        ),
     ),
     Mutant(
         "of two formats of a batch that show other types, one has its way",
@@ -3752,7 +3758,7 @@ MUTANTS = (
         "        if head.startswith(codecs.BOM_UTF8):",
         "        if head.startswith(codecs.BOM_UTF32_LE):",
         (
-            "tests/unit/assets/bronze/prepare/formats/test_csv_files.py::"
+            "tests/unit/platform/bronze/prepare/formats/test_csv_files.py::"
             "test_a_byte_order_mark_is_proof_of_utf_8_whatever_the_table_says",
         ),
     ),
@@ -3763,7 +3769,7 @@ MUTANTS = (
         "    return cells != header and sorted(cells) == sorted(header)\n",
         "    return False\n",
         (
-            "tests/unit/assets/bronze/prepare/formats/test_csv_bytes.py::"
+            "tests/unit/platform/bronze/prepare/formats/test_csv_bytes.py::"
             "test_the_header_again_in_another_order_is_a_problem_of_the_whole_file",
         ),
     ),
@@ -3774,7 +3780,7 @@ MUTANTS = (
         '    if not (end or whole) or text.startswith("["):\n',
         '    if text.startswith("["):\n',
         (
-            "tests/unit/assets/bronze/prepare/formats/test_json_shape.py::"
+            "tests/unit/platform/bronze/prepare/formats/test_json_shape.py::"
             "test_a_file_of_one_line_is_not_read_as_one_row",
         ),
     ),
@@ -3785,7 +3791,7 @@ MUTANTS = (
         "len(row) == width and ends for row, ends",
         "len(row) == width for row, ends",
         (
-            "tests/unit/assets/bronze/prepare/formats/test_csv_files.py::"
+            "tests/unit/platform/bronze/prepare/formats/test_csv_files.py::"
             "test_a_delimiter_at_the_end_of_each_row_is_no_cell_and_a_name_of_a_row_is_none",
         ),
     ),
@@ -3844,7 +3850,7 @@ MUTANTS = (
         "    if all(len(row) == len(header) + 1 for row in rows):",
         "    if any(len(row) == len(header) + 1 for row in rows):",
         (
-            "tests/unit/assets/bronze/prepare/formats/test_csv_files.py::"
+            "tests/unit/platform/bronze/prepare/formats/test_csv_files.py::"
             "test_a_delimiter_at_the_end_of_each_row_is_no_cell_and_a_name_of_a_row_is_none",
         ),
     ),
@@ -3870,7 +3876,7 @@ MUTANTS = (
         "_is_reinserted",
         "    return len(inserts) > 1 or",
         "    return len(inserts) > 9 or",
-        ("tests/unit/assets/silver/expect/test_inserted_keys.py",),
+        ("tests/unit/platform/silver/expect/test_inserted_keys.py",),
     ),
     Mutant(
         "inserts of AWS DMS are not counted, because statistics answer the rest",
@@ -3878,7 +3884,7 @@ MUTANTS = (
         "row_counts",
         "    if rules.is_plain and not counts_inserts(rules) and",
         "    if rules.is_plain and",
-        ("tests/unit/assets/silver/test_row_queries.py::test_rows_are_read_if_the_feed_says_which_of_them_insert",),
+        ("tests/unit/platform/silver/test_row_queries.py::test_rows_are_read_if_the_feed_says_which_of_them_insert",),
     ),
     Mutant(
         "two snapshots of a row contradict a key",
@@ -3886,7 +3892,7 @@ MUTANTS = (
         "_is_reinserted",
         "(reads > 1 and len(positions) == 1)",
         "reads > 1",
-        ("tests/unit/assets/silver/expect/test_inserted_keys.py",),
+        ("tests/unit/platform/silver/expect/test_inserted_keys.py",),
     ),
     Mutant(
         "text that is read rightly is taken for text of another encoding",
@@ -3934,7 +3940,7 @@ MUTANTS = (
         "_body",
         "get(table.key.bucket, key, MAX_MANIFEST_BYTES)",
         "get(table.key.bucket, key, 1 << 60)",
-        ("tests/unit/assets/bronze/completion/test_datasets.py",),
+        ("tests/unit/platform/bronze/completion/test_datasets.py",),
     ),
     Mutant(
         "a document that is nested too deeply ends what reads it",
@@ -3966,7 +3972,7 @@ MUTANTS = (
         "_messages.found",
         "        if content is None or queue is None or queue in others:",
         "        if content is None or queue != 'clicks':",
-        ("tests/unit/assets/forgetting/test_kept_objects.py",),
+        ("tests/unit/platform/forgetting/test_kept_objects.py",),
     ),
     Mutant(
         "a table whose night was slept through waits for another week",
@@ -4022,7 +4028,7 @@ MUTANTS = (
         "Inbox._leg",
         '{RESTS}") if more else ()',
         '{RESTS}") if not more else ()',
-        ("tests/unit/assets/bronze/prepare/load/test_server_losses.py",),
+        ("tests/unit/platform/bronze/prepare/load/test_server_losses.py",),
     ),
     Mutant(
         "a run is requested for a table that rests",
@@ -4134,7 +4140,7 @@ MUTANTS = (
         "_Version.export",
         "not (self.is_snapshot and self.mark.last is not None)",
         "not counts",
-        ("tests/unit/assets/silver/export/test_export.py",),
+        ("tests/unit/platform/silver/test_export.py",),
     ),
     Mutant(
         "an export that starts over and dies does not begin with all rows again",
@@ -4142,7 +4148,7 @@ MUTANTS = (
         "export_changes",
         "            lake.store.export_marks.write(spec.name, table_id, mark)\n            continue",
         "            continue",
-        ("tests/unit/assets/silver/export/test_export.py",),
+        ("tests/unit/platform/silver/test_export.py",),
     ),
     Mutant(
         "an export loses changes that are still there, because of any failure",
@@ -4150,7 +4156,7 @@ MUTANTS = (
         "export_changes",
         "mark.done is None or not lake.delta.upkeep.has_changes(location, version)",
         "True",
-        ("tests/unit/assets/silver/export/test_export.py",),
+        ("tests/unit/platform/silver/test_export.py",),
     ),
     Mutant(
         "an export of all rows waits for an earlier version whose files are gone",
@@ -4158,7 +4164,7 @@ MUTANTS = (
         "export_changes",
         "mark.done is None or not lake.delta.upkeep.has_changes(location, version)",
         "not lake.delta.upkeep.has_changes(location, version)",
-        ("tests/unit/assets/silver/export/test_export.py",),
+        ("tests/unit/platform/silver/test_export.py",),
     ),
     Mutant(
         "an export has a value of a forgotten person in the row of another",
@@ -4174,7 +4180,7 @@ MUTANTS = (
         "KeptLines._lines",
         "            if held > max_line:\n",
         "            if held > max_line and False:\n",
-        ("tests/unit/assets/forgetting/test_kept_lines.py",),
+        ("tests/unit/platform/forgetting/test_kept_lines.py",),
     ),
     Mutant(
         "a kept line that is in two pieces is searched by its end",
@@ -4182,7 +4188,7 @@ MUTANTS = (
         "KeptLines._lines",
         'yield b"".join([*begun, line])',
         "yield line",
-        ("tests/unit/assets/forgetting/test_kept_lines.py",),
+        ("tests/unit/platform/forgetting/test_kept_lines.py",),
     ),
     Mutant(
         "a kept object is written again without the end of its last line",
@@ -4190,7 +4196,7 @@ MUTANTS = (
         "KeptLines._lines",
         "        if held:\n            yield",
         "        if held and not held:\n            yield",
-        ("tests/unit/assets/forgetting/test_kept_lines.py",),
+        ("tests/unit/platform/forgetting/test_kept_lines.py",),
     ),
     Mutant(
         "a person who ends a run blames the files",
@@ -4262,7 +4268,7 @@ MUTANTS = (
         "_next_batch",
         "    with reading(table, draft.plan, seconds):\n",
         "    with reading(table, draft.plan, seconds):\n        pass\n    if draft:\n",
-        ("tests/unit/assets/bronze/test_run.py",),
+        ("tests/unit/platform/bronze/test_run.py",),
     ),
     Mutant(
         "a further batch of a run begins without the time of a read",
@@ -4270,7 +4276,7 @@ MUTANTS = (
         "run_table",
         "        if not first and until - time.monotonic() < MAX_SECONDS:\n",
         "        if not first and until < 0:\n",
-        ("tests/unit/assets/bronze/test_run.py",),
+        ("tests/unit/platform/bronze/test_run.py",),
     ),
     Mutant(
         "only some of a day's failed checks are counted",
@@ -4286,7 +4292,7 @@ MUTANTS = (
         "Load.run",
         "                keep_named_folders(self.table, self.prepared, ())\n",
         "                pass\n",
-        ("tests/unit/assets/bronze/prepare/test_rows_folders.py",),
+        ("tests/unit/platform/bronze/prepare/test_rows_folders.py",),
     ),
     Mutant(
         "rows of a batch that was not decided are kept for ever",
@@ -4294,7 +4300,7 @@ MUTANTS = (
         "_decided",
         "        keep_named_folders(table, prepared, refused.rows)\n",
         "",
-        ("tests/unit/assets/bronze/test_run.py",),
+        ("tests/unit/platform/bronze/test_run.py",),
     ),
     Mutant(
         "copies of registered files are made for longer than a run lasts",
@@ -4302,7 +4308,7 @@ MUTANTS = (
         "copied.copy",
         "        if time.monotonic() > until:\n",
         "        if time.monotonic() > until and False:\n",
-        ("tests/unit/assets/bronze/prepare/test_parquet_copies.py",),
+        ("tests/unit/platform/bronze/prepare/test_parquet_copies.py",),
     ),
     Mutant(
         "a suspect CSV file is read for longer than its run lasts",
@@ -4398,7 +4404,7 @@ MUTANTS = (
         "ended_after.watch",
         "        while not done.is_set():  # What",
         "        if not done.is_set():  # What",
-        ("tests/unit/resources/spark/test_session.py",),
+        ("tests/unit/platform/lake/spark/test_session.py",),
     ),
     Mutant(
         "a denial that spares everybody protects the logs",
@@ -4430,7 +4436,7 @@ MUTANTS = (
         "_read",
         "    if content is not None:\n        return found.etag, content\n",
         "",
-        ("tests/unit/resources/inventory/test_deliveries.py",),
+        ("tests/unit/platform/lake/inventory/test_deliveries.py",),
     ),
     Mutant(
         "a short dump sends every key of silver to every task",
@@ -4438,7 +4444,7 @@ MUTANTS = (
         "build_history_merge",
         "is_bounded and not rules.are_dumps else None",
         "is_bounded else None",
-        ("tests/unit/assets/silver/test_merge_sql.py",),
+        ("tests/unit/platform/silver/test_merge_sql.py",),
     ),
     Mutant(
         "a merge of all of bronze counts the rows of its last batches",
@@ -4446,7 +4452,7 @@ MUTANTS = (
         "_by_ledger",
         "read = brought if counted == after else",
         "read = brought if counted >= after else",
-        ("tests/unit/assets/silver/test_changes.py",),
+        ("tests/unit/platform/silver/test_changes.py",),
     ),
     Mutant(
         "a merge of all of bronze because files are gone counts the rows of its last batches",
@@ -4454,7 +4460,7 @@ MUTANTS = (
         "_gathered",
         "read = int(_volume(delta, work, 0, n)",
         "read = int(_volume(delta, work, mark, n)",
-        ("tests/unit/assets/silver/test_changes.py",),
+        ("tests/unit/platform/silver/test_changes.py",),
     ),
     Mutant(
         "the sample of keys is of the rows of the last batches",
@@ -4462,7 +4468,7 @@ MUTANTS = (
         "row_counts",
         "rules.over(changes.view), changes.rows",
         'rules.over(changes.view), int(changes.volume["rows"])',
-        ("tests/unit/assets/silver/test_row_queries.py",),
+        ("tests/unit/platform/silver/test_row_queries.py",),
     ),
     Mutant(
         "a merge of silver is ended after an hour",
@@ -4574,7 +4580,7 @@ MUTANTS = (
         "GenerationListings._key",
         "{folder}",
         "{folder.split('..')[0]}",
-        ("tests/unit/resources/lake_root/test_listings.py",),
+        ("tests/unit/platform/lake/lake_root/test_listings.py",),
     ),
     Mutant(
         "a batch without hints ends the first listing of a generation",

@@ -17,12 +17,12 @@ import pytest
 from pyspark.sql import Row
 from rich.console import Console
 
-from tidegate.assets.bronze.run import BatchResult, run_table
-from tidegate.assets.runs.options import RunOptions
-from tidegate.assets.silver.merge import MergeResult, merge_table
+from tidegate.platform.bronze.options import RunOptions
+from tidegate.platform.bronze.run import BatchResult, run_table
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.local.stack import LocalStack
+from tidegate.platform.silver.merge import MergeResult, merge_table
 from tidegate.platform.testing import TestLake
 
 #: Spark's defaults. The server of the tests interprets queries instead.

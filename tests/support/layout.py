@@ -62,6 +62,27 @@ def import_circles(root: Path, folders: tuple[str, ...], package: str) -> list[l
     return _circles({name: set(_imports(ast.parse((root / path).read_text()), paths)) for name, path in paths.items()})
 
 
+def sibling_circles(root: Path, folders: tuple[str, ...], package: str) -> list[list[str]]:
+    """Groups of modules and packages of one package that import each other, directly or through others.
+
+    Modules without a circle can be in packages with one: `a/b.py` imports `c/d.py`, and `c/e.py` imports `a/f.py`.
+    """
+    paths = {_name(path, package): path for path in modules(root, folders)}
+    imports: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for name, path in paths.items():
+        for other in _imports(ast.parse((root / path).read_text()), paths):
+            own, others = name.split("."), other.split(".")
+            depth = next((n for n, pair in enumerate(zip(own, others, strict=False)) if pair[0] != pair[1]), None)
+            if depth is not None:
+                place = ".".join(own[:depth])
+                imports[place][f"{place}.{own[depth]}"].add(f"{place}.{others[depth]}")
+    found = []
+    for siblings in imports.values():
+        every = {*siblings, *(each for known in siblings.values() for each in known)}
+        found += _circles({name: siblings.get(name, set()) for name in every})
+    return sorted(found)
+
+
 def package_circles(root: Path, folders: tuple[str, ...], package: str) -> list[list[str]]:
     """Groups of Java packages that import each other, directly or through others."""
     imports: dict[str, set[str]] = defaultdict(set)

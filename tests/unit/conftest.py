@@ -15,11 +15,11 @@ from tests.support.ticks import evaluate
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.definitions import build_definitions
-from tidegate.resources.aws.dagster_resource import AwsResource
+from tidegate.platform.intake.intake_result import IntakeResult
+from tidegate.platform.lake.lake_root.inbox import Backlog
+from tidegate.resources.aws_resource import AwsResource
 from tidegate.resources.lake_resource import LakeResource
-from tidegate.resources.lake_root.inbox import Backlog
 from tidegate.sensors.intake import sensor as intake
-from tidegate.sensors.intake.intake_result import IntakeResult
 
 PAPER = {
     "lake": {"root": "s3://lake/root"},

@@ -11,8 +11,8 @@ from rich.text import Text
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.readers import ReaderAnswer, ReadersAnswer, TableReadersAnswer
 from tidegate.platform.core.catalog.readers import Readable, Reader, readers_of
-from tidegate.platform.core.silver.columns import WITH_TOMBSTONES
-from tidegate.resources.lake import Lake
+from tidegate.platform.core.config.silver_columns import WITH_TOMBSTONES
+from tidegate.platform.lake.lake import Lake
 
 
 def run_readers(console: Console, lake: Lake, *, as_json: bool = False) -> None:

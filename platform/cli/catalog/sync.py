@@ -6,12 +6,12 @@ from botocore.exceptions import BotoCoreError, ClientError
 from rich.console import Console
 from rich.text import Text
 
-from tidegate.assets.catalog.sync import CatalogSync, sync_catalog
+from tidegate.platform.catalog import CatalogSync, sync_catalog
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.plans import CatalogEntryAnswer, CatalogSyncAnswer, refuse_to_apply
 from tidegate.platform.cli.aws_errors import explain_aws
 from tidegate.platform.cli.errors import CommandError
-from tidegate.resources.lake import Lake
+from tidegate.platform.lake.lake import Lake
 
 
 def run_sync(console: Console, lake: Lake, *, yes: bool, as_json: bool = False) -> None:

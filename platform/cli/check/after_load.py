@@ -24,7 +24,7 @@ from tidegate.platform.core.config.after_load import moves_to, takes_away
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.resources.aws.answers import status_of
+from tidegate.platform.lake.aws.answers import status_of
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

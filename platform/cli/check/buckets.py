@@ -28,7 +28,7 @@ from tidegate.platform.cloud.notifications import CREATION, EVENTS, EXPIRATION, 
 from tidegate.platform.cloud.queue_policy import lets_send
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.keys.file_format import format_of
-from tidegate.resources.aws.answers import status_of
+from tidegate.platform.lake.aws.answers import status_of
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

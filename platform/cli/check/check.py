@@ -13,7 +13,6 @@ from botocore.exceptions import NoCredentialsError, NoRegionError
 from rich.console import Console
 from rich.text import Text
 
-from tidegate.assets.operations.forwarded import Forwarded, forwarded
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.check.after_load import check_after_load
 from tidegate.platform.cli.check.buckets import check_bucket
@@ -48,12 +47,13 @@ from tidegate.platform.core.config.load import LakeConfigError
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.route import Routed, route
-from tidegate.resources.aws.bucket_inventories import BucketInventories
-from tidegate.resources.aws.clients import Aws
-from tidegate.resources.aws.s3 import ObjectStore
-from tidegate.resources.lake_root.births import Births
-from tidegate.resources.lake_root.store import LakeStore
-from tidegate.resources.settings import LAKE
+from tidegate.platform.lake.aws.bucket_inventories import BucketInventories
+from tidegate.platform.lake.aws.clients import Aws
+from tidegate.platform.lake.aws.s3 import ObjectStore
+from tidegate.platform.lake.lake_root.births import Births
+from tidegate.platform.lake.lake_root.store import LakeStore
+from tidegate.platform.lake.settings import LAKE
+from tidegate.platform.operations.forwarded import Forwarded, forwarded
 
 #: What a start of the local platform creates, or sets, as lake.yaml says.
 _OF_LOCAL_PLATFORM = (

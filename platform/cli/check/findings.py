@@ -16,8 +16,8 @@ from tidegate.platform.cli.aws_errors import explain_aws, is_denied
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cloud.address import Address
 from tidegate.platform.core.first_line import first_line, one_line
-from tidegate.resources.aws.answers import status_of
-from tidegate.resources.aws.s3 import StoreError
+from tidegate.platform.lake.aws.answers import status_of
+from tidegate.platform.lake.aws.s3 import StoreError
 
 
 @dataclass(frozen=True)

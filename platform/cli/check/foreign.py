@@ -10,8 +10,8 @@ from tidegate.platform.core.bronze.object_state import S3Found, S3Gone
 from tidegate.platform.core.foreign_json import foreign_json
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.resources.aws.s3 import StoreError
-from tidegate.resources.lake_root.store import LakeStore
+from tidegate.platform.lake.aws.s3 import StoreError
+from tidegate.platform.lake.lake_root.store import LakeStore
 
 #: Bytes of a first commit that may be ours: it has an add of each file of a table's first batch.
 _MAX_COMMIT_BYTES = 128 << 20

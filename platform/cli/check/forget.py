@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from tidegate.assets.forgetting.forget import FOUND
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed, Finding, Warned, checked
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.forgetting.forgotten_by import lost_columns, subject_is_missing
 from tidegate.platform.core.forgetting.request import ForgetRequest
-from tidegate.resources.lake_root.store import LakeStore
-from tidegate.resources.secret_text import exposed
-from tidegate.resources.suppression import SecretProblem, subject_key
-from tidegate.resources.threads import parallel
+from tidegate.platform.forgetting.forget import FOUND
+from tidegate.platform.lake.lake_root.store import LakeStore
+from tidegate.platform.lake.secret_text import exposed
+from tidegate.platform.lake.suppression import SecretProblem, subject_key
+from tidegate.platform.lake.threads import parallel
 
 
 def check_forget(config: LakeConfig, store: LakeStore, environ: Mapping[str, str]) -> Iterator[Finding]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from tidegate.assets.catalog.sync import sync_catalog
+from tidegate.platform.catalog import sync_catalog
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed, Finding, Warned, checked, tried
-from tidegate.platform.core.catalog.settings import CatalogSpec
-from tidegate.resources.lake import Lake
+from tidegate.platform.core.config.catalog import CatalogSpec
+from tidegate.platform.lake.lake import Lake
 
 #: A name that no table has: calls about it change nothing.
 _NO_TABLE = "tidegate_check_no_such_table"

@@ -14,9 +14,9 @@ from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.first_few import first_few
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.inventory.manifest import InventoryError
-from tidegate.resources.aws.bucket_inventories import BucketInventories
-from tidegate.resources.aws.s3 import ObjectStore
-from tidegate.resources.inventory.deliveries import newest_inventory
+from tidegate.platform.lake.aws.bucket_inventories import BucketInventories
+from tidegate.platform.lake.aws.s3 import ObjectStore
+from tidegate.platform.lake.inventory.deliveries import newest_inventory
 
 #: Differences, refusals and buckets that are named.
 _MAX_NAMED = 3

@@ -28,19 +28,19 @@ from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.keys.object_key import conventional_prefix
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.resources.aws.proofs import prove_conditional_put
-from tidegate.resources.aws.s3 import StoreError
-from tidegate.resources.lake_root.batches import GenerationRetired
-from tidegate.resources.spark.delta import Delta
-from tidegate.resources.spark.remote import SparkRemote
-from tidegate.resources.spark.session import probe, session_of_its_own
-from tidegate.resources.spark.unreachable import SparkUnreachable
-from tidegate.resources.threads import parallel
+from tidegate.platform.lake.aws.proofs import prove_conditional_put
+from tidegate.platform.lake.aws.s3 import StoreError
+from tidegate.platform.lake.lake_root.batches import GenerationRetired
+from tidegate.platform.lake.spark.delta import Delta
+from tidegate.platform.lake.spark.remote import SparkRemote
+from tidegate.platform.lake.spark.session import probe, session_of_its_own
+from tidegate.platform.lake.spark.unreachable import SparkUnreachable
+from tidegate.platform.lake.threads import parallel
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-    from tidegate.resources.lake_root.store import LakeStore
+    from tidegate.platform.lake.lake_root.store import LakeStore
 
 #: Tables that a detail names.
 _NAMED = 5

@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Finding, checked, permitted
 from tidegate.platform.core.health.metrics import NAMESPACE
-from tidegate.resources.aws.answers import code_of
+from tidegate.platform.lake.aws.answers import code_of
 
 #: CloudWatch refuses metrics older than two weeks. If publishing is allowed, it refuses this probe for its age, and
 #: neither stores nor bills it.

@@ -21,7 +21,7 @@ from tidegate.platform.cloud.wanted import (
     VISIBILITY,
 )
 from tidegate.platform.core.config.lake import QueueSpec
-from tidegate.resources.aws.answers import code_of
+from tidegate.platform.lake.aws.answers import code_of
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient

@@ -13,7 +13,7 @@ from tidegate.platform.cli.check.findings import Finding, Warned, arns_of, check
 from tidegate.platform.cloud.log_policy import open_logs
 from tidegate.platform.cloud.roles.lake_arns import LakeArns
 from tidegate.platform.core.config.lake import LakeConfig
-from tidegate.resources.aws.answers import status_of
+from tidegate.platform.lake.aws.answers import status_of
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

@@ -15,9 +15,9 @@ from tidegate.platform.cli.check.findings import Failed, Finding, Warned, checke
 from tidegate.platform.core.config.forwarding.routes import RouteSpec
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.queues import QueueSpec
-from tidegate.resources.aws.answers import code_of
-from tidegate.resources.aws.clients import Aws
-from tidegate.resources.forwarding.tagged_queues import TaggedQueues
+from tidegate.platform.lake.aws.answers import code_of
+from tidegate.platform.lake.aws.clients import Aws
+from tidegate.platform.lake.forwarding.tagged_queues import TaggedQueues
 
 _ACCOUNT = re.compile(r"/(\d{12})/[^/]+/?$")
 

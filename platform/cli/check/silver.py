@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
 
-from tidegate.assets.silver.row_queries import expression_types
-from tidegate.assets.silver.table import fitting_rules
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed, Finding, Warned, checked
 from tidegate.platform.core.catalog.descriptions import unknown_descriptions
@@ -22,14 +20,16 @@ from tidegate.platform.core.silver.expression_types import UnsuitableColumns
 from tidegate.platform.core.silver.presets import resolved
 from tidegate.platform.core.silver.recorded.refusals import refusal
 from tidegate.platform.core.silver.subject_paths import personal_key, subject_paths
-from tidegate.resources.silver_suppression import ignored_subject, key_is_personal, may_not_name, no_subject
-from tidegate.resources.spark.delta import Delta
-from tidegate.resources.spark.remote import SparkRemote
-from tidegate.resources.spark.results import TableState
-from tidegate.resources.spark.session import session_of_its_own
+from tidegate.platform.lake.silver_suppression import ignored_subject, key_is_personal, may_not_name, no_subject
+from tidegate.platform.lake.spark.delta import Delta
+from tidegate.platform.lake.spark.remote import SparkRemote
+from tidegate.platform.lake.spark.results import TableState
+from tidegate.platform.lake.spark.session import session_of_its_own
+from tidegate.platform.silver.row_queries import expression_types
+from tidegate.platform.silver.table import fitting_rules
 
 if TYPE_CHECKING:
-    from tidegate.resources.lake_root.store import LakeStore
+    from tidegate.platform.lake.lake_root.store import LakeStore
 
 
 def check_silver(remote: SparkRemote, store: LakeStore, specs: Sequence[TableSpec]) -> Iterator[Finding]:

@@ -9,8 +9,8 @@ from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed, Finding, Warned, checked
 from tidegate.platform.cli.check.queues import CheckedQueue
 from tidegate.platform.core.config.webhook import WebhookSpec
+from tidegate.platform.lake.secret_text import exposed
 from tidegate.platform.webhook.secret_values import secret_values
-from tidegate.resources.secret_text import exposed
 
 #: Bytes of a message besides the body: the names and values of its attributes.
 _ATTRIBUTES = 1024

@@ -10,18 +10,18 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from tidegate.assets.costs.measure import cost_figures, table_costs
-from tidegate.assets.storage.stored import folder_of
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.costs import CheapestSettings, CostOfMonth, CostOfTable, CostsAnswer, UnitOfCost
-from tidegate.platform.cli.commands.table_named import table_named
 from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cli.table_named import table_named
+from tidegate.platform.core.config.costs import CostsSpec
 from tidegate.platform.core.costs.figures import Figures
 from tidegate.platform.core.costs.report import LakeCosts, TableReport
-from tidegate.platform.core.costs.spec import CostsSpec
 from tidegate.platform.core.costs.table_cost import MonthCost
 from tidegate.platform.core.costs.usage import Usage
-from tidegate.resources.lake import Lake
+from tidegate.platform.inventory.costs.measure import cost_figures, table_costs
+from tidegate.platform.inventory.stored import folder_of
+from tidegate.platform.lake.lake import Lake
 
 #: Services in the order of the columns, with their titles.
 _COLUMNS = ("storage", "compute", "S3 requests", "SQS", "DynamoDB")

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from rich.console import Console
 
-from tidegate.assets.bronze.prepare.formats.registry import READABLE
+from tidegate.platform.bronze.prepare.formats.registry import READABLE
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.infer import InferAnswer, InferredTable
 from tidegate.platform.cli.environment import client
@@ -24,8 +24,8 @@ from tidegate.platform.core.keys.file_format import FORMATS
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.s3_object import S3Object
 from tidegate.platform.core.schema.column_types import folded
-from tidegate.resources.aws.clients import Aws
-from tidegate.resources.aws.s3 import ObjectStore, StoreError
+from tidegate.platform.lake.aws.clients import Aws
+from tidegate.platform.lake.aws.s3 import ObjectStore, StoreError
 
 #: Objects of the listing that are read.
 MAX_FILES = 100_000

@@ -7,13 +7,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from tidegate.assets.operations.trace import Trace, trace
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.object_trace import StopAnswer, TraceAnswer
 from tidegate.platform.cli.check.check import parse_address
-from tidegate.platform.cli.commands.failed_run import failed_run
 from tidegate.platform.cli.environment import client
+from tidegate.platform.cli.failed_run import failed_run
 from tidegate.platform.core.first_line import one_line
+from tidegate.platform.operations.object_trace import Trace, trace
 
 
 def run_trace(console: Console, address: str, lake: Path | None, home: Path | None, *, as_json: bool = False) -> None:

@@ -11,23 +11,23 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from tidegate.assets.operations.rebuild import RebuildPlan, RebuildRefused, plan_rebuild, rebuild_table
-from tidegate.assets.operations.silver_rebuild import (
+from tidegate.platform.cli.answers.answer import print_answer
+from tidegate.platform.cli.answers.plans import BronzeRebuildAnswer, RebuildAnswer, SilverRebuildAnswer, refuse_to_apply
+from tidegate.platform.cli.caller import caller
+from tidegate.platform.cli.environment import client
+from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cli.table_named import table_named
+from tidegate.platform.core.config.after_load import moves_to
+from tidegate.platform.core.first_few import first_few
+from tidegate.platform.lake.lake import Lake
+from tidegate.platform.operations.rebuild import RebuildPlan, RebuildRefused, plan_rebuild, rebuild_table
+from tidegate.platform.operations.silver_rebuild import (
     SilverRebuildPlan,
     is_silver,
     only_silver_since,
     plan_silver_rebuild,
     rebuild_silver,
 )
-from tidegate.platform.cli.answers.answer import print_answer
-from tidegate.platform.cli.answers.plans import BronzeRebuildAnswer, RebuildAnswer, SilverRebuildAnswer, refuse_to_apply
-from tidegate.platform.cli.caller import caller
-from tidegate.platform.cli.commands.table_named import table_named
-from tidegate.platform.cli.environment import client
-from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.core.config.after_load import moves_to
-from tidegate.platform.core.first_few import first_few
-from tidegate.resources.lake import Lake
 
 _SHOWN = 20
 

@@ -11,9 +11,18 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from tidegate.assets.operations.dead_letters import dead_letter_queues, peek, redrive_dead_letters
 from tidegate.assets.operations.jobs import MAX_PEEKED
-from tidegate.assets.operations.redrive import (
+from tidegate.platform.cli.answers.answer import print_answer
+from tidegate.platform.cli.answers.plans import RedriveAnswer, RedriveEntry, refuse_to_apply
+from tidegate.platform.cli.caller import caller
+from tidegate.platform.cli.environment import client
+from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cli.table_named import table_named
+from tidegate.platform.core.first_line import one_line
+from tidegate.platform.core.times import parse_time
+from tidegate.platform.lake.lake import Lake
+from tidegate.platform.operations.dead_letters import dead_letter_queues, peek, redrive_dead_letters
+from tidegate.platform.operations.redrive import (
     Choice,
     RedriveRequest,
     quarantined_messages,
@@ -21,16 +30,7 @@ from tidegate.assets.operations.redrive import (
     redrive_messages,
     redrive_objects,
 )
-from tidegate.assets.operations.redrive_routes import redrive_route, undeliverable_messages
-from tidegate.platform.cli.answers.answer import print_answer
-from tidegate.platform.cli.answers.plans import RedriveAnswer, RedriveEntry, refuse_to_apply
-from tidegate.platform.cli.caller import caller
-from tidegate.platform.cli.commands.table_named import table_named
-from tidegate.platform.cli.environment import client
-from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.core.first_line import one_line
-from tidegate.platform.core.times import parse_time
-from tidegate.resources.lake import Lake
+from tidegate.platform.operations.redrive_routes import redrive_route, undeliverable_messages
 
 _SHOWN = 20
 _PARTLY = "partly in quarantine: they are read again, and their rows in the table are replaced in one commit"

@@ -7,14 +7,14 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from tidegate.assets.operations.reset import ResetPlan, ResetRefused, plan_reset, reset_table
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.plans import ResetAnswer, refuse_to_apply
 from tidegate.platform.cli.caller import caller
-from tidegate.platform.cli.commands.table_named import table_named
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
-from tidegate.resources.lake import Lake
+from tidegate.platform.cli.table_named import table_named
+from tidegate.platform.lake.lake import Lake
+from tidegate.platform.operations.reset import ResetPlan, ResetRefused, plan_reset, reset_table
 
 
 def run_reset(

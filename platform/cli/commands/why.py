@@ -8,17 +8,12 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from tidegate.assets.silver.audit.key_history import Event, KeyHistory, key_history
-from tidegate.assets.silver.expect.no_value import naming_expressions
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.why import WhyAnswer, WhyRow
-from tidegate.platform.cli.commands.table_named import table_named
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.core.first_line import one_line
-from tidegate.platform.core.row_json import row_json
-from tidegate.platform.core.shell import command
-from tidegate.platform.core.silver.columns import (
+from tidegate.platform.cli.table_named import table_named
+from tidegate.platform.core.config.silver_columns import (
     CHANGED_AT,
     CHANGED_BATCH,
     DELETED,
@@ -28,8 +23,13 @@ from tidegate.platform.core.silver.columns import (
     VALID_TO,
     WITH_TOMBSTONES,
 )
+from tidegate.platform.core.first_line import one_line
+from tidegate.platform.core.row_json import row_json
+from tidegate.platform.core.shell import command
 from tidegate.platform.core.silver.fates.sentences import shown_order
 from tidegate.platform.core.silver.key_values import WrongKey
+from tidegate.platform.silver.audit.key_history import Event, KeyHistory, key_history
+from tidegate.platform.silver.expect.no_value import naming_expressions
 
 #: Rows that are printed. JSON has all that were read.
 _SHOWN = 50

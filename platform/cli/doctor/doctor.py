@@ -22,12 +22,12 @@ from tidegate.platform.cli.doctor.logs import LogDoctor
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cloud.commit_table import CommitTable as WantedTable
 from tidegate.platform.core.first_line import first_line
-from tidegate.resources.aws.clients import Aws
-from tidegate.resources.aws.commit_table import CommitTable
-from tidegate.resources.aws.s3 import StoreError
-from tidegate.resources.lake import Lake
-from tidegate.resources.spark.delta import Delta
-from tidegate.resources.spark.value_settings import VALUE_SETTINGS, other_values, server_settings
+from tidegate.platform.lake.aws.clients import Aws
+from tidegate.platform.lake.aws.commit_table import CommitTable
+from tidegate.platform.lake.aws.s3 import StoreError
+from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.spark.delta import Delta
+from tidegate.platform.lake.spark.value_settings import VALUE_SETTINGS, other_values, server_settings
 
 DYNAMODB_STORE = "io.tidegate.storage.DynamoDbLogStore"
 _CLASSIC = "io.delta.storage.S3DynamoDBLogStore"

@@ -12,8 +12,8 @@ from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed, Finding, checked
 from tidegate.platform.core.keys.path_spellings import spellings
 from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.resources.aws.commit_table import CommitEntry, CommitTable, chosen, is_ours
-from tidegate.resources.aws.s3 import Listed, ObjectStore
+from tidegate.platform.lake.aws.commit_table import CommitEntry, CommitTable, chosen, is_ours
+from tidegate.platform.lake.aws.s3 import Listed, ObjectStore
 
 #: Seconds after which staged bytes that no entry names may be deleted: far longer than a writer of ours may pause.
 SAFE_AGE = 24 * 60 * 60

@@ -10,8 +10,6 @@ from rich.console import Console
 from rich.text import Text
 from ulid import ULID
 
-from tidegate.assets.forgetting.find import Found, tables_of, unsearched
-from tidegate.assets.forgetting.forget import ForgetRefused, ask, look_for, progress, work_off
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.plans import refuse_to_apply
 from tidegate.platform.cli.caller import caller
@@ -26,8 +24,10 @@ from tidegate.platform.cli.forgetting.lines import (
     unsearched_lines,
 )
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.resources.lake import Lake
-from tidegate.resources.suppression import SecretProblem, SubjectProblem
+from tidegate.platform.forgetting.find import Found, tables_of, unsearched
+from tidegate.platform.forgetting.forget import ForgetRefused, ask, look_for, progress, work_off
+from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.suppression import SecretProblem, SubjectProblem
 
 
 def run_forget(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from tidegate.assets.forgetting.find import Found, total
-from tidegate.assets.forgetting.forget import Progress
 from tidegate.platform.cli.answers.plans import ForgetAnswer, ForgetRequestAnswer, FoundOfPersons
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.first_few import first_few
+from tidegate.platform.forgetting.find import Found, total
+from tidegate.platform.forgetting.forget import Progress
 
 
 def found_lines(found: Sequence[Found], subjects: int) -> list[str]:

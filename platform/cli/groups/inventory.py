@@ -43,9 +43,9 @@ def enable(
     from tidegate.platform.cli.caller import caller
     from tidegate.platform.cli.environment import client
     from tidegate.platform.cli.inventory.enable import run_enable
-    from tidegate.resources.aws.bucket_inventories import BucketInventories
-    from tidegate.resources.aws.s3 import ObjectStore
-    from tidegate.resources.lake_root.store import LakeStore
+    from tidegate.platform.lake.aws.bucket_inventories import BucketInventories
+    from tidegate.platform.lake.aws.s3 import ObjectStore
+    from tidegate.platform.lake.lake_root.store import LakeStore
 
     using = client(None, lake)
     aws = using.settings.aws
@@ -141,7 +141,7 @@ def uploads(
     from tidegate.platform.cli.environment import client
     from tidegate.platform.cli.inventory.cost import known_prices, named_price_lists
     from tidegate.platform.cli.inventory.uploads import print_uploads, report_of
-    from tidegate.resources.aws.multipart_uploads import MultipartUploads
+    from tidegate.platform.lake.aws.multipart_uploads import MultipartUploads
 
     using = client(home, lake)
     with using.opened() as opened:

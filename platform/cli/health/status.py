@@ -15,7 +15,6 @@ from rich.text import Text
 from tidegate.assets.health.asset import LAKE_HEALTH, health_report
 from tidegate.assets.health.measure import measure
 from tidegate.assets.health.report import MAX_SHOWN, MEASURED_CHECK, HealthReport
-from tidegate.assets.presentation.units import size_text, span
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.health import (
     StatusAnswer,
@@ -29,6 +28,7 @@ from tidegate.platform.cli.dagster_storage import dagster_instance
 from tidegate.platform.cli.environment import client
 from tidegate.platform.core.first_line import one_line
 from tidegate.platform.core.number_of import number_of
+from tidegate.platform.core.units import size_text, span
 
 _AT = "%Y-%m-%d %H:%M:%SZ"
 

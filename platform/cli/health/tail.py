@@ -12,13 +12,13 @@ from rich.console import Console
 from rich.text import Text
 
 from tidegate.assets.operations.follow import Follower, News
-from tidegate.assets.presentation.units import size_text
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.health import NewsAnswer
 from tidegate.platform.cli.dagster_storage import dagster_instance
 from tidegate.platform.cli.environment import client
 from tidegate.platform.core.first_line import one_line
 from tidegate.platform.core.number_of import number_of
+from tidegate.platform.core.units import size_text
 
 #: Seconds between two requests.
 INTERVAL = 1.0

@@ -11,20 +11,20 @@ from pyspark.sql import DataFrame
 from rich.console import Console
 from rich.table import Table
 
-from tidegate.assets.costs.reads import Reads, reads_of
-from tidegate.assets.storage.stored import folder_of, read_prices, stored_objects
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.inventory import CostAnswer, CostGroup, StaleBucket
-from tidegate.platform.cli.commands.table_named import table_named
 from tidegate.platform.cli.environment import Client
 from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cli.table_named import table_named
 from tidegate.platform.core.inventory.late import stale_inventories
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.storage.cost import DIMENSIONS, cost_lines
 from tidegate.platform.core.storage.prices import GIGABYTE, StoragePrices
-from tidegate.resources.inventory.objects import newest_created
-from tidegate.resources.inventory.sums import stored_sums
-from tidegate.resources.lake import Lake
+from tidegate.platform.inventory.costs.reads import Reads, reads_of
+from tidegate.platform.inventory.stored import folder_of, read_prices, stored_objects
+from tidegate.platform.lake.inventory.objects import newest_created
+from tidegate.platform.lake.inventory.sums import stored_sums
+from tidegate.platform.lake.lake import Lake
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,8 @@ from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.resources.aws.bucket_inventories import BucketInventories
-from tidegate.resources.threads import parallel
+from tidegate.platform.lake.aws.bucket_inventories import BucketInventories
+from tidegate.platform.lake.threads import parallel
 
 #: Buckets of other regions that are named.
 _MAX_NAMED = 5

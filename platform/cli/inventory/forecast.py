@@ -5,17 +5,17 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
-from tidegate.assets.storage.grown import growth_of
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.inventory import ForecastAnswer, ForecastBucket
-from tidegate.platform.cli.commands.table_named import table_named
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.inventory.cost import explained
+from tidegate.platform.cli.table_named import table_named
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.storage.forecast import MONTH, Forecast
 from tidegate.platform.core.storage.growth import Growth
 from tidegate.platform.core.storage.prices import GIGABYTE
-from tidegate.resources.lake import Lake
+from tidegate.platform.inventory.grown import growth_of
+from tidegate.platform.lake.lake import Lake
 
 
 def run_forecast(

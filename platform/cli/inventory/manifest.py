@@ -16,7 +16,6 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from rich.console import Console
 
-from tidegate.assets.storage.stored import with_inventories
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.inventory import ManifestAnswer, UnusableInventory, WrittenManifest
 from tidegate.platform.cli.errors import CommandError
@@ -40,11 +39,12 @@ from tidegate.platform.core.storage.batch_manifest import (
     manifest_lines,
     unnamed_version,
 )
-from tidegate.resources.aws.s3 import ObjectStore, StoreError
-from tidegate.resources.inventory.deliveries import delivered_manifest
-from tidegate.resources.inventory.objects import buckets_of_versions
-from tidegate.resources.lake import Lake
-from tidegate.resources.threads import parallel
+from tidegate.platform.inventory.stored import with_inventories
+from tidegate.platform.lake.aws.s3 import ObjectStore, StoreError
+from tidegate.platform.lake.inventory.deliveries import delivered_manifest
+from tidegate.platform.lake.inventory.objects import buckets_of_versions
+from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.threads import parallel
 
 
 @dataclass(frozen=True)

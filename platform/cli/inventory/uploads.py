@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from tidegate.assets.storage.incomplete import inventoried_buckets, uploads_report
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.inventory import BucketOfUploads, RefusedBucket, UploadsAnswer
-from tidegate.platform.cli.commands.table_named import table_named
 from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cli.table_named import table_named
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.storage.prices import GIGABYTE, StoragePrices
 from tidegate.platform.core.storage.uploads import BucketUploads, UploadsReport, uploads_cost
-from tidegate.resources.aws.multipart_uploads import MultipartUploads
-from tidegate.resources.lake import Lake
+from tidegate.platform.inventory.incomplete import inventoried_buckets, uploads_report
+from tidegate.platform.lake.aws.multipart_uploads import MultipartUploads
+from tidegate.platform.lake.lake import Lake
 
 
 def report_of(lake: Lake, name: str, uploads: MultipartUploads, days: int) -> UploadsReport:

@@ -8,7 +8,6 @@ from pyspark.errors import PySparkException
 from rich.console import Console
 from rich.text import Text
 
-from tidegate.assets.maintenance.tables import Maintained, TableBusy
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.plans import MaintainAnswer, MaintainedTable, Unmaintained, refuse_to_apply
 from tidegate.platform.cli.environment import client
@@ -16,6 +15,7 @@ from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.maintenance.selected import selected
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.maintenance.freed import NOTHING
+from tidegate.platform.maintenance.tables import Maintained, TableBusy
 
 
 def run_maintain(

@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from tidegate.assets.maintenance.old_objects import maintain_objects
-from tidegate.assets.maintenance.tables import Maintained, maintain_bronze, maintain_silver
-from tidegate.platform.cli.commands.table_named import table_named
 from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cli.table_named import table_named
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.resources.lake import Lake
+from tidegate.platform.lake.lake import Lake
+from tidegate.platform.maintenance.old_objects import maintain_objects
+from tidegate.platform.maintenance.tables import Maintained, maintain_bronze, maintain_silver
 
 _SILVER = "silver."
 _Work = Callable[..., list[Maintained]]

@@ -21,12 +21,10 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from tidegate.assets.storage.as_of import inventory_as_of
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.sql import SqlAnswer, SqlColumn
 from tidegate.platform.cli.aws_errors import explain_aws
 from tidegate.platform.cli.caller import caller
-from tidegate.platform.cli.commands.table_named import table_named
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.json_values import NESTED, in_utc, json_text, json_value
@@ -34,13 +32,15 @@ from tidegate.platform.cli.sql.asked_days import with_days
 from tidegate.platform.cli.sql.asked_tables import asked_tables, without_schema
 from tidegate.platform.cli.sql.statement import changes_something, without_values
 from tidegate.platform.cli.sql.time_travel import reach_silver
+from tidegate.platform.cli.table_named import table_named
+from tidegate.platform.core.config.silver_columns import own_columns
 from tidegate.platform.core.first_line import first_line, visible
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.shell import command
-from tidegate.platform.core.silver.columns import own_columns
-from tidegate.resources.lake import Lake
-from tidegate.resources.spark.collected import collected
-from tidegate.resources.sql_names import SqlNames, Unnamed
+from tidegate.platform.inventory.as_of import inventory_as_of
+from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.spark.collected import collected
+from tidegate.platform.lake.sql_names import SqlNames, Unnamed
 
 _SCHEMAS = ("bronze", "silver", "ledger", "lake")
 _QUARANTINE = ("lake", "quarantine")

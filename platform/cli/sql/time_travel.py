@@ -10,7 +10,7 @@ import sqlglot
 from sqlglot import Token, TokenType, exp
 from sqlglot.errors import SqlglotError
 
-from tidegate.platform.core.silver.columns import WITH_TOMBSTONES, silver_query
+from tidegate.platform.core.config.silver_columns import WITH_TOMBSTONES, silver_query
 
 _CATALOG, _SCHEMA = "spark_catalog", "silver"
 _MAYBE = re.compile(r"\bas\s+of\b", re.IGNORECASE)

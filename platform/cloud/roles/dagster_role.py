@@ -8,7 +8,7 @@ from tidegate.platform.cloud.roles.export_statement import export_statement
 from tidegate.platform.cloud.roles.inventory_statements import read_inventories, upload_statements
 from tidegate.platform.cloud.roles.kept_statement import kept_statements
 from tidegate.platform.cloud.roles.lake_arns import COPIES_FOLDER, LakeArns, owned
-from tidegate.platform.cloud.roles.statement import Statement, Statements, without_empty
+from tidegate.platform.cloud.statement import Statement, Statements, without_empty
 from tidegate.platform.core.config.after_load import moves_to, takes_away
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.health.metrics import NAMESPACE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tidegate.platform.cloud.address import Address
-from tidegate.platform.cloud.roles.statement import Statement
+from tidegate.platform.cloud.statement import Statement
 from tidegate.platform.core.config.lake import LakeConfig
 
 _USED = "`check`, and `inventory enable`, which also puts what differs"

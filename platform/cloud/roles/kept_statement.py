@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tidegate.platform.cloud.roles.lake_arns import LakeArns
-from tidegate.platform.cloud.roles.statement import Statement, Statements
+from tidegate.platform.cloud.statement import Statement, Statements
 
 #: Below the lake root. They are written once and never deleted.
 KEPT = ("batches/*", "forgotten/requests/*", "operations/*", "lake.json")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tidegate.platform.cloud.address import Address
 from tidegate.platform.cloud.commit_table import CommitTable
-from tidegate.platform.cloud.roles.statement import Statement, literal, of_account
+from tidegate.platform.cloud.statement import Statement, literal, of_account
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.keys.path_spellings import spellings

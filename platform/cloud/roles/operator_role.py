@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tidegate.platform.cloud.roles.inventory_statements import inventory_statements, upload_statements
 from tidegate.platform.cloud.roles.lake_arns import COPIES_FOLDER, LOG_FOLDER, LakeArns, owned
-from tidegate.platform.cloud.roles.statement import Statement, Statements, without_empty
+from tidegate.platform.cloud.statement import Statement, Statements, without_empty
 from tidegate.platform.core.config.lake import LakeConfig
 
 

@@ -8,8 +8,8 @@ from tidegate.platform.cloud.roles.dagster_role import dagster
 from tidegate.platform.cloud.roles.operator_role import operator
 from tidegate.platform.cloud.roles.reader_role import reader
 from tidegate.platform.cloud.roles.spark_role import spark
-from tidegate.platform.cloud.roles.statement import Statement, Statements
 from tidegate.platform.cloud.roles.webhook_role import webhook
+from tidegate.platform.cloud.statement import Statement, Statements
 from tidegate.platform.core.config.lake import LakeConfig
 
 #: The roles by their names on the command line.

@@ -6,7 +6,7 @@ from tidegate.platform.cloud.roles.export_statement import export_folders, expor
 from tidegate.platform.cloud.roles.inventory_statements import read_inventories
 from tidegate.platform.cloud.roles.kept_statement import kept_statements
 from tidegate.platform.cloud.roles.lake_arns import LOG_FOLDER, LakeArns, owned
-from tidegate.platform.cloud.roles.statement import Statement, Statements, without_empty
+from tidegate.platform.cloud.statement import Statement, Statements, without_empty
 from tidegate.platform.core.config.lake import LakeConfig
 
 #: The folders below the lake root in which the server writes and deletes.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tidegate.platform.cloud.address import Address
-from tidegate.platform.cloud.roles.statement import Statement, Statements, without_empty
+from tidegate.platform.cloud.statement import Statement, Statements, without_empty
 from tidegate.platform.core.config.lake import LakeConfig
 
 

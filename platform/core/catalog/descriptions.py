@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.schema.column_types import folded
-from tidegate.platform.core.schema.names import RESCUED_COLUMN, VARIANT_COLUMN, near_names
-from tidegate.platform.core.silver.columns import (
+from tidegate.platform.core.config.silver_columns import (
     CHANGED_AT,
     CHANGED_BATCH,
     DELETED,
@@ -19,6 +16,9 @@ from tidegate.platform.core.silver.columns import (
     VALID_FROM,
     VALID_TO,
 )
+from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.schema.column_types import folded
+from tidegate.platform.core.schema.names import RESCUED_COLUMN, VARIANT_COLUMN, near_names
 
 #: What the columns contain that Tidegate adds, by name.
 OWN_COLUMNS: Mapping[str, str] = {

@@ -15,9 +15,9 @@ from types import MappingProxyType
 from typing import Any
 
 from tidegate.platform.core.catalog.foreign_types import hive_type, trino_name, trino_type
+from tidegate.platform.core.config.silver_columns import shown
 from tidegate.platform.core.schema.column_types import Field, folded
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.platform.core.silver.columns import shown
 
 #: Parameters of our entries: the lake, and the key of the table. An entry without them is somebody else's.
 OWNER, TABLE = "tidegate.lake", "tidegate.table"

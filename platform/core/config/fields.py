@@ -16,6 +16,7 @@ from pydantic import (
 )
 
 from tidegate.platform.core.completion.signal_name import SignalName
+from tidegate.platform.core.keys.key_pattern import KeyPattern
 from tidegate.platform.core.keys.object_key import is_hidden
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import BUCKET, MAX_ENCODED_LENGTH, TableKey
@@ -195,3 +196,12 @@ class Model(BaseModel):
     """A section of `lake.yaml`: frozen, no unknown fields, docstrings become the schema's descriptions."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+def _checked_pattern(text: str) -> str:
+    KeyPattern.parse(text)
+    return text
+
+
+#: A pattern of keys, as text.
+Pattern = Annotated[Text, AfterValidator(_checked_pattern)]

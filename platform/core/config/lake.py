@@ -17,23 +17,23 @@ from pydantic import (
     model_validator,
 )
 
-from tidegate.platform.core.catalog.settings import CatalogSpec
+from tidegate.platform.core.config.catalog import CatalogSpec
+from tidegate.platform.core.config.costs import CostsSpec
 from tidegate.platform.core.config.cross_checks import lake_problems
 from tidegate.platform.core.config.defaults import TableDefaults, described_as_defaults
 from tidegate.platform.core.config.fields import Bucket, Model, Name, Root, valid
 from tidegate.platform.core.config.forwarding.event_types import EventTypeRule
 from tidegate.platform.core.config.forwarding.route_checks import route_problems
 from tidegate.platform.core.config.forwarding.routes import RouteSpec
+from tidegate.platform.core.config.maintain import MaintainSpec
 from tidegate.platform.core.config.personal import ForgetSpec
 from tidegate.platform.core.config.queues import QueueSpec as QueueSpec
 from tidegate.platform.core.config.table import TableSpec as TableSpec
 from tidegate.platform.core.config.webhook import WebhookSpec
-from tidegate.platform.core.costs.spec import CostsSpec
 from tidegate.platform.core.events.row_object import rows_prefix
 from tidegate.platform.core.keys.nested import outermost
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.platform.core.maintenance.settings import MaintainSpec
 
 
 class LakeSpec(Model):

@@ -8,8 +8,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from tidegate.platform.core.config.fields import Bucket, Folder, Model, Text, valid
-from tidegate.platform.core.config.forwarding.event_types import Pattern
+from tidegate.platform.core.config.fields import Bucket, Folder, Model, Pattern, Text, valid
 from tidegate.platform.core.keys.file_format import FormatName, Mode, OutputMode, output_mode
 from tidegate.platform.core.keys.folder_template import FolderTemplate
 from tidegate.platform.core.keys.key_pattern import KeyPattern

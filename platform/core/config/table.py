@@ -21,13 +21,15 @@ from tidegate.platform.core.config.fields import (
     Text,
     Type,
 )
+from tidegate.platform.core.config.inventories import InventoriesSpec
+from tidegate.platform.core.config.inventory_problem import inventory_problem
 from tidegate.platform.core.config.output import OutputSpec, output_problem
 from tidegate.platform.core.config.personal import PersonalSpec
 from tidegate.platform.core.config.queues import RowQueueSpec
 from tidegate.platform.core.config.silver import SilverSpec
+from tidegate.platform.core.config.silver_columns import reserved_in_bronze
+from tidegate.platform.core.config.storage_reports import StorageReportsSpec
 from tidegate.platform.core.events.row_message import ROW_COLUMNS
-from tidegate.platform.core.inventory.settings import inventory_problem
-from tidegate.platform.core.inventory.spec import InventoriesSpec
 from tidegate.platform.core.keys.file_format import (
     FORMATS,
     FormatName,
@@ -42,8 +44,6 @@ from tidegate.platform.core.schema.column_reference import is_expression, root_o
 from tidegate.platform.core.schema.column_types import folded
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import RESCUED_COLUMN, SOURCE_COLUMNS, VARIANT_COLUMN, check_columns
-from tidegate.platform.core.silver.columns import reserved_in_bronze
-from tidegate.platform.core.storage.spec import StorageReportsSpec
 
 _DONE: Mapping[Mode, str] = {
     "register": "registered",
@@ -341,7 +341,7 @@ class TableSpec(TableDefaults):
 
     @property
     def unmeasured_columns(self) -> frozenset[str]:
-        """The lower-case names, or paths of nested fields, of the columns of persons: Delta keeps no statistics of them."""
+        """The lower-case names, or paths of nested fields, of personal columns: Delta keeps no statistics of them."""
         return self.personal.paths if self.personal else frozenset()
 
     @property

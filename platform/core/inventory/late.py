@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
+from typing import Protocol
 
 from tidegate.platform.core.inventory.delivery import Delivery, Subject, by_subject
-from tidegate.platform.core.inventory.spec import InventoriesSpec
 
 #: S3's schedules are daily and weekly. An inventory comes hours after it was begun, and the first one within 48 hours.
 DAILY_LATE, WEEKLY_LATE = timedelta(days=3), timedelta(days=9)
@@ -16,6 +16,25 @@ DAILY_LATE, WEEKLY_LATE = timedelta(days=3), timedelta(days=9)
 #: follows the first one, which may be of the Friday before.
 _DAILY, _SUNDAY = timedelta(days=3), 6
 _FIRST = timedelta(hours=48)
+
+
+class Schedule(Protocol):
+    """The configurations that `lake.yaml` gives to buckets: `InventoriesSpec`."""
+
+    @property
+    def configuration(self) -> str:
+        """Name of the configuration in each bucket."""
+
+    @property
+    def frequency(self) -> str:
+        """`daily` or `weekly`."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The buckets that are named, not only by a pattern."""
+
+    def chooses(self, bucket: str) -> bool:
+        """Return whether a bucket should have the configuration."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +63,7 @@ class LateInventory:
 
 
 def late_inventories(
-    deliveries: Iterable[Delivery], now: datetime | None = None, spec: InventoriesSpec | None = None
+    deliveries: Iterable[Delivery], now: datetime | None = None, spec: Schedule | None = None
 ) -> list[LateInventory]:
     """Return the subjects that are late, those without any inventory first, and then the oldest.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tidegate.platform.core.config.silver_columns import CHANGE_COLUMNS, CHANGE_TYPE, COMMIT_VERSION, shown
 from tidegate.platform.core.schema.column_types import Array, Field, Map, Simple, Struct, Type, inner_fields, quoted
 from tidegate.platform.core.schema.exact_json import exact_json
 from tidegate.platform.core.schema.sql_literal import delta_table
-from tidegate.platform.core.silver.columns import CHANGE_COLUMNS, CHANGE_TYPE, COMMIT_VERSION, shown
 
 #: Columns that an export has before those of the table, by the names of Delta's change data feed.
 #: The values of the first, in the order of a table's life.

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tidegate.platform.core.config.silver import SilverSpec
+from tidegate.platform.core.config.silver_columns import IS_CURRENT, VALID_FROM, VALID_TO
 from tidegate.platform.core.schema.column_reference import is_expression
 from tidegate.platform.core.schema.column_types import Field, Simple, Struct, Type, folded
-from tidegate.platform.core.silver.columns import IS_CURRENT, VALID_FROM, VALID_TO
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from tidegate.platform.core.config.silver_columns import DELETED, KEY
 from tidegate.platform.core.schema.column_types import folded, quoted
-from tidegate.platform.core.silver.columns import DELETED, KEY
 from tidegate.platform.core.silver.row_value import ROW_VALUE
 from tidegate.platform.core.silver.rules import MergeRules
 

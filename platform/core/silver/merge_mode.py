@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 
-from tidegate.platform.core.silver.columns import CHANGED_BATCH
+from tidegate.platform.core.config.silver_columns import CHANGED_BATCH
 
 #: Rows that came from this bronze table, as it has been since its last reset.
 _OF_THIS_BRONZE = f"t.{CHANGED_BATCH} > 0"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tidegate.platform.core.config.silver import SilverSpec
+from tidegate.platform.core.config.silver_columns import CHANGE_COLUMNS, HISTORY_COLUMNS, taken_names
 from tidegate.platform.core.schema.column_types import Field, folded, quoted
 from tidegate.platform.core.schema.names import OF_TIDEGATE
-from tidegate.platform.core.silver.columns import CHANGE_COLUMNS, HISTORY_COLUMNS, taken_names
 from tidegate.platform.core.silver.expression_types import UnsuitableColumns
 
 

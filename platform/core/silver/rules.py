@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tidegate.platform.core.config.silver import SilverSpec
+from tidegate.platform.core.config.silver_columns import KEY, ORDER, left_out_names
 from tidegate.platform.core.forgetting.persons import Persons
 from tidegate.platform.core.schema.casts import cast
 from tidegate.platform.core.schema.column_reference import as_sql, is_expression, path_of, root_of, type_at
@@ -17,7 +18,6 @@ from tidegate.platform.core.schema.sql_literal import in_parentheses
 from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.schema.value_encoding import NotEncoded, encoding
 from tidegate.platform.core.silver.awaited import UNTYPED, awaited_encodings, with_nulls
-from tidegate.platform.core.silver.columns import KEY, ORDER, left_out_names
 from tidegate.platform.core.silver.expectations import Expectation, expectations
 from tidegate.platform.core.silver.expression_types import LacksColumn, TypesOf, UnsuitableColumns, entries, types_over
 from tidegate.platform.core.silver.history import History, history, recorded_history

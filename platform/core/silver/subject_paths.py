@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tidegate.platform.core.config.silver import SilverSpec
+from tidegate.platform.core.config.silver_columns import HISTORY_COLUMNS, JOINED, KEY, LEFT, ORDER, SILVER_COLUMNS
 from tidegate.platform.core.schema.column_reference import is_expression, path_of, type_at
 from tidegate.platform.core.schema.column_types import WHOLE, Array, Field, Simple, Struct, folded
 from tidegate.platform.core.schema.sql_types import any_type
-from tidegate.platform.core.silver.columns import HISTORY_COLUMNS, JOINED, KEY, LEFT, ORDER, SILVER_COLUMNS
 from tidegate.platform.core.silver.presets import resolved
 
 Path = tuple[str, ...]

@@ -20,9 +20,9 @@ from tidegate.platform.demo.events.subscribers import (
     UNMATCHED,
     Subscriber,
 )
-from tidegate.resources.aws.s3 import ObjectStore
-from tidegate.resources.lake import Lake
-from tidegate.resources.sql_names import SqlNames
+from tidegate.platform.lake.aws.s3 import ObjectStore
+from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.sql_names import SqlNames
 
 _DATASETS, _DATASETS_KEY = "bronze.settlements", "tidegate-landing.exports.settlements"
 _OUT_BUCKET = "tidegate-out"

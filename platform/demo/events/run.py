@@ -37,12 +37,12 @@ from tidegate.platform.demo.events.subscribers import BROKEN_ROUTE, SEARCH, TAGG
 from tidegate.platform.demo.events.uploader import EventsUploader
 from tidegate.platform.demo.progress import Stages
 from tidegate.platform.demo.report import run_oracle
+from tidegate.platform.lake.aws.sqs import Queue
+from tidegate.platform.lake.lake import Lake
 from tidegate.platform.local.process.ports import free_port
 from tidegate.platform.local.process.process import Process, spawn
 from tidegate.platform.local.spark.conf import SMALL_DATA
 from tidegate.platform.local.stack_file import empty_home
-from tidegate.resources.aws.sqs import Queue
-from tidegate.resources.lake import Lake
 
 _SETTLE_SECONDS = 900.0
 #: Of so many objects, the billing provider sends one webhook.

@@ -10,9 +10,9 @@ import dagster as dg
 
 from tidegate.assets.runs.held_tables import ACTIVE
 from tidegate.platform.demo.settle import NotSettled
-from tidegate.resources.aws.sqs import Queue
-from tidegate.resources.lake import Lake
-from tidegate.resources.lake_root.outbox import Lane
+from tidegate.platform.lake.aws.sqs import Queue
+from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.lake_root.outbox import Lane
 
 #: Seconds between two measurements. Each costs some requests, which the pipeline's own wait for.
 _PAUSE = 2.0

@@ -14,7 +14,7 @@ from tidegate.platform.demo.storage.configurations import Configured, team_confi
 from tidegate.platform.demo.storage.left_over import LEFT, YOUNG, Deleted, left_body
 from tidegate.platform.demo.storage.planted import ORDERS, STEADY, STILL, loaded_orders, order_body
 from tidegate.platform.demo.storage.report import StorageReport
-from tidegate.resources.lake import Lake
+from tidegate.platform.lake.lake import Lake
 
 #: Days between two points of the past that are compared.
 _EVERY = 10

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from tidegate.assets.maintenance.file_source import MIN_FILES, file_source
-from tidegate.assets.maintenance.vacuum import vacuum
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.demo.storage.company import CompanyBucket
 from tidegate.platform.demo.storage.deliveries import LAKE, deliver
 from tidegate.platform.demo.storage.stored_object import StoredObject
-from tidegate.resources.lake import Lake
+from tidegate.platform.lake.lake import Lake
+from tidegate.platform.maintenance.file_source import MIN_FILES, file_source
+from tidegate.platform.maintenance.vacuum import vacuum
 
 #: Files that runs left behind before the inventory, and one that a run writes after it.
 LEFT, YOUNG = 40, "part-young.parquet"

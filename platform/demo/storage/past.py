@@ -9,9 +9,8 @@ from typing import Any
 
 from rich.console import Console
 
-from tidegate.assets.bronze.run import run_table
-from tidegate.assets.runs.options import RunOptions
-from tidegate.assets.storage.grown import growth_of
+from tidegate.platform.bronze.options import RunOptions
+from tidegate.platform.bronze.run import run_table
 from tidegate.platform.demo.progress import Stages
 from tidegate.platform.demo.storage.commands import answer_of
 from tidegate.platform.demo.storage.company import CompanyBucket
@@ -20,9 +19,10 @@ from tidegate.platform.demo.storage.deliveries import delivery
 from tidegate.platform.demo.storage.landing import TO, create_bucket, only_signals, put_orders
 from tidegate.platform.demo.storage.left_over import Deleted, delete_left_over, leave_files
 from tidegate.platform.demo.storage.planted import ORDERS
+from tidegate.platform.intake.tick import take_in
+from tidegate.platform.inventory.grown import growth_of
+from tidegate.platform.lake.lake import Lake
 from tidegate.platform.local.stack import LocalStack
-from tidegate.resources.lake import Lake
-from tidegate.sensors.intake.tick import take_in
 
 #: Keys of the tables.
 INVENTORIES, ORDERS_TABLE = "tidegate-landing.inventory", "checkout-000.orders"

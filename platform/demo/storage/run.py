@@ -38,12 +38,12 @@ from tidegate.platform.demo.storage.landing import TO, deliver_last_day
 from tidegate.platform.demo.storage.past import INVENTORIES, Past
 from tidegate.platform.demo.storage.planted import LEGACY
 from tidegate.platform.demo.storage.report import StorageReport, show_storage_report
+from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.sql_names import SqlNames
 from tidegate.platform.local.extras import require_extra
 from tidegate.platform.local.process.ports import LOOPBACK
 from tidegate.platform.local.spark.conf import SMALL_DATA
 from tidegate.platform.local.stack_file import empty_home
-from tidegate.resources.lake import Lake
-from tidegate.resources.sql_names import SqlNames
 
 _TABLE = "bronze.objects"
 _SETTLE_SECONDS, _PAUSE = 300.0, 0.5

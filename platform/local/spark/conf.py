@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from tidegate.platform.lake.spark.value_settings import VALUE_SETTINGS
 from tidegate.platform.local.spark.class_archive import class_archive_options
-from tidegate.resources.spark.value_settings import VALUE_SETTINGS
 
 LOG_STORE = "io.tidegate.storage.DynamoDbLogStore"
 

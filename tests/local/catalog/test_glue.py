@@ -12,16 +12,16 @@ import pytest
 from botocore.config import Config
 
 from tests.unit.conftest import PAPER
-from tidegate.assets.catalog.sync import sync_catalog, sync_table
+from tidegate.platform.catalog import sync_catalog, sync_table
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.lake.aws.glue import Glue
+from tidegate.platform.lake.spark.results import TableState
 from tidegate.platform.local.aws import LocalAws
-from tidegate.resources.aws.glue import Glue
-from tidegate.resources.spark.results import TableState
 
 ORDERS, PLAIN = "landing.orders", "second.plain"
 

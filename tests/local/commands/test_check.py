@@ -19,12 +19,12 @@ from tidegate.platform.cli.check.lake import check_root
 from tidegate.platform.cli.environment import Client
 from tidegate.platform.cloud.notifications import EVENTS
 from tidegate.platform.cloud.wanted import Wanted
+from tidegate.platform.lake.aws.s3 import ObjectStore
+from tidegate.platform.lake.lake_root.store import LakeStore
+from tidegate.platform.lake.settings import Settings
 from tidegate.platform.local.aws import ACCOUNT, REGION, LocalAws
 from tidegate.platform.local.process.ports import free_port
 from tidegate.platform.local.provision import Clients, provision
-from tidegate.resources.aws.s3 import ObjectStore
-from tidegate.resources.lake_root.store import LakeStore
-from tidegate.resources.settings import Settings
 
 LAKE = """
 lake: {{root: s3://lake-{tag}/own}}

@@ -17,12 +17,12 @@ from tidegate.platform.cli.doctor import logs as doctor_logs
 from tidegate.platform.cli.doctor.doctor import check_table, locations
 from tidegate.platform.cli.doctor.logs import LogDoctor
 from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.lake.aws.commit_table import CommitTable, CommitTableAddress
+from tidegate.platform.lake.aws.s3 import Listed, ObjectStore
+from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.provision import Clients
-from tidegate.resources.aws.commit_table import CommitTable, CommitTableAddress
-from tidegate.resources.aws.s3 import Listed, ObjectStore
-from tidegate.resources.lake import Lake
-from tidegate.resources.lake_root.store import LakeStore
 
 OURS = ".tmp/00000000000000000002.json.0b2f8b0e-4f6c-8b57-9c6e-2f2f0e6f1a11"
 CLASSIC = ".tmp/00000000000000000002.json.0b2f8b0e-4f6c-4b57-9c6e-2f2f0e6f1a11"

@@ -11,19 +11,19 @@ from typing import Any
 import pytest
 
 from tests.support.servers.fault_proxy import FaultProxy
-from tidegate.assets.operations.trace import Trace, trace
 from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.ledger import LedgerRow, Stamp, Status
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.config.after_load import MoveOrTag
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.lake.aws.s3 import ObjectStore
+from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.lake_root.store import LakeStore
+from tidegate.platform.lake.ledger import Decision
 from tidegate.platform.local.aws import REGION
 from tidegate.platform.local.provision import Clients
-from tidegate.resources.aws.s3 import ObjectStore
-from tidegate.resources.lake import Lake
-from tidegate.resources.lake_root.store import LakeStore
-from tidegate.resources.ledger import Decision
+from tidegate.platform.operations.object_trace import Trace, trace
 
 KEY = "sales/a.csv"
 

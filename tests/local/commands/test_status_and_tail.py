@@ -16,7 +16,7 @@ from rich.console import Console
 from tidegate.assets.bronze.asset import BRONZE
 from tidegate.assets.bronze.previous import TableSnapshot
 from tidegate.assets.bronze.report import TableReport
-from tidegate.assets.bronze.run import BatchResult
+from tidegate.platform.bronze.run import BatchResult
 from tidegate.platform.cli.answers.health import NewsAnswer, StatusAnswer
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.health.status import run_status
@@ -27,11 +27,11 @@ from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.ledger import LedgerRow, Status
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.config.load import load_lake
+from tidegate.platform.lake.aws.s3 import ObjectStore
+from tidegate.platform.lake.lake_root.store import LakeStore
+from tidegate.platform.lake.spark.results import CommitResult
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.provision import Clients, provision
-from tidegate.resources.aws.s3 import ObjectStore
-from tidegate.resources.lake_root.store import LakeStore
-from tidegate.resources.spark.results import CommitResult
 
 SILVER = {"keys": ["id"], "order": "at", "every": 10}
 

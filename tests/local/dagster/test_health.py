@@ -21,7 +21,7 @@ from tidegate.platform.core.health.alarms import template
 from tidegate.platform.definitions import build_definitions
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.provision import Clients, provision
-from tidegate.resources.aws.dagster_resource import AwsResource
+from tidegate.resources.aws_resource import AwsResource
 from tidegate.resources.lake_resource import LakeResource
 
 KEYS = {"region_name": REGION, "aws_access_key_id": "test", "aws_secret_access_key": "test"}

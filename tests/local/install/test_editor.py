@@ -11,7 +11,7 @@ import tidegate.platform.core
 
 ROOT = Path(__file__).resolve().parents[3]
 #: One module of each of three layers. Together they import from all four packages.
-MODULES = ("platform/definitions.py", "assets/bronze/run.py", "sensors/intake/sensor.py")
+MODULES = ("platform/definitions.py", "platform/bronze/run.py", "sensors/intake/sensor.py")
 UNRESOLVED = {"reportMissingImports", "reportMissingModuleSource", "reportAttributeAccessIssue"}
 
 

@@ -9,8 +9,8 @@ import sys
 from typing import Any
 
 from tests.support.tracked import ROOT
+from tidegate.platform.lake.aws.clients import Aws
 from tidegate.platform.local.aws import REGION, LocalAws
-from tidegate.resources.aws.clients import Aws
 
 DEADLINE = 60
 

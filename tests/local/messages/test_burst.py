@@ -12,11 +12,11 @@ from typing import Any
 from benchmarks.support.messages import send_all
 from tests.support.lakes.objects import Objects
 from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.intake.tick import take_in
+from tidegate.platform.lake.aws.sqs import Queue
+from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.provision import Clients
-from tidegate.resources.aws.sqs import Queue
-from tidegate.resources.lake_root.store import LakeStore
-from tidegate.sensors.intake.tick import take_in
 
 _TABLES, _FILES, _TICKS = 26, 150, 6
 _MESSAGES = _TABLES * _FILES

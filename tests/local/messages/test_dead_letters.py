@@ -14,22 +14,17 @@ import pytest
 
 from tests.support.lakes.objects import Objects
 from tests.support.lakes.seams import Died
-from tidegate.assets.operations import dead_letters
-from tidegate.assets.operations.dead_letters import (
-    UNDERSTOOD,
-    dead_letter_queues,
-    peek,
-    redrive_dead_letters,
-)
-from tidegate.assets.operations.redrive import Choice, RedriveRequest
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.times import parse_time
+from tidegate.platform.intake.tick import take_in
+from tidegate.platform.lake.aws.message import Message
+from tidegate.platform.lake.aws.sqs import Queue
+from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.provision import Clients
-from tidegate.resources.aws.message import Message
-from tidegate.resources.aws.sqs import Queue
-from tidegate.resources.lake_root.store import LakeStore
-from tidegate.sensors.intake.tick import take_in
+from tidegate.platform.operations import dead_letters
+from tidegate.platform.operations.dead_letters import UNDERSTOOD, dead_letter_queues, peek, redrive_dead_letters
+from tidegate.platform.operations.redrive import Choice, RedriveRequest
 
 MakeLake = Callable[..., Any]
 LAKE = {

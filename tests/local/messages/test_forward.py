@@ -15,16 +15,16 @@ from tests.support.servers.cloud import Cloud, notification
 from tidegate.platform.cloud.subscription import subscription
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.forwarding.outgoing import Outgoing
+from tidegate.platform.intake.tick import take_in
+from tidegate.platform.lake.aws.s3 import ObjectStore
+from tidegate.platform.lake.forwarding.destination import TopicDestination
+from tidegate.platform.lake.forwarding.destinations import Destinations
+from tidegate.platform.lake.lake import open_lake
+from tidegate.platform.lake.lake_root.outbox import Lane
+from tidegate.platform.lake.spark.remote import SparkRemote
+from tidegate.platform.lake.threads import parallel
 from tidegate.platform.local.aws import ACCOUNT, REGION, LocalAws
-from tidegate.resources.aws.s3 import ObjectStore
-from tidegate.resources.forwarding.destination import TopicDestination
-from tidegate.resources.forwarding.destinations import Destinations
-from tidegate.resources.lake import open_lake
-from tidegate.resources.lake_root.outbox import Lane
-from tidegate.resources.spark.remote import SparkRemote
-from tidegate.resources.threads import parallel
-from tidegate.sensors.forward.forwarder import Forwarder
-from tidegate.sensors.intake.tick import take_in
+from tidegate.platform.routes.forwarder import Forwarder
 
 EVENTS = 60
 

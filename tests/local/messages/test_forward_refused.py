@@ -16,12 +16,12 @@ from tidegate.assets.routes.asset import route_key
 from tidegate.assets.routes.report import route_state
 from tidegate.platform.cli.check.routes import check_routes
 from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.intake.tick import take_in
+from tidegate.platform.lake.lake import Lake, open_lake
+from tidegate.platform.lake.lake_root.outbox import Lane
+from tidegate.platform.lake.spark.remote import SparkRemote
 from tidegate.platform.local.aws import LocalAws
-from tidegate.resources.lake import Lake, open_lake
-from tidegate.resources.lake_root.outbox import Lane
-from tidegate.resources.spark.remote import SparkRemote
-from tidegate.sensors.forward.forwarder import Forwarder
-from tidegate.sensors.intake.tick import take_in
+from tidegate.platform.routes.forwarder import Forwarder
 
 ROLE = "arn:aws:sts::000000000000:assumed-role/tidegate/lake"
 #: SQS takes a body of so many bytes.

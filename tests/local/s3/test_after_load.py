@@ -15,21 +15,21 @@ from botocore.exceptions import ClientError
 
 from tests.support.lakes.seams import dying_in
 from tests.support.servers.fault_proxy import FaultProxy
-from tidegate.assets.bronze import after_load as after
-from tidegate.assets.bronze.after_load import SEAMS, after_batch, after_notes, note_loaded_files
+from tidegate.platform.bronze import after_load as after
+from tidegate.platform.bronze.after_load import SEAMS, after_batch, after_notes, note_loaded_files
 from tidegate.platform.cli.check.after_load import check_after_load
 from tidegate.platform.core.bronze.ledger import LastState, LedgerRow, Status
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.config.after_load import MoveOrTag
 from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.lake.aws.bucket import Bucket
+from tidegate.platform.lake.aws.s3 import ObjectStore, StoreError
+from tidegate.platform.lake.lake_root.after_notes import files_of
+from tidegate.platform.lake.lake_root.batches import GenerationRetired
+from tidegate.platform.lake.lake_root.store import LakeStore
+from tidegate.platform.lake.ledger import Clock
 from tidegate.platform.local.aws import REGION
 from tidegate.platform.local.provision import Clients
-from tidegate.resources.aws.bucket import Bucket
-from tidegate.resources.aws.s3 import ObjectStore, StoreError
-from tidegate.resources.lake_root.after_notes import files_of
-from tidegate.resources.lake_root.batches import GenerationRetired
-from tidegate.resources.lake_root.store import LakeStore
-from tidegate.resources.ledger import Clock
 
 COMMITTED = Status.COMMITTED
 

@@ -12,12 +12,12 @@ import boto3
 import pytest
 from rich.console import Console
 
-from tidegate.assets.storage.incomplete import uploads_report
 from tidegate.platform.cli.answers.inventory import UploadsAnswer
 from tidegate.platform.cli.inventory.uploads import print_uploads
 from tidegate.platform.core.storage.prices import StoragePrices
+from tidegate.platform.inventory.incomplete import uploads_report
+from tidegate.platform.lake.aws.multipart_uploads import MultipartUploads
 from tidegate.platform.local.aws import REGION, LocalAws
-from tidegate.resources.aws.multipart_uploads import MultipartUploads
 
 LATER = timedelta(days=8)
 MIB = 1 << 20

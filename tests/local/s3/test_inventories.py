@@ -11,10 +11,10 @@ import pytest
 from tests.support.lakes.inventory import Delivery, Line, deliver
 from tests.support.servers.fault_proxy import FaultProxy
 from tidegate.platform.core.inventory.manifest import InventoryError
+from tidegate.platform.lake.aws.s3 import ObjectStore, StoreError
+from tidegate.platform.lake.inventory.deliveries import newest_inventory
 from tidegate.platform.local.aws import REGION
 from tidegate.platform.local.provision import Clients
-from tidegate.resources.aws.s3 import ObjectStore, StoreError
-from tidegate.resources.inventory.deliveries import newest_inventory
 
 BUCKET, PREFIX = "inventories", "all/landing/daily/"
 FOLDER = f"s3://{BUCKET}/{PREFIX}"

@@ -14,7 +14,7 @@ from rich.console import Console
 from tests.unit.conftest import PAPER
 from tidegate.platform.cli.inventory.enable import run_enable
 from tidegate.platform.core.config.lake import LakeConfig
-from tidegate.resources.aws.bucket_inventories import BucketInventories
+from tidegate.platform.lake.aws.bucket_inventories import BucketInventories
 
 ACCOUNT = "111122223333"
 TABLE = {

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from tidegate.platform.lake.aws.s3 import ObjectStore, StoreError
+from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.provision import Clients
-from tidegate.resources.aws.s3 import ObjectStore, StoreError
-from tidegate.resources.lake_root.store import LakeStore
 
 
 class Endpoint:

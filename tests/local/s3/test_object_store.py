@@ -11,9 +11,7 @@ from tests.support.servers.fault_proxy import FaultProxy
 from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone, S3Unavailable
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.s3_object import S3Object
-from tidegate.platform.local.aws import REGION
-from tidegate.platform.local.provision import Clients
-from tidegate.resources.aws.s3 import (
+from tidegate.platform.lake.aws.s3 import (
     ObjectArchived,
     ObjectChanged,
     ObjectForbidden,
@@ -21,7 +19,9 @@ from tidegate.resources.aws.s3 import (
     ObjectStore,
     StoreError,
 )
-from tidegate.resources.room import TooLarge
+from tidegate.platform.lake.room import TooLarge
+from tidegate.platform.local.aws import REGION
+from tidegate.platform.local.provision import Clients
 
 
 @pytest.fixture

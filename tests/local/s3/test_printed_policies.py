@@ -24,14 +24,11 @@ from rich.console import Console
 from tests.support.lakes.inventory import Line, deliver
 from tests.support.servers.client import wait_until
 from tests.support.servers.policed_aws import Asked, PolicedAws
-from tidegate.assets.bronze.run import run_table
-from tidegate.assets.bronze.small_objects import SMALL_BYTES
-from tidegate.assets.catalog.sync import sync_catalog
 from tidegate.assets.health.asset import report_health
-from tidegate.assets.operations.dead_letters import dead_letter_queues, peek, redrive_dead_letters
-from tidegate.assets.operations.redrive import Choice, RedriveRequest, quarantined_messages, redrive_messages
-from tidegate.assets.runs.options import RunOptions
-from tidegate.assets.silver.merge import merge_table
+from tidegate.platform.bronze.options import RunOptions
+from tidegate.platform.bronze.run import run_table
+from tidegate.platform.bronze.small_objects import SMALL_BYTES
+from tidegate.platform.catalog import sync_catalog
 from tidegate.platform.cli.check.check import run_check
 from tidegate.platform.cli.commands.object_trace import run_trace
 from tidegate.platform.cli.commands.rebuild import run_rebuild
@@ -45,15 +42,18 @@ from tidegate.platform.cloud.roles.dagster_role import dagster
 from tidegate.platform.cloud.roles.operator_role import operator
 from tidegate.platform.cloud.roles.reader_role import reader
 from tidegate.platform.cloud.roles.spark_role import spark
-from tidegate.platform.cloud.roles.statement import Statements
+from tidegate.platform.cloud.statement import Statements
+from tidegate.platform.intake.tick import take_in
+from tidegate.platform.lake.lake import Lake
 from tidegate.platform.local.aws import ACCOUNT, REGION, LocalAws
 from tidegate.platform.local.provision import Clients
 from tidegate.platform.local.spark.conf import SMALL_DATA
 from tidegate.platform.local.spark.server import SparkServer
+from tidegate.platform.operations.dead_letters import dead_letter_queues, peek, redrive_dead_letters
+from tidegate.platform.operations.redrive import Choice, RedriveRequest, quarantined_messages, redrive_messages
+from tidegate.platform.routes.forwarder import Forwarder
+from tidegate.platform.silver.merge import merge_table
 from tidegate.platform.testing import TestLake
-from tidegate.resources.lake import Lake
-from tidegate.sensors.forward.forwarder import Forwarder
-from tidegate.sensors.intake.tick import take_in
 
 NAME = "policed"
 LANDING, VERSIONED, ARCHIVE, INVENTORIES = f"landing-{NAME}", f"versioned-{NAME}", f"archive-{NAME}", f"lists-{NAME}"

@@ -7,10 +7,10 @@ import time
 
 import pytest
 
+from tidegate.platform.lake.spark.remote import SparkRemote
+from tidegate.platform.lake.spark.session import probe
+from tidegate.platform.lake.spark.unreachable import SparkUnreachable
 from tidegate.platform.local.process.ports import LOOPBACK, free_port
-from tidegate.resources.spark.remote import SparkRemote
-from tidegate.resources.spark.session import probe
-from tidegate.resources.spark.unreachable import SparkUnreachable
 
 
 def test_a_closed_port() -> None:

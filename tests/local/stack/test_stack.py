@@ -13,15 +13,15 @@ from pathlib import Path
 import pytest
 
 from tests.support.servers.small_server import ENDS, NEVER_LISTENS, small_spark
+from tidegate.platform.lake.settings import Settings
+from tidegate.platform.lake.spark.remote import SparkRemote
+from tidegate.platform.lake.spark.session import probe, session_of_its_own
+from tidegate.platform.lake.spark.unreachable import SparkUnreachable
 from tidegate.platform.local.aws import LocalAws
 from tidegate.platform.local.errors import LocalStackError
 from tidegate.platform.local.spark.server import SparkServer
 from tidegate.platform.local.stack import LocalStack
 from tidegate.platform.local.stack_file import find_stack
-from tidegate.resources.settings import Settings
-from tidegate.resources.spark.remote import SparkRemote
-from tidegate.resources.spark.session import probe, session_of_its_own
-from tidegate.resources.spark.unreachable import SparkUnreachable
 
 pytestmark = pytest.mark.timeout(180)
 

@@ -18,8 +18,8 @@ from tidegate.platform.cli.answers.inventory import ManifestAnswer, WrittenManif
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.inventory.manifest import ManifestQuestion, run_manifest
 from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.lake.aws.s3 import ObjectStore
 from tidegate.platform.testing import TestLake
-from tidegate.resources.aws.s3 import ObjectStore
 
 #: A join gives an object several times.
 ROWS = (

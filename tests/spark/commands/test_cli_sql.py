@@ -20,10 +20,10 @@ from tidegate.platform.cli.answers.sql import SqlAnswer, SqlColumn
 from tidegate.platform.cli.check.foreign import check_foreign
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.sql.sql import run_sql
+from tidegate.platform.lake.settings import Settings
 from tidegate.platform.local.names import name_tables
 from tidegate.platform.local.stack_file import StackInfo, StackLock, write_stack
 from tidegate.platform.testing import TestLake
-from tidegate.resources.settings import Settings
 
 SILVER = {"keys": ["id"], "order": "v", "delete_when": "gone", "every": 10}
 

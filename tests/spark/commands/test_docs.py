@@ -12,8 +12,8 @@ import pytest
 
 from tests.spark.conftest import Shell
 from tidegate.platform.cli.commands.infer import run_infer
+from tidegate.platform.lake.sql_names import SqlNames
 from tidegate.platform.testing import TestLake
-from tidegate.resources.sql_names import SqlNames
 
 DOCS = Path(__file__).parents[3] / "docs"
 PAGE = DOCS / "guides" / "testing-your-lake.md"

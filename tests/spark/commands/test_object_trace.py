@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from tests.spark.conftest import Shell
 from tests.support.lakes.seams import dying_at, seams_watched
-from tidegate.assets.bronze.run import run_table
-from tidegate.assets.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
-from tidegate.assets.operations.trace import trace
-from tidegate.assets.runs.options import RunOptions
+from tidegate.platform.bronze.options import RunOptions
+from tidegate.platform.bronze.run import run_table
 from tidegate.platform.cli.answers.object_trace import TraceAnswer
 from tidegate.platform.cli.commands.object_trace import run_trace
+from tidegate.platform.operations.object_trace import trace
+from tidegate.platform.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]

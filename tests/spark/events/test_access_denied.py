@@ -11,8 +11,8 @@ import pytest
 from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.bronze.object_state import S3Forbidden
+from tidegate.platform.lake.aws.s3 import NotWritable, ObjectStore, StoreError
 from tidegate.platform.testing import TestLake
-from tidegate.resources.aws.s3 import NotWritable, ObjectStore, StoreError
 
 
 def test_a_refused_look_changes_no_state(

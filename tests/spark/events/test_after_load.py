@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from tests.support.lakes.seams import Died
-from tidegate.assets.bronze import after_load as after
-from tidegate.assets.operations.reset import ResetRefused, reset_table
-from tidegate.assets.operations.trace import trace
+from tidegate.platform.bronze import after_load as after
 from tidegate.platform.core.keys.s3_object import S3Object
+from tidegate.platform.operations.object_trace import trace
+from tidegate.platform.operations.reset import ResetRefused, reset_table
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]

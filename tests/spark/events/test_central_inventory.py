@@ -16,16 +16,16 @@ from rich.console import Console
 
 from tests.support.lakes.inventory import FORMATS, Delivery, Line, deliver
 from tests.support.lakes.seams import dying_at, seams_watched
-from tidegate.assets.bronze.prepare.inventories import stage as staging
-from tidegate.assets.bronze.prepare.inventories.late import late_in
-from tidegate.assets.bronze.prepare.inventories.newest import newest_deliveries
+from tidegate.platform.bronze.prepare.inventories import stage as staging
+from tidegate.platform.bronze.prepare.inventories.late import late_in
+from tidegate.platform.bronze.prepare.inventories.newest import newest_deliveries
 from tidegate.platform.cli.inventory.drop_bucket import run_drop
 from tidegate.platform.core.inventory.columns import SOUGHT
 from tidegate.platform.core.inventory.delivery import Subject
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.column_statistics import STATISTICS
+from tidegate.platform.lake.ledger_folders import newest_below
 from tidegate.platform.testing import TestLake
-from tidegate.resources.ledger_folders import newest_below
 
 DAY = 86_400
 FIRST = datetime(2026, 11, 1, 1, 0, tzinfo=UTC).timestamp()

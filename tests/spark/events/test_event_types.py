@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tidegate.assets.operations.rebuild import rebuild_table
-from tidegate.assets.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
-from tidegate.assets.operations.trace import trace
+from tidegate.platform.lake.sql_names import SqlNames
+from tidegate.platform.operations.object_trace import trace
+from tidegate.platform.operations.rebuild import rebuild_table
+from tidegate.platform.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
 from tidegate.platform.testing import TestLake
-from tidegate.resources.sql_names import SqlNames
 
 SALES = {"name": "sales", "prefix": "sales/", "mode": "load", "format": "csv", "columns": {"id": "bigint"}}
 RULES = [{"key": "sales/{type}/**"}, {"key": "gone/{type}/**"}, {"tag": "kind"}]

@@ -15,13 +15,13 @@ import yaml
 
 from tests.support.ticks import evaluate
 from tidegate.assets.bronze.asset import BRONZE, TABLES
-from tidegate.assets.bronze.run import run_table
 from tidegate.assets.runs.held_tables import SHARED_JOB, SHARED_OP, failed_tables
-from tidegate.assets.runs.options import RunOptions
+from tidegate.platform.bronze.options import RunOptions
+from tidegate.platform.bronze.run import run_table
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.lake.aws.sqs import Queue
 from tidegate.platform.testing import TestLake
-from tidegate.resources.aws.sqs import Queue
 
 MakeLake = Callable[..., TestLake]
 

@@ -16,15 +16,15 @@ from typing import Any, Literal
 import pytest
 
 from tests.support.lakes.inventory import FORMATS, Line, deliver
-from tidegate.assets.reconcile.inventory import compare_inventory
-from tidegate.assets.reconcile.listing import list_prefix
-from tidegate.assets.runs.listener import RunListener
+from tidegate.platform.bronze.listener import RunListener
+from tidegate.platform.bronze.reconcile.inventory import compare_inventory
+from tidegate.platform.bronze.reconcile.listing import list_prefix
 from tidegate.platform.core.bronze.ledger import LastState, Status, columns_of
 from tidegate.platform.core.inventory.manifest import InventoryError
+from tidegate.platform.lake.inventory.deliveries import newest_inventory
+from tidegate.platform.lake.inventory.differences import Difference, inventory_differences
+from tidegate.platform.lake.ledger import Clock
 from tidegate.platform.testing import TestLake
-from tidegate.resources.inventory.deliveries import newest_inventory
-from tidegate.resources.inventory.differences import Difference, inventory_differences
-from tidegate.resources.ledger import Clock
 
 MakeLake = Callable[..., TestLake]
 NOW = float(int(time.time()))

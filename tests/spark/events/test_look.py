@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 
 from tests.support.servers.fault_proxy import FaultProxy
-from tidegate.assets.bronze import run as bronze_run
-from tidegate.assets.bronze.prepare.load.load import Load
-from tidegate.assets.bronze.run import run_table
-from tidegate.assets.bronze.small_objects import SMALL_BYTES
-from tidegate.assets.runs.options import RunOptions
+from tidegate.platform.bronze import run as bronze_run
+from tidegate.platform.bronze.options import RunOptions
+from tidegate.platform.bronze.prepare.load.load import Load
+from tidegate.platform.bronze.run import run_table
+from tidegate.platform.bronze.small_objects import SMALL_BYTES
 from tidegate.platform.core.config.load import load_lake
+from tidegate.platform.lake.aws.clients import Aws
+from tidegate.platform.lake.aws.s3 import StoreError
+from tidegate.platform.lake.lake import Lake, open_lake
+from tidegate.platform.lake.parquet import tail
 from tidegate.platform.testing import TestLake
-from tidegate.resources.aws.clients import Aws
-from tidegate.resources.aws.s3 import StoreError
-from tidegate.resources.lake import Lake, open_lake
-from tidegate.resources.parquet import tail
 
 MakeLake = Callable[..., TestLake]
 ORDERS = {"name": "orders", "prefix": "orders/"}

@@ -11,24 +11,24 @@ import pytest
 
 from tests.support.lakes.seams import Died
 from tests.support.servers.client import wait_until
-from tidegate.assets.operations.rebuild import rebuild_table
-from tidegate.assets.operations.redrive import (
+from tidegate.platform.bronze.reconcile.listing import own_objects
+from tidegate.platform.core.events.row_message import RowOrigin
+from tidegate.platform.core.webhook.delivery import delivery_of
+from tidegate.platform.core.webhook.received import Received
+from tidegate.platform.core.webhook.schemes import scheme_of
+from tidegate.platform.intake.tick import take_in
+from tidegate.platform.lake.aws.sqs import Queue
+from tidegate.platform.lake.lake_root.inbox import Inbox
+from tidegate.platform.operations.rebuild import rebuild_table
+from tidegate.platform.operations.redrive import (
     Choice,
     RedriveRequest,
     quarantined_messages,
     redrive_messages,
     redrive_objects,
 )
-from tidegate.assets.operations.redrive import quarantined_objects as quarantined
-from tidegate.assets.reconcile.listing import own_objects
-from tidegate.platform.core.events.row_message import RowOrigin
-from tidegate.platform.core.webhook.delivery import delivery_of
-from tidegate.platform.core.webhook.received import Received
-from tidegate.platform.core.webhook.schemes import scheme_of
+from tidegate.platform.operations.redrive import quarantined_objects as quarantined
 from tidegate.platform.testing import TestLake
-from tidegate.resources.aws.sqs import Queue
-from tidegate.resources.lake_root.inbox import Inbox
-from tidegate.sensors.intake.tick import take_in
 
 MakeLake = Callable[..., TestLake]
 CLICKS = {"name": "clicks", "row_queue": {"name": "clicks"}}

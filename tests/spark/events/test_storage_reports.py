@@ -19,14 +19,12 @@ import typer
 from rich.console import Console
 
 from tests.support.lakes.inventory import Line, deliver
+from tidegate.assets.inventory.advice import advice_key
+from tidegate.assets.inventory.asset import cost_key
+from tidegate.assets.inventory.audit import audit_key
+from tidegate.assets.inventory.growth import growth_key
+from tidegate.assets.inventory.uploads import uploads_key
 from tidegate.assets.presentation import shown_lines
-from tidegate.assets.storage.advice import advice_key
-from tidegate.assets.storage.asset import cost_key
-from tidegate.assets.storage.audit import audit_key
-from tidegate.assets.storage.grown import growth_of
-from tidegate.assets.storage.growth import growth_key
-from tidegate.assets.storage.stored import sums_of_all
-from tidegate.assets.storage.uploads import uploads_key
 from tidegate.platform.cli.answers.costs import CostOfTable, CostsAnswer
 from tidegate.platform.cli.answers.inventory import AdviceAnswer, AuditAnswer, CostAnswer
 from tidegate.platform.cli.commands.cost import CostsQuestion
@@ -40,10 +38,12 @@ from tidegate.platform.cli.inventory.forecast import run_forecast
 from tidegate.platform.cli.sql.sql import query_frame
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.storage.growth import Growth
+from tidegate.platform.inventory.grown import growth_of
+from tidegate.platform.inventory.stored import sums_of_all
+from tidegate.platform.lake.inventory import sums
+from tidegate.platform.lake.inventory.objects import inventory_objects
+from tidegate.platform.lake.inventory.sums import stored_sums, with_ends
 from tidegate.platform.testing import TestLake
-from tidegate.resources.inventory import sums
-from tidegate.resources.inventory.objects import inventory_objects
-from tidegate.resources.inventory.sums import stored_sums, with_ends
 
 CREATED = datetime(2026, 11, 1, 1, tzinfo=UTC)
 FIELDS = ("StorageClass", "IntelligentTieringAccessTier")

@@ -23,15 +23,15 @@ import pytest
 
 from tests.spark.conftest import Shell
 from tests.support.lakes.corrupt_parquet import that_aborts_arrow
-from tidegate.assets.operations.redrive import Choice, quarantined_objects
-from tidegate.assets.operations.trace import trace
 from tidegate.platform.cli.sql.sql import run_sql
 from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.routing.unrouted import Unrouted
+from tidegate.platform.lake.lake_views import quarantine_query
+from tidegate.platform.lake.sql_names import SqlNames
+from tidegate.platform.operations.object_trace import trace
+from tidegate.platform.operations.redrive import Choice, quarantined_objects
 from tidegate.platform.testing import TestLake
-from tidegate.resources.lake_views import quarantine_query
-from tidegate.resources.sql_names import SqlNames
 
 BOM = "\ufeff"
 ODD_NAMES = [

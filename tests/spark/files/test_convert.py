@@ -15,13 +15,13 @@ import pytest
 
 from tests.support.lakes.outputs import configure, objects, staged
 from tests.support.lakes.seams import dying_at, seams_watched
-from tidegate.assets.bronze import publish
-from tidegate.assets.bronze.run import run_table
-from tidegate.assets.operations.rebuild import RebuildRefused, rebuild_table
-from tidegate.assets.operations.reset import reset_table
-from tidegate.assets.operations.trace import trace
-from tidegate.assets.runs.listener import LogListener
-from tidegate.assets.runs.options import RunOptions
+from tidegate.platform.bronze import publish
+from tidegate.platform.bronze.listener import LogListener
+from tidegate.platform.bronze.options import RunOptions
+from tidegate.platform.bronze.run import run_table
+from tidegate.platform.operations.object_trace import trace
+from tidegate.platform.operations.rebuild import RebuildRefused, rebuild_table
+from tidegate.platform.operations.reset import reset_table
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]

@@ -12,9 +12,9 @@ import pytest
 from pyspark.errors import PySparkException
 
 from tests.support.lakes.corrupt_parquet import by_a_library_that_miscounts, that_only_arrow_reads
-from tidegate.assets.operations.reset import reset_table
+from tidegate.platform.lake.sql_names import SqlNames
+from tidegate.platform.operations.reset import reset_table
 from tidegate.platform.testing import TestLake
-from tidegate.resources.sql_names import SqlNames
 
 MakeLake = Callable[..., TestLake]
 NOON = datetime(2026, 1, 2, 12, 0, 0, 7)

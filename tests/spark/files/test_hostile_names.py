@@ -12,15 +12,15 @@ import pytest
 from pyspark.errors import PySparkException
 
 from tests.support.hostile_names import NAMES, ODDER_NAMES
-from tidegate.assets.silver.audit.comparison import compare
-from tidegate.assets.silver.audit.key_history import key_history
-from tidegate.assets.silver.export.export import export_changes
-from tidegate.assets.silver.merge import merge_table
 from tidegate.platform.core.schema.sql_literal import delta_table
+from tidegate.platform.lake.spark.delta import Delta
+from tidegate.platform.lake.spark.session import session_of_its_own, set_all
+from tidegate.platform.lake.spark.value_settings import VALUE_SETTINGS
+from tidegate.platform.silver.audit.comparison import compare
+from tidegate.platform.silver.audit.key_history import key_history
+from tidegate.platform.silver.export import export_changes
+from tidegate.platform.silver.merge import merge_table
 from tidegate.platform.testing import TestLake
-from tidegate.resources.spark.delta import Delta
-from tidegate.resources.spark.session import session_of_its_own, set_all
-from tidegate.resources.spark.value_settings import VALUE_SETTINGS
 
 #: Refused where they enter: Tidegate's, Spark's and the export's, in any spelling that Spark takes for theirs.
 REFUSED = ["_tidegate_x", "_ſource_path", "_İngested_at", "_METADATA", "_Deleted", "_key", "_change_type", "μg", "A`B"]

@@ -14,7 +14,7 @@ import pytest
 from tests.support.foreign.same import plain, same
 from tests.support.peers import changes, csv_files, declared_files, json_files, names
 from tests.support.peers.case import Body, Changes, Peer, Row, ids_of, written
-from tidegate.assets.silver.audit.comparison import compare
+from tidegate.platform.silver.audit.comparison import compare
 from tidegate.platform.testing import TestLake
 
 FILES = dict(enumerate((*csv_files.CASES, *names.CASES, *json_files.CASES, *declared_files.CASES), 10))

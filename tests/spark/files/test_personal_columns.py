@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from tidegate.assets.bronze.run import run_table
-from tidegate.assets.runs.options import RunOptions
+from tidegate.platform.bronze.options import RunOptions
+from tidegate.platform.bronze.run import run_table
 from tidegate.platform.core.schema.column_statistics import STATISTICS
 from tidegate.platform.testing import TestLake
 

@@ -14,16 +14,16 @@ import pytest
 
 from tests.support.lakes.outputs import configure, objects, staged
 from tests.support.lakes.seams import Standing, dying_at, seams_watched
-from tidegate.assets.bronze import publish
-from tidegate.assets.bronze.run import SEAMS, run_table
-from tidegate.assets.operations.rebuild import RebuildRefused, rebuild_table
-from tidegate.assets.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
-from tidegate.assets.operations.reset import reset_table
-from tidegate.assets.operations.trace import trace
-from tidegate.assets.runs.options import RunOptions
+from tidegate.platform.bronze import publish
+from tidegate.platform.bronze.options import RunOptions
+from tidegate.platform.bronze.run import SEAMS, run_table
+from tidegate.platform.lake.aws.s3 import StoreError
+from tidegate.platform.lake.lake_root.batches import GenerationRetired
+from tidegate.platform.operations.object_trace import trace
+from tidegate.platform.operations.rebuild import RebuildRefused, rebuild_table
+from tidegate.platform.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
+from tidegate.platform.operations.reset import reset_table
 from tidegate.platform.testing import TestLake
-from tidegate.resources.aws.s3 import StoreError
-from tidegate.resources.lake_root.batches import GenerationRetired
 
 MakeLake = Callable[..., TestLake]
 
@@ -235,7 +235,7 @@ def test_a_batch_waits_for_an_output_that_cannot_be_written(tidegate_lake: MakeL
 def test_a_file_of_more_folders_than_a_batch_has_is_quarantined_alone(
     tidegate_lake: MakeLake, kit: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tidegate.assets.bronze.prepare.repartition.MAX_OBJECTS", 3)
+    monkeypatch.setattr("tidegate.platform.bronze.prepare.repartition.MAX_OBJECTS", 3)
     lake = tidegate_lake([_table()])
     lake.put("clicks/many.json", "\n".join(_row(i, market=f"m{i}") for i in range(4)))
     lake.put("clicks/two.json", "\n".join(_row(i, market=f"x{i}") for i in range(2)))

@@ -12,10 +12,10 @@ import yaml
 
 from tests.spark.conftest import Shell
 from tests.support.foreign.others import by_delta_rs, by_duckdb, copied_down
-from tidegate.assets.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
 from tidegate.platform.cli.commands.rebuild import run_rebuild
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.schema.column_types import Simple
+from tidegate.platform.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from tidegate.assets.operations.rebuild import rebuild_table
-from tidegate.assets.operations.reset import plan_reset
 from tidegate.platform.core.bronze.ledger import COLUMNS
+from tidegate.platform.lake.spark.session import command
+from tidegate.platform.operations.rebuild import rebuild_table
+from tidegate.platform.operations.reset import plan_reset
 from tidegate.platform.testing import TestLake
-from tidegate.resources.spark.session import command
 
 CSV = {"name": "sales", "prefix": "sales/", "mode": "load", "columns": {"id": "bigint"}}
 

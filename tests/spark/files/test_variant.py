@@ -15,12 +15,12 @@ import yaml
 
 from tests.spark.conftest import Shell
 from tests.support.foreign.others import by_delta_rs, by_duckdb, copied_down
-from tidegate.assets.maintenance import compaction
-from tidegate.assets.operations.rebuild import rebuild_table
-from tidegate.assets.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
 from tidegate.platform.cli.sql.sql import run_sql
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.maintenance import compaction
+from tidegate.platform.operations.rebuild import rebuild_table
+from tidegate.platform.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from tidegate.assets.operations.rebuild import rebuild_table
-from tidegate.assets.operations.reset import reset_table
-from tidegate.assets.silver import merge as silver_merge
-from tidegate.assets.silver.merge import merge_table
-from tidegate.assets.silver.merge_sql import build_merge
+from tidegate.platform.lake.spark.results import Merging
+from tidegate.platform.operations.rebuild import rebuild_table
+from tidegate.platform.operations.reset import reset_table
+from tidegate.platform.silver import merge as silver_merge
+from tidegate.platform.silver.merge import merge_table
+from tidegate.platform.silver.merge_sql import build_merge
 from tidegate.platform.testing import TestLake
-from tidegate.resources.spark.results import Merging
 
 MakeLake = Callable[..., TestLake]
 Row = dict[str, Any]

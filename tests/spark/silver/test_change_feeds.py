@@ -21,16 +21,16 @@ from pyspark.errors import PySparkException
 
 from tests.support.lakes.seams import dying_in
 from tests.support.tracked import ROOT
-from tidegate.assets.bronze.prepare.formats.registry import READABLE
-from tidegate.assets.silver import merge as silver_merge
-from tidegate.assets.silver.audit.comparison import compare
-from tidegate.assets.silver.audit.key_history import key_history
+from tidegate.platform.bronze.prepare.formats.registry import READABLE
 from tidegate.platform.core.infer.sniff import FileSample
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
 from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.schema.value_encoding import encoding
 from tidegate.platform.core.silver.log_positions import comparable_position
+from tidegate.platform.silver import merge as silver_merge
+from tidegate.platform.silver.audit.comparison import compare
+from tidegate.platform.silver.audit.key_history import key_history
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]

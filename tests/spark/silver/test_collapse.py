@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tidegate.assets.silver import merge as silver_merge
+from tidegate.platform.silver import merge as silver_merge
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]
@@ -87,6 +87,6 @@ def test_what_makes_one_row_of_several_is_counted_and_columns_may_come_later(
     ]
 
     # A large batch is compared by a sample of its keys.
-    monkeypatch.setattr("tidegate.assets.silver.expect.inserted_keys._SAMPLED_ROWS", 10)
+    monkeypatch.setattr("tidegate.platform.silver.expect.inserted_keys._SAMPLED_ROWS", 10)
     merged = silver_merge.rebuild_table(lake.lake, lake.spec("lines"))
     assert merged.collapse.reinserted > 0

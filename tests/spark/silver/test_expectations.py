@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.support.lakes.seams import dying_in
-from tidegate.assets.silver import merge as silver_merge
-from tidegate.assets.silver.audit.key_history import key_history
-from tidegate.assets.silver.expect.violations import ExpectationFailed
+from tidegate.platform.silver import merge as silver_merge
+from tidegate.platform.silver.audit.key_history import key_history
+from tidegate.platform.silver.expect.violations import ExpectationFailed
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]

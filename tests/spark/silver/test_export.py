@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from tests.support.lakes.seams import dying_in
-from tidegate.assets.silver.export import export as module
-from tidegate.assets.silver.export.export import SEAMS, export_changes
-from tidegate.assets.silver.others_values import empty_others_values
 from tidegate.platform.core.forgetting.subject_key import SubjectKey
 from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.lake.spark.session import configured
+from tidegate.platform.lake.suppression import Suppression
+from tidegate.platform.silver import export as module
+from tidegate.platform.silver.export import SEAMS, export_changes
+from tidegate.platform.silver.others_values import empty_others_values
 from tidegate.platform.testing import TestLake
-from tidegate.resources.spark.session import configured
-from tidegate.resources.suppression import Suppression
 
 SILVER = {
     "keys": ["id"],

@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.support.lakes.seams import dying_in
-from tidegate.assets.silver import merge as silver_merge
 from tidegate.platform.demo.source import read_source
+from tidegate.platform.silver import merge as silver_merge
 from tidegate.platform.testing import TestLake
 
 #: Every how many flights, and ticks, of a run and of one with `--soak`, which takes all flights.

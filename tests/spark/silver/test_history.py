@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from tests.support.lakes.seams import dying_in
-from tidegate.assets.operations.rebuild import rebuild_table
-from tidegate.assets.operations.reset import reset_table
-from tidegate.assets.silver import changes as silver_changes
-from tidegate.assets.silver import merge as silver_merge
-from tidegate.assets.silver.audit.comparison import compare
-from tidegate.assets.silver.history_merge import build_history_merge
+from tidegate.platform.lake.spark.results import Merging
+from tidegate.platform.operations.rebuild import rebuild_table
+from tidegate.platform.operations.reset import reset_table
+from tidegate.platform.silver import changes as silver_changes
+from tidegate.platform.silver import merge as silver_merge
+from tidegate.platform.silver.audit.comparison import compare
+from tidegate.platform.silver.history_merge import build_history_merge
 from tidegate.platform.testing import TestLake
-from tidegate.resources.spark.results import Merging
 
 MakeLake = Callable[..., TestLake]
 Row = dict[str, Any]

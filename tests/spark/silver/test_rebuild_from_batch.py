@@ -12,10 +12,10 @@ from typing import Any
 import yaml
 from pyspark.sql import functions as F
 
-from tidegate.assets.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
-from tidegate.assets.silver.merge import merge_table, rebuild_table
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
+from tidegate.platform.silver.merge import merge_table, rebuild_table
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]

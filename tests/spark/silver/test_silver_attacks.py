@@ -25,17 +25,17 @@ from pyspark.sql.types import BooleanType
 
 from tests.support.lakes.seams import dying_at, dying_in, seams_watched
 from tests.support.log_store.delta_log import DeltaLog
-from tidegate.assets.operations.silver_rebuild import rebuild_silver
-from tidegate.assets.silver import changes as silver_changes
-from tidegate.assets.silver import merge as silver_merge
-from tidegate.assets.silver.audit.comparison import compare
-from tidegate.assets.silver.audit.key_history import key_history
-from tidegate.assets.silver.merge import MergeResult
-from tidegate.assets.silver.pending import PendingMerge, pending_merge
+from tidegate.platform.lake.lake_root.batches import Batches
+from tidegate.platform.lake.spark import attempts
+from tidegate.platform.lake.spark.results import Merging
+from tidegate.platform.operations.silver_rebuild import rebuild_silver
+from tidegate.platform.silver import changes as silver_changes
+from tidegate.platform.silver import merge as silver_merge
+from tidegate.platform.silver.audit.comparison import compare
+from tidegate.platform.silver.audit.key_history import key_history
+from tidegate.platform.silver.merge import MergeResult
+from tidegate.platform.silver.pending import PendingMerge, pending_merge
 from tidegate.platform.testing import TestLake
-from tidegate.resources.lake_root.batches import Batches
-from tidegate.resources.spark import attempts
-from tidegate.resources.spark.results import Merging
 
 MakeLake = Callable[..., TestLake]
 TXN_CONFS = ("spark.databricks.delta.write.txnAppId", "spark.databricks.delta.write.txnVersion")

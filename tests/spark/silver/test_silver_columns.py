@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkException
 
-from tidegate.assets.operations.reset import reset_table
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.schema.aligned import aligned, is_same
 from tidegate.platform.core.schema.column_types import Array, Field, Map, Simple, Struct, Type
@@ -21,6 +20,7 @@ from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.schema.value_encoding import encoding
 from tidegate.platform.core.silver.presets import resolved
+from tidegate.platform.operations.reset import reset_table
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]

@@ -9,12 +9,12 @@ import dagster as dg
 import pytest
 
 from tests.spark.conftest import Shell
-from tidegate.assets.silver.audit import chosen_keys, comparison
-from tidegate.assets.silver.audit.comparison import compare
-from tidegate.assets.silver.audit.key_history import key_history
-from tidegate.assets.silver.merge import merge_table
 from tidegate.platform.cli.answers.why import WhyAnswer
 from tidegate.platform.cli.commands.why import run_why
+from tidegate.platform.silver.audit import chosen_keys, comparison
+from tidegate.platform.silver.audit.comparison import compare
+from tidegate.platform.silver.audit.key_history import key_history
+from tidegate.platform.silver.merge import merge_table
 from tidegate.platform.testing import TestLake
 from tidegate.sensors.compare_silver import COMPARISON_JOB
 

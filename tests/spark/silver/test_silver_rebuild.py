@@ -15,16 +15,16 @@ from pyspark.sql import functions as F
 
 from tests.spark.conftest import Shell
 from tests.support.lakes.seams import dying_in
-from tidegate.assets.operations import silver_rebuild
-from tidegate.assets.operations.rebuild import rebuild_table
-from tidegate.assets.operations.silver_rebuild import rebuild_silver
-from tidegate.assets.silver import merge as silver_merge
-from tidegate.assets.silver.audit.comparison import compare
-from tidegate.assets.silver.pending import merge_state
 from tidegate.platform.cli.commands.rebuild import run_rebuild
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.operations import silver_rebuild
+from tidegate.platform.operations.rebuild import rebuild_table
+from tidegate.platform.operations.silver_rebuild import rebuild_silver
+from tidegate.platform.silver import merge as silver_merge
+from tidegate.platform.silver.audit.comparison import compare
+from tidegate.platform.silver.pending import merge_state
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]

@@ -11,11 +11,11 @@ import pytest
 from pyspark.errors import PySparkException
 
 from tests.support.lakes.seams import dying_in
-from tidegate.assets.silver import merge as silver_merge
-from tidegate.assets.silver.merge_sql import build_merge
-from tidegate.platform.core.silver.columns import own_columns, silver_query
+from tidegate.platform.core.config.silver_columns import own_columns, silver_query
+from tidegate.platform.lake.spark.results import Merging
+from tidegate.platform.silver import merge as silver_merge
+from tidegate.platform.silver.merge_sql import build_merge
 from tidegate.platform.testing import TestLake
-from tidegate.resources.spark.results import Merging
 
 MakeLake = Callable[..., TestLake]
 Row = dict[str, Any]

@@ -13,14 +13,14 @@ import yaml
 
 from tests.support.lakes.seams import dying_in
 from tests.support.tracked import ROOT
-from tidegate.assets.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
-from tidegate.assets.silver import merge as silver_merge
-from tidegate.assets.silver.audit.comparison import compare
-from tidegate.assets.silver.audit.key_history import key_history
-from tidegate.assets.silver.history_merge import build_history_merge
-from tidegate.assets.silver.merge_sql import build_merge
+from tidegate.platform.lake.spark.results import Merging
+from tidegate.platform.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
+from tidegate.platform.silver import merge as silver_merge
+from tidegate.platform.silver.audit.comparison import compare
+from tidegate.platform.silver.audit.key_history import key_history
+from tidegate.platform.silver.history_merge import build_history_merge
+from tidegate.platform.silver.merge_sql import build_merge
 from tidegate.platform.testing import TestLake
-from tidegate.resources.spark.results import Merging
 
 MakeLake = Callable[..., TestLake]
 Row = dict[str, Any]

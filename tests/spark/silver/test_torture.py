@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tidegate.assets.silver.merge import merge_table
+from tidegate.platform.silver.merge import merge_table
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]

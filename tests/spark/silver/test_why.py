@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from tests.spark.conftest import Shell
-from tidegate.assets.silver.audit.key_history import KeyHistory, key_history
-from tidegate.assets.silver.audit.key_rows import KeyRows
-from tidegate.assets.silver.pending import merge_state
 from tidegate.platform.cli.answers.why import WhyAnswer
 from tidegate.platform.cli.commands.why import run_why
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.sql.sql import run_sql
+from tidegate.platform.silver.audit.key_history import KeyHistory, key_history
+from tidegate.platform.silver.audit.key_rows import KeyRows
+from tidegate.platform.silver.pending import merge_state
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]

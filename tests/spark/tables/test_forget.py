@@ -19,22 +19,22 @@ import yaml
 
 from tests.support.lakes.seams import Died
 from tests.support.servers.client import wait_until
-from tidegate.assets.bronze import run as bronze_run
 from tidegate.assets.bronze.asset import TABLES
-from tidegate.assets.forgetting import forget as forgetting
-from tidegate.assets.forgetting.bronze_rows import erase_from_bronze, held_files
-from tidegate.assets.forgetting.find import unsearched
-from tidegate.assets.forgetting.forget import SEAMS, ask, look_for, progress, work_off
-from tidegate.assets.forgetting.silver_rows import rows_in_silver
-from tidegate.assets.operations.rebuild import rebuild_table
-from tidegate.assets.operations.reset import reset_table
-from tidegate.assets.operations.silver_rebuild import rebuild_silver
-from tidegate.assets.silver.audit.comparison import compare
+from tidegate.platform.bronze import run as bronze_run
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.schema.sql_literal import literal
+from tidegate.platform.forgetting import forget as forgetting
+from tidegate.platform.forgetting.bronze_rows import erase_from_bronze, held_files
+from tidegate.platform.forgetting.find import unsearched
+from tidegate.platform.forgetting.forget import SEAMS, ask, look_for, progress, work_off
+from tidegate.platform.forgetting.silver_rows import rows_in_silver
+from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.suppression import SubjectProblem
+from tidegate.platform.operations.rebuild import rebuild_table
+from tidegate.platform.operations.reset import reset_table
+from tidegate.platform.operations.silver_rebuild import rebuild_silver
+from tidegate.platform.silver.audit.comparison import compare
 from tidegate.platform.testing import TestLake
-from tidegate.resources.lake import Lake
-from tidegate.resources.suppression import SubjectProblem
 
 MakeLake = Callable[..., TestLake]
 CANARY = "CANARY-7f3a"

@@ -13,13 +13,13 @@ import pytest
 from tests.support.lakes.inventory import Line, deliver
 from tests.support.lakes.seams import dying_in
 from tidegate.assets.bronze.asset import TABLES
-from tidegate.assets.maintenance import deletion, file_source, tables, vacuum
 from tidegate.assets.maintenance.asset import MAINTAINED_BRONZE
-from tidegate.assets.maintenance.tables import maintain_bronze, maintain_silver
 from tidegate.platform.core.inventory.folder_inventory import FolderInventory
 from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.lake.inventory.folder import folder_inventories, folder_objects
+from tidegate.platform.maintenance import deletion, file_source, tables, vacuum
+from tidegate.platform.maintenance.tables import maintain_bronze, maintain_silver
 from tidegate.platform.testing import TestLake
-from tidegate.resources.inventory.folder import folder_inventories, folder_objects
 
 MakeLake = Callable[..., TestLake]
 ORDERS = {

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from tests.support.lakes.seams import dying_at, seams_watched
-from tidegate.assets.bronze import record
+from tidegate.platform.bronze import record
 from tidegate.platform.core.bronze.ledger import COLUMNS, LedgerRow
+from tidegate.platform.lake import ledger
+from tidegate.platform.lake.sql_names import SqlNames
 from tidegate.platform.testing import TestLake
-from tidegate.resources import ledger
-from tidegate.resources.sql_names import SqlNames
 
 ORDERS = {"name": "orders", "prefix": "orders/"}
 SALES = {"name": "sales", "prefix": "sales/", "mode": "load", "format": "csv", "columns": {"id": "bigint"}}

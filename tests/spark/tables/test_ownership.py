@@ -11,8 +11,8 @@ import pytest
 from pyspark.errors import PySparkException
 
 from tests.support.log_store.delta_log import DeltaLog
-from tidegate.assets.bronze.removals import TooManyRemovals
 from tidegate.assets.runs.tags import ALLOW_REMOVALS_TAG
+from tidegate.platform.bronze.removals import TooManyRemovals
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.testing import TestLake
 

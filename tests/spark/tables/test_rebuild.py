@@ -12,10 +12,10 @@ import yaml
 
 from tests.spark.conftest import Shell
 from tests.support.lakes.seams import dying_at, seams_watched
-from tidegate.assets.operations.rebuild import plan_rebuild
 from tidegate.platform.cli.commands.rebuild import run_rebuild
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.config.load import load_lake
+from tidegate.platform.operations.rebuild import plan_rebuild
 from tidegate.platform.testing import TestLake
 
 SALES = {

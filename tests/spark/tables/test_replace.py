@@ -9,12 +9,12 @@ import pytest
 import yaml
 
 from tests.spark.conftest import Shell
-from tidegate.assets.maintenance import compaction
-from tidegate.assets.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
 from tidegate.platform.cli.commands.redrive import Kind, choice_of, run_redrive
 from tidegate.platform.core.config.load import load_lake
+from tidegate.platform.lake.sql_names import SqlNames
+from tidegate.platform.maintenance import compaction
+from tidegate.platform.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
 from tidegate.platform.testing import TestLake
-from tidegate.resources.sql_names import SqlNames
 
 MakeLake = Callable[..., TestLake]
 SALES = {

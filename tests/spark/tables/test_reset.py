@@ -12,16 +12,16 @@ from pyspark.errors import PySparkException
 
 from tests.spark.conftest import Shell
 from tests.support.lakes.seams import Standing, dying_in, seams_watched
-from tidegate.assets.bronze.run import run_table
-from tidegate.assets.operations import reset
 from tidegate.assets.operations.jobs import redrive_job
-from tidegate.assets.operations.reset import SEAMS, ResetRefused, plan_reset, reset_table
-from tidegate.assets.runs.options import RunOptions
+from tidegate.platform.bronze.options import RunOptions
+from tidegate.platform.bronze.run import run_table
 from tidegate.platform.cli.commands.redrive import Kind, choice_of, run_redrive
 from tidegate.platform.cli.commands.reset import run_reset
 from tidegate.platform.core.config.load import load_lake
+from tidegate.platform.lake.lake_root.batches import Batches, GenerationRetired
+from tidegate.platform.operations import reset
+from tidegate.platform.operations.reset import SEAMS, ResetRefused, plan_reset, reset_table
 from tidegate.platform.testing import TestLake
-from tidegate.resources.lake_root.batches import Batches, GenerationRetired
 
 MakeLake = Callable[..., TestLake]
 SILVER = {"keys": ["id"], "order": "at", "every": 10}

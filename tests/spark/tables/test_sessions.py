@@ -10,8 +10,8 @@ from pyspark.sql.connect.proto import ConfigRequest
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 from tests.support.tracked import ROOT
+from tidegate.platform.lake.spark.session import session_of_its_own
 from tidegate.platform.testing import TestLake
-from tidegate.resources.spark.session import session_of_its_own
 
 #: Names that begin as settings do, and are properties of tables or attributes of files.
 _NOT_SETTINGS = {"spark.sql.sources.provider", "spark.sql.partitionProvider", "spark.sql.catalyst.type"}

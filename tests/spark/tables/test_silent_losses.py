@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkException
 
-from tidegate.assets.bronze.prepare.formats.json_files import Json
-from tidegate.assets.bronze.record import record
-from tidegate.assets.bronze.small_objects import SMALL_BYTES
+from tidegate.platform.bronze.prepare.formats.json_files import Json
+from tidegate.platform.bronze.record import record
+from tidegate.platform.bronze.small_objects import SMALL_BYTES
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.manifest import Manifest
+from tidegate.platform.lake.spark.session import session_of_its_own
 from tidegate.platform.testing import TestLake
-from tidegate.resources.spark.session import session_of_its_own
 
 MakeLake = Callable[..., TestLake]
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from pyspark.errors import StreamingQueryException
 
-from tidegate.assets.maintenance.compaction import compact
-from tidegate.assets.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
+from tidegate.platform.lake.sql_names import SqlNames
+from tidegate.platform.maintenance.compaction import compact
+from tidegate.platform.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
 from tidegate.platform.testing import TestLake
-from tidegate.resources.sql_names import SqlNames
 
 PAGE = Path(__file__).parents[3] / "docs" / "guides" / "streams.md"
 _TABLE = {"name": "clicks", "prefix": "clicks/", "format": "json", "columns": {"id": "int"}}

@@ -11,20 +11,20 @@ from typing import Any
 import pytest
 from ulid import ULID
 
-from tidegate.assets.bronze.run import run_table
-from tidegate.assets.forgetting.forget import ask, work_off
-from tidegate.assets.forgetting.silver_rows import erase_from_silver
-from tidegate.assets.operations.rebuild import rebuild_table
-from tidegate.assets.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
-from tidegate.assets.operations.reset import reset_table
-from tidegate.assets.runs.options import RunOptions
-from tidegate.assets.silver import merge as silver_merge
-from tidegate.assets.silver.audit.comparison import compare
-from tidegate.assets.silver.audit.key_history import key_history
+from tidegate.platform.bronze.options import RunOptions
+from tidegate.platform.bronze.run import run_table
 from tidegate.platform.core.forgetting.request import ForgetRequest
 from tidegate.platform.core.forgetting.subject_key import SubjectKey
+from tidegate.platform.forgetting.forget import ask, work_off
+from tidegate.platform.forgetting.silver_rows import erase_from_silver
+from tidegate.platform.lake.suppression import SecretProblem
+from tidegate.platform.operations.rebuild import rebuild_table
+from tidegate.platform.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
+from tidegate.platform.operations.reset import reset_table
+from tidegate.platform.silver import merge as silver_merge
+from tidegate.platform.silver.audit.comparison import compare
+from tidegate.platform.silver.audit.key_history import key_history
 from tidegate.platform.testing import TestLake
-from tidegate.resources.suppression import SecretProblem
 
 MakeLake = Callable[..., TestLake]
 SECRET = "a secret that only this test has"

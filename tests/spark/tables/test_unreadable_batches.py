@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkException
 
-from tidegate.assets.bronze import decide as deciding
-from tidegate.assets.bronze.prepare import late_reads
-from tidegate.assets.bronze.prepare.late_reads import ReadTooLong
+from tidegate.platform.bronze import decide as deciding
+from tidegate.platform.bronze.prepare import late_reads
+from tidegate.platform.bronze.prepare.late_reads import ReadTooLong
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.ledger import COLUMNS, LedgerRow, Status
+from tidegate.platform.lake.spark import session
 from tidegate.platform.testing import TestLake
-from tidegate.resources.spark import session
 
 NUMBERS = (0, -1, 2**63 - 1, -(2**63), 2**63, -(2**63) - 1, 10**1000, 10**4000, 1.5, 1e300)
 BOUNDS: tuple[Any, ...] = (*NUMBERS, True, "", "x", "ü" * 70_000, [], {})

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.foreign.case import IDS_APART, Case, File, Made, Row, Workshop
-from tidegate.assets.bronze.run import run_table
-from tidegate.assets.runs.options import RunOptions
+from tidegate.platform.bronze.options import RunOptions
+from tidegate.platform.bronze.run import run_table
 from tidegate.platform.core.bronze.ledger import LedgerRow
 from tidegate.platform.testing import TestLake
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tidegate.platform.core.files.parquet.footer import footer_bytes
-from tidegate.resources.parquet.footers import read_footers
+from tidegate.platform.lake.parquet.footers import read_footers
 
 
 def that_aborts_arrow(body: bytes) -> bytes:

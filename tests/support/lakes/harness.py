@@ -22,20 +22,20 @@ from tests.support.log_store.delta_log import DeltaLog, commit_file
 from tests.support.servers.client import DEADLINE, Client, wait_until
 from tests.support.servers.fault_proxy import FaultProxy
 from tests.support.servers.fault_rules import Hold
-from tidegate.assets.bronze.run import BatchResult, run_table
-from tidegate.assets.runs.options import RunOptions
+from tidegate.platform.bronze.options import RunOptions
+from tidegate.platform.bronze.run import BatchResult, run_table
 from tidegate.platform.core.bronze.hint import Hint, Rebuild, Redriven, Replacement
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.intake.tick import take_in
+from tidegate.platform.lake.aws.clients import Aws
+from tidegate.platform.lake.lake import Lake, open_lake
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.provision import Clients
 from tidegate.platform.local.spark.conf import SMALL_DATA
 from tidegate.platform.local.spark.server import SparkServer
 from tidegate.platform.testing import TestLake
-from tidegate.resources.aws.clients import Aws
-from tidegate.resources.lake import Lake, open_lake
-from tidegate.sensors.intake.tick import take_in
 
 #: Lake whose S3 traffic from Spark passes through the proxy.
 PROXIED = "proxied"

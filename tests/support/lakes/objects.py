@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tidegate.platform.core.keys.s3_object import S3Object
-from tidegate.resources.aws.s3 import Listed
+from tidegate.platform.lake.aws.s3 import Listed
 
 
 class Objects:

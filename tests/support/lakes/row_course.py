@@ -11,10 +11,10 @@ from tests.support.lakes.harness import FaultLake
 from tests.support.lakes.seams import Died
 from tests.support.servers.client import wait_until
 from tidegate.platform.core.events.row_message import RowOrigin
-from tidegate.resources.aws.message import Message
-from tidegate.resources.aws.sqs import Queue
-from tidegate.resources.lake_root.inbox import Inbox
-from tidegate.sensors.intake.tick import take_in
+from tidegate.platform.intake.tick import take_in
+from tidegate.platform.lake.aws.message import Message
+from tidegate.platform.lake.aws.sqs import Queue
+from tidegate.platform.lake.lake_root.inbox import Inbox
 
 #: Copies of a message that arrive at once. With none, a file's message is lost, and a row's comes in a later round.
 COPIES, WEIGHTS = (0, 1, 2, 3), (15, 60, 20, 5)

@@ -16,9 +16,8 @@ from unittest.mock import patch
 import pytest
 
 from tests.support.servers.client import DEADLINE
-from tidegate.assets.bronze import publish, record, run
-from tidegate.assets.silver import merge
-from tidegate.assets.silver.export import export
+from tidegate.platform.bronze import publish, record, run
+from tidegate.platform.silver import export, merge
 
 _here = threading.local()
 

@@ -13,20 +13,20 @@ from typing import Any
 from pyspark.errors import PySparkException
 
 from tests.support.lakes.objects import Objects
-from tidegate.assets.bronze.completion.datasets import plan_datasets
-from tidegate.assets.bronze.completion.whole import complete, failures, withdraw
-from tidegate.assets.bronze.prepare.late_reads import ReadTooLong, keep_first_part, reading
-from tidegate.assets.bronze.prepare.prepared import PreparedBatch
+from tidegate.platform.bronze.completion.datasets import plan_datasets
+from tidegate.platform.bronze.completion.whole import complete, failures, withdraw
+from tidegate.platform.bronze.prepare.late_reads import ReadTooLong, keep_first_part, reading
+from tidegate.platform.bronze.prepared import PreparedBatch
 from tidegate.platform.core.bronze.hint import Event, Hint, HintCause
 from tidegate.platform.core.bronze.ledger import LastState, LedgerRow, Status
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.bronze.object_state import Probe, S3Found, S3Gone, S3Unavailable
 from tidegate.platform.core.bronze.plan import Plan, TakenHint
 from tidegate.platform.core.config.lake import LakeConfig
-from tidegate.resources.aws.s3 import Listed
-from tidegate.resources.lake_root.store import LakeStore
-from tidegate.resources.ledger import Clock
-from tidegate.resources.room import TooLarge
+from tidegate.platform.lake.aws.s3 import Listed
+from tidegate.platform.lake.lake_root.store import LakeStore
+from tidegate.platform.lake.ledger import Clock
+from tidegate.platform.lake.room import TooLarge
 
 BAD = b"bad"
 

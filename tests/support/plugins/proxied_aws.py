@@ -16,11 +16,11 @@ from pyspark.sql import SparkSession
 from tests.support.log_store.delta_log import DeltaLog
 from tests.support.servers.dynamodb_local import DynamoDbLocal
 from tests.support.servers.fault_proxy import FaultProxy
+from tidegate.platform.lake.spark.session import session_of_its_own
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.provision import Clients
 from tidegate.platform.local.spark.conf import SMALL_DATA
 from tidegate.platform.local.spark.server import SparkServer
-from tidegate.resources.spark.session import session_of_its_own
 
 BUCKET = "coordinated"
 _START_SECONDS = 150.0

@@ -13,13 +13,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tests.support.servers.child import end_with_parent
-from tidegate.assets.bronze.run import run_table
-from tidegate.assets.runs.listener import LogListener
-from tidegate.assets.runs.options import RunOptions
-from tidegate.assets.silver.merge import merge_table
+from tidegate.platform.bronze.listener import LogListener
+from tidegate.platform.bronze.options import RunOptions
+from tidegate.platform.bronze.run import run_table
+from tidegate.platform.lake.lake import Lake
 from tidegate.platform.local.process.process import tail
-from tidegate.resources.aws.dagster_resource import AwsResource
-from tidegate.resources.lake import Lake
+from tidegate.platform.silver.merge import merge_table
+from tidegate.resources.aws_resource import AwsResource
 from tidegate.resources.lake_resource import LakeResource, lake_path
 
 #: Maximum seconds for anything here. Only a failing test waits so long.
@@ -32,11 +32,11 @@ _LIFETIME = 240
 processes = multiprocessing.get_context("forkserver")
 processes.set_forkserver_preload(
     [
-        "tidegate.assets.bronze.run",
-        "tidegate.assets.silver.merge",
+        "tidegate.platform.bronze.run",
+        "tidegate.platform.silver.merge",
         "tidegate.resources.lake_resource",
-        "tidegate.sensors.forward.forwarder",
-        "tidegate.sensors.intake.tick",
+        "tidegate.platform.routes.forwarder",
+        "tidegate.platform.intake.tick",
         "pyspark.sql.connect.session",
     ]
 )

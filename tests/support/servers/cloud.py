@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from tidegate.platform.lake.aws.clients import Aws
 from tidegate.platform.local.aws import ACCOUNT, REGION
-from tidegate.resources.aws.clients import Aws
 
 
 class Cloud:

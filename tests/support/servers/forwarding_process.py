@@ -11,11 +11,11 @@ from typing import Any
 from tests.support.servers.child import end_with_parent
 from tests.support.servers.client import DEADLINE, processes
 from tidegate.platform.core.config.lake import LakeConfig
-from tidegate.resources.aws.clients import Aws
-from tidegate.resources.lake import Lake, open_lake
-from tidegate.resources.spark.remote import SparkRemote
-from tidegate.sensors.forward.forwarder import Forwarder
-from tidegate.sensors.intake import tick
+from tidegate.platform.intake import tick
+from tidegate.platform.lake.aws.clients import Aws
+from tidegate.platform.lake.lake import Lake, open_lake
+from tidegate.platform.lake.spark.remote import SparkRemote
+from tidegate.platform.routes.forwarder import Forwarder
 
 #: Seconds for which the intake hides what it received: a test waits for it after a kill.
 HIDDEN_SECONDS = 3.0

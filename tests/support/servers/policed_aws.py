@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from tests.support.servers.fault_proxy import Answer, FaultProxy, Request
 from tidegate.platform.cloud.calls import CALLS, Need
-from tidegate.platform.cloud.roles.statement import Statements, permits
+from tidegate.platform.cloud.statement import Statements, permits
 from tidegate.platform.local.aws import ACCOUNT, REGION
 
 _SIGNED_BY = re.compile(r"Credential=([^/]+)/")

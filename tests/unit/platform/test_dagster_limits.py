@@ -26,7 +26,7 @@ from tidegate.assets.runs.held_tables import SHARED_JOB, shared_config
 from tidegate.assets.runs.tags import TABLE_TAG
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.definitions import build_definitions
-from tidegate.resources.aws.dagster_resource import AwsResource
+from tidegate.resources.aws_resource import AwsResource
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.sensors.maintain import requests
 

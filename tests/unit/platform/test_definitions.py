@@ -29,14 +29,15 @@ from tidegate.assets.sources.asset import table_owners
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.unrouted import Detail, Unrouted
+from tidegate.platform.intake import shared_runs
+from tidegate.platform.intake import tick as intake_tick
+from tidegate.platform.intake.due_tables import DueTables
+from tidegate.platform.intake.intake_result import IntakeResult
+from tidegate.platform.lake.lake_root.inbox import Backlog
+from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.resources.lake_resource import LakeResource
-from tidegate.resources.lake_root.inbox import Backlog
-from tidegate.resources.lake_root.store import LakeStore
-from tidegate.sensors.intake import run_requests, shared_runs
+from tidegate.sensors.intake import run_requests
 from tidegate.sensors.intake import sensor as intake
-from tidegate.sensors.intake import tick as intake_tick
-from tidegate.sensors.intake.due_tables import DueTables
-from tidegate.sensors.intake.intake_result import IntakeResult
 from tidegate.sensors.run_history import FAILURES_TAG
 
 ROOT = Path(__file__).resolve().parents[3]

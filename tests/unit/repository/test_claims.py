@@ -12,7 +12,7 @@ import pytest
 from tests.mutants.catalog import MUTANTS
 from tests.mutants.place import mutated
 from tests.support.plugins.groups import GROUPS
-from tidegate.assets.bronze.run import SEAMS
+from tidegate.platform.bronze.run import SEAMS
 
 ROOT = Path(__file__).resolve().parents[3]
 TESTS, JVM = ROOT / "tests", ROOT / "platform" / "jvm" / "src" / "test"

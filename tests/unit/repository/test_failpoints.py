@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tidegate.assets.bronze.run import SEAMS
+from tidegate.platform.bronze.run import SEAMS
 from tidegate.platform.core import failpoints
 from tidegate.platform.core.failpoints import seam
 
@@ -80,7 +80,7 @@ def test_an_unknown_action_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path
 
 
 def test_the_listed_seams_are_those_of_the_code_in_order() -> None:
-    bronze = Path(__file__).resolve().parents[3] / "assets" / "bronze"
+    bronze = Path(__file__).resolve().parents[3] / "platform" / "bronze"
     steps = "".join((bronze / name).read_text() for name in ("run.py", "record.py"))
     found = re.findall(r'^ +seam\("([a-z-]+)"\)', steps, re.MULTILINE)
     assert sorted(found) == sorted(SEAMS)

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from tidegate.assets.bronze.prepare.formats.json_files import Json
-from tidegate.assets.forgetting.kept_objects import _parsed
-from tidegate.assets.operations.redrive import as_message
+from tidegate.platform.bronze.prepare.formats.json_files import Json
 from tidegate.platform.core.completion.named_parts import named_parts
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.events.envelopes import open_body, published
 from tidegate.platform.core.events.row_message import RowOrigin, row_of
 from tidegate.platform.core.foreign_json import MAX_LEVELS, foreign_json
 from tidegate.platform.core.inventory.manifest import Inventory, InventoryError
+from tidegate.platform.forgetting.kept_objects import _parsed
+from tidegate.platform.operations.redrive import as_message
 
 _URI = "s3://inventories/of/landing/daily/2026-01-01T00-00Z/manifest.json"
 _INVENTORY = {

@@ -28,9 +28,7 @@ from rich.cells import cell_len
 from rich.table import Table
 
 from tests.support.hostile_names import LONG_NAMES, NAMES, ODDER_NAMES, TOO_LONG, generated
-from tidegate.assets.bronze.prepare.formats.csv_files import Csv
-from tidegate.assets.catalog.asset import _in_step
-from tidegate.assets.catalog.sync import CatalogChange, CatalogSync
+from tidegate.assets.catalog import _in_step
 from tidegate.assets.health.report import HealthReport
 from tidegate.assets.presentation.check_events import as_event, kept_description
 from tidegate.assets.presentation.columns import column_changes, column_schema
@@ -39,12 +37,12 @@ from tidegate.assets.presentation.markdown import listed
 from tidegate.assets.presentation.plot import bars
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.routes.report import RouteState, Waiting
+from tidegate.assets.silver import comparison_check as audit_check
+from tidegate.assets.silver import export_check
 from tidegate.assets.silver import report as silver_report
-from tidegate.assets.silver.audit import check as audit_check
-from tidegate.assets.silver.audit.key_history import KeyHistory
-from tidegate.assets.silver.expect.checks import expectation_results, results_of_merge
-from tidegate.assets.silver.expect.collapse import Collapse
-from tidegate.assets.silver.export import check as export_check
+from tidegate.assets.silver.expectation_checks import expectation_results, results_of_merge
+from tidegate.platform.bronze.prepare.formats.csv_files import Csv
+from tidegate.platform.catalog import CatalogChange, CatalogSync
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.object_trace import StopAnswer, TraceAnswer
 from tidegate.platform.cli.commands.why import _answer, _show
@@ -66,6 +64,8 @@ from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.shell import command
 from tidegate.platform.core.silver.expectations import expectations
+from tidegate.platform.silver.audit.key_history import KeyHistory
+from tidegate.platform.silver.expect.collapse import Collapse
 
 #: What Glue takes in a name: a line of letters, in up to 255 bytes.
 _GLUE = re.compile("[\t\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]+")

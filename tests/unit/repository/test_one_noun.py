@@ -35,7 +35,7 @@ def test_a_module_of_commands_has_one_command() -> None:
 
 
 def test_a_format_and_a_destination_have_a_module_of_their_own() -> None:
-    folders = ("assets/bronze/prepare/formats", "resources/forwarding")
+    folders = ("platform/bronze/prepare/formats", "platform/lake/forwarding")
     assert {module for folder in folders for module in crowded(ROOT / folder, ast.ClassDef)} == set(MORE_CLASSES)
 
 

@@ -11,10 +11,10 @@ import sqlglot
 
 from tests.support.tracked import ROOT
 from tidegate.platform.core.bronze.ledger import COLUMNS, Status
+from tidegate.platform.core.config.silver_columns import JOINED, KEY, LEFT, ORDER, SILVER_COLUMNS
 from tidegate.platform.core.events.row_message import ROW_COLUMNS
 from tidegate.platform.core.schema.names import RESCUED_COLUMN, SOURCE_COLUMNS
-from tidegate.platform.core.silver.columns import JOINED, KEY, LEFT, ORDER, SILVER_COLUMNS
-from tidegate.resources import forgotten_view, lake_views
+from tidegate.platform.lake import forgotten_view, lake_views
 
 REFERENCE = ROOT / "docs" / "reference"
 
@@ -85,7 +85,7 @@ VOLUME = {"files", "rows", "bytes", "oldest_event_age_seconds"}
             "Silver: `silver_<name>`",
             VOLUME
             | keys_of("assets/silver/report.py", "columns_metadata", "merge_metadata", "table_metadata")
-            | keys_of("assets/silver/expect/collapse.py", "metadata"),
+            | keys_of("platform/silver/expect/collapse.py", "metadata"),
         ),
         ("Health: `lake_health`", keys_of("assets/health/report.py", "metadata")),
         ("Routes: `routes/<name>`", keys_of("assets/routes/report.py", "metadata")),
@@ -96,11 +96,13 @@ def test_the_metadata_of_an_asset_are_on_the_page(heading: str, expected: set[st
 
 
 def test_volume_has_the_names_that_the_page_says() -> None:
-    assert keys_of("assets/presentation/volume.py", "as_volume") == {"files", "rows", "bytes"}
+    assert keys_of("platform/core/bronze/volume.py", "as_volume") == {"files", "rows", "bytes"}
 
 
 def test_every_check_and_every_run_tag_is_on_the_page() -> None:
-    sources = [path.read_text() for folder in ("assets", "sensors") for path in Path(ROOT / folder).rglob("*.py")]
+    sources = [
+        path.read_text() for folder in ("assets", "sensors", "platform") for path in Path(ROOT / folder).rglob("*.py")
+    ]
     checks = {name for source in sources for name in re.findall(r'^(?:\w+_)?CHECK = "(\w+)"', source, re.MULTILINE)}
     listed = re.findall(r"^\|[^|]*\| `(\w+)` \|", section("metadata.md", "Checks"), re.MULTILINE)
     assert set(listed) == checks

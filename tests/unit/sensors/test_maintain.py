@@ -11,7 +11,7 @@ from tests.unit.conftest import Paper
 from tidegate.assets.bronze.asset import TABLES
 from tidegate.assets.maintenance.asset import MAINTAINED_BRONZE, MAINTAINED_LAKE, maintenance_keys
 from tidegate.assets.runs.tags import TABLE_TAG
-from tidegate.platform.core.maintenance.settings import MaintainSpec
+from tidegate.platform.core.config.maintain import MaintainSpec
 from tidegate.sensors.maintain import build_maintenance_schedule, requests
 
 TABLES_OF_A_LAKE = [f"landing.t{number}" for number in range(50)]

@@ -23,21 +23,21 @@ from tests.support.ticks import evaluate
 from tests.unit.conftest import PAPER
 from tidegate.assets.bronze.asset import TABLES, note_listing
 from tidegate.assets.bronze.job import BRONZE_JOB
-from tidegate.assets.reconcile import listing
-from tidegate.assets.reconcile.listing import list_prefix
-from tidegate.assets.runs.listener import RunListener
 from tidegate.assets.runs.tags import LISTED_TAG, RECONCILE, TRIGGER_TAG
+from tidegate.platform.bronze.listener import RunListener
+from tidegate.platform.bronze.reconcile import listing
+from tidegate.platform.bronze.reconcile.listing import list_prefix
 from tidegate.platform.core.bronze.hint import Missing
 from tidegate.platform.core.bronze.ledger import LastState, Status
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.definitions import build_definitions
-from tidegate.resources.aws.dagster_resource import AwsResource
-from tidegate.resources.lake import Table
+from tidegate.platform.lake.lake import Table
+from tidegate.platform.lake.lake_root.store import LakeStore
+from tidegate.platform.lake.ledger import Clock
+from tidegate.resources.aws_resource import AwsResource
 from tidegate.resources.lake_resource import LakeResource
-from tidegate.resources.lake_root.store import LakeStore
-from tidegate.resources.ledger import Clock
 from tidegate.sensors.reconcile import (
     MAX_LISTING_RUNS,
     Remembered,

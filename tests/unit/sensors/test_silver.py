@@ -16,10 +16,10 @@ from dagster._core.test_utils import create_run_for_test
 
 from tests.support.ticks import evaluate
 from tests.unit.conftest import Paper
-from tidegate.assets.silver.pending import BronzeGone
+from tidegate.platform.lake.ledger import Clock
+from tidegate.platform.lake.spark.unreachable import SparkUnreachable
+from tidegate.platform.silver.pending import BronzeGone
 from tidegate.resources.lake_resource import LakeResource
-from tidegate.resources.ledger import Clock
-from tidegate.resources.spark.unreachable import SparkUnreachable
 from tidegate.sensors import silver
 
 

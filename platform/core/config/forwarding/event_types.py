@@ -7,17 +7,12 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from tidegate.platform.core.config.fields import Model, Text
+from tidegate.platform.core.config.fields import Model, Pattern, Text
 from tidegate.platform.core.keys.key_pattern import KeyPattern
 
 #: Name of an event type: it is an attribute of SNS, a tag's value and a folder's name, so it has what all of them take.
 TYPE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+=-]{0,255}")
 _PART = re.compile(r"\{([^{}]*)\}")
-
-
-def _checked_pattern(text: str) -> str:
-    KeyPattern.parse(text)
-    return text
 
 
 def _checked_attribute(name: str) -> str:
@@ -26,8 +21,6 @@ def _checked_attribute(name: str) -> str:
     return name
 
 
-#: A pattern of keys, as text.
-Pattern = Annotated[Text, AfterValidator(_checked_pattern)]
 AttributeName = Annotated[Text, AfterValidator(_checked_attribute)]
 
 

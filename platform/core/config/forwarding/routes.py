@@ -15,12 +15,13 @@ from tidegate.platform.core.config.fields import (
     Folder,
     Model,
     Owner,
+    Pattern,
     QueueName,
     Text,
     TopicArn,
     matching,
 )
-from tidegate.platform.core.config.forwarding.event_types import TYPE_NAME, TYPE_RULE, Pattern
+from tidegate.platform.core.config.forwarding.event_types import TYPE_NAME, TYPE_RULE
 from tidegate.platform.core.config.queues import QueueSpec
 from tidegate.platform.core.keys.key_pattern import KeyPattern
 

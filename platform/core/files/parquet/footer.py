@@ -127,7 +127,7 @@ def read_footer(tail: bytes, size: int) -> Footer:
         BadParquet: the footer cannot be read, points past the file's end, contradicts itself, or has a type that no
             table has.
 
-    Some corrupt footers make Arrow abort the process: `tidegate.resources.parquet.footers` calls this in a child.
+    Some corrupt footers make Arrow abort the process: `tidegate.platform.lake.parquet.footers` calls this in a child.
     """
     length = footer_bytes(tail, size)
     try:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tidegate.platform.core.config.silver import SilverSpec
+from tidegate.platform.core.config.silver_columns import KEY, LEFT, ORDER, VALID_FROM, VALID_TO
 from tidegate.platform.core.schema.column_types import Type, folded, grows
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.platform.core.silver.columns import KEY, LEFT, ORDER, VALID_FROM, VALID_TO
 from tidegate.platform.core.silver.recorded.alike import are_alike, tokens
 from tidegate.platform.core.silver.recorded.options import OPTIONS, REBUILDING, ChangedOption, changed_options
 from tidegate.platform.core.silver.rules import MergeRules

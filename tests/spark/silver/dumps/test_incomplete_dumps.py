@@ -9,9 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from tidegate.assets.silver.audit.key_rows import KeyRows
-from tidegate.assets.silver.dumps.incomplete_dumps import incomplete_dumps
-from tidegate.assets.silver.pending import merge_state
+from tidegate.platform.silver.audit.key_rows import KeyRows
+from tidegate.platform.silver.dumps.incomplete_dumps import incomplete_dumps
+from tidegate.platform.silver.pending import merge_state
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]

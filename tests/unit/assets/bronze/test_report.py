@@ -18,10 +18,10 @@ from tidegate.assets.bronze import asset
 from tidegate.assets.bronze.asset import BRONZE, TABLES, previous_report
 from tidegate.assets.bronze.previous import PendingCleanup, PreviousReport, TableSnapshot, row_count
 from tidegate.assets.bronze.report import MAX_LISTED_OBJECTS, PARTITION_ROWS, SAID_BEFORE, TableReport, check_specs
-from tidegate.assets.bronze.run import BatchResult
 from tidegate.assets.presentation.columns import column_changes, column_schema
-from tidegate.assets.runs.listener import RunListener
-from tidegate.assets.runs.options import RunOptions
+from tidegate.platform.bronze.listener import RunListener
+from tidegate.platform.bronze.options import RunOptions
+from tidegate.platform.bronze.run import BatchResult
 from tidegate.platform.core.bronze.batch import Add, Batch, Remove
 from tidegate.platform.core.bronze.ledger import Cause, LedgerRow, Status
 from tidegate.platform.core.completion.waiting_datasets import WaitingDatasets
@@ -29,10 +29,10 @@ from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.resources.lake import Table
+from tidegate.platform.lake.lake import Table
+from tidegate.platform.lake.ledger import Clock
+from tidegate.platform.lake.spark.results import CommitResult, TableState
 from tidegate.resources.lake_resource import LakeResource
-from tidegate.resources.ledger import Clock
-from tidegate.resources.spark.results import CommitResult, TableState
 
 ORDERS, PAGE = "landing.orders", dg.AssetKey(["bronze", "orders"])
 GOOD = LedgerRow("orders/good.json", Status.COMMITTED, rows=2)

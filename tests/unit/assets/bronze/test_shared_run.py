@@ -18,19 +18,19 @@ from tidegate.assets.bronze import asset
 from tidegate.assets.bronze.asset import BRONZE, TABLES
 from tidegate.assets.bronze.previous import PreviousReport, TableSnapshot
 from tidegate.assets.bronze.report import TableReport
-from tidegate.assets.bronze.run import BatchResult
 from tidegate.assets.bronze.shared_run import SharedRun
 from tidegate.assets.runs.held_tables import FAILED_TAG, SHARED_JOB, failed_tables, held_tables, shared_config
-from tidegate.assets.runs.listener import RunListener
-from tidegate.assets.runs.options import RunOptions
 from tidegate.assets.runs.tags import TRIGGER_TAG
+from tidegate.platform.bronze.listener import RunListener
+from tidegate.platform.bronze.options import RunOptions
+from tidegate.platform.bronze.run import BatchResult
 from tidegate.platform.core.bronze.batch import Add, Batch
 from tidegate.platform.core.bronze.ledger import LedgerRow, Status
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.lake.spark.results import CommitResult, TableState
 from tidegate.resources.lake_resource import LakeResource
-from tidegate.resources.spark.results import CommitResult, TableState
 
 PAGE = dg.AssetKey(["bronze", "orders"])
 GOOD, BAD = LedgerRow("good.json", Status.COMMITTED, rows=2), LedgerRow("bad.json", Status.QUARANTINED, "no row fits")

@@ -38,14 +38,14 @@ from tidegate.platform.core.health.alarms import PERIOD, template
 from tidegate.platform.core.health.measurement import Health, QueueHealth, RouteHealth, TableHealth
 from tidegate.platform.core.health.metrics import metric_data, requests
 from tidegate.platform.core.markdown import Markdown
-from tidegate.resources.aws.clients import Aws
-from tidegate.resources.aws.cloudwatch import CloudWatch
-from tidegate.resources.aws.sqs import Queue
-from tidegate.resources.lake import open_lake
-from tidegate.resources.lake_root.outbox import Lane, OutboxObject
-from tidegate.resources.lake_root.store import LakeStore
-from tidegate.resources.side_by_side import SideBySide
-from tidegate.resources.spark.remote import SparkRemote
+from tidegate.platform.lake.aws.clients import Aws
+from tidegate.platform.lake.aws.cloudwatch import CloudWatch
+from tidegate.platform.lake.aws.sqs import Queue
+from tidegate.platform.lake.lake import open_lake
+from tidegate.platform.lake.lake_root.outbox import Lane, OutboxObject
+from tidegate.platform.lake.lake_root.store import LakeStore
+from tidegate.platform.lake.side_by_side import SideBySide
+from tidegate.platform.lake.spark.remote import SparkRemote
 from tidegate.sensors.health import health_events
 
 DAY = 86_400

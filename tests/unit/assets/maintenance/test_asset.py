@@ -14,10 +14,10 @@ from tests.unit.conftest import Paper
 from tidegate.assets.bronze.asset import TABLES
 from tidegate.assets.maintenance import asset as module
 from tidegate.assets.maintenance.asset import MAINTAINED_BRONZE, maintained_silver
-from tidegate.assets.maintenance.tables import Maintained, TableBusy
 from tidegate.assets.runs.held_tables import FORGET_JOB, FORGOTTEN, REBUILD_JOB, REBUILD_OP, SHARED_JOB, shared_config
 from tidegate.assets.silver.asset import silver_key
 from tidegate.platform.core.maintenance.freed import Freed
+from tidegate.platform.maintenance.tables import Maintained, TableBusy
 from tidegate.resources.lake_resource import LakeResource
 
 ORDERS = "landing.orders"

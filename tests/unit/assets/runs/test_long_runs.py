@@ -10,8 +10,8 @@ import pytest
 from dagster._core.storage.dagster_run import RunRecord
 from dagster._daemon.monitoring import run_monitoring
 
-from tidegate.assets.maintenance.tables import SHORTEST
 from tidegate.assets.runs.long_runs import SECONDS, long_run
+from tidegate.platform.maintenance.tables import SHORTEST
 
 HOUR = 3600
 

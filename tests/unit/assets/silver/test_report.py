@@ -7,11 +7,11 @@ from dagster._core.definitions.metadata.metadata_set import TableMetadataSet
 
 from tests.unit.conftest import Paper
 from tidegate.assets.silver.asset import silver_key
-from tidegate.assets.silver.merge import MergeResult
 from tidegate.assets.silver.report import columns_metadata, known_sources
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.silver.merge import MergeResult
 
 
 def test_a_run_without_a_merge_repeats_the_lineage_of_the_last_merge(

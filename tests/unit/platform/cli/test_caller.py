@@ -22,8 +22,8 @@ from tidegate.platform.cli.inventory import drop_bucket as dropping
 from tidegate.platform.cli.inventory import enable as enabling
 from tidegate.platform.cli.sql import sql
 from tidegate.platform.core.config.lake import LakeConfig
-from tidegate.resources.aws import s3
-from tidegate.resources.lake_root.store import LakeStore
+from tidegate.platform.lake.aws import s3
+from tidegate.platform.lake.lake_root.store import LakeStore
 
 ARN = "arn:aws:sts::111122223333:assumed-role/ops/anna"
 REFUSED = ClientError({"Error": {"Code": "InvalidClientTokenId", "Message": "no"}}, "GetCallerIdentity")

@@ -15,7 +15,7 @@ from tests.support.servers.child import ending_with_us
 from tidegate.platform.cli.check.check import run_check
 from tidegate.platform.cli.main import app, explained
 from tidegate.platform.cli.terminal import command_console
-from tidegate.resources.aws.s3 import StoreError
+from tidegate.platform.lake.aws.s3 import StoreError
 
 _WAITS = """
 import signal, sys, time

@@ -9,7 +9,7 @@ import pytest
 
 from tidegate.platform.cloud.address import Address
 from tidegate.platform.cloud.inventories import WantedInventories, differences
-from tidegate.platform.core.inventory.spec import InventoriesSpec
+from tidegate.platform.core.config.inventories import InventoriesSpec
 from tidegate.platform.core.keys.s3_address import S3Address
 
 #: `inventory/` in SHA-256.

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tidegate.assets.operations.redrive import Choice
-from tidegate.assets.operations.trace import redrive_of
 from tidegate.platform.core.shell import command
+from tidegate.platform.operations.object_trace import redrive_of
+from tidegate.platform.operations.redrive import Choice
 
 ROOT = Path(__file__).resolve().parents[4]
 WORDS = (

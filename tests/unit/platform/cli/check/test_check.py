@@ -44,7 +44,7 @@ from tidegate.platform.cloud.queue_policy import lets_send
 from tidegate.platform.core.config.lake import DiscoverySpec, LakeConfig, QueueSpec
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.resources.lake_root.store import LakeStore
+from tidegate.platform.lake.lake_root.store import LakeStore
 
 ARN = "arn:aws:sqs:us-east-1:1:events"
 S3 = "s3.amazonaws.com"

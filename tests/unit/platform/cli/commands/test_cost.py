@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from tests.unit.assets.costs.test_asset import report
+from tests.unit.assets.test_costs import report
 from tidegate.platform.cli.commands import cost
 from tidegate.platform.cli.commands.cost import CostsQuestion, run_cost
 from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.core.config.costs import CostsSpec
 from tidegate.platform.core.costs.replay import Timing
 from tidegate.platform.core.costs.report import LakeCosts
-from tidegate.platform.core.costs.spec import CostsSpec
 from tidegate.platform.core.costs.table_cost import Remedy
 
 REMEDY = Remedy(Timing(300), 1.5, 0.25, 1, 0)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from tidegate.assets.operations.rebuild import RebuildPlan
-from tidegate.assets.operations.silver_rebuild import SilverRebuildPlan
 from tidegate.platform.cli.answers.plans import RebuildAnswer
 from tidegate.platform.cli.commands.rebuild import plan_answer, silver_plan_answer
 from tidegate.platform.core.bronze.hint import Hint, Rebuild
+from tidegate.platform.operations.rebuild import RebuildPlan
+from tidegate.platform.operations.silver_rebuild import SilverRebuildPlan
 
 
 def test_the_plans_for_programs_have_their_numbers() -> None:

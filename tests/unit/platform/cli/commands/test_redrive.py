@@ -11,7 +11,6 @@ import pytest
 from rich.console import Console
 
 from tests.support.lakes.objects import Objects
-from tidegate.assets.operations.redrive import Choice
 from tidegate.platform.cli.answers.plans import RedriveAnswer, RedriveEntry
 from tidegate.platform.cli.commands import redrive
 from tidegate.platform.cli.commands.redrive import Kind, run_redrive
@@ -19,8 +18,9 @@ from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.main import app
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.forwarding.outgoing import OutboxName, Outgoing
-from tidegate.resources.lake_root.outbox import Lane, OutboxObject
-from tidegate.resources.lake_root.store import LakeStore
+from tidegate.platform.lake.lake_root.outbox import Lane, OutboxObject
+from tidegate.platform.lake.lake_root.store import LakeStore
+from tidegate.platform.operations.redrive import Choice
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tidegate.assets.operations.reset import ResetPlan
 from tidegate.platform.cli.commands.reset import plan_answer, plan_lines
 from tidegate.platform.core.bronze.birth import Birth
+from tidegate.platform.operations.reset import ResetPlan
 
 
 def renamed(name: str) -> ResetPlan:

@@ -20,9 +20,9 @@ from tidegate.platform.cli.doctor.doctor import (
     check_table,
     commit_table,
 )
-from tidegate.resources.aws.clients import Aws
-from tidegate.resources.aws.commit_table import CommitTableAddress
-from tidegate.resources.spark.value_settings import VALUE_SETTINGS
+from tidegate.platform.lake.aws.clients import Aws
+from tidegate.platform.lake.aws.commit_table import CommitTableAddress
+from tidegate.platform.lake.spark.value_settings import VALUE_SETTINGS
 
 GOOD = {"Tidegate": f"tidegate-jvm-{version('tidegate')}.jar", "Delta": "delta-spark_4.2_2.13-4.4.0.jar"}
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from tidegate.assets.forgetting.find import Found
-from tidegate.assets.forgetting.forget import Progress
 from tidegate.platform.cli.answers.plans import ForgetAnswer
 from tidegate.platform.cli.forgetting.lines import (
     export_lines,
@@ -18,6 +16,8 @@ from tidegate.platform.cli.forgetting.lines import (
 )
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.forgetting.request import ForgetRequest
+from tidegate.platform.forgetting.find import Found
+from tidegate.platform.forgetting.forget import Progress
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 REQUEST = ForgetRequest("01J", "eva", NOW, NOW + timedelta(days=30), "person", "c", ("d1", "d2"))

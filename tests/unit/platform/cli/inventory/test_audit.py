@@ -6,7 +6,7 @@ import io
 
 from rich.console import Console
 
-from tidegate.assets.storage.audit import audit_metadata
+from tidegate.assets.inventory.audit import audit_metadata
 from tidegate.platform.cli.inventory.audit import audit_answer, print_audit
 from tidegate.platform.core.storage.audits import FIELDS, Audit, AuditFinding, AuditPlace, AuditReport, unlisted
 

@@ -11,7 +11,7 @@ import pytest
 from botocore.exceptions import ClientError
 from rich.console import Console
 
-from tidegate.assets.bronze.prepare.inventories import newest
+from tidegate.platform.bronze.prepare.inventories import newest
 from tidegate.platform.cli.answers.plans import DropAnswer
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.inventory import drop_bucket

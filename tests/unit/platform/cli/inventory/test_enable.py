@@ -17,7 +17,7 @@ from tidegate.platform.cli.check.inventory import check_inventories
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.inventory.enable import run_enable
 from tidegate.platform.core.config.lake import LakeConfig
-from tidegate.resources.aws.bucket_inventories import BucketInventories
+from tidegate.platform.lake.aws.bucket_inventories import BucketInventories
 
 ACCOUNT = "111122223333"
 TABLE = {

@@ -13,13 +13,13 @@ import pytest
 from rich.console import Console
 
 from tests.unit.conftest import Paper
-from tidegate.assets.maintenance.tables import Maintained, TableBusy
 from tidegate.platform.cli.answers.plans import MaintainAnswer, MaintainedTable
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.maintenance import maintain as module
 from tidegate.platform.cli.maintenance import selected as selection
 from tidegate.platform.cli.maintenance.maintain import run_maintain
 from tidegate.platform.core.maintenance.freed import Freed
+from tidegate.platform.maintenance.tables import Maintained, TableBusy
 
 BORN = ["landing.orders", "landing.found"]
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.platform.cli.sql.time_travel import reach_silver
-from tidegate.platform.core.silver.columns import own_columns
+from tidegate.platform.core.config.silver_columns import own_columns
 
 
 def own(name: str, relation: str) -> tuple[str, ...]:

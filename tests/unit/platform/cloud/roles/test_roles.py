@@ -18,8 +18,8 @@ from tidegate.platform.cloud.roles.lake_arns import LakeArns
 from tidegate.platform.cloud.roles.operator_role import operator
 from tidegate.platform.cloud.roles.roles import ROLES, giving
 from tidegate.platform.cloud.roles.spark_role import spark
-from tidegate.platform.cloud.roles.statement import Statement, Statements, literal, permits
 from tidegate.platform.cloud.roles.webhook_role import webhook
+from tidegate.platform.cloud.statement import Statement, Statements, literal, permits
 from tidegate.platform.core.config.lake import LakeConfig
 
 PAGE = Path(__file__).parents[5] / "docs" / "operate" / "aws.md"

@@ -17,10 +17,10 @@ from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.ledger import COLUMNS, SETTLED, Cause, Effort, LedgerRow, Status, bounded, for_people
 from tidegate.platform.core.bronze.plan import TakenHint, ledger_row
 from tidegate.platform.core.schema.sql_literal import literal
-from tidegate.resources.ledger import Ledger
-from tidegate.resources.spark.delta import Delta
-from tidegate.resources.spark.remote import SparkRemote
-from tidegate.resources.spark.results import CommitResult
+from tidegate.platform.lake.ledger import Ledger
+from tidegate.platform.lake.spark.delta import Delta
+from tidegate.platform.lake.spark.remote import SparkRemote
+from tidegate.platform.lake.spark.results import CommitResult
 
 TEXT = st.text(max_size=10)
 

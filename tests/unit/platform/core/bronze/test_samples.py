@@ -11,7 +11,6 @@ import pytest
 
 from tests.support.lakes import samples
 from tests.support.lakes.objects import Objects
-from tidegate.assets.storage.kept_history import KeptHistory
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.ledger import (
@@ -26,9 +25,10 @@ from tidegate.platform.core.bronze.ledger import (
     columns_of,
 )
 from tidegate.platform.core.bronze.manifest import Manifest, tally_of
-from tidegate.resources.lake_root.store import LakeStore
-from tidegate.resources.ledger import Ledger
-from tidegate.resources.spark.results import CommitResult
+from tidegate.platform.inventory.kept_history import KeptHistory
+from tidegate.platform.lake.lake_root.store import LakeStore
+from tidegate.platform.lake.ledger import Ledger
+from tidegate.platform.lake.spark.results import CommitResult
 
 #: Members of a hint, as JSON. They never change.
 _HINT = {

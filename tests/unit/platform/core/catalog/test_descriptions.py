@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from tidegate.platform.core.catalog.descriptions import OWN_COLUMNS, column_descriptions, unknown_descriptions
+from tidegate.platform.core.config.silver_columns import HISTORY_COLUMNS, own_columns
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.inventory.columns import CREATED, FIELDS, PARTITIONS
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
-from tidegate.platform.core.silver.columns import HISTORY_COLUMNS, own_columns
 
 SILVER: dict[str, Any] = {"keys": ["customer"], "order": "at", "every": 9, "rename": {"Cust_No": "customer"}}
 

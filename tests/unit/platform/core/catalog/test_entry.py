@@ -11,10 +11,10 @@ import duckdb
 
 from tidegate.platform.core.catalog.entry import CatalogEntry, owner_of, table_entry, view_entry
 from tidegate.platform.core.config.silver import SilverSpec
+from tidegate.platform.core.config.silver_columns import own_columns
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.platform.core.silver.columns import own_columns
 
 OWNER = ("lake-id", "landing.orders")
 SCHEMA = TableSchema(

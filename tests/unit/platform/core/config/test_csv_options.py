@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from tidegate.assets.bronze.prepare.formats.csv_bytes import csv_problem
+from tidegate.platform.bronze.prepare.formats.csv_bytes import csv_problem
 from tidegate.platform.core.config.csv_options import CsvOptions
 
 

@@ -16,12 +16,12 @@ from tidegate.platform.cloud.roles.roles import giving
 from tidegate.platform.cloud.roles.spark_role import spark
 from tidegate.platform.cloud.wanted import Wanted
 from tidegate.platform.core.bronze.birth import Birth
+from tidegate.platform.core.bronze.output_key import output_key
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.load import LakeConfigError, load_lake
 from tidegate.platform.core.config.output import ExportSpec
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.keys.folder_template import FolderTemplate
-from tidegate.platform.core.keys.output_key import output_key
 
 LAKE = """\
 lake: {root: "s3://lake/x"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tidegate.platform.core.config.yaml_document import read_yaml
-from tidegate.resources.spark.remote import SparkRemote
+from tidegate.platform.lake.spark.remote import SparkRemote
 
 
 def test_aliases_that_stand_for_millions_of_values_are_refused_at_once() -> None:

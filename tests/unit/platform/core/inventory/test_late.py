@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+from tidegate.platform.core.config.inventories import InventoriesSpec
 from tidegate.platform.core.inventory.delivery import Delivery, Subject
 from tidegate.platform.core.inventory.late import late_inventories, stale_inventories
-from tidegate.platform.core.inventory.spec import InventoriesSpec
 
 NOW = datetime(2026, 11, 25, 12, tzinfo=UTC)
 

@@ -18,16 +18,16 @@ from tidegate.platform.core.keys.spark_address import plain_address, spark_patte
 
 #: Modules that write `s3a://` addresses of keys that Tidegate or the operator chose.
 _OWN = {
-    "assets/bronze/prepare/scratch_object.py",
-    "assets/costs/inventory_sizes.py",
-    "assets/operations/reset.py",
-    "assets/silver/export/export.py",
+    "platform/bronze/prepare/scratch_object.py",
+    "platform/inventory/costs/inventory_sizes.py",
+    "platform/operations/reset.py",
+    "platform/silver/export.py",
     "platform/cloud/roles/lake_arns.py",
     "platform/core/keys/path_spellings.py",
-    "resources/inventory/folder.py",
-    "resources/lake_root/batches.py",
-    "resources/lake_root/births.py",
-    "resources/lake_root/root.py",
+    "platform/lake/inventory/folder.py",
+    "platform/lake/lake_root/batches.py",
+    "platform/lake/lake_root/births.py",
+    "platform/lake/lake_root/root.py",
 }
 _FOLDERS = st.sampled_from(["", ".", "..", "...", "..x", "a b", "[1]", "{a,b}", "*", "?", "\\", "%2e%2e", "ü", "x\n"])
 _NAMES = st.sampled_from(["", ".", "..", "x.csv", "x.csv\n", "_x", ".x", "x._COPYING_"])

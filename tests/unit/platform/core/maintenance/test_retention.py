@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
+from tidegate.platform.core.config.maintain import MaintainSpec
 from tidegate.platform.core.maintenance.retention import QUARANTINE, retentions
-from tidegate.platform.core.maintenance.settings import MaintainSpec
 
 
 def test_the_quarantine_is_kept_for_ever_unless_lake_yaml_gives_it_days() -> None:

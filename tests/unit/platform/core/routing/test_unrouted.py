@@ -11,7 +11,7 @@ import pytest
 from tests.support.lakes.objects import Objects as InMemory
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.routing.unrouted import ROW_FIELDS, Detail, Unrouted
-from tidegate.resources.lake_root.store import LakeStore
+from tidegate.platform.lake.lake_root.store import LakeStore
 
 #: A log object as version 1.0 wrote it, byte for byte.
 WRITTEN = (

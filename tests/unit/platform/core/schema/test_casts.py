@@ -25,10 +25,10 @@ from tidegate.platform.core.silver.log_positions import comparable_position, log
 
 #: Number of casts that are not from `cast` or `try_cast`, and why no text of a producer becomes a decimal by them.
 OF_OTHERS = {
-    "assets/silver/audit/key_rows.py": (2, "`aligned`, which bounds texts, and orders, which only widen"),
-    "assets/silver/audit/sampled_keys.py": (1, "NULL"),
-    "assets/silver/left_values.py": (1, "NULL"),
-    "assets/silver/newest_rows.py": (2, "NULL, and an empty list"),
+    "platform/silver/audit/key_rows.py": (2, "`aligned`, which bounds texts, and orders, which only widen"),
+    "platform/silver/audit/sampled_keys.py": (1, "NULL"),
+    "platform/silver/left_values.py": (1, "NULL"),
+    "platform/silver/newest_rows.py": (2, "NULL, and an empty list"),
     "platform/core/schema/aligned.py": (1, "NULL"),
     "platform/core/schema/casts.py": (2, "the functions themselves"),
     "platform/core/schema/value_encoding.py": (5, "the number of some bytes, with a scale within bounds"),

@@ -17,7 +17,9 @@ from tidegate.platform.core.schema.column_types import folded
 _FOLDERS = (
     "assets/bronze",
     "assets/silver",
-    "assets/forgetting",
+    "platform/bronze",
+    "platform/silver",
+    "platform/forgetting",
     "platform/core/config",
     "platform/core/forgetting",
     "platform/core/schema",

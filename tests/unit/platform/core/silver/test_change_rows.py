@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import duckdb
 
+from tidegate.platform.core.config.silver_columns import SILVER_COLUMNS
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.exact_json import exact_json
 from tidegate.platform.core.schema.sql_types import any_type
@@ -13,7 +14,6 @@ from tidegate.platform.core.silver.change_rows import (
     kind_of_what_is_left,
     snapshot_query,
 )
-from tidegate.platform.core.silver.columns import SILVER_COLUMNS
 
 #: Change type, key, value, and whether the row is a tombstone.
 OURS = [("delete", 1, "a", False), ("insert", 1, "b", False)]

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import pytest
 
 from tidegate.platform.core.config.silver import SilverSpec
+from tidegate.platform.core.config.silver_columns import own_columns
 from tidegate.platform.core.schema.column_reference import path_of
 from tidegate.platform.core.schema.column_types import Array, Field, Map, Simple, Struct, Type
 from tidegate.platform.core.schema.sql_literal import in_parentheses
-from tidegate.platform.core.silver.columns import own_columns
 from tidegate.platform.core.silver.expression_types import UnsuitableColumns
 from tidegate.platform.core.silver.rules import merge_rules
 

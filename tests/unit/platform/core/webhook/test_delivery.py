@@ -18,7 +18,7 @@ from tidegate.platform.core.webhook.received import Received
 from tidegate.platform.core.webhook.refusal import Reason, Refusal
 from tidegate.platform.core.webhook.scheme import Scheme
 from tidegate.platform.core.webhook.schemes import scheme_of
-from tidegate.resources.aws.message import Message
+from tidegate.platform.lake.aws.message import Message
 
 NOW = 1_700_000_000
 DAY = 86_400_000

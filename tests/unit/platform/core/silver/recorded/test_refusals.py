@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from tidegate.platform.core.config.silver import SilverSpec
+from tidegate.platform.core.config.silver_columns import LEFT
 from tidegate.platform.core.schema.column_types import Array, Field, Simple, Struct, Type
 from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.platform.core.silver.columns import LEFT
 from tidegate.platform.core.silver.presets import resolved
 from tidegate.platform.core.silver.recorded.alike import are_alike
 from tidegate.platform.core.silver.recorded.options import (

@@ -1,0 +1,61 @@
+"""The asset `catalog`: each materialization brings the Glue Data Catalog in step with the tables."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import dagster as dg
+
+from tidegate.assets.presentation.check_events import check_result
+from tidegate.assets.presentation.markdown import listed, markdown
+from tidegate.assets.sources.asset import table_owners
+from tidegate.platform.catalog import CatalogSync, sync_catalog
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.markdown import prose, sentence
+from tidegate.resources.lake_resource import LakeResource
+
+CATALOG = dg.AssetKey(["catalog"])
+CATALOG_CHECK = "in_step"
+_MAX_SHOWN = 100
+
+
+def build_catalog(config: LakeConfig) -> list[dg.AssetsDefinition]:
+    """Build the asset of a lake with `catalog`."""
+    if config.catalog is None:
+        return []
+
+    @dg.asset(
+        key=CATALOG,
+        group_name="health",
+        owners=table_owners(config),
+        kinds={"glue"},
+        description="The entries of the tables in the Glue Data Catalog. A materialization brings all of them in step. "
+        "A run that changes the columns of a table does that for its entries.",
+        check_specs=[
+            dg.AssetCheckSpec(CATALOG_CHECK, asset=CATALOG, description="Every table has its entry, with its columns.")
+        ],
+    )
+    def catalog(lake: LakeResource) -> Iterator[dg.MaterializeResult[Any]]:
+        done = sync_catalog(lake.open(), dry_run=False)
+        yield dg.MaterializeResult(metadata=_metadata(done), check_results=[_in_step(done)])
+
+    return [catalog]
+
+
+def _metadata(done: CatalogSync) -> dict[str, Any]:
+    return {
+        "entries": done.entries,
+        "changed": len(done.changes) - len(done.failed),
+        "failed": len(done.failed),
+        "changes": listed(done.changes[:_MAX_SHOWN]) if done.changes else markdown(sentence("nothing")),
+    }
+
+
+def _in_step(done: CatalogSync) -> dg.AssetCheckResult:
+    return check_result(
+        passed=not done.failed,
+        check_name=CATALOG_CHECK,
+        asset_key=CATALOG,
+        severity=dg.AssetCheckSeverity.WARN,
+        description=prose(done.failed[0]) if done.failed else None,
+        metadata={"failed": len(done.failed)},
+    )

@@ -1,1 +1,0 @@
-"""Tables in the Glue Data Catalog, in step with their columns."""

@@ -1,0 +1,93 @@
+"""The asset that says which objects would cost less in another storage class."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import dagster as dg
+
+from tidegate.assets.inventory.report_asset import report_asset, report_command, report_key
+from tidegate.assets.presentation.markdown import markdown
+from tidegate.assets.presentation.plot import bars
+from tidegate.assets.presentation.shown_lines import shown_lines
+from tidegate.platform.core.config.storage_reports import StorageReportsSpec
+from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.storage.advice import OF, Advice, advice_for, no_advice_for, without_price
+from tidegate.platform.core.storage.cost import PUT_TOGETHER
+from tidegate.platform.inventory.stored import folder_of, read_prices, stored_objects, sums_of_all
+from tidegate.platform.lake.inventory.sums import with_ends
+from tidegate.resources.lake_resource import LakeResource
+
+#: Bars of the plot.
+_MAX_BARS = 12
+
+
+def advice_key(spec: TableSpec) -> dg.AssetKey:
+    """Returns the key of the advice on the objects in a table of inventories."""
+    return report_key(spec, "advice")
+
+
+def build_advice(spec: TableSpec, reports: StorageReportsSpec) -> dg.AssetsDefinition:
+    """Build the advice on the objects in a table of inventories."""
+
+    @report_asset(
+        spec,
+        advice_key(spec),
+        "Which objects would cost less in another storage class, with the requests of the transition, "
+        "minimum sizes and durations, and monitoring. Each line is a lifecycle rule, with all objects that it moves.",
+    )
+    def advice(lake: LakeResource) -> dg.MaterializeResult[Any]:
+        prices = read_prices(folder_of(lake.lake_yaml) / path for path in reports.prices)
+        objects = stored_objects(lake.open(), spec.table_key.encode(), reports.configuration or "")
+        sums, whole = sums_of_all(with_ends(objects, reports.months), OF, reports.depth)
+        found = advice_for(sums, prices, reports.months, reports.classes)
+        options = {"months": reports.months, "to": ",".join(reports.classes)}
+        command = report_command("advice", spec, reports, **options, depth=reports.depth)
+        missing = no_advice_for(without_price(sums, prices, reports.classes))
+        return dg.MaterializeResult(
+            metadata={
+                **advice_metadata(found, prices.currency, reports.months, command),
+                **({} if whole else {"prefixes": PUT_TOGETHER}),
+                **({"without_price": missing} if missing else {}),
+            }
+        )
+
+    return advice
+
+
+def advice_metadata(found: Sequence[Advice], currency: str, months: int, command: str) -> dict[str, Any]:
+    """Returns advice as metadata.
+
+    Args:
+        found: the advice, the largest saving first.
+        currency: of its amounts.
+        months: for which it holds.
+        command: prints it.
+    """
+    title = f"{currency} saved in {months} months, after the cost of the transition"
+    bar = [(f"{one.bucket}/{one.prefix} → {one.to}", one.net, f"{one.net:,.2f}") for one in found[:_MAX_BARS]]
+    return {
+        "advice": len(found),
+        "net_saving": round(sum(one.net for one in found), 4),
+        "saving_a_month": round(sum(one.saving for one in found), 4),
+        "cost_once": round(sum(one.once for one in found), 4),
+        "months": months,
+        "currency": currency,
+        **({"plot": markdown(bars(title, bar))} if found else {}),
+        **shown_lines("transitions", found, lambda one: _record(one, currency), command),
+    }
+
+
+def _record(one: Advice, currency: str) -> dict[str, Any]:
+    # The UI shows the first columns only, until a person scrolls: where, what, and what it is worth.
+    return {
+        "objects of": f"{one.bucket}/{one.prefix}",
+        "transition": f"{one.storage_class} → {one.to}",
+        f"{currency} saved a month": round(one.saving, 4),
+        f"{currency} once": round(one.once, 4),
+        "break-even, months": one.break_even,
+        "objects": one.objects,
+        "days": one.days,
+        "size": one.size,
+        "versions": one.version,
+        "readable a month": "any" if one.readable is None else f"{min(one.readable, 99):.0%}",
+    }

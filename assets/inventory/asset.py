@@ -1,0 +1,118 @@
+"""The assets that report on the objects in tables of inventories."""
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import dagster as dg
+
+from tidegate.assets.inventory.advice import advice_key, build_advice
+from tidegate.assets.inventory.audit import audit_key, build_audit
+from tidegate.assets.inventory.growth import build_growth, growth_key
+from tidegate.assets.inventory.report_asset import report_asset, report_command, report_key
+from tidegate.assets.inventory.uploads import build_uploads, uploads_key
+from tidegate.assets.presentation.markdown import listed, markdown
+from tidegate.assets.presentation.plot import bars
+from tidegate.assets.presentation.shown_lines import shown_lines
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.config.storage_reports import StorageReportsSpec
+from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.inventory.late import stale_inventories
+from tidegate.platform.core.storage.cost import PUT_TOGETHER, CostLine
+from tidegate.platform.core.storage.cost_report import OF, CostReport
+from tidegate.platform.core.storage.prices import GIGABYTE
+from tidegate.platform.inventory.costs.reads import Reads, reads_of
+from tidegate.platform.inventory.stored import folder_of, read_prices, stored_objects, sums_of_all
+from tidegate.platform.lake.inventory.objects import newest_created
+from tidegate.resources.lake_resource import LakeResource
+
+#: Bars of a plot.
+_MAX_BARS = 12
+
+
+def table_reports(spec: TableSpec) -> list[dg.AssetKey]:
+    """Returns the keys of the reports on a table of inventories."""
+    return [cost_key(spec), growth_key(spec), advice_key(spec), audit_key(spec), uploads_key(spec)]
+
+
+def cost_key(spec: TableSpec) -> dg.AssetKey:
+    """Returns the key of the report of what the objects in a table of inventories cost."""
+    return report_key(spec, "cost")
+
+
+def build_storage(config: LakeConfig) -> list[dg.AssetsDefinition]:
+    """Build the reports of a lake."""
+    return [
+        build(spec, spec.storage_reports)
+        for spec in config.tables
+        if spec.storage_reports
+        for build in (_cost, build_growth, build_advice, build_audit, build_uploads)
+    ]
+
+
+def _cost(spec: TableSpec, reports: StorageReportsSpec) -> dg.AssetsDefinition:
+    @report_asset(
+        spec,
+        cost_key(spec),
+        "What the objects of all inventories cost a month, by bucket, prefix, storage class, age and size, "
+        "at the prices of AWS's price list.",
+    )
+    def cost(lake: LakeResource) -> dg.MaterializeResult[Any]:
+        opened = lake.open()
+        prices = read_prices(folder_of(lake.lake_yaml) / path for path in reports.prices)
+        objects = stored_objects(opened, spec.table_key.encode(), reports.configuration or "")
+        sums, whole = sums_of_all(objects, OF, reports.depth)
+        stale = stale_inventories(newest_created(objects))
+        reads = reads_of(opened, datetime.now(UTC), reports.depth)
+        command = report_command("cost", spec, reports, depth=reports.depth)
+        metadata = cost_metadata(CostReport.of(sums, prices), reads, command, whole=whole)
+        return dg.MaterializeResult(metadata={**metadata, **({"stale": listed(stale)} if stale else {})})
+
+    return cost
+
+
+def cost_metadata(report: CostReport, reads: Reads, command: str, *, whole: bool) -> dict[str, Any]:
+    """Returns a report of costs as metadata.
+
+    Args:
+        report: the report.
+        reads: files that runs read in the last thirty days.
+        command: prints the report, and takes its dimensions with `--by`.
+        whole: whether the prefixes of a bucket are lines of their own.
+    """
+    buckets = report.lines["bucket",][:_MAX_BARS]
+    title = f"{report.currency} a month by bucket, at the prices of {report.effective}"
+    return {
+        "cost_a_month": round(report.cost, 4),
+        "currency": report.currency,
+        "prices_from": report.effective,
+        "objects": report.objects,
+        "bytes": report.size,
+        "bytes_without_price": report.unpriced,
+        **({"objects_without_fee": report.without_fee} if report.without_fee else {}),
+        "plot": markdown(bars(title, [(line.group[0], line.cost, f"{line.cost:,.2f}") for line in buckets])),
+        **{
+            name: value
+            for by, lines in report.lines.items()
+            if whole or "prefix" not in by
+            for name, value in _table(by, lines, report.currency, reads.by(by), command).items()
+        },
+        **({} if whole else {"prefixes": PUT_TOGETHER}),
+        **({"reads_not_known": reads.unknown} if reads.unknown else {}),
+    }
+
+
+def _table(
+    by: Sequence[str], lines: Sequence[CostLine], currency: str, reads: Counter[Any] | None, command: str
+) -> dict[str, Any]:
+    def record(line: CostLine) -> dict[str, Any]:
+        return {
+            **dict(zip(by, line.group, strict=True)),
+            "objects": line.objects,
+            "GiB": round(line.size / GIGABYTE, 3),
+            f"{currency} a month": round(line.cost, 4),
+            **({} if reads is None else {"reads of 30 days": reads[line.group]}),
+        }
+
+    return shown_lines(f"by_{by[-1]}", lines, record, f"{command} --by {','.join(by)}")

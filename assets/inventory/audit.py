@@ -1,0 +1,62 @@
+"""The asset that audits the objects in a table of inventories."""
+
+from typing import Any
+
+import dagster as dg
+
+from tidegate.assets.inventory.report_asset import report_asset, report_command, report_key
+from tidegate.assets.presentation.markdown import listed
+from tidegate.assets.presentation.shown_lines import shown_lines
+from tidegate.platform.core.config.storage_reports import StorageReportsSpec
+from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.storage.audits import KINDS, AuditFinding, AuditReport
+from tidegate.platform.core.storage.prices import GIGABYTE
+from tidegate.platform.inventory.audited import audit_of
+from tidegate.resources.lake_resource import LakeResource
+
+
+def audit_key(spec: TableSpec) -> dg.AssetKey:
+    """Returns the key of the audits of the objects in a table of inventories."""
+    return report_key(spec, "audit")
+
+
+def build_audit(spec: TableSpec, reports: StorageReportsSpec) -> dg.AssetsDefinition:
+    """Build the audits of the objects in a table of inventories."""
+
+    @report_asset(
+        spec,
+        audit_key(spec),
+        "Which objects are not encrypted, not replicated, noncurrent, or unknown to the lake's tables.",
+    )
+    def audit(lake: LakeResource) -> dg.MaterializeResult[Any]:
+        found = audit_of(lake.open(), spec.table_key.encode(), reports.configuration or "")
+        return dg.MaterializeResult(metadata=audit_metadata(found, report_command("audit", spec, reports)))
+
+    return audit
+
+
+def audit_metadata(report: AuditReport, command: str) -> dict[str, Any]:
+    """Returns what audits found as metadata.
+
+    Args:
+        report: the findings, those with the most objects first.
+        command: prints them.
+    """
+    return {
+        "findings": len(report.findings),
+        **report.objects,
+        **({"not_listed": listed(report.unlisted)} if report.unlisted else {}),
+        **shown_lines("audits", report.findings, _record, command),
+    }
+
+
+def _record(one: AuditFinding) -> dict[str, Any]:
+    return {
+        "found": KINDS[one.audit.kind],
+        "of": one.audit.of,
+        "objects": one.objects,
+        "GiB": round(one.bytes / GIGABYTE, 3),
+        "most in": ", ".join(f"{place.place} ({place.objects:,})" for place in one.places),
+        "examples": " ".join(one.examples),
+        "sql": one.audit.sql,
+    }

@@ -1,0 +1,53 @@
+"""What the assets that report on a table of inventories have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import dagster as dg
+
+from tidegate.assets.bronze.report import page_key
+from tidegate.assets.runs.long_runs import long_run
+from tidegate.platform.core.config.storage_reports import StorageReportsSpec
+from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.shell import command
+
+STORAGE = "storage"
+
+
+def report_key(spec: TableSpec, kind: str) -> dg.AssetKey:
+    """Returns the key of a report on a table of inventories."""
+    return dg.AssetKey([STORAGE, f"{spec.name}_{kind}"])
+
+
+def report_asset(
+    spec: TableSpec, key: dg.AssetKey, description: str
+) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:
+    """Returns the decorator of a report on a table of inventories."""
+    asset = dg.asset(
+        key=key,
+        deps=[page_key(spec)],
+        group_name=STORAGE,
+        owners=list(spec.owners),
+        kinds={"s3"},
+        description=description,
+    )
+    return lambda step: asset(long_run(step))
+
+
+def report_command(kind: str, spec: TableSpec, reports: StorageReportsSpec, **options: object) -> str:
+    """Returns the command that prints a report with the settings of its asset.
+
+    Args:
+        kind: name of the command.
+        spec: the table of inventories.
+        reports: settings of its reports.
+        options: further options, by name. The price lists are none: the command takes those of `lake.yaml`, too.
+    """
+    if reports.configuration and kind != "uploads":
+        options["configuration"] = reports.configuration
+    words = ["inventory", kind, spec.name]
+    for name, value in options.items():
+        words += [f"--{name}", str(value)]
+    return command(*words)

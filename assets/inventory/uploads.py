@@ -1,0 +1,75 @@
+"""The asset that finds incomplete multipart uploads in the buckets of a table of inventories."""
+
+from typing import Any
+
+import dagster as dg
+
+from tidegate.assets.inventory.report_asset import report_asset, report_command, report_key
+from tidegate.assets.presentation.markdown import listed
+from tidegate.assets.presentation.shown_lines import shown_lines
+from tidegate.platform.core.config.storage_reports import StorageReportsSpec
+from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.storage.prices import GIGABYTE, StoragePrices
+from tidegate.platform.core.storage.uploads import BucketUploads, UploadsReport, uploads_cost
+from tidegate.platform.inventory.incomplete import inventoried_buckets, uploads_report
+from tidegate.platform.inventory.stored import folder_of, read_prices
+from tidegate.platform.lake.aws.multipart_uploads import MultipartUploads
+from tidegate.resources.lake_resource import LakeResource
+
+#: Age from which on an upload is a finding. No upload takes a week.
+DAYS = 7
+
+
+def uploads_key(spec: TableSpec) -> dg.AssetKey:
+    """Returns the key of the incomplete uploads in the buckets of a table of inventories."""
+    return report_key(spec, "uploads")
+
+
+def build_uploads(spec: TableSpec, reports: StorageReportsSpec) -> dg.AssetsDefinition:
+    """Build the audit of incomplete uploads in the buckets of a table of inventories."""
+
+    @report_asset(
+        spec,
+        uploads_key(spec),
+        "Incomplete multipart uploads, which are billed and in no inventory, what they cost, and the lifecycle rule "
+        "that removes them.",
+    )
+    def uploads(lake: LakeResource) -> dg.MaterializeResult[Any]:
+        prices = read_prices(folder_of(lake.lake_yaml) / path for path in reports.prices)
+        buckets = inventoried_buckets(lake.open(), spec.table_key.encode())
+        found = uploads_report(MultipartUploads(lake.settings.aws.client("s3")), buckets, DAYS)
+        command = report_command("uploads", spec, reports, days=DAYS)
+        return dg.MaterializeResult(metadata=uploads_metadata(found, prices, command))
+
+    return uploads
+
+
+def uploads_metadata(report: UploadsReport, prices: StoragePrices, command: str) -> dict[str, Any]:
+    """Returns incomplete uploads as metadata.
+
+    Args:
+        report: the uploads.
+        prices: of the region.
+        command: prints them.
+    """
+
+    def record(one: BucketUploads) -> dict[str, Any]:
+        return {
+            "bucket": one.bucket,
+            "uploads": one.old,
+            "GiB": round(one.size / GIGABYTE, 3),
+            f"{prices.currency} a month": round(uploads_cost(one.oldest, prices)[0], 4),
+            "oldest": f"{one.oldest[0].initiated:%Y-%m-%d}",
+            "rule": "" if one.lifecycle.aborts(report.days) else one.lifecycle.command(one.bucket, report.days),
+        }
+
+    refused = [f"{bucket}: {reason}" for bucket, reason in report.refused.items()]
+    return {
+        "uploads": sum(one.old for one in report.found),
+        "bytes": sum(one.size for one in report.found),
+        "cost_a_month": round(sum(uploads_cost(one.oldest, prices)[0] for one in report.found), 4),
+        "currency": prices.currency,
+        "buckets_without_rule": len(report.without_rule),
+        **({"not_listed": listed(refused)} if refused else {}),
+        **shown_lines("by_bucket", report.found, record, command),
+    }

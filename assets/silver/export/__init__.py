@@ -1,1 +1,0 @@
-"""Exports of the changes of silver tables."""

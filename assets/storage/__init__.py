@@ -1,1 +1,0 @@
-"""Reports on the objects in a table of inventories: what they cost."""

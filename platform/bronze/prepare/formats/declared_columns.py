@@ -1,0 +1,70 @@
+"""Formats whose files declare their columns. By default the Spark server reads the columns from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pyspark.errors import PySparkException
+
+from tidegate.platform.bronze.prepare.formats.format import Format, Known, SourceFile
+from tidegate.platform.bronze.prepare.load.server_losses import require_server, sets_to_read
+from tidegate.platform.bronze.prepared import PreparedBatch
+from tidegate.platform.core.bronze.object_state import S3Found
+from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.schema.column_types import Field, folded
+from tidegate.platform.core.schema.misfit import Misfit
+from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.lake.lake import Table
+from tidegate.platform.lake.spark.delta import Delta
+
+
+class DeclaredColumns(Format):
+    """A format whose files declare their columns. No row of a file that can be read is bad."""
+
+    def declared(self, table: Table, files: Sequence[SourceFile], prepared: PreparedBatch) -> list[SourceFile]:
+        """Return the files with their columns.
+
+        A file that cannot be read is quarantined, or deferred if it changed meanwhile.
+        """
+        found: dict[str, list[Field] | str] = {}
+        for file_set in sets_to_read(prepared.plan, files):
+            found |= self._columns(table, file_set)
+        readable = []
+        for file in files:
+            columns = found[file.path]
+            if not isinstance(columns, str):
+                readable.append(replace(file, fields=tuple(columns)))
+            elif file.body is None and _changed(table, file):
+                prepared.defer(file.candidate)
+            else:
+                prepared.quarantine(file.candidate, columns)
+        return readable
+
+    def _columns(self, table: Table, files: Sequence[SourceFile]) -> dict[str, list[Field] | str]:
+        try:
+            return table.delta.file_columns({"reader": self.readers[0], "files": [file.place() for file in files]})
+        except PySparkException:
+            require_server(table, files)
+            raise
+
+    def check_path(self, file: SourceFile, values: Mapping[str, str | None]) -> None:
+        """Refuse a column that is in the file and in its path: only the rows could prove that both are equal."""
+        both = {folded(name) for name in values} & {folded(field.name) for field in file.fields or ()}
+        if both:
+            raise Misfit(f"column {min(both)} is in the file and in its path; leave it out of the file")
+
+    def infer(self, delta: Delta, groups: Sequence[Sequence[SourceFile]], spec: TableSpec, known: Known) -> list[Field]:
+        """Return none: the schema has the columns that files declare."""
+        return []
+
+    def read(self, files: Sequence[SourceFile], schema: TableSchema, spec: TableSpec) -> dict[str, Any]:
+        """Return the name of the reader. Columns that a file does not have are null."""
+        return {"reader": self.readers[0]}
+
+
+def _changed(table: Table, file: SourceFile) -> bool:
+    """Return whether the object changed since the look, so that Spark may have read two objects as one."""
+    probe = table.source.head(file.candidate.key)
+    return not isinstance(probe, S3Found) or probe.etag != file.candidate.found.etag

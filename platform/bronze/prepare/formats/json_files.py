@@ -1,0 +1,98 @@
+"""JSON files: one object a line. What does not fit is marked instead of lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from tidegate.platform.bronze.prepare.formats.format import Format, Known, Look, SourceFile, refusal
+from tidegate.platform.bronze.prepare.formats.json_shape import Utf8, is_by_line, is_utf_16
+from tidegate.platform.bronze.prepare.formats.json_values import check_keys
+from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.infer.sniff import FileSample, Sniffed, sniff_json
+from tidegate.platform.core.keys.file_format import FORMATS
+from tidegate.platform.core.schema.column_types import MAX_LEVELS, Field, folded
+from tidegate.platform.core.schema.names import usable
+from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.core.schema.united import shown_field
+from tidegate.platform.lake.spark.delta import Delta
+
+#: Bytes of the longest first line that is parsed for its names.
+_MAX_FIRST_LINE_BYTES = 1 << 16
+
+
+class Json(Format):
+    """JSON: a sequence of values. Files of one object a line are read by several tasks."""
+
+    file_format = FORMATS["json"]
+    readers = ("json",)
+
+    def look(self, head: bytes, whole: bool, spec: TableSpec) -> Look:
+        """Return whether each line seems to be an object, and the names of the first object."""
+        if is_utf_16(head):
+            return Look(rewrite=Utf8(), by_line=False)
+        return Look(names=_first_names(head), by_line=is_by_line(head, whole=whole))
+
+    def sniff(self, sample: FileSample) -> Sniffed:
+        """Return columns and problems from the first objects."""
+        head, whole = sample.text()
+        return sniff_json(head, whole=whole)
+
+    def infer(self, delta: Delta, groups: Sequence[Sequence[SourceFile]], spec: TableSpec, known: Known) -> list[Field]:
+        """Return the columns of all objects. A field that is null everywhere has no type yet and is left out.
+
+        A column of doubles is text if a double would change a value. Objects that are nested deeper than a table can be
+        give no columns. Their rows will be refused.
+        """
+        # A column of such a name makes no row bad where what no column takes is kept as text.
+        reserved = None if spec.policy == "rescue" else sorted(known.schema.reserved)
+        asked = known.request(
+            ({**self._reader(files, spec), "refusal": refusal(spec.policy), "reserved": reserved}, files)
+            for files in groups
+        )
+        found = delta.infer_json(asked, known.schema, MAX_LEVELS)
+        return usable([shown_field(field) for field in found["fields"]])
+
+    def _reader(self, files: Sequence[SourceFile], spec: TableSpec) -> dict[str, Any]:
+        # A declared column takes every spelling of its name.
+        declared = [folded(name) for name in spec.columns]
+        return {"reader": self.readers[0], "whole": not files[0].by_line, "declared": declared}
+
+    def new_names(self, file: SourceFile, schema: TableSchema) -> Collection[str]:
+        """Return none, because the server counts the rows with fields that the table does not have."""
+        return ()
+
+    def has_unnamed_columns(self, file: SourceFile, schema: TableSchema) -> bool:
+        """Return whether the first object has columns that lake.yaml does not declare."""
+        return not file.names or any(schema.named(name) is None for name in file.names)
+
+    def read(self, files: Sequence[SourceFile], schema: TableSchema, spec: TableSpec) -> dict[str, Any]:
+        """Return the reader that watches Spark's parser: it finds fields that the table does not have, and drops none.
+
+        Raises:
+            Misfit: JSON cannot hold values of a column's type.
+        """
+        for field in schema.columns:
+            check_keys(field)
+        is_feed = spec.silver is not None and spec.silver.preset == "debezium"
+        # The tombstone of a deleted key is a record without a value, and some sinks write it as a line `null`.
+        return {
+            **self._reader(files, spec),
+            "refusal": refusal(spec.policy),
+            "reserved": sorted(schema.reserved),
+            "leaves_null_out": is_feed,
+        }
+
+
+def _first_names(head: bytes) -> tuple[str, ...]:
+    """Return the names that have a value in the object of the first line.
+
+    Returns no names if the line is not an object, or is too long.
+    """
+    end = head.find(b"\n", 0, _MAX_FIRST_LINE_BYTES)
+    try:
+        first = json.loads(head[: end if end >= 0 else _MAX_FIRST_LINE_BYTES], parse_int=str)
+    except (ValueError, RecursionError):
+        return ()
+    return tuple(name for name, value in first.items() if value is not None) if isinstance(first, dict) else ()

@@ -1,0 +1,76 @@
+"""Parquet files of loaded tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from tidegate.platform.bronze.prepare.formats.declared_columns import DeclaredColumns
+from tidegate.platform.bronze.prepare.formats.format import SourceFile
+from tidegate.platform.bronze.prepare.parquet_copies import copied
+from tidegate.platform.bronze.prepare.parquet_footers import parquet_footers
+from tidegate.platform.bronze.prepare.path_columns import check_both
+from tidegate.platform.bronze.prepare.scratch_object import scratch_object
+from tidegate.platform.bronze.prepared import PreparedBatch
+from tidegate.platform.core.files.parquet.bad import BadParquet
+from tidegate.platform.core.files.parquet.footer import footer_metadata
+from tidegate.platform.core.infer.avro_schema import stated_in_footer
+from tidegate.platform.core.infer.sniff import FileSample, Sniffed, check_names
+from tidegate.platform.core.keys.file_format import FORMATS
+from tidegate.platform.core.schema.misfit import Misfit
+from tidegate.platform.lake.lake import Table
+from tidegate.platform.lake.parquet.copies import copy_parquet
+from tidegate.platform.lake.parquet.footers import read_footers
+
+#: Bytes read at the end of a sample: footers of some thousand columns fit.
+_TAIL_BYTES = 1 << 20
+
+
+class Parquet(DeclaredColumns):
+    """Parquet. The footer is checked before the rows are read, so no row is bad."""
+
+    file_format = FORMATS["parquet"]
+    readers = ("parquet",)
+
+    def sniff(self, sample: FileSample) -> Sniffed:
+        """Return the columns that the footer declares, and problems of their names."""
+        tail = sample.last_bytes(_TAIL_BYTES)
+        (footer,) = read_footers([(tail, sample.size)])
+        if isinstance(footer, BadParquet):
+            raise footer
+        columns = {field.name: field.type.sql() for field in footer.fields}
+        # A footer that a child has read without harm is safe to read here.
+        stated = stated_in_footer(footer_metadata(tail))
+        return Sniffed(columns, problems=check_names(list(columns), loaded=False), stated=stated)
+
+    def declared(self, table: Table, files: Sequence[SourceFile], prepared: PreparedBatch) -> list[SourceFile]:
+        """Return the files with their footers. Spark reads a copy instead of a file that it would misread."""
+        by_key = {file.candidate.key: file for file in files}
+        candidates = [file.candidate for file in files]
+        footers = parquet_footers(table.source, candidates, prepared)
+        places = {candidate.key: scratch_object(table, ".parquet") for candidate, _ in footers}
+        ready = copied(table, footers, lambda candidate: places[candidate.key].address, prepared)
+        return [
+            replace(
+                by_key[candidate.key],
+                footer=footer,
+                fields=tuple(footer.fields),
+                path=places[candidate.key].path if copy else by_key[candidate.key].path,
+            )
+            for candidate, footer, copy in ready
+        ]
+
+    def rewritten_copy(self, table: Table, file: SourceFile) -> SourceFile | None:
+        """Return the file as a copy that PyArrow wrote. Spark reads the copy."""
+        candidate, place = file.candidate, scratch_object(table, ".parquet")
+        source = table.source.version(candidate.key, candidate.found.etag)
+        try:
+            copy = copy_parquet(table.source.objects, source, place.address, {})
+        except BadParquet as bad:
+            raise Misfit(f"neither Spark nor PyArrow can read its values; write it again ({bad})") from bad
+        return replace(file, path=place.path, footer=copy.footer, fields=tuple(copy.footer.fields))
+
+    def check_path(self, file: SourceFile, values: Mapping[str, str | None]) -> None:
+        """Check by the statistics in the footer that a column in the file has the value of the path."""
+        if file.footer:
+            check_both(file.footer, values)

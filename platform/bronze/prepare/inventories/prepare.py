@@ -1,0 +1,192 @@
+"""Step 2 for the table of inventories: prove the newest delivery of each subject, stage its rows, and replace the old.
+
+The candidates are objects named `manifest.checksum`, which S3 writes last. One batch replaces the partitions of many
+subjects, each whole or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tidegate.platform.bronze.prepare.inventories.entry import Entry, proven_entry
+from tidegate.platform.bronze.prepare.inventories.partitions import live_in
+from tidegate.platform.bronze.prepare.inventories.stage import stage
+from tidegate.platform.bronze.prepare.load.source_columns import SOURCE_FIELDS
+from tidegate.platform.bronze.prepare.table_columns import present_schema, refusal
+from tidegate.platform.bronze.prepared import PreparedBatch
+from tidegate.platform.core.bronze.batch_draft import BatchDraft
+from tidegate.platform.core.bronze.ledger import Status, bounded
+from tidegate.platform.core.bronze.plan import BATCH_BYTES, Candidate
+from tidegate.platform.core.bronze.signal_decision import SignalDecision
+from tidegate.platform.core.inventory.columns import PARTITIONS, first_columns, with_fields
+from tidegate.platform.core.inventory.delivery import Delivery, Subject, by_subject, newer_than, older_than
+from tidegate.platform.core.inventory.manifest import InventoryError, InventoryForbidden, InventoryIncomplete
+from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.lake.aws.s3 import ObjectForbidden, StoreError
+from tidegate.platform.lake.lake import Table
+from tidegate.platform.lake.ledger_folders import newest_below
+from tidegate.platform.lake.threads import parallel
+
+#: Deliveries that are read in one query of Spark.
+_MAX_READ = 100
+
+
+def prepare_inventories(table: Table, work: BatchDraft) -> PreparedBatch:
+    """Stage the newest inventory of each subject. The batch removes the rows that the table has of these subjects.
+
+    An inventory that is older than the one that the table has, or that enters with this batch, brings no rows. If the
+    newest one cannot enter, the one before it is tried.
+
+    Raises:
+        RuntimeError: the table was born with other columns.
+        ServerLost: the Spark server was lost.
+        PySparkException: Spark failed, and no inventory is known to be at fault.
+    """
+    return _Preparation(table, work).run()
+
+
+class _Preparation:
+    def __init__(self, table: Table, work: BatchDraft) -> None:
+        self.table, self.work = table, work
+        self.prepared = PreparedBatch(work.plan)
+        self.candidates: dict[Delivery, Candidate] = {}
+        self.loaded: dict[Subject, str] = {}
+        self.entered: dict[Subject, Delivery] = {}
+        self.bytes = 0
+
+    def run(self) -> PreparedBatch:
+        base = self.prepared.base = present_schema(self.table, self.work)
+        if base and base.partitions != PARTITIONS:
+            raise RuntimeError(
+                f"bronze.{self.work.birth.name} has the columns of other files, and `mode: inventory` in lake.yaml "
+                "needs those of inventories: give the table its old mode, or start it over (tidegate reset)"
+            )
+        self.prepared.schema = base or first_columns(SOURCE_FIELDS)
+        for candidate in self.work.plan.candidates:
+            if delivery := Delivery.of(candidate.key, self.table.key.prefix):
+                self.candidates[delivery] = candidate
+            else:
+                self.prepared.quarantine(candidate, "it is no manifest.checksum of an inventory right below the prefix")
+        waiting = by_subject(self.candidates)
+        self.loaded = self._newest_loaded(waiting)
+        while waiting:
+            waiting = self._round(waiting)
+        undecided = self._undecided
+        for candidate in self.candidates.values():
+            state = self.work.states.get(candidate.key)
+            if state and state.status is Status.WAITING and candidate.key not in undecided:
+                self.work.plan.signals.append(SignalDecision(candidate.key))
+        if base and self.entered:
+            self.prepared.removes += live_in(self.table.delta, self.work.birth, self.entered)
+        return self.prepared
+
+    @property
+    def _undecided(self) -> set[str]:
+        """The keys of the deliveries that wait, or that return to the inbox."""
+        signals = {signal.key for signal in self.work.plan.signals if signal.waits_for}
+        return signals | {hint.key for hint in self.prepared.deferred}
+
+    def _newest_loaded(self, subjects: Mapping[Subject, Sequence[Delivery]]) -> dict[Subject, str]:
+        """Return the folder of the newest inventory of each subject that entered the table."""
+        folders = {f"{self.table.key.prefix}{subject.bucket}/{subject.configuration}/": subject for subject in subjects}
+        # If another run has recorded a batch meanwhile, this one's batch has its number and is not decided.
+        version = self.table.ledger.clock().version
+        found = newest_below(self.table.ledger, version, list(folders))
+        deliveries = (Delivery.of(key, self.table.key.prefix) for key in found.values())
+        return {delivery.subject: delivery.began for delivery in deliveries if delivery}
+
+    def _round(self, waiting: Mapping[Subject, list[Delivery]]) -> dict[Subject, list[Delivery]]:
+        """Try the newest delivery of each subject. Returns the deliveries before those that could not enter."""
+        newest = [deliveries[0] for deliveries in waiting.values()]
+        entries = self._bounded(self._proven([one for one in newest if not self._is_old(one)]))
+        for start in range(0, len(entries), _MAX_READ):
+            self._stage(entries[start : start + _MAX_READ])
+        left, deferred = {}, {hint.key for hint in self.prepared.deferred}
+        for subject, (first, *before) in waiting.items():
+            if entered := self.entered.get(subject):
+                for delivery in before:
+                    self._end_as_old(delivery, entered.began)
+            elif self.candidates[first].key in deferred:
+                # The next batch tries it again. An older one now would only be replaced then.
+                for delivery in before:
+                    self.prepared.defer(self.candidates[delivery])
+            elif before:
+                left[subject] = before
+        return left
+
+    def _is_old(self, delivery: Delivery) -> bool:
+        """Whether the table has a newer inventory. If so, the delivery ends here."""
+        newer = newer_than(delivery, self.loaded)
+        if newer:
+            self._end_as_old(delivery, newer)
+        return newer is not None
+
+    def _end_as_old(self, delivery: Delivery, newer: str) -> None:
+        self.prepared.commit(self.candidates[delivery], rows=0, reason=older_than(newer))
+
+    def _proven(self, deliveries: Sequence[Delivery]) -> list[Entry]:
+        """Return the deliveries that are complete and as S3 wrote them. The others end here, or wait."""
+
+        def prove(delivery: Delivery) -> Entry | InventoryError | StoreError:
+            try:
+                return proven_entry(self.table, delivery, self.candidates[delivery])
+            except (InventoryError, StoreError) as error:
+                return error
+
+        entries = []
+        for delivery, result in zip(deliveries, parallel(prove, deliveries), strict=True):
+            candidate = self.candidates[delivery]
+            if isinstance(result, Entry):
+                if self._takes_fields(result):
+                    entries.append(result)
+                continue
+            match result:
+                case InventoryIncomplete():
+                    self._wait(candidate, result)
+                case InventoryForbidden() | ObjectForbidden():
+                    self.prepared.refused(candidate, f"access denied: {result}")
+                case InventoryError():
+                    self.prepared.quarantine(candidate, str(result))
+                case StoreError():
+                    self.prepared.defer(candidate)
+        return entries
+
+    def _wait(self, candidate: Candidate, missing: InventoryIncomplete) -> None:
+        """Let a delivery wait. It gets a row for an event, and if it has no row with this reason yet."""
+        self.work.plan.signals.append(SignalDecision(candidate.key, missing.key))
+        state, reason = self.work.states.get(candidate.key), bounded(str(missing))
+        known = state is not None and (state.status, state.reason) == (Status.WAITING, reason)
+        if candidate.taken.hint.event_id or not known:
+            self.prepared.wait(candidate, str(missing))
+
+    def _takes_fields(self, entry: Entry) -> bool:
+        """Give the table the columns of new fields. If that cannot be, the delivery ends in quarantine."""
+        try:
+            wider = with_fields(self.prepared.schema, entry.columns, entry.inventory.uri)
+            self._require(wider)
+        except InventoryError as error:
+            self.prepared.quarantine(entry.candidate, str(error))
+            return False
+        self.prepared.schema = wider
+        return True
+
+    def _require(self, schema: TableSchema) -> None:
+        if schema != self.prepared.schema and (reason := refusal(self.table, self.work, schema)):
+            raise InventoryError(f"Delta refuses the columns of its new fields: {reason}")
+
+    def _bounded(self, entries: Sequence[Entry]) -> list[Entry]:
+        """Return the entries that fit into the batch, and at least one. The others are deferred."""
+        taken = []
+        for entry in entries:
+            if self.bytes and self.bytes + entry.size > BATCH_BYTES:
+                self.prepared.defer(entry.candidate)
+                continue
+            self.bytes += entry.size
+            taken.append(entry)
+        return taken
+
+    def _stage(self, entries: Sequence[Entry]) -> None:
+        for entry, adds in stage(self.table, self.work, self.prepared, entries):
+            self.prepared.adds += adds
+            self.prepared.commit(entry.candidate, rows=sum(add.records for add in adds), reason=entry.left_out)
+            self.entered[entry.delivery.subject] = entry.delivery

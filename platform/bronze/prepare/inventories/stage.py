@@ -1,0 +1,160 @@
+"""The rows of proven deliveries, written by Spark as data files of the table, uncommitted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from tidegate.platform.bronze.prepare.inventories.alike import alike
+from tidegate.platform.bronze.prepare.inventories.entry import Entry
+from tidegate.platform.bronze.prepare.load.source_columns import event_micros
+from tidegate.platform.bronze.prepare.load.spark_errors import Fault, explained, fault_of
+from tidegate.platform.bronze.prepared import PreparedBatch
+from tidegate.platform.core.bronze.batch import Add
+from tidegate.platform.core.bronze.batch_draft import BatchDraft
+from tidegate.platform.core.bronze.object_state import S3Found
+from tidegate.platform.core.inventory.columns import CREATED, FIELDS, PARTITIONS, SOUGHT
+from tidegate.platform.core.inventory.delivery import Subject
+from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.keys.spark_address import plain_address
+from tidegate.platform.lake.inventory.rows import inventory_rows, rows_of_alike
+from tidegate.platform.lake.lake import Table
+from tidegate.platform.lake.spark.session import configured
+from tidegate.platform.lake.spark.temporary_view import temporary_view
+
+#: The column with the file of a row, where deliveries are read at once, and what is known of each file.
+_FILE = "_tidegate_file"
+_OF_DELIVERY = (
+    "_source_path string",
+    "_source_etag string",
+    "_source_event_time bigint",
+    f"{CREATED} bigint",
+    *(f"{name} string" for name in PARTITIONS),
+)
+#: Spark sorts the rows of a task by partition, unless it may have as many files open. A task reads a part of one large
+#: delivery, so it has one. Of small ones it sorts the rows after those of the second. And Parquet compares each value
+#: with the bounds of its column, for readers that look for it.
+_WRITING = {
+    "spark.sql.maxConcurrentOutputFileWriters": "2",
+    "parquet.column.statistics.enabled": "false",
+    **{f"parquet.column.statistics.enabled#{name}": "true" for name in sorted(SOUGHT)},
+}
+#: Conditions of values, and of types in a manifest, that are not what AWS documents for their field.
+_OF_FIELDS = (
+    "CAST_INVALID_INPUT",
+    "CANNOT_DECODE_URL",
+    "CAST_OVERFLOW",
+    "DATATYPE_MISMATCH",
+    "INCOMPLETE_TYPE_DEFINITION",
+    "PARSE_SYNTAX_ERROR",
+    "UNSUPPORTED_DATA_TYPE_FOR_DATASOURCE",
+    "UNSUPPORTED_DATATYPE",
+)
+
+
+def stage(
+    table: Table, work: BatchDraft, prepared: PreparedBatch, entries: Sequence[Entry]
+) -> list[tuple[Entry, list[Add]]]:
+    """Write the rows of deliveries of different subjects. If one is at fault, it is found by halves.
+
+    Args:
+        prepared: has the columns of the table, and records what happens to deliveries that are not returned.
+
+    Raises:
+        PySparkException: Spark failed, and no delivery is known to be at fault.
+        SparkUnreachable: the server is gone.
+    """
+    if not entries:
+        return []
+    try:
+        adds = _written(table, work, prepared, entries)
+    except PySparkException as error:
+        table.delta.check_session_alive()
+        if not _is_of_files(error):
+            raise
+        if len(entries) > 1:
+            half = len(entries) // 2
+            return [
+                *stage(table, work, prepared, entries[:half]),
+                *stage(table, work, prepared, entries[half:]),
+            ]
+        prepared.quarantine(entries[0].candidate, explained(error))
+        return []
+    changed = _changed(table, entries)
+    for entry in changed:
+        prepared.defer(entry.candidate)
+    return [(entry, adds.get(entry.delivery.subject, [])) for entry in entries if entry not in changed]
+
+
+def _is_of_files(error: PySparkException) -> bool:
+    return (error.getCondition() or "").startswith(_OF_FIELDS) or fault_of(error) is Fault.FILE
+
+
+def _written(
+    table: Table, work: BatchDraft, prepared: PreparedBatch, entries: Sequence[Entry]
+) -> dict[Subject, list[Add]]:
+    """Write the rows. Returns the data files of each subject that has rows."""
+    session = table.delta.session
+    parts = (_rows(table, work, some) for some in alike(entries))
+    rows = reduce(lambda rows, more: rows.unionByName(more, allowMissingColumns=True), parts)
+    found: dict[Subject, list[Add]] = {}
+    with temporary_view(session, "inventories", rows) as view, configured(session, _WRITING):
+        adds = table.delta.stage(work.birth.location, f"SELECT * FROM {view}", prepared.schema)
+    for add in adds:
+        values = [add.partition_values[name] or "" for name in PARTITIONS]
+        found.setdefault(Subject(*values), []).append(add)
+    return found
+
+
+def _rows(table: Table, work: BatchDraft, entries: Sequence[Entry]) -> DataFrame:
+    """Return the rows of deliveries that are alike."""
+    if len(entries) == 1:
+        values = {name: F.lit(value) for name, value in _values(table, entries[0]).items()}
+        rows = inventory_rows(table.delta, entries[0].inventory).withColumns(values)
+    else:
+        rows = rows_of_alike(table.delta, [entry.inventory for entry in entries], _FILE)
+        known = [
+            (plain_address(address), *_values(table, entry).values())
+            for entry in entries
+            for address in entry.inventory.addresses
+        ]
+        files = table.delta.session.createDataFrame(known, f"{_FILE} string, {', '.join(_OF_DELIVERY)}")
+        rows = rows.join(F.broadcast(files), _FILE, "left")
+        nobody = F.raise_error(F.concat(F.lit("a row of no delivery, of the file "), _FILE)).cast("string")
+        rows = rows.withColumn("bucket", F.coalesce("bucket", nobody)).drop(_FILE)
+    # A column that is in no file reads as NULL. NULLs of a dozen fields would take as long to write as the others.
+    left_out = FIELDS.keys() - set(entries[0].columns)
+    return rows.drop(*left_out).withColumns(
+        {
+            "_source_event_time": F.timestamp_micros(F.col("_source_event_time").cast("bigint")),
+            CREATED: F.timestamp_millis(F.col(CREATED).cast("bigint")),
+            "_ingested_at": F.current_timestamp(),
+            "_batch": F.lit(work.n).cast("bigint"),
+        }
+    )
+
+
+def _values(table: Table, entry: Entry) -> dict[str, str | int | None]:
+    """Return what all rows of a delivery have, by the columns of `_OF_DELIVERY`, in their order."""
+    return {
+        "_source_path": S3Address(table.key.bucket, entry.candidate.key).s3,
+        "_source_etag": entry.candidate.found.etag,
+        "_source_event_time": event_micros(entry.candidate),
+        CREATED: round(entry.inventory.created * 1000),
+        **dict(zip(PARTITIONS, entry.delivery.subject, strict=True)),
+    }
+
+
+def _changed(table: Table, entries: Sequence[Entry]) -> list[Entry]:
+    """Return the deliveries of which a file is no longer the file that was proven."""
+    now = table.source.head_many([key for entry in entries for key in entry.etags])
+
+    def etag(key: str) -> str | None:
+        found = now[key]
+        return found.etag if isinstance(found, S3Found) else None
+
+    return [entry for entry in entries if any(etag(key) != known for key, known in entry.etags.items())]

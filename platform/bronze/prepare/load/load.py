@@ -1,0 +1,347 @@
+"""Step 2 for loaded tables: read rows with Spark and stage them as Parquet in the table's directory, uncommitted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tidegate.platform.bronze.prepare.formats.format import SourceFile
+from tidegate.platform.bronze.prepare.load.candidates import grouped, loadable
+from tidegate.platform.bronze.prepare.load.faulty_files import FaultyFiles, without
+from tidegate.platform.bronze.prepare.load.load_columns import LoadColumns, path_values
+from tidegate.platform.bronze.prepare.load.repeated_messages import drop_repeated_messages
+from tidegate.platform.bronze.prepare.load.replaced_rows import Replacing
+from tidegate.platform.bronze.prepare.load.row_counts import RowCounts, require_all
+from tidegate.platform.bronze.prepare.load.server_losses import quarantine_reason, sets_to_read
+from tidegate.platform.bronze.prepare.load.source_columns import source, source_address
+from tidegate.platform.bronze.prepare.load.suppressed import suppressed
+from tidegate.platform.bronze.prepare.load.unreadable import misread
+from tidegate.platform.bronze.prepare.rows_folders import keep_named_folders
+from tidegate.platform.bronze.prepare.table_columns import rescued_column
+from tidegate.platform.bronze.prepared import PreparedBatch
+from tidegate.platform.core.bronze.batch import Add
+from tidegate.platform.core.bronze.batch_draft import BatchDraft
+from tidegate.platform.core.bronze.object_state import S3Found
+from tidegate.platform.core.bronze.plan import BATCH_BYTES, Candidate
+from tidegate.platform.core.config.after_load import moved_key, moves_to
+from tidegate.platform.core.keys.object_key import partition_folders, too_long
+from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.schema.names import SOURCE_COLUMNS
+from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.lake.aws.s3 import StoreError
+from tidegate.platform.lake.lake import Table
+
+#: As long as the longest name that Spark gives a file.
+_STAGED_NAME = "part-00000-00000000-0000-0000-0000-000000000000.c000.snappy.parquet" + "-" * 20
+
+
+def prepare_load(table: Table, work: BatchDraft) -> PreparedBatch:
+    """Stage the rows of all candidates as Parquet in the table's directory, uncommitted.
+
+    Rows that do not fit are quarantined below `quarantine/rows` with their source, reason and raw text. The ledger's
+    column `bad_rows_folder` names their folder. Files that cannot be read are quarantined. Files that changed while
+    they were read are deferred. If a redrive or a rebuild reads a file again, the batch removes the rows that the table
+    has of it.
+
+    Raises:
+        StoreError: S3 did not answer.
+        ServerLost: the Spark server was lost while it read files.
+        PySparkException: Spark failed, and no file is known to be at fault.
+    """
+    return Load(table, work).run()
+
+
+@dataclass(frozen=True)
+class Staged:
+    """A set of files that are staged.
+
+    Attributes:
+        files: the set.
+        staging: `s3a://` URI of the folder that has their data files.
+        adds: the data files.
+        counted: the counts of their rows, by key.
+        apart: `s3a://` URI of the folder of their bad rows.
+    """
+
+    files: Sequence[SourceFile]
+    staging: str
+    adds: Sequence[Add]
+    counted: Mapping[str, RowCounts]
+    apart: str
+
+
+class Load:
+    """One preparation: its handles and its knowledge of the table. Those of outputs are variants of it."""
+
+    def __init__(self, table: Table, work: BatchDraft) -> None:
+        self.table, self.work, self.plan = table, work, work.plan
+        self.prepared = PreparedBatch(work.plan)
+        # Read after the clock: a later request to forget is worked off by a later batch, which sees this one's rows.
+        self.suppression = table.lake.suppression(table.spec) if table.spec.personal else None
+        self.columns = LoadColumns(table, work, self.prepared, self.suppression)
+        self.is_discreet = table.spec.personal is not None
+        self.faulty = FaultyFiles(table, self.prepared, self._changed)
+        self.staged: list[Staged] = []
+        self.misfits: list[tuple[SourceFile, str]] = []  # each with the reason, unless another file's columns go
+        self.seen: dict[str, S3Found] = {}  # by HEAD after the read: a read of a footer returns no checksum
+
+    def run(self) -> PreparedBatch:
+        """Prepare all candidates. If that fails, the rows that were quarantined are removed."""
+        try:
+            return self._run()
+        except Exception:
+            with suppress(StoreError):
+                keep_named_folders(self.table, self.prepared, ())
+            raise
+
+    def _run(self) -> PreparedBatch:
+        replacing = Replacing(self.table, self.work)
+        candidates = self._to_read(self.plan.candidates, replacing)
+        self._read(loadable(self.table, candidates, self.prepared))
+        # If files were read again, with other columns or in another way, no row names the folder of the first read.
+        keep_named_folders(self.table, self.prepared, self.prepared.rows)
+        if self.table.spec.row_queue:
+            drop_repeated_messages(self.table, self.work, self.prepared, replacing)
+        replacing.finish(self.prepared)
+        return self.prepared
+
+    def _to_read(self, candidates: Sequence[Candidate], replacing: Replacing) -> list[Candidate]:
+        """Return the candidates to read now.
+
+        Candidates that killed the server are quarantined. Candidates that would make the batch write too many of the
+        table's rows again are deferred.
+        """
+        innocent = []
+        for candidate in candidates:
+            if reason := quarantine_reason(self.plan, candidate):
+                self.prepared.quarantine(candidate, reason)
+            else:
+                innocent.append(candidate)
+        late = replacing.find(innocent, BATCH_BYTES)
+        for candidate in innocent:
+            if candidate.key in late:
+                self.prepared.defer(candidate)
+        return [candidate for candidate in innocent if candidate.key not in late]
+
+    def _begin(self, files: Sequence[SourceFile]) -> None:
+        """Set the schema with which the files are read."""
+        self.columns.begin(files)
+
+    def _fitting(self, files: Iterable[SourceFile]) -> list[SourceFile]:
+        """Return the files whose path and known columns fit the table. Of the others, `misfits` may fit later."""
+        short = []
+        for file in files:
+            if why := self._too_long(file):
+                self.prepared.quarantine(file.candidate, why)
+            else:
+                short.append(file)
+        fitting, self.misfits = self.columns.fitting(short)
+        return fitting
+
+    def _too_long(self, file: SourceFile) -> str | None:
+        """Say why S3 would refuse a key that is made of a file's key: that of its rows, or that of its move."""
+        try:
+            folders = partition_folders(self._path_values(file))
+        except ValueError:
+            return None  # Its path makes it a misfit, with a reason of its own.
+        staged = f"{S3Address.parse_s3a(self.work.birth.location).key}/{folders}{_STAGED_NAME}"
+        moved = moves_to(self.table.spec.after_load)
+        candidate, prefix = file.candidate, self.table.key.prefix
+        target = (
+            moved_key(S3Address.parse(moved).key, candidate.key[len(prefix) :], candidate.found.etag) if moved else ""
+        )
+        return too_long(staged, "the file of its rows") or too_long(target, "its copy by `after_load`")
+
+    def _path_values(self, file: SourceFile) -> Mapping[str, str | None]:
+        return path_values(self.table, file)
+
+    def _read(self, files: Sequence[SourceFile]) -> None:
+        """Stage files with the columns that all of them bring, in whatever sets they are staged.
+
+        What is refused has no say: if a file leaves, the others are read again as if it had not been there. What was
+        staged of them before belongs to no batch, so no reader sees it.
+        """
+        places = {file.candidate.key: place for place, file in enumerate(files)}
+        known: TableSchema | None = None
+        while True:
+            if known is None:
+                self._begin(files)
+                first = self.prepared.schema
+                files = self._fitting(files)
+                known = self.prepared.schema
+            self.prepared.schema = known
+            able, refused = self.faulty.all_at_once(files, self.columns.take)
+            self.staged.clear()
+            if refused:
+                files, known = self._without_refused(able, refused), None
+            else:
+                self._stage_all(able)
+                there = {file.candidate.key: file for one in self.staged for file in one.files}
+                staged = [there[file.candidate.key] for file in files if file.candidate.key in there]
+                again = self._again(staged, known, grown=self.prepared.schema != first, left=len(staged) < len(files))
+                if again is None:
+                    break
+                files, known = again
+            if known is None:
+                everybody = [*files, *(file for file, _ in self.misfits)]
+                files = sorted(everybody, key=lambda file: places[file.candidate.key])
+        self._keep_staged()
+        for file, reason in self.misfits:
+            self.prepared.quarantine(file.candidate, reason)
+
+    def _again(
+        self, files: list[SourceFile], known: TableSchema, *, grown: bool, left: bool
+    ) -> tuple[list[SourceFile], TableSchema | None] | None:
+        """Return the files to read again, and the columns to begin with. None if what is staged can be kept.
+
+        Args:
+            files: those that are staged.
+            known: the columns with which this reading began.
+            grown: whether a file of the batch brought columns.
+            left: whether a file left that had a say in them.
+
+        Returns:
+            Columns None: those that the table has without the files of the batch.
+        """
+        counted = {key: counts for one in self.staged for key, counts in one.counted.items()}
+        if torn := {file.candidate.key for file in files if counted[file.candidate.key].torn}:
+            lines = [replace(file, by_line=file.by_line and file.candidate.key not in torn) for file in files]
+            return lines, None if left else known
+        sound = self._without_misread(files, counted)
+        if grown and (hopeless := self.columns.hopeless(sound, counted)):
+            aparts = {file.candidate.key: one.apart for one in self.staged for file in one.files}
+            for file in hopeless:
+                self._end(file.candidate, counted[file.candidate.key], aparts[file.candidate.key])
+            sound = without(sound, hopeless)
+        if len(sound) < len(files) or (grown and left):
+            return sound, None
+        before = self.prepared.schema
+        unknown = self.columns.unknown(files, counted)
+        able, refused = self.faulty.all_at_once(unknown, self.columns.learn)
+        if refused or len(able) < len(unknown):
+            return without(files, without(unknown, self._without_refused(able, refused or ()))), None
+        if self.prepared.schema != before:
+            return files, self.prepared.schema
+        if changed := self._changed(files):
+            for file in files:
+                if file.candidate.key in changed:
+                    self.prepared.defer(file.candidate)
+            return [file for file in files if file.candidate.key not in changed], None
+        return None
+
+    def _without_refused(
+        self, files: Sequence[SourceFile], refused: Sequence[tuple[SourceFile, str]]
+    ) -> list[SourceFile]:
+        """Return the files without those whose columns Delta refuses. These are quarantined."""
+        for file, reason in refused:
+            self.prepared.quarantine(file.candidate, reason)
+        return without(files, [file for file, _ in refused])
+
+    def _keep_staged(self) -> None:
+        for one in self.staged:
+            self._keep(one)
+            for file in one.files:
+                self._end(file.candidate, one.counted[file.candidate.key], one.apart)
+
+    def _stage_all(self, files: Sequence[SourceFile]) -> None:
+        for file_set in sets_to_read(self.plan, files):
+            self.faulty.attempt(file_set, self._stage)
+
+    def _stage(self, files: Sequence[SourceFile]) -> list[SourceFile]:
+        """Stage a set of files with the columns that are known."""
+        apart = self.table.lake.store.quarantine.new_folder(self.table.table_key, self.work.n)
+        staging = self._begin_staging()
+        self.staged.append(Staged(files, staging, *self._staged(files, staging, apart), apart))
+        return []
+
+    def _staged(self, files: Sequence[SourceFile], staging: str, apart: str) -> tuple[list[Add], dict[str, RowCounts]]:
+        """Write the good rows, quarantine the others and count all, in one pass over the files.
+
+        Returns the adds, and the counts by key.
+        """
+        self.prepared.folders.append(apart)
+        schema = self.prepared.schema
+        with suppressed(self.table, self.suppression, schema) as left_out:
+            reading = {**self._reading(files), **left_out}
+            adds, by_address = self.table.delta.load(staging, reading, schema, apart)
+        counted = self._counts(files, by_address, apart)
+        written = [json.loads(add.stats or "{}").get("numRecords") for add in adds]
+        if None not in written:
+            require_all(self.table.table_key, sum(written), counted)
+        return adds, counted
+
+    def _begin_staging(self) -> str:
+        """Return the `s3a://` URI of the folder that data files are written to: the table's directory."""
+        return self.work.birth.location
+
+    def _keep(self, staged: Staged) -> None:
+        """Keep data files for the batch. Until then, nothing refers to them."""
+        self.prepared.adds += staged.adds
+
+    def _counts(
+        self, files: Sequence[SourceFile], by_address: Mapping[str, dict[str, Any]], apart: str
+    ) -> dict[str, RowCounts]:
+        """Return the counts of files by key. If no row is bad, the folder of bad rows was not made."""
+        keys = {source_address(self.table.key.bucket, file): file.candidate.key for file in files}
+        counted = {key: RowCounts(0, 0) for key in keys.values()}
+        counted |= {keys[address]: RowCounts(**counts) for address, counts in by_address.items()}
+        if not any(counts.bad for counts in counted.values()):
+            self.prepared.folders.remove(apart)
+        return counted
+
+    def _reading(self, files: Sequence[SourceFile]) -> dict[str, Any]:
+        """Return what the server should read, and how (`LoadRequest` of platform/jvm)."""
+        schema = self.prepared.schema.without(SOURCE_COLUMNS)
+        groups = [
+            {
+                **group[0].format.read(group, schema, self.table.spec),
+                "files": [{**source(self.table.key.bucket, file), "values": self._path_values(file)} for file in group],
+            }
+            for group in grouped(files)
+        ]
+        rescued = rescued_column(self.table)
+        return {"n": self.work.n, "partitions": schema.partitions, "rescued": rescued, "groups": groups}
+
+    def _without_misread(self, files: Sequence[SourceFile], counted: Mapping[str, RowCounts]) -> list[SourceFile]:
+        """Return the files that Spark did not misread. The others are quarantined, or deferred if S3 did not answer."""
+        suspects = [file for file in files if (count := counted.get(file.candidate.key)) and count.suspect]
+        ended = set()
+        for candidate, problem in misread(self.table.source, self.table.spec, suspects):
+            ended.add(candidate.key)
+            if isinstance(problem, StoreError):
+                self.prepared.defer(candidate)
+            else:
+                self.prepared.quarantine(candidate, problem)
+        return [file for file in files if file.candidate.key not in ended]
+
+    def _changed(self, files: Sequence[SourceFile]) -> set[str]:
+        """Return the keys whose object is no longer the object that was read.
+
+        A body that came with the look is the body that the look saw. Its object is checked only if its etag is no
+        digest, because then the ledger needs a checksum.
+        """
+        files = [file for file in files if file.body is None or file.candidate.found.needs_checksum]
+        probes = self.table.source.head_many([file.candidate.key for file in files])
+        self.seen |= {key: found for key, found in probes.items() if isinstance(found, S3Found)}
+        return {
+            file.candidate.key
+            for file in files
+            if not isinstance(found := probes[file.candidate.key], S3Found) or found.etag != file.candidate.found.etag
+        }
+
+    def _end(self, candidate: Candidate, counted: RowCounts, apart: str) -> None:
+        candidate = candidate.seen_as(self.seen.get(candidate.key))
+        left_out = counted.left_out_reason()
+        if not counted.bad:
+            self.prepared.commit(candidate, rows=counted.good, reason=left_out)
+            return
+        reason = "; ".join(filter(None, (counted.bad_rows_reason(discreet=self.is_discreet), left_out)))
+        if counted.good:
+            self.prepared.commit(
+                candidate, rows=counted.good, bad_rows=counted.bad, reason=reason, bad_rows_folder=apart
+            )
+        else:
+            self.prepared.quarantine(candidate, reason, apart)

@@ -1,0 +1,161 @@
+"""Files that a redrive or a rebuild reads again. The commit of the new rows removes the rows of the last reading."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from tidegate.platform.bronze.prepare.load.data_files import found_with_entries, stage_rest
+from tidegate.platform.bronze.prepared import PreparedBatch
+from tidegate.platform.core.bronze.batch import Add, Remove
+from tidegate.platform.core.bronze.batch_draft import BatchDraft
+from tidegate.platform.core.bronze.ledger import Status
+from tidegate.platform.core.bronze.plan import Candidate
+from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.lake.lake import Table
+
+#: Columns that identify the rows of one reading of a file.
+_READING = ("_source_path", "_source_etag", "_batch")
+
+
+@dataclass(frozen=True)
+class _DataFile:
+    """A live data file that holds rows which may leave.
+
+    Attributes:
+        size: bytes.
+        keys: of the objects that these rows came from.
+    """
+
+    path: str
+    size: int
+    keys: frozenset[str]
+
+
+class Replacing:
+    """The rows of a loaded table that leave with a batch.
+
+    Delta removes data files, not rows. So the other rows of such a file are written again unchanged.
+
+    Args:
+        work: the draft that the look returned.
+    """
+
+    def __init__(self, table: Table, work: BatchDraft) -> None:
+        self._table, self._work = table, work
+        self._files: Sequence[_DataFile] = ()
+        self._entries: dict[str, Remove] = {}
+
+    def find(self, candidates: Iterable[Candidate], most_bytes: int) -> set[str]:
+        """Find the data files with rows that these candidates replace, in one version of the table.
+
+        Args:
+            candidates: to load.
+            most_bytes: of data files that may be written again.
+
+        Returns:
+            Keys of the candidates that must wait so that no more bytes are written again. Never all candidates wait.
+
+        Raises:
+            RuntimeError: another writer committed to the table during each attempt.
+        """
+        again = [candidate for candidate in candidates if candidate.replaces is not None]
+        if not again:
+            return set()
+        name = f"bronze.{self._work.birth.name}"
+        self._files, self._entries = found_with_entries(
+            self._table.delta, self._work.birth.location, name, lambda: self._holding(again), lambda file: file.path
+        )
+        return self._too_much(again, most_bytes)
+
+    def finish(self, prepared: PreparedBatch) -> None:
+        """Remove the old rows of the files that will be committed. The old rows of other files stay."""
+        leaving = self._leaving(prepared)
+        keys = {candidate.key for candidate in leaving}
+        files = [file for file in self._files if file.keys & keys]
+        if not files:
+            return
+        prepared.adds += self._staying(files, leaving, prepared.base or prepared.schema)
+        prepared.removes += [self._entries[file.path] for file in files]
+
+    def staying(self, rows: DataFrame, prepared: PreparedBatch) -> DataFrame:
+        """Return the rows that do not leave with the preparation.
+
+        Args:
+            rows: of the table, with all its columns.
+        """
+        leaving = self._leaving(prepared)
+        if not leaving:
+            return rows
+        readings = self._readings(leaving)
+        return rows.join(F.broadcast(readings), self._same(rows, readings), "left_anti")
+
+    def _leaving(self, prepared: PreparedBatch) -> list[Candidate]:
+        landing = {row.key for row in prepared.rows if row.status is Status.COMMITTED}
+        candidates = self._work.plan.candidates
+        return [candidate for candidate in candidates if candidate.replaces is not None and candidate.key in landing]
+
+    def _too_much(self, candidates: Iterable[Candidate], most_bytes: int) -> set[str]:
+        by_key: dict[str, set[_DataFile]] = {}
+        for file in self._files:
+            for key in file.keys:
+                by_key.setdefault(key, set()).add(file)
+        taken: set[_DataFile] = set()
+        late: set[str] = set()
+        size = 0
+        for candidate in candidates:
+            more = by_key.get(candidate.key, set()) - taken
+            grown = size + sum(file.size for file in more)
+            if more and taken and grown > most_bytes:
+                late.add(candidate.key)
+            else:
+                size, taken = grown, taken | more
+        return late
+
+    def _holding(self, candidates: Sequence[Candidate]) -> list[_DataFile]:
+        rows = self._table.delta.session.read.format("delta").load(self._work.birth.location)
+        # Delta knows the bounds of the batch number in each data file, so most data files are not opened.
+        earlier = rows.where(F.col("_batch").isin(sorted({candidate.replaces for candidate in candidates})))
+        located = earlier.select(
+            F.col("_metadata.file_path").alias("path"), F.col("_metadata.file_size").alias("size"), *_READING
+        )
+        readings = self._readings(candidates)
+        found = located.join(F.broadcast(readings), self._same(located, readings), "left_semi").groupBy("path", "size")
+        start, location = len(S3Address(self._table.key.bucket).s3), f"{self._work.birth.location}/"
+        return [
+            _DataFile(row["path"].removeprefix(location), row["size"], frozenset(path[start:] for path in row["paths"]))
+            for row in found.agg(F.collect_set("_source_path").alias("paths")).orderBy("path").collect()
+        ]
+
+    def _staying(self, files: Sequence[_DataFile], leaving: Sequence[Candidate], base: TableSchema) -> list[Add]:
+        """Stage the other rows of these data files."""
+
+        def rest(rows: DataFrame) -> DataFrame:
+            readings = self._readings(leaving)
+            return rows.join(F.broadcast(readings), self._same(rows, readings), "left_anti")
+
+        paths = [file.path for file in files]
+        return stage_rest(self._table.delta, self._work.birth.location, paths, rest, base)
+
+    def _readings(self, candidates: Sequence[Candidate]) -> DataFrame:
+        bucket, states = self._table.key.bucket, self._work.states
+        # The etag that the last reading saw, because a copy of the same bytes may have another etag.
+        values = zip(
+            *(
+                (S3Address(bucket, candidate.key).s3, states[candidate.key].etag, candidate.replaces)
+                for candidate in candidates
+            ),
+            strict=True,
+        )
+        types = (pa.string(), pa.string(), pa.int64())
+        columns = [pa.array(list(column), kind) for column, kind in zip(values, types, strict=True)]
+        return self._table.delta.session.createDataFrame(pa.table(columns, [f"left{name}" for name in _READING]))
+
+    def _same(self, rows: DataFrame, readings: DataFrame) -> Column:
+        first, second, third = (rows[name] == readings[f"left{name}"] for name in _READING)
+        return first & second & third

@@ -1,0 +1,81 @@
+"""Copies for Parquet files that Spark would not read as their writers intended."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+
+from tidegate.platform.bronze.prepared import PreparedBatch
+from tidegate.platform.core.bronze.plan import Candidate
+from tidegate.platform.core.files.parquet.bad import BadParquet
+from tidegate.platform.core.files.parquet.footer import Footer
+from tidegate.platform.core.keys.object_key import too_long
+from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.lake.aws.s3 import NotWritable, ObjectChanged, ObjectRefused, StoreError
+from tidegate.platform.lake.lake import Table
+from tidegate.platform.lake.parquet.copies import ParquetCopy, copy_parquet
+from tidegate.platform.lake.threads import parallel
+
+#: Seconds after which a batch begins no further copy. One copy may take half an hour, and a run an hour.
+_SECONDS = 600.0
+
+#: A candidate, the footer of the file that enters the table, and the copy if a copy enters instead of the candidate.
+Ready = tuple[Candidate, Footer, ParquetCopy | None]
+_TOO_MANY = (
+    f"Spark would misread files of its dataset, and copies of them take longer than {_SECONDS / 60:.0f} minutes: write "
+    "it as several datasets, each with a signal of its own, or as Parquet that Spark reads"
+)
+
+
+def copied(
+    table: Table,
+    files: Sequence[tuple[Candidate, Footer]],
+    place: Callable[[Candidate], S3Address],
+    prepared: PreparedBatch,
+) -> list[Ready]:
+    """Copy each file that needs a copy.
+
+    Returns the files in order, each with its copy if there is one. A file that cannot be copied is quarantined. A file
+    that changed since the look is deferred, and so is a file whose copy may not be written, or has no time. A part of a
+    dataset that has no time is quarantined: with the next batch, the copies of all parts would begin again.
+
+    Args:
+        files: candidates and their footers.
+        place: returns the address for a candidate's copy.
+        prepared: records what happens to the files that are not returned.
+
+    Raises:
+        StoreError: S3 did not answer, or does not accept the copies.
+        OutOfTime: the time of the batch is over.
+    """
+
+    until = time.monotonic() + _SECONDS
+    together = {key for dataset in prepared.plan.datasets for key in dataset.keys}
+
+    def copy(file: tuple[Candidate, Footer]) -> ParquetCopy | BadParquet | StoreError | None:
+        candidate, footer = file
+        if time.monotonic() > until:
+            return None if candidate.key not in together else BadParquet(_TOO_MANY)
+        source, target = table.source.version(candidate.key, candidate.found.etag), place(candidate)
+        if why := too_long(target.key, "its copy, which Spark reads instead of it,"):
+            return BadParquet(why)
+        try:
+            return copy_parquet(table.source.objects, source, target, footer.renames)
+        except (BadParquet, ObjectChanged, ObjectRefused, NotWritable) as error:
+            return error
+
+    copies = parallel(copy, [file for file in files if file[1].copied], os.cpu_count() or 1)
+    ready: list[Ready] = []
+    for candidate, footer in files:
+        if not footer.copied:
+            ready.append((candidate, footer, None))
+            continue
+        match next(copies):
+            case None:
+                prepared.defer(candidate)
+            case ParquetCopy() as parquet_copy:
+                ready.append((candidate, parquet_copy.footer, parquet_copy))
+            case error:
+                prepared.failed(candidate, error)
+    return ready

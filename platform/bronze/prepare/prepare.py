@@ -1,0 +1,67 @@
+"""Step 2, prepare: turn candidates into the adds of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from tidegate.platform.bronze.completion.whole import complete, failures, withdraw
+from tidegate.platform.bronze.prepare.access import require_access
+from tidegate.platform.bronze.prepare.concatenate import prepare_concatenate
+from tidegate.platform.bronze.prepare.convert import prepare_convert
+from tidegate.platform.bronze.prepare.inventories.prepare import prepare_inventories
+from tidegate.platform.bronze.prepare.load.load import prepare_load
+from tidegate.platform.bronze.prepare.register import prepare_register
+from tidegate.platform.bronze.prepare.repartition import prepare_repartition
+from tidegate.platform.bronze.prepare.rows_folders import keep_named_folders
+from tidegate.platform.bronze.prepared import PreparedBatch
+from tidegate.platform.core.bronze.batch_draft import BatchDraft
+from tidegate.platform.core.config.drift import other_way
+from tidegate.platform.core.config.output import OutputSpec
+from tidegate.platform.core.keys.file_format import OutputMode
+from tidegate.platform.lake.lake import Table
+
+_OF_OUTPUTS: Mapping[OutputMode, Callable[[Table, BatchDraft, OutputSpec], PreparedBatch]] = {
+    "repartition": prepare_repartition,
+    "convert": prepare_convert,
+    "concatenate": prepare_concatenate,
+}
+
+
+def prepare(table: Table, work: BatchDraft) -> PreparedBatch:
+    """Prepare the candidates of a draft.
+
+    A dataset with a part that cannot be added is withdrawn from the draft's plan.
+
+    Raises:
+        NotWritable: all that is left waits for a permission that is missing.
+        StoreError: S3 denies access to every object.
+        RuntimeError: as for `prepare_as_born`.
+    """
+    prepared = prepare_as_born(table, work)
+    while failed := failures(work.plan, prepared):
+        # The rows of several files are staged together, so the other datasets are prepared again without these.
+        for failure in failed:
+            withdraw(work.plan, failure)
+        keep_named_folders(table, prepared, [row for failure in failed for row in failure.rows])
+        prepared = prepare_as_born(table, work)
+    complete(work.plan, prepared)
+    if prepared.all_denied:
+        require_access(table, prepared.denied)
+    prepared.require_progress()
+    return prepared
+
+
+def prepare_as_born(table: Table, work: BatchDraft) -> PreparedBatch:
+    """Prepare candidates in the mode of the birth: register their files, load their rows, or write them to an output.
+
+    Raises:
+        RuntimeError: the table was born with an output and `lake.yaml` has none, or the other way round.
+    """
+    output = table.spec.output
+    if work.birth.output != table.spec.output_mode:
+        raise RuntimeError(other_way(table.spec, work.birth))
+    if output is not None and work.birth.output is not None:
+        return _OF_OUTPUTS[work.birth.output](table, work, output)
+    if table.spec.has_inventories:
+        return prepare_inventories(table, work)
+    return prepare_register(table, work) if work.birth.registered else prepare_load(table, work)

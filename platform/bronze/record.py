@@ -1,0 +1,90 @@
+"""Step 5, record: appends to the ledger, puts deferred hints back, runs after-load, and deletes the manifests last."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+from tidegate.platform.bronze.after_load import after_batch
+from tidegate.platform.bronze.completion.waiting import note_waiting
+from tidegate.platform.bronze.publish import clear_staged
+from tidegate.platform.core.bronze.batch import Batch
+from tidegate.platform.core.bronze.ledger import Effort
+from tidegate.platform.core.bronze.manifest import Manifest
+from tidegate.platform.core.failpoints import seam
+from tidegate.platform.lake.lake import Table
+from tidegate.platform.lake.lake_root.inbox import WaitingManifest
+from tidegate.platform.lake.ledger import Clock
+from tidegate.platform.lake.spark.results import CommitResult
+from tidegate.platform.lake.sql_names import SqlNames
+
+
+def record(
+    table: Table, batch: Batch, landed: CommitResult, run_id: str, log: Callable[[str], None], *, begun: float
+) -> None:
+    """Append a batch and its outcome to the ledger, then finish it.
+
+    Args:
+        table: the table of the batch.
+        batch: the batch.
+        landed: what its commit did.
+        run_id: Dagster's id of the run.
+        log: called with each line.
+        begun: when the run began to work on the batch, by `time.monotonic`.
+
+    Raises:
+        RuntimeError: another lake committed to the table with this lake's identity.
+    """
+    if landed.digest != batch.digest:
+        raise RuntimeError(
+            f"the commit of batch {batch.n} of {table.table_key} carries digest {landed.digest}, the batch has "
+            f"{batch.digest}: another lake writes with this lake's identity. Stop both lakes and "
+            "compare their lake.yaml"
+        )
+    table.ledger.append(batch, landed, run_id, Effort(round((time.monotonic() - begun) * 1000)))
+    seam("record-ledger")
+    finish(table, batch, log, void=landed.outcome == "void")
+
+
+def finish(table: Table, batch: Batch, log: Callable[[str], None], *, void: bool) -> None:
+    """Finish a batch after the ledger's append. Repeating it changes nothing."""
+    if batch.create or batch.n == 1:
+        SqlNames(table.lake).name_table(table.table_key)
+    clear_staged(table, batch)
+    if void:
+        # Nothing was committed, so every hint goes back. The manifests still exist, because they are deleted last.
+        taken = table.inbox.read(batch.manifests)
+        hints = [hint for manifest in taken for hint in manifest.hints]
+    else:
+        hints = list(batch.deferred)
+    if hints and _still_deferring(table, batch):
+        table.inbox.put([Manifest.deferred(batch.table, batch.n, batch.digest, hints)])
+    seam("record-deferred")
+    if not void:
+        table.waiting_signals.update(batch.n, batch.signals)
+        note_waiting(table)
+    seam("record-signals")
+    if not void:
+        after_batch(table, batch, log)
+    seam("after-load")
+    table.inbox.delete(batch.manifests)
+    seam("record-manifests")
+
+
+def _still_deferring(table: Table, batch: Batch) -> bool:
+    """Whether the deferred hints must still be put back.
+
+    The manifests are deleted last, so if they are gone the batch is finished. Without this check a run that slept
+    meanwhile would put back hints that a later batch has decided.
+    """
+    waiting = {manifest.id for manifest in table.inbox.waiting()}
+    put = any(manifest.startswith(Manifest.deferred_prefix(batch.n, batch.digest)) for manifest in waiting)
+    return not put and not waiting.isdisjoint(batch.manifests)
+
+
+def unfinished(table: Table, clock: Clock, waiting: Sequence[WaitingManifest]) -> Batch | None:
+    """Return batch n if a run died after recording it and before deleting all its manifests."""
+    if clock.n == 0 or not waiting:
+        return None
+    batch = table.batches.read(clock.n)
+    return batch if batch and not {manifest.id for manifest in waiting}.isdisjoint(batch.manifests) else None

@@ -1,0 +1,321 @@
+"""Requests to forget persons: asked for once, worked off by any later call, and never half done without saying so.
+
+What is durable, in this order::
+
+    request    the digests of the subjects. From here on no load and no merge lets them in
+    found      what the lake had of them before anything was deleted
+    erased     their rows are in no version that a reader gets by default
+    done       the files that had them are deleted
+
+A call that dies is repeated: `erased` and `done` are written after a search that found nothing.
+
+Each call also takes out what row queues have brought of the subjects of all requests since the last call, and copies
+that runs left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any, Literal
+
+from ulid import ULID
+
+from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.failpoints import seam
+from tidegate.platform.core.forgetting.gone import Gone, gone
+from tidegate.platform.core.forgetting.request import ForgetRequest
+from tidegate.platform.core.forgetting.subject_key import SubjectKey
+from tidegate.platform.forgetting.bronze_rows import erase_from_bronze
+from tidegate.platform.forgetting.find import Found, find, tables_of, total, unsearched
+from tidegate.platform.forgetting.hidden_subjects import refuse_personal_keys
+from tidegate.platform.forgetting.kept_objects import erase_kept_objects
+from tidegate.platform.forgetting.late_messages import erase_late_messages
+from tidegate.platform.forgetting.old_versions import end_old_versions, longest_retention
+from tidegate.platform.forgetting.shared_keys import compute_shared_keys, merged_batch
+from tidegate.platform.forgetting.silver_rows import erase_from_silver, purge_silver
+from tidegate.platform.forgetting.staged_copies import erase_late_copies, erase_staged_copies
+from tidegate.platform.lake.lake import Lake, Table
+from tidegate.platform.lake.suppression import Suppression, subject_key
+
+#: The seams of forgetting, in order. Each is right after the step that it is named for.
+SEAMS = (
+    "forget-request",
+    "forget-found",
+    "forget-shared-keys",
+    "forget-barrier",
+    "forget-silver",
+    "forget-prepare",
+    "forget-decide",
+    "forget-bronze",
+    "forget-objects",
+    "forget-erased",
+    "forget-vacuum",
+    "forget-done",
+)
+
+FOUND, ERASED, DONE = "found", "erased", "done"
+
+
+class ForgetRefused(RuntimeError):
+    """Nobody can be forgotten in this way. The message says what to do."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The state of a request.
+
+    Attributes:
+        request: the request.
+        erased: when its rows had left every table; None before.
+        due: when the files that had them may be deleted; None before the rows have left.
+        done: when these files were deleted; None before.
+    """
+
+    request: ForgetRequest
+    erased: datetime | None = None
+    due: datetime | None = None
+    done: datetime | None = None
+
+    def late(self, now: datetime) -> bool:
+        """Return whether the request should be done by now, and is not."""
+        return self.done is None and now > self.request.until
+
+    @property
+    def state(self) -> Literal["open", "waits for vacuum", "done"]:
+        """The state in a word or two."""
+        if self.done:
+            return "done"
+        return "waits for vacuum" if self.erased else "open"
+
+
+def look_for(lake: Lake, kind: str, subjects: Sequence[str]) -> list[Found]:
+    """Count what a lake has of subjects. Nothing is changed, and the subjects are written nowhere.
+
+    Raises:
+        ForgetRefused: no table has this kind of subject, or a subject is no identity.
+        SubjectProblem: a table does not show whose its rows are.
+        SecretProblem: the secret is missing, or is another than that of earlier requests.
+        StoreError: S3 did not answer.
+    """
+    _refuse_unlikely(subjects)
+    key = _key(lake, kind)
+    refuse_personal_keys(lake, tables_of(lake, kind))
+    digests = frozenset(map(key.digest, subjects))
+    return find(lake, kind, lambda spec: Suppression.of(spec, key, digests))
+
+
+def ask(lake: Lake, kind: str, subjects: Sequence[str], by: str) -> ForgetRequest:
+    """Write a request to forget subjects. From here on no load and no merge lets them in. Returns the request.
+
+    Args:
+        lake: the lake.
+        kind: kind of the subjects.
+        subjects: their identities, as text. Only digests of them are written.
+        by: the user that asks.
+
+    Raises:
+        ForgetRefused: no table has this kind of subject, there are no subjects, or one is no identity.
+        SubjectProblem: a table may have rows that have something of a person and do not name the person.
+        SecretProblem: as for `look_for`.
+        StoreError: S3 did not answer. The request may have been written.
+    """
+    if not subjects:
+        raise ForgetRefused("no subject is given")
+    _refuse_unlikely(subjects)
+    if lake.config.forget is None:
+        raise ForgetRefused("lake.yaml has no `forget`: add it, with the place of a secret")
+    key, now = _key(lake, kind), datetime.now(UTC).replace(microsecond=0)
+    refuse_personal_keys(lake, tables_of(lake, kind))
+    digests = tuple(dict.fromkeys(map(key.digest, subjects)))
+    until = now + timedelta(days=lake.config.forget.days)
+    request = ForgetRequest(str(ULID()), by, now, until, kind, key.check, digests)
+    lake.store.forgotten.put(request)
+    seam("forget-request")
+    return request
+
+
+def progress(lake: Lake) -> list[Progress]:
+    """Return the state of every request, oldest first.
+
+    Raises:
+        StoreError: S3 did not answer.
+    """
+    return [_progress(lake, request) for request in lake.store.forgotten.requests()]
+
+
+def work_off(lake: Lake, run_id: str, log: Callable[[str], None] = lambda _: None) -> list[Progress]:
+    """Do what can be done now for every request that is not done. Returns their states afterwards, oldest first.
+
+    Messages of subjects that came after their request was worked off are taken out of the lake, too.
+
+    Args:
+        lake: the lake.
+        run_id: unique to this call.
+        log: called with each line. No line has an identity.
+
+    Raises:
+        ForgetRefused: something of the subjects is left although it was deleted, or lake.yaml no longer says whose the
+            rows of a table are that had some of the subjects.
+        SubjectProblem: a table does not show whose its rows are.
+        SecretProblem: the secret is missing, or is another than that of the requests.
+        StoreError: S3 did not answer.
+    """
+    for kind in sorted({one.request.kind for one in progress(lake) if not one.done}):
+        waiting = [one for one in progress(lake) if one.request.kind == kind and not one.done]
+        for one in waiting:
+            _require_tables(lake, one.request)
+        now = datetime.now(UTC)
+        if all(one.due and one.due > now for one in waiting):
+            for one in waiting:
+                log(f"request {one.request.id} waits for VACUUM until {one.due:%Y-%m-%d %H:%M} UTC")
+            continue
+        for one in waiting:
+            _note_found(lake, one.request, log)
+        taken = _erase(lake, kind, run_id, log)
+        for one in waiting:
+            _note_erased(lake, one.request, taken, run_id, is_alone=len(waiting) == 1)
+        seam("forget-erased")
+        _finish(lake, kind, [one.request for one in waiting], run_id, log)
+    states = progress(lake)
+    for kind in sorted({one.request.kind for one in states}):
+        erase_late_messages(lake, kind, log)
+        erase_late_copies(lake, tables_of(lake, kind), log)
+    return states
+
+
+def _require_tables(lake: Lake, request: ForgetRequest) -> None:
+    """Check that every table that had something of a request's subjects can be searched, and its files deleted."""
+    notes = (lake.store.forgotten.note(request.id, step) for step in (FOUND, ERASED))
+    tables = [one for note in notes if note for one in note["tables"]]
+    had = {one["table"] for one in tables if one["bronze"] or one["silver"] or one["kept"]}
+    if missing := sorted(had - {spec.name for spec in tables_of(lake, request.kind)}):
+        raise ForgetRefused(
+            f"request {request.id} found rows of its persons in {', '.join(missing)}, and lake.yaml no longer has it "
+            f"with `personal.subject` of the kind {request.kind!r}: put that back until the request is done"
+        )
+
+
+def _erase(lake: Lake, kind: str, run_id: str, log: Callable[[str], None]) -> list[Gone]:
+    """Delete what the lake has of the subjects of a kind. Returns what left each table."""
+    taken: list[Gone] = []
+    for spec in tables_of(lake, kind):
+        table = lake.table(spec.table_key.encode())
+        suppression = _required(lake, spec)
+        silver, emptied = _erase_from_silver(lake, table, suppression, run_id, log)
+        bronze = erase_from_bronze(table, suppression, run_id, log).rows
+        seam("forget-bronze")
+        purge_silver(lake, table, log)
+        lines = erase_kept_objects(lake, table, suppression)
+        log(f"{lines} lines and messages of {spec.name} left the quarantine and the row objects")
+        if copies := erase_staged_copies(lake, table.table_key):
+            log(f"{copies} copies of whole objects of {spec.name} left staging/")
+        taken.append(Gone(spec.name, bronze, silver, lines, emptied))
+        seam("forget-objects")
+    left = find(lake, kind, partial(_required, lake))
+    if total(left):
+        places = ", ".join(f"{one.table}: {one.total}" for one in left if one.total)
+        raise ForgetRefused(f"after everything was deleted, a search still finds {places}. Run it again")
+    return taken
+
+
+def _erase_from_silver(
+    lake: Lake, table: Table, suppression: Suppression, run_id: str, log: Callable[[str], None]
+) -> tuple[int, int]:
+    """Delete rows of subjects from silver, and compute keys that they share with others.
+
+    Returns the number of rows that left, and that of rows of others that lost a value.
+
+    Bronze still has the rows of the subjects: they show which keys these are.
+    """
+    merged = merged_batch(lake, table.spec)
+    compute_shared_keys(lake, table, suppression, run_id, log)
+    seam("forget-shared-keys")
+    taken = erase_from_silver(lake, table, suppression, run_id, log)
+    if merged_batch(lake, table.spec) != merged:
+        # A merge in between may have let a row of another person keep a value of a row that has left only now.
+        compute_shared_keys(lake, table, suppression, f"{run_id}, again", log)
+    return taken
+
+
+def _finish(lake: Lake, kind: str, requests: Sequence[ForgetRequest], run_id: str, log: Callable[[str], None]) -> None:
+    """Delete the files of what was erased long enough ago."""
+    due = [one for one in map(partial(_progress, lake), requests) if one.due and one.due <= datetime.now(UTC)]
+    if not due:
+        return
+    for spec in tables_of(lake, kind):
+        end_old_versions(lake, spec)
+    seam("forget-vacuum")
+    for one in due:
+        _note(lake, one.request.id, DONE, {"run": run_id})
+        log(f"request {one.request.id} is done")
+    seam("forget-done")
+
+
+def _progress(lake: Lake, request: ForgetRequest) -> Progress:
+    erased, done = (lake.store.forgotten.note(request.id, step) for step in (ERASED, DONE))
+    if erased is None:
+        return Progress(request)
+    at = datetime.fromisoformat(erased["at"])
+    if done:
+        return Progress(request, at, at, datetime.fromisoformat(done["at"]))
+    kept = max((longest_retention(lake, spec) for spec in tables_of(lake, request.kind)), default=timedelta())
+    return Progress(request, at, at + kept)
+
+
+def _note_found(lake: Lake, request: ForgetRequest, log: Callable[[str], None]) -> None:
+    """Record what the lake had of a request's subjects, before anything is deleted. A repeated call keeps the first."""
+    if lake.store.forgotten.note(request.id, FOUND) is not None:
+        return
+    key = _key(lake, request.kind)
+    found = find(lake, request.kind, lambda spec: Suppression.of(spec, key, frozenset(request.digests)))
+    others = unsearched(lake)
+    subjects = {spec.name: spec.personal.subject for spec in tables_of(lake, request.kind) if spec.personal}
+    tables = [asdict(one) for one in found]
+    facts = {"by": request.by, "tables": tables, "not_searched": others, "subjects": subjects}
+    _note(lake, request.id, FOUND, facts)
+    for folder in others:
+        log(f"{folder} is not searched: lake.yaml has no such table, or its bronze table has no batch yet")
+    log(f"request {request.id} of {request.by}: {total(found)} rows, lines and messages found")
+    seam("forget-found")
+
+
+def _note_erased(lake: Lake, request: ForgetRequest, taken: Sequence[Gone], run_id: str, *, is_alone: bool) -> None:
+    """Record that nothing of a request's subjects is left, and what has left each table since it was found."""
+    found, earlier = (lake.store.forgotten.note(request.id, step) for step in (FOUND, ERASED))
+    # What was taken out for several requests at once is of no one of them: each has what was found for it. Each has the
+    # number of the rows of others that lost a value.
+    now = taken if is_alone else [Gone(one.table, 0, 0, 0, one.emptied) for one in taken]
+    before = earlier["tables"] if earlier else None
+    left = gone(found["tables"] if found else (), before, now)
+    # Rows that were found later were in files that VACUUM does not delete before their own retention.
+    again = sum(one.bronze + one.silver + one.emptied for one in taken) > 0
+    _note(lake, request.id, ERASED, {"run": run_id, "tables": [asdict(one) for one in left]}, again=again)
+
+
+def _note(lake: Lake, request: str, step: str, facts: dict[str, Any], *, again: bool = False) -> None:
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    lake.store.forgotten.put_note(request, step, {"format": 1, "at": at, **facts}, again=again)
+
+
+def _refuse_unlikely(subjects: Sequence[str]) -> None:
+    """Refuse an empty text, as that of an unset variable of a shell: every row without an identity would leave."""
+    if any(not subject or subject != subject.strip() for subject in subjects):
+        raise ForgetRefused("an identity is empty, or begins or ends with a space, as no identity does: correct it")
+
+
+def _key(lake: Lake, kind: str) -> SubjectKey:
+    if not tables_of(lake, kind):
+        known = ", ".join(lake.config.subject_kinds) or "none"
+        raise ForgetRefused(f"no table of lake.yaml has `personal.subject` of the kind {kind!r} (kinds: {known})")
+    earlier = [request for request in lake.store.forgotten.requests() if request.kind == kind]
+    return subject_key(lake.config, lake.environ, kind, earlier)
+
+
+def _required(lake: Lake, spec: TableSpec) -> Suppression:
+    suppression = lake.suppression(spec)
+    if suppression is None:
+        raise AssertionError(f"a request exists, so {spec.name} has a suppression list")
+    return suppression

@@ -1,0 +1,181 @@
+"""Takes the rows of forgotten subjects out of a silver table, tombstones included."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pyarrow as pa
+from ulid import ULID
+
+from tidegate.platform.core.failpoints import seam
+from tidegate.platform.core.schema.column_types import Field
+from tidegate.platform.core.schema.sql_literal import delta_table
+from tidegate.platform.forgetting.hidden_subjects import refuse_hidden_subjects
+from tidegate.platform.lake.lake import Lake, Table
+from tidegate.platform.lake.silver_suppression import FORGOTTEN, columns_of_silver, silver_subject, silver_suppression
+from tidegate.platform.lake.spark.attempts import repeated
+from tidegate.platform.lake.spark.properties import set_properties
+from tidegate.platform.lake.spark.results import TableState
+from tidegate.platform.lake.spark.session import command, configured
+from tidegate.platform.lake.spark.temporary_view import temporary_view
+from tidegate.platform.lake.suppression import SubjectProblem, Suppression
+from tidegate.platform.silver.others_values import empty_others_values, records_givers, rows_with_others_values
+
+#: A name that no column of the table has.
+_SUBJECT = "_tidegate_subject"
+#: A deletion vector leaves the row in its file.
+_WITHOUT_VECTORS = "spark.databricks.delta.merge.deletionVectors.persistent"
+
+
+def rows_in_silver(lake: Lake, table: Table, suppression: Suppression) -> int:
+    """Return the number of a silver table's rows, and tombstones, that have something of forgotten subjects.
+
+    Rows of others that have a value of theirs are among them. 0 if the table cannot be searched.
+
+    Raises:
+        SubjectProblem: silver does not show whose its rows are.
+    """
+    state = lake.delta.table_state(_location(lake, table))
+    subjects = _subjects(lake, table, suppression, state)
+    if subjects is None:
+        return 0
+    session, location, fields = lake.delta.session, _location(lake, table), state.schema.fields
+    found = subjects.only(session.read.format("delta").load(location), fields).count()
+    if records_givers(state):
+        rows = rows_with_others_values(session, location, state, subjects, unknown=False)
+        found += subjects.without(rows, fields).count()
+    return found
+
+
+def _subjects(lake: Lake, table: Table, suppression: Suppression, silver: TableState) -> Suppression | None:
+    """Return the list for a silver table. None if there is no table, or nobody can say whose its rows are yet."""
+    if not silver.exists:
+        return None
+    columns = columns_of_silver(lake, table, silver)
+    if not _shows(lake, table, suppression.subject, silver, columns):
+        return None
+    refuse_hidden_subjects(lake, table, silver, columns)
+    return silver_suppression(lake, table, suppression, silver, columns)
+
+
+def can_search(lake: Lake, table: Table, subject: Sequence[str]) -> bool:
+    """Return whether a silver table shows whose its rows are, or does not exist.
+
+    Without a first batch of bronze, it may not show that: nobody knows then how `lake.yaml` makes silver's columns.
+
+    Args:
+        lake: the lake.
+        table: the bronze table.
+        subject: the columns and nested fields of bronze that identify a subject.
+
+    Raises:
+        SubjectProblem: bronze has a batch, and silver does not show it.
+    """
+    silver = lake.delta.table_state(_location(lake, table))
+    return not silver.exists or _shows(lake, table, subject, silver, columns_of_silver(lake, table, silver))
+
+
+def _shows(lake: Lake, table: Table, subject: Sequence[str], silver: TableState, columns: Sequence[Field]) -> bool:
+    try:
+        silver_subject(lake, table, subject, silver, columns)
+    except SubjectProblem:
+        if table.birth is not None:
+            raise
+        return False
+    return True
+
+
+def erase_from_silver(
+    lake: Lake, table: Table, suppression: Suppression, run_id: str, log: Callable[[str], None] = lambda _: None
+) -> tuple[int, int]:
+    """Take the rows of forgotten subjects out of a silver table, and their values out of rows of others.
+
+    A merge that has begun before cannot commit afterwards, and a merge that begins later takes none of their rows.
+
+    Returns:
+        The number of rows, without those that only deletion vectors hide (`purge_silver`). And that of rows of others
+        of which a value became NULL, because it was of these subjects, or an older version did not record whose.
+
+    Raises:
+        SubjectProblem: silver does not show whose its rows are.
+        PySparkException: other writers won every attempt, or Spark failed.
+    """
+    location, deleted, emptied = _location(lake, table), 0, 0
+    subjects = _subjects(lake, table, suppression, lake.delta.table_state(location))
+    if subjects is None:
+        return 0, 0
+
+    def erase() -> None:
+        nonlocal deleted, emptied
+        end_merges(lake, table, run_id)
+        seam("forget-barrier")
+        deleted += _deleted(lake, location, subjects)
+        emptied += _emptied(lake, location, subjects)
+        seam("forget-silver")
+
+    # The text of an error may have identities.
+    repeated(erase, lambda _: log("another commit came first, trying again"))
+    log(f"{deleted} rows left silver.{table.spec.name}")
+    if emptied:
+        log(
+            f"{emptied} rows of others in silver.{table.spec.name} have NULL in place of a value of these persons, or "
+            "of nobody knows whom, which bronze does not give again"
+        )
+    return deleted, emptied
+
+
+def purge_silver(lake: Lake, table: Table, log: Callable[[str], None] = lambda _: None) -> None:
+    """Take what deletion vectors hide out of the files of a silver table.
+
+    Raises:
+        PySparkException: other writers won every attempt, or Spark failed.
+    """
+    location = _location(lake, table)
+    if lake.delta.table_state(location).exists:
+        purge = f"REORG TABLE {delta_table(location)} APPLY (PURGE)"
+        repeated(lambda: command(lake.delta.session, purge), lambda _: log("another commit came first, trying again"))
+
+
+def end_merges(lake: Lake, table: Table, text: str) -> None:
+    """Let every merge into a silver table fail that has begun. Its run begins again, and reads the suppression list.
+
+    Args:
+        lake: the lake.
+        table: the bronze table.
+        text: recorded in the silver table.
+    """
+    # Another value in each call: a merge compares it with the one before it read the list.
+    set_properties(lake.delta.session, _location(lake, table), {FORGOTTEN: f"{text} ({ULID()})"})
+
+
+def _deleted(lake: Lake, location: str, suppression: Suppression) -> int:
+    session = lake.delta.session
+    fields = lake.delta.table_state(location).schema.fields
+    known = suppression.only(session.read.format("delta").load(location), fields)
+    deleted = 0
+    with configured(session, {_WITHOUT_VECTORS: "false"}):
+        for text in suppression.texts(fields):
+            found = known.selectExpr(f"{text} AS {_SUBJECT}").where(f"{_SUBJECT} IS NOT NULL").distinct().toArrow()
+            held = [value for value in found.column(0).to_pylist() if suppression.holds(str(value))]
+            if not held:
+                continue
+            # A join with a view: the condition of a DELETE would be in the log, with the identities.
+            subjects = session.createDataFrame(pa.table({_SUBJECT: pa.array(held, found.column(0).type)}))
+            with temporary_view(session, "forgotten", subjects) as view:
+                on = f"{text} = s.{_SUBJECT}"
+                sql = f"MERGE INTO {delta_table(location)} t USING {view} s ON {on} WHEN MATCHED THEN DELETE"
+                (row,) = command(session, sql)
+            deleted += int(row["num_deleted_rows"])
+    return deleted
+
+
+def _emptied(lake: Lake, location: str, suppression: Suppression) -> int:
+    session, state = lake.delta.session, lake.delta.table_state(location)
+    if not records_givers(state):
+        return 0
+    with configured(session, {_WITHOUT_VECTORS: "false"}):
+        return empty_others_values(session, location, state, suppression)
+
+
+def _location(lake: Lake, table: Table) -> str:
+    return lake.store.uri("silver", table.spec.name)

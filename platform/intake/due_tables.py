@@ -1,0 +1,97 @@
+"""Decides which of the waiting tables are due for a bronze run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
+
+from tidegate.platform.core.bronze.plan import BATCH_BYTES
+from tidegate.platform.core.bronze.window import shortest_wait
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.intake.shared_runs import RunCount
+from tidegate.platform.lake.lake_root.inbox import Backlog
+
+#: Bronze runs of the sensor that may be queued or active at a time. Queueing more would not finish sooner, and each run
+#: request costs the Dagster daemon as much as a small run.
+MAX_RUNS = 100
+
+
+@dataclass
+class DueTables:
+    """The result of a tour of the inbox.
+
+    Attributes:
+        due: the backlogs of the due tables, in the tour's order.
+        seen: the keys of tables with waiting hints.
+        hints: how many hints wait for these tables, at least.
+        strays: a sentence for each object that is not a manifest.
+        last: the folder that was read last. The next tour begins after it.
+        whole: whether the tour read all folders.
+    """
+
+    due: list[Backlog] = field(default_factory=list)
+    seen: list[str] = field(default_factory=list)
+    hints: int = 0
+    strays: list[str] = field(default_factory=list)
+    last: str = ""
+    whole: bool = False
+
+
+def is_ready(backlog: Backlog, config: LakeConfig, now: float) -> bool:
+    """Return whether a table's window ends at this tick, or its hints or bytes fill a batch.
+
+    Args:
+        backlog: the backlog of the table.
+        config: the lake.
+        now: epoch seconds.
+    """
+    settings = config.settings(TableKey.decode(backlog.folder))
+    full = backlog.hints >= settings.max_files or backlog.size >= BATCH_BYTES
+    return full or now - backlog.since >= shortest_wait(settings.window, config.intake.every)
+
+
+def find_due_tables(
+    tour: Iterable[Backlog],
+    config: LakeConfig,
+    now: float,
+    *,
+    held: Collection[str],
+    max_runs: int,
+    after: str,
+    alone: Collection[str] = (),
+    goes_on: Callable[[], bool] = lambda: True,
+) -> DueTables:
+    """Tour the inbox until the due tables need as many runs as may be requested, or time is up. Pure.
+
+    The next tour begins where this one ended, so each ready table gets a run before any table gets a second one, no
+    matter how much waits for that. A tour that may not request any run ends where it began.
+
+    Args:
+        tour: the backlogs, table by table.
+        config: the lake.
+        now: epoch seconds.
+        held: tables that have a run, or whose backoff after a failed run is not over.
+        max_runs: how many runs the due tables may need.
+        after: the folder after which the tour begins.
+        alone: tables that failed recently, each of which gets a run of its own.
+        goes_on: called after each table. Returns whether there is time for another.
+    """
+    due_tables = DueTables(last=after)
+    runs = RunCount(alone)
+    for backlog in tour:
+        awake = backlog.folder not in held and backlog.rests <= now
+        due = backlog.hints > 0 and awake and is_ready(backlog, config, now)
+        if max_runs <= 0 or (due and not runs.add(backlog, max_runs)):
+            return due_tables
+        due_tables.last = backlog.folder
+        due_tables.strays += backlog.strays
+        if backlog.hints:
+            due_tables.seen.append(backlog.folder)
+            due_tables.hints += backlog.hints
+        if due:
+            due_tables.due.append(backlog)
+        if not goes_on():
+            return due_tables
+    due_tables.whole = True
+    return due_tables

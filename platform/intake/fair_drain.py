@@ -1,0 +1,161 @@
+"""Drains the queues of a tick fairly: no queue delays the others."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import closing
+
+from tidegate.platform.core.routing.event_type import tags_refused
+from tidegate.platform.intake.drain_budget import DrainBudget, DrainSlots, QueueLimits, TickOver
+from tidegate.platform.intake.event_typing import EventTyping
+from tidegate.platform.intake.forwards import Forwards
+from tidegate.platform.intake.intake_result import IntakeResult
+from tidegate.platform.intake.known_tables import KnownTables
+from tidegate.platform.intake.message_routing import parse_messages, unreadable
+from tidegate.platform.intake.row_objects import write_row_objects
+from tidegate.platform.intake.store_and_delete import store_and_delete
+from tidegate.platform.lake.aws.message import Message
+from tidegate.platform.lake.aws.sqs import Queue
+from tidegate.platform.lake.lake import Lake
+
+#: Queues whose messages are processed at a time, and in addition to these, queues that failed at their last receive.
+_SLOTS, _TROUBLED_SLOTS = 4, 2
+
+
+class FairDrain:
+    """The fair drain of one tick's queues, and what they have received together.
+
+    Args:
+        lake: the lake.
+        queues: how many queues there are.
+        seconds: time budget of the receives.
+        patience: seconds to wait for a first message in any queue.
+        listeners: queues that are polled at a time.
+        hold: seconds for which received messages stay hidden, unless they are deleted before.
+    """
+
+    def __init__(self, lake: Lake, queues: int, *, seconds: float, patience: int, listeners: int, hold: float) -> None:
+        self._lake, self._hold = lake, hold
+        self._began = time.monotonic()
+        self._budget = DrainBudget(queues, lake.config.intake.events, self._began + seconds, time.monotonic)
+        self._slots, self._troubled_slots = DrainSlots(min(_SLOTS, max(1, queues))), DrainSlots(_TROUBLED_SLOTS)
+        # A single queue gets one long poll. With several queues, the first message in any of them ends the wait.
+        rounds = patience * listeners // max(1, queues)
+        self._polls, self._poll = (1, patience) if queues == 1 else (max(1, min(patience, rounds)), 1)
+        self._known = KnownTables(lake)
+        self._typing, self._forwards = EventTyping(lake), Forwards(lake)
+        self._total, self._over, self._answered = IntakeResult(), False, set[str]()
+        self._lock = threading.Lock()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the tick began."""
+        return time.monotonic() - self._began
+
+    def answered(self) -> set[str]:
+        """Return the names of the queues that had a message."""
+        with self._lock:
+            return set(self._answered)
+
+    def drain(self, queue: Queue, *, probation: bool = False) -> bool:
+        """Receive, store and delete the messages of a queue. Returns whether it was polled before the time was up.
+
+        Args:
+            queue: the queue.
+            probation: whether its last receive failed. Then it gets one receive.
+
+        Raises:
+            Exception: any error of these steps. Messages that are not deleted come back.
+        """
+        limits = QueueLimits(
+            self._budget,
+            self._troubled_slots if probation else self._slots,
+            lambda: self._note(queue.name),
+            probation=probation,
+        )
+        received = polls = 0
+        try:
+            while self._may_listen(polls):
+                polls += 1
+                if received := self._drain_once(queue, limits):
+                    break
+        except TickOver:
+            return False
+        finally:
+            self._budget.ended(received)
+        return polls > 0
+
+    def end(self) -> IntakeResult:
+        """Return what was received. A queue that is still being drained finishes by itself and is not counted."""
+        for slots in (self._slots, self._troubled_slots):
+            slots.close()
+        with self._lock:
+            self._over = True
+            return self._total
+
+    def _may_listen(self, polls: int) -> bool:
+        with self._lock:
+            more = not self._over and polls < (1 if self._answered else self._polls)
+        return more and self._budget.left > 0
+
+    def _note(self, name: str) -> None:
+        with self._lock:
+            self._answered.add(name)
+
+    def _drain_once(self, queue: Queue, limits: QueueLimits) -> int:
+        received = 0
+        chunks = queue.drain(
+            seconds=self._budget.left,
+            messages=self._lake.config.intake.events,
+            threads=self._lake.config.intake.threads,
+            patience=self._poll,
+            hold=self._hold - self.elapsed,
+            limits=limits,
+            attributes=(*self._forwards.attributes, *self._typing.attributes),
+        )
+        with closing(chunks):
+            for messages in chunks:
+                taken, intake = self._routed(queue, messages)
+                store_and_delete(self._lake, queue, taken, intake)
+                received += len(messages)
+                self._count(intake)
+        return received
+
+    def _routed(self, queue: Queue, messages: Sequence[Message]) -> tuple[Sequence[Message], IntakeResult]:
+        """Return the messages that can be taken, and what they brought."""
+        if table := self._lake.config.table_of_rows(queue.name):
+            return messages, write_row_objects(messages, table, self._lake.store.objects)
+        parsed = parse_messages(messages)
+        opened = self._typing.opened(parsed)
+        types = self._typing.of(opened)
+        if types.refused:
+            parsed = [one for one in parsed if one.message.id not in types.refused]
+            opened = [one for one in opened if one.id not in types.refused]
+        made = self._forwards.of(opened, types.by_event)
+        if made.stumbled:
+            parsed = [
+                unreadable(one.message, made.stumbled[one.message.id]) if one.message.id in made.stumbled else one
+                for one in parsed
+            ]
+        intake = self._known.routed(parsed)
+        intake.add_types(types.by_event)
+        intake.outgoing = made.outgoing
+        if types.refused:
+            intake.left = [_left(queue.name, list(types.refused.values()))]
+        return [one.message for one in parsed], intake
+
+    def _count(self, intake: IntakeResult) -> None:
+        # They are stored by now. A body has up to a megabyte, and a tick up to twenty thousand of them.
+        intake.rejects.clear()
+        intake.outgoing.clear()
+        intake.held.clear()
+        with self._lock:
+            if not self._over:
+                self._total.add(intake)
+
+
+def _left(queue: str, reasons: Sequence[str]) -> str:
+    many = f"{len(reasons)} messages stay" if len(reasons) > 1 else "a message stays"
+    return f"{many} in the queue {queue}: {tags_refused(reasons[0])}"

@@ -1,0 +1,71 @@
+"""Stores what messages brought, and only then deletes the messages from their queue."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from tidegate.platform.core.bronze.hint import Hint
+from tidegate.platform.core.bronze.manifest import Manifest, chunked
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.events.s3_event import Reject
+from tidegate.platform.core.failpoints import seam
+from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.core.routing.unrouted import Detail, Unrouted
+from tidegate.platform.intake.intake_result import IntakeResult
+from tidegate.platform.lake.aws.message import Message
+from tidegate.platform.lake.aws.sqs import Queue
+from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.lake_root.outbox import Lane
+from tidegate.platform.lake.threads import parallel
+
+
+def store_and_delete(lake: Lake, queue: Queue, messages: Sequence[Message], intake: IntakeResult) -> None:
+    """Store manifests, messages to forward, malformed messages and the intake log, and delete the messages last.
+
+    A message whose result is not stored is not deleted: SQS delivers it again.
+
+    Args:
+        lake: the lake.
+        queue: the queue that the messages came from.
+        messages: the messages.
+        intake: what they brought. The name of the queue is added to its events without a table.
+
+    Raises:
+        Exception: S3 did not store an object. No message is deleted then.
+    """
+    _store(lake, queue.name, intake)
+    queue.delete(messages)
+
+
+def _store(lake: Lake, queue: str, intake: IntakeResult) -> None:
+    config, store = lake.config, lake.store
+    store.inbox.put(manifests(config, intake.hints))
+    if intake.held:
+        store.held.put(manifests(config, intake.held))
+    if intake.outgoing:
+        store.outbox.put((Lane(route), messages) for route, messages in intake.outgoing.items())
+    seam("intake-stored")
+
+    rows = config.table_of_rows(queue)
+    # A dead letter belongs to the queue that it came from.
+    home = rows.row_queue.name if rows and rows.row_queue else queue
+
+    def keep(reject: Reject) -> str:
+        known = (reject.event_id, reject.raw, reject.reason)
+        return store.quarantine.keep_message(*known, home, reject.origin, reject.attributes)
+
+    intake.unrouted = [replace(event, queue=queue) for event in intake.unrouted]
+    for reject, address in zip(intake.rejects, parallel(keep, intake.rejects), strict=True):
+        intake.unrouted.append(Unrouted(reject.event_id, "malformed", queue, Detail(address), reject.reason))
+    if intake.counters:
+        store.intake_log.put(intake.counters, intake.unrouted)
+
+
+def manifests(config: LakeConfig, hints: Mapping[TableKey, list[Hint]]) -> list[Manifest]:
+    """Return the manifests of hints by table."""
+    return [
+        manifest
+        for table, found in hints.items()
+        for manifest in chunked(table.encode(), "intake", found, config.settings(table).max_files)
+    ]

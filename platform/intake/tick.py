@@ -1,0 +1,107 @@
+"""One tick of the intake: drains the queues of a lake once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from tidegate.platform.intake.fair_drain import FairDrain
+from tidegate.platform.intake.held_events import HeldEvents
+from tidegate.platform.intake.intake_result import IntakeResult
+from tidegate.platform.intake.queue_order import QueueOrder
+from tidegate.platform.lake.aws.sqs import Queue
+from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.side_by_side import SideBySide
+
+#: Seconds after which Dagster gives up a tick. Its messages become visible to other receivers then.
+TICK_SECONDS = 60.0
+#: Seconds into a tick after which it continues without the queues that have not ended.
+DRAIN_SECONDS = 40.0
+#: Share of a tick's configured time that its receives may take. The rest is for writing and for reading the inbox.
+RECEIVE_SHARE = 0.75
+#: Seconds that a tick waits for a first message. Dagster's daemon starts a tick at least five seconds after the last
+#: one, so a message that arrives between two ticks waits for the next.
+_PATIENCE = 4.0
+#: Queues that are polled in parallel. With this many, each of 800 idle queues gets a long poll of one second within a
+#: tick's receives.
+_LISTENERS = 64
+#: Queues that failed at their last receive have their own threads, and a tick waits this long for them.
+_TROUBLED_LISTENERS, _TROUBLED_WAIT = 16, 2.0
+
+
+def take_in(
+    lake: Lake,
+    *,
+    seconds: float | None = None,
+    queues: Sequence[Queue] | None = None,
+    patience: int = 1,
+    order: QueueOrder | None = None,
+) -> IntakeResult:
+    """Drain queues once. Manifests and logs are written first, messages are deleted last.
+
+    The next messages are received while earlier ones are written and deleted. Queues are drained in parallel, and a
+    queue may use what the others leave of the budget. So neither a busy queue nor one that does not answer delays the
+    others. Received messages stay hidden from other receivers until they are deleted, even if writing takes longer than
+    the queue's visibility timeout. The errors of single queues are in `failures` of the result.
+
+    Args:
+        lake: the lake.
+        seconds: time budget of the receives. The default is a share of `intake.seconds`.
+        queues: the queues to drain. The default is all queues of the lake.
+        patience: seconds to wait for a first message in any queue.
+        order: what earlier ticks recorded of the queues. This tick's outcome is added to it.
+    """
+    by_name = {queue.name: queue for queue in (lake.queues if queues is None else queues)}
+    order = order or QueueOrder()
+    healthy, troubled = order.healthy(list(by_name)), order.troubled(list(by_name))
+    tick = FairDrain(
+        lake,
+        len(by_name),
+        seconds=seconds or lake.config.intake.seconds * RECEIVE_SHARE,
+        patience=patience,
+        listeners=_LISTENERS,
+        hold=TICK_SECONDS,
+    )
+    well = SideBySide(lambda name: tick.drain(by_name[name]), healthy, _LISTENERS)
+    ill = SideBySide(lambda name: tick.drain(by_name[name], probation=True), troubled, _TROUBLED_LISTENERS)
+    well.wait(DRAIN_SECONDS)
+    ill.wait(_TROUBLED_WAIT - tick.elapsed)
+    # A queue that failed before gets the whole time only if it answers again.
+    ill.wait(DRAIN_SECONDS - tick.elapsed, only=tick.answered())
+    total = tick.end()
+    outcomes, on_probation = well.outcomes(), ill.outcomes()
+    for outcome in (*outcomes, *on_probation):
+        if outcome.begun and outcome.value is None:
+            why = f"it has not ended after {tick.elapsed:.0f} seconds; the tick continues without it"
+            total.failures[outcome.item] = outcome.error or TimeoutError(why)
+    order.note(
+        [outcome.item for outcome in outcomes if not outcome.begun or outcome.value is False],
+        list(total.failures),
+        {outcome.item for outcome in (*outcomes, *on_probation) if outcome.value},
+    )
+    return total
+
+
+def listen(
+    lake: Lake, patience: float = _PATIENCE, order: QueueOrder | None = None, held: HeldEvents | None = None
+) -> IntakeResult:
+    """Drain the lake's queues. If the inbox is empty, wait for a message first.
+
+    Events of the platform's own files, which follow each run, do not end the wait.
+
+    Args:
+        lake: the lake.
+        patience: seconds to wait at most.
+        order: what earlier ticks recorded of the queues.
+        held: releases events of folders that waited for a day with room, before the queues are drained.
+    """
+    damaged = held.release(lake, time.time()) if held else []
+    until = time.monotonic() + patience
+    busy = bool(lake.store.inbox.tables())
+    total = more = take_in(lake, patience=1 if busy else int(patience), order=order)
+    # A drain without any message has used the whole wait already.
+    while more.received and not (busy or total.hints or total.failures) and (left := int(until - time.monotonic())) > 0:
+        more = take_in(lake, patience=left, order=order)
+        total.add(more)
+    total.left += damaged
+    return total

@@ -1,0 +1,64 @@
+"""What the audit of incomplete multipart uploads looks at: the buckets of a table of inventories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from tidegate.platform.bronze.prepare.inventories.newest import newest_deliveries
+from tidegate.platform.core.first_line import first_line
+from tidegate.platform.core.inventory.manifest import InventoryError
+from tidegate.platform.core.storage.uploads import BucketUploads, UploadsReport, divided
+from tidegate.platform.lake.aws.multipart_uploads import MultipartUploads
+from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.threads import parallel
+
+_GONE = "the bucket does not exist: `tidegate inventory drop-bucket` lets the rows of a deleted bucket leave the table"
+
+
+def inventoried_buckets(lake: Lake, table_key: str) -> list[str]:
+    """Return the buckets of which a table has inventories, by name. An empty bucket may have uploads, too.
+
+    A bucket that was dropped is gone, and has none.
+
+    Args:
+        lake: the lake.
+        table_key: key of the table.
+
+    Raises:
+        InventoryError: it is no such table, or has nothing yet.
+    """
+    table = lake.table(table_key)
+    newest = newest_deliveries(table) if table.spec.has_inventories else {}
+    if newest:
+        return sorted({subject.bucket for subject, (last, *_) in newest.items() if not last.is_drop})
+    raise InventoryError(f"{table.spec.name} has no inventories yet, or is no table with `mode: inventory`")
+
+
+def uploads_report(
+    uploads: MultipartUploads, buckets: Iterable[str], days: int, now: datetime | None = None
+) -> UploadsReport:
+    """Return the incomplete uploads of some buckets. What S3 refuses hides no other bucket.
+
+    Args:
+        uploads: lists them.
+        buckets: names of the buckets.
+        days: age from which on an upload counts as old.
+        now: the present time.
+    """
+    now = now or datetime.now(UTC)
+
+    def look(bucket: str) -> BucketUploads | tuple[str, str]:
+        try:
+            oldest, old, young = divided(uploads.incomplete(bucket), days, now)
+            sized = [found for one in oldest if (found := uploads.with_parts(bucket, one))]
+            old -= len(oldest) - len(sized)  # those that were completed or aborted in the meantime
+            return BucketUploads(bucket, sized, old, young, uploads.lifecycle(bucket))
+        except (BotoCoreError, ClientError) as error:
+            return bucket, _GONE if "(NoSuchBucket)" in str(error) else first_line(error)
+
+    looked = list(parallel(look, buckets))
+    refused = dict(one for one in looked if isinstance(one, tuple))
+    return UploadsReport.of((one for one in looked if isinstance(one, BucketUploads)), refused, days)

@@ -1,0 +1,101 @@
+"""Writes the elements of JSON arrays as JSON lines, one object for each object."""
+
+from __future__ import annotations
+
+import gzip
+import io
+
+from tidegate.platform.core.bronze.object_state import S3Forbidden, S3Found, S3Gone
+from tidegate.platform.core.config.forwarding.routes import RouteSpec
+from tidegate.platform.core.events.s3_event import S3Event
+from tidegate.platform.core.files.gzip_members import BrokenGzip, beginning
+from tidegate.platform.core.forwarding.json_lines import json_lines
+from tidegate.platform.core.keys.object_key import too_long
+from tidegate.platform.core.keys.packed_names import GZIP
+from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.lake.aws.s3 import ObjectForbidden, ObjectRefused, ObjectStore, StoreError
+from tidegate.platform.lake.forwarding.object_action import Action
+from tidegate.platform.lake.room import TooLarge, in_turn
+
+#: Bytes of an object, compressed and not, and of one that is held next to others. In memory it takes up to eight times
+#: as many: Python has four bytes for each character of a text with one that is outside of Unicode's first plane.
+MAX_BYTES, _SMALL_BYTES = 64 << 20, 1 << 20
+
+
+def unwrap_arrays(route: RouteSpec, objects: ObjectStore) -> Action:
+    """Return the action of a route with `unwrap`.
+
+    The same bytes give the same object, so doing it twice changes nothing: neither its name nor its etag. Large objects
+    are in memory one after another, whatever the number of routes.
+
+    Args:
+        route: the route.
+        objects: handle on S3.
+    """
+    bucket, folder = S3Address.parse(route.unwrap or "")
+
+    def unwrap(event: S3Event, event_type: str | None) -> None:
+        packed = event.key.endswith(GZIP)
+        if route.bucket not in {None, event.bucket}:
+            # Its event was taken when lake.yaml had another `bucket` here, or none.
+            raise ValueError(f"it is in {event.bucket}, and the route unwraps objects of {route.bucket} only")
+        # The whole key of the source is in the name, and lake.yaml has no folder to which objects of two buckets are
+        # unwrapped. So no two sources write one object.
+        key = f"{folder}{event.key}.jsonl{GZIP if packed else ''}"
+        if why := too_long(key, "its lines"):
+            raise ValueError(why)
+
+        def write(limit: int) -> None:
+            body = _read(objects, event, limit)
+            if body is not None:
+                objects.put(bucket, key, _lines(body, limit, packed=packed))
+
+        try:
+            in_turn(write, MAX_BYTES, small=_SMALL_BYTES)
+        except TooLarge:
+            unpacked = " when it is unpacked" if packed else ""
+            why = f"it has more than {MAX_BYTES:,} bytes{unpacked}, and an array of so many is not unwrapped"
+            raise ValueError(why) from None
+
+    return unwrap
+
+
+def _read(objects: ObjectStore, event: S3Event, limit: int) -> bytes | None:
+    """Return the bytes of the object; None if it is gone.
+
+    Raises:
+        TooLarge: it has more than `limit`.
+    """
+    probe, body = objects.head_with_body(event.bucket, event.key, limit)
+    address = S3Address(event.bucket, event.key)
+    match probe:
+        case S3Gone():
+            return None
+        case S3Forbidden(detail):
+            raise (ObjectRefused if probe.of_the_object else ObjectForbidden)(f"{address}: {detail}")
+        case S3Found(size=size) if size > limit:
+            raise TooLarge
+        case S3Found() if body is not None:
+            return body
+    raise StoreError(f"{address}: S3 did not give the object")
+
+
+def _lines(body: bytes, limit: int, *, packed: bool) -> bytes:
+    """Return the elements of an array as lines, packed if the array is."""
+    content = io.BytesIO()
+    for line in json_lines((_unpacked(body, limit) if packed else body).decode()):
+        content.write(line.encode())
+        content.write(b"\n")
+    return gzip.compress(content.getbuffer(), mtime=0) if packed else content.getvalue()
+
+
+def _unpacked(body: bytes, limit: int) -> bytes:
+    try:
+        content, whole = beginning(body, limit + 1)
+    except BrokenGzip as error:
+        raise ValueError(f"not a gzip file: {error}") from None
+    if len(content) > limit:
+        raise TooLarge
+    if not whole:
+        raise ValueError("the gzip file is cut off")
+    return content

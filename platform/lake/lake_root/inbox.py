@@ -1,0 +1,220 @@
+"""The inbox: manifests that wait for their table's next batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby, islice
+from math import inf
+
+from tidegate.platform.core.bronze.manifest import RESTS, Manifest, is_rebuild, rest_of, tally_of
+from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.lake.aws.s3 import Listed
+from tidegate.platform.lake.lake_root.root import LakeRoot, is_table_key
+from tidegate.platform.lake.threads import parallel
+
+#: Objects of one table that a tour of the inbox reads: one page of S3's listing, the oldest ones.
+_MAX_OF_ONE = 1000
+
+
+@dataclass(frozen=True)
+class WaitingManifest:
+    """A manifest in the inbox, as its listing shows it.
+
+    Attributes:
+        since: epoch seconds of its writing, by S3's clock.
+        size: bytes of the objects whose size is known.
+        oldest: epoch seconds of the oldest event, or `since` if no event has a time. Infinite for a rebuild's manifest:
+            all of its rows are in the table already.
+    """
+
+    table: str
+    id: str
+    hints: int
+    since: float
+    size: int = 0
+    oldest: float = 0.0
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The objects of the inbox.
+
+    Attributes:
+        waiting: its manifests, oldest first within a table.
+        strays: a sentence for each object that is not a manifest. It names the object and the remedy.
+    """
+
+    waiting: list[WaitingManifest]
+    strays: list[str]
+
+
+@dataclass(frozen=True)
+class Backlog:
+    """The backlog of one table, as far as a tour of the inbox lists it.
+
+    Attributes:
+        folder: name of the folder in the inbox: the table key, unless it contains nothing but strays.
+        hints: number of waiting hints; a lower bound if there are a thousand manifests or more.
+        since: epoch seconds of the oldest manifest, by S3's clock.
+        strays: as in `Contents`.
+        size: bytes of the waiting objects whose size is known.
+        oldest: epoch seconds of the oldest waiting event; infinite if only hints of a rebuild wait.
+        whole: whether the backlog was listed completely.
+        unsized: number of waiting hints in manifests that name no size, such as those of a redrive.
+        rests: epoch seconds until which the table rests, because the Spark server was lost too often while it read
+            files of the table. 0 if it does not rest.
+    """
+
+    folder: str
+    hints: int
+    since: float
+    strays: tuple[str, ...] = ()
+    size: int = 0
+    oldest: float = 0.0
+    whole: bool = True
+    unsized: int = 0
+    rests: float = 0.0
+
+
+class Inbox:
+    """`inbox/<table key>/<manifest id>.json`, or another folder of manifests by table.
+
+    Args:
+        root: the lake root.
+        folder: name of the folder below it.
+    """
+
+    def __init__(self, root: LakeRoot, folder: str = "inbox") -> None:
+        self._root, self._folder = root, folder
+
+    def put(self, manifests: Iterable[Manifest]) -> None:
+        """Write manifests durably, several at a time."""
+        objects, bucket = self._root.objects, self._root.bucket
+        for _ in parallel(
+            lambda manifest: objects.put(bucket, self.key(manifest.table, manifest.id), manifest.to_json()), manifests
+        ):
+            pass
+
+    def contents(self, table: str | None = None) -> Contents:
+        """The objects of the inbox, of one table or of all tables."""
+        prefix = self._root.key(self._folder, "" if table is None else f"{table}/")
+        found: list[WaitingManifest] = []
+        strays: list[str] = []
+        for item in self._root.objects.under(self._root.bucket, prefix):
+            self._sort(item, found, strays)
+        return Contents(sorted(found, key=lambda manifest: (manifest.table, manifest.since, manifest.id)), strays)
+
+    def tour(self, after: str = "") -> Iterator[Backlog]:
+        """The backlogs of all tables, once around: from the folder after `after` to the end, then from the start.
+
+        Pages are requested as the tour proceeds. If a table has more than one page of manifests, the rest is left out.
+        So a caller that stops early has paid only for what it has seen.
+        """
+        yield from self._leg(after, "")
+        if after:
+            yield from self._leg("", after)
+
+    def _leg(self, after: str, last: str) -> Iterator[Backlog]:
+        start = self._root.key(self._folder, "")
+        behind = f"{start}{after}0" if after else ""  # "0" follows "/"
+        while True:
+            listed = self._root.objects.under(self._root.bucket, start, after=behind)
+            for folder, items in groupby(listed, lambda item: item.key[len(start) :].partition("/")[0]):
+                if last and f"{folder}/" > f"{last}/":
+                    return
+                first = list(islice(items, _MAX_OF_ONE))
+                more = len(first) == _MAX_OF_ONE
+                # The note that a table rests comes after all manifests of the intake.
+                notes = self._root.objects.under(self._root.bucket, f"{start}{folder}/{RESTS}") if more else ()
+                yield self._backlog(folder, first, notes)
+                if more:
+                    behind = f"{start}{folder}0"
+                    break
+            else:
+                return
+
+    def _backlog(self, folder: str, items: list[Listed], notes: Iterable[Listed]) -> Backlog:
+        found: list[WaitingManifest] = []
+        strays: list[str] = []
+        for item in items:
+            self._sort(item, found, strays)
+        noted: list[WaitingManifest] = []
+        for item in notes:
+            self._sort(item, noted, [])
+        rests = max((rest_of(waiting.id) for waiting in (*found, *noted)), default=0.0)
+        found = [waiting for waiting in found if waiting.hints]
+        since = min((waiting.since for waiting in found), default=0.0)
+        return Backlog(
+            folder,
+            sum(waiting.hints for waiting in found),
+            since,
+            tuple(strays),
+            sum(waiting.size for waiting in found),
+            min((waiting.oldest for waiting in found), default=0.0),
+            len(items) < _MAX_OF_ONE,
+            sum(waiting.hints for waiting in found if waiting.size == 0),
+            rests,
+        )
+
+    def _sort(self, item: Listed, found: list[WaitingManifest], strays: list[str]) -> None:
+        folder, _, name = item.key[len(self._root.key(self._folder, "")) :].rpartition("/")
+        stem = name.removesuffix(".json")
+        try:
+            TableKey.decode(folder)
+            if stem == name:
+                raise ValueError(f"'{name}' does not end in .json")
+            tally = tally_of(stem)
+            oldest = inf if is_rebuild(stem) else min(tally.oldest or item.modified, item.modified)
+            found.append(WaitingManifest(folder, stem, tally.hints, item.modified, tally.size, oldest))
+        except ValueError as error:
+            strays.append(f"{self._root.address(item.key)} is no manifest and is skipped: {error}. Move it away")
+
+    def waiting(self, table: str | None = None) -> list[WaitingManifest]:
+        """The manifests of one table or of all tables, oldest first within a table."""
+        return self.contents(table).waiting
+
+    def of(self, table: str) -> TableInbox:
+        """Return the inbox of one table."""
+        return TableInbox(self, self._root, table)
+
+    def tables(self) -> list[str]:
+        """Table keys of the tables that have waiting hints."""
+        folders = self._root.objects.folders(self._root.bucket, self._root.key(self._folder, ""))
+        return [name for name in folders if is_table_key(name)]
+
+    def key(self, table: str, manifest: str) -> str:
+        """Return the key of a manifest's object."""
+        return self._root.key(self._folder, table, f"{manifest}.json")
+
+
+class TableInbox:
+    """The inbox of one table: `inbox/<table key>/`."""
+
+    def __init__(self, inbox: Inbox, root: LakeRoot, table: str) -> None:
+        self._inbox, self._root, self._table = inbox, root, table
+
+    def waiting(self) -> list[WaitingManifest]:
+        """Return the manifests that wait, oldest first."""
+        return self._inbox.waiting(self._table)
+
+    def put(self, manifests: Iterable[Manifest]) -> None:
+        """Write manifests of this table durably, several at a time."""
+        self._inbox.put(manifests)
+
+    def read(self, ids: Iterable[str]) -> list[Manifest]:
+        """Read manifests; a manifest that was deleted meanwhile is left out."""
+
+        def read(manifest_id: str) -> Manifest | None:
+            key = self._key(manifest_id)
+            body = self._root.objects.get(self._root.bucket, key)
+            return Manifest.from_json(body, self._root.address(key)) if body is not None else None
+
+        return [manifest for manifest in parallel(read, ids) if manifest]
+
+    def delete(self, ids: Iterable[str]) -> None:
+        """Delete exactly these manifests."""
+        self._root.objects.delete(self._root.bucket, [self._key(manifest_id) for manifest_id in ids])
+
+    def _key(self, manifest_id: str) -> str:
+        return self._inbox.key(self._table, manifest_id)

@@ -1,0 +1,97 @@
+"""Everything that the lake keeps under its root.
+
+The layout never changes; docs/internals/architecture.md describes it::
+
+    lake.json                               the lake's identity
+    proven/<endpoint>.json                  its conditional put was proven
+    inbox/<table key>/<manifest id>.json
+    held/<table key>/<manifest id>.json     events of folders that become tables when a day has room for them
+    batches/<table key>/<n, 20 digits>.json and .void
+    after/<table key>/<ULID>-<keys>.json    files that after-load could not remove or tag yet
+    signals/<table key>/<digests>-<n>.json  completion signals that wait for a part
+    waiting/<table key>.json                what waits for completion signals, after the table's last run
+    tables/<table key>.json                 birth: generation, location, SQL name
+    bronze/<table key>/  silver/<name>/  ledger/<table key>/
+    rows/<name>/<yyyy-mm-dd>/<ULID>-<rows>-<first>-<last>.jsonl     messages of row queues
+    batches/<table key>..<generation>/  ledger/<table key>..<generation>/     after a reset
+    outputs/<table key>/<generation>/<n>-<ULID>/    objects that wait for their copy to an output
+    quarantine/messages/  quarantine/rows/  staging/
+    intake/<yyyy-mm-dd>/<ULID>.json         what was received and leads to no table
+    outbox/<route>/<ULID>-<messages>-<oldest>.jsonl     messages that wait to be forwarded
+    outbox/<route>/to/<queue>/                          those that one of a route's queues could not take
+    quarantine/routes/<route>/<digest>-<ULID>.json      those that the destination never takes
+    operations/<yyyy-mm-dd>/<ULID>.json     requested operations
+    forgotten/requests/<ULID>.json          digests of forgotten persons, for ever
+    exports/<name>/<table id>.json          how far the changes of a silver table are exported
+    losses/<ULID>-<table>.json              losses of the Spark server in the last day
+    history/<table key>/<generation>-<n, 20 digits>.json    what earlier inventories had, from batch n on
+    listings/<table key>..<generation>.json how far the first listing after a reset is
+    reconcile.json                          times of each table's last listing
+"""
+
+from __future__ import annotations
+
+from tidegate.platform.lake.aws.s3 import ObjectStore
+from tidegate.platform.lake.lake_root.after_notes import AfterNotes
+from tidegate.platform.lake.lake_root.batches import Batches
+from tidegate.platform.lake.lake_root.births import Births
+from tidegate.platform.lake.lake_root.export_marks import ExportMarks
+from tidegate.platform.lake.lake_root.forgotten import Forgotten
+from tidegate.platform.lake.lake_root.identity import Identity
+from tidegate.platform.lake.lake_root.inbox import Inbox
+from tidegate.platform.lake.lake_root.intake_log import IntakeLog
+from tidegate.platform.lake.lake_root.listings import GenerationListings, ListingTimes
+from tidegate.platform.lake.lake_root.losses import Losses
+from tidegate.platform.lake.lake_root.operations_log import OperationsLog
+from tidegate.platform.lake.lake_root.outbox import Outbox
+from tidegate.platform.lake.lake_root.quarantine import Quarantine
+from tidegate.platform.lake.lake_root.root import LakeRoot
+from tidegate.platform.lake.lake_root.waiting_notes import WaitingNotes
+from tidegate.platform.lake.lake_root.waiting_signals import WaitingSignals
+
+
+class LakeStore(LakeRoot):
+    """The objects under one lake root, by kind."""
+
+    def __init__(self, objects: ObjectStore, root: str) -> None:
+        """Open the store. It sends no request to S3 before its first use.
+
+        Args:
+            objects: handle on S3.
+            root: `s3://bucket/prefix`.
+        """
+        super().__init__(objects, root)
+        self.identity = Identity(self)
+        self.inbox = Inbox(self)
+        self.held = Inbox(self, "held")
+        self.outbox = Outbox(self)
+        self.births = Births(self)
+        self.quarantine = Quarantine(self)
+        self.intake_log = IntakeLog(self)
+        self.operations = OperationsLog(self)
+        self.losses = Losses(self)
+        self.forgotten = Forgotten(self)
+        self.listing_times = ListingTimes(self)
+        self.generation_listings = GenerationListings(self)
+        self.waiting_notes = WaitingNotes(self)
+        self.export_marks = ExportMarks(self)
+
+    def batches(self, folder: str) -> Batches:
+        """The batches of one generation of a table."""
+        return Batches(self, folder)
+
+    def after_notes(self, table: str) -> AfterNotes:
+        """The files of a table that wait for after-load."""
+        return AfterNotes(self, table)
+
+    def waiting_signals(self, table: str) -> WaitingSignals:
+        """The completion signals of a table that wait for a part."""
+        return WaitingSignals(self, table)
+
+    def table_keys(self) -> set[str]:
+        """Table keys of all tables that were born or have waiting hints."""
+        return set(self.table_births())
+
+    def table_births(self) -> dict[str, float | None]:
+        """Epoch seconds of birth of each table in `table_keys`; None for a table that is not born yet."""
+        return {**dict.fromkeys(self.inbox.tables()), **self.births.times()}

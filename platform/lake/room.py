@@ -1,0 +1,96 @@
+"""Memory and disk for what is held of files: a little of many files at the same time, or much of one file alone."""
+
+from __future__ import annotations
+
+import errno
+import io
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from tempfile import gettempdir
+from threading import Lock
+from typing import Any, BinaryIO, TypeVar
+
+from tidegate.platform.lake.time_left import seconds_left
+
+#: Bytes, or characters, that each of about thirty threads may hold in memory at the same time.
+SMALL = 4 << 20
+#: Bytes that each of these threads may have on the disk at the same time.
+SMALL_FILE = 128 << 20
+
+T = TypeVar("T")
+
+_ALONE = Lock()
+
+
+class TooLarge(Exception):
+    """The work would have to hold more than it may."""
+
+
+class Bounded(io.RawIOBase):
+    """A stream that returns at most `limit` bytes of another stream, as long as there is time.
+
+    Raises:
+        TooLarge: while it is read, if the other stream has more bytes.
+        OutOfTime: while it is read.
+    """
+
+    def __init__(self, body: BinaryIO, limit: int) -> None:
+        self._body, self._left = body, limit
+
+    def readable(self) -> bool:
+        """Return true: the stream can be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read bytes into the buffer. Returns how many."""
+        seconds_left()
+        piece = self._body.read(len(buffer))
+        self._left -= len(piece)
+        if self._left < 0:
+            raise TooLarge
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+
+def in_turn(work: Callable[[int], T], limit: int, *, small: int = SMALL, surely: int = 0) -> T:
+    """Do work that holds an unknown part of a file.
+
+    The work runs next to other work if little is enough for it. Otherwise it runs alone in this process. The size of a
+    packed file does not show how much to expect: its content can have a thousand times as many bytes.
+
+    Args:
+        work: is called with the bytes, or characters, that it may hold; if these are not enough, it raises `TooLarge`
+            and is started again from the beginning.
+        limit: what the work may hold when it runs alone.
+        small: what the work may hold when it runs next to other work.
+        surely: what the work holds at least.
+
+    Raises:
+        TooLarge: `limit` is not enough.
+    """
+    if surely <= small:
+        try:
+            return work(min(small, limit))
+        except TooLarge:
+            if limit <= small:
+                raise
+    with _ALONE:
+        return work(limit)
+
+
+@contextmanager
+def naming_full_disk(what: str) -> Iterator[None]:
+    """Write temporary files in this context. Another error than a full disk is raised as it is.
+
+    Args:
+        what: end of the error's sentence: what has to be written there, and what to do.
+
+    Raises:
+        RuntimeError: the disk is full.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise RuntimeError(f"the disk with {gettempdir()} is full, and {what}") from error

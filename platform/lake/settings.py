@@ -1,0 +1,79 @@
+"""The settings that a process needs to work on a lake. They are made once and passed on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.config.load import load_lake
+from tidegate.platform.lake.aws.clients import Aws
+from tidegate.platform.lake.lake import Lake, open_lake
+from tidegate.platform.lake.spark.remote import SparkRemote
+from tidegate.platform.lake.spark.session import session_of_its_own
+
+LAKE = "TIDEGATE_LAKE"
+_DEFAULT_LAKE = "lake.yaml"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The lake, and the servers through which it is reached.
+
+    Attributes:
+        lake_yaml: path of the configuration.
+        spark: the Spark Connect server.
+        aws: clients of S3, SQS and DynamoDB.
+        environ: values of `${NAME}` in the configuration.
+    """
+
+    lake_yaml: Path
+    spark: SparkRemote
+    aws: Aws
+    environ: Mapping[str, str] = field(repr=False)
+
+    @classmethod
+    def of(cls, environ: Mapping[str, str]) -> Settings:
+        """The settings that an environment gives: the environment of this process or of a local platform.
+
+        Raises:
+            ValueError: SPARK_REMOTE is not an address.
+        """
+        lake = Path(environ.get(LAKE) or _DEFAULT_LAKE)
+        return cls(lake, SparkRemote.of(environ), Aws.of(environ), dict(environ))
+
+    @classmethod
+    def from_environment(cls) -> Settings:
+        """The settings that the environment of this process gives.
+
+        Raises:
+            ValueError: SPARK_REMOTE is not an address.
+        """
+        return cls.of(os.environ)
+
+    def with_lake(self, lake_yaml: Path | None) -> Settings:
+        """These settings with another lake.yaml, if one is given."""
+        return self if lake_yaml is None else replace(self, lake_yaml=lake_yaml)
+
+    def config(self) -> LakeConfig:
+        """The lake.yaml.
+
+        Raises:
+            LakeConfigError: the file has errors.
+        """
+        return load_lake(self.lake_yaml, self.environ)
+
+    @contextmanager
+    def opened(self) -> Iterator[Lake]:
+        """Handles with a Spark session of their own, closed afterwards: for processes that outlive a Spark server."""
+        with ExitStack() as stack:
+
+            def connected() -> SparkSession:
+                return stack.enter_context(session_of_its_own(self.spark))
+
+            yield open_lake(self.config(), self.aws, self.spark, connected, self.environ)

@@ -1,0 +1,156 @@
+"""The suppression list of a silver table, whose columns are those of bronze by the options of the merge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import chain
+
+from tidegate.platform.core.config.silver import SilverSpec
+from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.schema.column_reference import path_of, root_of
+from tidegate.platform.core.schema.column_types import Field
+from tidegate.platform.core.schema.names import RESCUED_COLUMN, fed_columns
+from tidegate.platform.core.silver.expression_types import UnsuitableColumns
+from tidegate.platform.core.silver.subject_paths import former_paths, subject_paths
+from tidegate.platform.lake.lake import Lake, Table
+from tidegate.platform.lake.spark.results import TableState
+from tidegate.platform.lake.suppression import SubjectProblem, Suppression
+
+#: A property of a silver table. A commit of it ends every merge that has begun before: Delta refuses a commit on older
+#: metadata.
+FORGOTTEN = "tidegate.forgotten"
+
+
+def silver_suppression(
+    lake: Lake, table: Table, suppression: Suppression, silver: TableState, columns: Sequence[Field]
+) -> Suppression:
+    """Return the list for the silver table of a table.
+
+    Args:
+        lake: the lake.
+        table: the bronze table. Its silver table exists.
+        suppression: the list for the bronze table.
+        silver: the state of the silver table.
+        columns: from `columns_of_silver`.
+
+    Raises:
+        SubjectProblem: silver does not show whose its rows are. The message says what to do.
+    """
+    return replace(
+        suppression,
+        name=f"silver.{table.spec.name}",
+        subject=silver_subject(lake, table, suppression.subject, silver, columns),
+        rescued=suppression.subject,
+        rescued_in=_rescued_in(table.spec, columns),
+        sides=(),
+    )
+
+
+def _rescued_in(spec: TableSpec, columns: Sequence[Field]) -> tuple[str, ...]:
+    """Return the columns of silver that have rescued values: a row has NULL in place of an identity that is rescued.
+
+    Raises:
+        SubjectProblem: bronze has rescued values, and silver leaves them out.
+    """
+    if spec.silver is None or all(field.name != RESCUED_COLUMN for field in columns):
+        return (RESCUED_COLUMN,)
+    paths = subject_paths(spec.silver, (RESCUED_COLUMN,), columns)[RESCUED_COLUMN]
+    if not paths:
+        raise SubjectProblem(no_subject(spec.name, RESCUED_COLUMN))
+    return tuple(dict.fromkeys((*(".".join(path) for path in paths), RESCUED_COLUMN)))
+
+
+def silver_subject(
+    lake: Lake, table: Table, subject: Sequence[str], silver: TableState, columns: Sequence[Field]
+) -> tuple[str, ...]:
+    """Return the columns and nested fields of a silver table that identify a subject.
+
+    Before bronze has its first batch, they follow from silver's own columns, as far as these show it.
+
+    Args:
+        lake: the lake.
+        table: the bronze table. Its silver table exists.
+        subject: the columns and nested fields of bronze that identify a subject.
+        silver: the state of the silver table.
+        columns: from `columns_of_silver`.
+
+    Raises:
+        SubjectProblem: silver does not show whose its rows are. The message says what to do.
+    """
+    spec = table.spec
+    if spec.silver is None:
+        raise SubjectProblem(
+            f"silver.{spec.name} has rows, and {spec.name} has no `silver` in lake.yaml any more, so nobody can say "
+            f"whose they are: put it back, or delete the folder of the table ({lake.store.uri('silver', spec.name)})"
+        )
+    try:
+        places = subject_paths(spec.silver, subject, columns)
+    except UnsuitableColumns as error:
+        raise SubjectProblem(f"silver.{spec.name}: bronze {error}") from None
+    held = {
+        name: [text for path in paths if path_of(text := ".".join(path), silver.schema.fields)]
+        for name, paths in places.items()
+    }
+    for name, texts in held.items():
+        if not texts and (path_of(name, columns) or not any(held.values())):
+            raise SubjectProblem(no_subject(spec.name, name))
+        if ignored := ignored_subject(spec.silver, texts):
+            raise SubjectProblem(may_not_name(spec.name, ignored))
+    former = [".".join(path) for path in former_paths(spec.silver, subject, columns, silver.properties)]
+    return tuple(dict.fromkeys((*chain.from_iterable(held.values()), *former)))
+
+
+def columns_of_silver(lake: Lake, table: Table, silver: TableState) -> tuple[Field, ...]:
+    """Return the columns of bronze from which silver is merged, or silver's own before bronze has its first batch."""
+    birth = table.birth
+    known = lake.delta.table_state(birth.location).schema.fields if birth else silver.schema.fields
+    return fed_columns(known, is_registered=birth is None or birth.registered)
+
+
+def ignored_subject(silver: SilverSpec, paths: Iterable[str]) -> str | None:
+    """Return the first of the columns of a subject whose value a row may leave as it is. None if there is none."""
+    return next((path for path in paths if silver.ignores_nulls_of(root_of(path))), None)
+
+
+def may_not_name(name: str, subject: str) -> str:
+    """Return the text of the error that a row of bronze may be about a person whom it does not name.
+
+    Args:
+        name: SQL name of the table.
+        subject: the column of silver whose value a row may leave as it is.
+    """
+    return (
+        f"a row of bronze.{name} may be about a person whom it does not name, because `ignore_null_updates` leaves "
+        f"{subject} of silver.{name} as it is, so nobody can say whose its rows are: list {subject} in "
+        "ignore_null_updates_except_columns, and let every row have it"
+    )
+
+
+def key_is_personal(name: str, key: str, column: str) -> str:
+    """Return the text of the error that a delete may have something personal and name nobody.
+
+    Args:
+        name: SQL name of the table.
+        key: the key of silver.
+        column: the personal column of bronze that it is made of.
+    """
+    return (
+        f"a delete of bronze.{name} may have nothing but the key {key}, which is personal by {column} and names nobody "
+        f"as subject, so it would stay when its person is forgotten: list {column} under `personal.subject`, too, and "
+        "forget each person by all identities, or take a key that is not personal"
+    )
+
+
+def no_subject(name: str, subject: str) -> str:
+    """Return the text of the error that silver lacks a subject of bronze.
+
+    Args:
+        name: SQL name of the table.
+        subject: the column or nested field of bronze.
+    """
+    return (
+        f"silver.{name} has no column with the text of {subject}, by which persons are forgotten (`personal` in "
+        f"lake.yaml), so nobody can say whose its rows are: let `silver` take the column as it is, or keep it next to "
+        f"the others with `derive: {{person: {subject}}}`, and rebuild silver (tidegate rebuild silver.{name})"
+    )

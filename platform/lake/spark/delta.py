@@ -1,0 +1,397 @@
+"""The state of Delta tables, all commits of bronze and all merges of silver."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from pyspark.sql import Row, SparkSession
+
+from tidegate.platform.core.bronze.batch import Add, Remove
+from tidegate.platform.core.schema.column_types import Field, field_from_json
+from tidegate.platform.core.schema.sql_literal import delta_table
+from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.lake.aws.commit_table import CommitTableAddress
+from tidegate.platform.lake.spark.catalog import SqlCatalog
+from tidegate.platform.lake.spark.output_writer import OutputWriter
+from tidegate.platform.lake.spark.procedures import Procedures
+from tidegate.platform.lake.spark.remote import SparkRemote
+from tidegate.platform.lake.spark.results import BatchRefusal, CommitResult, Compacted, Merge, Merging, TableState
+from tidegate.platform.lake.spark.session import configured, probe, set_all
+from tidegate.platform.lake.spark.upkeep import FULL_BYTES, HIDDEN_SHARE, SMALL_BYTES, Upkeep
+from tidegate.platform.lake.spark.value_settings import VALUE_SETTINGS
+
+_COMPACTION = {
+    "spark.databricks.delta.optimize.minFileSize": str(SMALL_BYTES),
+    "spark.databricks.delta.optimize.maxFileSize": str(FULL_BYTES),
+    "spark.databricks.delta.optimize.maxDeletedRowsRatio": str(HIDDEN_SHARE),
+}
+
+#: Otherwise Spark sorts the rows before their exchange as well, to leave out older rows of a key early. Those are
+#: mostly in other files, so the sort is in vain. The session of a handle has it from the start: the setting of a copy
+#: of the session would not reach the optimizer, and to set it for each merge took three calls.
+_ONE_SORT = {"spark.sql.optimizer.windowGroupLimitThreshold": "-1"}
+
+
+class Delta:
+    """Spark and the procedures of platform/jvm behind typed calls.
+
+    Args:
+        remote: the Connect server.
+        connect: opens the session that this handle uses.
+    """
+
+    def __init__(self, remote: SparkRemote, connect: Callable[[], SparkSession]) -> None:
+        self.remote = remote
+        self._connect = connect
+        self._procedures = Procedures(lambda: self.session)
+        self.catalog = SqlCatalog(self._procedures)
+        self.outputs = OutputWriter(self._procedures)
+        self.upkeep = Upkeep(self._procedures, lambda: self.session)
+
+    @cached_property
+    def session(self) -> SparkSession:
+        """The session. It is opened at first use, after a probe, and has the settings that decide values.
+
+        Raises:
+            SparkUnreachable: no server answers.
+        """
+        probe(self.remote)
+        session = self._connect()
+        set_all(session, {**VALUE_SETTINGS, **_ONE_SORT})
+        return session
+
+    def check_session_alive(self) -> None:
+        """Check that the session still exists: whether a failure was the query's, or the server is lost.
+
+        Raises:
+            SparkUnreachable: no server answers.
+            PySparkException: the server was restarted and this handle's session ended.
+        """
+        probe(self.remote)
+        self.session.sql("SELECT 1").collect()
+
+    def jars(self) -> dict[str, str | None]:
+        """The jars on the server that contain the classes of a commit, by component; None for a missing one."""
+        return {row["component"]: row["jar"] for row in self._procedures.call("jars")}
+
+    def commit_table(self) -> CommitTableAddress:
+        """The DynamoDB table that the server's log store uses. The settings of this process play no part."""
+        row = self._procedures.call_one("commit_table")
+        return CommitTableAddress(
+            row["dynamodb_table"], row["region"], row["endpoint"], row["ttl_seconds"], row["possibly_lost"]
+        )
+
+    def table_state(self, location: str, app_id: str = "") -> TableState:
+        """Read the state of a table from its log.
+
+        Args:
+            location: `s3a://` URI of the table.
+            app_id: application whose last txn is returned.
+        """
+        row = self._procedures.call_one("table_state", table=location, app_id=app_id)
+        return TableState(
+            row["version"],
+            row["txn"],
+            row["table_id"],
+            json.loads(row["properties"] or "{}"),
+            TableSchema.from_spark(json.loads(row["schema"] or "{}"), json.loads(row["partition_columns"] or "[]")),
+            row["num_files"] or 0,
+            tuple(json.loads(row["features"])),
+            row["refusal"],
+        )
+
+    def live_entries(self, location: str, paths: Sequence[str]) -> dict[str, Remove]:
+        """The live entries of some paths, ready to be removed. Paths without a live entry are left out."""
+        if not paths:
+            return {}
+        rows = self._procedures.call("live_files", table=location, paths=json.dumps(list(paths)))
+        return {row["path"]: Remove(row["path"], row["dv_id"]) for row in rows}
+
+    def file_columns(self, files: Mapping[str, Any]) -> dict[str, list[Field] | str]:
+        """Returns the columns that each file declares, by its path; of a file that cannot be read, the reason.
+
+        Args:
+            files: of one format whose files declare their columns (`LoadRequest.Group` of platform/jvm).
+        """
+        return {
+            row["path"]: row["problem"] or [field_from_json(field) for field in json.loads(row["schema"])["fields"]]
+            for row in self._procedures.call("file_columns", files=json.dumps(files))
+        }
+
+    def load(
+        self, location: str, files: Mapping[str, Any], schema: TableSchema, apart: str
+    ) -> tuple[list[Add], dict[str, dict[str, Any]]]:
+        """Read files once and write their good rows as data files in the table's directory, without a commit.
+
+        Args:
+            location: `s3a://` URI of the table, which may not exist yet.
+            files: the files and how to read them (`LoadRequest` of platform/jvm).
+            schema: the columns that the table will have.
+            apart: `s3a://` URI of a new folder for the rows that do not fit, as JSON lines with their source, etag,
+                reason and text; without such rows it is not made.
+
+        Returns:
+            The data files, and the counts of each source file that has rows, by its address.
+        """
+        rows = self._procedures.call(
+            "load_files",
+            table=location,
+            files=json.dumps(files),
+            **_columns(schema),
+            partition_columns=json.dumps(schema.partitions),
+            apart=apart,
+        )
+        adds = [_staged(json.loads(row["action"])) for row in rows if row["action"] is not None]
+        return adds, {row["source"]: json.loads(row["counted"]) for row in rows if row["source"] is not None}
+
+    def stage(self, location: str, query: str, schema: TableSchema) -> list[Add]:
+        """Write a query's rows as data files in the table's directory, without a commit.
+
+        Args:
+            location: `s3a://` URI of the table.
+            query: SQL over temporary views of this handle's session.
+            schema: the columns that the table will have.
+        """
+        rows = self._procedures.call(
+            "stage_files",
+            table=location,
+            query=query,
+            **_columns(schema),
+            partition_columns=json.dumps(schema.partitions),
+        )
+        return [_staged(json.loads(row["action"])) for row in rows]
+
+    def refusal(self, location: str, schema: TableSchema) -> str | None:
+        """Why Delta would refuse these columns of a table; None if it accepts them. Changes nothing.
+
+        Args:
+            location: `s3a://` URI of the table, which may not exist yet.
+            schema: the columns that the table would have.
+        """
+        row = self._procedures.call_one(
+            "check_columns",
+            table=location,
+            **_columns(schema),
+            partition_columns=json.dumps(schema.partitions),
+        )
+        return None if row["refusal"] is None else str(row["refusal"])
+
+    def add_columns(self, location: str, schema: TableSchema) -> None:
+        """Add missing columns and nested fields, and wider types, to a table in one commit. No effect if it has all.
+
+        Args:
+            location: `s3a://` URI of a table that exists.
+            schema: the columns of the table, spelled as in the table, and the new columns.
+
+        Raises:
+            PySparkException: Delta refuses the columns.
+        """
+        # In a table that maps its columns already, Delta chooses the names of new columns in the files.
+        columns = _arguments(schema, schema.growth) if schema.mapped else _columns(schema)
+        self._procedures.call_one("add_columns", table=location, **columns)
+
+    def infer_csv(self, files: Mapping[str, Any], known: TableSchema) -> dict[str, Any]:
+        """The columns of CSV files, each with its narrowest type, as Spark's JSON of a schema.
+
+        Args:
+            files: the files, by header, and how to read them (`LoadRequest` of platform/jvm).
+            known: columns whose types are known: a row that a load with them refuses has no say.
+        """
+        row = self._procedures.call_one("infer_csv", files=json.dumps(files), known=json.dumps(known.to_spark()))
+        schema: dict[str, Any] = json.loads(row["schema"])
+        return schema
+
+    def infer_json(self, files: Mapping[str, Any], known: TableSchema, max_levels: int) -> dict[str, Any]:
+        """The columns of files of JSON, as Spark's JSON of a schema.
+
+        Args:
+            files: the files and how to read them (`LoadRequest` of platform/jvm).
+            known: columns whose types are known: an object that a load with them refuses has no say.
+            max_levels: objects that are nested deeper are left out.
+        """
+        row = self._procedures.call_one(
+            "infer_json", files=json.dumps(files), known=json.dumps(known.to_spark()), most_levels=max_levels
+        )
+        schema: dict[str, Any] = json.loads(row["schema"])
+        return schema
+
+    def add_files(self, location: str, batch_uri: str, *, verify_files: bool) -> CommitResult:
+        """Commit a batch object in one transaction. Returns the earlier result if the batch has landed already.
+
+        Args:
+            location: `s3a://` URI of the table.
+            batch_uri: `s3a://` URI of the batch object.
+            verify_files: also check that every file of the batch still has the recorded size and etag.
+
+        Raises:
+            PySparkException: the table is not this lake's, was dropped, restored or replaced, or its clock is off. The
+                first line of the message names the problem and the remedy.
+        """
+        row = self._procedures.call_one("add_files", table=location, batch=batch_uri, verify_files=verify_files)
+        return CommitResult(row["version"], row["outcome"], row["digest"], row["reason"], row["replayed"])
+
+    def check_batch(self, batch: str, rows: str, columns: str) -> list[BatchRefusal]:
+        """What the server could not read of a batch that is not decided yet. Changes nothing.
+
+        Args:
+            batch: content of the batch object.
+            rows: JSON of the batch's rows as they are appended to the ledger, without those of the stamp.
+            columns: DDL of the ledger's columns.
+        """
+        found = self._procedures.call("check_batch", batch=batch, rows=rows, columns=columns)
+        return [BatchRefusal(row["part"], row["place"], row["problem"]) for row in found]
+
+    def batch_view(self, location: str, batches: dict[int, list[str]], view: str) -> list[str]:
+        """Make a temporary view of the rows of the files that some batches added.
+
+        The view has the table's columns, read through the snapshot with its deletion vectors, and `_tidegate_n`,
+        `_tidegate_path`, `_tidegate_row`.
+
+        Args:
+            location: `s3a://` URI of the table.
+            batches: log-relative paths by batch number.
+            view: the view's name.
+
+        Returns:
+            The paths that are no longer live.
+        """
+        wanted = json.dumps([{"n": n, "paths": paths} for n, paths in batches.items()])
+        missing = self._procedures.call_one("batch_view", table=location, batches=wanted, view=view)["missing"]
+        return [str(path) for path in json.loads(missing)]
+
+    def live_view(self, location: str, view: str) -> int:
+        """Make a temporary view of a table's live files.
+
+        Its columns are `_tidegate_path`, spelled as in `_metadata.file_path`, `_tidegate_key`, decoded and relative to
+        the table, `_tidegate_logged`, spelled as in the log, `_tidegate_size` in bytes, `_tidegate_modified` in
+        milliseconds since 1970, `_tidegate_partition`, the texts of its partition's values by name, `_tidegate_rows`,
+        all rows of the file by its statistics, and `_tidegate_hidden`, the share of them that a deletion vector hides.
+
+        Args:
+            location: `s3a://` URI of the table.
+            view: the view's name.
+
+        Returns:
+            The table's version that the view shows.
+        """
+        return int(self._procedures.call_one("live_view", table=location, view=view)["version"])
+
+    def merge(self, location: str, merging: Merging, source: str, app_id: str, number: int) -> Merge:
+        """Merge rows in a commit that carries the txn (app_id, number), so that it happens only once.
+
+        The txn is not set in the session of this handle. The queries read the session's temporary views.
+
+        Args:
+            location: `s3a://` URI of the table.
+            merging: the rows and the rules of the merge.
+            source: the temporary view that the merge reads. It is dropped afterwards.
+            app_id: application of the txn.
+            number: of the txn.
+
+        Raises:
+            PySparkException: `TIDEGATE_BUSY` or a `DELTA_CONCURRENT…` condition if another commit came first.
+        """
+        row = self._procedures.call_one(
+            "merge",
+            table=location,
+            rows=merging.rows,
+            keys=json.dumps(list(merging.keys)),
+            newer=merging.newer or "",
+            mixed=merging.mixed or "",
+            stored=merging.stored or "",
+            hiding=json.dumps(list(merging.hiding)),
+            most=merging.max_rows,
+            statement=merging.statement,
+            source=source,
+            app_id=app_id,
+            number=number,
+            provided=json.dumps(dict(merging.provided)),
+        )
+        return Merge(**row.asDict())
+
+    def append(self, location: str, rows: Sequence[dict[str, Any]], app_id: str, number: int) -> bool:
+        """Append a few rows to an existing table in one commit, once per (app_id, number).
+
+        Args:
+            location: `s3a://` URI of the table.
+            rows: by column name; timestamps as microseconds since 1970.
+            app_id: application of the txn.
+            number: of the txn. The next number has to be greater.
+
+        Returns:
+            Whether the rows were written; False if the table has that txn or a later one.
+        """
+        written = self._procedures.call_one(
+            "append_rows", table=location, app_id=app_id, number=number, rows=json.dumps(rows)
+        )
+        return written["version"] is not None
+
+    def compact(self, location: str) -> Compacted:
+        """Merge a table's small files in one commit that changes no row. It gives way to a concurrent commit.
+
+        Args:
+            location: `s3a://` URI of the table.
+
+        Raises:
+            PySparkException: there was a concurrent commit, or another failure.
+        """
+        with configured(self.session, _COMPACTION):
+            (row,) = self._procedures.command(f"OPTIMIZE {delta_table(location)}")
+        return Compacted(row["metrics"]["numFilesAdded"], row["metrics"]["numFilesRemoved"])
+
+    def ledger_memory(self, location: str, version: int, n: int, keys: Sequence[str]) -> list[Row] | None:
+        """The header rows of a batch and the last states of keys in a ledger's version, read without a Spark job.
+
+        Args:
+            location: `s3a://` URI of the ledger.
+            version: of the ledger.
+            n: the batch.
+            keys: the object keys.
+
+        Returns:
+            Rows by the ledger's column names; None if only a query can find them.
+        """
+        asked = json.dumps(list(keys), ensure_ascii=False)
+        rows = self._procedures.call("ledger_memory", table=location, version=version, n=n, keys=asked)
+        return None if any(row["kind"] == "ask_spark" for row in rows) else rows
+
+    def renew(self, location: str, properties: dict[str, str], name: str) -> int:
+        """Empty a table in one commit: no live files, no columns, these properties. Returns the new version.
+
+        Args:
+            location: `s3a://` URI of the table, which may not exist.
+            properties: with `tidegate.lake` and `tidegate.generation`. No effect if that generation owns the table
+                already.
+            name: the table's name in Delta's metadata.
+
+        Raises:
+            PySparkException: the table belongs to another lake. The first line of the message names the remedy.
+        """
+        row = self._procedures.call_one("renew_table", table=location, properties=json.dumps(properties), name=name)
+        return int(row["version"])
+
+    def quarantining(self, ledgers: Sequence[str]) -> list[bool]:
+        """Whether each ledger may have quarantined objects, by the statistics in its log. One call for all ledgers.
+
+        Args:
+            ledgers: `s3a://` URIs.
+        """
+        if not ledgers:
+            return []
+        return [bool(row["may"]) for row in self._procedures.call("quarantining", tables=json.dumps(list(ledgers)))]
+
+
+def _staged(action: dict[str, Any]) -> Add:
+    return Add(action["path"], action["partitionValues"], action["size"], action["modificationTime"], action["stats"])
+
+
+def _columns(schema: TableSchema) -> dict[str, str]:
+    """The arguments of a procedure that say which columns a table will have."""
+    return _arguments(*schema.for_delta())
+
+
+def _arguments(schema: TableSchema, properties: Mapping[str, str]) -> dict[str, str]:
+    return {"schema": json.dumps(schema.to_spark()), "properties": json.dumps(properties)}

@@ -1,0 +1,1 @@
+"""Maintenance of tables: compaction, vacuum, and the removal of old objects."""

@@ -1,0 +1,50 @@
+"""Compaction: the run that writes a table merges its small files into large ones from time to time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pyspark.errors import PySparkException
+
+from tidegate.platform.core.first_line import first_line
+from tidegate.platform.lake.spark.delta import Delta
+from tidegate.platform.lake.spark.results import Compacted
+from tidegate.platform.lake.spark.unreachable import SparkUnreachable
+
+#: A table is compacted each time that its batch number passes a multiple of this. The small files of 64 batches are
+#: merged in one Spark job, and a table never has many more.
+EVERY = 64
+
+
+def is_due(before: int, after: int) -> bool:
+    """Whether a table that went from one batch to another should be compacted."""
+    return passes(EVERY, before, after)
+
+
+def passes(number: int, before: int, after: int) -> bool:
+    """Whether a multiple of a number is above the earlier batch number and not above the later batch number."""
+    return before // number < after // number
+
+
+def compact(delta: Delta, location: str, name: str, log: Callable[[str], None]) -> Compacted:
+    """Merge the small files of a table, and write files again of which a deletion vector hides many rows.
+
+    No row changes. A failure is logged and does not fail the run: the files are merged the next time.
+
+    Args:
+        delta: writes the table.
+        location: `s3a://` URI of the table. It must not be a registered table, whose files belong to the producer.
+        name: name of the table in the log.
+        log: called with a line.
+
+    Returns:
+        The numbers of files, which are 0 after a failure.
+    """
+    try:
+        done = delta.compact(location)
+    except (PySparkException, SparkUnreachable) as error:
+        log(f"WARNING: the small files of {name} were not merged: {first_line(error)}")
+        return Compacted(0, 0)
+    if done.removed:
+        log(f"{done.removed} small files of {name} became {done.added}")
+    return done

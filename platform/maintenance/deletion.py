@@ -1,0 +1,35 @@
+"""Deletion of objects under the lake root, a portion at a time. A dry run counts what a run would delete."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from tidegate.platform.core.failpoints import seam
+from tidegate.platform.core.maintenance.freed import NOTHING, Freed
+from tidegate.platform.lake.aws.s3 import Listed
+from tidegate.platform.lake.lake import Lake
+
+#: Objects that are deleted between two seams.
+_AT_ONCE = 1000
+
+
+def delete_objects(lake: Lake, found: Iterator[Listed], at: str, *, dry_run: bool) -> Freed:
+    """Delete objects of the lake's bucket. Returns what was deleted; in a dry run, what would be.
+
+    Args:
+        lake: the lake.
+        found: the objects.
+        at: name of the seam after each portion.
+        dry_run: delete nothing.
+
+    Raises:
+        StoreError: S3 did not answer.
+    """
+    freed = NOTHING
+    while some := list(islice(found, _AT_ONCE)):
+        if not dry_run:
+            lake.store.objects.delete(lake.store.bucket, [item.key for item in some])
+            seam(at)
+        freed += Freed(len(some), sum(item.size for item in some))
+    return freed

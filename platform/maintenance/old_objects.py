@@ -1,0 +1,48 @@
+"""Retention of what the lake keeps under its root for people: its own work needs none of it any more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from tidegate.platform.core.maintenance.retention import retentions
+from tidegate.platform.lake.aws.s3 import Listed
+from tidegate.platform.lake.lake import Lake
+from tidegate.platform.maintenance.deletion import delete_objects
+from tidegate.platform.maintenance.tables import Maintained
+
+_DAY = 86_400
+
+
+def maintain_objects(
+    lake: Lake, now: float, *, dry_run: bool, log: Callable[[str], None] = lambda _: None
+) -> list[Maintained]:
+    """Delete the objects under the lake root whose retention is over.
+
+    Args:
+        lake: the lake.
+        now: epoch seconds.
+        dry_run: change nothing.
+        log: called with each line.
+
+    Returns:
+        What was deleted of each folder that has a retention; in a dry run, what would be.
+
+    Raises:
+        StoreError: S3 did not answer.
+    """
+    done = []
+    for folder, days in retentions(lake.config.maintenance).items():
+        old = _older(lake, folder, now - days * _DAY)
+        freed = delete_objects(lake, old, "maintain-objects", dry_run=dry_run)
+        done.append(Maintained(f"{folder}/", data=freed))
+        log(done[-1].line(dry_run=dry_run))
+    return done
+
+
+def _older(lake: Lake, folder: str, before: float) -> Iterator[Listed]:
+    """Yield the objects of a folder that were written before a time in epoch seconds."""
+    for item in lake.store.objects.under(lake.store.bucket, lake.store.key(*folder.split("/"), "")):
+        if item.modified < before:
+            yield item
+        elif folder == "intake":
+            return  # its names are in the order of time

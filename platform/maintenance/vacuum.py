@@ -1,0 +1,147 @@
+"""The files of the lake's own tables that no version needs any more: when they may be deleted, and their deletion.
+
+VACUUM finds them, and they are deleted here: so a dry run shows exactly what a run deletes, and its number and size are
+known. A run that dies is repeated, and finds the files that are left.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from itertools import islice
+
+from pyspark.sql import DataFrame
+
+from tidegate.platform.core.bronze.object_state import S3Found, S3Gone
+from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.maintenance.freed import NOTHING, Freed
+from tidegate.platform.core.maintenance.kept_versions import files_kept
+from tidegate.platform.lake.aws.s3 import Listed, StoreError
+from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.spark.delta import Delta
+from tidegate.platform.lake.threads import parallel
+from tidegate.platform.maintenance.deletion import delete_objects
+
+_HOUR = timedelta(hours=1)
+#: Files of one call. The rest is found by the next call.
+MAX_FILES = 100_000
+#: Keys that S3 is asked for before the deletion of those that are old.
+_AT_ONCE = 1000
+
+
+class NotOurs(RuntimeError):
+    """A table is not below the lake root, so its files are the producer's."""
+
+
+def retention(delta: Delta, location: str) -> timedelta:
+    """Return for how long the files of a table are kept after they were removed, by its properties.
+
+    VACUUM counts whole hours, so the retention is rounded up to whole hours.
+
+    Args:
+        delta: the handle on Delta tables.
+        location: `s3a://` URI of the table.
+
+    Raises:
+        ValueError: the retention is no number of weeks, days, hours, minutes or seconds.
+    """
+    kept = files_kept(delta.table_state(location).properties)
+    return _HOUR * math.ceil(kept / _HOUR)
+
+
+def vacuum(
+    lake: Lake, location: str, keep: timedelta, *, dry_run: bool = False, inventory: DataFrame | None = None
+) -> Freed:
+    """Delete the files of one of the lake's own tables that no version of the last `keep` needs.
+
+    Also files that no commit names, which a run left that died. Returns what was deleted; in a dry run, what would be.
+
+    Args:
+        lake: the lake.
+        location: `s3a://` URI of the table.
+        keep: not less than `retention`. A file that is younger stays, whatever it is.
+        dry_run: delete nothing.
+        inventory: the files of the table's folder, as VACUUM reads an inventory. None: the folder is listed.
+
+    Raises:
+        NotOurs: the table is not below the lake root.
+        StoreError: S3 did not answer.
+    """
+    freed, is_full = _vacuumed(lake, location, keep, dry_run=dry_run, inventory=inventory)
+    if inventory is not None and is_full and not freed.files and not dry_run:
+        # An earlier call has deleted the files that this inventory names first.
+        return _vacuumed(lake, location, keep, dry_run=False)[0]
+    return freed
+
+
+def vacuum_all(lake: Lake, location: str, keep: timedelta) -> Freed:
+    """Delete as `vacuum` does, until VACUUM finds no more than one call deletes. Returns what was deleted.
+
+    VACUUM reads the log and lists the folder each time that it is asked, so it is asked again only if files were left.
+
+    Args:
+        lake: the lake.
+        location: `s3a://` URI of the table.
+        keep: not less than `retention`.
+
+    Raises:
+        NotOurs: the table is not below the lake root.
+        StoreError: S3 did not answer.
+    """
+    freed, are_left = NOTHING, True
+    while are_left:
+        some, is_full = _vacuumed(lake, location, keep, dry_run=False)
+        freed, are_left = freed + some, is_full and some.files > 0
+    return freed
+
+
+def _vacuumed(
+    lake: Lake, location: str, keep: timedelta, *, dry_run: bool, inventory: DataFrame | None = None
+) -> tuple[Freed, bool]:
+    """Delete what VACUUM finds. Returns what was deleted, and whether VACUUM gave as many files as it may."""
+    bucket, folder = own_folder(lake, location)
+    paths = lake.delta.upkeep.unneeded(location, keep, MAX_FILES, inventory)
+    keys = {path.key for path in map(S3Address.parse_s3a, paths) if _is_data(path, bucket, folder)}
+    present = _listed(lake, folder, keys) if inventory is None else _asked(lake, keys)
+    latest = (datetime.now(UTC) - keep).timestamp()
+    # VACUUM compares the times of a listing or an inventory. A file that came since then is not what it found.
+    old = (item for item in present if item.modified <= latest)
+    freed = delete_objects(lake, old, "maintain-delete", dry_run=dry_run)
+    return freed, len(paths) >= MAX_FILES
+
+
+def _is_data(path: S3Address, bucket: str, folder: str) -> bool:
+    """Whether a path is below the table's folder and not in its log."""
+    return path.bucket == bucket and path.key.startswith(folder) and not path.key.startswith(f"{folder}_delta_log/")
+
+
+def _listed(lake: Lake, folder: str, keys: set[str]) -> Iterator[Listed]:
+    """Yield the objects of some keys from a listing of the table's folder."""
+    for item in lake.store.objects.under(lake.store.bucket, folder) if keys else ():
+        if item.key in keys:
+            yield item
+
+
+def _asked(lake: Lake, keys: set[str]) -> Iterator[Listed]:
+    """Yield the objects of some keys as they are now: an inventory is days old, and a key may have a newer object."""
+    remaining = iter(sorted(keys))
+    while some := list(islice(remaining, _AT_ONCE)):
+        for key, found in zip(some, parallel(partial(lake.store.objects.head, lake.store.bucket), some), strict=True):
+            if isinstance(found, S3Found):
+                yield Listed(key, found.etag, found.size, found.modification_time / 1000)
+            elif not isinstance(found, S3Gone):
+                raise StoreError(f"{S3Address(lake.store.bucket, key)}: {found.detail}")
+
+
+def own_folder(lake: Lake, location: str) -> tuple[str, str]:
+    """Return bucket and folder of one of the lake's own tables.
+
+    Raises:
+        NotOurs: the table is not below the lake root.
+    """
+    bucket, key = S3Address.parse_s3a(location)
+    if bucket != lake.store.bucket or not f"{key}/".startswith(lake.store.key("")):
+        raise NotOurs(f"{location} is not below the lake root, so Tidegate deletes and rewrites none of its files")
+    return bucket, f"{key}/"

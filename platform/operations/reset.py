@@ -1,0 +1,272 @@
+"""Reset: a table starts over as a new generation, after a wrong birth or a batch that can never commit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from tidegate.platform.bronze.decide import table_properties
+from tidegate.platform.bronze.reconcile.known_etags import by_known_etags
+from tidegate.platform.bronze.reconcile.listing import list_generation, list_prefix, own_objects
+from tidegate.platform.core.bronze.birth import Birth
+from tidegate.platform.core.completion.signal_name import SignalName
+from tidegate.platform.core.config.after_load import moves_to, takes_away
+from tidegate.platform.core.failpoints import seam
+from tidegate.platform.core.forgetting.forgotten_by import forgotten_records
+from tidegate.platform.core.keys.file_format import Mode, OutputMode, format_of, mode_of
+from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.lake.aws.s3 import Listed
+from tidegate.platform.lake.lake import Lake, Table
+from tidegate.platform.lake.ledger import Reading
+from tidegate.platform.operations.birth_trial import to_try, why_no_birth
+
+#: The seams of a reset, in order. Each is right after the step that it is named for.
+SEAMS = ("retire", "empty", "renew", "birth", "list")
+
+#: Generation recorded at a location that the table has left, because its new mode stores it elsewhere.
+_LEFT = "retired"
+
+
+class ResetRefused(RuntimeError):
+    """A reset would do harm, or cannot start. The message says what to do."""
+
+
+@dataclass(frozen=True)
+class ResetPlan:
+    """The plan of a reset.
+
+    Attributes:
+        table: the table before the reset.
+        birth: its birth record before the reset.
+        n: last batch of its ledger before the reset.
+        registered: whether the new table is registered, by `lake.yaml` or else by its first file.
+        output: the mode of the new table if it is an output.
+        location: `s3a://` URI of the new table.
+        objects: number of objects under the prefix, which the next run decides again.
+        committed: number of objects that are committed in the ledger.
+        rows: number of their rows.
+        lost: keys of committed objects whose bytes S3 no longer has. Their rows do not come back.
+        lost_rows: number of these rows.
+        live_files: number of live files of the table before the reset.
+        to_try: some of the objects, for a trial of the new birth.
+    """
+
+    table: Table
+    birth: Birth
+    n: int
+    registered: bool
+    output: OutputMode | None
+    location: str
+    objects: int
+    committed: int
+    rows: int
+    lost: tuple[str, ...]
+    lost_rows: int
+    live_files: int
+    to_try: tuple[Listed, ...] = ()
+
+    @property
+    def mode(self) -> Mode:
+        """The mode of the new table."""
+        return replace(self.birth, registered=self.registered, output=self.output).mode
+
+    @property
+    def renamed(self) -> str | None:
+        """What happens to the table's SQL names if `lake.yaml` renames it. None if it does not."""
+        was, now = self.birth.name, self.table.spec.name
+        if was == now:
+            return None
+        return (
+            f"the table is bronze.{now} from now on, by lake.yaml; bronze.{was} and ledger.{was} remain names of the "
+            "old table. Once no query needs these names: DROP TABLE, which deletes no file. To keep the name, set it "
+            "in lake.yaml before the reset"
+        )
+
+
+def plan_reset(lake: Lake, table_key: str) -> ResetPlan:
+    """Plan the reset of a table. Nothing is changed.
+
+    Raises:
+        ResetRefused: there is nothing to reset, or there is a table at the new location that is not the lake's.
+    """
+    table = lake.table(table_key)
+    if table.birth is None:
+        raise ResetRefused(
+            f"{table.key.uri} has no table yet, so there is nothing to reset: its next file creates the table"
+        )
+    clock = table.ledger.clock()
+    committed = table.ledger.committed(clock.version)
+    present, lost = _lost(table, committed)
+    registered = _registers(table, table.birth, present)
+    output = table.spec.output_mode
+    location = _prefix(table) if registered else _own(table, output=output is not None)
+    state = lake.delta.table_state(location)
+    if state.exists and state.properties.get("tidegate.lake") != lake.id:
+        raise ResetRefused(
+            f"{location} is a Delta table that this lake does not own: move that table away, or give the table another "
+            "mode or prefix in lake.yaml"
+        )
+    return ResetPlan(
+        table,
+        table.birth,
+        clock.n,
+        registered,
+        output,
+        location,
+        objects=len(present),
+        committed=len(committed),
+        rows=sum(reading.rows for reading in committed),
+        lost=tuple(reading.key for reading in lost),
+        lost_rows=sum(reading.rows for reading in lost),
+        live_files=lake.delta.table_state(table.birth.location).files,
+        to_try=to_try(item for item in present if not _is_signal(table, item.key)),
+    )
+
+
+def reset_table(
+    lake: Lake, table_key: str, *, by: str, accept_loss: bool = False, log: Callable[[str], None] = lambda _: None
+) -> ResetPlan:
+    """Start a table over: an empty table, an empty ledger, batch 1 next, and every file of its prefix in the inbox.
+
+    First, the retirement is put at the place of the old generation's next batch. From then on, a run of the old
+    generation can neither decide nor commit a batch. Repeating a reset that died completes it.
+
+    Args:
+        lake: the lake.
+        table_key: key of the table.
+        by: the user or run that requests it.
+        accept_loss: reset the table even if rows will not come back, and without a trial of files.
+        log: called with each line of progress.
+
+    Raises:
+        ResetRefused: see `plan_reset`. Also, if rows would not come back, or are lost during the reset, or if all tried
+            files would be refused.
+    """
+    plan = plan_reset(lake, table_key)
+    if plan.lost and not accept_loss:
+        raise ResetRefused(_would_lose(plan.table, plan.lost, plan.lost_rows))
+    if plan.renamed:
+        log(f"WARNING: {plan.renamed}")
+    if not _is_new(plan):
+        as_wanted = replace(plan.birth, registered=plan.registered, output=plan.output, location=plan.location)
+        if not accept_loss and (why := why_no_birth(plan.table, as_wanted, plan.to_try)):
+            raise ResetRefused(f"{why}. The table was not changed: fix that first, or accept the loss")
+        _begin(lake, plan, by, log)
+    table = lake.table(table_key)
+    clock = table.ledger.clock()
+    listed = list_generation(table, clock, log)
+    if listed is None:  # A reset that is repeated after its listing came to its end.
+        listed = list_prefix(table, clock)
+    seam("list")
+    if lost := _lost_meanwhile(plan):
+        # By the after-load of a run that was removing a group of files when its generation ended.
+        log(
+            f"WARNING: {len(lost)} objects with {sum(reading.rows for reading in lost)} rows were lost during the "
+            f"reset, such as {lost[0].key}. {_way_back(plan.table)}. Their rows can be read in the versions of "
+            f"{plan.birth.location} before the reset"
+        )
+    log(f"{listed} objects are in the inbox; the next run reads them")
+    return plan
+
+
+def _lost(table: Table, committed: Sequence[Reading]) -> tuple[list[Listed], list[Reading]]:
+    """Returns the objects under the prefix in key order, and the readings whose bytes are no longer there."""
+    # The rows of a registered table are in its files, which a reset does not touch.
+    kept = [] if table.birth is not None and table.birth.registered else committed
+    present = by_known_etags(table, list(own_objects(table)), kept)
+    etags = {item.key: item.etag for item in present}
+    return present, [reading for reading in kept if etags.get(reading.key) != reading.etag]
+
+
+def _would_lose(table: Table, keys: Sequence[str], rows: int) -> str:
+    return (
+        f"{rows} rows came from {len(keys)} objects, such as {keys[0]}, whose bytes S3 no longer has, and would not "
+        f"come back. {_way_back(table)}, or accept the loss"
+    )
+
+
+def _lost_meanwhile(plan: ResetPlan) -> list[Reading]:
+    """Returns readings that were lost since the plan: until the old generation ends, a run may remove files."""
+    # Rows that a run has recorded since the plan count, too.
+    committed = plan.table.ledger.committed(plan.table.ledger.clock().version)
+    known = set(plan.lost)
+    return [reading for reading in _lost(plan.table, committed)[1] if reading.key not in known]
+
+
+def _way_back(table: Table) -> str:
+    after_load, prefix = table.spec.after_load, table.key.uri
+    if folder := moves_to(after_load):
+        return (
+            f"after_load moved them to {folder}: set it to `keep`, move them back "
+            f"(aws s3 mv --recursive {folder} {prefix}), and repeat the reset"
+        )
+    if takes_away(after_load):
+        return "after_load deleted them: set it to `keep`, and restore them first"
+    return "Restore them under new keys first"
+
+
+def _begin(lake: Lake, plan: ResetPlan, by: str, log: Callable[[str], None]) -> None:
+    table, table_key = plan.table, plan.table.table_key
+    lake.store.operations.put(
+        "reset", by, table=table_key, generation=plan.birth.generation, batches=plan.n, lost_rows=plan.lost_rows
+    )
+    retirement = table.batches.retire(plan.n, by)
+    seam("retire")
+    generation = retirement.generation
+    log(f"generation {plan.birth.generation} is retired, {generation} follows")
+    if lost := _lost_meanwhile(plan):
+        loss = _would_lose(table, [reading.key for reading in lost], sum(reading.rows for reading in lost))
+        raise ResetRefused(
+            f"{loss}. They were lost after the reset had been planned. The table still has its rows, but does not "
+            "ingest files until the reset is repeated"
+        )
+    if plan.birth.output:
+        # A run that sleeps in its copies finds nothing to copy any more.
+        lake.store.remove_folder(f"{plan.birth.location}/{plan.birth.generation}")
+        log(f"objects of {plan.birth.name} that have -{plan.birth.generation}. in their name are of the old generation")
+    # The list of forgotten persons outlives the table's rows.
+    records = forgotten_records(lake.delta.table_state(plan.birth.location).properties) if not plan.birth.output else {}
+    for location in {_prefix(table), _own(table), plan.birth.location} - {plan.location}:
+        if lake.delta.table_state(location).properties.get("tidegate.lake") == lake.id:
+            properties = table_properties(table, _LEFT, registered=location == _prefix(table))
+            lake.delta.renew(location, {**properties, **records}, table.spec.name)
+            log(f"{location} was emptied: the table is elsewhere from now on")
+    seam("empty")
+    version = -1
+    if not plan.output:
+        properties = table_properties(table, generation, registered=plan.registered)
+        version = lake.delta.renew(plan.location, {**properties, **records}, table.spec.name)
+        log(f"{plan.location} is empty with version {version}")
+    seam("renew")
+    folder = f"{table_key}..{generation}"  # no table key has two dots in a row
+    birth = Birth(generation, plan.location, table.spec.name, plan.registered, folder, version, plan.output)
+    lake.store.births.replace(table_key, birth)
+    seam("birth")
+
+
+def _is_new(plan: ResetPlan) -> bool:
+    """Whether a reset died after it wrote the birth record: the new generation is as planned and has no batch."""
+    birth = (plan.birth.registered, plan.birth.output, plan.birth.location)
+    as_wanted = birth == (plan.registered, plan.output, plan.location)
+    return bool(plan.birth.generation_folder) and as_wanted and plan.n == 0 and not plan.table.batches.is_decided(1)
+
+
+def _is_signal(table: Table, key: str) -> bool:
+    completion = table.spec.completion
+    return completion is not None and SignalName.parse(completion).matches(key)
+
+
+def _registers(table: Table, birth: Birth, present: Sequence[Listed]) -> bool:
+    configured = table.spec.registers
+    if configured is not None:
+        return configured
+    formats = [format for item in present if (format := format_of(item.key))]
+    return mode_of(formats[0]) == "register" if formats else birth.registered
+
+
+def _prefix(table: Table) -> str:
+    return S3Address(table.key.bucket, table.key.prefix).s3a.rstrip("/")
+
+
+def _own(table: Table, *, output: bool = False) -> str:
+    return table.lake.store.uri("outputs" if output else "bronze", table.table_key)

@@ -1,0 +1,222 @@
+"""The history of a key: every row of bronze that has it, what became of each row, and what silver has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from tidegate.platform.core.config.silver_columns import VALID_FROM, WITH_TOMBSTONES
+from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.number_of import number_of
+from tidegate.platform.core.schema.sql_literal import on_one_line
+from tidegate.platform.core.silver.fates.intervals import Replay
+from tidegate.platform.core.silver.fates.key_row import Fate, KeyRow
+from tidegate.platform.core.silver.fates.row_fates import RowFates, SilverRow
+from tidegate.platform.core.silver.fates.sentences import copied, difference, named, of_history, of_row, shown_order
+from tidegate.platform.core.silver.key_values import key_values
+from tidegate.platform.core.times import from_micros
+from tidegate.platform.lake.lake import Lake
+from tidegate.platform.silver.audit.found_keys import FoundKey, found_keys
+from tidegate.platform.silver.audit.found_rows import BronzeRow, FoundRow, FoundTime
+from tidegate.platform.silver.audit.key_rows import KeyRows, N
+from tidegate.platform.silver.audit.unfinished_dumps import unfinished_dumps
+from tidegate.platform.silver.pending import PendingMerge, merge_state
+
+_NOTHING = FoundKey((), False, None, (), RowFates((), None, is_right=True))
+_CAUSES = "somebody changed silver, rows of bronze were replaced or deleted, or `silver` in lake.yaml has changed since"
+#: Of a table with forgotten persons: no merge takes their rows from the request on, and silver has them until it is
+#: worked off.
+_FORGOTTEN = ", or the key is of a person whose request to forget is not worked off yet (`tidegate forget` lists them)"
+
+_MAX_DIFFERENCES = 3
+
+
+@dataclass(frozen=True)
+class Event:
+    """A row of bronze, what became of it, and that as a sentence."""
+
+    found: BronzeRow
+    fate: Fate
+    why: str
+
+    @property
+    def row(self) -> KeyRow:
+        """The row."""
+        return self.found.row
+
+    @property
+    def recorded_at(self) -> datetime | None:
+        """When its batch was recorded."""
+        decision = self.found.decision
+        return from_micros(decision.stamp.recorded_at) if decision else None
+
+    @property
+    def event(self) -> str:
+        """The event that announced its file, and the run that read it."""
+        decision = self.found.decision
+        if self.row.is_implied:
+            return "no row: the dump does not have the key"
+        if decision is None:
+            return "its file was rewritten, so its batch is not known"
+        event = f"{decision.row.event_name or 'no event'} {decision.row.event_id or ''}".strip()
+        return f"{event}, run {decision.stamp.run_id or 'unknown'}"
+
+
+@dataclass(frozen=True)
+class KeyHistory:
+    """The rows of one key of a silver table.
+
+    Attributes:
+        table: SQL name of the silver table.
+        key: the key, as `order_id = 42`.
+        events: the rows of bronze, the newest first. A full dump without the key is an event, too.
+        more: whether bronze has more rows, which are older.
+        silver: silver's row, if silver has the newest row of each key. None if it has none.
+        times: silver's rows, if silver has the history of each key, the newest first.
+        verdict: what silver has, and why.
+        is_right: whether silver has what bronze gives.
+        sql: queries that show the rows in bronze and in silver.
+        notes: sentences about newer full dumps that are not complete, and so delete nothing.
+    """
+
+    table: str
+    key: str
+    events: tuple[Event, ...]
+    more: bool
+    silver: FoundRow | None
+    times: tuple[FoundTime, ...]
+    verdict: str
+    is_right: bool
+    sql: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+
+def key_history(lake: Lake, spec: TableSpec, given: Sequence[str]) -> KeyHistory:
+    """Follow a key from the files of bronze to its row of silver. Nothing is changed.
+
+    Args:
+        lake: the lake.
+        spec: the table.
+        given: the key, as `part=value` for each of its parts.
+
+    Raises:
+        WrongKey: the arguments are no key of the table.
+        ValueError: the table has no `silver`, or no rows yet, or does not fit the rules of `lake.yaml`.
+    """
+    if spec.silver is None:
+        raise ValueError(f"table {spec.name} has no `silver` in lake.yaml, so no row is merged by a key")
+    name = f"silver.{spec.name}"
+    values = key_values(name, spec.silver.keys, given)
+    work = merge_state(lake, spec)
+    if work is None or not work.bronze.has_columns:
+        raise ValueError(f"bronze.{spec.name} has no rows yet, so {name} has none")
+    rows = KeyRows.of(lake, work)
+    rows.check(lake, values)
+    # The rows of a registered table do not have their batch, so waiting dumps are known by the version only.
+    waits = rows.rules.are_dumps and rows.is_registered and (work.mark or 0) < work.n
+    version = rows.merged_version if waits else None
+    every = found_keys(lake, rows, rows.condition(values), work.mark or 0, dumps_version=version, is_one=True)
+    found = next(iter(every.values()), _NOTHING)
+    own = [each.row for each in found.rows]
+    forgotten = "" if rows.suppression is None else _FORGOTTEN
+    if isinstance(found.fates, Replay):
+        sentences = of_history(own, found.fates)
+        verdict = _verdict_of_history(name, found, found.fates, _CAUSES + forgotten)
+    else:
+        sentences = [
+            (fate, of_row(fate, row, own, found.fates, name)) for row, fate in zip(own, found.fates.fates, strict=True)
+        ]
+        verdict = _verdict(name, spec.name, own, found.fates, found.silver, forgotten)
+    key = " and ".join(
+        f"{part} = {'NULL' if value is None else value}" for part, value in zip(work.spec.keys, values, strict=True)
+    )
+    return KeyHistory(
+        table=name,
+        key=key,
+        events=tuple(Event(each, fate, why) for each, (fate, why) in zip(found.rows, sentences, strict=True)),
+        more=found.more,
+        silver=found.silver,
+        times=found.times,
+        verdict=verdict + _later([fate for fate, _ in sentences], work),
+        is_right=found.is_right,
+        sql=_sql(rows, values),
+        notes=unfinished_dumps(lake, rows, own[0].order) if rows.rules.are_dumps and own else (),
+    )
+
+
+def _later(fates: Sequence[Fate], work: PendingMerge) -> str:
+    waits = sum(fate is Fate.WAITS for fate in fates)
+    if not waits:
+        return ""
+    verb = "waits" if waits == 1 else "wait"
+    held = f"silver holds batch {work.mark or 0}, the ledger has {work.n}"
+    return f"; {number_of(waits, 'row')} {verb} for the next merge ({held})"
+
+
+def _verdict(name: str, table: str, rows: Sequence[KeyRow], fates: RowFates, silver: FoundRow | None, more: str) -> str:
+    causes = _CAUSES + more
+    if not rows:
+        found = f"bronze.{table} has no row with this key"
+        reasons = f"its rows left bronze, or somebody wrote to silver{more}"
+        return f"{found}, and {name} has one: {reasons}" if silver else found
+    if fates.winner is None:
+        return f"{name} has {'a row' if silver else 'no row'}: no row of bronze is a change that was merged"
+    winner = rows[fates.winner]
+    if silver is not None and silver.row.rows > 1:
+        return copied(name, silver.row.rows)
+    if not fates.is_right:
+        has = "no row" if silver is None or silver.row.deleted else _another(silver.row, fates.wanted or winner)
+        if winner.is_implied:
+            return f"{name} should have no row, because {named(winner)} does not have the key, and has {has}: {causes}"
+        return f"{name} should have {named(winner)}, and has {has}: {causes}"
+    if winner.is_implied:
+        return f"{name} shows no row: {named(winner)} does not have the key"
+    if silver is None or silver.row.deleted:
+        return f"{name} shows no row: {named(winner)} deleted the key"
+    return f"{name} has {named(winner)}"
+
+
+def _another(has: SilverRow, wanted: KeyRow) -> str:
+    differences = has.differences(wanted)
+    if not differences or wanted.deletes:
+        return "another row"
+    more = ", …" if len(differences) > _MAX_DIFFERENCES else ""
+    return f"another row, in which {', '.join(differences[:_MAX_DIFFERENCES])}{more}"
+
+
+def _verdict_of_history(name: str, found: FoundKey, fates: Replay, causes: str) -> str:
+    if fates.copies:
+        order = fates.copies[0].order
+        return copied(name, 1 + sum(copy.order == order for copy in fates.copies), order)
+    if not fates.is_right:
+        return f"{difference(name, *fates.differing[0])}: {causes}"
+    shown = [time.interval for time in found.times if not (time.interval.deleted or time.interval.joined)]
+    if not shown:
+        return f"{name} shows no row: no row of bronze is a change that was merged and no delete"
+    newest = shown[0]
+    since = shown_order(newest.valid_from)
+    if newest.valid_to is None:
+        last = f"the newest holds since {since}"
+    else:
+        last = f"the newest held from {since} to {shown_order(newest.valid_to)}"
+    return f"{name} has {len(shown)} row{'s' if len(shown) > 1 else ''} of the key: {last}"
+
+
+def _sql(rows: KeyRows, values: Sequence[str | None]) -> tuple[str, ...]:
+    """Returns queries for `tidegate sql`: the key's rows in bronze, and its row in silver."""
+    birth = rows.work.table.birth
+    name = birth.name if birth is not None else rows.work.table.spec.name
+    condition = rows.condition(values)
+    if rows.keys_are_of_bronze:
+        newest = [f"{value} DESC NULLS LAST" for value in rows.rules.order_values]
+        by = ", ".join(newest if rows.is_registered else [*newest, "_batch DESC"])
+        bronze = f"SELECT * FROM bronze.{name} WHERE {condition} ORDER BY {by}"
+    else:
+        view = rows.view(f"bronze.{name}")
+        by = f"{rows.rules.newest_first}, {N} DESC"
+        bronze = f"SELECT * FROM ({rows.bronze(f'({view})')}) WHERE {condition} ORDER BY {by}"
+    silver = f"SELECT * FROM silver.{rows.work.table.spec.name}{WITH_TOMBSTONES} WHERE {condition}"
+    if rows.rules.history is not None:
+        silver += f" ORDER BY {VALID_FROM}, {rows.rules.oldest_first}"
+    return on_one_line(bronze), on_one_line(silver)

@@ -1,0 +1,376 @@
+"""Silver merges: rows of bronze, reduced to the newest row of each key and merged in one commit with their mark."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TypeVar
+
+from tidegate.platform.catalog import sync_table
+from tidegate.platform.core.bronze.volume import total
+from tidegate.platform.core.config.csv_options import CsvOptions
+from tidegate.platform.core.config.silver_columns import taken_names
+from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.failpoints import seam
+from tidegate.platform.core.first_line import first_line
+from tidegate.platform.core.schema.column_types import folded
+from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.core.silver.expectations import Expectation
+from tidegate.platform.core.silver.lineage import column_sources
+from tidegate.platform.core.silver.rules import MergeRules
+from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.spark.attempts import repeated
+from tidegate.platform.lake.spark.results import Merging, TableState
+from tidegate.platform.lake.sql_names import SqlNames
+from tidegate.platform.maintenance.compaction import compact, is_due
+from tidegate.platform.silver.changes import Changes, gathered, waiting_batch_replaces_rows
+from tidegate.platform.silver.dumps.incomplete_dumps import with_incomplete_dumps
+from tidegate.platform.silver.expect.collapse import Collapse, inferred_text_order, misread_names, suspicious_joins
+from tidegate.platform.silver.expect.no_value import naming_expressions
+from tidegate.platform.silver.expect.violations import count_violations
+from tidegate.platform.silver.history_merge import build_history_merge
+from tidegate.platform.silver.merge_sql import build_merge, mode_of
+from tidegate.platform.silver.pending import PendingMerge, merge_state, pending_merge
+from tidegate.platform.silver.row_queries import RowCounts, expression_types, has_copies, row_counts
+from tidegate.platform.silver.server_losses import noting_loss
+from tidegate.platform.silver.suppressed import same_list, wanted_changes
+from tidegate.platform.silver.table import (
+    create_table,
+    follow_lake_yaml,
+    is_remade,
+    purge_tombstones,
+    record_first_reading,
+    record_remade,
+    record_subject,
+    renew_subject_record,
+    silver_rules,
+    widen_table,
+)
+from tidegate.platform.silver.truncate import record_truncate, record_truncates
+
+#: The seams of a merge, in order. Each is right after the step that it is named for.
+SEAMS = ("silver-create", "silver-gather", "silver-truncate", "silver-merge")
+
+#: How often a rebuild from a batch merges what waits. Bronze may record batches during each of these merges.
+MAX_CATCH_UPS = 5
+
+#: Incomplete dumps that a run names.
+_MAX_NAMED_DUMPS = 10
+
+_Result = TypeVar("_Result")
+_Number = TypeVar("_Number", int, float)
+
+
+@dataclass(frozen=True)
+class MergeResult:
+    """What a merge did.
+
+    Attributes:
+        version: Delta version of the silver table afterwards.
+        n: the mark: last batch that silver holds now.
+        batches: number of merged batches.
+        volume: files, rows and bytes of the batches, as metadata.
+        why_full: why the whole bronze table was merged. None if only some batches were.
+        inserted: rows that silver did not have.
+        updated: rows that replaced a row of silver.
+        deleted: rows that left silver.
+        late: rows that came after a newer row of their key. None if they were not counted, as in a first merge.
+        tied: rows whose order another row of their key has. None if they were not counted.
+        ahead_seconds: how far the newest time in `order` is ahead of the clock. None if that is not known.
+        unordered: rows of the batches with a NULL in `order`. They are older than every other row of their key.
+        skipped: rows of the batches that are no changes.
+        sources: columns of bronze that each column of silver comes from.
+        violations: rows of the batches that violate an expectation, by its name.
+        incomplete_dumps: full dumps of the batches that deleted nothing, as sentences with the reason and the remedy.
+        expectations: the expectations as they were counted, with what a preset adds.
+        collapse: what gives wrong rows while the merge succeeds.
+        shown: rows that the view of silver shows afterwards.
+        table: a state of the silver table with the columns and features that it has afterwards. None if the merge
+            created the table, or added columns.
+    """
+
+    version: int
+    n: int
+    batches: int
+    volume: dict[str, int | float]
+    why_full: str | None
+    inserted: int
+    updated: int
+    deleted: int
+    late: int | None = None
+    tied: int | None = None
+    ahead_seconds: float | None = None
+    unordered: int = 0
+    skipped: int = 0
+    sources: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    violations: Mapping[str, int] = field(default_factory=dict)
+    incomplete_dumps: tuple[str, ...] = ()
+    expectations: Sequence[Expectation] = ()
+    collapse: Collapse = field(default_factory=Collapse)
+    shown: int = 0
+    table: TableState | None = None
+
+
+def merge_table(lake: Lake, spec: TableSpec, log: Callable[[str], None] = lambda _: None) -> MergeResult | None:
+    """Merge everything that is pending into a silver table. Returns None if nothing is pending.
+
+    A large backlog takes several merges, each with its own mark, so a later failure does not undo the earlier merges. A
+    merge that loses to another commit (another merge, OPTIMIZE, …) starts again from the present state of both tables.
+
+    Raises:
+        PySparkException: a merge lost `MAX_ATTEMPTS` times, or failed for another reason.
+    """
+    goal: int | None = None
+    done: list[MergeResult] = []
+
+    def step() -> MergeResult | None:
+        nonlocal goal
+        work = pending_merge(lake, spec)
+        if work is None or (goal is not None and (work.mark or 0) >= goal):
+            return None
+        # Batches that bronze commits meanwhile are left to the next run, or this run might never end.
+        goal = goal or work.n
+        with noting_loss(lake, spec.name):
+            return _merge(lake, work, log)
+
+    with naming_expressions(spec):
+        while (not done or done[-1].n < (goal or 0)) and (merged := _retried(step, log)):
+            done.append(merged)
+    return _together(done) if done else None
+
+
+def rebuild_table(
+    lake: Lake, spec: TableSpec, log: Callable[[str], None] = lambda _: None, *, since: int | None = None
+) -> MergeResult:
+    """Make a silver table what bronze gives now, in one commit. Its readers see the old rows until then.
+
+    Rows that bronze does not give leave the table. A rebuild that dies before its commit has changed nothing.
+
+    Args:
+        lake: the lake.
+        spec: the table.
+        log: called with each line of progress.
+        since: only keys with a row of this batch or later, in bronze or in silver, are computed again. Batches that
+            wait are merged before, in commits of their own. If bronze records batches during each of `MAX_CATCH_UPS`
+            merges, the last of them are left to the next merge, except one that replaced rows. None: all keys, with the
+            batches that wait.
+
+    Raises:
+        RuntimeError: bronze was reset meanwhile, or its rows were replaced during each of many merges.
+        ValueError: the table has no `silver` in `lake.yaml`, or bronze has no rows yet.
+        PySparkException: the merge lost `MAX_ATTEMPTS` times, or failed for another reason.
+    """
+
+    def step() -> MergeResult:
+        work = merge_state(lake, spec) if since is None else _caught_up(lake, spec, log)
+        if work is None or not work.bronze.has_columns:
+            raise ValueError(
+                f"bronze.{spec.name} has no rows yet, so there is nothing to rebuild silver.{spec.name} from"
+            )
+        app_id = work.app_id
+        if work.mark is not None and work.mark >= work.n:
+            # The txn of the mark is there already, and would make this merge one that has happened.
+            app_id = f"{app_id}:rebuild:{work.silver.version}"
+        with noting_loss(lake, spec.name):
+            return _merge(lake, replace(work, rebuilds=True, since=since, app_id=app_id), log)
+
+    with naming_expressions(spec):
+        return _retried(step, log)
+
+
+def _caught_up(lake: Lake, spec: TableSpec, log: Callable[[str], None]) -> PendingMerge | None:
+    """Merge what waits. Returns the state up to the mark, or None if bronze has no table yet.
+
+    If a batch above the mark replaced rows in bronze, their keys lack these rows below the mark. A merge of chosen keys
+    would delete them from silver, and only the next merge would bring them back. So such a batch is always merged.
+    """
+    for attempt in range(1, 2 * MAX_CATCH_UPS + 1):
+        merge_table(lake, spec, log)
+        work = merge_state(lake, spec)
+        if work is None or work.mark == work.n:
+            return work
+        if work.mark is None:
+            raise RuntimeError(f"bronze.{spec.name} was reset while silver.{spec.name} was rebuilt: rebuild it again")
+        if attempt >= MAX_CATCH_UPS and not waiting_batch_replaces_rows(work):
+            log(f"bronze.{spec.name} records batches faster than they are merged: {work.mark + 1}..{work.n} are left")
+            return replace(work, n=work.mark)
+    raise RuntimeError(
+        f"rows of bronze.{spec.name} were replaced during each of {2 * MAX_CATCH_UPS} merges: rebuild "
+        f"silver.{spec.name} when the redrive or the rebuild of bronze is over"
+    )
+
+
+def _retried(step: Callable[[], _Result], log: Callable[[str], None]) -> _Result:
+    return repeated(step, lambda error: log(f"another commit came first, merging again: {first_line(error)}"))
+
+
+def _together(steps: Sequence[MergeResult]) -> MergeResult:
+    """Returns the result of consecutive merges as that of one merge."""
+    return replace(
+        steps[-1],
+        batches=sum(step.batches for step in steps),
+        volume=total([step.volume for step in steps]),
+        why_full=next((step.why_full for step in steps if step.why_full), None),
+        inserted=sum(step.inserted for step in steps),
+        updated=sum(step.updated for step in steps),
+        deleted=sum(step.deleted for step in steps),
+        late=_of_known(sum, [step.late for step in steps]),
+        tied=_of_known(sum, [step.tied for step in steps]),
+        ahead_seconds=_of_known(max, [step.ahead_seconds for step in steps]),
+        unordered=sum(step.unordered for step in steps),
+        skipped=sum(step.skipped for step in steps),
+        collapse=Collapse.together([step.collapse for step in steps]),
+        violations={
+            name: sum(step.violations.get(name, 0) for step in steps) for step in steps for name in step.violations
+        },
+        incomplete_dumps=tuple(dict.fromkeys(text for step in steps for text in step.incomplete_dumps)),
+    )
+
+
+def _of_known(together: Callable[[Sequence[_Number]], _Number], numbers: Sequence[_Number | None]) -> _Number | None:
+    known = [number for number in numbers if number is not None]
+    return together(known) if known else None
+
+
+def _prepare_table(lake: Lake, work: PendingMerge, rules: MergeRules, log: Callable[[str], None]) -> bool:
+    """Create the silver table, or let it follow bronze and `lake.yaml`. Returns whether it got columns or types."""
+    widened = work.silver.exists and widen_table(lake, work, rules)
+    if work.silver.exists:
+        follow_lake_yaml(lake, work, rules, log)
+    else:
+        create_table(lake, work, rules)
+    if work.mark is None:
+        record_first_reading(lake, work)
+    record_subject(lake, work)
+    # Without a mark, an earlier merge may have died between the creation of the table and its SQL names.
+    if widened or work.mark is None:
+        _name(lake, work, log)
+    return widened
+
+
+def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeResult:
+    types_of = partial(expression_types, lake.delta.session, work.bronze_location)
+    rules = silver_rules(work, types_of)
+    widened = _prepare_table(lake, work, rules, log)
+    have = lake.delta.table_state(work.location).schema if widened else work.silver.schema
+    seam("silver-create")
+    with _changes(lake, work, rules) as changes:
+        seam("silver-gather")
+        first = 1 if work.rebuilds else (work.mark or 0) + 1
+        log(f"merging batches {first}..{changes.n}" + (f" of {work.n}" if changes.n < work.n else ""))
+        if changes.why_full:
+            log(f"full merge: {changes.why_full}")
+        incomplete = _incomplete_dumps(work, changes)
+        for text in incomplete:
+            log(f"WARNING: {text}")
+        purge_tombstones(lake, work, changes.n)
+        violations = count_violations(lake.delta.session, work, changes, rules)
+        counts = row_counts(lake.delta.session, changes, rules, work.bronze.schema, _csv(work))
+        merging = replace(_merging(lake, work, changes, rules, have, counts), provided=same_list(work))
+        merged = lake.delta.merge(work.location, merging, changes.view, work.app_id, changes.n)
+    seam("silver-merge")
+    if (merged.txn or 0) < changes.n:
+        raise RuntimeError(
+            f"the merge of silver.{work.table.spec.name} returned, but its table has the mark {merged.txn}, not "
+            f"{changes.n}; the next run merges these batches again"
+        )
+    if work.is_whole_rebuild:
+        renew_subject_record(lake, work, merged.version)
+    if is_remade(work, rules):
+        record_remade(lake, work, rules)
+    if is_due(work.mark or 0, changes.n):
+        compact(lake.delta, work.location, f"silver.{work.table.spec.name}", log)
+    if widened or not work.silver.exists:
+        sync_table(lake, work.table.table_key, log)
+    return MergeResult(
+        merged.version,
+        changes.n,
+        changes.batches,
+        changes.volume,
+        changes.why_full,
+        merged.inserted,
+        merged.updated,
+        merged.deleted,
+        merged.late,
+        merged.tied,
+        None if counts.newest is None else max(0.0, counts.newest - time.time()),
+        counts.unordered,
+        counts.skipped - violations.dropped,
+        column_sources(rules, [column.name for column in work.bronze.schema.fields]),
+        violations.counts,
+        incomplete,
+        rules.expectations,
+        _collapse(work, rules, counts),
+        merged.shown,
+        work.silver if work.silver.exists and not widened else None,
+    )
+
+
+def _csv(work: PendingMerge) -> CsvOptions | None:
+    return work.table.spec.csv if work.table.spec.format in ("csv", None) else None
+
+
+def _collapse(work: PendingMerge, rules: MergeRules, counts: RowCounts) -> Collapse:
+    own = taken_names(work.spec)
+    before, now = (
+        [field for field in fields if folded(field.name) not in own]
+        for fields in (work.silver.schema.fields, rules.columns)
+    )
+    return Collapse(
+        counts.null_keys,
+        counts.reinserted,
+        inferred_text_order(work.table.spec, rules),
+        counts.misread,
+        misread_names(now),
+        suspicious_joins(before, now),
+        rules.awaited,
+        rules.left_out,
+    )
+
+
+@contextmanager
+def _changes(lake: Lake, work: PendingMerge, rules: MergeRules) -> Iterator[Changes]:
+    """Yield the rows to merge, and what is known in addition to them."""
+    with (
+        gathered(lake.delta, work) as everything,
+        with_incomplete_dumps(lake, work, rules, everything) as known,
+        wanted_changes(lake, work, rules, known) as changes,
+    ):
+        yield changes
+
+
+def _incomplete_dumps(work: PendingMerge, changes: Changes) -> tuple[str, ...]:
+    """Returns a sentence for each dump that deletes nothing since one of the merged batches."""
+    spec, after = work.table.spec, 0 if work.rebuilds else work.mark or 0
+    dumps = sorted((dump for dump in changes.dumps.incomplete if dump.n > after), key=lambda dump: -dump.n)
+    is_discreet = spec.personal is not None
+    return tuple(dump.sentence(spec.name, is_discreet=is_discreet) for dump in dumps[:_MAX_NAMED_DUMPS])
+
+
+def _merging(
+    lake: Lake, work: PendingMerge, changes: Changes, rules: MergeRules, have: TableSchema, counts: RowCounts
+) -> Merging:
+    mode = mode_of(work, changes)
+    copies = work.is_whole_rebuild and work.silver.files > 0 and has_copies(lake.delta.session, work, rules)
+    if rules.history is not None:
+        truncates = record_truncates(lake, work, mode, counts.truncates) if rules.truncated else ()
+        seam("silver-truncate")
+        is_truncated = bool(counts.truncates)
+        return build_history_merge(
+            work, changes, rules, have, truncates=truncates, is_truncated=is_truncated, has_copies=copies
+        )
+    truncate = record_truncate(lake, work, rules, mode, counts.truncate)
+    seam("silver-truncate")
+    is_partial = counts.partial > 0
+    return build_merge(work, changes, rules, have, is_partial=is_partial, truncate=truncate, has_copies=copies)
+
+
+def _name(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> None:
+    """Give silver its SQL names. A merge does not fail if the names cannot be given."""
+    try:
+        SqlNames(lake).name_table(work.table.table_key)
+    except RuntimeError as error:
+        log(f"WARNING: {error}")

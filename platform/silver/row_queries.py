@@ -1,0 +1,192 @@
+"""Queries of bronze's rows before a merge: the types of expressions, and what kinds of rows there are."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+
+from tidegate.platform.core.config.csv_options import CsvOptions
+from tidegate.platform.core.files.misread_text import misread_sql
+from tidegate.platform.core.first_line import first_line
+from tidegate.platform.core.schema.column_types import Field, Simple, Struct, Type, quoted
+from tidegate.platform.core.schema.exact_json import exact_json
+from tidegate.platform.core.schema.sql_literal import delta_table
+from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.core.silver.expression_types import UnfitExpression
+from tidegate.platform.core.silver.row_value import BRONZE
+from tidegate.platform.core.silver.rules import MergeRules
+from tidegate.platform.silver.changes import Changes
+from tidegate.platform.silver.expect.inserted_keys import counts_inserts, inserts_sql, reinserted_keys
+from tidegate.platform.silver.newest_rows import order_struct
+from tidegate.platform.silver.pending import PendingMerge
+from tidegate.platform.silver.truncate import MAX_TRUNCATES
+
+_FIRST_PART = re.compile("`((?:[^`]|``)+)`")
+
+
+@dataclass(frozen=True)
+class RowCounts:
+    """The rows of a merge, before they are reduced to one for each key.
+
+    Attributes:
+        unordered: rows with a NULL in a part of their order.
+        newest: the newest time in the order, in seconds since 1970. None if the order does not begin with a column of
+            times, or if no statistics have it.
+        skipped: rows that are no changes.
+        partial: rows that leave the value of a column as it is, or delete a key whose last delete silver records.
+        truncate: the newest order of a row that deletes all older rows, as JSON of a struct. None without such a row.
+        truncates: the orders of up to `MAX_TRUNCATES` + 1 such rows, in a history.
+        null_keys: rows with a NULL in their key, at least. Silver keeps one row of such a key. 0 if it is not known.
+        reinserted: keys with several different inserts and no delete, at least. 0 if it is not known which rows insert.
+        misread: rows of text that was read in another encoding than its own. 0 if files state their encoding.
+    """
+
+    unordered: int = 0
+    newest: float | None = None
+    skipped: int = 0
+    partial: int = 0
+    truncate: str | None = None
+    truncates: tuple[str, ...] = ()
+    null_keys: int = 0
+    reinserted: int = 0
+    misread: int = 0
+
+
+def has_copies(session: SparkSession, work: PendingMerge, rules: MergeRules) -> bool:
+    """Returns whether silver has two rows of a key, or of a key and an order in a history. No merge writes them.
+
+    Args:
+        session: runs the query.
+        work: its silver table exists, with the columns of the rules.
+        rules: what a row of bronze is in silver.
+    """
+    parts = (*rules.keys, *rules.order) if rules.history else rules.keys
+    own = ", ".join(part.path for part in parts)
+    query = f"SELECT 1 FROM {delta_table(work.location)} GROUP BY {own} HAVING count(*) > 1 LIMIT 1"
+    return bool(session.sql(query).collect())
+
+
+def expression_types(session: SparkSession, location: str, expressions: Sequence[str], relation: str) -> list[Type]:
+    """Returns the types of expressions over a relation of bronze's rows. They are only analyzed, no row is read.
+
+    Args:
+        session: a session.
+        location: `s3a://` URI of the bronze table.
+        expressions: SQL.
+        relation: of bronze's rows, which are `BRONZE` in it.
+
+    Raises:
+        UnfitExpression: bronze lacks a column of an expression, or it is no expression.
+    """
+    selected = ", ".join(f"{sql} AS e{place}" for place, sql in enumerate(expressions))
+    bronze = relation.replace(BRONZE, delta_table(location))
+    try:
+        schema = session.sql(f"SELECT {selected} FROM {bronze}").schema
+    except AnalysisException as error:
+        raise UnfitExpression(unfit(error), _missing(error)) from error
+    return [field.type for field in TableSchema.from_spark(json.loads(schema.json()), ()).fields]
+
+
+def unfit(error: AnalysisException) -> str:
+    """Returns why Spark refuses an expression over bronze's rows."""
+    found = error.getMessageParameters() or {}
+    if not (error.getCondition() or "").startswith("UNRESOLVED_COLUMN") or "objectName" not in found:
+        return first_line(error)
+    near = f"; the nearest names are {found['proposal']}" if found.get("proposal") else ""
+    return f"there is no column {found['objectName']}{near}"
+
+
+def _missing(error: AnalysisException) -> str | None:
+    """Returns the name of the column that an expression names and bronze lacks; None if it is another error."""
+    found = (error.getMessageParameters() or {}).get("objectName")
+    if not found or not (error.getCondition() or "").startswith("UNRESOLVED_COLUMN"):
+        return None
+    # Spark quotes each part of a path, and doubles the quotation marks in a name.
+    first = _FIRST_PART.match(found)
+    return first[1].replace("``", "`") if first else found.split(".")[0]
+
+
+def row_counts(
+    session: SparkSession, changes: Changes, rules: MergeRules, bronze: TableSchema, csv: CsvOptions | None = None
+) -> RowCounts:
+    """Returns how many rows of each kind there are.
+
+    Of a table whose rows are all changes of whole rows, the statistics of the files mostly answer this. They do not
+    tell apart rows of one key, so rows that say which of them insert are read.
+
+    Args:
+        session: runs the query.
+        changes: the rows to merge.
+        rules: what a row of bronze is in silver.
+        bronze: bronze's columns.
+        csv: the options of files of CSV; None if the files are of another format.
+    """
+    texts = [field.name for field in bronze.fields if field.type == Simple("string")] if csv else []
+    misread = misread_sql(texts, csv.encoding) if csv and csv.may_misread else "false"
+    statistics = [json.loads(text) for text in changes.statistics or ()]
+    newest = _newest([found.get("maxValues") for found in statistics], rules.order[0].column, bronze.fields)
+    if rules.is_plain and not counts_inserts(rules) and changes.statistics is not None and misread == "false":
+        counts = [found.get("nullCount") for found in statistics]
+        if all(_statistic(count, part.column, bronze.fields) == 0 for count in counts for part in rules.order):
+            return RowCounts(newest=newest, null_keys=_null_keys(counts, rules, bronze.fields))
+    relation, rows = rules.over(changes.view), changes.rows
+    skipped, truncates = (f"coalesce({condition or 'false'}, false)" for condition in (rules.skipped, rules.truncated))
+    is_change = f"NOT {skipped} AND NOT {truncates}"
+    unordered = " OR ".join(f"{value} IS NULL" for value in rules.required_order)
+    conditions = [*rules.kept.values(), *([rules.deleted] if rules.records_deletes else [])]
+    partial = " OR ".join(f"({condition})" for condition in conditions) or "false"
+    order = f"if({truncates}, {order_struct(rules.order_values)}, NULL)"
+    every = f"slice(collect_set({exact_json(order)}), 1, {MAX_TRUNCATES + 1})" if rules.history else "array()"
+    (row,) = session.sql(
+        f"SELECT count_if({is_change} AND ({unordered})), count_if({skipped} AND NOT {truncates}), "
+        f"count_if({is_change} AND ({partial})), {exact_json(f'max({order})')}, {every}, "
+        f"count_if({is_change} AND ({_lacks_key(rules)})), {inserts_sql(rules, rows, is_change)}, count_if({misread}) "
+        f"FROM {relation}"
+    ).collect()
+    unordered, skipped, partial, truncate, every_truncate, null_keys, inserts, misread_rows = row
+    # After a truncate, each key may be inserted again.
+    again = 0 if truncate else reinserted_keys(inserts, rows)
+    orders = tuple(every_truncate)
+    return RowCounts(unordered, newest, skipped, partial, truncate, orders, null_keys, again, misread_rows)
+
+
+def _lacks_key(rules: MergeRules) -> str:
+    """Returns the condition that a row of bronze has a NULL in its key. A part that is an expression is left out."""
+    parts = [".".join([f"({rules.values[root]})", *map(quoted, rest)]) for root, *rest in _key_columns(rules)]
+    return " OR ".join(f"{part} IS NULL" for part in parts) or "false"
+
+
+def _key_columns(rules: MergeRules) -> list[tuple[str, ...]]:
+    return [part.column for part in rules.keys if part.column]
+
+
+def _null_keys(counts: Sequence[Any], rules: MergeRules, fields: Sequence[Field]) -> int:
+    """Returns how many rows have a NULL in the part of their key that has most of them, by the statistics of files."""
+    plain = [path for path in _key_columns(rules) if rules.values[path[0]] == quoted(path[0])]
+    return max((sum(_statistic(count, path, fields) or 0 for count in counts) for path in plain), default=0)
+
+
+def _newest(bounds: Sequence[Any], path: Sequence[str], fields: Sequence[Field]) -> float | None:
+    """Returns the newest time of a column in files; None if it has no times, or if a file has no bound."""
+    found = [_statistic(bound, path, fields) for bound in bounds]
+    try:
+        times = [datetime.fromisoformat(text) for text in found]
+    except (TypeError, ValueError):
+        return None
+    return max(((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() for at in times), default=None)
+
+
+def _statistic(counts: Any, path: Sequence[str], fields: Sequence[Field]) -> Any:
+    """Returns the statistic of a column or nested field in a file; None if it is not known."""
+    field = next((field for field in fields if path and field.name == path[0]), None)
+    if field is None or not isinstance(counts, dict):
+        return None
+    found = counts.get(field.physical or field.name)
+    return _statistic(found, path[1:], field.type.fields) if isinstance(field.type, Struct) else found

@@ -1,0 +1,49 @@
+"""Losses of the Spark server while it merged or compared a silver table: they are noted, and the table rests.
+
+The server is that of all tables. Without a note, tables whose runs read meanwhile would be charged for the loss alone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+from pyspark.errors import PySparkException
+
+from tidegate.platform.core.bronze.loss_quota import MAX_LOSSES, silver_reader
+from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.spark.unreachable import SparkUnreachable
+
+
+@contextmanager
+def noting_loss(lake: Lake, name: str) -> Iterator[None]:
+    """Record it if the Spark server is lost within the block, whose error is raised as it is.
+
+    The server must have answered before the block: one that does not run at all is not lost by a table.
+
+    Args:
+        lake: the lake.
+        name: of the silver table whose rows are read.
+    """
+    try:
+        yield
+    except (SparkUnreachable, PySparkException):
+        try:
+            lake.delta.check_session_alive()
+        except (SparkUnreachable, PySparkException):
+            lake.store.losses.note(silver_reader(name), lake.config)
+        raise
+
+
+def why_silver_rests(lake: Lake, name: str) -> str | None:
+    """Return why no run reads a silver table by itself now, as a sentence. None if nothing keeps runs from it."""
+    until = lake.store.losses.rests_until(silver_reader(name), lake.config)
+    if until is None or until <= time.time():
+        return None
+    return (
+        f"silver.{name} rests until {datetime.fromtimestamp(until, UTC):%Y-%m-%d %H:%M} UTC, because the Spark server "
+        f"was lost {MAX_LOSSES} times in a day while it merged or compared the table, and other tables need it. Look "
+        "at the server's memory and at the size of the values of a key. To merge it before then, materialize it by hand"
+    )

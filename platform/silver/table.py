@@ -1,0 +1,290 @@
+"""The silver table: the columns that it needs, its creation, new columns, and the removal of expired tombstones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+
+from pyspark.errors import PySparkException
+
+from tidegate.platform.core.config.silver import SilverSpec
+from tidegate.platform.core.config.silver_columns import CHANGED_AT, CHANGED_BATCH, DELETED, JOINED, LEFT, LEFT_TYPE
+from tidegate.platform.core.forgetting.persons import Persons
+from tidegate.platform.core.schema.column_reference import path_of
+from tidegate.platform.core.schema.column_types import Array, Field
+from tidegate.platform.core.schema.names import RESCUED_COLUMN, fed_columns, needs_mapping
+from tidegate.platform.core.schema.sql_literal import delta_table, in_parentheses, properties_sql
+from tidegate.platform.core.schema.sql_types import simple_type
+from tidegate.platform.core.schema.table_schema import BY_NAME, columns_sql
+from tidegate.platform.core.silver.awaited import with_awaited
+from tidegate.platform.core.silver.expectations import conditions
+from tidegate.platform.core.silver.expression_types import TypesOf, UnfitExpression, UnsuitableColumns, unfit_option
+from tidegate.platform.core.silver.presets import resolved
+from tidegate.platform.core.silver.recorded.first_reading import first_reading, read_after
+from tidegate.platform.core.silver.recorded.options import (
+    OPTIONS,
+    REBUILDING,
+    changed_options,
+    recorded_options,
+)
+from tidegate.platform.core.silver.recorded.refusals import refusal
+from tidegate.platform.core.silver.row_value import BRONZE
+from tidegate.platform.core.silver.rules import MergeRules, merge_rules
+from tidegate.platform.core.silver.subject_paths import is_record, subject_paths, subject_record
+from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.spark.properties import set_properties
+from tidegate.platform.lake.spark.session import command
+from tidegate.platform.maintenance.compaction import passes
+from tidegate.platform.silver.pending import PendingMerge
+from tidegate.platform.silver.private_statistics import make_private, private_statistics
+
+#: Expired tombstones are purged each time that the mark passes a multiple of this.
+_PURGE_EVERY = 50
+
+
+def silver_rules(work: PendingMerge, types_of: TypesOf) -> MergeRules:
+    """Returns the rules of a merge. Silver takes bronze's columns without those that Tidegate adds to loaded tables.
+
+    Args:
+        work: what is pending.
+        types_of: returns the types of SQL expressions over a relation of bronze's rows.
+
+    Raises:
+        ValueError: bronze lacks a column that lake.yaml names, or silver's columns cannot be as the rules say: one has
+            the name of one of silver's own, or another type than in silver. Or an option has changed since, so that
+            rows of silver do not compare with new rows.
+    """
+    columns = _fed(work)
+    silver = f"silver.{work.table.spec.name}"
+    try:
+        rules = fitting_rules(resolved(work.spec, columns), columns, types_of, work.table.spec.columns)
+    except UnsuitableColumns as error:
+        raise ValueError(f"{silver}: bronze {error}") from None
+    if why := _refusal(work, rules, is_rebuild=work.is_whole_rebuild):
+        raise ValueError(f"{silver}: {why}")
+    rules = replace(rules, persons=_persons(work, rules))
+    left = work.silver.schema.named(LEFT)
+    # Also of a table whose rows leave nothing any more: what it records of older rows would become wrong.
+    return replace(rules, records_left=True) if left is not None and left.type == LEFT_TYPE else rules
+
+
+def _persons(work: PendingMerge, rules: MergeRules) -> Persons | None:
+    """Returns where a row of silver names its persons. None if nobody says which columns of bronze do."""
+    personal = work.table.spec.personal
+    if personal is None or not personal.subject:
+        return None
+    columns = _fed(work)
+    found = subject_paths(work.spec, (*personal.subject, RESCUED_COLUMN), columns)
+    rescued = found.pop(RESCUED_COLUMN, [])
+
+    def held(paths: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
+        return (path for each in paths if (path := path_of(".".join(each), rules.columns)))
+
+    return Persons(
+        tuple(dict.fromkeys(held(chain.from_iterable(found.values())))),
+        tuple((column[0], name) for column in held(rescued) for name in personal.subject),
+    )
+
+
+def _refusal(work: PendingMerge, rules: MergeRules, *, is_rebuild: bool) -> str | None:
+    now, table = work.silver, work.table.spec
+    if not now.exists:
+        return None
+    return refusal(table.name, work.spec, rules, now.properties, now.schema, widens=table.widen, is_rebuild=is_rebuild)
+
+
+def is_remade(work: PendingMerge, rules: MergeRules) -> bool:
+    """Returns whether a rebuild gives rows another key, order or meaning, so that no row that is there compares."""
+    return work.is_whole_rebuild and _refusal(work, rules, is_rebuild=False) is not None
+
+
+def fitting_rules(
+    options: SilverSpec, columns: Sequence[Field], types_of: TypesOf, declared: Mapping[str, str]
+) -> MergeRules:
+    """Returns the rules of a silver table, whose conditions fit bronze's rows, too.
+
+    Args:
+        options: the options, after a preset has set its own.
+        columns: bronze's columns, without those that Tidegate adds to loaded tables.
+        types_of: returns the types of SQL expressions over a relation of bronze's rows.
+        declared: `columns` of the table in `lake.yaml`.
+
+    Raises:
+        UnsuitableColumns: bronze lacks a column of an option, or an expression or a condition does not fit.
+    """
+
+    def build(awaited: Sequence[Field]) -> MergeRules:
+        rules = merge_rules(options, columns, types_of, awaited)
+        _check_conditions(conditions(options), rules, types_of)
+        return rules
+
+    return with_awaited(build, columns, declared)
+
+
+def _check_conditions(conditions: Mapping[str, str], rules: MergeRules, types_of: TypesOf) -> None:
+    """Check that conditions fit bronze's rows, before anything is written.
+
+    Args:
+        conditions: SQL, by what names it in lake.yaml.
+        rules: what a row of bronze is in silver.
+        types_of: returns the types of SQL expressions over a relation of bronze's rows.
+    """
+    relation = rules.over(BRONZE)
+    sqls = {name: f"coalesce({in_parentheses(text)}, false)" for name, text in conditions.items()}
+    # Spark refuses aggregates next to a column. A merge counts with expectations, and Spark counts with nothing random.
+    column = next(iter(rules.values.values()))
+    counted = {name: [f"count_if({sql})"] for name, sql in sqls.items() if name.startswith("`expect")}
+    of_rows = {name: [sql, column] for name, sql in sqls.items() if name not in counted}
+    for asked in (of_rows, counted):
+        _check_fit(asked, relation, types_of)
+
+
+def _check_fit(asked: Mapping[str, Sequence[str]], relation: str, types_of: TypesOf) -> None:
+    try:
+        if asked:
+            types_of([sql for sqls in asked.values() for sql in sqls], relation)
+    except UnfitExpression:
+        for name, sqls in asked.items():
+            try:
+                types_of(sqls, relation)
+            except UnfitExpression as error:
+                raise unfit_option(f"does not fit {name}: {error}", error, name) from None
+        raise
+
+
+def _fed(work: PendingMerge) -> tuple[Field, ...]:
+    """Returns bronze's columns that silver is merged from."""
+    birth = work.table.birth
+    return fed_columns(work.bronze.schema.fields, is_registered=birth is not None and birth.registered)
+
+
+def follow_lake_yaml(lake: Lake, work: PendingMerge, rules: MergeRules, log: Callable[[str], None]) -> None:
+    """Record in a silver table that exists with which options of lake.yaml its next rows are merged.
+
+    Args:
+        lake: has the table.
+        work: what is pending.
+        rules: what a row of bronze is in silver.
+        log: called with each option that has changed.
+    """
+    make_private(lake, work, rules.stored)
+    recorded, now = work.silver.properties.get(OPTIONS), recorded_options(work.spec)
+    if is_remade(work, rules):
+        set_properties(lake.delta.session, work.location, {REBUILDING: now})
+        return
+    if recorded == now:
+        return
+    for option in changed_options(recorded, work.spec):
+        log(f"{option}; `tidegate rebuild silver.{work.table.spec.name}` makes older rows so, too")
+    set_properties(lake.delta.session, work.location, {OPTIONS: now})
+
+
+def record_remade(lake: Lake, work: PendingMerge, rules: MergeRules) -> None:
+    """Record that a rebuild gave rows another key, order or meaning. Until then no other merge takes the table.
+
+    Of two rebuilds by other options, the one that began last leaves its rows and records them.
+    """
+    state = lake.delta.table_state(work.location)
+    now = recorded_options(work.spec)
+    if state.properties.get(REBUILDING) == now:
+        set_properties(lake.delta.session, work.location, {**rules.recorded, OPTIONS: now, REBUILDING: None})
+
+
+def create_table(lake: Lake, work: PendingMerge, rules: MergeRules) -> None:
+    """Create the silver table with the columns of the rules and silver's own, unless another run already has."""
+    own = [
+        Field(DELETED, simple_type("boolean")),
+        Field(CHANGED_BATCH, simple_type("bigint")),
+        Field(CHANGED_AT, simple_type("timestamp")),
+    ]
+    if rules.history is not None:
+        own.append(Field(JOINED, simple_type("boolean")))
+        if rules.history.leaves_values:
+            own.append(Field(LEFT, Array(simple_type("string"))))
+    if rules.records_left:
+        own.append(Field(LEFT, LEFT_TYPE))
+    properties = {"tidegate.lake": lake.id, "delta.enableDeletionVectors": "true", **rules.recorded}
+    properties[OPTIONS] = recorded_options(work.spec)
+    properties |= private_statistics(work.table.spec, rules.stored) | first_reading(work.n, work.app_id)
+    if needs_mapping(rules.stored):
+        properties |= BY_NAME
+    try:
+        command(
+            lake.delta.session,
+            f"CREATE TABLE IF NOT EXISTS {delta_table(work.location)} ({columns_sql([*rules.stored, *own])}) "
+            f"USING delta TBLPROPERTIES ({properties_sql(properties)})",
+        )
+    except PySparkException:
+        if not lake.delta.table_state(work.location).exists:
+            raise
+
+
+def record_first_reading(lake: Lake, work: PendingMerge) -> None:
+    """Record in a silver table without a mark after which batch bronze is read, unless it records an earlier one.
+
+    A table that this run created records it already. If another run created it, it may record a later batch.
+    """
+    known = read_after(lake.delta.table_state(work.location).properties, work.app_id)
+    if known is None or known > work.n:
+        set_properties(lake.delta.session, work.location, first_reading(work.n, work.app_id))
+
+
+def record_subject(lake: Lake, work: PendingMerge) -> None:
+    """Record in a silver table where its next rows have the subject of their row, before it has any of them.
+
+    Forgetting looks there for ever, also after another option of the merge gave the subject another column.
+    """
+    wanted = _subject_record(work, work.n if work.silver.files else 0)
+    if not wanted:
+        return
+    # The table may be one that another run created, by other options.
+    known = work.silver if work.silver.exists else lake.delta.table_state(work.location)
+    new = {name: after for name, after in wanted.items() if name not in known.properties}
+    set_properties(lake.delta.session, work.location, new)
+
+
+def renew_subject_record(lake: Lake, work: PendingMerge, version: int) -> None:
+    """Record that a rebuild of the whole table gave every row the subject where the present options have it.
+
+    Args:
+        lake: has the table.
+        work: what was rebuilt.
+        version: Delta version of the rebuild. If another commit came after it, its rows may be by other options.
+    """
+    wanted = _subject_record(work, 0)
+    if not wanted or (state := lake.delta.table_state(work.location)).version != version:
+        return
+    stale = (name for name in state.properties if is_record(name) and name not in wanted)
+    changed = {**dict.fromkeys(stale), **dict(wanted.items() - state.properties.items())}
+    set_properties(lake.delta.session, work.location, changed)
+
+
+def _subject_record(work: PendingMerge, after: int) -> dict[str, str]:
+    personal = work.table.spec.personal
+    if personal is None:
+        return {}
+    return subject_record(subject_paths(work.spec, personal.subject, _fed(work)), after)
+
+
+def widen_table(lake: Lake, work: PendingMerge, rules: MergeRules) -> bool:
+    """Add the columns that only bronze has, and the wider types of bronze. Returns whether there were any."""
+    columns = [*rules.stored, *([Field(LEFT, LEFT_TYPE)] if rules.records_left else [])]
+    wider = work.silver.schema.widened_to(columns).adding(columns)
+    if wider == work.silver.schema:
+        return False
+    lake.delta.add_columns(work.location, wider)
+    return True
+
+
+def purge_tombstones(lake: Lake, work: PendingMerge, n: int) -> None:
+    """Delete expired tombstones, if the merge up to batch `n` passes a multiple of `_PURGE_EVERY`.
+
+    A history keeps them: without a delete, a late change of its key would be valid until now.
+    """
+    if not work.spec.is_history and passes(_PURGE_EVERY, work.mark or 0, n):
+        command(
+            lake.delta.session,
+            f"DELETE FROM {delta_table(work.location)} WHERE {DELETED} AND {CHANGED_AT} < "
+            f"current_timestamp() - INTERVAL {work.spec.tombstone_days} DAYS",
+        )

@@ -1,0 +1,85 @@
+"""A text file of any name and content becomes rows, or is left to the server, which says why, or is refused by name."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any, BinaryIO
+
+import pytest
+
+from tidegate.platform.bronze.prepare.load.readable_files import source_file
+from tidegate.platform.bronze.small_objects import SMALL_BYTES, Held
+from tidegate.platform.core.bronze.hint import Hint
+from tidegate.platform.core.bronze.object_state import S3Found
+from tidegate.platform.core.bronze.plan import Candidate, TakenHint
+from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.keys.packed_names import REFUSED
+from tidegate.platform.core.keys.s3_object import S3Object
+from tidegate.platform.core.schema.misfit import Misfit
+from tidegate.platform.lake.aws.bucket import Bucket
+
+ROWS = {"json": b'{"id":1}\n' * 40, "csv": b"id,a\n" + b"1,2\n" * 40}
+#: Content by its name, and whether it is gzip from the first byte to the last.
+CONTENTS = {
+    "plain": (lambda rows: rows, False),
+    "gzip": (gzip.compress, True),
+    "members": (lambda rows: gzip.compress(rows[:50]) + gzip.compress(b"") + gzip.compress(rows[50:]), True),
+    "half": (lambda rows: gzip.compress(rows)[:-9], False),
+    "zeros": (lambda rows: gzip.compress(rows) + b"\0" * 512, False),
+    "bz2": (bz2.compress, False),
+}
+
+
+class Store:
+    """A bucket with one object."""
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+
+    def piece(self, version: S3Object, start: int, length: int) -> bytes:
+        return self._body[:length]
+
+    @contextmanager
+    def reading(self, version: S3Object) -> Iterator[BinaryIO]:
+        yield io.BytesIO(self._body)
+
+
+def loaded(key: str, format: str, body: bytes, *, large: bool) -> Any:
+    spec = TableSpec.model_validate({"name": "t", "prefix": "s3://landing/t/", "format": format})
+    source = Bucket(Store(body), "landing")  # type: ignore[arg-type]
+    table: Any = SimpleNamespace(spec=spec, source=source)
+    size = SMALL_BYTES + 1 if large else len(body)
+    found = S3Found("etag", size, 0, body=None if large else body)
+    return source_file(table, Candidate(key, found, TakenHint(Hint(key), "manifest")), Held())
+
+
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("format", ROWS)
+@pytest.mark.parametrize("content", CONTENTS)
+@pytest.mark.parametrize("ending", ["", ".gz", *REFUSED])
+def test_a_text_file_is_held_as_its_rows_or_left_to_the_server_or_refused(
+    ending: str, content: str, format: str, large: bool
+) -> None:
+    make, is_gzip = CONTENTS[content]
+    key, body = f"t/a.{format}{ending}", make(ROWS[format])
+    reason = None
+    if ending in REFUSED:
+        reason = rf"its name ends in \{ending}, and of packed text only gzip is read; write it with gzip"
+    elif ending == ".gz" and content in ("plain", "zeros", "bz2"):
+        reason = "its name ends in .gz, but it is not gzip: "
+    elif ending == "" and content != "plain" and format == "csv":
+        reason = "not UTF-8"
+    if reason:
+        with pytest.raises(Misfit, match=reason):
+            loaded(key, format, body, large=large)
+        return
+    file = loaded(key, format, body, large=large)
+    # What is not gzip to its end is never held: the server finds that.
+    held = body if ending == "" else ROWS[format] if is_gzip else None
+    assert file.body == (None if large else held)
+    assert file.path.endswith(key)

@@ -1,0 +1,134 @@
+"""Which lines and messages of the lake's own objects are of a forgotten subject."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.support.lakes.objects import Objects
+from tidegate.platform.core.forgetting.subject_key import SubjectKey
+from tidegate.platform.forgetting.kept_objects import erase_kept_objects, kept_objects
+from tidegate.platform.lake.lake_root.store import LakeStore
+from tidegate.platform.lake.suppression import Suppression
+
+KEY = SubjectKey("a secret of a unit test", "person")
+
+
+@pytest.fixture
+def objects() -> Objects:
+    return Objects()
+
+
+@pytest.fixture
+def lake(objects: Objects) -> Any:
+    tables = [_table(rows=True).spec, SimpleNamespace(name="o", row_queue=SimpleNamespace(names=("others",)))]
+    config = SimpleNamespace(tables=[*tables, SimpleNamespace(name="files", row_queue=None)])
+    return SimpleNamespace(store=LakeStore(objects, "s3://lake/root"), config=config)  # type: ignore[arg-type]
+
+
+def _table(*, rows: bool = False) -> Any:
+    queue = SimpleNamespace(names=("clicks", "clicks-dlq")) if rows else None
+    return SimpleNamespace(table_key="landing.t", spec=SimpleNamespace(name="clicks", row_queue=queue))
+
+
+def _list(*subjects: str, paths: tuple[str, ...] = ("who",), sides: tuple[str, ...] = ()) -> Suppression:
+    return Suppression("t", KEY, frozenset(map(KEY.digest, subjects)), paths, sides=sides)
+
+
+def test_a_bad_row_leaves_by_its_text_or_its_reason_and_others_stay(lake: Any, objects: Objects) -> None:
+    lines = [
+        {"_source_path": "s3://landing/7", "reason": "r", "raw": "7,x"},
+        {"_source_path": "s3://landing/7", "reason": "this is not: 7", "raw": "8"},
+        {"_source_path": "s3://landing/7", "reason": "r", "raw": "77,x"},
+    ]
+    place = "root/quarantine/rows/landing.t/1/0.json"
+    objects.put("lake", place, "".join(f"{json.dumps(line)}\n" for line in lines))
+    objects.put("lake", "root/quarantine/rows/landing.t/2/0.json", f"{json.dumps(lines[0])}\n")
+    objects.put("lake", "root/quarantine/rows/landing.other/1/0.json", f"{json.dumps(lines[0])}\n")
+    assert [(kept.found, kept.rest is None) for kept in kept_objects(lake, _table(), _list("7"))] == [
+        (2, False),
+        (1, True),
+    ]
+    assert erase_kept_objects(lake, _table(), _list("7")) == 3
+    assert objects.bodies == {
+        place: f"{json.dumps(lines[2])}\n",
+        "root/quarantine/rows/landing.other/1/0.json": f"{json.dumps(lines[0])}\n",
+    }
+    assert erase_kept_objects(lake, _table(), _list("7")) == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "leaves"),
+    [
+        ('{"who": "7", "n": 1}', True),
+        ('{"WHO": 7}', True),
+        ('{"who": "8", "n": 7}', False),
+        ('{"n": 7}', False),
+        ('{"who": ["7"]}', True),
+        ('{"who": "7"', True),
+        ('{"after": {"who": "7"}}', True),
+        ('{"after": {"who": null}, "before": {"who": "7"}}', False),
+    ],
+)
+def test_a_row_of_a_queue_is_of_the_subjects_in_its_fields(
+    lake: Any, objects: Objects, line: str, leaves: bool
+) -> None:
+    objects.put("lake", "root/rows/clicks/2026-01-01/1.jsonl", f'{line}\n{{"who": "other"}}\n')
+    assert erase_kept_objects(lake, _table(rows=True), _list("7", paths=("who", "after.who"))) == int(leaves)
+    (body,) = objects.bodies.values()
+    assert (line in body) is not leaves
+    assert "other" in body
+
+
+def test_messages_of_other_tables_queues_stay_and_those_of_an_earlier_queue_leave(lake: Any, objects: Objects) -> None:
+    for name, queue in (("1", "clicks"), ("2", "clicks-dlq"), ("3", "others"), ("4", None), ("5", "earlier")):
+        row = {"row": {"queue": queue, "message_id": "m", "sent_at": 1}} if queue else {}
+        objects.put(
+            "lake", f"root/quarantine/messages/{name}.json", json.dumps({"event_id": "e", "body": '{"who": "7', **row})
+        )
+    assert erase_kept_objects(lake, _table(rows=True), _list("7")) == 3
+    assert sorted(objects.bodies) == ["root/quarantine/messages/3.json", "root/quarantine/messages/4.json"]
+    assert erase_kept_objects(lake, _table(), _list("7")) == 0
+
+
+def test_what_a_kept_message_says_is_searched_in_its_envelopes(lake: Any, objects: Objects) -> None:
+    def published(text: str) -> str:
+        envelope = {"Type": "Notification", "TopicArn": "arn:t", "MessageId": "m", "Timestamp": "2026-01-01T00:00:00Z"}
+        return json.dumps({**envelope, "Message": text})
+
+    change = '\ufeff{"before": {"who": 7}, "after": {"who": 8}}'
+    bodies = {
+        "plain": change,
+        "once": published(change),
+        "twice": published(published(change)),
+        "of 8": published('{"before": {"who": 8}}'),
+    }
+    for name, body in bodies.items():
+        message = {"event_id": "e", "body": body, "row": {"queue": "clicks", "message_id": "m", "sent_at": 1}}
+        objects.put("lake", f"root/quarantine/messages/{name}.json", json.dumps(message))
+    persons = _list("7", paths=("before.who", "after.who"), sides=("before", "after"))
+    assert erase_kept_objects(lake, _table(rows=True), persons) == 3
+    assert [*objects.bodies] == ["root/quarantine/messages/of 8.json"]
+
+
+@pytest.mark.parametrize(
+    ("line", "rest"),
+    [
+        ('{"before": {"who": 7, "n": 1.10}, "after": {"who": 8}}', '{"before": null, "after": {"who": 8}}'),
+        ('{"After":{"who":"7"},"before":{"who":8,"to":7}}', '{"After":null,"before":{"who":8,"to":7}}'),
+        ('{"before": {"who": 7}, "after": {"who": 7}}', None),
+        ('{"before": {"who": 7}, "after": {"to": 7, "who": 8}}', '{"before": null, "after": {"to": 7, "who": 8}}'),
+        # What names nobody may be the person's, too, and so may a value that is no identity.
+        ('{"before": {"who": 7}, "after": {"who": null, "mail": "x"}}', None),
+        ('{"before": {"who": 7}, "after": {"who": [8]}}', None),
+        ('{"before": null, "after": {"who": 7}}', None),
+    ],
+)
+def test_of_a_change_the_side_of_another_person_stays(lake: Any, objects: Objects, line: str, rest: str | None) -> None:
+    objects.put("lake", "root/rows/clicks/2026-01-01/1.jsonl", f'{line}\n{{"who": 7}}\n')
+    paths, sides = ("before.who", "after.who"), ("before", "after")
+    assert erase_kept_objects(lake, _table(rows=True), _list("7", paths=paths, sides=sides)) == 1
+    assert [*objects.bodies.values()] == ["".join(f"{one}\n" for one in (rest, '{"who": 7}') if one)]

@@ -1,0 +1,115 @@
+"""The history of a table of inventories, where another run keeps the same part at the same time."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.support.lakes.objects import Objects
+from tidegate.platform.core.inventory.delivery import Subject
+from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.core.storage.growth import ALL
+from tidegate.platform.core.storage.history import EnteredInventory
+from tidegate.platform.inventory import entered, grown
+from tidegate.platform.lake.lake_root.store import LakeStore
+from tidegate.platform.lake.ledger import Clock
+
+KEY = TableKey("second", "inventory/")
+
+
+class Inventories:
+    """A lake with a table that has an inventory of one object in each batch."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.objects, self.batches, self.txn = Objects(), 2, 2
+        self.store = LakeStore(self.objects, "s3://lake/root")  # type: ignore[arg-type]
+        self.reads: list[Any] = []
+        self.dropped: set[tuple[Subject, date]] = set()
+        self.meanwhile: list[Any] = []
+        monkeypatch.setattr(grown, "stored_objects", lambda *asked: None)
+        monkeypatch.setattr(entered, "entered_inventories", self.entered)
+        monkeypatch.setattr(grown, "objects_and_bytes", self.read)
+        monkeypatch.setattr(grown, "dropped_inventories", lambda table: self.dropped)
+        state = SimpleNamespace(version=7, properties={"delta.deletedFileRetentionDuration": "interval 9 days"})
+        self.delta = SimpleNamespace(
+            session=None, table_state=lambda *asked: SimpleNamespace(**vars(state), txn=self.txn)
+        )
+
+    def read(self, session: object, location: str, part: Any) -> dict[Any, Any]:
+        self.reads += part.reads
+        if self.meanwhile:
+            self.meanwhile.pop()()
+        return {(one.subject, one.n): (1, 10 * one.n) for one in part.inventories if one.rows}
+
+    def entered(self, table: Any, clock: Clock, after: int) -> list[EnteredInventory]:
+        now, subject = datetime.now(UTC), Subject("acme", "all")
+        numbers = range(after + 1, self.batches + 1)
+        return [EnteredInventory(subject, date(2026, 1, n), n, n, now, 1) for n in numbers]
+
+    def table(self, key: str) -> Any:
+        return SimpleNamespace(
+            key=KEY,
+            table_key=KEY.encode(),
+            birth=SimpleNamespace(generation="g", location="s3a://x"),
+            lake=self,
+            delta=self.delta,
+            ledger=SimpleNamespace(clock=lambda: Clock(self.batches, self.batches)),
+            batches=SimpleNamespace(read=lambda n: SimpleNamespace(app_id="app")),
+            reopened=lambda: self.table(key),
+        )
+
+    def sizes(self, *, keep: bool) -> list[float]:
+        found = grown.growth_of(self, KEY.encode(), 1, keep=keep)  # type: ignore[arg-type]
+        return list(found.lines[0].history)
+
+
+def test_each_inventory_is_read_once_and_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    lake = Inventories(monkeypatch)
+    assert lake.sizes(keep=False) == [10, 20]
+    assert (len(lake.reads), lake.objects.bodies) == (2, {})
+    assert lake.sizes(keep=True) == [10, 20]
+    lake.batches = lake.txn = 3
+    lake.reads.clear()
+    assert lake.sizes(keep=True) == [10, 20, 30]
+    assert [(one.version, one.first, one.last) for one in lake.reads] == [(7, 3, 3)]
+    assert len(lake.objects.bodies) == 2
+
+
+def test_a_run_that_was_slower_takes_what_the_other_run_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    lake = Inventories(monkeypatch)
+    lake.meanwhile = [lambda: lake.sizes(keep=True)]
+    assert lake.sizes(keep=True) == [10, 20]
+    assert len(lake.objects.bodies) == 1
+
+
+def test_while_a_batch_is_not_recorded_the_version_of_the_last_recorded_one_is_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lake = Inventories(monkeypatch)
+    lake.txn = 3
+    lake.sizes(keep=False)
+    assert lake.reads[-1].version == 2
+
+
+def test_a_choice_leaves_days_out_only_of_buckets_with_several_configurations(monkeypatch: pytest.MonkeyPatch) -> None:
+    lake, now = Inventories(monkeypatch), datetime.now(UTC)
+    every = [("acme", "all"), ("acme", "weekly"), ("other", "old")]
+    entered_ = [EnteredInventory(Subject(*one), date(2026, 1, 1), n, n, now, 1) for n, one in enumerate(every, 1)]
+    lake.batches = lake.txn = 3
+    monkeypatch.setattr(entered, "entered_inventories", lambda *asked: entered_)
+    found = grown.growth_of(lake, KEY.encode(), 1, "all")  # type: ignore[arg-type]
+    assert {line.bucket: list(line.history) for line in found.lines} == {ALL: [40], "acme": [10], "other": [30]}
+
+
+def test_a_bucket_that_was_dropped_has_no_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    lake, now = Inventories(monkeypatch), datetime.now(UTC)
+    every = [("acme", "all"), ("gone", "all"), ("gone", "all")]
+    some = [EnteredInventory(Subject(*one), date(2026, 1, n), n, n, now, n < 3) for n, one in enumerate(every, 1)]
+    lake.batches = lake.txn = 3
+    monkeypatch.setattr(entered, "entered_inventories", lambda *asked: some)
+    lake.dropped = {(Subject("gone", "all"), date(2026, 1, 3))}
+    found = grown.growth_of(lake, KEY.encode(), 1)  # type: ignore[arg-type]
+    assert {line.bucket: list(line.history) for line in found.lines} == {ALL: [10, 30, 10], "acme": [10, 10, 10]}

@@ -1,0 +1,63 @@
+"""A session of its own, without a server."""
+
+from __future__ import annotations
+
+from threading import Event
+from typing import Any
+from unittest.mock import MagicMock
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from tidegate.platform.lake.spark import session
+from tidegate.platform.lake.spark.remote import SparkRemote
+
+
+def test_functions_of_pyspark_need_no_jvm_where_a_session_of_its_own_is_the_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SPARK_CONNECT_MODE_ENABLED", "1")
+    monkeypatch.delenv("SPARK_CONNECT_MODE_ENABLED")
+    monkeypatch.setattr(session, "probe", lambda *_: "4.2.0")
+    monkeypatch.setattr(session, "ConnectSession", MagicMock())
+    with pytest.raises(AssertionError):
+        F.lit(1)
+    with session.session_of_its_own(SparkRemote.parse("sc://127.0.0.1:1", None)):
+        assert isinstance(F.lit(1), Column)
+
+
+class _Calls:
+    """A session whose server ends a call at the third request to do so: before, the call has not begun there."""
+
+    def __init__(self) -> None:
+        self.tags, self.asked, self.ended = list[str](), list[str](), Event()
+
+    def addTag(self, tag: str) -> None:  # noqa: N802
+        self.tags.append(tag)
+
+    def removeTag(self, tag: str) -> None:  # noqa: N802
+        self.tags.remove(tag)
+
+    def interruptTag(self, tag: str) -> None:  # noqa: N802
+        self.asked.append(tag)
+        if len(self.asked) == 1:
+            raise PySparkException("the server is busy")
+        if len(self.asked) == 3:
+            self.ended.set()
+
+
+def test_what_takes_too_long_is_ended_again_and_again_and_nothing_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "_AGAIN", 0.001)
+    calls: Any = _Calls()
+    with session.ended_after(calls, 0.0) as is_late:
+        (tag,) = calls.tags
+        assert calls.ended.wait(20)
+        assert is_late()
+    assert calls.tags == []
+    assert {*calls.asked} == {tag}
+    others: Any = _Calls()
+    with pytest.raises(KeyboardInterrupt), session.ended_after(others, 3_600) as is_late:
+        raise KeyboardInterrupt
+    assert (others.tags, others.asked, is_late()) == ([], [], False)

@@ -1,0 +1,31 @@
+"""Columns of silver that may not name the person of a row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tidegate.platform.core.config.silver import SilverSpec
+from tidegate.platform.lake.silver_suppression import ignored_subject, may_not_name
+
+
+@pytest.mark.parametrize(
+    ("options", "ignored"),
+    [
+        ({}, None),
+        ({"ignore_null_updates": True}, "who.name"),
+        ({"ignore_null_updates_columns": ["mail"]}, None),
+        ({"ignore_null_updates_columns": ["WHO"]}, "who.name"),
+        ({"ignore_null_updates_except_columns": ["Who"]}, None),
+        ({"ignore_null_updates_except_columns": ["mail"]}, "who.name"),
+        ({"ignore_null_updates": True, "keys": ["who.name", "id"]}, None),
+    ],
+)
+def test_a_subject_that_a_row_may_leave_as_it_is_is_found(options: dict[str, Any], ignored: str | None) -> None:
+    silver = SilverSpec.model_validate({"keys": ["id"], "order": "at", "every": 60, **options})
+    assert ignored_subject(silver, ["who.name"]) == ignored
+
+
+def test_the_text_says_which_column_to_list() -> None:
+    assert "list who in ignore_null_updates_except_columns, and let every row have it" in may_not_name("orders", "who")

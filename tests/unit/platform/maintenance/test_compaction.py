@@ -1,0 +1,48 @@
+"""Compaction: when the small files of a table are merged, and that a failure does not fail the run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+
+from tidegate.platform.lake.spark.results import Compacted
+from tidegate.platform.maintenance.compaction import EVERY, compact, is_due
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "due"),
+    [(0, 1, False), (0, EVERY - 1, False), (EVERY - 1, EVERY, True), (EVERY, EVERY + 1, False), (3, 5 * EVERY, True)],
+)
+def test_a_table_is_compacted_when_its_number_passes_a_multiple(before: int, after: int, due: bool) -> None:
+    assert is_due(before, after) is due
+
+
+class Door:
+    """Stands for Delta, with the given result or error of a compaction."""
+
+    def __init__(self, end: Compacted | Exception) -> None:
+        self.end = end
+
+    def compact(self, location: str) -> Compacted:
+        if isinstance(self.end, Exception):
+            raise self.end
+        return self.end
+
+
+@pytest.mark.parametrize(
+    ("end", "expected"),
+    [
+        (Compacted(1, 70), ["70 small files of bronze.orders became 1"]),
+        (Compacted(0, 0), []),
+        (
+            PySparkException("a commit came first\nat io.delta"),
+            ["WARNING: the small files of bronze.orders were not merged: a commit came first"],
+        ),
+    ],
+)
+def test_a_compaction_is_logged_and_fails_no_run(end: Any, expected: list[str]) -> None:
+    lines: list[str] = []
+    compact(Door(end), "s3a://lake/bronze/orders", "bronze.orders", lines.append)  # type: ignore[arg-type]
+    assert lines == expected
