@@ -257,6 +257,8 @@ def test_no_other_module_of_the_platform_states_it() -> None:
     found = {
         str(path.relative_to(ROOT))
         for path in (ROOT / "platform").rglob("*.py")
+        # A handle asks for what a queue has.
+        if "lake" not in path.relative_to(ROOT).parts
         if stated.search(re.sub(r"VisibilityTimeout=", "", path.read_text(encoding="utf-8")))
     }
     assert found == {"platform/cloud/wanted.py"}, "one place for what a lake needs on AWS"

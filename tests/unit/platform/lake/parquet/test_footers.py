@@ -98,7 +98,7 @@ def test_a_spare_reader_is_a_fork_and_is_taken_first(tmp_path: Path) -> None:
     program = f"""
 import os, threading
 from unittest.mock import patch
-from tidegate.resources.parquet import footers as footer_reader
+from tidegate.platform.lake.parquet import footers as footer_reader
 footer_reader.keep_spare()
 tail = open({str(file)!r}, "rb").read()
 with patch.object(footer_reader.subprocess, "Popen", side_effect=AssertionError("a new Python")):
