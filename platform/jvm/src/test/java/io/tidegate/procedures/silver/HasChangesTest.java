@@ -11,6 +11,10 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.actions.Action;
+import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.actions.DeletionVectorDescriptor;
+import org.apache.spark.sql.delta.actions.RemoveFile;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -35,16 +39,23 @@ class HasChangesTest {
     }
   }
 
-  /** Returns the versions whose commits name a data file. A commit has a code in place of the name of a vector: all versions. */
+  /** Returns the versions whose commits name a file of rows, or a file of deletion vectors, which they name by a code. */
   private List<Long> versions(TestTable t, Path file, long last) throws IOException {
     List<Long> found = new ArrayList<>();
     for (long version = 0; version <= last; version++) {
-      String commit = Files.readString(t.root.resolve("_delta_log/%020d.json".formatted(version)));
-      if (file.toString().endsWith(".bin") || commit.contains(file.getFileName().toString())) {
+      List<String> commit = Files.readAllLines(t.root.resolve("_delta_log/%020d.json".formatted(version)));
+      if (commit.stream().anyMatch(line -> line.contains(file.getFileName().toString()) || hides(t, line, file))) {
         found.add(version);
       }
     }
     return found;
+  }
+
+  private static boolean hides(TestTable t, String line, Path file) {
+    Action action = Action.fromJson(line);
+    DeletionVectorDescriptor vector =
+        action instanceof AddFile add ? add.deletionVector() : action instanceof RemoveFile removed ? removed.deletionVector() : null;
+    return vector != null && vector.isOnDisk() && vector.absolutePath(new org.apache.hadoop.fs.Path(t.uri())).getName().equals(file.getFileName().toString());
   }
 
   private List<Path> files(TestTable t) throws IOException {
