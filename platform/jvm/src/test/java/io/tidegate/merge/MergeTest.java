@@ -5,11 +5,17 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import io.tidegate.Json;
 import io.tidegate.KernelRows;
 import io.tidegate.TestTable;
 import io.tidegate.TidegateException;
 import io.tidegate.delta.ProvidedProperties;
 import io.tidegate.delta.TableView;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -17,6 +23,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
@@ -33,6 +40,8 @@ class MergeTest {
   SparkSession spark;
   String root;
   int tables;
+  /** What the table had after the newest merge. */
+  List<String> merged;
 
   @BeforeEach
   void table() {
@@ -66,7 +75,8 @@ class MergeTest {
     Dataset<Row> done = spark.sql("CALL tidegate.system.merge(table => '" + root + "', rows => 'SELECT * FROM changes', keys => '[\"id\"]',"
         + " newer => '" + newer + "', mixed => '" + mixed + "', stored => '', hiding => '[]', most => 100000L, statement => '" + statement
         + "', source => 'changes', app_id => '" + APP + "', number => " + number + "L, provided => '" + provided + "')");
-    assertEquals(rows().size(), (Long) done.head().getAs("shown"));
+    merged = rows();
+    assertEquals(merged.size(), (Long) done.head().getAs("shown"));
     return done.drop("shown").head();
   }
 
@@ -75,10 +85,16 @@ class MergeTest {
         .map(row -> row.get(0) + "@" + row.get(1) + row.getString(2)).toList();
   }
 
+  /** The metrics of the newest commit, which must be a merge. */
   private String metrics() {
-    Row newest = spark.sql("DESCRIBE HISTORY delta.`" + root + "` LIMIT 1").collectAsList().get(0);
-    assertEquals("MERGE", newest.getAs("operation"));
-    return newest.getJavaMap(newest.fieldIndex("operationMetrics")).toString();
+    String name = "%020d.json".formatted(DeltaLog.forTable(spark, root).unsafeVolatileSnapshot().version());
+    try (Stream<String> lines = Files.lines(Path.of(URI.create(root + "/_delta_log/" + name)))) {
+      JsonNode commit = lines.filter(line -> line.startsWith("{\"commitInfo\"")).map(line -> Json.read(line, JsonNode.class, name)).findFirst().orElseThrow().get("commitInfo");
+      assertEquals("MERGE", commit.get("operation").asText());
+      return commit.get("operationMetrics").toString();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   /** Whether the newest merge was Delta's own, which measures its time. */
@@ -132,7 +148,7 @@ class MergeTest {
       assertEquals("[0,0,0,null,null,1,4]", merge(3, "SELECT id, 2 AS at, 'c' AS v FROM range(2)", newer).toString());
       String known = newer.isEmpty() ? "null,null" : "0,0";
       assertEquals("[1,1,0," + known + ",2,5]", merge(5, "SELECT id + 1 AS id, 2 AS at, 'd' AS v FROM range(2)", newer).toString());
-      assertEquals(List.of("0@1a", "1@2d", "2@2d"), rows());
+      assertEquals(List.of("0@1a", "1@2d", "2@2d"), merged);
       assertEquals("[0,0,0," + known + ",3,7]", merge(7, "SELECT id, 3 AS at, 'e' AS v FROM range(0)", newer).toString(), "it leaves its mark");
       assertEquals(newer.isEmpty(), isDeltas());
       assertThrows(Exception.class, () -> merge(8, "SELECT assert_true(id > 5) AS v, 3 AS at, id FROM range(2)", newer));
@@ -166,10 +182,10 @@ class MergeTest {
         counts.append(row.get(0)).append('/').append(row.get(1)).append(' ');
         // An empty table accepts the rows as they are.
         assertEquals(newer.isEmpty() && n > 0, isDeltas(), courses.get(n));
-        assertEquals(rows().size(), KernelRows.count(root), "as another reader sees it");
+        assertEquals(merged.size(), KernelRows.count(root), "as another reader sees it");
       }
       told.add(counts.toString());
-      both.add(rows());
+      both.add(merged);
       DeltaLog.clearCache();
       assertEquals(both.get(both.size() - 1), rows(), "as the log says it");
     }
@@ -188,13 +204,13 @@ class MergeTest {
       String added = "SELECT id, 1, 'a', NULL, NULL, NULL FROM range(" + (10 * n) + ", " + (10 * n + 2) + ")";
       assertEquals(List.of(2L, n == 1 ? 0L : 2L), placed(n, all + added));
       assertFalse(isDeltas());
-      assertEquals(rows().size(), KernelRows.count(root), "as another reader sees it");
+      assertEquals(merged.size(), KernelRows.count(root), "as another reader sees it");
       if (n == 1) {
         spark.sql("INSERT INTO delta.`" + root + "` VALUES (0, 1, 'z'), (1, 1, 'z'), (2, 1, 'z')");
       }
     }
     assertEquals(
-        List.of("0@3b", "1@3b", "2@1z", "10@1a", "11@1a", "20@1a", "21@1a", "30@1a", "31@1a"), rows());
+        List.of("0@3b", "1@3b", "2@1z", "10@1a", "11@1a", "20@1a", "21@1a", "30@1a", "31@1a"), merged);
     DeltaLog.clearCache();
     assertEquals(9, rows().size(), "as the log says it");
     placed(4, "SELECT id, at, 'c' AS v, '' AS _tidegate_file, _tidegate_file_row, _tidegate_file_shown FROM was WHERE id = 0");
@@ -247,7 +263,8 @@ class MergeTest {
         + " newer => 'true', mixed => '', stored => 'was', hiding => '[]', most => 100L, statement => 'MERGE INTO delta.`" + root + "` t USING changes s"
         + " ON false WHEN NOT MATCHED BY SOURCE THEN DELETE', source => 'changes', app_id => '" + APP + "', number => "
         + number + "L, provided => '{}')").collectAsList().get(0);
-    assertEquals(rows().size(), (Long) row.getAs("shown"));
+    merged = rows();
+    assertEquals(merged.size(), (Long) row.getAs("shown"));
     return List.of(row.getLong(0), row.getLong(1));
   }
 
@@ -260,10 +277,10 @@ class MergeTest {
     spark.sql("INSERT INTO delta.`" + root + "` VALUES (1, 1, 'one'), (1, 1, 'once more')");
     merge(1, "SELECT 1L AS id, 2 AS at, 'new' AS v");
     assertTrue(isDeltas(), "a key that is twice in the table");
-    assertEquals(List.of("1@2new", "1@2new"), rows());
+    assertEquals(List.of("1@2new", "1@2new"), merged);
     merge(2, "SELECT id, 2 AS at, 'many' AS v FROM range(2, " + (KeyedMerge.MAX_ROWS + 3) + ")");
     assertTrue(isDeltas(), "many rows");
-    assertEquals(KeyedMerge.MAX_ROWS + 3, rows().size());
+    assertEquals(KeyedMerge.MAX_ROWS + 3, merged.size());
   }
 
   @Test
@@ -274,7 +291,7 @@ class MergeTest {
     assertFalse(isDeltas(), "no two rows mix");
     merge(3, "SELECT id, 3 AS at, 'c' AS v FROM range(2, 4)", NEWER, "{}", mixed);
     assertTrue(isDeltas(), "two rows mix");
-    assertEquals(List.of("0@2b", "1@2b", "2@3c", "3@3c"), rows());
+    assertEquals(List.of("0@2b", "1@2b", "2@3c", "3@3c"), merged);
   }
 
   @Test
