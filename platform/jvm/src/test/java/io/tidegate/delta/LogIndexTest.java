@@ -12,7 +12,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
-import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.junit.jupiter.api.BeforeEach;
@@ -40,15 +39,14 @@ class LogIndexTest {
   private void check() {
     TableView view = view();
     String root = view.root().toString();
-    List<String> live =
-        view.snapshot().allFiles().toDF().select("path").as(Encoders.STRING()).collectAsList();
+    List<AddFile> files = view.snapshot().allFiles().collectAsList();
+    List<String> live = files.stream().map(AddFile::path).toList();
     assertEquals(view.snapshot().numOfFiles(), view.files());
     CollectionConverters.asJava(view.snapshot().transactions())
         .forEach((app, version) -> assertEquals(version, view.lastTxn(app)));
     assertNull(view.lastTxn("nobody"));
     everLive.addAll(live);
-    everHidden.addAll(
-        view.snapshot().allFiles().toDF().where("deletionVector IS NOT NULL").select("path").as(Encoders.STRING()).collectAsList());
+    files.stream().filter(file -> file.deletionVector() != null).map(AddFile::path).forEach(everHidden::add);
     for (String path : everLive) {
       String key = LogPath.key(root, path);
       boolean maybe = !view.maybeLive(List.of(key)).isEmpty();
@@ -58,7 +56,7 @@ class LogIndexTest {
     }
     assertEquals(List.of(), view.maybeLive(List.of("never.parquet")));
     List<AddFile> kept = view.fewFiles().stream().map(LiveFile::entry).toList();
-    assertEquals(written(view.snapshot().allFiles().collectAsList()), written(kept));
+    assertEquals(written(files), written(kept));
   }
 
   /** What Delta, or a feature of the table, adds to an action that it was given. */
