@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tidegate.platform.core.config.silver_columns import own_columns, silver_query
 from tidegate.platform.silver.merge import merge_table
 from tidegate.platform.testing import TestLake
 
@@ -103,28 +104,19 @@ EXPECTED: dict[tuple[str, str], list[tuple[Any, ...]]] = {
 def tables(module_lake: MakeLake, kit: Any) -> dict[str, list[Row]]:
     """Returns the rows of each configuration after the changes, and after those that come late where there are any.
 
-    Those of `scd1_` are further tables of the bronze table of `scd1`, and are merged before the late changes come.
+    All are tables of one bronze table. Those but `scd1` and `scd2` are merged only before the late changes come.
     """
-    table = {"format": "json", "columns": COLUMNS}
-    further = [name for name in CONFIGURATIONS if name.startswith("scd1_")]
-    lake = module_lake(
-        [
-            {**table, "name": name, "prefix": f"{name}/", "silver": silver}
-            for name, silver in CONFIGURATIONS.items()
-            if name not in further
-        ]
-    )
+    lake = module_lake([{"name": "scd1", "prefix": "scd1/", "format": "json", "columns": COLUMNS, "silver": SCD1}])
+    tables = [kit.second(lake, "scd1", name, silver) for name, silver in CONFIGURATIONS.items()]
     found = {}
-    for name in ("scd1", "scd2", "scd2_all"):
-        for number, changes in enumerate((FIRST,) if name == "scd2_all" else (FIRST, LATE)):
-            lake.put(f"{name}/{number}.json", kit.lines(*changes))
-            kit.run(lake, name)
-            kit.merge(lake, name)
-            for second in further if (name, number) == ("scd1", 0) else ():
-                merge_table(lake.lake, kit.second(lake, name, second, CONFIGURATIONS[second]))
-                shown = kit.query(lake, "SELECT * FROM {t} WHERE NOT _deleted", t=lake.lake.store.uri("silver", second))
-                found[second] = [row.asDict() for row in shown]
-        found[name] = [row.asDict() for row in lake.sql(f"SELECT * FROM silver.{name}")]
+    for number, changes in enumerate((FIRST, LATE)):
+        lake.put(f"scd1/{number}.json", kit.lines(*changes))
+        kit.run(lake, "scd1")
+        for table in tables if number == 0 else [table for table in tables if table.name in ("scd1", "scd2")]:
+            merge_table(lake.lake, table)
+            query = silver_query("{t}", own_columns(table.silver))
+            rows = kit.query(lake, query, t=lake.lake.store.uri("silver", table.name))
+            found[table.name] = [row.asDict() for row in rows]
     return found
 
 
