@@ -246,7 +246,10 @@ def _avro(rows: list[Row]) -> bytes:
 
 
 def test_rows_of_debezium_become_the_table_of_the_database(tidegate_lake: MakeLake, kit: Any) -> None:
-    """Envelopes as they are and with their schema, in JSON, and with types in Avro; flat rows in Parquet."""
+    """Envelopes as they are and with their schema, in JSON, and with types in Avro; flat rows in Parquet.
+
+    Rows of plain envelopes meet those of an earlier merge. Of the other formats, one merge has the rows of both files.
+    """
     names = ("plain", "payload", "avro", "registered")
     lake = tidegate_lake([{"name": name, "prefix": f"{name}/", "silver": DEBEZIUM} for name in names])
     for number, changes in enumerate(CHANGES):
@@ -258,11 +261,13 @@ def test_rows_of_debezium_become_the_table_of_the_database(tidegate_lake: MakeLa
         lake.put(f"payload/{number}.json", kit.lines(*(_with_schema(row) for row in rows), tombstone))
         lake.put(f"avro/{number}.avro", _avro(rows))
         lake.put(f"registered/{number}.parquet", kit.parquet(flat))
-        for name in names:
-            (run,) = kit.run(lake, name)
-            assert not any(row.bad_rows for row in run.batch.rows), name
-            skipped = {"payload": 1 + number, "plain": number, "avro": number}.get(name, 0)
-            assert kit.merge(lake, name).skipped == skipped, name
+        (run,) = kit.run(lake, "plain")
+        assert not any(row.bad_rows for row in run.batch.rows)
+        assert kit.merge(lake, "plain").skipped == number
+    for name, skipped in (("payload", 3), ("avro", 1), ("registered", 0)):
+        (run,) = kit.run(lake, name)
+        assert not any(row.bad_rows for row in run.batch.rows), name
+        assert kit.merge(lake, name).skipped == skipped, name
     for name in names:
         assert _table(lake, name) == EXPECTED, name
     # A text that a row left as it was is not compared, and every other text is.
@@ -466,13 +471,10 @@ CANAL = [
             _canal(0, "INSERT", ("1", "1.00"), ("2", "2.00")),
             _canal(1, "UPDATE", ("1", "3.00"), ("1", "4.00")),
             _canal(2, "ALTER"),
+            _canal(3, "DELETE", ("2", "2.00")),
+            _canal(4, "UPDATE", ("1", "6.00"), ("1", "5.00")),
         ],
         1,
-        [(1, "4.00"), (2, "2.00")],
-    ),
-    (
-        [_canal(3, "DELETE", ("2", "2.00")), _canal(4, "UPDATE", ("1", "6.00"), ("1", "5.00"))],
-        0,
         [(1, "5.00")],
     ),
     (
@@ -506,7 +508,7 @@ def test_rows_of_dms_become_the_table_of_the_database(tidegate_lake: MakeLake, k
     """A full load without the column `Op`, then changes: as Parquet files, and as CSV files with a header.
 
     Rows 5 and 6 changed while the load ran. 5 has the time of its transfer, so its change is late; 6 that of the task.
-    The events of two files of changes come in the other order.
+    The events of two files of changes come in the other order. Those of CSV files come at once.
     """
     second = yaml.safe_load(_documented("AWS DMS"))["tables"][0]["silver"]["order"][1]
     silver = {"from": "dms", "keys": ["id"], "order": ["committed", second], "every": 10}
@@ -532,9 +534,10 @@ def test_rows_of_dms_become_the_table_of_the_database(tidegate_lake: MakeLake, k
         lake.put(f"parquet/{file}.parquet", kit.parquet(rows))
         cells = [",".join("NULL" if value is None else str(value) for value in row.values()) for row in rows]  # type: ignore[attr-defined]
         lake.put(f"csv/{file}.csv", "\n".join([",".join(rows[0]), *cells, ""]))
-        for name in ("parquet", "csv"):
-            kit.run(lake, name)
-            kit.merge(lake, name)
+        kit.run(lake, "parquet")
+        kit.merge(lake, "parquet")
+    kit.run(lake, "csv")
+    kit.merge(lake, "csv")
     for name in ("parquet", "csv"):
         rows = [(row["id"], row["name"]) for row in _table(lake, name)]
         assert rows == [(1, "Annabel"), (3, "Cat"), (4, "Dan"), (5, "Eve"), (6, "Flora")], name
