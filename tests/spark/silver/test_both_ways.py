@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.lakes.merge_ways import is_deltas_merge
 from tidegate.platform.lake.spark.results import Merging
 from tidegate.platform.operations.rebuild import rebuild_table
 from tidegate.platform.operations.reset import reset_table
@@ -62,18 +63,15 @@ def by_delta(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(silver_merge, "build_merge", build)
 
 
-def _is_ours(lake: TestLake, kit: Any, table: str) -> bool:
-    (newest,) = kit.query(lake, "DESCRIBE HISTORY {t} LIMIT 1", t=lake.lake.store.uri("silver", table))
-    return "executionTimeMs" not in newest["operationMetrics"]
-
-
-def _silver(lake: TestLake, kit: Any, table: str) -> list[str]:
-    """Returns all rows with tombstones and own columns, apart from the time of the merge."""
+def _silver(lake: TestLake, kit: Any, *tables: str) -> list[list[str]]:
+    """Returns all rows of each table with tombstones and own columns, apart from the time of the merge."""
     whole = "to_json(struct(* EXCEPT (_changed_at)), map('ignoreNullFields', 'false')) AS row"
-    return sorted(
-        json.dumps(json.loads(row["row"]), sort_keys=True)
-        for row in kit.query(lake, f"SELECT {whole} FROM {{t}}", t=lake.lake.store.uri("silver", table))
-    )
+    query = " UNION ALL ".join(f"SELECT '{table}' AS silver, {whole} FROM {{{table}}}" for table in tables)
+    found = kit.query(lake, query, **{table: lake.lake.store.uri("silver", table) for table in tables})
+    return [
+        sorted(json.dumps(json.loads(row["row"]), sort_keys=True) for row in found if row["silver"] == table)
+        for table in tables
+    ]
 
 
 def test_both_ways_of_merging_give_one_table_from_mode_to_mode(tidegate_lake: MakeLake, kit: Any) -> None:
@@ -89,32 +87,32 @@ def test_both_ways_of_merging_give_one_table_from_mode_to_mode(tidegate_lake: Ma
         why: str = "None",
         *,
         is_ours: bool,
-        after_run: Callable[[], object] = lambda: None,
+        before_run: Callable[[], object] = lambda: None,
     ) -> None:
         lake.put(f"ours/{step}.json", kit.lines(*_rows(chance, step)))
+        before_run()
         kit.run(lake, "ours")
-        after_run()
         found = []
         for table in tables:
             done = merge_table(lake.lake, table)
             assert done is not None
             assert why in str(done.why_full), step
-            found.append((done.inserted, done.updated, done.deleted, _silver(lake, kit, table.name)))
+            found.append((done.inserted, done.updated, done.deleted))
         assert found[0] == found[1], (SEED, step)
-        assert [_is_ours(lake, kit, table.name) for table in tables] == [is_ours, step == 1], step
+        ours, deltas = _silver(lake, kit, *(table.name for table in tables))
+        assert ours == deltas, (SEED, step)
+        assert [is_deltas_merge(lake, table.name) for table in tables] == [not is_ours, step > 1], step
 
     def start_over() -> None:
         for step in (1, 2):
             lake.delete(f"ours/{step}.json")
         reset_table(lake.lake, lake.key("ours"), by="test", accept_loss=True)
-        kit.run(lake, "ours", listing=False)
 
     def read_again() -> None:
         rebuild_table(lake.lake, lake.key("ours"), by="test")
-        kit.run(lake, "ours", listing=False)
 
     merged(1, "nothing of this bronze table", is_ours=True)
     merged(2, is_ours=True)
-    merged(3, "nothing of this bronze table", is_ours=False, after_run=start_over)
-    merged(4, "read again", is_ours=False, after_run=read_again)
+    merged(3, "nothing of this bronze table", is_ours=False, before_run=start_over)
+    merged(4, "read again", is_ours=False, before_run=read_again)
     merged(5, is_ours=True)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkException
 
+from tests.support.lakes.merge_ways import is_deltas_merge
 from tests.support.lakes.seams import dying_in
 from tidegate.platform.core.config.silver_columns import own_columns, silver_query
 from tidegate.platform.lake.spark.results import Merging
@@ -81,11 +82,6 @@ def by_delta(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     return tables.add
 
 
-def _is_deltas(lake: TestLake, kit: Any, table: str) -> bool:
-    (newest,) = kit.query(lake, "DESCRIBE HISTORY {t} LIMIT 1", t=lake.lake.store.uri("silver", table))
-    return "executionTimeMs" in newest["operationMetrics"]
-
-
 def test_both_ways_of_merging_give_the_expected_rows(
     tidegate_lake: MakeLake, kit: Any, by_delta: Callable[[str], None]
 ) -> None:
@@ -115,7 +111,7 @@ def test_both_ways_of_merging_give_the_expected_rows(
             disorder = _disorder(rows[:done], rows[done:until], rule) if way == "ours" and done else (None, None)
             assert (merged.late, merged.tied) == disorder, rule
             # An empty table takes the rows as they are, without a MERGE.
-            assert _is_deltas(lake, kit, table.name) == (way == "deltas" and done > 0)
+            assert is_deltas_merge(lake, table.name) == (way == "deltas" and done > 0)
             query = f"{silver_query('{t}', own_columns(table.silver))} ORDER BY v"
             found = kit.query(lake, query, t=lake.lake.store.uri("silver", table.name))
             assert [row.asDict(recursive=True) for row in found] == _expected(rows[:until], key, order), table.name
