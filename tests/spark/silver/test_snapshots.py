@@ -141,15 +141,16 @@ def test_a_dump_counts_when_its_signal_is_there_and_an_empty_dump_deletes_nothin
         "silver": {"from": "snapshots", "keys": ["sku"], "order": "day", "every": 10},
     }
     lake = tidegate_lake([table, _exported()])
-    # An export of Aurora: its id is before the table, and next to the database are files that are no rows.
+    # Exports of Aurora: their ids are before the table, and next to the database are files that are no rows.
     for day, skus in ((24, "ab"), (25, "b")):
         export = f"products/e-2026-11-{day}"
         lake.put(f"{export}/export_info_e-2026-11-{day}.json", '{"status": "COMPLETE"}')
         lake.put(f"{export}/shop/shop.products/1/part-00000-x.gz.parquet", kit.parquet([{"sku": sku} for sku in skus]))
         lake.put(f"{export}/shop/shop.products/1/_SUCCESS", b"")
-        kit.run(lake, "products")
-        assert kit.merge(lake, "products").incomplete_dumps == ()
-        assert kit.silver(lake, "products", "sku") == [(sku,) for sku in skus]
+    kit.run(lake, "products")
+    merged = kit.merge(lake, "products")
+    assert (merged.volume["rows"], merged.incomplete_dumps) == (3, ())
+    assert kit.silver(lake, "products", "sku") == [("b",)]
 
     def put(day: int, *parts: str, signal: bool = True) -> None:
         for number, skus in enumerate(parts):
