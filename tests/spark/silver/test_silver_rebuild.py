@@ -64,12 +64,13 @@ def test_a_rebuild_makes_silver_what_bronze_gives_in_one_commit(
     assert right == [(1, 1, "a", 1), (2, 5, "b", 1), (4, 2, "newer", 2)]
 
     def damage() -> list[Any]:
-        for statement in (
-            "UPDATE {t} SET v = 'x', at = 90 WHERE id = 1",
-            "DELETE FROM {t} WHERE id IN (2, 3)",
-            "INSERT INTO {t} SELECT 77 AS id, * EXCEPT (id) FROM {t} WHERE id = 4",
-        ):
-            kit.query(lake, statement, t=table)
+        """Change the row of the key 1, delete those of the keys 2 and 3, and add one of a key that bronze lacks."""
+        rows = lake.lake.delta.session.read.format("delta").load(table)
+        changed = rows.where("id NOT IN (2, 3)").withColumns(
+            {"v": F.expr("if(id = 1, 'x', v)"), "at": F.expr("if(id = 1, 90, at)")}
+        )
+        more = rows.where("id = 4").withColumn("id", F.lit(77))
+        changed.unionByName(more).write.format("delta").mode("overwrite").save(table)
         return kit.silver(lake, "items", "id, at, v, _changed_batch")
 
     def version() -> int:
