@@ -34,6 +34,22 @@ JAVA_MUTANTS = (
         ("MentionsTest#thePartsOfAnyTextAreTheSameInBothLanguages",),
     ),
     Mutant(
+        "the answer with all keys of a ledger has no bound",
+        10,
+        "LedgerMemory",
+        "if (live == null || (all && ",
+        "if (live == null || (all && live.isEmpty() && ",
+        ("LedgerMemoryTest#allKeysOfALargeLedgerAreLeftToSpark",),
+    ),
+    Mutant(
+        "a listing takes a key that the ledger knows for a new one",
+        5,
+        "LedgerMemory",
+        "(all || keys.contains(key))",
+        "keys.contains(key)",
+        ("LedgerMemoryTest#followsFilesThatWereRewritten",),
+    ),
+    Mutant(
         "each merge compiles its queries again, in a class loader of its own",
         10,
         "SharedCode",

@@ -342,19 +342,19 @@ class Delta:
             (row,) = self._procedures.command(f"OPTIMIZE {delta_table(location)}")
         return Compacted(row["metrics"]["numFilesAdded"], row["metrics"]["numFilesRemoved"])
 
-    def ledger_memory(self, location: str, version: int, n: int, keys: Sequence[str]) -> list[Row] | None:
+    def ledger_memory(self, location: str, version: int, n: int, keys: Sequence[str] | None) -> list[Row] | None:
         """The header rows of a batch and the last states of keys in a ledger's version, read without a Spark job.
 
         Args:
             location: `s3a://` URI of the ledger.
             version: of the ledger.
             n: the batch.
-            keys: the object keys.
+            keys: the object keys. None: all keys, of a ledger of up to a mebibyte.
 
         Returns:
             Rows by the ledger's column names; None if only a query can find them.
         """
-        asked = json.dumps(list(keys), ensure_ascii=False)
+        asked = json.dumps(None if keys is None else list(keys), ensure_ascii=False)
         rows = self._procedures.call("ledger_memory", table=location, version=version, n=n, keys=asked)
         return None if any(row["kind"] == "ask_spark" for row in rows) else rows
 

@@ -123,9 +123,12 @@ def test_access_denied_is_quarantined_and_the_live_entry_stays(
     assert handles.delta.ledger_memory(ledger.location, *asked) is not None
     header, states = ledger.memory(*asked)
     assert list(states) == ["orders/1.parquet"], "a refused look tells no state"
+    assert handles.delta.ledger_memory(ledger.location, asked[0], 0, None) is not None
+    assert ledger.live_keys(asked[0]) == states
     with monkeypatch.context() as patch:
         patch.setattr(handles.delta, "ledger_memory", lambda *_: None)
         assert ledger.memory(*asked) == (header, states), "the ledger's files and a query of it say the same"
+        assert ledger.live_keys(asked[0]) == states
     # Once access is back, a run with a listing repairs both.
     kit.run(lake, "orders")
     assert kit.bronze(lake, "orders")[0] == (1,)

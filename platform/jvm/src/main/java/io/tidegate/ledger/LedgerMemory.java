@@ -63,17 +63,20 @@ public final class LedgerMemory {
 
   private final TableView view;
   private final long n;
+  private final boolean all;
   private final TreeSet<String> keys = new TreeSet<>(Utf8Order.INSTANCE);
 
   private LedgerMemory(TableView view, long n, Collection<String> keys) {
     this.view = view;
     this.n = n;
-    this.keys.addAll(keys);
+    this.all = keys == null;
+    this.keys.addAll(all ? List.of() : keys);
   }
 
   /**
    * Returns the header rows of batch {@code n}, and the last state of each of these keys that has one.
    *
+   * @param keys null for all keys, of a ledger of up to {@link #SMALL} bytes: the answer is one message
    * @return null where Spark must be asked: the ledger is at another version, too much of it would have to be read, or
    *     it uses a feature of Delta that Tidegate's ledgers do not use
    */
@@ -116,7 +119,7 @@ public final class LedgerMemory {
 
   private List<Object[]> find() throws IOException {
     List<LiveFile> live = view.liveFiles();
-    if (live == null) {
+    if (live == null || (all && live.stream().mapToLong(LiveFile::size).sum() > SMALL)) {
       return null;
     }
     List<LiveFile> small = new ArrayList<>();
@@ -128,7 +131,7 @@ public final class LedgerMemory {
         return null;
       }
       JsonNode stats = file.stats();
-      if (mayHoldHeader(stats) || !inBoundsOf(stats).isEmpty()) {
+      if (all || mayHoldHeader(stats) || !inBoundsOf(stats).isEmpty()) {
         boolean isSmall = file.size() <= SMALL;
         (isSmall ? small : large).add(file);
         unread += isSmall && known(path(file)) == null ? file.size() : 0;
@@ -150,10 +153,10 @@ public final class LedgerMemory {
     for (LedgerFile file : files) {
       file.headers().stream().filter(row -> row.n() == n).forEach(headers::add);
       // The smaller set is searched: a batch may ask for thousands of keys, and an old file may have as many.
-      Collection<String> both = keys.size() < file.last().size() ? keys : file.last().keySet();
+      Collection<String> both = !all && keys.size() < file.last().size() ? keys : file.last().keySet();
       for (String key : both) {
         LedgerRow row = file.last().get(key);
-        if (row != null && keys.contains(key)) {
+        if (row != null && (all || keys.contains(key))) {
           last.merge(key, row, (a, b) -> LedgerRow.IN_ORDER.compare(a, b) > 0 ? a : b);
         }
       }

@@ -14,6 +14,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Base64;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
@@ -143,6 +144,20 @@ class LedgerMemoryTest {
       assertNotNull(found);
       assertEquals(among(all, n, keys), sorted(found.stream().map(Arrays::asList).toList()), "batch " + n + " of " + keys);
     }
+    assertEquals(among(all, n, KEYS), sorted(memory(n, null).stream().map(Arrays::asList).toList()), "all keys of " + n);
+  }
+
+  @Test
+  void allKeysOfALargeLedgerAreLeftToSpark() {
+    // Packed or not, one such text is smaller than the limit, and two are larger.
+    byte[] content = new byte[(int) (LedgerMemory.SMALL * 0.6)];
+    for (long n = 1; n <= 2; n++) {
+      random.nextBytes(content);
+      String reason = Base64.getEncoder().encodeToString(content);
+      record(n, List.of(Map.of("key", KEYS.get((int) n), "status", "committed", "etag", "e", "reason", reason)));
+      assertEquals(n == 1, memory(n, List.of()) != null && memory(n, null) != null, "batch " + n);
+    }
+    assertEquals(2, memory(2, KEYS.subList(2, 3)).size());
   }
 
   @Test

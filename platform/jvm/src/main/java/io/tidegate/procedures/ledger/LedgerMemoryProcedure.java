@@ -12,7 +12,8 @@ import org.apache.spark.sql.types.StructType;
 
 /**
  * {@code ledger_memory(table, version, n, keys)}: returns the header rows of a batch and the last states of keys,
- * without a Spark job; or one row of kind {@code ask_spark} where a job is needed.
+ * without a Spark job; or one row of kind {@code ask_spark} where a job is needed. The JSON {@code null} stands for all
+ * keys.
  */
 public final class LedgerMemoryProcedure extends LocalProcedure {
   private static final Object[] ASK_SPARK = {
@@ -45,13 +46,14 @@ public final class LedgerMemoryProcedure extends LocalProcedure {
 
   @Override
   protected List<Object[]> run(SparkSession spark, Arguments arguments) {
+    String keys = arguments.text("keys");
     List<Object[]> found =
         LedgerMemory.find(
             spark,
             arguments.text("table"),
             arguments.number("version"),
             arguments.number("n"),
-            Json.strings(arguments.text("keys"), "argument keys"));
+            keys.equals("null") ? null : Json.strings(keys, "argument keys"));
     return found == null ? List.<Object[]>of(ASK_SPARK) : found;
   }
 }
