@@ -33,7 +33,7 @@ from tidegate.platform.core.bronze.batch import Add, Batch, Create
 from tidegate.platform.core.schema.column_types import Field, Simple
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.lake.spark.delta import Delta
-from tidegate.platform.lake.spark.session import session_of_its_own
+from tidegate.platform.lake.spark.session import isolated_session
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.spark.server import SparkServer
 
@@ -123,7 +123,7 @@ def _server(home: Path, aws: LocalAws, proxy: FaultProxy, store: str | None) -> 
     server = SparkServer(home, environ, port=0, memory="2g", log_store=store)
     try:
         server.start(150.0)
-        with session_of_its_own(server.remote) as session:
+        with isolated_session(server.remote) as session:
             yield Delta(server.remote, lambda: session)
     finally:
         server.stop()

@@ -33,13 +33,13 @@ from tests.support.servers.fault_proxy import FaultProxy
 from tests.support.servers.fault_rules import Rule
 from tidegate.platform.bronze.options import RunOptions
 from tidegate.platform.bronze.run import run_table
-from tidegate.platform.cloud.wanted import Wanted
+from tidegate.platform.cloud.wanted import WantedResources
 from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.lake.aws.clients import Aws
 from tidegate.platform.lake.lake import Lake, open_lake
-from tidegate.platform.lake.spark.session import session_of_its_own
+from tidegate.platform.lake.spark.session import isolated_session
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.provision import Clients, provision
 from tidegate.platform.local.spark.conf import SMALL_DATA
@@ -216,7 +216,7 @@ def main() -> None:
                 "tables": tables,
             }
         )
-        provision(clients, Wanted.of(config))
+        provision(clients, WantedResources.of(config))
         for proxied in (False,) if chosen.no_requests else (False, True):
             proxies = [running.enter_context(FaultProxy(aws.endpoint)) for _ in range(2)] if proxied else []
             sides = [Side.before(name, proxy) for name, proxy in zip(("client", "spark"), proxies, strict=False)]
@@ -230,7 +230,7 @@ def main() -> None:
             )
             running.callback(server.stop)
             server.start(150.0)
-            session = running.enter_context(session_of_its_own(server.remote))
+            session = running.enter_context(isolated_session(server.remote))
             direct = _lake(config, aws, aws.endpoint, server, session)
             lake = _lake(config, aws, ends[0], server, session)
             for mode in modes:

@@ -28,7 +28,7 @@ from tidegate.platform.lake.inventory.folder import folder_inventories, folder_o
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.lake_root.root import LakeRoot
 from tidegate.platform.lake.spark.delta import Delta
-from tidegate.platform.lake.spark.session import session_of_its_own
+from tidegate.platform.lake.spark.session import isolated_session
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.provision import Clients
 from tidegate.platform.local.spark.server import SparkServer
@@ -108,7 +108,7 @@ def measure(home: Path, files: int, left: int) -> dict[str, Any]:
         server = SparkServer(home / "spark", environ, port=0, memory="2g", log_store=None)
         running.callback(server.stop)
         server.start(150.0)
-        session = running.enter_context(session_of_its_own(server.remote))
+        session = running.enter_context(isolated_session(server.remote))
         delta = Delta(server.remote, lambda: session)
         _make_inventories(delta, files)
         lake = cast(Lake, SimpleNamespace(store=LakeRoot(ObjectStore(counted), f"s3://{BUCKET}/lake"), delta=delta))

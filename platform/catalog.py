@@ -26,7 +26,7 @@ from tidegate.platform.lake.lake import Lake, Table
 from tidegate.platform.lake.spark.unreachable import SparkUnreachable
 
 #: What one table can have that the others do not: a birth record or a log that cannot be read.
-_OF_A_TABLE = (ValueError, StoreError, PySparkException)
+_TABLE_ERRORS = (ValueError, StoreError, PySparkException)
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def sync_table(lake: Lake, table_key: str, log: Callable[[str], None]) -> None:
             change = _settle(lake.catalog, entry, found, keeps, dry_run=False)
             if change is not None:
                 log(f"{'WARNING: ' if change.failed else ''}catalog: {change}")
-    except (BotoCoreError, ClientError, SparkUnreachable, *_OF_A_TABLE) as error:
+    except (BotoCoreError, ClientError, SparkUnreachable, *_TABLE_ERRORS) as error:
         log(f"WARNING: the catalog does not follow yet: {first_line(error)}. `tidegate catalog sync` repeats it")
 
 
@@ -139,7 +139,7 @@ def _wanted(lake: Lake) -> tuple[list[CatalogEntry], dict[str, Table], list[Cata
             table = lake.table(table_key)
             wanted += list(entries_of(lake, table))
             tables[table_key] = table
-        except _OF_A_TABLE as error:
+        except _TABLE_ERRORS as error:
             if isinstance(error, PySparkException):
                 lake.delta.check_session_alive()  # Without it each table would fail, with the same reason.
             reason = f"cannot be read, so its entries stay as they are: {first_line(error)}"

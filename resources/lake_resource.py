@@ -17,7 +17,7 @@ from pyspark.sql.connect.session import SparkSession as ConnectSession
 from tidegate.platform.lake.lake import Lake, open_lake
 from tidegate.platform.lake.settings import Settings
 from tidegate.platform.lake.spark.remote import REMOTE, TOKEN, SparkRemote
-from tidegate.platform.lake.spark.session import connecting, release
+from tidegate.platform.lake.spark.session import hide_token_in_errors, release
 from tidegate.resources.aws_resource import AwsResource
 
 
@@ -67,7 +67,7 @@ class LakeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         def connected() -> SparkSession:
             # PySpark's own class asks the JVM before it has made its first session.
             before = ConnectSession.getActiveSession()
-            with connecting(settings.spark):
+            with hide_token_in_errors(settings.spark):
                 session: SparkSession = LazyPySparkResource(
                     spark_config={"spark.remote": settings.spark.url}
                 ).spark_session

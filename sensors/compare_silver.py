@@ -56,12 +56,12 @@ def due_comparisons(
         check, materialized = equals_bronze_key(asset), merged.get(asset)
         execution = last.get(check)
         tried = execution.create_timestamp if execution else 0.0
-        if materialized is not None and _covered(execution) < materialized and tried + PACE <= now:
+        if materialized is not None and _last_compared_id(execution) < materialized and tried + PACE <= now:
             waiting.append((tried, check))
     return [check for _, check in sorted(waiting, key=lambda each: each[0])]
 
 
-def _covered(execution: AssetCheckExecutionRecord | None) -> int:
+def _last_compared_id(execution: AssetCheckExecutionRecord | None) -> int:
     """Return the number of the last materialization that was compared; 0 without a result, or without a comparison."""
     evaluation = execution.evaluation if execution else None
     found = evaluation.metadata.get(COVERS) if isinstance(evaluation, dg.AssetCheckEvaluation) else None

@@ -9,7 +9,7 @@ from typing import Any
 
 import dagster as dg
 
-from tidegate.assets.presentation.check_events import as_event
+from tidegate.assets.presentation.check_events import evaluation_event
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.routes.asset import route_key
 from tidegate.assets.routes.report import RouteState, route_state
@@ -51,7 +51,7 @@ def forward_events(
         undeliverable = known.get("undeliverable", 0) + sum(result.undeliverable for result in own)
         at = known.get("at", 0.0)
         if known.get("behind") != state.behind:
-            events.append(as_event(state.check(route_key(name))))
+            events.append(evaluation_event(state.check(route_key(name))))
         if (sent or undeliverable) and now - at >= _REPORT_EVERY:
             events.append(dg.AssetMaterialization(route_key(name), metadata=state.metadata(sent, undeliverable)))
             sent, undeliverable, at = 0, 0, now

@@ -13,7 +13,7 @@ import dagster as dg
 from tidegate.assets.bronze.report import page_key
 from tidegate.assets.health.asset import LAKE_HEALTH, report_health
 from tidegate.assets.health.report import HealthReport, keeps_up, numbers
-from tidegate.assets.presentation.check_events import as_event
+from tidegate.assets.presentation.check_events import evaluation_event
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.sources.asset import dead_letters_of, queue_key
 from tidegate.assets.sources.dead_letter_checks import dead_letter_check_result
@@ -54,10 +54,10 @@ def health_events(shown: HealthReport, config: LakeConfig, cursor: str | None) -
     pages = {spec.table_key.encode(): page_key(spec) for spec in config.tables}
     events: list[Event] = [
         dg.AssetMaterialization(LAKE_HEALTH, metadata=shown.metadata()),
-        *(as_event(result) for result in shown.checks(LAKE_HEALTH)),
+        *(evaluation_event(result) for result in shown.checks(LAKE_HEALTH)),
     ]
     holding = {queue.name: queue for queue in health.queues if _holds(queue) or queue.name in filled}
-    for name in (reported_queues := _in_turn(holding, before.get("queue", ""))):
+    for name in (reported_queues := _next_in_turn(holding, before.get("queue", ""))):
         queue = holding[name]
         depth = {"messages_waiting": queue.waiting, "messages_in_flight": queue.in_flight}
         dead = {} if queue.dead is None else {"dead_letters": queue.dead}
@@ -66,10 +66,10 @@ def health_events(shown: HealthReport, config: LakeConfig, cursor: str | None) -
     events += dead_letter_events
     configured = [table for table in health.tables if table.key in pages]
     waiting = {table.key: table for table in configured if table.files or table.key in waited}
-    reported_pages = _in_turn(waiting, before.get("page", ""))
+    reported_pages = _next_in_turn(waiting, before.get("page", ""))
     events += [dg.AssetObservation(pages[key], metadata=numbers(waiting[key])) for key in reported_pages]
     changed = [table for table in configured if not known or table.behind != (table.key in behind)]
-    events += [as_event(keeps_up(table, pages[table.key])) for table in changed]
+    events += [evaluation_event(keeps_up(table, pages[table.key])) for table in changed]
     after = {
         "names": digest,
         "behind": _mask({table.key for table in configured if table.behind}, tables),
@@ -107,7 +107,7 @@ def _dead_letter_events(
             metadata = {"dead_letters": dead, "not_empty_seconds": not_empty}
             events.append(dg.AssetObservation(queue_key(name), metadata=metadata))
         if name not in since or bool(since[name]) != bool(dead):
-            events.append(as_event(dead_letter_check_result(name, dead)))
+            events.append(evaluation_event(dead_letter_check_result(name, dead)))
     return events, now
 
 
@@ -115,7 +115,7 @@ def _holds(queue: QueueHealth) -> bool:
     return bool(queue.waiting or queue.in_flight or queue.dead)
 
 
-def _in_turn(names: Collection[str], last: str) -> list[str]:
+def _next_in_turn(names: Collection[str], last: str) -> list[str]:
     """Return the next members after the last one that had its turn, and then from the start."""
     ordered = sorted(names)
     start = bisect_right(ordered, last)

@@ -46,12 +46,12 @@ def build_maintenance_schedule(config: LakeConfig) -> dg.ScheduleDefinition:
     )
     def maintain_schedule(context: dg.ScheduleEvaluationContext) -> list[dg.RunRequest]:
         tables = context.instance.get_dynamic_partitions(TABLES.name or "")
-        return requests(config, tables, context.scheduled_execution_time, _last_night(context.instance))
+        return requests(config, tables, context.scheduled_execution_time, _last_scheduled_run(context.instance))
 
     return maintain_schedule
 
 
-def _last_night(instance: dg.DagsterInstance) -> datetime | None:
+def _last_scheduled_run(instance: dg.DagsterInstance) -> datetime | None:
     """Returns when the schedule last requested a run; None if it never did."""
     asked = dg.RunsFilter(job_name=MAINTENANCE_JOB, tags={SCHEDULE_NAME_TAG: SCHEDULE})
     records = instance.get_run_records(asked, limit=1)

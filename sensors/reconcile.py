@@ -106,7 +106,7 @@ def reconcile_requests(
     """
     intervals = intervals_of(config, instance.get_dynamic_partitions(TABLES.name or ""))
     runs = table_runs(instance, BRONZE_JOB.name, (TRIGGER_TAG, RECONCILE), now)
-    broken = _broken(instance, now)
+    broken = _failed_listings(instance, now)
     found = due(
         intervals,
         asked,
@@ -119,7 +119,7 @@ def reconcile_requests(
 
 
 @dataclass(frozen=True)
-class Remembered:
+class ListingRequests:
     """When each table's listing was requested last, in an object and the cursor together.
 
     The object has all tables. The cursor has those that were requested since the object was written. Dagster stores a
@@ -134,7 +134,7 @@ class Remembered:
     since: Mapping[str, int]
 
     @classmethod
-    def of(cls, stored: Mapping[str, int], cursor: str | None) -> Remembered:
+    def of(cls, stored: Mapping[str, int], cursor: str | None) -> ListingRequests:
         """Read both. A cursor from a version without the object has every table."""
         found = json.loads(cursor or "{}")
         recent = found.get("asked")
@@ -159,7 +159,7 @@ class Remembered:
         return known, json.dumps({"asked": now})
 
 
-def _broken(instance: dg.DagsterInstance, now: float) -> dict[str, dg.RunRecord]:
+def _failed_listings(instance: dg.DagsterInstance, now: float) -> dict[str, dg.RunRecord]:
     """Return the last listing of each table if it failed recently."""
     lately = datetime.fromtimestamp(now - _LATELY, UTC)
     wanted = dg.RunsFilter(job_name=BRONZE_JOB.name, tags={TRIGGER_TAG: RECONCILE}, updated_after=lately)
@@ -198,7 +198,7 @@ def build_reconcile_sensor(config: LakeConfig) -> list[dg.SensorDefinition]:
     )
     def reconcile(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult:
         times = lake.open().store.listing_times
-        before = Remembered.of(times.read(), context.cursor)
+        before = ListingRequests.of(times.read(), context.cursor)
         found, requests = reconcile_requests(context.instance, config, before.asked, time.time())
         stored, cursor = before.after(found)
         if stored is not None:

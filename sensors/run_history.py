@@ -89,10 +89,10 @@ def _failures(instance: dg.DagsterInstance, job: str, now: float) -> dict[str, F
         table = record.dagster_run.tags[PARTITION_TAG]
         if table in latest and record.storage_id > latest[table].storage_id:
             del latest[table]
-    return {table: Failures(_earlier(record) + 1, ended(record)) for table, record in latest.items()}
+    return {table: Failures(_earlier_failures(record) + 1, ended(record)) for table, record in latest.items()}
 
 
-def _earlier(record: dg.RunRecord) -> int:
+def _earlier_failures(record: dg.RunRecord) -> int:
     """Return how many runs had failed before this one, by the tag that its request got."""
     count = record.dagster_run.tags.get(FAILURES_TAG, "")
     return int(count) if count.isdecimal() and count.isascii() else 0

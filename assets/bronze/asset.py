@@ -16,7 +16,7 @@ from tidegate.assets.sources.asset import queue_keys, table_owners
 from tidegate.platform.bronze.completion.waiting import noted_waiting
 from tidegate.platform.bronze.listener import RunListener
 from tidegate.platform.bronze.options import RunOptions
-from tidegate.platform.bronze.prepare.inventories.late import late_in
+from tidegate.platform.bronze.prepare.inventories.late import find_late_inventories
 from tidegate.platform.bronze.run import BatchResult, run_table
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.inventory_comparison import InventoryComparison
@@ -228,7 +228,7 @@ def table_report(table: Table, done: Sequence[BatchResult], before: PreviousRepo
         rows,
         waits,
         datasets,
-        late=late_in(table),
+        late=find_late_inventories(table),
         descriptions=column_descriptions(table.spec),
     )
     return TableReport(done, snapshot, before, last)

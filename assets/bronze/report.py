@@ -11,7 +11,7 @@ from typing import Any
 import dagster as dg
 
 from tidegate.assets.bronze.previous import PreviousReport, TableSnapshot
-from tidegate.assets.presentation.check_events import as_event, check_result
+from tidegate.assets.presentation.check_events import check_result, evaluation_event
 from tidegate.assets.presentation.columns import column_changes, column_schema
 from tidegate.assets.presentation.copied_sql import bronze_queries, copied
 from tidegate.assets.presentation.markdown import listed
@@ -119,12 +119,12 @@ class TableReport:
             **({"moved": counts[str(Status.MOVED)]} if counts[str(Status.MOVED)] else {}),
             "quarantined": counts[str(Status.QUARANTINED)],
         }
-        if again := sum(_came_again(row) for batch in self.landed for row in batch.rows):
+        if again := sum(_repeated_row_count(row) for batch in self.landed for row in batch.rows):
             found["rows_that_came_again"] = again
         if types := _event_types(self.landed):
             found["event_types"] = types
         if bad := _bad(self.landed):
-            found["quarantine"] = _as_table(bad)
+            found["quarantine"] = _bad_objects_table(bad)
         if self.now.waits:
             found["waits_for_after_load"] = self.now.waits.files
         if datasets := self.now.datasets:
@@ -176,7 +176,7 @@ class TableReport:
                 check_name=QUARANTINE_CHECK,
                 passed=not bad,
                 severity=error if self.only_bad else warn,
-                metadata={**counts, "quarantine": _as_table(bad)} if bad else counts,
+                metadata={**counts, "quarantine": _bad_objects_table(bad)} if bad else counts,
                 description=sentence("no row was added, see {}", code(f"ledger.{self.now.name}"))
                 if self.only_bad
                 else None,
@@ -201,7 +201,7 @@ class TableReport:
             asset: the table's own page, or bronze.
             partition: partition of bronze. None for a page.
         """
-        checks = [as_event(result, partition) for result in self.checks(asset)]
+        checks = [evaluation_event(result, partition) for result in self.checks(asset)]
         if not self.materializes:
             return [*checks]
         metadata = self.metadata(PARTITION_ROWS if partition else "dagster/row_count")
@@ -318,7 +318,7 @@ def check_specs(
         ]
 
 
-def _came_again(row: LedgerRow) -> int:
+def _repeated_row_count(row: LedgerRow) -> int:
     """Return the number of a row-queue object's rows that the table had already.
 
     The object's name contains the number of its messages.
@@ -347,7 +347,7 @@ def _bad(batches: Sequence[Batch]) -> list[LedgerRow]:
     return [row for row in rows if row.status == Status.QUARANTINED or (row.bad_rows and row.status != Status.REMOVED)]
 
 
-def _as_table(bad: Sequence[LedgerRow]) -> dg.MetadataValue[Any]:
+def _bad_objects_table(bad: Sequence[LedgerRow]) -> dg.MetadataValue[Any]:
     return dg.MetadataValue.table(
         [dg.TableRecord({"key": row.key, "reason": _reason(row)}) for row in bad[:MAX_LISTED_OBJECTS]]
     )

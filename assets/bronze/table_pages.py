@@ -62,7 +62,7 @@ def _page(spec: TableSpec) -> dg.AssetSpec:
         kinds={{None: "deltalake", "repartition": "json"}.get(spec.output_mode, "parquet"), "bronze"},
         tags={"tidegate/layer": "bronze"},
         freshness_policy=page_freshness(spec),
-        description=f"{described(spec)}: the {_what(spec)} of {spec.prefix}. The sensor "
+        description=f"{described(spec)}: the {_describe_storage(spec)} of {spec.prefix}. The sensor "
         f"intake fills it, by runs of the partition {code(spec.table_key.encode())} of the asset bronze. These runs "
         "report here what they added. To run it by hand, materialize that partition.",
         metadata={"dagster/uri": spec.output.folder}
@@ -71,5 +71,5 @@ def _page(spec: TableSpec) -> dg.AssetSpec:
     )
 
 
-def _what(spec: TableSpec) -> str:
+def _describe_storage(spec: TableSpec) -> str:
     return f"output ({spec.output.folder})" if spec.output else "bronze table"

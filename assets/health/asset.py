@@ -97,7 +97,7 @@ def report_health(lake: Lake, instance: dg.DagsterInstance, now: float) -> Healt
         instance: Dagster's instance.
         now: epoch seconds.
     """
-    return health_report(lake, instance, _published(lake, measure(lake, instance, now)))
+    return health_report(lake, instance, _publish_metrics(lake, measure(lake, instance, now)))
 
 
 def health_report(lake: Lake, instance: dg.DagsterInstance, health: Health) -> HealthReport:
@@ -109,7 +109,7 @@ def health_report(lake: Lake, instance: dg.DagsterInstance, health: Health) -> H
     return HealthReport(health, earlier_lags(instance, LAKE_HEALTH, MAX_EARLIER), commits, failed, merged)
 
 
-def _published(lake: Lake, health: Health) -> Health:
+def _publish_metrics(lake: Lake, health: Health) -> Health:
     """Publish the metrics. Returns the measurement, with a sentence if CloudWatch refused them: that fails a check."""
     if lake.cloudwatch is None:
         return health

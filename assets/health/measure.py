@@ -12,20 +12,20 @@ from botocore.exceptions import BotoCoreError, ClientError
 from tidegate.assets.health.history import missed_today, quarantined_since
 from tidegate.platform.core.completion.waiting_datasets import WaitingDatasets
 from tidegate.platform.core.first_line import first_line
-from tidegate.platform.core.health.measurement import Health, QueueHealth, RouteHealth, TableHealth, by_urgency
+from tidegate.platform.core.health.measurement import Health, QueueHealth, RouteHealth, TableHealth, urgency_sort_key
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.lake.aws.s3 import StoreError
 from tidegate.platform.lake.aws.sqs import Queue
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.lake_root.inbox import Backlog
 from tidegate.platform.lake.lake_root.root import is_table_key
-from tidegate.platform.lake.side_by_side import SideBySide
+from tidegate.platform.lake.side_by_side import ConcurrentCalls
 from tidegate.platform.lake.threads import parallel
 
 #: Time limit for listing the inbox, and then for the answers of the queues. Dagster ends a tick after 60 seconds.
 _MAX_SECONDS = 20.0
 #: Time limit for the listings of the routes, which begin with the others, when those have ended.
-_MORE_SECONDS = 5.0
+_ROUTE_LISTING_SECONDS = 5.0
 #: Queues that are asked in parallel. A queue that does not answer must not delay the others.
 _QUEUES_IN_PARALLEL = 256
 #: Routes whose outbox is listed at a time.
@@ -51,8 +51,8 @@ def measure(
     unknown: list[str] = []
     missed = missed_today(instance, [queue.name for queue in lake.queues], now)
     quarantined = quarantined_since(instance, now - _DAY)
-    asked = SideBySide(lambda queue: _queue(queue, missed.get(queue.name, {})), lake.queues, _QUEUES_IN_PARALLEL)
-    listed = SideBySide(lambda route: _route(lake, route, now), _routes(lake), _ROUTES_IN_PARALLEL)
+    asked = ConcurrentCalls(lambda queue: _queue(queue, missed.get(queue.name, {})), lake.queues, _QUEUES_IN_PARALLEL)
+    listed = ConcurrentCalls(lambda route: _route(lake, route, now), _routes(lake), _ROUTES_IN_PARALLEL)
     waiting: dict[str, TableHealth] = {}
     until = clock() + _MAX_SECONDS
     for backlog in lake.store.inbox.tour():
@@ -73,7 +73,7 @@ def measure(
         else:
             queues.append(outcome.value[0])
             unknown += outcome.value[1]
-    listed.wait(_MORE_SECONDS)
+    listed.wait(_ROUTE_LISTING_SECONDS)
     routes = []
     for listing in listed.outcomes():
         routes.append(listing.value or RouteHealth(listing.item, limit=_max_lag(lake, listing.item)))
@@ -82,7 +82,7 @@ def measure(
             unknown.append(f"route {listing.item}: {why}")
     return Health(
         now,
-        tuple(sorted(tables, key=lambda table: by_urgency(table, quarantined))),
+        tuple(sorted(tables, key=lambda table: urgency_sort_key(table, quarantined))),
         tuple(queues),
         quarantined,
         tuple(unknown),

@@ -12,7 +12,7 @@ from tidegate.assets.presentation.shown_lines import shown_lines
 from tidegate.platform.core.config.storage_reports import StorageReportsSpec
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.storage.advice import OF, Advice, advice_for, no_advice_for, without_price
-from tidegate.platform.core.storage.cost import PUT_TOGETHER
+from tidegate.platform.core.storage.cost import COMBINED_PREFIXES
 from tidegate.platform.inventory.stored import folder_of, read_prices, stored_objects, sums_of_all
 from tidegate.platform.lake.inventory.sums import with_ends
 from tidegate.resources.lake_resource import LakeResource
@@ -46,7 +46,7 @@ def build_advice(spec: TableSpec, reports: StorageReportsSpec) -> dg.AssetsDefin
         return dg.MaterializeResult(
             metadata={
                 **advice_metadata(found, prices.currency, reports.months, command),
-                **({} if whole else {"prefixes": PUT_TOGETHER}),
+                **({} if whole else {"prefixes": COMBINED_PREFIXES}),
                 **({"without_price": missing} if missing else {}),
             }
         )

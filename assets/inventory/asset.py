@@ -19,7 +19,7 @@ from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.storage_reports import StorageReportsSpec
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.inventory.late import stale_inventories
-from tidegate.platform.core.storage.cost import PUT_TOGETHER, CostLine
+from tidegate.platform.core.storage.cost import COMBINED_PREFIXES, CostLine
 from tidegate.platform.core.storage.cost_report import OF, CostReport
 from tidegate.platform.core.storage.prices import GIGABYTE
 from tidegate.platform.inventory.costs.reads import Reads, reads_of
@@ -98,7 +98,7 @@ def cost_metadata(report: CostReport, reads: Reads, command: str, *, whole: bool
             if whole or "prefix" not in by
             for name, value in _table(by, lines, report.currency, reads.by(by), command).items()
         },
-        **({} if whole else {"prefixes": PUT_TOGETHER}),
+        **({} if whole else {"prefixes": COMBINED_PREFIXES}),
         **({"reads_not_known": reads.unknown} if reads.unknown else {}),
     }
 

@@ -19,17 +19,17 @@ from tidegate.assets.silver.asset import silver_key
 from tidegate.assets.sources.asset import table_owners
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.maintenance.freed import Freed
+from tidegate.platform.core.maintenance.freed import FreedObjects
 from tidegate.platform.core.markdown import sentence
 from tidegate.platform.maintenance.old_objects import maintain_objects
-from tidegate.platform.maintenance.tables import Maintained, TableBusy, maintain_bronze, maintain_silver
+from tidegate.platform.maintenance.tables import MaintenanceResult, TableBusy, maintain_bronze, maintain_silver
 from tidegate.resources.lake_resource import LakeResource
 
 MAINTAINED_BRONZE, MAINTAINED_LAKE = dg.AssetKey([MAINTENANCE, "bronze"]), dg.AssetKey([MAINTENANCE, "lake"])
-_Work = Callable[..., list[Maintained]]
+_Work = Callable[..., list[MaintenanceResult]]
 
 
-_BY_A_CLICK = (
+_MANUAL_RUN_TEXT = (
     " Materialized by a click, it is a dry run, which changes nothing and shows what it found below. Set `dry_run` to "
     "false in the Launchpad to do it."
 )
@@ -66,7 +66,7 @@ def _bronze(config: LakeConfig) -> dg.AssetsDefinition:
         kinds={"deltalake"},
         description="Maintenance of a bronze table and its ledger, one partition per table: small files are merged, "
         "the log gets a checkpoint, and files that no version needs are deleted. The files of a registered table are "
-        f"never touched.{_BY_A_CLICK}",
+        f"never touched.{_MANUAL_RUN_TEXT}",
         output_required=False,
     )
     def maintained_bronze(context: dg.AssetExecutionContext, config: MaintenanceConfig, lake: LakeResource) -> Any:
@@ -86,7 +86,7 @@ def _silver(spec: TableSpec) -> dg.AssetsDefinition:
         owners=list(spec.owners),
         kinds={"deltalake"},
         description=f"Maintenance of silver.{spec.name}: small files and files with many deleted rows are written "
-        f"again, the log gets a checkpoint, and files that no version needs are deleted.{_BY_A_CLICK}",
+        f"again, the log gets a checkpoint, and files that no version needs are deleted.{_MANUAL_RUN_TEXT}",
         output_required=False,
     )
     def maintained(context: dg.AssetExecutionContext, config: MaintenanceConfig, lake: LakeResource) -> Any:
@@ -110,11 +110,11 @@ def _lake(config: LakeConfig) -> dg.AssetsDefinition:
         owners=table_owners(config),
         kinds={"s3"},
         description="Retention of the intake log, of copies that runs left, and of the quarantine if `maintain` of "
-        f"lake.yaml gives it one.{_BY_A_CLICK}",
+        f"lake.yaml gives it one.{_MANUAL_RUN_TEXT}",
         output_required=False,
     )
     def maintained_lake(context: dg.AssetExecutionContext, config: MaintenanceConfig, lake: LakeResource) -> Any:
-        def work(**options: Any) -> list[Maintained]:
+        def work(**options: Any) -> list[MaintenanceResult]:
             return maintain_objects(lake.open(), time.time(), **options)
 
         yield from _run(context, config, work, lambda run: False)
@@ -148,9 +148,9 @@ def _run(
         yield dg.MaterializeResult(metadata=metadata(done, dry_run=False))
 
 
-def metadata(done: Sequence[Maintained], *, dry_run: bool) -> dict[str, Any]:
+def metadata(done: Sequence[MaintenanceResult], *, dry_run: bool) -> dict[str, Any]:
     """Returns what maintenance did as metadata."""
-    freed = sum((found.freed for found in done), Freed())
+    freed = sum((found.freed for found in done), FreedObjects())
     return {
         "dry_run": dry_run,
         "freed_files": freed.files,

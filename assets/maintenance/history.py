@@ -70,7 +70,7 @@ def forget(
     """
     storage = instance.event_log_storage
     sql = storage if isinstance(storage, SqlEventLogStorage) else None
-    kept = _runs_of_the_last(sql) if sql else set()
+    kept = _last_materialization_runs(sql) if sql else set()
     runs, left, is_over = 0, False, _deadline(clock)
     for run_id in _old_runs(instance, now, jobs, repository):
         if left := runs > 0 and is_over():
@@ -118,7 +118,7 @@ def _forget_run(instance: dg.DagsterInstance, run_id: str) -> None:
             Path(f"{shard(run_id)}{ending}").unlink(missing_ok=True)
 
 
-def _runs_of_the_last(sql: SqlEventLogStorage) -> set[str]:
+def _last_materialization_runs(sql: SqlEventLogStorage) -> set[str]:
     """Returns the ids of the runs of the last materialization of each asset and partition."""
     events = SqlEventLogStorageTable.c
     last = (
@@ -162,12 +162,12 @@ def _of(assets: Collection[dg.AssetKey]) -> Any:
 def _without_run(now: float) -> Any:
     """Returns the condition of old events that a sensor reported: these have no run."""
     events = SqlEventLogStorageTable.c
-    return sa.and_(events.run_id == "", events.timestamp < _naive(now - EVENT_DAYS * 86_400))
+    return sa.and_(events.run_id == "", events.timestamp < _to_naive_utc(now - EVENT_DAYS * 86_400))
 
 
 def _old_checks(now: float, assets: Collection[dg.AssetKey]) -> sa.Select[Any]:
     checks, keys = AssetCheckExecutionsTable.c, [key.to_string() for key in assets]
-    old = checks.create_timestamp < _naive(now - RUN_DAYS * 86_400)
+    old = checks.create_timestamp < _to_naive_utc(now - RUN_DAYS * 86_400)
     return sa.select(checks.id).where(checks.asset_key.in_(keys), old, checks.id.not_in(_last_checks(keys)))
 
 
@@ -190,5 +190,5 @@ def _delete(connection: Any, table: sa.Table, ids: Sequence[int], is_over: Calla
     return len(ids)
 
 
-def _naive(at: float) -> datetime:
+def _to_naive_utc(at: float) -> datetime:
     return datetime.fromtimestamp(at, UTC).replace(tzinfo=None)

@@ -28,8 +28,8 @@ Happening = Literal["waiting", "committed", "quarantined", "merged", "failed", "
 #: Materializations of bronze that one query reads. The next call reads the others.
 _MAX_COMMITS = 500
 #: Numbers in the metadata of a commit, and of a merge, that are shown.
-_OF_COMMIT = ("files", "rows", "bytes", "removed", "quarantined", "batch", "delta_version")
-_OF_MERGE = ("inserted", "updated", "deleted", "batch", "delta_version")
+_COMMIT_FIGURES = ("files", "rows", "bytes", "removed", "quarantined", "batch", "delta_version")
+_MERGE_FIGURES = ("inserted", "updated", "deleted", "batch", "delta_version")
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class Follower:
             made = record.asset_materialization
             if made and made.partition and _number(made.metadata, "batches"):
                 yield News(
-                    record.timestamp, "committed", self._name(made.partition), _numbers(made.metadata, _OF_COMMIT)
+                    record.timestamp, "committed", self._name(made.partition), _numbers(made.metadata, _COMMIT_FIGURES)
                 )
 
     def _quarantines(self) -> Iterator[News]:
@@ -139,7 +139,7 @@ class Follower:
             if record.storage_id > self._merges.get(key, 0) and made:
                 self._merges[key] = record.storage_id
                 if _number(made.metadata, "batches"):
-                    yield News(record.timestamp, "merged", self._silver[key], _numbers(made.metadata, _OF_MERGE))
+                    yield News(record.timestamp, "merged", self._silver[key], _numbers(made.metadata, _MERGE_FIGURES))
 
     def _failures(self) -> Mapping[tuple[str, str], FailedRun]:
         """Returns the last runs that failed, by table and run: a run may hold several tables."""

@@ -5,7 +5,7 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from tidegate.assets.presentation.check_events import as_event
+from tidegate.assets.presentation.check_events import evaluation_event
 from tidegate.assets.presentation.readable_failure import readable_failure
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.runs.held_tables import REBUILD_JOB, REBUILD_OP
@@ -146,7 +146,7 @@ def rebuild_op(context: dg.OpExecutionContext, config: RebuildConfig, lake: Lake
             context.log_event(dg.AssetMaterialization(asset, metadata=metadata))
             checks.append(equals_bronze(handles, silver.spec, asset, context.instance))
             # Dagster takes evaluations here too, and its types do not say so.
-            events: list[Any] = [as_event(check) for check in checks]
+            events: list[Any] = [evaluation_event(check) for check in checks]
             for event in events:
                 context.log_event(event)
         return

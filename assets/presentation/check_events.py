@@ -52,7 +52,7 @@ def kept_description(evaluation: dg.AssetCheckEvaluation) -> Markdown | None:
     return Markdown(evaluation.description) if evaluation.description else None
 
 
-def as_event(result: dg.AssetCheckResult, partition: str | None = None) -> dg.AssetCheckEvaluation:
+def evaluation_event(result: dg.AssetCheckResult, partition: str | None = None) -> dg.AssetCheckEvaluation:
     """Returns the event that a step logs when it yields the result.
 
     Args:

@@ -23,7 +23,7 @@ _MAX_RUNS, _MAX_TABLES = 500, 100
 #: Good runs of a table's partition among which its last run is searched. Maintenance has few.
 _MAX_GOOD = 10
 #: Between asset and table in the key of a run of maintenance.
-_OF = " of "
+_PARTITION_SEPARATOR = " of "
 #: Characters of an error's first line that are shown.
 _MAX_CHARACTERS = 300
 _FAILURE, _SUCCESS = dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.SUCCESS
@@ -67,10 +67,10 @@ def failed_runs(
             latest.setdefault(table, record)
     if not latest:
         return {}
-    good = _shared_good(instance)
+    good = _last_shared_runs(instance)
     found = {}
     for table, record in list(latest.items())[:_MAX_TABLES]:
-        if max(good.get(table, -1), _last_good(instance, table)) < record.storage_id:
+        if max(good.get(table, -1), _last_successful_run(instance, table)) < record.storage_id:
             found[table] = FailedRun(record.dagster_run.run_id, _ended(record), _why(instance, record, table))
     return found
 
@@ -91,13 +91,13 @@ def _maintained(run: dg.DagsterRun, tables: Collection[str], silver: Collection[
     for key in run.asset_selection or ():
         name, table = key.to_user_string(), run.tags.get(PARTITION_TAG)
         if table in tables:
-            found.append(f"{name}{_OF}{table}")
+            found.append(f"{name}{_PARTITION_SEPARATOR}{table}")
         elif table is None and (key.path[-1] == "lake" or key.path[-1].removeprefix("silver_") in silver):
             found.append(name)
     return found
 
 
-def _shared_good(instance: dg.DagsterInstance) -> dict[str, int]:
+def _last_shared_runs(instance: dg.DagsterInstance) -> dict[str, int]:
     """Returns for each table the storage id of the newest shared run in which it did not fail."""
     shared = dg.RunsFilter(job_name=SHARED_JOB, statuses=[_FAILURE, _SUCCESS])
     found: dict[str, int] = {}
@@ -108,10 +108,10 @@ def _shared_good(instance: dg.DagsterInstance) -> dict[str, int]:
     return found
 
 
-def _last_good(instance: dg.DagsterInstance, table: str) -> int:
+def _last_successful_run(instance: dg.DagsterInstance, table: str) -> int:
     name = table.removeprefix("silver.")
     if table.startswith(f"{MAINTENANCE}/"):
-        asset, _, partition = table.partition(_OF)
+        asset, _, partition = table.partition(_PARTITION_SEPARATOR)
         of = dg.AssetRecordsFilter(dg.AssetKey(asset.split("/")), asset_partitions=[partition] if partition else None)
         done = instance.fetch_materializations(of, limit=1).records
         records = instance.get_run_records(dg.RunsFilter(run_ids=[done[0].run_id]), limit=1) if done else []

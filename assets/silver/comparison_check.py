@@ -26,7 +26,7 @@ from tidegate.platform.silver.audit.comparison import (
     Comparison,
     compare,
 )
-from tidegate.platform.silver.discreet import spark_failed
+from tidegate.platform.silver.discreet import describe_spark_error
 from tidegate.resources.lake_resource import LakeResource
 
 EQUALS_BRONZE_CHECK = "silver_equals_bronze"
@@ -105,7 +105,7 @@ def equals_bronze(lake: Lake, spec: TableSpec, asset: dg.AssetKey, instance: dg.
 
 def _why(spec: TableSpec, error: Exception) -> str:
     if spec.personal is not None and isinstance(error, PySparkException):
-        return spark_failed(error)
+        return describe_spark_error(error)
     return first_line(error)
 
 
@@ -113,7 +113,7 @@ def _result(spec: TableSpec, asset: dg.AssetKey, found: Comparison, newest: int)
     # A key of a table with personal columns may be an identity, and Dagster keeps what a check says.
     shown = [("KEY=VALUE",)] if spec.personal is not None and found.wrong else found.wrong
     commands = [command("why", f"silver.{spec.name}", *key) for key in shown]
-    description = _right(spec, found) if not commands else sentence(
+    description = _success_text(spec, found) if not commands else sentence(
         "{} of {} keys differ from what bronze gives: somebody wrote to silver, or changed rows of bronze, or `silver` "
         "in lake.yaml has changed. See {}",
         len(found.wrong), f"{found.keys:,}", code(commands[0]),
@@ -140,7 +140,7 @@ def _result(spec: TableSpec, asset: dg.AssetKey, found: Comparison, newest: int)
     )
 
 
-def _right(spec: TableSpec, found: Comparison) -> Markdown:
+def _success_text(spec: TableSpec, found: Comparison) -> Markdown:
     """Returns what a comparison without a wrong key has shown, and what it could not afford to read."""
     lines = [sentence("{} keys are as bronze gives them", f"{found.keys:,}")]
     if not found.keys and not found.left_out and not (found.bronze.is_whole and found.silver.is_whole):

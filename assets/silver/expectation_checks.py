@@ -10,7 +10,7 @@ from tidegate.assets.presentation.check_events import APART_CHECK, check_result,
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.markdown import Markdown, code, sentence
 from tidegate.platform.core.number_of import number_of
-from tidegate.platform.core.schema.sql_literal import on_one_line
+from tidegate.platform.core.schema.sql_literal import format_on_one_line
 from tidegate.platform.core.silver.expectations import Expectation, OnViolation, expectations
 from tidegate.platform.silver.expect.collapse import COLLAPSE_DESCRIPTION, Collapse
 from tidegate.platform.silver.merge import MergeResult
@@ -61,14 +61,14 @@ def expectation_results(
             check_name=each.check,
             passed=not counts.get(each.name),
             severity=dg.AssetCheckSeverity.ERROR if each.action is OnViolation.FAIL else dg.AssetCheckSeverity.WARN,
-            description=_violating(counts.get(each.name, 0), each),
+            description=_violation_text(counts.get(each.name, 0), each),
             metadata={"rows": counts.get(each.name, 0), "action": str(each.action), **_sql(queries.get(each.name))},
         )
         for each in _of(spec)
     ]
 
 
-def _violating(count: int, expectation: Expectation) -> Markdown:
+def _violation_text(count: int, expectation: Expectation) -> Markdown:
     verb = "violates" if count == 1 else "violate"
     rows = number_of(count, "row")
     return sentence("{} of the merged batches {} {}", rows, verb, code(expectation.condition))
@@ -91,7 +91,7 @@ def results_of_merge(
     results = [*expectation_results(spec, asset, counts, counted), _collapse_result(asset, merged)]
     if merged and merged.volume["rows"]:
         return results
-    return [_as_before(instance, result) for result in results]
+    return [_repeat_last_result(instance, result) for result in results]
 
 
 def _collapse_result(asset: dg.AssetKey, merged: MergeResult | None) -> dg.AssetCheckResult:
@@ -106,7 +106,7 @@ def _collapse_result(asset: dg.AssetKey, merged: MergeResult | None) -> dg.Asset
     )
 
 
-def _as_before(instance: dg.DagsterInstance, result: dg.AssetCheckResult) -> dg.AssetCheckResult:
+def _repeat_last_result(instance: dg.DagsterInstance, result: dg.AssetCheckResult) -> dg.AssetCheckResult:
     key = dg.AssetCheckKey(result.asset_key, result.check_name)  # type: ignore[arg-type]
     ended = {AssetCheckExecutionRecordStatus.SUCCEEDED, AssetCheckExecutionRecordStatus.FAILED}
     for record in instance.event_log_storage.get_asset_check_execution_history(key, limit=1, status=ended):
@@ -127,4 +127,4 @@ def _sql(query: str | None) -> dict[str, str]:
 
 def _query(spec: TableSpec, expectation: Expectation) -> str:
     """Returns the SQL of all rows of bronze that violate an expectation, of merged batches and of others."""
-    return on_one_line(f"SELECT * FROM bronze.{spec.name} WHERE {expectation.violated}")
+    return format_on_one_line(f"SELECT * FROM bronze.{spec.name} WHERE {expectation.violated}")

@@ -11,7 +11,7 @@ from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.markdown import sentence
 from tidegate.platform.lake.lake import Lake
-from tidegate.platform.silver.export import Exported, export_changes
+from tidegate.platform.silver.export import ExportResult, export_changes
 
 EXPORT_CHECK = "changes_exported"
 
@@ -37,7 +37,7 @@ def exported(lake: Lake, spec: TableSpec, asset: dg.AssetKey) -> dg.AssetCheckRe
         )
 
 
-def _result(asset: dg.AssetKey, done: Exported) -> dg.AssetCheckResult:
+def _result(asset: dg.AssetKey, done: ExportResult) -> dg.AssetCheckResult:
     return check_result(
         passed=not done.behind,
         check_name=EXPORT_CHECK,

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from tidegate.platform.core.bronze.batch import Batch
-from tidegate.platform.core.bronze.hint import Hint, TakenAway
+from tidegate.platform.core.bronze.hint import Hint, RemovedByAfterLoad
 from tidegate.platform.core.bronze.ledger import LastState, LedgerRow, Status
 from tidegate.platform.core.bronze.manifest import chunked
 from tidegate.platform.core.bronze.object_state import S3Found, S3Gone
 from tidegate.platform.core.bronze.same_bytes import same_bytes
-from tidegate.platform.core.config.after_load import MoveOrTag, moved_key, takes_away
+from tidegate.platform.core.config.after_load import MoveOrTag, moved_key, removes_source
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.s3_object import S3Object
@@ -144,7 +144,7 @@ def note_loaded_files(table: Table, present: Mapping[str, str], states: Mapping[
         present: etags of the objects under the table's prefix, by key.
         states: the ledger's last states, by key.
     """
-    if not takes_away(table.spec.after_load):
+    if not removes_source(table.spec.after_load):
         return 0
     left = {
         key: ""
@@ -189,9 +189,9 @@ def _settle(
     """
     if not loaded:
         return
-    found = take_away_or_tag(table, loaded, n, may_continue)
+    found = remove_or_tag(table, loaded, n, may_continue)
     # The ledger may have another etag for these bytes.
-    hints = [Hint(key, TakenAway(loaded[key].known or etag)) for key, etag in found.taken.items()]
+    hints = [Hint(key, RemovedByAfterLoad(loaded[key].known or etag)) for key, etag in found.taken.items()]
     max_files = table.spec.max_files
     table.inbox.put(chunked(table.table_key, "after", hints, max_files))
     table.after_notes.put(found.failed, max_files)
@@ -205,7 +205,7 @@ def _failures_text(failed: Mapping[str, str]) -> str:
     return f", {len(failed)} are tried again by the next run: {reasons[0]}" if reasons else ""
 
 
-def take_away_or_tag(
+def remove_or_tag(
     table: Table, loaded: Mapping[str, Loaded], n: int, may_continue: Callable[[], bool] = lambda: True
 ) -> AfterLoad:
     """Remove or tag files, in groups.
@@ -220,14 +220,14 @@ def take_away_or_tag(
         may_continue: called before each further group. If it returns False, the next run tries the rest.
     """
     found = AfterLoad()
-    if why := _forbids(table):
+    if why := _removal_problem(table):
         found.failed = dict.fromkeys(loaded, why)
         return found
 
     def settle(item: tuple[str, Loaded]) -> tuple[str, str, bool | StoreError]:
         key, bytes = item
         try:
-            return key, bytes.etag, _take_away_or_tag_file(table, key, bytes)
+            return key, bytes.etag, _remove_or_tag_file(table, key, bytes)
         except StoreError as error:
             return key, bytes.etag, error
 
@@ -246,7 +246,7 @@ def take_away_or_tag(
                 errors += not _is_of_one_file(outcome)
             elif outcome:
                 found.done += 1
-                if takes_away(table.spec.after_load):
+                if removes_source(table.spec.after_load):
                     found.taken[key] = etag
         if errors == len(part) or not may_continue():
             break
@@ -261,11 +261,11 @@ def _is_of_one_file(error: StoreError) -> bool:
     )
 
 
-def _forbids(table: Table) -> str | None:
+def _removal_problem(table: Table) -> str | None:
     birth = table.birth or table.lake.store.births.read(table.table_key)
     if birth is None or birth.registered:
         return "the table is registered, so queries read its source files: remove after_load from lake.yaml"
-    if takes_away(table.spec.after_load):
+    if removes_source(table.spec.after_load):
         try:
             table.lake.store.identity.prove_conditional_delete()
         except StoreError as error:
@@ -273,7 +273,7 @@ def _forbids(table: Table) -> str | None:
     return None
 
 
-def _take_away_or_tag_file(table: Table, key: str, bytes: Loaded) -> bool:
+def _remove_or_tag_file(table: Table, key: str, bytes: Loaded) -> bool:
     """Remove or tag one file. Returns False if the object no longer has the loaded bytes."""
     after_load, loaded = table.spec.after_load, table.source.version(key, bytes.etag)
     if isinstance(after_load, MoveOrTag) and after_load.tag:

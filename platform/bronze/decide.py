@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from tidegate.platform.bronze.completion.whole import withdraw_unrecorded
-from tidegate.platform.bronze.prepare.load.repeated_messages import sent_before
+from tidegate.platform.bronze.prepare.load.repeated_messages import newest_sent_before
 from tidegate.platform.bronze.prepared import PreparedBatch
 from tidegate.platform.core.bronze.batch import Batch, Create, Evolve, Remove
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
@@ -71,7 +71,7 @@ def decide(table: Table, draft: BatchDraft, prepared: PreparedBatch, run_id: str
         UnreadableFiles: the server cannot read what the batch has of some files.
         RuntimeError: the server cannot read the batch. Nothing is decided.
     """
-    batch = _drafted(table, draft, prepared, run_id).sealed()
+    batch = _draft_batch(table, draft, prepared, run_id).sealed()
     _require_readable(table, batch)
     return table.batches.decide(batch)
 
@@ -116,7 +116,7 @@ def _bare(row: LedgerRow, reason: str) -> LedgerRow:
     return LedgerRow(row.key, status, bounded(reason), event_id=row.event_id, manifest=row.manifest)
 
 
-def _drafted(table: Table, draft: BatchDraft, prepared: PreparedBatch, run_id: str) -> Batch:
+def _draft_batch(table: Table, draft: BatchDraft, prepared: PreparedBatch, run_id: str) -> Batch:
     removes, dropped = _removals(table, draft)
     create, evolve = _columns(table, draft, prepared)
     return Batch(
@@ -145,7 +145,7 @@ def _drafted(table: Table, draft: BatchDraft, prepared: PreparedBatch, run_id: s
 def _sent_until(table: Table, draft: BatchDraft, prepared: PreparedBatch) -> int | None:
     """Return the batch's `sent_until`. One that brings no rows, as one that forgets, has that of the batch before."""
     if prepared.sent_until is None and table.spec.row_queue:
-        return sent_before(table, draft.n)
+        return newest_sent_before(table, draft.n)
     return prepared.sent_until
 
 

@@ -14,7 +14,7 @@ from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.ledger import LastState
 from tidegate.platform.core.bronze.manifest import is_note, is_rebuild
 from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone
-from tidegate.platform.core.bronze.plan import BATCH_BYTES, TakenHint, keep_first_bytes, make_plan
+from tidegate.platform.core.bronze.plan import BATCH_BYTES, PlannedHint, keep_first_bytes, make_plan
 from tidegate.platform.core.keys.file_format import FORMATS, format_of
 from tidegate.platform.core.routing.event_type import EventTypes
 from tidegate.platform.lake.lake import Table
@@ -38,13 +38,13 @@ def look(
         StoreError: the source bucket does not exist, S3 does not answer, or it denies access to every object.
         TooManyRemovals: as for `guard_removals`.
     """
-    waiting = _in_order(table.inbox.waiting() if waiting is None else waiting)
-    ids = _of_one_batch(waiting, table.spec.max_files)
+    waiting = _sort_manifests(table.inbox.waiting() if waiting is None else waiting)
+    ids = _select_manifests(waiting, table.spec.max_files)
     manifests = table.inbox.read(ids)
     if not any(manifest.hints for manifest in manifests):
         table.inbox.delete(manifest.id for manifest in manifests)  # They only let the table rest, and nothing waits.
         return None
-    taken = [TakenHint(hint, manifest.id) for manifest in manifests for hint in manifest.hints]
+    taken = [PlannedHint(hint, manifest.id) for manifest in manifests for hint in manifest.hints]
     taken += waiting_deliveries(table, taken)
     keys = list(dict.fromkeys(item.hint.key for item in taken))
     previous, states = table.ledger.memory(clock.version, clock.n, keys)
@@ -77,7 +77,7 @@ def _require_bucket(table: Table, found: Mapping[str, Probe]) -> None:
         require_access(table, denied)
 
 
-def _in_order(waiting: Sequence[WaitingManifest]) -> list[WaitingManifest]:
+def _sort_manifests(waiting: Sequence[WaitingManifest]) -> list[WaitingManifest]:
     """Sort manifests: server-loss notes first (newest first), then the others (oldest first), then a rebuild's.
 
     If there are notes, a rebuild's manifests come right after them: the notes may be about files of the rebuild, which
@@ -88,7 +88,7 @@ def _in_order(waiting: Sequence[WaitingManifest]) -> list[WaitingManifest]:
     return [*reversed(notes), *sorted(others, key=lambda manifest: is_rebuild(manifest.id) != bool(notes))]
 
 
-def _of_one_batch(waiting: Sequence[WaitingManifest], max_hints: int) -> list[str]:
+def _select_manifests(waiting: Sequence[WaitingManifest], max_hints: int) -> list[str]:
     """Return the ids of the manifests that one batch takes. Server-loss notes do not count against the limit.
 
     A rebuild puts all files of a table into the inbox. Of its manifests a batch takes only as many bytes as it loads,

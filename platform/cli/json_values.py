@@ -83,7 +83,7 @@ def _number(text: str) -> float | str:
     return number if math.isfinite(number) and exact(repr(number)) == exact(text) else text
 
 
-def in_utc(value: datetime | str) -> datetime | str:
+def to_utc(value: datetime | str) -> datetime | str:
     """Returns a TIMESTAMP in UTC, without the zone. Text of Spark is in UTC already."""
     if isinstance(value, str):
         return value
@@ -105,7 +105,7 @@ _CONVERTED: Mapping[type[DataType], Callable[[Any, Any], Any]] = {
     IntegralType: lambda value, _: value,
     DecimalType: lambda value, _: format(value, "f"),
     FractionalType: _double,
-    TimestampType: lambda value, _: f"{_iso(in_utc(value))}Z",
+    TimestampType: lambda value, _: f"{_iso(to_utc(value))}Z",
     TimestampNTZType: lambda value, _: _iso(value),
     DateType: lambda value, _: _iso(value),
     TimeType: lambda value, _: value.isoformat(),

@@ -22,7 +22,9 @@ class Need:
     only: Literal["", "versioned", "tagged", "conditional"] = ""
 
 
-def _each(service: str, on: Literal["queue", "topic", "table", "any"], *names: str) -> dict[str, tuple[Need, ...]]:
+def _needs_by_call(
+    service: str, on: Literal["queue", "topic", "table", "any"], *names: str
+) -> dict[str, tuple[Need, ...]]:
     return {f"{service}:{name}": (Need(f"{service}:{name}", on),) for name in names}
 
 
@@ -71,16 +73,18 @@ CALLS: dict[str, tuple[Need, ...]] = {
         Need("s3:PutObjectTagging", "object"),
         Need("s3:PutObjectVersionTagging", "object", "versioned"),
     ),
-    **_each("sqs", "queue", "GetQueueUrl", "GetQueueAttributes", "ReceiveMessage", "SendMessage"),
-    **_each("sqs", "queue", "DeleteMessage", "ChangeMessageVisibility"),
-    **_each("sns", "topic", "GetTopicAttributes"),
+    **_needs_by_call("sqs", "queue", "GetQueueUrl", "GetQueueAttributes", "ReceiveMessage", "SendMessage"),
+    **_needs_by_call("sqs", "queue", "DeleteMessage", "ChangeMessageVisibility"),
+    **_needs_by_call("sns", "topic", "GetTopicAttributes"),
     "sns:PublishBatch": (Need("sns:Publish", "topic"),),
-    **_each("tag", "any", "GetResources"),
-    **_each("glue", "any", "GetTable", "GetTables", "CreateTable", "UpdateTable", "DeleteTable", "CreateDatabase"),
+    **_needs_by_call("tag", "any", "GetResources"),
+    **_needs_by_call(
+        "glue", "any", "GetTable", "GetTables", "CreateTable", "UpdateTable", "DeleteTable", "CreateDatabase"
+    ),
     "sqs:SendMessageBatch": (Need("sqs:SendMessage", "queue"),),
     "sqs:DeleteMessageBatch": (Need("sqs:DeleteMessage", "queue"),),
     "sqs:ChangeMessageVisibilityBatch": (Need("sqs:ChangeMessageVisibility", "queue"),),
-    **_each("dynamodb", "table", "DescribeTable", "DescribeTimeToLive", "CreateTable", "UpdateTimeToLive"),
-    **_each("dynamodb", "table", "Query", "GetItem", "PutItem", "UpdateItem"),
+    **_needs_by_call("dynamodb", "table", "DescribeTable", "DescribeTimeToLive", "CreateTable", "UpdateTimeToLive"),
+    **_needs_by_call("dynamodb", "table", "Query", "GetItem", "PutItem", "UpdateItem"),
     "cloudwatch:PutMetricData": (Need("cloudwatch:PutMetricData", "any"),),
 }

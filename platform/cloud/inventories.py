@@ -134,7 +134,7 @@ def differences(present: Mapping[str, Any] | None, wanted: Mapping[str, Any]) ->
         return ["there is none"]
     if "Statement" in present:
         present = {**present, "Statement": _statements(present)}
-    return list(_differing(present, wanted, ""))
+    return list(_differing_paths(present, wanted, ""))
 
 
 def _statements(policy: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -149,7 +149,7 @@ def _is_of(present: Mapping[str, Any], statement: Mapping[str, Any]) -> bool:
     return is_ours and present.get("Resource") in (statement["Resource"], [statement["Resource"]])
 
 
-def _differing(present: Any, wanted: Any, path: str) -> list[str]:
+def _differing_paths(present: Any, wanted: Any, path: str) -> list[str]:
     if isinstance(present, str) and isinstance(wanted, list):
         present = [present]
     if isinstance(wanted, str) and isinstance(present, list):
@@ -159,7 +159,7 @@ def _differing(present: Any, wanted: Any, path: str) -> list[str]:
         return [
             line
             for name in names
-            for line in _differing(present.get(name), wanted.get(name), f"{path}.{name}" if path else name)
+            for line in _differing_paths(present.get(name), wanted.get(name), f"{path}.{name}" if path else name)
         ]
     if isinstance(present, list) and isinstance(wanted, list) and all(isinstance(one, str) for one in wanted):
         changes = {
@@ -168,7 +168,7 @@ def _differing(present: Any, wanted: Any, path: str) -> list[str]:
         }
         return [f"{path}: {change} {', '.join(values)}" for change, values in changes.items() if values]
     if isinstance(present, list) and isinstance(wanted, list):
-        return _differing(_by_sid(present), _by_sid(wanted), path)
+        return _differing_paths(_by_sid(present), _by_sid(wanted), path)
     if present == wanted:
         return []
     return [f"{path}: {_text(present)} → {_text(wanted)}"]

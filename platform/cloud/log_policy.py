@@ -108,13 +108,13 @@ def _covers(statement: dict[str, Any], folder: str) -> bool:
         denied
         and any(all(matches(pattern, name) for name in samples(folder)) for pattern in resources)
         and all(
-            test.lower() in _EXCEPTIONS and all(_excepts_some(key, values) for key, values in keys.items())
+            test.lower() in _EXCEPTIONS and all(_excepts_named_callers(key, values) for key, values in keys.items())
             for test, keys in (statement.get("Condition") or {}).items()
         )
     )
 
 
-def _excepts_some(key: str, values: Any) -> bool:
+def _excepts_named_callers(key: str, values: Any) -> bool:
     """Whether the values of a condition key name callers, and not every caller, as a variable of the request does."""
     strangers, patterns = _CALLERS.get(key.lower(), ()), [str(value) for value in _listed(values)]
     return bool(strangers) and not any(

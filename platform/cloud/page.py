@@ -15,7 +15,7 @@ import yaml
 
 from tidegate.platform.cloud.address import Address
 from tidegate.platform.cloud.roles.roles import ROLES, policy
-from tidegate.platform.cloud.wanted import MAX_RECEIVES, QUEUE_ATTRIBUTES, RECEIVE_COUNT, REDRIVE, Wanted
+from tidegate.platform.cloud.wanted import MAX_RECEIVES, QUEUE_ATTRIBUTES, RECEIVE_COUNT, REDRIVE, WantedResources
 from tidegate.platform.core.config.lake import LakeConfig
 
 #: A block, after the comment that names its content.
@@ -42,7 +42,7 @@ def renewed(page: str) -> str:
 
 
 def _part(config: LakeConfig, what: str) -> str:
-    wanted, address = Wanted.of(config), Address.of(config)
+    wanted, address = WantedResources.of(config), Address.of(config)
     arn = address.queue(config.queues[0])
     match what:
         case "queue-attributes":

@@ -30,7 +30,7 @@ _EVERYBODY = "everybody"
 _SOURCE_TESTS = ("arnlike", "arnequals", "stringlike", "stringequals")
 
 
-def lets_send(policy: dict[str, Any], queue_arn: str, service: str, source_arn: str) -> bool:
+def allows_send(policy: dict[str, Any], queue_arn: str, service: str, source_arn: str) -> bool:
     """Return whether a policy allows `sqs:SendMessage` to a service on behalf of a source.
 
     A statement that denies counts no matter what its conditions are. A statement that allows must hold for the source.

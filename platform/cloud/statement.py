@@ -80,7 +80,7 @@ def permits(
     return found == {False}
 
 
-def of_account(statement: Statement, account: str) -> Statement:
+def restrict_to_account(statement: Statement, account: str) -> Statement:
     """Restrict a statement to resources of an account: somebody may create a deleted bucket again. `*`: of any."""
     if account == "*":
         return statement

@@ -58,15 +58,15 @@ def subscription(
                 f"the route {route.name} does not forward {event_type!r}: its types are {', '.join(route.types)}"
             )
     if route.topic:
-        return _of_topics(route, account, queue, types or route.types)
+        return _topic_parts(route, account, queue, types or route.types)
     address = Address.of(config)
     ours = ACCOUNT if address.account == "*" else address.account
     if route.queues_tagged:
-        return _of_tag(route, account, ours, _known(address.region), queue, types)
-    return _of_queue(route, account, ours, _known(address.region), queue, types)
+        return _tag_parts(route, account, ours, _known(address.region), queue, types)
+    return _queue_parts(route, account, ours, _known(address.region), queue, types)
 
 
-def _of_topics(route: RouteSpec, account: str, queue: str, types: Sequence[str]) -> list[Part]:
+def _topic_parts(route: RouteSpec, account: str, queue: str, types: Sequence[str]) -> list[Part]:
     region, owner, name = (route.topic or "").split(":")[3:]
     endpoint = f"arn:{partition_of(region)}:sqs:{region}:{account}:{queue or name}"
     topics = _topics_of(route, types)
@@ -103,7 +103,9 @@ def _topics_of(route: RouteSpec, types: Sequence[str]) -> dict[str, list[str]]:
     return topics
 
 
-def _of_queue(route: RouteSpec, account: str, ours: str, region: str, queue: str, types: Sequence[str]) -> list[Part]:
+def _queue_parts(
+    route: RouteSpec, account: str, ours: str, region: str, queue: str, types: Sequence[str]
+) -> list[Part]:
     assert route.queue is not None
     if types:
         raise ValueError(f"a queue has no filter: give `types` to the route {route.name} of lake.yaml instead")
@@ -118,7 +120,7 @@ def _of_queue(route: RouteSpec, account: str, ours: str, region: str, queue: str
     return parts
 
 
-def _of_tag(route: RouteSpec, account: str, ours: str, region: str, queue: str, types: Sequence[str]) -> list[Part]:
+def _tag_parts(route: RouteSpec, account: str, ours: str, region: str, queue: str, types: Sequence[str]) -> list[Part]:
     if account != ours and ours != ACCOUNT:
         raise ValueError(
             f"the route {route.name} finds the queues of account {ours} only: use a topic, or a route to a queue"

@@ -134,7 +134,7 @@ class WantedDestination:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedResources:
     """Everything that has to exist for a lake.
 
     Attributes:
@@ -160,7 +160,7 @@ class Wanted:
     log_policies: Mapping[str, dict[str, Any]] = field(default_factory=dict, hash=False)
 
     @classmethod
-    def of(cls, config: LakeConfig) -> Wanted:
+    def of(cls, config: LakeConfig) -> WantedResources:
         """Return what a lake needs. Its first queue gets the events."""
         rows = tuple(WantedQueue.of(spec.row_queue) for spec in config.tables if spec.row_queue)
         topics = dict.fromkeys(topic for route in config.routes for topic in route.topics)

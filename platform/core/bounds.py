@@ -16,7 +16,7 @@ MAX_EVENT_NAME, MAX_SEQUENCER, MAX_ETAG, MAX_VERSION_ID, MAX_TIME = 64, 64, 128,
 MAX_BUCKET = 255
 
 
-def text_within(value: Any, characters: int) -> str | None:
+def bounded_text(value: Any, characters: int) -> str | None:
     """Return a text that is not empty, has up to so many characters, and can be written as UTF-8. None otherwise."""
     if not isinstance(value, str) or not 0 < len(value) <= characters:
         return None

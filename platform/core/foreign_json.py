@@ -35,13 +35,13 @@ def foreign_json(text: str | bytes, *, is_row: bool = False) -> Any:
             text = text.decode(json.detect_encoding(text), "surrogatepass")
         text = text.removeprefix("\ufeff")
         if _is_deep(text):
-            raise _Deep
+            raise _TooDeep
         if is_row:
             return json.loads(text, parse_int=str, parse_float=str, parse_constant=_no_number)
         return json.loads(text, object_pairs_hook=_each_once)
-    except _Twice as error:
+    except _RepeatedMember as error:
         raise ValueError(f"has the member {error} twice, and readers differ on which one counts") from None
-    except (_Deep, RecursionError):
+    except (_TooDeep, RecursionError):
         raise ValueError("is nested too deeply") from None
     except ValueError as error:
         raise ValueError(f"is not JSON: {error}") from None
@@ -58,11 +58,11 @@ def _is_deep(text: str) -> bool:
     return False
 
 
-class _Twice(ValueError):
+class _RepeatedMember(ValueError):
     pass
 
 
-class _Deep(ValueError):
+class _TooDeep(ValueError):
     pass
 
 
@@ -70,7 +70,7 @@ def _each_once(members: list[tuple[str, Any]]) -> dict[str, Any]:
     content: dict[str, Any] = {}
     for name, value in members:
         if name in content:
-            raise _Twice(repr(name) if len(name) <= _SHOWN else f"{name[:_SHOWN]!r}…")
+            raise _RepeatedMember(repr(name) if len(name) <= _SHOWN else f"{name[:_SHOWN]!r}…")
         content[name] = value
     return content
 

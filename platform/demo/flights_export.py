@@ -38,7 +38,7 @@ class FlightsExport:
         """Wave 1: everything, as first known."""
         for (month, day), rows in self.days.items():
             if day == FLAGGED_DAY:
-                gone = _revised(rows.slice(3, 3), DAY, deleted=True)
+                gone = _revise_rows(rows.slice(3, 3), DAY, deleted=True)
                 rows = pa.concat_tables([rows.slice(0, 3), gone, rows.slice(6)])
             elif (month, day) == (12, 31):
                 rows = rows.slice(0, len(rows) - 100)
@@ -49,21 +49,21 @@ class FlightsExport:
         days, put = self.days, self._put
         for day in range(1, 21):
             later = DAY if day > 1 else 1  # one microsecond suffices
-            put(1, day, _revised(days[1, day].slice(20, 15), later, delay=1), "updated rows", 2)
+            put(1, day, _revise_rows(days[1, day].slice(20, 15), later, delay=1), "updated rows", 2)
         for day in range(1, 11):
-            put(2, day, _revised(days[2, day].slice(5, 10), 3 * DAY, deleted=True), "deleted rows", 2)
+            put(2, day, _revise_rows(days[2, day].slice(5, 10), 3 * DAY, deleted=True), "deleted rows", 2)
         for day in range(1, 6):
             put(
                 2,
                 day,
-                _revised(days[2, day].slice(5, 10), DAY, delay=60),
+                _revise_rows(days[2, day].slice(5, 10), DAY, delay=60),
                 "late rows, older than the delete",
                 3,
             )
         for month in range(1, 13):
             rows = days[month, FLAGGED_DAY]
-            late = _revised(rows.slice(3, 2), HOUR, delay=60)
-            back = _revised(rows.slice(5, 1), 2 * DAY, delay=5)
+            late = _revise_rows(rows.slice(3, 2), HOUR, delay=60)
+            back = _revise_rows(rows.slice(5, 1), 2 * DAY, delay=5)
             part = 3 if month == 1 else 2  # the updates of January are part 2
             put(month, FLAGGED_DAY, pa.concat_tables([late, back]), "late rows, and one that returns", part)
         for day in range(1, 6):
@@ -72,14 +72,14 @@ class FlightsExport:
         put(
             4,
             1,
-            _revised(days[4, 1].slice(0, 20), -HOUR, delay=999),
+            _revise_rows(days[4, 1].slice(0, 20), -HOUR, delay=999),
             "late rows, older than those in the table",
             2,
         )
         put(12, 31, days[12, 31].slice(len(days[12, 31]) - 100), "new rows", 2)
         awkward = "flights/month=5/day=5/late 50%+é.parquet"
-        self.does.put(awkward, _parquet(_revised(days[5, 5].slice(0, 10), DAY, delay=1)), "awkward name")
-        whole = _parquet(_revised(days[6, 6].slice(0, 200), DAY, delay=1))
+        self.does.put(awkward, _parquet(_revise_rows(days[5, 5].slice(0, 10), DAY, delay=1)), "awkward name")
+        whole = _parquet(_revise_rows(days[6, 6].slice(0, 200), DAY, delay=1))
         bad = "flights/month=6/day={}/part-0002.parquet"
         self.does.put(bad.format(6), whole[: len(whole) * 6 // 10], "bad: truncated Parquet", bad=True)
         self.does.put(bad.format(7), b"<html>502 Bad Gateway</html>\n", "bad: not Parquet", bad=True)
@@ -90,7 +90,7 @@ class FlightsExport:
         self.does.put(f"flights/month={month}/day={day}/part-{part:04d}.parquet", _parquet(rows), kind)
 
 
-def _revised(rows: pa.Table, later: int, *, delay: float = 0, deleted: bool = False) -> pa.Table:
+def _revise_rows(rows: pa.Table, later: int, *, delay: float = 0, deleted: bool = False) -> pa.Table:
     """Returns the rows as updated `later` (microseconds), with the arrival `delay` minutes later than before."""
     stamp = pc.cast(pc.add(pc.cast(rows["updated_at"], pa.int64()), later), pa.timestamp("us", tz="UTC"))
     rows = rows.set_column(rows.schema.get_field_index("updated_at"), "updated_at", stamp)

@@ -83,7 +83,7 @@ class Operations:
         Raises:
             ValueError: the key does not exist, or was put in this wave.
         """
-        self._of_earlier_wave(key)
+        self._require_earlier_wave(key)
         self._add("delete", key, kind, replay=False)
 
     def redeliver(self, key: str, event: str, kind: str, *, bucket: str = BUCKET) -> None:
@@ -102,7 +102,7 @@ class Operations:
         Raises:
             ValueError: the key does not exist, or was put in this wave.
         """
-        self._of_earlier_wave(key)
+        self._require_earlier_wave(key)
         self._add("mend", key, kind, replay=False, events=0, nulls=nulls)
 
     def write(self) -> list[Operation]:
@@ -116,7 +116,7 @@ class Operations:
         written.replace(self.folder / "operations.jsonl")
         return self._done
 
-    def _of_earlier_wave(self, key: str) -> None:
+    def _require_earlier_wave(self, key: str) -> None:
         before = self._last.get(key, {"op": "delete"})
         if before["op"] == "delete" or before["wave"] == self.wave:
             raise ValueError(f"{key} does not exist or is of this wave; see the module's docstring")

@@ -164,7 +164,7 @@ def expect(folder: Path) -> dict[str, Any]:
     """
     lines = (folder / "operations.jsonl").read_text(encoding="utf-8").splitlines()
     operations = [json.loads(line) for line in lines]
-    world = _World(folder)
+    world = _ExpectedLake(folder)
     waves: dict[str, Any] = {}
     for wave in sorted({done["wave"] for done in operations}):
         world.replay([done for done in operations if done["wave"] == wave])
@@ -174,7 +174,7 @@ def expect(folder: Path) -> dict[str, Any]:
     return {"format": 1, **waves[max(waves, key=int)], "after_wave": waves, "replay": again}
 
 
-class _World:
+class _ExpectedLake:
     """The bucket and the result so far."""
 
     def __init__(self, folder: Path) -> None:
@@ -192,7 +192,7 @@ class _World:
     def replay(self, operations: list[dict[str, Any]]) -> None:
         for done in operations:
             if done["op"] == "mend":
-                self._mend(done["key"], done["nulls"])
+                self._apply_fix_to_files(done["key"], done["nulls"])
         last = {done["key"]: done for done in operations if done["op"] in ("put", "delete")}
         for key, done in last.items():
             name = _table(key)
@@ -208,7 +208,7 @@ class _World:
         }
         self.gone |= redelivered - known
 
-    def _mend(self, key: str, nulls: list[str]) -> None:
+    def _apply_fix_to_files(self, key: str, nulls: list[str]) -> None:
         name = _table(key)
         if name is None or key not in self.bad_objects:
             raise ValueError(f"the operation `mend` of {key} fixes nothing: the file can be read")

@@ -49,7 +49,7 @@ def wait_settled(
     while time.monotonic() < end:
         check()
         pause = _PAUSE
-        left = _on_the_way(lake, instance)
+        left = _describe_pending(lake, instance)
         if left is None:
             if accounted < sent:
                 # Reads all ledgers by Spark. Once is enough: waiting for silver changes no ledger.
@@ -65,7 +65,7 @@ def wait_settled(
     raise NotSettled(f"not settled within {deadline:.0f} s: {left}. Look at the runs in the UI and at the logs")
 
 
-def _on_the_way(lake: Lake, instance: dg.DagsterInstance) -> str | None:
+def _describe_pending(lake: Lake, instance: dg.DagsterInstance) -> str | None:
     waiting, in_flight = lake.queues[0].depth()
     if waiting or in_flight:
         return f"SQS holds {waiting} messages, {in_flight} in flight"

@@ -52,7 +52,7 @@ SHORT = frozenset(
     + [(4, 1), (5, 1), (5, 5), (6, 1), (6, 6), (7, 4), (8, 1), (8, 8), (9, 1), (9, 2), (11, 11), (12, 24), (12, 31)]
 )
 #: Flights per day of a short demo: those that the second wave changes, and a few more.
-SHORT_FLIGHTS = 250
+SHORT_FLIGHTS = 120
 
 
 class SourceMissingError(RuntimeError):

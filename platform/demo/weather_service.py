@@ -46,26 +46,28 @@ class WeatherService:
         days, put = self.days, self.does.put
         for day in range(1, 6):
             rows = days[f"2013-03-{day:02d}"]
-            changed = [_corrected(row, DAY, 0.5) if n % 3 == 0 else row for n, row in enumerate(rows)]
+            changed = [_correct_row(row, DAY, 0.5) if n % 3 == 0 else row for n, row in enumerate(rows)]
             put(f"weather/2013-03-{day:02d}.json", _json(changed[: 40 if day == 5 else None]), "overwritten")
         april, may, june = days["2013-04-01"], days["2013-05-01"], days["2013-06-01"]
-        put("weather/corrections-1.json", _json(_corrected(row, DAY, 1.0) for row in april), "updated rows")
+        put("weather/corrections-1.json", _json(_correct_row(row, DAY, 1.0) for row in april), "updated rows")
         put(
             "weather/corrections-2.json",
             _json(row | {"deleted": True} for row in _later(may, 2 * DAY)),
             "deleted rows",
         )
-        late = [_corrected(row, DAY, 9.0) for row in may[:30]] + [_corrected(row, 3 * DAY, 0.25) for row in may[30:36]]
+        late = [_correct_row(row, DAY, 9.0) for row in may[:30]] + [
+            _correct_row(row, 3 * DAY, 0.25) for row in may[30:36]
+        ]
         put("weather/corrections-3.json", _json(late), "late rows, and some that return")
         put("weather/corrections-4.json", _json([*june, *june[:7]]), "exact duplicates")
-        put("weather/corrections-5.json", _json(_corrected(row, -HOUR, 9.0) for row in june), "late rows")
+        put("weather/corrections-5.json", _json(_correct_row(row, -HOUR, 9.0) for row in june), "late rows")
 
         for number, key in enumerate(("b1.json", "b[1].json", "late report 50%+é.json", "/late.json")):
             rows = days[f"2013-01-{10 + number}"][number : number + 20 + number]
-            put(f"weather/{key}", _json(_corrected(row, DAY, 2.0) for row in rows), "awkward name")
-        put("weather/_tmp.json", _json(_corrected(row, DAY, 9.0) for row in april), "hidden name")
+            put(f"weather/{key}", _json(_correct_row(row, DAY, 2.0) for row in rows), "awkward name")
+        put("weather/_tmp.json", _json(_correct_row(row, DAY, 9.0) for row in april), "hidden name")
 
-        good = _json(_corrected(row, DAY, 3.0) for row in days["2013-08-01"][:10]).decode().splitlines()
+        good = _json(_correct_row(row, DAY, 3.0) for row in days["2013-08-01"][:10]).decode().splitlines()
         broken, mistyped = json.dumps(june[0])[:70], json.dumps(june[1] | {"temp": "warm"})
         lines = [*good[:4], broken, *good[4:8], mistyped, *good[8:]]
         put("weather/broken-rows.json", ("\n".join(lines) + "\n").encode(), "bad: two rows of twelve")
@@ -83,7 +85,7 @@ def _later(rows: Iterable[Row], microseconds: int) -> list[Row]:
     return [row | {"updated_at": _moved(row["updated_at"], microseconds)} for row in rows]
 
 
-def _corrected(row: Row, later: int, warmer: float) -> Row:
+def _correct_row(row: Row, later: int, warmer: float) -> Row:
     return _later([row], later)[0] | {"temp": round(row.get("temp", 50.0) + warmer, 2)}
 
 

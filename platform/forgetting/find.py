@@ -62,11 +62,12 @@ def find(lake: Lake, kind: str, suppression_of: Callable[[TableSpec], Suppressio
         StoreError: S3 did not answer.
     """
     return [
-        _of_table(lake, lake.table(spec.table_key.encode()), suppression_of(spec)) for spec in tables_of(lake, kind)
+        _find_in_table(lake, lake.table(spec.table_key.encode()), suppression_of(spec))
+        for spec in tables_of(lake, kind)
     ]
 
 
-def _of_table(lake: Lake, table: Table, suppression: Suppression) -> Found:
+def _find_in_table(lake: Lake, table: Table, suppression: Suppression) -> Found:
     files = held_files(table, suppression)
     kept: Counter[str] = Counter()
     for one in kept_objects(lake, table, suppression):
@@ -92,7 +93,7 @@ def _sources(table: Table, suppression: Suppression) -> int:
     return int(row[0])
 
 
-def unsearched(lake: Lake) -> list[str]:
+def unsearched_folders(lake: Lake) -> list[str]:
     """Return the folders of tables of which nobody can say which of their columns is a subject.
 
     They are relative to the lake root: folders of silver and bronze, of row queues, of rows in quarantine, and of

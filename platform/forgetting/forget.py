@@ -25,11 +25,11 @@ from ulid import ULID
 
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.failpoints import seam
-from tidegate.platform.core.forgetting.gone import Gone, gone
+from tidegate.platform.core.forgetting.gone import GoneRows, gone
 from tidegate.platform.core.forgetting.request import ForgetRequest
 from tidegate.platform.core.forgetting.subject_key import SubjectKey
 from tidegate.platform.forgetting.bronze_rows import erase_from_bronze
-from tidegate.platform.forgetting.find import Found, find, tables_of, total, unsearched
+from tidegate.platform.forgetting.find import Found, find, tables_of, total, unsearched_folders
 from tidegate.platform.forgetting.hidden_subjects import refuse_personal_keys
 from tidegate.platform.forgetting.kept_objects import erase_kept_objects
 from tidegate.platform.forgetting.late_messages import erase_late_messages
@@ -91,7 +91,7 @@ class Progress:
         return "waits for vacuum" if self.erased else "open"
 
 
-def look_for(lake: Lake, kind: str, subjects: Sequence[str]) -> list[Found]:
+def search_subjects(lake: Lake, kind: str, subjects: Sequence[str]) -> list[Found]:
     """Count what a lake has of subjects. Nothing is changed, and the subjects are written nowhere.
 
     Raises:
@@ -119,7 +119,7 @@ def ask(lake: Lake, kind: str, subjects: Sequence[str], by: str) -> ForgetReques
     Raises:
         ForgetRefused: no table has this kind of subject, there are no subjects, or one is no identity.
         SubjectProblem: a table may have rows that have something of a person and do not name the person.
-        SecretProblem: as for `look_for`.
+        SecretProblem: as for `search_subjects`.
         StoreError: S3 did not answer. The request may have been written.
     """
     if not subjects:
@@ -198,9 +198,9 @@ def _require_tables(lake: Lake, request: ForgetRequest) -> None:
         )
 
 
-def _erase(lake: Lake, kind: str, run_id: str, log: Callable[[str], None]) -> list[Gone]:
+def _erase(lake: Lake, kind: str, run_id: str, log: Callable[[str], None]) -> list[GoneRows]:
     """Delete what the lake has of the subjects of a kind. Returns what left each table."""
-    taken: list[Gone] = []
+    taken: list[GoneRows] = []
     for spec in tables_of(lake, kind):
         table = lake.table(spec.table_key.encode())
         suppression = _required(lake, spec)
@@ -212,7 +212,7 @@ def _erase(lake: Lake, kind: str, run_id: str, log: Callable[[str], None]) -> li
         log(f"{lines} lines and messages of {spec.name} left the quarantine and the row objects")
         if copies := erase_staged_copies(lake, table.table_key):
             log(f"{copies} copies of whole objects of {spec.name} left staging/")
-        taken.append(Gone(spec.name, bronze, silver, lines, emptied))
+        taken.append(GoneRows(spec.name, bronze, silver, lines, emptied))
         seam("forget-objects")
     left = find(lake, kind, partial(_required, lake))
     if total(left):
@@ -271,7 +271,7 @@ def _note_found(lake: Lake, request: ForgetRequest, log: Callable[[str], None]) 
         return
     key = _key(lake, request.kind)
     found = find(lake, request.kind, lambda spec: Suppression.of(spec, key, frozenset(request.digests)))
-    others = unsearched(lake)
+    others = unsearched_folders(lake)
     subjects = {spec.name: spec.personal.subject for spec in tables_of(lake, request.kind) if spec.personal}
     tables = [asdict(one) for one in found]
     facts = {"by": request.by, "tables": tables, "not_searched": others, "subjects": subjects}
@@ -282,12 +282,12 @@ def _note_found(lake: Lake, request: ForgetRequest, log: Callable[[str], None]) 
     seam("forget-found")
 
 
-def _note_erased(lake: Lake, request: ForgetRequest, taken: Sequence[Gone], run_id: str, *, is_alone: bool) -> None:
+def _note_erased(lake: Lake, request: ForgetRequest, taken: Sequence[GoneRows], run_id: str, *, is_alone: bool) -> None:
     """Record that nothing of a request's subjects is left, and what has left each table since it was found."""
     found, earlier = (lake.store.forgotten.note(request.id, step) for step in (FOUND, ERASED))
     # What was taken out for several requests at once is of no one of them: each has what was found for it. Each has the
     # number of the rows of others that lost a value.
-    now = taken if is_alone else [Gone(one.table, 0, 0, 0, one.emptied) for one in taken]
+    now = taken if is_alone else [GoneRows(one.table, 0, 0, 0, one.emptied) for one in taken]
     before = earlier["tables"] if earlier else None
     left = gone(found["tables"] if found else (), before, now)
     # Rows that were found later were in files that VACUUM does not delete before their own retention.

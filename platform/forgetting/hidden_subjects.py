@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.schema.column_reference import as_sql
+from tidegate.platform.core.schema.column_reference import quote_path
 from tidegate.platform.core.schema.column_types import Field
-from tidegate.platform.core.schema.names import fed_columns
+from tidegate.platform.core.schema.names import silver_source_columns
 from tidegate.platform.core.silver.expression_types import UnsuitableColumns
 from tidegate.platform.core.silver.subject_paths import Unattributable, personal_key, unattributable
 from tidegate.platform.lake.lake import Lake, Table
@@ -28,7 +28,9 @@ def refuse_personal_keys(lake: Lake, specs: Sequence[TableSpec]) -> None:
             continue
         known = lake.delta.table_state(birth.location).schema.fields
         try:
-            key = personal_key(spec.silver, spec.personal.columns, fed_columns(known, is_registered=birth.registered))
+            key = personal_key(
+                spec.silver, spec.personal.columns, silver_source_columns(known, is_registered=birth.registered)
+            )
         except UnsuitableColumns:
             continue  # no merge fits bronze either
         if key is not None:
@@ -59,8 +61,8 @@ def refuse_hidden_subjects(lake: Lake, table: Table, silver: TableState, columns
 
 
 def _condition(rows: Unattributable) -> str:
-    nothing = (f"{as_sql(path)} IS NULL" for path in rows.known)
-    other = " OR ".join(f"{as_sql(path)} IS NOT NULL" for path in rows.others or ())
+    nothing = (f"{quote_path(path)} IS NULL" for path in rows.known)
+    other = " OR ".join(f"{quote_path(path)} IS NOT NULL" for path in rows.others or ())
     return " AND ".join([*nothing, *([f"({other})"] if other else [])])
 
 

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.s3_object import S3Object
 from tidegate.platform.lake.aws.s3 import ObjectStore
-from tidegate.platform.lake.room import SMALL, TooLarge, in_turn, naming_full_disk
+from tidegate.platform.lake.room import SMALL, TooLarge, name_full_disk, run_bounded
 
 #: Bytes of one request. An object is read piece by piece: S3 would end an answer that is read for hours.
 _PIECE = 1 << 20
@@ -51,7 +51,7 @@ class KeptLines:
                 stays = stays or bool(rest)
             return found, stays
 
-        return in_turn(count, sys.maxsize, small=SMALL)
+        return run_bounded(count, sys.maxsize, small=SMALL)
 
     def keep_rest(self) -> None:
         """Replace the object by what stays of its lines. The object is complete at all times, and so is a repetition.
@@ -65,7 +65,7 @@ class KeptLines:
             f"{S3Address(*self.version.address)} has to be written there without forgotten persons: free some of it, "
             "or set TMPDIR to a folder on another one, and run it again"
         )
-        with naming_full_disk(wanted), TemporaryDirectory(prefix="tidegate-rest-") as folder:
+        with name_full_disk(wanted), TemporaryDirectory(prefix="tidegate-rest-") as folder:
             file = Path(folder) / "rest"
             with file.open("wb") as target:
                 for line in self._lines(sys.maxsize):

@@ -112,13 +112,15 @@ def _messages(
         queue = (content.get("row") or {}).get("queue") if content else None
         if content is None or queue is None or queue in others:
             return None
-        mentioned = any(_rest_of_row(text, suppression) != text for text in _opened(str(content.get("body", ""))))
+        mentioned = any(
+            _rest_of_row(text, suppression) != text for text in _unwrap_messages(str(content.get("body", "")))
+        )
         return KeptObject(item.key, f"quarantine/{folder}", 1, None) if mentioned else None
 
     yield from filter(None, parallel(found, _changed(lake, root, since)))
 
 
-def _opened(body: str) -> Iterator[str]:
+def _unwrap_messages(body: str) -> Iterator[str]:
     """Yields the text of a message, and what is in SNS's envelopes: a queue without its topic keeps them closed."""
     for _ in range(MAX_TOPICS + 1):
         yield body

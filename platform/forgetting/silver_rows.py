@@ -110,7 +110,7 @@ def erase_from_silver(
         end_merges(lake, table, run_id)
         seam("forget-barrier")
         deleted += _deleted(lake, location, subjects)
-        emptied += _emptied(lake, location, subjects)
+        emptied += _empty_suppressed_values(lake, location, subjects)
         seam("forget-silver")
 
     # The text of an error may have identities.
@@ -169,7 +169,7 @@ def _deleted(lake: Lake, location: str, suppression: Suppression) -> int:
     return deleted
 
 
-def _emptied(lake: Lake, location: str, suppression: Suppression) -> int:
+def _empty_suppressed_values(lake: Lake, location: str, suppression: Suppression) -> int:
     session, state = lake.delta.session, lake.delta.table_state(location)
     if not records_givers(state):
         return 0

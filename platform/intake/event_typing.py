@@ -11,7 +11,7 @@ from tidegate.platform.core.events.s3_event import S3Event
 from tidegate.platform.core.forwarding.bodies import Body, inner_body
 from tidegate.platform.core.routing.eligible import is_forwarded
 from tidegate.platform.core.routing.event_type import EventTypes, TagsNeeded, Typed, text_attributes
-from tidegate.platform.intake.message_routing import Parsed
+from tidegate.platform.intake.message_routing import ParsedMessage
 from tidegate.platform.lake.aws.s3 import ObjectGone, ObjectRefused, StoreError
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.threads import parallel
@@ -72,7 +72,7 @@ class EventTyping:
         """The names of the message attributes that rules read."""
         return self._rules.attributes
 
-    def opened(self, parsed: Sequence[Parsed]) -> list[OpenedMessage]:
+    def opened(self, parsed: Sequence[ParsedMessage]) -> list[OpenedMessage]:
         """Return the messages with events that may have a type or be forwarded: none if the lake has neither."""
         config = self._lake.config
         if not config.event_types and not config.routes:
@@ -120,7 +120,7 @@ class EventTyping:
 
 
 def opened_messages(
-    parsed: Sequence[Parsed], config: LakeConfig, *, with_envelopes: bool = True
+    parsed: Sequence[ParsedMessage], config: LakeConfig, *, with_envelopes: bool = True
 ) -> list[OpenedMessage]:
     """Return the messages with events of source objects that Tidegate itself did not write. Pure.
 

@@ -61,11 +61,11 @@ class Forwards:
         """
         if not self._lake.config.routes:
             return Made()
-        others = [message for message in messages if _forwarded_by(message) != self._lake.id]
+        others = [message for message in messages if _forwarding_lake(message) != self._lake.id]
         return outgoing_messages(others, types, self._lake.config, time.time_ns() // 1_000_000)
 
 
-def _forwarded_by(message: OpenedMessage) -> str | None:
+def _forwarding_lake(message: OpenedMessage) -> str | None:
     return text_attributes(message.body.attributes, [LAKE_ATTRIBUTE]).get(LAKE_ATTRIBUTE)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.new_tables import NewTables, room_today
 from tidegate.platform.intake.intake_result import IntakeResult
-from tidegate.platform.intake.message_routing import Parsed, route_messages
+from tidegate.platform.intake.message_routing import ParsedMessage, route_messages
 from tidegate.platform.lake.lake import Lake
 
 
@@ -27,7 +27,7 @@ class KnownTables:
         self._lock = threading.Lock()
         self._state: tuple[frozenset[TableKey], NewTables] | None = None
 
-    def routed(self, parsed: Sequence[Parsed]) -> IntakeResult:
+    def routed(self, parsed: Sequence[ParsedMessage]) -> IntakeResult:
         """Route the messages of an event queue.
 
         No other queue waits while S3 is asked. If another queue discovered a table meanwhile, the messages are routed

@@ -27,14 +27,14 @@ _MAX_PROBE_OBJECTS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class ParsedMessage:
     """A message and the events in its body."""
 
     message: Message
     body: ParsedBody
 
 
-def parse_messages(messages: Sequence[Message]) -> list[Parsed]:
+def parse_messages(messages: Sequence[Message]) -> list[ParsedMessage]:
     """Parse the bodies of messages. Pure.
 
     A body on which the parser fails, which none should, is one reject: it never keeps the others from their tables.
@@ -42,25 +42,25 @@ def parse_messages(messages: Sequence[Message]) -> list[Parsed]:
     return [_parse(message) for message in messages]
 
 
-def _parse(message: Message) -> Parsed:
+def _parse(message: Message) -> ParsedMessage:
     try:
-        return Parsed(message, parse_body(message.body, message.id))
+        return ParsedMessage(message, parse_body(message.body, message.id))
     except Exception as error:
         return unreadable(message, error)
 
 
-def unreadable(message: Message, error: Exception) -> Parsed:
+def unreadable(message: Message, error: Exception) -> ParsedMessage:
     """Return what is parsed of a message on which the code stumbles: one reject."""
-    return Parsed(message, ParsedBody(rejects=[_malformed(message, error)]))
+    return ParsedMessage(message, ParsedBody(rejects=[_malformed_reject(message, error)]))
 
 
-def _malformed(message: Message, error: Exception) -> Reject:
+def _malformed_reject(message: Message, error: Exception) -> Reject:
     why = f"reading it failed, please report it: {type(error).__name__}: {first_line(error)}"
     return Reject(f"{message.id}#0", why, message.body, attributes=message.attributes)
 
 
 def route_events(
-    parsed: Sequence[Parsed],
+    parsed: Sequence[ParsedMessage],
     config: LakeConfig,
     known: set[TableKey],
     rejected: Collection[TableKey] = (),
@@ -88,7 +88,7 @@ def route_events(
             try:
                 intake.add(_route_all([message], config, alone, rejected, took))
             except Exception as error:
-                reject = _malformed(message.message, error)
+                reject = _malformed_reject(message.message, error)
                 intake.add(IntakeResult(counters={"malformed": 1}, rejects=[reject], received=1))
                 continue
             tables, tried = alone, took
@@ -99,7 +99,7 @@ def route_events(
 
 
 def _route_all(
-    parsed: Sequence[Parsed],
+    parsed: Sequence[ParsedMessage],
     config: LakeConfig,
     known: set[TableKey],
     rejected: Collection[TableKey],
@@ -150,7 +150,7 @@ def _hint(event: S3Event) -> Hint:
 
 
 def route_messages(
-    parsed: Sequence[Parsed],
+    parsed: Sequence[ParsedMessage],
     config: LakeConfig,
     known: set[TableKey],
     objects: ObjectStore,

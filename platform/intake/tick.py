@@ -11,7 +11,7 @@ from tidegate.platform.intake.intake_result import IntakeResult
 from tidegate.platform.intake.queue_order import QueueOrder
 from tidegate.platform.lake.aws.sqs import Queue
 from tidegate.platform.lake.lake import Lake
-from tidegate.platform.lake.side_by_side import SideBySide
+from tidegate.platform.lake.side_by_side import ConcurrentCalls
 
 #: Seconds after which Dagster gives up a tick. Its messages become visible to other receivers then.
 TICK_SECONDS = 60.0
@@ -62,8 +62,8 @@ def take_in(
         listeners=_LISTENERS,
         hold=TICK_SECONDS,
     )
-    well = SideBySide(lambda name: tick.drain(by_name[name]), healthy, _LISTENERS)
-    ill = SideBySide(lambda name: tick.drain(by_name[name], probation=True), troubled, _TROUBLED_LISTENERS)
+    well = ConcurrentCalls(lambda name: tick.drain(by_name[name]), healthy, _LISTENERS)
+    ill = ConcurrentCalls(lambda name: tick.drain(by_name[name], probation=True), troubled, _TROUBLED_LISTENERS)
     well.wait(DRAIN_SECONDS)
     ill.wait(_TROUBLED_WAIT - tick.elapsed)
     # A queue that failed before gets the whole time only if it answers again.

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.storage.as_of import inventories_as_of
-from tidegate.platform.inventory.entered import entered_and_kept
+from tidegate.platform.inventory.entered import inventories_in_history
 from tidegate.platform.inventory.stored import with_inventories
 from tidegate.platform.lake.inventory.history import rows_of_inventories
 from tidegate.platform.lake.lake import Lake
@@ -27,7 +27,7 @@ def inventory_as_of(lake: Lake, table_key: str, day: date) -> DataFrame:
         ValueError: the retention of the table cannot be read.
     """
     table, birth = with_inventories(lake, table_key)
-    entered = entered_and_kept(table, birth, 0)
+    entered = inventories_in_history(table, birth, 0)
     if entered is None:
         raise InventoryError(f"{table.spec.name} has no inventories yet")
     reads = inventories_as_of(entered.inventories, day, entered.kept, entered.present)

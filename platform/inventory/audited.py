@@ -11,7 +11,7 @@ from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.storage.audits import AuditedTable, AuditReport, audits
 from tidegate.platform.inventory.stored import with_inventories
 from tidegate.platform.lake.inventory.audits import audit_report
-from tidegate.platform.lake.inventory.objects import condition_of, subjects_of
+from tidegate.platform.lake.inventory.objects import counted_objects_condition, subjects_of
 from tidegate.platform.lake.lake import Lake, Table
 from tidegate.platform.lake.sql_names import SqlNames
 from tidegate.platform.lake.threads import parallel
@@ -31,12 +31,12 @@ def audit_of(lake: Lake, table_key: str, configuration: str = "") -> AuditReport
     _, birth = with_inventories(lake, table_key)
     rows = lake.delta.session.read.format("delta").load(birth.location)
     subjects = subjects_of(rows)
-    counted = condition_of(rows, subjects, configuration)
+    counted = counted_objects_condition(rows, subjects, configuration)
     objects = rows.where(counted or "true")
     buckets = {subject.bucket for subject in subjects}
     name = birth.name
-    tables = list(parallel(_audited, _tables(lake, buckets)))
-    if unnamed := SqlNames(lake).name_asked({name.lower()}):
+    tables = list(parallel(_audited_table, _tables(lake, buckets)))
+    if unnamed := SqlNames(lake).name_queried_tables({name.lower()}):
         raise InventoryError(str(unnamed[0]))
     every = audits(name, buckets, tables, written_folders(lake.config), counted)
     return audit_report(lake.delta.session, objects, name, every, counted)
@@ -59,7 +59,7 @@ def _tables(lake: Lake, buckets: set[str]) -> Iterator[Table]:
             yield table
 
 
-def _audited(table: Table) -> AuditedTable:
+def _audited_table(table: Table) -> AuditedTable:
     ledger = table.ledger.location if table.birth else ""
     bucket, key = S3Address.parse_s3a(table.ledger.location)
     # A listing is a hundred times faster than Spark's first read of a table.

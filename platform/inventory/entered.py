@@ -9,8 +9,8 @@ from pyspark.sql import functions as F
 
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.inventory.delivery import DROPPED, Delivery, Subject, has_entered
-from tidegate.platform.core.maintenance.kept_versions import files_kept, log_kept
-from tidegate.platform.core.storage.history import EnteredInventory, KeptSince
+from tidegate.platform.core.maintenance.kept_versions import deleted_file_retention, log_retention
+from tidegate.platform.core.storage.history import EnteredInventory, KeptPast
 from tidegate.platform.core.times import from_micros
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.ledger import Clock
@@ -19,7 +19,7 @@ from tidegate.platform.lake.ledger import Clock
 _MARGIN = timedelta(hours=1)
 
 
-class Entered(NamedTuple):
+class InventoriesInHistory(NamedTuple):
     """Inventories whose rows replaced those of their bucket.
 
     Attributes:
@@ -29,11 +29,11 @@ class Entered(NamedTuple):
     """
 
     inventories: list[EnteredInventory]
-    kept: KeptSince
+    kept: KeptPast
     present: int
 
 
-def entered_and_kept(table: Table, birth: Birth, after: int) -> Entered | None:
+def inventories_in_history(table: Table, birth: Birth, after: int) -> InventoriesInHistory | None:
     """Return the inventories that entered a table and which of its versions have them, or None if none entered.
 
     Args:
@@ -53,8 +53,8 @@ def entered_and_kept(table: Table, birth: Birth, after: int) -> Entered | None:
     # A batch that the ledger does not have yet may have replaced the newest inventories.
     present = state.version if state.txn == clock.n else inventories[-1].version
     now = datetime.now(UTC) + _MARGIN
-    kept = KeptSince(now - files_kept(state.properties), now - log_kept(state.properties))
-    return Entered(inventories, kept, present)
+    kept = KeptPast(now - deleted_file_retention(state.properties), now - log_retention(state.properties))
+    return InventoriesInHistory(inventories, kept, present)
 
 
 def dropped_inventories(table: Table) -> set[tuple[Subject, date]]:

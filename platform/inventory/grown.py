@@ -8,7 +8,7 @@ from datetime import date
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.storage.growth import Growth, growth
 from tidegate.platform.core.storage.history import HistoryPart, StoredHistory, history_parts
-from tidegate.platform.inventory.entered import dropped_inventories, entered_and_kept
+from tidegate.platform.inventory.entered import dropped_inventories, inventories_in_history
 from tidegate.platform.inventory.kept_history import KeptHistory
 from tidegate.platform.inventory.stored import stored_objects
 from tidegate.platform.lake.inventory.history import objects_and_bytes
@@ -72,5 +72,5 @@ def _history(table: Table, *, keep: bool) -> StoredHistory:
 
 
 def _parts_after(table: Table, birth: Birth, after: int) -> list[HistoryPart]:
-    entered = entered_and_kept(table, birth, after)
+    entered = inventories_in_history(table, birth, after)
     return history_parts(*entered) if entered else []

@@ -8,7 +8,7 @@ from typing import Any
 
 from tidegate.platform.bronze.options import RunOptions
 from tidegate.platform.bronze.run import run_table
-from tidegate.platform.lake.spark.session import session_of_its_own
+from tidegate.platform.lake.spark.session import isolated_session
 from tidegate.platform.local.spark.class_archive import RECORDING, class_archive, write_class_archive
 from tidegate.platform.local.spark.conf import SMALL_DATA
 from tidegate.platform.local.spark.jars import jars_folder
@@ -49,7 +49,7 @@ def work(lake: TestLake) -> None:
     """Run bronze, silver and SQL, interpreted as in tests; then one compiled query for the classes that those need."""
     lake.put("lines/1.json", '{"id": 1, "at": 1}\nno JSON\n')
     lake.put("cells/1.csv", "id,v\n1,x\n")
-    with session_of_its_own(lake.stack.spark.remote) as session:
+    with isolated_session(lake.stack.spark.remote) as session:
         session.range(3).selectExpr("id", "id AS at").coalesce(1).write.parquet(f"s3a://{lake.bucket}/files/")
     lake.intake()
     for name in ("lines", "cells", "files"):

@@ -33,7 +33,7 @@ from tidegate.platform.lake.ledger import Ledger
 from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.remote import SparkRemote
 from tidegate.platform.lake.suppression import Suppression, suppression
-from tidegate.platform.lake.threads import parallel_caught
+from tidegate.platform.lake.threads import parallel_outcomes
 
 _S = TypeVar("_S")
 _T = TypeVar("_T")
@@ -213,7 +213,7 @@ class Lake:
     def quarantining(self) -> list[Table]:
         """The tables that may have quarantined objects, by key. The ledgers of the others need not be read."""
         born = sorted(self.store.births.tables())
-        found = [table for table in parallel_caught(self.table, born) if isinstance(table, Table) and table.birth]
+        found = [table for table in parallel_outcomes(self.table, born) if isinstance(table, Table) and table.birth]
         may = self.delta.quarantining([table.ledger.location for table in found])
         return [table for table, may_have in zip(found, may, strict=True) if may_have]
 

@@ -14,7 +14,7 @@ from tidegate.platform.lake.lake_root.root import LakeRoot
 from tidegate.platform.lake.spark.catalog import SqlCatalog
 
 SCHEMA = "lake"
-_BELOW = "lake_objects"
+_SOURCE_SCHEMA = "lake_objects"
 
 #: Objects under the root that are read as rows: folder below the root and columns, by SQL name in the schema
 #: `lake_objects`. The columns of a name that exists already are not compared: other columns need another name.
@@ -109,8 +109,8 @@ def name_lake_tables(catalog: SqlCatalog, root: LakeRoot, ledgers: Sequence[tupl
         return
     name_lake_objects(catalog, root)
     # The columns are the same without any ledger, and Spark opens each ledger of a query that it analyzes.
-    catalog.name_view(_BELOW, "quarantine", without)
-    catalog.derive_view(SCHEMA, "quarantine", _BELOW, quarantine, mark=made_of)
+    catalog.name_view(_SOURCE_SCHEMA, "quarantine", without)
+    catalog.derive_view(SCHEMA, "quarantine", _SOURCE_SCHEMA, quarantine, mark=made_of)
 
 
 def name_lake_objects(catalog: SqlCatalog, root: LakeRoot) -> None:
@@ -125,7 +125,7 @@ def name_lake_objects(catalog: SqlCatalog, root: LakeRoot) -> None:
         return
     for name, (folder, columns) in _OBJECTS.items():
         definition = f"({columns}) USING json OPTIONS (recursiveFileLookup 'true')"
-        catalog.name_table(_BELOW, name, root.uri(folder), definition)
+        catalog.name_table(_SOURCE_SCHEMA, name, root.uri(folder), definition)
     catalog.make_schema(SCHEMA)
     catalog.name_view(SCHEMA, "intake", _INTAKE, mark=made_of)
 

@@ -163,7 +163,7 @@ class Ledger:
             of_keys = F.col("key").between(min(keys), max(keys))
         else:
             of_keys = F.col("key").isin(list(keys))
-        rows = rows.where(is_header | (of_keys & tells_a_state()) if keys else is_header)
+        rows = rows.where(is_header | (of_keys & state_change_condition()) if keys else is_header)
         found = rows.select("kind", "position", "key", *dict.fromkeys([*_STATE, *_HEADER])).collect()
         return sorted(found, key=lambda row: (row["n"], row["position"] or 0))
 
@@ -184,7 +184,7 @@ class Ledger:
             ddl = ", ".join(f"{name} {kind}" for name, kind in columns.items())
             return self._delta.session.createDataFrame([], ddl)
         last = F.max_by(F.struct(*_STATE, "recorded_at"), F.struct("n", "position")).alias("last")
-        found: DataFrame = self.rows(version).where(tells_a_state()).groupBy("key").agg(last)
+        found: DataFrame = self.rows(version).where(state_change_condition()).groupBy("key").agg(last)
         return found.select("key", "last.*")
 
     def committed(self, version: int) -> list[Reading]:
@@ -339,7 +339,7 @@ def recorded_rows(batch: Batch) -> list[dict[str, Any]]:
     return [_plain(row) for row in batch.rows]
 
 
-def tells_a_state() -> Column:
+def state_change_condition() -> Column:
     """The condition for rows that change a key's state: no duplicates, and no requests that S3 refused (403).
 
     If a refusal counted, an object that entered bronze before it would enter a second time afterwards.

@@ -14,7 +14,7 @@ from tidegate.platform.lake.spark.any_of import any_of
 _LISTED_FOLDERS = 100
 
 
-def newest_below(ledger: Ledger, version: int, folders: Collection[str]) -> dict[str, str]:
+def newest_keys_below(ledger: Ledger, version: int, folders: Collection[str]) -> dict[str, str]:
     """Return a key of the last folder, in order, from which objects entered bronze, below each folder.
 
     Args:
@@ -36,7 +36,7 @@ def newest_below(ledger: Ledger, version: int, folders: Collection[str]) -> dict
     return newest
 
 
-def last_of_folders(ledger: Ledger, version: int, count: int) -> list[str]:
+def last_keys_of_folders(ledger: Ledger, version: int, count: int) -> list[str]:
     """Return keys of the last folders, in order, from which objects entered bronze, by the folder above them.
 
     Args:

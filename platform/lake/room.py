@@ -31,7 +31,7 @@ class Bounded(io.RawIOBase):
 
     Raises:
         TooLarge: while it is read, if the other stream has more bytes.
-        OutOfTime: while it is read.
+        DeadlineExceeded: while it is read.
     """
 
     def __init__(self, body: BinaryIO, limit: int) -> None:
@@ -52,7 +52,7 @@ class Bounded(io.RawIOBase):
         return len(piece)
 
 
-def in_turn(work: Callable[[int], T], limit: int, *, small: int = SMALL, surely: int = 0) -> T:
+def run_bounded(work: Callable[[int], T], limit: int, *, small: int = SMALL, surely: int = 0) -> T:
     """Do work that holds an unknown part of a file.
 
     The work runs next to other work if little is enough for it. Otherwise it runs alone in this process. The size of a
@@ -79,7 +79,7 @@ def in_turn(work: Callable[[int], T], limit: int, *, small: int = SMALL, surely:
 
 
 @contextmanager
-def naming_full_disk(what: str) -> Iterator[None]:
+def name_full_disk(what: str) -> Iterator[None]:
     """Write temporary files in this context. Another error than a full disk is raised as it is.
 
     Args:

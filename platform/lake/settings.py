@@ -15,7 +15,7 @@ from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.lake.aws.clients import Aws
 from tidegate.platform.lake.lake import Lake, open_lake
 from tidegate.platform.lake.spark.remote import SparkRemote
-from tidegate.platform.lake.spark.session import session_of_its_own
+from tidegate.platform.lake.spark.session import isolated_session
 
 LAKE = "TIDEGATE_LAKE"
 _DEFAULT_LAKE = "lake.yaml"
@@ -74,6 +74,6 @@ class Settings:
         with ExitStack() as stack:
 
             def connected() -> SparkSession:
-                return stack.enter_context(session_of_its_own(self.spark))
+                return stack.enter_context(isolated_session(self.spark))
 
             yield open_lake(self.config(), self.aws, self.spark, connected, self.environ)

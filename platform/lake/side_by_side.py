@@ -32,7 +32,7 @@ class Outcome(Generic[T, R]):
         return self.value is not None or self.error is not None
 
 
-class SideBySide(Generic[T, R]):
+class ConcurrentCalls(Generic[T, R]):
     """Calls for items, begun in the order of the items.
 
     A call that has not ended when the wait ends continues by itself, until its client's timeouts end it.

@@ -10,7 +10,7 @@ from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.schema.column_reference import path_of, root_of
 from tidegate.platform.core.schema.column_types import Field
-from tidegate.platform.core.schema.names import RESCUED_COLUMN, fed_columns
+from tidegate.platform.core.schema.names import RESCUED_COLUMN, silver_source_columns
 from tidegate.platform.core.silver.expression_types import UnsuitableColumns
 from tidegate.platform.core.silver.subject_paths import former_paths, subject_paths
 from tidegate.platform.lake.lake import Lake, Table
@@ -42,12 +42,12 @@ def silver_suppression(
         name=f"silver.{table.spec.name}",
         subject=silver_subject(lake, table, suppression.subject, silver, columns),
         rescued=suppression.subject,
-        rescued_in=_rescued_in(table.spec, columns),
+        rescued_in=_rescued_columns(table.spec, columns),
         sides=(),
     )
 
 
-def _rescued_in(spec: TableSpec, columns: Sequence[Field]) -> tuple[str, ...]:
+def _rescued_columns(spec: TableSpec, columns: Sequence[Field]) -> tuple[str, ...]:
     """Return the columns of silver that have rescued values: a row has NULL in place of an identity that is rescued.
 
     Raises:
@@ -96,7 +96,7 @@ def silver_subject(
         if not texts and (path_of(name, columns) or not any(held.values())):
             raise SubjectProblem(no_subject(spec.name, name))
         if ignored := ignored_subject(spec.silver, texts):
-            raise SubjectProblem(may_not_name(spec.name, ignored))
+            raise SubjectProblem(unnamed_person_error(spec.name, ignored))
     former = [".".join(path) for path in former_paths(spec.silver, subject, columns, silver.properties)]
     return tuple(dict.fromkeys((*chain.from_iterable(held.values()), *former)))
 
@@ -105,7 +105,7 @@ def columns_of_silver(lake: Lake, table: Table, silver: TableState) -> tuple[Fie
     """Return the columns of bronze from which silver is merged, or silver's own before bronze has its first batch."""
     birth = table.birth
     known = lake.delta.table_state(birth.location).schema.fields if birth else silver.schema.fields
-    return fed_columns(known, is_registered=birth is None or birth.registered)
+    return silver_source_columns(known, is_registered=birth is None or birth.registered)
 
 
 def ignored_subject(silver: SilverSpec, paths: Iterable[str]) -> str | None:
@@ -113,7 +113,7 @@ def ignored_subject(silver: SilverSpec, paths: Iterable[str]) -> str | None:
     return next((path for path in paths if silver.ignores_nulls_of(root_of(path))), None)
 
 
-def may_not_name(name: str, subject: str) -> str:
+def unnamed_person_error(name: str, subject: str) -> str:
     """Return the text of the error that a row of bronze may be about a person whom it does not name.
 
     Args:

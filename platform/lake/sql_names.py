@@ -17,7 +17,7 @@ from tidegate.platform.lake.forgotten_view import name_forgotten
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.lake_views import name_lake_objects, name_lake_tables, quarantine_query
 from tidegate.platform.lake.spark.catalog import TableName
-from tidegate.platform.lake.threads import parallel_caught
+from tidegate.platform.lake.threads import parallel_outcomes
 
 _T = TypeVar("_T")
 
@@ -63,7 +63,7 @@ class SqlNames:
         self._attempt(unnamed, "lake.forgotten", self._name_forgotten)
         return unnamed + lost
 
-    def name_asked(self, asked: Collection[str]) -> list[Unnamed]:
+    def name_queried_tables(self, asked: Collection[str]) -> list[Unnamed]:
         """Give SQL names to the tables that a query names. The other tables cost hardly any request.
 
         Args:
@@ -78,9 +78,9 @@ class SqlNames:
         likely = {table_key for table_key in born if self._lake.spec(TableKey.decode(table_key)).name.lower() in wanted}
         names = self._names(sorted(likely), unnamed)
         # A table keeps the name that it was born with, which may differ from the name in lake.yaml.
-        if missing := wanted - {_of_query(sql_name) for _, sql_name in names}:
+        if missing := wanted - {_query_name(sql_name) for _, sql_name in names}:
             others = self._names([table_key for table_key in born if table_key not in likely], unnamed)
-            names += [(table_key, sql_name) for table_key, sql_name in others if _of_query(sql_name) in missing]
+            names += [(table_key, sql_name) for table_key, sql_name in others if _query_name(sql_name) in missing]
         self._give(names, unnamed)
         return unnamed
 
@@ -97,7 +97,7 @@ class SqlNames:
         )
         likely = [table_key for table_key in born if self._lake.spec(TableKey.decode(table_key)).name == name]
         for some in (likely, [table_key for table_key in born if table_key not in likely]):
-            births = parallel_caught(self._births.read, some)
+            births = parallel_outcomes(self._births.read, some)
             for table_key, birth in zip(some, births, strict=True):
                 if isinstance(birth, Birth) and birth.name == name:
                     return table_key
@@ -139,10 +139,10 @@ class SqlNames:
             unnamed: receives the tables that cannot be named.
             lost: receives the tables whose name lake.yaml gives to another prefix.
         """
-        wanted = list(parallel_caught(self._names_of, table_keys))
+        wanted = list(parallel_outcomes(self._names_of, table_keys))
         names: list[tuple[str, TableName]] = []
         for table_key, found in zip(table_keys, wanted, strict=True):
-            sql_names, reason = self._attempt(unnamed, table_key, partial(_raised, found)) or ([], None)
+            sql_names, reason = self._attempt(unnamed, table_key, partial(_result_or_raise, found)) or ([], None)
             names += [(table_key, sql_name) for sql_name in sql_names]
             if reason and lost is not None:
                 lost.append(Unnamed(table_key, reason))
@@ -204,12 +204,12 @@ class SqlNames:
             return None
 
 
-def _of_query(name: TableName) -> str:
+def _query_name(name: TableName) -> str:
     """The name that a query uses: case does not count, and the view of a silver table has the name."""
     return name.name.removesuffix(WITH_TOMBSTONES).lower()
 
 
-def _raised(found: _T | Exception) -> _T:
+def _result_or_raise(found: _T | Exception) -> _T:
     if isinstance(found, Exception):
         raise found
     return found

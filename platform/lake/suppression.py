@@ -16,7 +16,7 @@ from tidegate.platform.core.forgetting.request import ForgetRequest
 from tidegate.platform.core.forgetting.rescued_texts import rescued_texts
 from tidegate.platform.core.forgetting.sides import sides
 from tidegate.platform.core.forgetting.subject_key import SubjectKey
-from tidegate.platform.core.schema.column_reference import as_sql, path_of, type_at
+from tidegate.platform.core.schema.column_reference import path_of, quote_path, type_at
 from tidegate.platform.core.schema.column_types import Field, Simple, quoted
 from tidegate.platform.core.schema.names import RESCUED_COLUMN
 from tidegate.platform.lake.lake_root.store import LakeStore
@@ -77,7 +77,7 @@ class Suppression:
         Raises:
             SubjectProblem: a column has a type whose values do not have one text.
         """
-        texts = [f"CAST({as_sql(path)} AS STRING)" for path in self.paths(fields)]
+        texts = [f"CAST({quote_path(path)} AS STRING)" for path in self.paths(fields)]
         for column in (one.name for one in fields if one.name in self.rescued_in):
             for name in self.rescued or self.subject:
                 texts += rescued_texts(quoted(column), name)
@@ -128,18 +128,18 @@ class Suppression:
             rows: with these columns, and perhaps others.
             fields: the columns of the table.
         """
-        return self._divided(rows, fields, holds=False)
+        return self._divide_rows(rows, fields, holds=False)
 
     def only(self, rows: DataFrame, fields: Sequence[Field]) -> DataFrame:
         """Return the rows that suppressed subjects have, or have a side of. The arguments are as for `without`."""
-        return self._divided(rows, fields, holds=True)
+        return self._divide_rows(rows, fields, holds=True)
 
     def among(self, texts: DataFrame, column: str) -> DataFrame:
         """Return the rows of which a column of identities has one on the list."""
         of_texts = replace(self, subject=(column,), rescued=(), rescued_in=(), sides=())
         return of_texts.only(texts, [Field(column, Simple("string"))])
 
-    def _divided(self, rows: DataFrame, fields: Sequence[Field], *, holds: bool) -> DataFrame:
+    def _divide_rows(self, rows: DataFrame, fields: Sequence[Field], *, holds: bool) -> DataFrame:
         texts = self.texts(fields)
         if not texts:
             return rows.where("false") if holds else rows
@@ -158,10 +158,10 @@ class Suppression:
         if holds or not self.sides:
             found = keyed.where(is_known if holds else ~is_known)
         else:
-            found = self._with_others_sides(keyed.withColumn(_IS_KNOWN, is_known), fields, flags)
+            found = self._keep_sides_of_others(keyed.withColumn(_IS_KNOWN, is_known), fields, flags)
         return found.drop(_KEY, _IS_KNOWN, *names, *flags)
 
-    def _with_others_sides(self, rows: DataFrame, fields: Sequence[Field], flags: Sequence[str]) -> DataFrame:
+    def _keep_sides_of_others(self, rows: DataFrame, fields: Sequence[Field], flags: Sequence[str]) -> DataFrame:
         """Return the rows of no suppressed subject, and the sides of others.
 
         A side that names nobody may be the suppressed subject's, too. What is rescued may be of either side.
@@ -177,10 +177,10 @@ class Suppression:
         stays = any_of([*others.values(), F.lit(False)]) & ~any_of([*rescued, F.lit(False)])
         columns: dict[str, Column] = {}
         for side, is_another in others.items():
-            nothing = F.when(is_known & ~is_another, None).otherwise(F.col(as_sql(side)))
+            nothing = F.when(is_known & ~is_another, None).otherwise(F.col(quote_path(side)))
             root, *below = side
             whole = columns.get(root, F.col(quoted(root)))
-            columns[root] = whole.withField(as_sql(below), nothing) if below else nothing
+            columns[root] = whole.withField(quote_path(below), nothing) if below else nothing
         kept = rows.where(~is_known | stays)
         return kept.withColumns(columns) if columns else kept
 
@@ -263,7 +263,7 @@ def _names_another(side: Sequence[str], known: Mapping[tuple[str, ...], str]) ->
     own = {path: flag for path, flag in known.items() if _is_within(path, side)}
     if not own:
         return F.lit(False)
-    is_named = any_of([F.col(as_sql(path)).isNotNull() for path in own])
+    is_named = any_of([F.col(quote_path(path)).isNotNull() for path in own])
     return is_named & ~any_of([F.col(flag).isNotNull() for flag in own.values()])
 
 

@@ -26,7 +26,7 @@ def parallel(call: Callable[[T], R], items: Iterable[T], threads: int = _THREADS
         yield from pool.map(lambda context, item: context.run(call, item), contexts, todo)
 
 
-def parallel_caught(call: Callable[[T], R], items: Iterable[T]) -> Iterator[R | Exception]:
+def parallel_outcomes(call: Callable[[T], R], items: Iterable[T]) -> Iterator[R | Exception]:
     """Like `parallel`, with the error of a call in place of its result."""
 
     def caught(item: T) -> R | Exception:

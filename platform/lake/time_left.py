@@ -10,40 +10,40 @@ from contextvars import ContextVar
 from math import inf
 from typing import Any, BinaryIO
 
-_UNTIL: ContextVar[float] = ContextVar("until", default=inf)
+_DEADLINE_SECONDS: ContextVar[float] = ContextVar("until", default=inf)
 
 
-class OutOfTime(Exception):
+class DeadlineExceeded(Exception):
     """The time of the work is over."""
 
 
 @contextmanager
 def limited(seconds: float) -> Iterator[None]:
     """Give what is done in this context, and in the threads of `parallel`, so many seconds from now on."""
-    token = _UNTIL.set(time.monotonic() + seconds)
+    token = _DEADLINE_SECONDS.set(time.monotonic() + seconds)
     try:
         yield
     finally:
-        _UNTIL.reset(token)
+        _DEADLINE_SECONDS.reset(token)
 
 
 def seconds_left() -> float:
     """Return the seconds that are left: infinitely many without a limit.
 
     Raises:
-        OutOfTime: none are left.
+        DeadlineExceeded: none are left.
     """
-    left = _UNTIL.get() - time.monotonic()
+    left = _DEADLINE_SECONDS.get() - time.monotonic()
     if left <= 0:
-        raise OutOfTime
+        raise DeadlineExceeded
     return left
 
 
-class Timed(io.RawIOBase):
+class TimedStream(io.RawIOBase):
     """A stream that returns the bytes of another stream, as long as there is time.
 
     Raises:
-        OutOfTime: while it is read.
+        DeadlineExceeded: while it is read.
     """
 
     def __init__(self, body: Any) -> None:

@@ -75,7 +75,7 @@ class ForkServer:
                     undertaker.join()
                     undertaker.close()
                 else:
-                    self._bury(*self._runs.pop(descriptor))
+                    self._finish_launch(*self._runs.pop(descriptor))
             if self._connection in ready:
                 try:
                     launch = self._connection.recv()
@@ -96,7 +96,7 @@ class ForkServer:
         assert process.pid is not None
         return process.pid
 
-    def _bury(self, process: BaseProcess, launch: Launch) -> None:
+    def _finish_launch(self, process: BaseProcess, launch: Launch) -> None:
         process.join()
         if process.exitcode:
             # In a separate process, because this one must neither open the instance nor wait for its database.

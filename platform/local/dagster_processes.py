@@ -128,7 +128,7 @@ class DagsterProcesses:
             loading = self.processes.get("code server")
             if loading is None or not loading.alive:
                 self.load_code()
-            self._wait("code server", self._code_loaded, end)
+            self._wait("code server", self._is_code_loaded, end)
             began = time.time()
             self._spawn("daemon", "-m", "dagster._daemon", "run", *self._workspaces())
             if self.ui_port is not None:
@@ -137,9 +137,9 @@ class DagsterProcesses:
                     "-m", "dagster_webserver", "-h", LOOPBACK, "-p", str(self.ui_port),
                     *self._workspaces(), "--suppress-warnings",
                 )  # fmt: skip
-            self._wait("daemon", lambda: self._daemon_beats(began), end)
+            self._wait("daemon", lambda: self._has_daemon_heartbeat(began), end)
             if self.ui_port is not None:
-                self._wait("UI", self._ui_answers, end)
+                self._wait("UI", self._is_ui_answering, end)
         except BaseException:
             self.stop()
             raise
@@ -181,7 +181,7 @@ class DagsterProcesses:
             time.sleep(0.2)
         raise LocalStackError(f"the Dagster {name} was not ready in time; see {process.log}\n{process.tail()}")
 
-    def _code_loaded(self) -> bool:
+    def _is_code_loaded(self) -> bool:
         from dagster._core.errors import DagsterUserCodeUnreachableError
         from dagster._grpc.client import DagsterGrpcClient
         from dagster_shared.error import SerializableErrorInfo
@@ -196,12 +196,12 @@ class DagsterProcesses:
             raise LocalStackError(f"the definitions in {self.module} do not load: {_cause(found)}")
         return True
 
-    def _daemon_beats(self, since: float) -> bool:
+    def _has_daemon_heartbeat(self, since: float) -> bool:
         with self.instance() as instance:
             beats = instance.get_daemon_heartbeats()
         return all(kind in beats and beats[kind].timestamp >= since for kind in _DAEMONS)
 
-    def _ui_answers(self) -> bool:
+    def _is_ui_answering(self) -> bool:
         assert self.ui_port is not None
         connection = http.client.HTTPConnection(LOOPBACK, self.ui_port, timeout=2.0)
         with suppress(OSError, http.client.HTTPException):

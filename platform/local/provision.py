@@ -11,7 +11,7 @@ import boto3
 from botocore.exceptions import ClientError
 
 from tidegate.platform.cloud.commit_table import CommitTable
-from tidegate.platform.cloud.wanted import Wanted, WantedDestination, WantedQueue, WantedTopic
+from tidegate.platform.cloud.wanted import WantedDestination, WantedQueue, WantedResources, WantedTopic
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -60,7 +60,7 @@ class Clients:
         )
 
 
-def provision(clients: Clients, wanted: Wanted) -> str:
+def provision(clients: Clients, wanted: WantedResources) -> str:
     """Create what is missing and correct what differs. What is right is not written again.
 
     A notification that is right is not put again, because with every put S3 sends an `s3:TestEvent`.

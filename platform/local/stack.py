@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from types import FrameType
 
-from tidegate.platform.cloud.wanted import Wanted
+from tidegate.platform.cloud.wanted import WantedResources
 from tidegate.platform.lake.settings import LAKE, Settings
 from tidegate.platform.lake.spark.remote import SparkRemote
 from tidegate.platform.local.aws import REGION, LocalAws
@@ -54,7 +54,7 @@ class LocalStack(RunningServer):
         home: Path,
         *,
         lake: Path | None = None,
-        wanted: Wanted | None = None,
+        wanted: WantedResources | None = None,
         aws_port: int = 4566,
         spark_port: int = 15002,
         on_ready: Callable[[Settings], None] | None = None,
@@ -64,7 +64,7 @@ class LocalStack(RunningServer):
     ) -> None:
         self.home = home.resolve()
         self.lake = None if lake is None else lake.resolve()
-        self.wanted = wanted or Wanted()
+        self.wanted = wanted or WantedResources()
         logs = self.home / "logs"
         self.aws = LocalAws(self.home / "aws", aws_port, log=logs / "aws.log")
         self._on_ready = on_ready
@@ -120,7 +120,7 @@ class LocalStack(RunningServer):
         """
         require_extra("local", "ministack")
         if self.lake is not None:
-            self.wanted = Wanted.of(self.settings.config())
+            self.wanted = WantedResources.of(self.settings.config())
         jars_folder()
         require_java()
         self._lock.acquire()
@@ -138,8 +138,8 @@ class LocalStack(RunningServer):
             raise
 
     def _start_servers(self) -> None:
-        self._aws_ready = _in_background(self._start_aws)
-        futures = [self._aws_ready, _in_background(self.spark.start)]
+        self._aws_ready = _run_in_background(self._start_aws)
+        futures = [self._aws_ready, _run_in_background(self.spark.start)]
         try:
             done, _ = wait(futures, _STARTED_WITHIN, FIRST_EXCEPTION)
             for future in sorted(done, key=futures.index):
@@ -241,7 +241,7 @@ class LocalStack(RunningServer):
             self._started = False
 
 
-def _in_background(action: Callable[[], None]) -> Future[None]:
+def _run_in_background(action: Callable[[], None]) -> Future[None]:
     # No ThreadPoolExecutor, because Python waits for its threads at exit, without a deadline.
     future: Future[None] = Future()
 

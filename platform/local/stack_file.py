@@ -44,9 +44,9 @@ _VARIABLES = frozenset(
     }
 )
 #: How the names of variables begin that name a server, or hold what only that server may see.
-_OF_SERVERS = ("AWS_", "SPARK_")
+_SERVER_PREFIXES = ("AWS_", "SPARK_")
 #: Seconds for which a command that looks whether the lock is held may hold it.
-_LOOK = 1.0
+_PROBE_LOCK_SECONDS = 1.0
 #: A shell that reads this file becomes a client of the platform.
 SHELL_FILE = "environment.sh"
 
@@ -107,7 +107,7 @@ def client_environ(environ: Mapping[str, str]) -> dict[str, str]:
     It is that of this process without its settings of AWS and of the Spark server: neither credentials nor the token of
     another server go to an address of the platform.
     """
-    own = {name: value for name, value in os.environ.items() if not name.startswith(_OF_SERVERS)}
+    own = {name: value for name, value in os.environ.items() if not name.startswith(_SERVER_PREFIXES)}
     return own | dict(environ)
 
 
@@ -150,7 +150,7 @@ class StackLock:
         """
         make_home(self._home)
         file = (self._home / _LOCK).open("a+")
-        if not _locked(file, time.monotonic() + _LOOK):
+        if not _acquire_lock(file, time.monotonic() + _PROBE_LOCK_SECONDS):
             file.seek(0)
             holder = file.read().strip() or "unknown"
             file.close()
@@ -180,7 +180,7 @@ class StackLock:
             self._file = None
 
 
-def _locked(file: IO[str], end: float) -> bool:
+def _acquire_lock(file: IO[str], end: float) -> bool:
     while True:
         with suppress(OSError):
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -8,7 +8,7 @@ from pyspark.errors import PySparkException
 
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.lake.spark.delta import Delta
-from tidegate.platform.lake.spark.results import Compacted
+from tidegate.platform.lake.spark.results import CompactionResult
 from tidegate.platform.lake.spark.unreachable import SparkUnreachable
 
 #: A table is compacted each time that its batch number passes a multiple of this. The small files of 64 batches are
@@ -26,7 +26,7 @@ def passes(number: int, before: int, after: int) -> bool:
     return before // number < after // number
 
 
-def compact(delta: Delta, location: str, name: str, log: Callable[[str], None]) -> Compacted:
+def compact(delta: Delta, location: str, name: str, log: Callable[[str], None]) -> CompactionResult:
     """Merge the small files of a table, and write files again of which a deletion vector hides many rows.
 
     No row changes. A failure is logged and does not fail the run: the files are merged the next time.
@@ -44,7 +44,7 @@ def compact(delta: Delta, location: str, name: str, log: Callable[[str], None]) 
         done = delta.compact(location)
     except (PySparkException, SparkUnreachable) as error:
         log(f"WARNING: the small files of {name} were not merged: {first_line(error)}")
-        return Compacted(0, 0)
+        return CompactionResult(0, 0)
     if done.removed:
         log(f"{done.removed} small files of {name} became {done.added}")
     return done

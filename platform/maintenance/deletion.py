@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from tidegate.platform.core.failpoints import seam
-from tidegate.platform.core.maintenance.freed import NOTHING, Freed
+from tidegate.platform.core.maintenance.freed import NOTHING, FreedObjects
 from tidegate.platform.lake.aws.s3 import Listed
 from tidegate.platform.lake.lake import Lake
 
@@ -14,7 +14,7 @@ from tidegate.platform.lake.lake import Lake
 _AT_ONCE = 1000
 
 
-def delete_objects(lake: Lake, found: Iterator[Listed], at: str, *, dry_run: bool) -> Freed:
+def delete_objects(lake: Lake, found: Iterator[Listed], at: str, *, dry_run: bool) -> FreedObjects:
     """Delete objects of the lake's bucket. Returns what was deleted; in a dry run, what would be.
 
     Args:
@@ -31,5 +31,5 @@ def delete_objects(lake: Lake, found: Iterator[Listed], at: str, *, dry_run: boo
         if not dry_run:
             lake.store.objects.delete(lake.store.bucket, [item.key for item in some])
             seam(at)
-        freed += Freed(len(some), sum(item.size for item in some))
+        freed += FreedObjects(len(some), sum(item.size for item in some))
     return freed

@@ -8,14 +8,14 @@ from tidegate.platform.core.maintenance.retention import retentions
 from tidegate.platform.lake.aws.s3 import Listed
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.maintenance.deletion import delete_objects
-from tidegate.platform.maintenance.tables import Maintained
+from tidegate.platform.maintenance.tables import MaintenanceResult
 
 _DAY = 86_400
 
 
 def maintain_objects(
     lake: Lake, now: float, *, dry_run: bool, log: Callable[[str], None] = lambda _: None
-) -> list[Maintained]:
+) -> list[MaintenanceResult]:
     """Delete the objects under the lake root whose retention is over.
 
     Args:
@@ -34,7 +34,7 @@ def maintain_objects(
     for folder, days in retentions(lake.config.maintenance).items():
         old = _older(lake, folder, now - days * _DAY)
         freed = delete_objects(lake, old, "maintain-objects", dry_run=dry_run)
-        done.append(Maintained(f"{folder}/", data=freed))
+        done.append(MaintenanceResult(f"{folder}/", data=freed))
         log(done[-1].line(dry_run=dry_run))
     return done
 

@@ -13,7 +13,7 @@ from datetime import timedelta
 
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.platform.core.maintenance.freed import NOTHING, Freed
+from tidegate.platform.core.maintenance.freed import NOTHING, FreedObjects
 from tidegate.platform.lake.aws.s3 import Listed
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.spark.upkeep import Mergeable
@@ -34,7 +34,7 @@ MIN_COMMITS = 10
 
 
 @dataclass(frozen=True)
-class Maintained:
+class MaintenanceResult:
     """What maintenance did for one Delta table, or would do.
 
     Attributes:
@@ -49,12 +49,12 @@ class Maintained:
     name: str
     merged: int = 0
     checkpoint: bool = False
-    log: Freed = NOTHING
-    data: Freed = NOTHING
+    log: FreedObjects = NOTHING
+    data: FreedObjects = NOTHING
     source: str = ""
 
     @property
-    def freed(self) -> Freed:
+    def freed(self) -> FreedObjects:
         """Everything that was deleted."""
         return self.log + self.data
 
@@ -77,7 +77,7 @@ class TableBusy(RuntimeError):
 
 def maintain_bronze(
     lake: Lake, table_key: str, *, dry_run: bool, log: Callable[[str], None] = lambda _: None
-) -> list[Maintained]:
+) -> list[MaintenanceResult]:
     """Maintain a bronze table and its ledger. Of a registered table only the log, because its files are the producer's.
 
     Args:
@@ -114,7 +114,7 @@ def maintain_bronze(
 
 def maintain_silver(
     lake: Lake, name: str, *, dry_run: bool, log: Callable[[str], None] = lambda _: None
-) -> list[Maintained]:
+) -> list[MaintenanceResult]:
     """Maintain the silver table of a name. Arguments and errors are those of `maintain_bronze`, without `TableBusy`."""
     upkeep = _Upkeep(lake, dry_run=dry_run, log=log)
     found = upkeep.table(f"silver.{name}", lake.store.uri("silver", name), merges=True)
@@ -135,7 +135,7 @@ class _Upkeep:
     dry_run: bool
     log: Callable[[str], None]
 
-    def table(self, name: str, location: str, *, merges: bool) -> Maintained | None:
+    def table(self, name: str, location: str, *, merges: bool) -> MaintenanceResult | None:
         """Maintain one of the lake's own tables. Returns None if it does not exist.
 
         Args:
@@ -151,17 +151,17 @@ class _Upkeep:
         keep = keep_for(self.lake, location)
         data = vacuum(self.lake, location, keep, dry_run=self.dry_run, inventory=source.inventory)
         merged = self._merge(name, location) if merges else 0
-        done = Maintained(name, data=data, merged=merged, source=source.note)
+        done = MaintenanceResult(name, data=data, merged=merged, source=source.note)
         seam("maintain-compact")
         done = self._checkpoint(done, location)
         self.log(done.line(dry_run=self.dry_run))
         return done
 
-    def log_only(self, name: str, location: str) -> Maintained | None:
+    def log_only(self, name: str, location: str) -> MaintenanceResult | None:
         """Give the log of a table a checkpoint, and touch nothing else. Returns None if the table does not exist."""
         if not self.lake.delta.table_state(location).exists:
             return None
-        done = self._checkpoint(Maintained(name), location)
+        done = self._checkpoint(MaintenanceResult(name), location)
         self.log(done.line(dry_run=self.dry_run))
         return done
 
@@ -171,7 +171,7 @@ class _Upkeep:
             return 0
         return found.files if self.dry_run else compact(self.lake.delta, location, name, self.log).removed
 
-    def _checkpoint(self, done: Maintained, location: str) -> Maintained:
+    def _checkpoint(self, done: MaintenanceResult, location: str) -> MaintenanceResult:
         upkeep = self.lake.delta.upkeep
         if upkeep.checkpoint(location, write=False).commits < MIN_COMMITS:
             return done
@@ -182,7 +182,7 @@ class _Upkeep:
         seam("maintain-checkpoint")
         left = {item.key for item in self._log_objects(location)}
         gone = [item for item in before if item.key not in left]
-        return replace(done, checkpoint=True, log=Freed(len(gone), sum(item.size for item in gone)))
+        return replace(done, checkpoint=True, log=FreedObjects(len(gone), sum(item.size for item in gone)))
 
     def _log_objects(self, location: str) -> list[Listed]:
         bucket, key = S3Address.parse_s3a(location)

@@ -16,8 +16,8 @@ from pyspark.sql import DataFrame
 
 from tidegate.platform.core.bronze.object_state import S3Found, S3Gone
 from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.platform.core.maintenance.freed import NOTHING, Freed
-from tidegate.platform.core.maintenance.kept_versions import files_kept
+from tidegate.platform.core.maintenance.freed import NOTHING, FreedObjects
+from tidegate.platform.core.maintenance.kept_versions import deleted_file_retention
 from tidegate.platform.lake.aws.s3 import Listed, StoreError
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.spark.delta import Delta
@@ -47,13 +47,13 @@ def retention(delta: Delta, location: str) -> timedelta:
     Raises:
         ValueError: the retention is no number of weeks, days, hours, minutes or seconds.
     """
-    kept = files_kept(delta.table_state(location).properties)
+    kept = deleted_file_retention(delta.table_state(location).properties)
     return _HOUR * math.ceil(kept / _HOUR)
 
 
 def vacuum(
     lake: Lake, location: str, keep: timedelta, *, dry_run: bool = False, inventory: DataFrame | None = None
-) -> Freed:
+) -> FreedObjects:
     """Delete the files of one of the lake's own tables that no version of the last `keep` needs.
 
     Also files that no commit names, which a run left that died. Returns what was deleted; in a dry run, what would be.
@@ -69,14 +69,14 @@ def vacuum(
         NotOurs: the table is not below the lake root.
         StoreError: S3 did not answer.
     """
-    freed, is_full = _vacuumed(lake, location, keep, dry_run=dry_run, inventory=inventory)
+    freed, is_full = _vacuum_table(lake, location, keep, dry_run=dry_run, inventory=inventory)
     if inventory is not None and is_full and not freed.files and not dry_run:
         # An earlier call has deleted the files that this inventory names first.
-        return _vacuumed(lake, location, keep, dry_run=False)[0]
+        return _vacuum_table(lake, location, keep, dry_run=False)[0]
     return freed
 
 
-def vacuum_all(lake: Lake, location: str, keep: timedelta) -> Freed:
+def vacuum_all(lake: Lake, location: str, keep: timedelta) -> FreedObjects:
     """Delete as `vacuum` does, until VACUUM finds no more than one call deletes. Returns what was deleted.
 
     VACUUM reads the log and lists the folder each time that it is asked, so it is asked again only if files were left.
@@ -92,14 +92,14 @@ def vacuum_all(lake: Lake, location: str, keep: timedelta) -> Freed:
     """
     freed, are_left = NOTHING, True
     while are_left:
-        some, is_full = _vacuumed(lake, location, keep, dry_run=False)
+        some, is_full = _vacuum_table(lake, location, keep, dry_run=False)
         freed, are_left = freed + some, is_full and some.files > 0
     return freed
 
 
-def _vacuumed(
+def _vacuum_table(
     lake: Lake, location: str, keep: timedelta, *, dry_run: bool, inventory: DataFrame | None = None
-) -> tuple[Freed, bool]:
+) -> tuple[FreedObjects, bool]:
     """Delete what VACUUM finds. Returns what was deleted, and whether VACUUM gave as many files as it may."""
     bucket, folder = own_folder(lake, location)
     paths = lake.delta.upkeep.unneeded(location, keep, MAX_FILES, inventory)

@@ -14,18 +14,18 @@ from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.ledger import Status
-from tidegate.platform.core.bronze.plan import TakenHint, make_plan
+from tidegate.platform.core.bronze.plan import PlannedHint, make_plan
 from tidegate.platform.lake.aws.s3 import Listed
 from tidegate.platform.lake.lake import Table
 
 #: Number of tried files, the smallest with content. If all of them fail, the first batch would mostly fail, too.
-_TRIED = 10
+_MAX_TRIED_FILES = 10
 
 
 def to_try(present: Iterable[Listed]) -> tuple[Listed, ...]:
     """Returns the objects of a listing to try."""
     with_content = (item for item in present if item.size)
-    return tuple(nsmallest(_TRIED, with_content, key=lambda item: (item.size, item.key)))
+    return tuple(nsmallest(_MAX_TRIED_FILES, with_content, key=lambda item: (item.size, item.key)))
 
 
 def why_no_birth(table: Table, birth: Birth, files: Sequence[Listed]) -> str | None:
@@ -49,7 +49,7 @@ def why_no_birth(table: Table, birth: Birth, files: Sequence[Listed]) -> str | N
         return None
     location = table.lake.store.uri("staging", table.table_key, str(ULID()))
     trial = replace(birth, location=location, generation_folder="", after_version=-1)
-    taken = [TakenHint(Hint(key), "trial") for key in keys]
+    taken = [PlannedHint(Hint(key), "trial") for key in keys]
     plan = make_plan(taken, probes(table, keys, {}, sizes), {}, registered=birth.registered)
     work = BatchDraft(1, trial, None, (), plan, {})
     try:

@@ -29,7 +29,7 @@ UNDERSTOOD = "it is understood and has a table now: it was received too often"
 #: Seconds that a received message stays hidden. It is made visible earlier, unless this process is killed.
 _HIDDEN_SECONDS = 300
 #: Consecutive receives without a new message after which a redrive ends.
-_MAX_FRUITLESS = 10
+_MAX_EMPTY_RECEIVES = 10
 _MAX_PER_SEND = 10
 _MAX_REASONS = 3
 
@@ -182,7 +182,7 @@ def redrive_dead_letters(lake: Lake, letters: DeadLetters, request: RedriveReque
     rows = lake.config.table_of_rows(source.name) is not None
     moved, logged, refused, fruitless, last, size = 0, 0, 0, 0, 0, min(rate, _MAX_PER_SEND)
     try:
-        while fruitless < _MAX_FRUITLESS and (batch := dead.receive(hidden=_HIDDEN_SECONDS)):
+        while fruitless < _MAX_EMPTY_RECEIVES and (batch := dead.receive(hidden=_HIDDEN_SECONDS)):
             new = [message for message in batch if message.id not in left and message.id not in own]
             fruitless = 0 if new else fruitless + 1
             chosen = [letter.message for letter in parallel(read, new) if letter.is_chosen(choice)]

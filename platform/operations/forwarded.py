@@ -15,7 +15,7 @@ from tidegate.platform.lake.aws.s3 import ObjectGone, StoreError
 
 
 @dataclass(frozen=True)
-class Forwarded:
+class ForwardingTrace:
     """Where the events of an object go to.
 
     Attributes:
@@ -29,7 +29,7 @@ class Forwarded:
 
 def forwarded(
     config: LakeConfig, bucket: str, key: str, tags: Callable[[str, str], Mapping[str, str]]
-) -> Forwarded | None:
+) -> ForwardingTrace | None:
     """Return the event type of an object and the routes that its events go to. None if the lake has neither.
 
     Args:
@@ -51,9 +51,9 @@ def forwarded(
         names = ", ".join(rules.attributes)
         sentence += f". A rule reads an attribute of the message ({names}), which is not known afterwards"
     if not is_forwarded(bucket, key, config):
-        return Forwarded(sentence, "none: its bucket is not in `buckets`, or Tidegate itself writes there")
+        return ForwardingTrace(sentence, "none: its bucket is not in `buckets`, or Tidegate itself writes there")
     routes = [route.name for route in config.routes if route_takes(route, bucket, key, name, config)]
-    return Forwarded(sentence, ", ".join(routes) or "none: no route takes this type and key")
+    return ForwardingTrace(sentence, ", ".join(routes) or "none: no route takes this type and key")
 
 
 def _tags(tags: Callable[[str, str], Mapping[str, str]], bucket: str, key: str) -> Mapping[str, str] | str:

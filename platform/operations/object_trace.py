@@ -15,7 +15,7 @@ from tidegate.platform.core.bronze.ledger import SETTLED, Status
 from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone, S3Unavailable
 from tidegate.platform.core.bronze.older_reasons import without_folder
 from tidegate.platform.core.bronze.same_bytes import same_bytes
-from tidegate.platform.core.config.after_load import moves_to
+from tidegate.platform.core.config.after_load import move_target
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
@@ -63,7 +63,7 @@ class Trace:
 
 
 @dataclass(frozen=True)
-class _Way:
+class _ObjectRecords:
     """The records of an object that belongs to a table."""
 
     table: Table
@@ -100,7 +100,7 @@ def trace(lake: Lake, bucket: str, key: str) -> Trace:
         StoreError: S3 did not answer.
     """
     probe = lake.store.objects.head(bucket, key)
-    stops = [Stop("S3", _present(probe), _modified(probe))]
+    stops = [Stop("S3", _describe_probe(probe), _modified_time(probe))]
     known = {TableKey.decode(table_key) for table_key in lake.store.table_keys()}
     found = rows_route(bucket, key, lake.config) or route(bucket, key, lake.config, known)
     stops.append(Stop("route", found.why))
@@ -113,7 +113,7 @@ def trace(lake: Lake, bucket: str, key: str) -> Trace:
     version, n = table.ledger.clock()
     undecided = [*_decided(table, n, key), *_waiting(table.inbox, key, "inbox")]
     held = list(_waiting(lake.store.held.of(table.table_key), key, "held"))
-    way = _Way(table, probe, table.ledger.history(version, key), undecided, held)
+    way = _ObjectRecords(table, probe, table.ledger.history(version, key), undecided, held)
     for decision in way.decisions:
         stamp = decision.stamp
         stops.append(Stop(f"batch {stamp.n}", _decision_detail(way, decision), from_micros(stamp.recorded_at)))
@@ -122,7 +122,7 @@ def trace(lake: Lake, bucket: str, key: str) -> Trace:
     )
 
 
-def _present(probe: Probe) -> str:
+def _describe_probe(probe: Probe) -> str:
     match probe:
         case S3Found():
             return f"{probe.size} bytes, etag {probe.etag}"
@@ -133,7 +133,7 @@ def _present(probe: Probe) -> str:
     return f"S3 does not answer now: {probe.detail}"
 
 
-def _modified(probe: Probe) -> datetime | None:
+def _modified_time(probe: Probe) -> datetime | None:
     return from_millis(probe.modification_time) if isinstance(probe, S3Found) else None
 
 
@@ -182,7 +182,7 @@ def _waiting(inbox: TableInbox, key: str, name: str) -> Iterator[Stop]:
                 )
 
 
-def _decision_detail(way: _Way, decision: Decision) -> str:
+def _decision_detail(way: _ObjectRecords, decision: Decision) -> str:
     row, stamp = decision.row, decision.stamp
     parts = [f"{row.status} by run {stamp.run_id or 'unknown'}"]
     if row.status is Status.COMMITTED:
@@ -200,7 +200,7 @@ def _decision_detail(way: _Way, decision: Decision) -> str:
     return "; ".join(parts) + (f": {reason}" if reason else "")
 
 
-def _verdict(lake: Lake, way: _Way, key: str) -> str:
+def _verdict(lake: Lake, way: _ObjectRecords, key: str) -> str:
     if way.undecided:
         return (
             f"it waits for the next run of {way.table.table_key}: the sensor requests a run within "
@@ -215,17 +215,17 @@ def _verdict(lake: Lake, way: _Way, key: str) -> str:
     if isinstance(way.probe, S3Forbidden | S3Unavailable) and (
         last is None or last.row.status is not Status.QUARANTINED
     ):
-        return _unseen(way, key)
+        return _explain_unseen(way, key)
     present = way.probe if isinstance(way.probe, S3Found) else None
     if last is None:
-        return _unannounced(lake, way)
+        return _explain_unannounced(lake, way)
     if last.row.status is Status.QUARANTINED and (
         present is None or last.row.etag is None or same_bytes(present, last.row)
     ):
         return f"it is in quarantine; fix the cause, then: {redrive_of(way.table.table_key, key)}"
     if isinstance(way.probe, S3Gone):
         if last.row.status is Status.MOVED:
-            folder = moves_to(way.table.spec.after_load)
+            folder = move_target(way.table.spec.after_load)
             return f"it was {f'moved to {folder}' if folder else 'removed by after_load'} once it was in {way.name}"
         if last.row.status in SETTLED:
             return f"it is gone, and no event announced that: materialize the partition {way.table.table_key}"
@@ -242,7 +242,7 @@ def _verdict(lake: Lake, way: _Way, key: str) -> str:
     return f"its present bytes are not in {way.name}, and no event announced them. {_remedy(lake, way)}"
 
 
-def _unseen(way: _Way, key: str) -> str:
+def _explain_unseen(way: _ObjectRecords, key: str) -> str:
     """Returns the verdict on an object whose present bytes S3 does not show."""
     unknown = f"it is unknown whether {way.name} has its present bytes"
     if isinstance(way.probe, S3Forbidden):
@@ -252,13 +252,13 @@ def _unseen(way: _Way, key: str) -> str:
     return f"{unknown}: trace it again when S3 answers"
 
 
-def _unannounced(lake: Lake, way: _Way) -> str:
+def _explain_unannounced(lake: Lake, way: _ObjectRecords) -> str:
     if isinstance(way.probe, S3Gone):
         return "there is no record of such an object"
     return f"it is not in {way.name}, and no event announced it. {_remedy(lake, way)}"
 
 
-def _remedy(lake: Lake, way: _Way) -> str:
+def _remedy(lake: Lake, way: _ObjectRecords) -> str:
     queues = ", ".join(map(_depth, lake.queues))
     known = way.table.birth is not None or lake.config.table_for(way.table.key) is not None
     partition = f"the partition {way.table.table_key} of bronze"

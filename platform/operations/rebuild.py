@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import inf
 
-from tidegate.platform.bronze.reconcile.known_etags import by_known_etags
+from tidegate.platform.bronze.reconcile.known_etags import replace_known_etags
 from tidegate.platform.bronze.reconcile.listing import own_objects
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.hint import Hint, Rebuild, Replacement
@@ -79,7 +79,7 @@ def plan_rebuild(lake: Lake, table_key: str) -> RebuildPlan:
     _require_columns(table, birth)
     clock = table.ledger.clock()
     states, readings = table.ledger.live_keys(clock.version), table.ledger.committed(clock.version)
-    present = by_known_etags(table, list(own_objects(table)), readings)
+    present = replace_known_etags(table, list(own_objects(table)), readings)
     etags = {item.key: item.etag for item in present}
     hints = hints_of(present, states, readings)
     return RebuildPlan(

@@ -217,7 +217,7 @@ def _send(own: Queue | None, lake: Lake, message: KeptMessage, log: Callable[[st
                 log(f"{message.event_id} stays in quarantine: {error}")
                 return False
         else:
-            lake.queues[0].send(as_message(message.body), attributes=message.attributes)
+            lake.queues[0].send(message_from_body(message.body), attributes=message.attributes)
     except ClientError as error:
         if not is_of_one_message(error):
             raise
@@ -235,7 +235,7 @@ def _row(lake: Lake, message: KeptMessage, origin: RowOrigin) -> tuple[str, RowO
     return identified(message.body, origin, None, table.row_queue.topic if table and table.row_queue else None)
 
 
-def as_message(body: str) -> str:
+def message_from_body(body: str) -> str:
     """Returns a kept body as a message. A record that was cut out of a notification becomes a notification again."""
     try:
         content = foreign_json(body)

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from tidegate.platform.bronze.decide import table_properties
-from tidegate.platform.bronze.reconcile.known_etags import by_known_etags
+from tidegate.platform.bronze.reconcile.known_etags import replace_known_etags
 from tidegate.platform.bronze.reconcile.listing import list_generation, list_prefix, own_objects
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.completion.signal_name import SignalName
-from tidegate.platform.core.config.after_load import moves_to, takes_away
+from tidegate.platform.core.config.after_load import move_target, removes_source
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.forgetting.forgotten_by import forgotten_records
 from tidegate.platform.core.keys.file_format import Mode, OutputMode, format_of, mode_of
@@ -158,11 +158,11 @@ def reset_table(
     if listed is None:  # A reset that is repeated after its listing came to its end.
         listed = list_prefix(table, clock)
     seam("list")
-    if lost := _lost_meanwhile(plan):
+    if lost := _readings_lost_since_plan(plan):
         # By the after-load of a run that was removing a group of files when its generation ended.
         log(
             f"WARNING: {len(lost)} objects with {sum(reading.rows for reading in lost)} rows were lost during the "
-            f"reset, such as {lost[0].key}. {_way_back(plan.table)}. Their rows can be read in the versions of "
+            f"reset, such as {lost[0].key}. {_recovery_text(plan.table)}. Their rows can be read in the versions of "
             f"{plan.birth.location} before the reset"
         )
     log(f"{listed} objects are in the inbox; the next run reads them")
@@ -173,7 +173,7 @@ def _lost(table: Table, committed: Sequence[Reading]) -> tuple[list[Listed], lis
     """Returns the objects under the prefix in key order, and the readings whose bytes are no longer there."""
     # The rows of a registered table are in its files, which a reset does not touch.
     kept = [] if table.birth is not None and table.birth.registered else committed
-    present = by_known_etags(table, list(own_objects(table)), kept)
+    present = replace_known_etags(table, list(own_objects(table)), kept)
     etags = {item.key: item.etag for item in present}
     return present, [reading for reading in kept if etags.get(reading.key) != reading.etag]
 
@@ -181,11 +181,11 @@ def _lost(table: Table, committed: Sequence[Reading]) -> tuple[list[Listed], lis
 def _would_lose(table: Table, keys: Sequence[str], rows: int) -> str:
     return (
         f"{rows} rows came from {len(keys)} objects, such as {keys[0]}, whose bytes S3 no longer has, and would not "
-        f"come back. {_way_back(table)}, or accept the loss"
+        f"come back. {_recovery_text(table)}, or accept the loss"
     )
 
 
-def _lost_meanwhile(plan: ResetPlan) -> list[Reading]:
+def _readings_lost_since_plan(plan: ResetPlan) -> list[Reading]:
     """Returns readings that were lost since the plan: until the old generation ends, a run may remove files."""
     # Rows that a run has recorded since the plan count, too.
     committed = plan.table.ledger.committed(plan.table.ledger.clock().version)
@@ -193,14 +193,14 @@ def _lost_meanwhile(plan: ResetPlan) -> list[Reading]:
     return [reading for reading in _lost(plan.table, committed)[1] if reading.key not in known]
 
 
-def _way_back(table: Table) -> str:
+def _recovery_text(table: Table) -> str:
     after_load, prefix = table.spec.after_load, table.key.uri
-    if folder := moves_to(after_load):
+    if folder := move_target(after_load):
         return (
             f"after_load moved them to {folder}: set it to `keep`, move them back "
             f"(aws s3 mv --recursive {folder} {prefix}), and repeat the reset"
         )
-    if takes_away(after_load):
+    if removes_source(after_load):
         return "after_load deleted them: set it to `keep`, and restore them first"
     return "Restore them under new keys first"
 
@@ -214,7 +214,7 @@ def _begin(lake: Lake, plan: ResetPlan, by: str, log: Callable[[str], None]) -> 
     seam("retire")
     generation = retirement.generation
     log(f"generation {plan.birth.generation} is retired, {generation} follows")
-    if lost := _lost_meanwhile(plan):
+    if lost := _readings_lost_since_plan(plan):
         loss = _would_lose(table, [reading.key for reading in lost], sum(reading.rows for reading in lost))
         raise ResetRefused(
             f"{loss}. They were lost after the reset had been planned. The table still has its rows, but does not "

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.lake_root.outbox import Lane
-from tidegate.platform.lake.side_by_side import SideBySide
+from tidegate.platform.lake.side_by_side import ConcurrentCalls
 from tidegate.platform.routes.lane import LaneResult, deliver_lane
 from tidegate.platform.routes.spread import deliver_to_tagged, spread_lane
 
@@ -56,7 +56,7 @@ class Forwarder:
         for gone in self._rests.keys() - set(lanes):
             del self._rests[gone]
         due = [lane for lane in lanes if self._begin(lane)]
-        calls = SideBySide(lambda lane: self._serve(lake, lane, lanes), due, _LANES_IN_PARALLEL)
+        calls = ConcurrentCalls(lambda lane: self._serve(lake, lane, lanes), due, _LANES_IN_PARALLEL)
         calls.wait(WAIT_SECONDS)
         results = []
         for outcome in calls.outcomes():

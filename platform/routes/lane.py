@@ -13,7 +13,7 @@ from tidegate.platform.lake.forwarding.destination import Destination
 from tidegate.platform.lake.lake_root.outbox import Lane, Outbox
 
 #: Objects in a row of which a destination takes no message, after which it is served later.
-_MAX_BARREN = 3
+_MAX_UNSENT_OBJECTS = 3
 
 
 @dataclass
@@ -64,6 +64,6 @@ def deliver_lane(outbox: Outbox, lane: Lane, destination: Destination, until: fl
         result.undeliverable += len(delivery.undeliverable)
         result.error = delivery.error or result.error
         barren = 0 if delivery.sent or delivery.undeliverable else barren + 1
-        if (delivery.left and not one_by_one) or barren == _MAX_BARREN or time.monotonic() > until:
+        if (delivery.left and not one_by_one) or barren == _MAX_UNSENT_OBJECTS or time.monotonic() > until:
             break
     return result

@@ -13,7 +13,7 @@ from tidegate.platform.lake.forwarding.delivery import Delivery, deliver
 from tidegate.platform.lake.forwarding.destinations import Destinations
 from tidegate.platform.lake.forwarding.tagged_queues import TaggedQueues
 from tidegate.platform.lake.lake_root.outbox import Lane, Outbox, OutboxObject
-from tidegate.platform.lake.side_by_side import SideBySide
+from tidegate.platform.lake.side_by_side import ConcurrentCalls
 from tidegate.platform.routes.lane import LaneResult, deliver_lane
 
 _QUEUES_IN_PARALLEL = 32
@@ -89,7 +89,7 @@ def _send(
     def send(name: str) -> Delivery:
         return deliver(destinations.queue(route, name), by_queue[name], until=until)
 
-    calls = SideBySide(send, sorted(by_queue), _QUEUES_IN_PARALLEL)
+    calls = ConcurrentCalls(send, sorted(by_queue), _QUEUES_IN_PARALLEL)
     calls.wait(_MAX_SECONDS)
     left: dict[str, list[Outgoing]] = {}
     for outcome in calls.outcomes():

@@ -14,11 +14,11 @@ from pyspark.sql import functions as F
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.ledger import Status
-from tidegate.platform.core.bronze.volume import as_volume, volume
+from tidegate.platform.core.bronze.volume import volume, volume_metadata
 from tidegate.platform.core.keys.own_paths import COPIES
 from tidegate.platform.core.silver.fates.incomplete_dump import IncompleteDump
 from tidegate.platform.lake.lake import Table
-from tidegate.platform.lake.ledger import tells_a_state
+from tidegate.platform.lake.ledger import state_change_condition
 from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.temporary_view import temporary_view
 from tidegate.platform.lake.threads import parallel
@@ -125,10 +125,10 @@ def gathered(delta: Delta, work: PendingMerge) -> Iterator[Changes]:
         ValueError: it is not known in which batches bronze's rows came, and a rebuild from a batch needs that.
     """
     with ExitStack() as views:
-        yield _gathered(delta, work, views)
+        yield _select_changes(delta, work, views)
 
 
-def _gathered(delta: Delta, work: PendingMerge, views: ExitStack) -> Changes:
+def _select_changes(delta: Delta, work: PendingMerge, views: ExitStack) -> Changes:
     birth = work.table.birth
     if birth is None:
         raise AssertionError("a table with batches has been born")
@@ -162,7 +162,7 @@ def _gathered(delta: Delta, work: PendingMerge, views: ExitStack) -> Changes:
     why = _missing(len([path for path in missing if path not in explained]))
     if why and n < work.n:
         # A later batch may have removed or replaced these files. The ledger knows all batches.
-        if work.spec.on_removed == "full" and _removed(delta, work):
+        if work.spec.on_removed == "full" and _has_removed_files(delta, work):
             return _by_ledger(delta, work, birth, views, 0, _REMOVED)
         return _by_ledger(delta, work, birth, views, mark, upto=n)
     if why:
@@ -206,7 +206,7 @@ def _first_step(delta: Delta, work: PendingMerge) -> int:
     """
     if work.spec.on_removed == "full" and work.silver.files > 0:
         return work.n
-    brought = _brought(delta, work)
+    brought = _batch_sizes(delta, work)
     taken = min(
         within([files for _, files, _ in brought], _MAX_LEDGER_FILES),
         within([size for _, _, size in brought], _MAX_LEDGER_BYTES),
@@ -214,7 +214,7 @@ def _first_step(delta: Delta, work: PendingMerge) -> int:
     return brought[taken - 1][0]
 
 
-def _brought(delta: Delta, work: PendingMerge) -> list[tuple[int, int, int]]:
+def _batch_sizes(delta: Delta, work: PendingMerge) -> list[tuple[int, int, int]]:
     """Returns the numbers of the first batches in the ledger, each with the files and bytes that it brought."""
     committed = (F.col("kind") == "row") & (F.col("status") == str(Status.COMMITTED))
     batches = _ledger(delta, work, 0, work.n).groupBy("n").agg(
@@ -352,14 +352,14 @@ def _gone(delta: Delta, work: PendingMerge, live: DataFrame, after: int) -> int:
     return wanted.join(here, "key", "left_anti").count()
 
 
-def _removed(delta: Delta, work: PendingMerge) -> bool:
+def _has_removed_files(delta: Delta, work: PendingMerge) -> bool:
     left = F.col("status").isin(str(Status.REMOVED), str(Status.QUARANTINED))
     return not _decided(delta, work, max(work.mark or 0, work.settled)).where(left).isEmpty()
 
 
 def _decided(delta: Delta, work: PendingMerge, after: int) -> DataFrame:
     """Returns the rows of the ledger that change a key's state, of the batches after `after`."""
-    return _ledger(delta, work, after, work.n).where(tells_a_state())
+    return _ledger(delta, work, after, work.n).where(state_change_condition())
 
 
 def _ledger(delta: Delta, work: PendingMerge, after: int, upto: int) -> DataFrame:
@@ -390,4 +390,4 @@ def _volume(delta: Delta, work: PendingMerge, after: int, upto: int) -> tuple[in
         .collect()
     )
     oldest = None if sums["oldest"] is None else datetime.fromtimestamp(sums["oldest"], UTC)
-    return sums["batches"], as_volume(sums["files"], sums["rows"] or 0, sums["bytes"] or 0, oldest)
+    return sums["batches"], volume_metadata(sums["files"], sums["rows"] or 0, sums["bytes"] or 0, oldest)

@@ -14,7 +14,7 @@ class MergeFailed(RuntimeError):
     """Spark could not merge. The message has no value of a row."""
 
 
-def spark_failed(error: PySparkException) -> str:
+def describe_spark_error(error: PySparkException) -> str:
     """Return what an error of Spark says without its text, which may have values of rows."""
     return f"Spark failed ({error.getCondition() or type(error).__name__})"
 
@@ -35,7 +35,7 @@ def discreet_errors(spec: TableSpec) -> Iterator[None]:
             "two different rows have one key and an equal `order`: add a column to `order` in lake.yaml that "
             "distinguishes them, or remove `on_tie`, and the last one counts"
             if "and an equal `order`" in str(error)
-            else spark_failed(error)
+            else describe_spark_error(error)
         )
         raise MergeFailed(
             f"silver.{spec.name}: {why}. The table has personal columns, so no value of a row is in this message: the "

@@ -28,13 +28,13 @@ from tidegate.platform.core.config.silver_columns import CHANGE_COLUMNS, CHANGE_
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.platform.core.schema.column_reference import as_sql, path_of
+from tidegate.platform.core.schema.column_reference import path_of, quote_path
 from tidegate.platform.core.schema.column_types import folded, quoted
 from tidegate.platform.core.schema.exact_json import EXACT_TIMES
 from tidegate.platform.core.silver.change_rows import (
     changes_query,
     exported_columns,
-    kind_of_what_is_left,
+    remaining_change_type,
     snapshot_query,
 )
 from tidegate.platform.core.silver.export_manifest import ExportedFile, ExportManifest, ExportMark, manifest_name
@@ -60,13 +60,13 @@ _CSV = {
     **EXACT_TIMES,
 }
 #: Delta's feed refuses a version of before a column became wider. Columns of silver only grow.
-_WIDENED_LATER = {
+_FEED_SETTINGS = {
     "spark.databricks.delta.changeDataFeed.unsafeBatchReadOnIncompatibleSchemaChanges.enabled": "true",
 }
 
 
 @dataclass(frozen=True)
-class Exported:
+class ExportResult:
     """What a run exported.
 
     Attributes:
@@ -80,7 +80,7 @@ class Exported:
     behind: int = 0
 
 
-def export_changes(lake: Lake, spec: TableSpec) -> Exported:
+def export_changes(lake: Lake, spec: TableSpec) -> ExportResult:
     """Export the changes of a silver table since the last export. The first export has all of its rows.
 
     Raises:
@@ -92,7 +92,7 @@ def export_changes(lake: Lake, spec: TableSpec) -> Exported:
     location = lake.store.uri("silver", spec.name)
     state = lake.delta.table_state(location)
     if export is None or not state.has_columns or state.table_id is None:
-        return Exported()
+        return ExportResult()
     if clash := [field.name for field in state.schema.fields if folded(field.name) in CHANGE_COLUMNS]:
         # Delta would refuse the feed, with the advice to do without it.
         raise RuntimeError(
@@ -127,7 +127,7 @@ def export_changes(lake: Lake, spec: TableSpec) -> Exported:
         if counts is not None:
             manifests += 1
             rows = {kind: rows.get(kind, 0) + counts.get(kind, 0) for kind in {*rows, *counts}}
-    return Exported(manifests, rows, state.version - (mark.start - 1 if mark.done is None else mark.done))
+    return ExportResult(manifests, rows, state.version - (mark.start - 1 if mark.done is None else mark.done))
 
 
 def is_behind(lake: Lake, spec: TableSpec) -> bool:
@@ -170,7 +170,7 @@ class _Version:
                 self.spec.name, self.state.table_id or "", replace(self.mark, folder=self.to.folder)
             )
         folder = f"changes/{self.version:020}-{ULID()}"
-        with configured(self.lake.delta.session, _WIDENED_LATER):
+        with configured(self.lake.delta.session, _FEED_SETTINGS):
             counts = self._write(folder)
         seam("export-write")
         # That nothing is left of what was exported before, a manifest without rows says.
@@ -225,7 +225,7 @@ class _Version:
             persons = silver_suppression(self.lake, table, suppression, self.state, known)
             # A row of another person may have a value of theirs, before forgetting has emptied it.
             rows = without_others_values(persons.without(rows, fields), fields, persons)
-            rows = rows.withColumn(CHANGE_TYPE, F.expr(kind_of_what_is_left(self._keys())))
+            rows = rows.withColumn(CHANGE_TYPE, F.expr(remaining_change_type(self._keys())))
         columns = exported_columns(fields, own, is_text=self.to.format == "csv")
         return rows.selectExpr(CHANGE_TYPE, COMMIT_VERSION, *columns)
 
@@ -234,7 +234,7 @@ class _Version:
         if silver is None or KEY in own_columns(silver):
             return [quoted(KEY)]
         paths = [path_of(key, fields) for key in silver.keys]
-        return [as_sql(path) for path in paths if path]
+        return [quote_path(path) for path in paths if path]
 
     def _write(self, folder: str) -> dict[str, int]:
         session, where = self.lake.delta.session, self._place(folder).s3a

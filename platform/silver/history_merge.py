@@ -16,9 +16,9 @@ from tidegate.platform.silver.changes import Changes
 from tidegate.platform.silver.history_rows import HistoryQuery, StoredRows
 from tidegate.platform.silver.left_values import carried
 from tidegate.platform.silver.merge_sql import (
+    chosen_rows,
     joined,
     mode_of,
-    of_chosen_keys,
     rows_that_stay,
     stored_table,
     types_of,
@@ -68,7 +68,7 @@ def build_history_merge(
     if work.since is None:
         source = query.sql(changes.view, stored, max_rows=max_rows)
     else:
-        chosen = partial(of_chosen_keys, work=work, changes=changes, rules=rules, since=work.since, batch=CHANGED_BATCH)
+        chosen = partial(chosen_rows, work=work, changes=changes, rules=rules, since=work.since, batch=CHANGED_BATCH)
         source = _with_leaving_rows(query.sql(changes.view, stored, chosen=chosen), rules, table, work.since, names)
     update = [f"t.{name} = s.{name}" for name in names]
     update += [f"t.{quoted(name)} = {value}" for name, value in _unassigned(rules, silver, mode).items()]

@@ -25,21 +25,21 @@ from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.platform.lake.spark.results import LATE, PLACE, TIED
 from tidegate.platform.silver.changes import KnownDumps
 from tidegate.platform.silver.dumps.snapshot_rows import with_deletes
-from tidegate.platform.silver.left_values import ColumnTypes, was_left
+from tidegate.platform.silver.left_values import ColumnTypes, was_left_condition
 from tidegate.platform.silver.newest_rows import (
     ARRIVAL,
     KEPT,
     change_rows,
-    compared_in_ties,
     key_text,
     order_from_json,
     order_struct,
+    tie_comparison_sql,
     tie_error,
 )
 
 #: Up to this many changes, their keys are sent to every task that reads the silver table.
 _MAX_BROADCAST_ROWS = 100_000
-_UP_TO_HERE = "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
+_RUNNING_FRAME = "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
 _ALL = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
 #: The batch of a change has a name of silver.
 _WITHIN_BATCH = ARRIVAL[1:]
@@ -140,8 +140,8 @@ class HistoryQuery:
             rows += f" UNION ALL {self._stored(stored, new, is_small=is_small)}"
         # All windows are within a key, so rows are sent once.
         rows = f"SELECT * FROM ({chosen(rows)}) DISTRIBUTE BY {self._keys}"
-        rows = self._one_for_each_order(rows, has_places=stored.has_places)
-        for layer in (self._lives, self._filled, self._starts):
+        rows = self._last_change_of_orders(rows, has_places=stored.has_places)
+        for layer in (self._lives, self._filled, self._interval_starts):
             rows = layer(rows)
         is_tail = stored.table is not None and stored.is_tail
         return self._chosen(self._times(rows, stored, is_tail=is_tail), stored, only_changed=is_tail)
@@ -191,19 +191,19 @@ class HistoryQuery:
     def _stored_left(self) -> str:
         """Returns SQL of the columns whose value a stored change left."""
         names = (
-            f"if({was_left(self._rules, column, f'array_contains(t.{LEFT}, {name})')}, {name}, NULL)"
+            f"if({was_left_condition(self._rules, column, f'array_contains(t.{LEFT}, {name})')}, {name}, NULL)"
             for column, name in zip(self._left, self._left_names, strict=True)
         )
         return f"array_compact(array({', '.join(names)}))"
 
-    def _one_for_each_order(self, rows: str, *, has_places: bool) -> str:
+    def _last_change_of_orders(self, rows: str, *, has_places: bool) -> str:
         """Returns the last change of each key and order: of the latest batch, and there of the last file and row."""
         equal = f"PARTITION BY {self._keys}, {', '.join(part.path for part in self._rules.order)}"
         arrival = (CHANGED_BATCH, "_tidegate_new", *_WITHIN_BATCH)
         last_first = ", ".join(f"{column} DESC" for column in arrival)
         windows, replaced = [f"row_number() OVER ({equal} ORDER BY {last_first}) AS _tidegate_place"], {}
         if self._rules.on_tie == "fail":
-            row = compared_in_ties(self._rules, {name: kind for name, (_, kind) in self._types.items()})
+            row = tie_comparison_sql(self._rules, {name: kind for name, (_, kind) in self._types.items()})
             windows += [f"{side}({row}) OVER ({equal}) AS _tidegate_{side}" for side in ("min", "max")]
             error = tie_error(self._name, key_text(part.path for part in self._rules.keys))
             replaced[DELETED] = f"if(_tidegate_min <> _tidegate_max, {error}, {DELETED})"
@@ -235,13 +235,13 @@ class HistoryQuery:
     def _filled(self, rows: str) -> str:
         if not self._left:
             return rows
-        life = f"PARTITION BY {self._keys}, _tidegate_life ORDER BY {self._oldest_first} {_UP_TO_HERE}"
+        life = f"PARTITION BY {self._keys}, _tidegate_life ORDER BY {self._oldest_first} {_RUNNING_FRAME}"
         # The windows of the ties have these names.
         columns = ", ".join(f"{_VALUE}{place}" for place in range(len(self._left)))
         windows = ", ".join(self._last_given(life))
         return self._replacing(self._given, f"SELECT * EXCEPT ({columns}), {windows} FROM ({rows}))")
 
-    def _starts(self, rows: str) -> str:
+    def _interval_starts(self, rows: str) -> str:
         by_key = f"OVER (PARTITION BY {self._keys} ORDER BY {self._oldest_first})"
         values = f"struct({', '.join(map(self._comparable, self._history.tracked or ()))})"
         continues = f"lag(_tidegate_life) {by_key} <=> _tidegate_life"
@@ -258,7 +258,7 @@ class HistoryQuery:
         if self._truncates:
             until = f"least({until}, array_min(filter({self._truncates}, t -> t > {self._order})))"
         columns = [
-            f"last_value(if(_tidegate_starts, struct({start} AS value), NULL), true) {by_key} {_UP_TO_HERE}).value "
+            f"last_value(if(_tidegate_starts, struct({start} AS value), NULL), true) {by_key} {_RUNNING_FRAME}).value "
             f"AS {VALID_FROM}",
             f"{until} AS _tidegate_until",
             f"NOT lead(_tidegate_starts, 1, true) {by_key}) AS {JOINED}",
@@ -338,17 +338,17 @@ class HistoryQuery:
         """Returns SQL of a value that can be compared: Spark compares no maps and no VARIANT."""
         kind = self._types[column][1]
         value = comparable(kind, quoted(column))
-        return value if _compares(kind) else exact_json(f"struct({value} AS value)")
+        return value if _is_comparable_type(kind) else exact_json(f"struct({value} AS value)")
 
 
-def _compares(kind: Type) -> bool:
+def _is_comparable_type(kind: Type) -> bool:
     match kind:
         case Map():
             return False
         case Array(element):
-            return _compares(element)
+            return _is_comparable_type(element)
         case Struct(fields):
-            return all(_compares(field.type) for field in fields)
+            return all(_is_comparable_type(field.type) for field in fields)
         case Simple(name):
             return name != "variant"
     return True

@@ -14,7 +14,14 @@ from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.merge_mode import MergeMode
 from tidegate.platform.core.silver.rules import MergeRules
-from tidegate.platform.silver.newest_rows import GIVEN_AT, GIVEN_BY, left_at, order_from_json, order_struct, order_type
+from tidegate.platform.silver.newest_rows import (
+    GIVEN_AT,
+    GIVEN_BY,
+    left_record_sql,
+    order_from_json,
+    order_struct,
+    order_type,
+)
 
 #: Types of a column: in bronze, and in silver.
 ColumnTypes = Mapping[str, tuple[Type, Type]]
@@ -32,7 +39,7 @@ def value_in_silver(types: ColumnTypes, name: str, side: str = "", replaced: str
     return aligned(*types[name], f"{side}{quoted(name)}", replaced)
 
 
-def was_left(rules: MergeRules, column: str, recorded: str) -> str:
+def was_left_condition(rules: MergeRules, column: str, recorded: str) -> str:
     """Returns the condition that silver's row `t` does not have its value of a column from its own row of bronze.
 
     A NULL that would be no change was none either when the table did not have the column yet.
@@ -63,7 +70,7 @@ def carried(rules: MergeRules, column: str, *, has_left: bool) -> str:
     if has_left:
         entry = f"t.{LEFT}[{literal(column)}]"
         theirs = f"if({entry} IS NULL, {theirs}, {recorded_givers(entry)})"
-    return _if_named(own, theirs, rules.persons.sql("s."))
+    return _value_if_named(own, theirs, rules.persons.sql("s."))
 
 
 def recorded_givers(entry: str) -> str:
@@ -100,7 +107,7 @@ class LeftValues:
     ) -> None:
         self._types, self._columns, self._mode, self._is_partial = types, tuple(rules.kept), mode, is_partial
         self._rules = rules
-        some = [f"size(t.{LEFT}) > 0", *(was_left(rules, column, "false") for column in self._columns)]
+        some = [f"size(t.{LEFT}) > 0", *(was_left_condition(rules, column, "false") for column in self._columns)]
         #: The condition that silver's row `t` may take a value of an older row. Only a MERGE can do that.
         self.may_mix = f"coalesce({' OR '.join(one for one in some if one != 'false')}, false)"
         self._order_type = order_type(_stored_type(path, rules, silver) for path in rules.order_paths)
@@ -120,7 +127,7 @@ class LeftValues:
             return takes
         return f"{takes} OR t.{DELETED} OR coalesce(map_contains_key(t.{LEFT}, {literal(LAST_DELETE)}), false)"
 
-    def of_newer(self) -> dict[str, str]:
+    def newer_row_assignments(self) -> dict[str, str]:
         """Returns the new values of a row `t` that a newer row `s` replaces, by column."""
         if self._mode is MergeMode.FULL or not (self._is_partial or self._rules.records_deletes):
             return {}  # `s` has all values
@@ -143,10 +150,10 @@ class LeftValues:
         last_delete = self._later_delete(self._deleted_at, f"if(t.{DELETED}, {self._theirs}, {self._recorded_delete})")
         return {
             **values,
-            LEFT: chosen(f"s.{LEFT}", left_at(self._rules, "s.", self._ours, given_at, given_by, last_delete)),
+            LEFT: chosen(f"s.{LEFT}", left_record_sql(self._rules, "s.", self._ours, given_at, given_by, last_delete)),
         }
 
-    def of_older(self) -> tuple[str, str]:
+    def older_row_assignments(self) -> tuple[str, str]:
         """Returns whether a row `t` takes a value or a delete of an older row `s`, and its assignments then."""
         found, values, given_at, given_by = [], {}, {}, {}
         for place, column in enumerate(self._columns):
@@ -187,7 +194,7 @@ class LeftValues:
         """
         if self._mode is MergeMode.FULL or not self._columns:
             return None, None
-        condition, update = self.of_older()
+        condition, update = self.older_row_assignments()
         late = f"WHEN MATCHED AND {condition} THEN UPDATE SET {update}"
         if not is_truncated:
             return late, None
@@ -203,7 +210,7 @@ class LeftValues:
         side: str,
     ) -> str:
         assignments = [f"t.{quoted(column)} = {value}" for column, value in values.items()]
-        left = left_at(self._rules, "t.", self._theirs, given_at, given_by, last_delete, self._others_entries)
+        left = left_record_sql(self._rules, "t.", self._theirs, given_at, given_by, last_delete, self._others_entries)
         assignments.append(f"t.{LEFT} = {left}")
         assignments.append(f"t.{CHANGED_AT} = {'s.' + CHANGED_AT if side else 'current_timestamp()'}")
         if self._mode is MergeMode.AFTER_RESET:
@@ -214,7 +221,7 @@ class LeftValues:
         """Returns SQL of a value of `s` in silver's type. Fields that bronze lacks stay if they are of its givers."""
         kept = f"t.{quoted(column)}"
         if self._rules.persons is not None:
-            kept = _if_named(kept, self._recorded_givers(column), givers)
+            kept = _value_if_named(kept, self._recorded_givers(column), givers)
         return value_in_silver(self._types, column, "s.", kept)
 
     @property
@@ -245,7 +252,9 @@ class LeftValues:
         return f"if({self._was_left(column)}, {given}, {self._theirs})"
 
     def _was_left(self, column: str) -> str:
-        return was_left(self._rules, column, f"coalesce(map_contains_key(t.{LEFT}, {literal(column)}), false)")
+        return was_left_condition(
+            self._rules, column, f"coalesce(map_contains_key(t.{LEFT}, {literal(column)}), false)"
+        )
 
     def _recorded_givers(self, column: str) -> str:
         """Returns SQL of the persons of the row that gave silver's value. NULL if it is not recorded."""
@@ -281,7 +290,7 @@ class LeftValues:
         return " OR ".join([*(self._is_truncated(column) for column in self._columns), *deletes])
 
 
-def _if_named(value: str, theirs: str, ours: str) -> str:
+def _value_if_named(value: str, theirs: str, ours: str) -> str:
     """Returns SQL of a value that stays if each of the persons `theirs` is one of `ours`. It is known whose it is."""
     return f"if(coalesce(size(array_except({theirs}, {ours})) = 0, false), {value}, NULL)"
 

@@ -29,13 +29,13 @@ from tidegate.platform.maintenance.compaction import compact, is_due
 from tidegate.platform.silver.changes import Changes, gathered, waiting_batch_replaces_rows
 from tidegate.platform.silver.dumps.incomplete_dumps import with_incomplete_dumps
 from tidegate.platform.silver.expect.collapse import Collapse, inferred_text_order, misread_names, suspicious_joins
-from tidegate.platform.silver.expect.no_value import naming_expressions
+from tidegate.platform.silver.expect.no_value import name_failing_expression
 from tidegate.platform.silver.expect.violations import count_violations
 from tidegate.platform.silver.history_merge import build_history_merge
 from tidegate.platform.silver.merge_sql import build_merge, mode_of
 from tidegate.platform.silver.pending import PendingMerge, merge_state, pending_merge
 from tidegate.platform.silver.row_queries import RowCounts, expression_types, has_copies, row_counts
-from tidegate.platform.silver.server_losses import noting_loss
+from tidegate.platform.silver.server_losses import record_server_loss
 from tidegate.platform.silver.suppressed import same_list, wanted_changes
 from tidegate.platform.silver.table import (
     create_table,
@@ -133,11 +133,11 @@ def merge_table(lake: Lake, spec: TableSpec, log: Callable[[str], None] = lambda
             return None
         # Batches that bronze commits meanwhile are left to the next run, or this run might never end.
         goal = goal or work.n
-        with noting_loss(lake, spec.name):
+        with record_server_loss(lake, spec.name):
             return _merge(lake, work, log)
 
-    with naming_expressions(spec):
-        while (not done or done[-1].n < (goal or 0)) and (merged := _retried(step, log)):
+    with name_failing_expression(spec):
+        while (not done or done[-1].n < (goal or 0)) and (merged := _retry_step(step, log)):
             done.append(merged)
     return _together(done) if done else None
 
@@ -165,7 +165,7 @@ def rebuild_table(
     """
 
     def step() -> MergeResult:
-        work = merge_state(lake, spec) if since is None else _caught_up(lake, spec, log)
+        work = merge_state(lake, spec) if since is None else _merge_waiting(lake, spec, log)
         if work is None or not work.bronze.has_columns:
             raise ValueError(
                 f"bronze.{spec.name} has no rows yet, so there is nothing to rebuild silver.{spec.name} from"
@@ -174,14 +174,14 @@ def rebuild_table(
         if work.mark is not None and work.mark >= work.n:
             # The txn of the mark is there already, and would make this merge one that has happened.
             app_id = f"{app_id}:rebuild:{work.silver.version}"
-        with noting_loss(lake, spec.name):
+        with record_server_loss(lake, spec.name):
             return _merge(lake, replace(work, rebuilds=True, since=since, app_id=app_id), log)
 
-    with naming_expressions(spec):
-        return _retried(step, log)
+    with name_failing_expression(spec):
+        return _retry_step(step, log)
 
 
-def _caught_up(lake: Lake, spec: TableSpec, log: Callable[[str], None]) -> PendingMerge | None:
+def _merge_waiting(lake: Lake, spec: TableSpec, log: Callable[[str], None]) -> PendingMerge | None:
     """Merge what waits. Returns the state up to the mark, or None if bronze has no table yet.
 
     If a batch above the mark replaced rows in bronze, their keys lack these rows below the mark. A merge of chosen keys
@@ -203,7 +203,7 @@ def _caught_up(lake: Lake, spec: TableSpec, log: Callable[[str], None]) -> Pendi
     )
 
 
-def _retried(step: Callable[[], _Result], log: Callable[[str], None]) -> _Result:
+def _retry_step(step: Callable[[], _Result], log: Callable[[str], None]) -> _Result:
     return repeated(step, lambda error: log(f"another commit came first, merging again: {first_line(error)}"))
 
 
@@ -217,9 +217,9 @@ def _together(steps: Sequence[MergeResult]) -> MergeResult:
         inserted=sum(step.inserted for step in steps),
         updated=sum(step.updated for step in steps),
         deleted=sum(step.deleted for step in steps),
-        late=_of_known(sum, [step.late for step in steps]),
-        tied=_of_known(sum, [step.tied for step in steps]),
-        ahead_seconds=_of_known(max, [step.ahead_seconds for step in steps]),
+        late=_combine_known(sum, [step.late for step in steps]),
+        tied=_combine_known(sum, [step.tied for step in steps]),
+        ahead_seconds=_combine_known(max, [step.ahead_seconds for step in steps]),
         unordered=sum(step.unordered for step in steps),
         skipped=sum(step.skipped for step in steps),
         collapse=Collapse.together([step.collapse for step in steps]),
@@ -230,7 +230,9 @@ def _together(steps: Sequence[MergeResult]) -> MergeResult:
     )
 
 
-def _of_known(together: Callable[[Sequence[_Number]], _Number], numbers: Sequence[_Number | None]) -> _Number | None:
+def _combine_known(
+    together: Callable[[Sequence[_Number]], _Number], numbers: Sequence[_Number | None]
+) -> _Number | None:
     known = [number for number in numbers if number is not None]
     return together(known) if known else None
 
@@ -269,7 +271,7 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
         purge_tombstones(lake, work, changes.n)
         violations = count_violations(lake.delta.session, work, changes, rules)
         counts = row_counts(lake.delta.session, changes, rules, work.bronze.schema, _csv(work))
-        merging = replace(_merging(lake, work, changes, rules, have, counts), provided=same_list(work))
+        merging = replace(_build_merging(lake, work, changes, rules, have, counts), provided=same_list(work))
         merged = lake.delta.merge(work.location, merging, changes.view, work.app_id, changes.n)
     seam("silver-merge")
     if (merged.txn or 0) < changes.n:
@@ -350,7 +352,7 @@ def _incomplete_dumps(work: PendingMerge, changes: Changes) -> tuple[str, ...]:
     return tuple(dump.sentence(spec.name, is_discreet=is_discreet) for dump in dumps[:_MAX_NAMED_DUMPS])
 
 
-def _merging(
+def _build_merging(
     lake: Lake, work: PendingMerge, changes: Changes, rules: MergeRules, have: TableSchema, counts: RowCounts
 ) -> Merging:
     mode = mode_of(work, changes)

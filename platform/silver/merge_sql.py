@@ -31,7 +31,7 @@ from tidegate.platform.silver.newest_rows import (
     forgotten_rows,
     key_text,
     newest_rows,
-    of_keys_since,
+    rows_of_keys_since,
     tie_error,
 )
 from tidegate.platform.silver.pending import PendingMerge
@@ -71,7 +71,7 @@ def build_merge(
     def complete(rows: str) -> str:
         if rules.are_dumps:
             rows = with_deletes(rows, rules, table, stays or "true", view=changes.view, dumps=changes.dumps)
-        return rows if work.since is None else of_chosen_keys(rows, work, changes, rules, work.since)
+        return rows if work.since is None else chosen_rows(rows, work, changes, rules, work.since)
 
     order = truncate.order if truncate else None
     source = newest_rows(name, rules, changes.view, is_partial=is_partial, truncate=order, complete=complete)
@@ -80,7 +80,7 @@ def build_merge(
     left, own = LeftValues(rules, types, silver, mode, is_partial=is_partial, truncate=order), _own(rules)
     late, emptied = left.clauses(is_truncated=truncated is not None)
     empties, gone = mode in (MergeMode.FULL, MergeMode.SINCE), _unassigned(rules, silver, mode)
-    update = _assignments(rules, types, left.of_newer(), gone, own, empties=empties)
+    update = _assignments(rules, types, left.newer_row_assignments(), gone, own, empties=empties)
     clauses = mode.clauses(
         newer=newer, update=update, insert=_new_row(types, own), truncated=truncated, since=work.since, late=late,
         emptied=emptied,
@@ -102,14 +102,14 @@ def stored_table(work: PendingMerge, changes: Changes) -> str:
     return changes.stored.others if changes.stored else delta_table(work.location)
 
 
-def of_chosen_keys(
+def chosen_rows(
     rows: str, work: PendingMerge, changes: Changes, rules: MergeRules, since: int, *, batch: str = "_tidegate_n"
 ) -> str:
-    """Returns the rows of the keys that a rebuild from a batch computes again (`of_keys_since`)."""
+    """Returns the rows of the keys that a rebuild from a batch computes again (`rows_of_keys_since`)."""
     forgotten = forgotten_rows(rules, changes.with_forgotten)
     stored = changes.stored.theirs if changes.stored else None
     table = delta_table(work.location)
-    return of_keys_since(rows, rules, table, since, batch=batch, forgotten=forgotten, stored=stored)
+    return rows_of_keys_since(rows, rules, table, since, batch=batch, forgotten=forgotten, stored=stored)
 
 
 def _is_keyed(work: PendingMerge, changes: Changes, rules: MergeRules, types: ColumnTypes, *, is_plain: bool) -> bool:

@@ -69,7 +69,7 @@ def newest_rows(
         more = "".join(f", {window}" for window in _last_values(rules, keys))
     if rules.on_tie == "fail":
         # Rows that are alike are no tie: a producer that repeats itself says nothing new.
-        row = compared_in_ties(rules, {field.name: field.type for field in rules.columns})
+        row = tie_comparison_sql(rules, {field.name: field.type for field in rules.columns})
         equal = f"PARTITION BY {keys}, {', '.join(part.path for part in rules.order)}"
         more += f", min({row}) OVER ({equal}) AS _tidegate_first, max({row}) OVER ({equal}) AS _tidegate_last"
         key = key_text(part.path for part in rules.keys)
@@ -90,14 +90,14 @@ def newest_rows(
         TIED,
     ]
     if is_partial:
-        own += _givers(rules, order)
+        own += _giver_columns(rules, order)
     elif rules.records_left:
         own.append(f"{NOTHING_LEFT} AS {LEFT}")
     given = [f"{value} AS {quoted(column)}" for column, value in filled.items()]
     return f"SELECT {', '.join([*given, *own])} FROM ({places}) WHERE _tidegate_place = 1"
 
 
-def _givers(rules: MergeRules, order: str) -> list[str]:
+def _giver_columns(rules: MergeRules, order: str) -> list[str]:
     """Returns the columns that say which rows gave the values of the newest row: `GIVEN_AT`, `GIVEN_BY` and `LEFT`."""
     given_at = [f"coalesce(_tidegate_value{place}.at, _tidegate_deleted_at)" for place in range(len(rules.kept))]
     own = [f"array({', '.join([*given_at, '_tidegate_deleted_at'])}) AS {GIVEN_AT}"]
@@ -107,7 +107,7 @@ def _givers(rules: MergeRules, order: str) -> list[str]:
     if rules.records_left:
         last_delete = "_tidegate_deleted_at" if rules.records_deletes else None
         orders, persons = (dict(zip(rules.kept, each, strict=True)) for each in (given_at, given_by))
-        own.append(f"{left_at(rules, '', order, orders, persons, last_delete)} AS {LEFT}")
+        own.append(f"{left_record_sql(rules, '', order, orders, persons, last_delete)} AS {LEFT}")
     return own
 
 
@@ -146,7 +146,7 @@ def forgotten_rows(rules: MergeRules, view: str | None) -> str | None:
     return None if view is None else change_rows(replace(rules, skipped=None, truncated=None), view)
 
 
-def of_keys_since(
+def rows_of_keys_since(
     rows: str,
     rules: MergeRules,
     table: str,
@@ -210,9 +210,8 @@ def order_type(types: Iterable[Type]) -> str:
 
 def _lives(rules: MergeRules, keys: str, rows: str) -> str:
     """Returns the rows, each with the number of rows before it that delete its key, and the last order of these."""
-    before = (
-        f"OVER (PARTITION BY {keys} ORDER BY {_first_first(rules)} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
-    )
+    oldest_first = _oldest_first_order(rules)
+    before = f"OVER (PARTITION BY {keys} ORDER BY {oldest_first} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
     order = order_struct(part.path for part in rules.order)
     return (
         f"SELECT *, coalesce(sum(if({DELETED}, 1, 0)) {before}, 0) AS _tidegate_life, "
@@ -220,7 +219,7 @@ def _lives(rules: MergeRules, keys: str, rows: str) -> str:
     )
 
 
-def left_at(
+def left_record_sql(
     rules: MergeRules,
     side: str,
     order: str,
@@ -265,7 +264,7 @@ def left_at(
     return f"map_from_entries(nullif({written}, {nothing}))"
 
 
-def _first_first(rules: MergeRules) -> str:
+def _oldest_first_order(rules: MergeRules) -> str:
     """Returns SQL of an ORDER BY of a key's rows: the oldest first, and of equal rows the one that came first."""
     return ", ".join([rules.oldest_first, *ARRIVAL])
 
@@ -274,7 +273,7 @@ def _last_values(rules: MergeRules, keys: str) -> Sequence[str]:
     """Returns windows: the last value that a row gives to each column since the key was deleted, and its order."""
     order = order_struct(part.path for part in rules.order)
     persons = f", {rules.persons.sql()} AS persons" if rules.persons else ""
-    life = f"PARTITION BY {keys}, _tidegate_life ORDER BY {_first_first(rules)}"
+    life = f"PARTITION BY {keys}, _tidegate_life ORDER BY {_oldest_first_order(rules)}"
     return [
         *(
             f"last_value(if({KEPT}[{place}], NULL, struct({order} AS at, {quoted(column)} AS value{persons})), true) "
@@ -284,7 +283,7 @@ def _last_values(rules: MergeRules, keys: str) -> Sequence[str]:
     ]
 
 
-def compared_in_ties(rules: MergeRules, types: Mapping[str, Type]) -> str:
+def tie_comparison_sql(rules: MergeRules, types: Mapping[str, Type]) -> str:
     """Returns SQL of what is compared of rows with an equal order: the row as JSON. NULL is in no tie.
 
     A delete that a dump implied is in no tie with a row of the dump that comes in a later batch. Such a delete has no

@@ -45,7 +45,7 @@ def rows_with_others_values(
     """
     rows = session.read.format("delta").load(location)
     conditions = _conditions(silver.schema.fields, unknown=unknown)
-    return _with_held(rows, suppression).where(" OR ".join(conditions.values()) or "false").select("t.*")
+    return _join_held_identities(rows, suppression).where(" OR ".join(conditions.values()) or "false").select("t.*")
 
 
 def without_others_values(rows: DataFrame, fields: Sequence[Field], suppression: Suppression) -> DataFrame:
@@ -66,7 +66,7 @@ def without_others_values(rows: DataFrame, fields: Sequence[Field], suppression:
         for column in rows.columns
         for name in [quoted(column)]
     ]
-    return _with_held(rows, suppression).selectExpr(*values)
+    return _join_held_identities(rows, suppression).selectExpr(*values)
 
 
 def empty_others_values(session: SparkSession, location: str, silver: TableState, suppression: Suppression) -> int:
@@ -93,7 +93,7 @@ def empty_others_values(session: SparkSession, location: str, silver: TableState
     return int(row["num_updated_rows"])
 
 
-def _with_held(rows: DataFrame, suppression: Suppression) -> DataFrame:
+def _join_held_identities(rows: DataFrame, suppression: Suppression) -> DataFrame:
     """Returns rows as `t`, each with the row of `_held` as `s`."""
     return rows.alias("t").crossJoin(F.broadcast(_held(rows, suppression)).alias("s"))
 

@@ -23,7 +23,7 @@ from tidegate.platform.core.silver.expression_types import UnfitExpression
 from tidegate.platform.core.silver.row_value import BRONZE
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.platform.silver.changes import Changes
-from tidegate.platform.silver.expect.inserted_keys import counts_inserts, inserts_sql, reinserted_keys
+from tidegate.platform.silver.expect.inserted_keys import can_count_inserts, inserts_sql, reinserted_keys
 from tidegate.platform.silver.newest_rows import order_struct
 from tidegate.platform.silver.pending import PendingMerge
 from tidegate.platform.silver.truncate import MAX_TRUNCATES
@@ -132,7 +132,7 @@ def row_counts(
     misread = misread_sql(texts, csv.encoding) if csv and csv.may_misread else "false"
     statistics = [json.loads(text) for text in changes.statistics or ()]
     newest = _newest([found.get("maxValues") for found in statistics], rules.order[0].column, bronze.fields)
-    if rules.is_plain and not counts_inserts(rules) and changes.statistics is not None and misread == "false":
+    if rules.is_plain and not can_count_inserts(rules) and changes.statistics is not None and misread == "false":
         counts = [found.get("nullCount") for found in statistics]
         if all(_statistic(count, part.column, bronze.fields) == 0 for count in counts for part in rules.order):
             return RowCounts(newest=newest, null_keys=_null_keys(counts, rules, bronze.fields))

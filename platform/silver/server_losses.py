@@ -18,7 +18,7 @@ from tidegate.platform.lake.spark.unreachable import SparkUnreachable
 
 
 @contextmanager
-def noting_loss(lake: Lake, name: str) -> Iterator[None]:
+def record_server_loss(lake: Lake, name: str) -> Iterator[None]:
     """Record it if the Spark server is lost within the block, whose error is raised as it is.
 
     The server must have answered before the block: one that does not run at all is not lost by a table.

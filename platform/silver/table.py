@@ -13,8 +13,8 @@ from tidegate.platform.core.config.silver_columns import CHANGED_AT, CHANGED_BAT
 from tidegate.platform.core.forgetting.persons import Persons
 from tidegate.platform.core.schema.column_reference import path_of
 from tidegate.platform.core.schema.column_types import Array, Field
-from tidegate.platform.core.schema.names import RESCUED_COLUMN, fed_columns, needs_mapping
-from tidegate.platform.core.schema.sql_literal import delta_table, in_parentheses, properties_sql
+from tidegate.platform.core.schema.names import RESCUED_COLUMN, needs_mapping, silver_source_columns
+from tidegate.platform.core.schema.sql_literal import delta_table, parenthesize, properties_sql
 from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import BY_NAME, columns_sql
 from tidegate.platform.core.silver.awaited import with_awaited
@@ -55,7 +55,7 @@ def silver_rules(work: PendingMerge, types_of: TypesOf) -> MergeRules:
             the name of one of silver's own, or another type than in silver. Or an option has changed since, so that
             rows of silver do not compare with new rows.
     """
-    columns = _fed(work)
+    columns = _source_columns(work)
     silver = f"silver.{work.table.spec.name}"
     try:
         rules = fitting_rules(resolved(work.spec, columns), columns, types_of, work.table.spec.columns)
@@ -74,7 +74,7 @@ def _persons(work: PendingMerge, rules: MergeRules) -> Persons | None:
     personal = work.table.spec.personal
     if personal is None or not personal.subject:
         return None
-    columns = _fed(work)
+    columns = _source_columns(work)
     found = subject_paths(work.spec, (*personal.subject, RESCUED_COLUMN), columns)
     rescued = found.pop(RESCUED_COLUMN, [])
 
@@ -131,7 +131,7 @@ def _check_conditions(conditions: Mapping[str, str], rules: MergeRules, types_of
         types_of: returns the types of SQL expressions over a relation of bronze's rows.
     """
     relation = rules.over(BRONZE)
-    sqls = {name: f"coalesce({in_parentheses(text)}, false)" for name, text in conditions.items()}
+    sqls = {name: f"coalesce({parenthesize(text)}, false)" for name, text in conditions.items()}
     # Spark refuses aggregates next to a column. A merge counts with expectations, and Spark counts with nothing random.
     column = next(iter(rules.values.values()))
     counted = {name: [f"count_if({sql})"] for name, sql in sqls.items() if name.startswith("`expect")}
@@ -153,10 +153,10 @@ def _check_fit(asked: Mapping[str, Sequence[str]], relation: str, types_of: Type
         raise
 
 
-def _fed(work: PendingMerge) -> tuple[Field, ...]:
+def _source_columns(work: PendingMerge) -> tuple[Field, ...]:
     """Returns bronze's columns that silver is merged from."""
     birth = work.table.birth
-    return fed_columns(work.bronze.schema.fields, is_registered=birth is not None and birth.registered)
+    return silver_source_columns(work.bronze.schema.fields, is_registered=birth is not None and birth.registered)
 
 
 def follow_lake_yaml(lake: Lake, work: PendingMerge, rules: MergeRules, log: Callable[[str], None]) -> None:
@@ -264,13 +264,13 @@ def _subject_record(work: PendingMerge, after: int) -> dict[str, str]:
     personal = work.table.spec.personal
     if personal is None:
         return {}
-    return subject_record(subject_paths(work.spec, personal.subject, _fed(work)), after)
+    return subject_record(subject_paths(work.spec, personal.subject, _source_columns(work)), after)
 
 
 def widen_table(lake: Lake, work: PendingMerge, rules: MergeRules) -> bool:
     """Add the columns that only bronze has, and the wider types of bronze. Returns whether there were any."""
     columns = [*rules.stored, *([Field(LEFT, LEFT_TYPE)] if rules.records_left else [])]
-    wider = work.silver.schema.widened_to(columns).adding(columns)
+    wider = work.silver.schema.with_field_types(columns).adding(columns)
     if wider == work.silver.schema:
         return False
     lake.delta.add_columns(work.location, wider)

@@ -24,7 +24,7 @@ _TRUNCATED_BEFORE = "tidegate.silver_truncated_before"
 _TRUNCATES = ("tidegate.silver_truncates", "tidegate.silver_truncates_before")
 #: Property of a silver table of both kinds: the application id of the first merge after the last reset. If that merge
 #: dies and is repeated, what it finds as truncates of bronze as it is now are its own, and none of bronze before.
-_BEFORE_OF = "tidegate.silver_truncated_before_of"
+_TRUNCATED_BEFORE_BATCH = "tidegate.silver_truncated_before_of"
 #: So many are no accident of a database, but a condition that holds for ordinary rows.
 MAX_TRUNCATES = 1000
 
@@ -81,19 +81,21 @@ def record_truncate(
             f"silver.{work.table.spec.name}: bronze does not have the newest truncate any more, which deleted rows of "
             "every key: rebuild the whole table, without a first batch"
         )
-    _record(lake, work, {TRUNCATED: newest, _TRUNCATED_BEFORE: before, **_of_reset(work, mode, newest is not None)})
+    _record(
+        lake, work, {TRUNCATED: newest, _TRUNCATED_BEFORE: before, **_reset_properties(work, mode, newest is not None)}
+    )
     # Also of a truncate that is known: the merge that recorded it may have died before it deleted a row.
     return None if newest is None else Truncate(newest, is_due=found is not None)
 
 
 def _is_repeated(work: PendingMerge) -> bool:
     """Whether the first merge after a reset has recorded truncates before, and died."""
-    return work.silver.properties.get(_BEFORE_OF) == work.app_id
+    return work.silver.properties.get(_TRUNCATED_BEFORE_BATCH) == work.app_id
 
 
-def _of_reset(work: PendingMerge, mode: MergeMode, is_recorded: bool) -> dict[str, str | None]:
+def _reset_properties(work: PendingMerge, mode: MergeMode, is_recorded: bool) -> dict[str, str | None]:
     """Returns what records that the truncates before a reset are known. It is one commit with the truncates."""
-    return {_BEFORE_OF: work.app_id} if mode is MergeMode.AFTER_RESET and is_recorded else {}
+    return {_TRUNCATED_BEFORE_BATCH: work.app_id} if mode is MergeMode.AFTER_RESET and is_recorded else {}
 
 
 def _newest(session: SparkSession, rules: MergeRules, one: str | None, other: str | None) -> str | None:
@@ -151,6 +153,6 @@ def record_truncates(lake: Lake, work: PendingMerge, mode: MergeMode, found: Seq
         )
     texts = [json.dumps(sorted(orders)) for orders in (now, before)]
     if texts != [work.silver.properties.get(name, "[]") for name in _TRUNCATES]:
-        of_reset = _of_reset(work, mode, is_recorded=True)
+        of_reset = _reset_properties(work, mode, is_recorded=True)
         _record(lake, work, {**dict(zip(_TRUNCATES, texts, strict=True)), **of_reset})
     return tuple(sorted(now | before))

@@ -13,7 +13,7 @@ from pyspark.sql import Row
 
 from tidegate.assets.bronze.asset import TABLES
 from tidegate.assets.runs.tags import TRIGGER_TAG
-from tidegate.platform.cloud.wanted import Wanted
+from tidegate.platform.cloud.wanted import WantedResources
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.config.table import TableSpec
@@ -71,7 +71,7 @@ class TestLake:
         self.path.write_text(yaml.safe_dump(body, sort_keys=False))
         self.clients: Clients = stack.clients()
         self.config: LakeConfig = load_lake(self.path)
-        provision(self.clients, Wanted.of(self.config))
+        provision(self.clients, WantedResources.of(self.config))
 
     @cached_property
     def resource(self) -> LakeResource:

@@ -10,7 +10,7 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from tidegate.platform.webhook.places import Places, network_of
+from tidegate.platform.webhook.places import Places, client_network
 
 #: Seconds from a connection, or the first byte of a further request, to the end of its headers.
 HEADER_SECONDS = 10.0
@@ -22,7 +22,7 @@ WRITE_SECONDS = 10.0
 #: three bytes takes a hundred in memory.
 _MAX_HEADER_BYTES, _MAX_HEADERS = 65_536, 100
 #: The connections of each server that wait for a request.
-_SILENT = WeakKeyDictionary[ServerState, Places["BoundedProtocol"]]()
+_WAITING_CONNECTIONS = WeakKeyDictionary[ServerState, Places["BoundedProtocol"]]()
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -44,13 +44,13 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def __init__(self, config: Config, server_state: ServerState, *given: Any, **named: Any) -> None:
         super().__init__(config, server_state, *given, **named)
-        self._silent = _SILENT.setdefault(server_state, Places())
+        self._silent = _WAITING_CONNECTIONS.setdefault(server_state, Places())
         self._network = ""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for a request."""
         super().connection_made(transport)
-        self._network = network_of(self.client[0]) if self.client else ""
+        self._network = client_network(self.client[0]) if self.client else ""
         # Uvicorn answers 503 to every request as soon as there are so many connections.
         full = self.limit_concurrency is not None and len(self.connections) >= self.limit_concurrency
         if full and (oldest := self._silent.drop()):
@@ -62,7 +62,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no more."""
-        self._wait_no_more()
+        self._release_waiting_place()
         self._is_read()
         super().connection_lost(exc)
 
@@ -124,7 +124,7 @@ class BoundedProtocol(HttpToolsProtocol):
         """Wait no more, and begin the request unless the connection is being closed."""
         if self._ends:
             return
-        self._wait_no_more()
+        self._release_waiting_place()
         self._in_body = True
         if not self.transport.is_closing():
             super().on_headers_complete()
@@ -166,11 +166,11 @@ class BoundedProtocol(HttpToolsProtocol):
         return not self.transport.is_closing()
 
     def _wait(self, seconds: float = HEADER_SECONDS) -> None:
-        self._wait_no_more()
+        self._release_waiting_place()
         self._due, self._idle = self.loop.call_later(seconds, self.transport.close), False
         self._silent.take(self, self._network)
 
-    def _wait_no_more(self) -> None:
+    def _release_waiting_place(self) -> None:
         if self._due is not None:
             self._due.cancel()
             self._due = None

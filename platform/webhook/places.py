@@ -46,7 +46,7 @@ class Places(Generic[_Holder]):
         return holder
 
 
-def network_of(address: str) -> str:
+def client_network(address: str) -> str:
     """Return what one client can choose no other address of: an address of IPv4, or a /64 network of IPv6."""
     try:
         found = ipaddress.ip_address(address)

@@ -62,7 +62,7 @@ class QueueWriter:
         answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         size = len(text.encode()) + len(origin.message_id) + _ATTRIBUTES
         self._waiting.append(_Entry((text, origin), size, answer))
-        self._pump()
+        self._start_posts()
         try:
             code = await asyncio.wait_for(answer, self._patience)
         except TimeoutError:
@@ -74,7 +74,7 @@ class QueueWriter:
         """Send no more."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _pump(self) -> None:
+    def _start_posts(self) -> None:
         while self._idle and (batch := self._next()):
             self._idle -= 1
             task = asyncio.ensure_future(self._post(batch))
@@ -110,7 +110,7 @@ class QueueWriter:
         for one, code in zip(batch, codes, strict=True):
             if not one.answer.done():
                 one.answer.set_result(code)
-        self._pump()
+        self._start_posts()
 
     def _codes(self, rows: Rows) -> list[str]:
         """Send rows, each alone if one of them may be why SQS refuses all."""

@@ -14,7 +14,7 @@ _SECONDS = (
     "# HELP tidegate_webhook_stored_seconds Seconds from the headers of a delivery to the answer of SQS.\n"
     "# TYPE tidegate_webhook_stored_seconds summary\n"
 )
-_UNDER_WAY = (
+_UNDER_WAY_HELP = (
     "# HELP tidegate_webhook_under_way Deliveries that are not answered yet.\n# TYPE tidegate_webhook_under_way gauge\n"
 )
 
@@ -53,4 +53,4 @@ class Tallies:
             f'tidegate_webhook_stored_seconds_count{{sender="{sender}"}} {self.requests[sender, STORED]}\n'
             for sender, seconds in sorted(self._seconds.items())
         ]
-        return "".join([_HELP, *lines, _SECONDS, *times, _UNDER_WAY, f"tidegate_webhook_under_way {under_way}\n"])
+        return "".join([_HELP, *lines, _SECONDS, *times, _UNDER_WAY_HELP, f"tidegate_webhook_under_way {under_way}\n"])

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from tidegate.platform.core.webhook.refusal import Reason, Refusal
-from tidegate.platform.webhook.places import Places, network_of
+from tidegate.platform.webhook.places import Places, client_network
 
 
 class Unverified:
@@ -38,7 +38,7 @@ class Unverified:
             oldest.reschedule(asyncio.get_running_loop().time())
         try:
             async with asyncio.timeout(None) as place:
-                self._held.take(place, network_of(address))
+                self._held.take(place, client_network(address))
                 try:
                     yield
                 finally:

@@ -42,7 +42,7 @@ def bronze_requests(
         goes_on=lambda: time.monotonic() < until,
     )
     assignment = assign_runs(due_tables.due, runs.failures)
-    return due_tables, [*(_own(table, runs) for table in assignment.own), *map(_shared, assignment.shared)]
+    return due_tables, [*(_own(table, runs) for table in assignment.own), *map(_shared_run_request, assignment.shared)]
 
 
 def tables_in_backoff(runs: TableRuns, config: LakeConfig, now: float) -> set[str]:
@@ -61,5 +61,5 @@ def _own(table: str, runs: TableRuns) -> dg.RunRequest:
     return dg.RunRequest(job_name=BRONZE_JOB.name, partition_key=table, tags=tags)
 
 
-def _shared(tables: list[str]) -> dg.RunRequest:
+def _shared_run_request(tables: list[str]) -> dg.RunRequest:
     return dg.RunRequest(job_name=SHARED_JOB, run_config=shared_config(tables), tags={TRIGGER_TAG: "sensor"})

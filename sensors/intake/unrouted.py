@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import dagster as dg
 
-from tidegate.assets.presentation.check_events import as_event
+from tidegate.assets.presentation.check_events import evaluation_event
 from tidegate.assets.sources.queue_checks import queue_check_result
 from tidegate.platform.core.first_line import one_line
 from tidegate.platform.core.routing.unrouted import Unrouted
@@ -62,5 +62,5 @@ def evaluate_checks(
         if counts:
             misses[name] = dict(counts)
         if missed or not cursor or (earlier and not same_day):
-            evaluations.append(as_event(queue_check_result(name, counts, missed)))
+            evaluations.append(evaluation_event(queue_check_result(name, counts, missed)))
     return QueueVerdicts(evaluations, json.dumps({"day": today, "misses": misses}))

@@ -24,7 +24,7 @@ from tests.support.servers.demo_process import DemoProcess
 from tidegate.platform.demo.accounts import read_accounts
 from tidegate.platform.demo.report import build_report, run_oracle
 from tidegate.platform.lake.settings import Settings
-from tidegate.platform.lake.spark.session import session_of_its_own
+from tidegate.platform.lake.spark.session import isolated_session
 
 pytestmark = pytest.mark.timeout(1500)
 
@@ -188,7 +188,7 @@ def test_a_dropped_file_and_a_doubled_row_are_seen(
 ) -> None:
     """The last test, because it damages the tables. A report of them must show the damage."""
     settings = Settings.of(json.loads((demo.home / "stack.json").read_text())["environ"])
-    with session_of_its_own(settings.spark) as spark:
+    with isolated_session(settings.spark) as spark:
         dropped = _spoil(spark)
     with settings.opened() as lake, dg.DagsterInstance.from_config(str(demo.home / "dagster")) as instance:
         accounts = read_accounts(lake)

@@ -20,7 +20,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from tests.support.servers.child import ending_with_us
 from tidegate.assets.costs import LAKE_COSTS
-from tidegate.assets.presentation.check_events import as_event
+from tidegate.assets.presentation.check_events import evaluation_event
 from tidegate.assets.presentation.columns import column_schema
 from tidegate.assets.presentation.plot import bars, curve
 from tidegate.assets.silver.expectation_checks import expectation_results
@@ -77,7 +77,7 @@ def reported(instance: dg.DagsterInstance) -> None:
     instance.report_runless_asset_event(dg.AssetMaterialization(LAKE_COSTS, metadata=costs))
     # Three rows of the merge violate an expectation.
     for result in expectation_results(spec, SILVER, {"has_state": 3}, rules.expectations):
-        instance.report_runless_asset_event(as_event(result))
+        instance.report_runless_asset_event(evaluation_event(result))
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ from tidegate.platform.lake.costs.recorded_months import recorded_months
 
 #: By how much the requests that are computed may differ from those that S3 got.
 _TOLERANCE = 0.3
-_WARM, _BATCHES = 2, 4
+_WARM, _BATCHES = 2, 2
 
 
 def test_the_requests_of_a_table_are_those_that_were_counted(

@@ -18,7 +18,7 @@ from pyspark.sql import Row, SparkSession
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 from tidegate.platform.lake.spark.remote import SparkRemote
-from tidegate.platform.lake.spark.session import session_of_its_own
+from tidegate.platform.lake.spark.session import isolated_session
 from tidegate.platform.local.stack import LocalStack
 
 BUCKET = "jvm"
@@ -126,7 +126,7 @@ def remote(tidegate_stack: LocalStack) -> SparkRemote:
 
 @pytest.fixture(scope="module")
 def spark(remote: SparkRemote) -> Iterator[SparkSession]:
-    with session_of_its_own(remote) as session:
+    with isolated_session(remote) as session:
         yield session
 
 
@@ -230,7 +230,7 @@ def test_a_session_of_its_own_is_not_the_active_session(remote: SparkRemote) -> 
     """Else a closed session stays active, and each later run of this process opens a session that stays open."""
 
     def active() -> ConnectSession | None:
-        with session_of_its_own(remote) as session:
+        with isolated_session(remote) as session:
             assert session.range(3).count() == 3
             return ConnectSession.getActiveSession()
 

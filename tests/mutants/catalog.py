@@ -113,7 +113,7 @@ MUTANTS = (
     Mutant(
         "the text of an event's field may have any length",
         1,
-        "text_within",
+        "bounded_text",
         "not 0 < len(value) <= characters",
         "not value",
         ("tests/unit/platform/core/events/test_s3_event.py::test_a_text_beyond_its_bound_counts_as_absent",),
@@ -156,7 +156,7 @@ MUTANTS = (
     Mutant(
         "a batch may say that its table has rows of the far future",
         1,
-        "_Once.run",
+        "_RepeatedMessages.run",
         "self._prepared.sent_until = min(latest, max(",
         "self._prepared.sent_until = min(LATEST, max(",
         (
@@ -167,7 +167,7 @@ MUTANTS = (
         "a batch that brings no rows forgets how new the table's rows are",
         1,
         "_sent_until",
-        "        return sent_before(table, draft.n)\n",
+        "        return newest_sent_before(table, draft.n)\n",
         "        return None\n",
         (
             "tests/unit/platform/intake/test_row_objects.py::test_a_batch_that_brings_no_rows_has_the_time_of_the_batch_before",
@@ -186,7 +186,7 @@ MUTANTS = (
     Mutant(
         "of a message that came again, a second row stays",
         1,
-        "_Once.run",
+        "_RepeatedMessages.run",
         "        if self._is_repeated(known):\n",
         "        if known is None and self._is_repeated(known):\n",
         ("tests/spark/events/test_row_queues.py::test_a_message_is_one_row_however_often_it_comes",),
@@ -194,7 +194,7 @@ MUTANTS = (
     Mutant(
         "a batch of late rows says that the table holds none that are newer",
         1,
-        "_Once.run",
+        "_RepeatedMessages.run",
         "max([before, *(rows_sent.last for rows_sent in self._sent)])",
         "max([0, *(rows_sent.last for rows_sent in self._sent)])",
         ("tests/unit/platform/intake/test_row_objects.py::test_a_batch_says_how_new_the_rows_up_to_it_may_be",),
@@ -225,8 +225,8 @@ MUTANTS = (
         "a message leaves the quarantine without its attributes",
         6,
         "_send",
-        "            lake.queues[0].send(as_message(message.body), attributes=message.attributes)\n",
-        "            lake.queues[0].send(as_message(message.body), attributes={})\n",
+        "            lake.queues[0].send(message_from_body(message.body), attributes=message.attributes)\n",
+        "            lake.queues[0].send(message_from_body(message.body), attributes={})\n",
         (
             "tests/unit/platform/operations/test_redrive.py::"
             "test_a_message_of_events_goes_back_with_its_attributes_so_that_its_events_get_the_same_type",
@@ -366,7 +366,7 @@ MUTANTS = (
     Mutant(
         "a folder that nobody named is registered because its first file is Parquet",
         4,
-        "_discovered",
+        "_discover_table",
         '        mode=by_format if registers else "load",\n',
         "        mode=by_format,\n",
         ("tests/unit/platform/lake/test_lake.py::test_discovered_parquet_is_loaded_unless_lake_yaml_says_register",),
@@ -561,7 +561,7 @@ MUTANTS = (
     Mutant(
         "a late row gives no value to a newer row in a column that came later",
         5,
-        "was_left",
+        "was_left_condition",
         "if column in rules.ignored_nulls else recorded",
         "if not rules.ignored_nulls else recorded",
         (_A_FEED,),
@@ -585,7 +585,7 @@ MUTANTS = (
     Mutant(
         "a delete that comes late takes no value of a newer row",
         5,
-        "LeftValues.of_older",
+        "LeftValues.older_row_assignments",
         'ours = f"if(s.{DELETED}, {self._ours}, {ours})"',
         "ours = str(ours)",
         (_A_FEED,),
@@ -609,7 +609,7 @@ MUTANTS = (
     Mutant(
         "a change of a history stays next to the one of its order that it replaces",
         5,
-        "HistoryQuery._one_for_each_order",
+        "HistoryQuery._last_change_of_orders",
         """replaced |= {file: "if(_tidegate_files > 1, '', _tidegate_in_file)", row: "_tidegate_in_row"}""",
         "replaced |= {}",
         (_A_REPLAY,),
@@ -625,7 +625,7 @@ MUTANTS = (
     Mutant(
         "equal values of a history are not joined",
         5,
-        "HistoryQuery._starts",
+        "HistoryQuery._interval_starts",
         "{DELETED} OR NOT ({continues})",
         "{DELETED} OR true OR NOT ({continues})",
         (_A_REPLAY,),
@@ -665,7 +665,7 @@ MUTANTS = (
     Mutant(
         "a dump with a row in quarantine deletes the keys that it lacks",
         5,
-        "_followed",
+        "_successive_dumps",
         "if(_tidegate_partial, NULL, struct",
         "if(false, NULL, struct",
         (_OF_DUMPS,),
@@ -721,7 +721,7 @@ MUTANTS = (
     Mutant(
         "any reading of a file with bad rows makes the dumps of its key incomplete, whatever was read last",
         5,
-        "_partly",
+        "_partly_quarantined_dumps",
         "FROM ({last}) JOIN {view} ON file = _tidegate_file AND n = _tidegate_bad_n GROUP BY o",
         "FROM ({last}) JOIN {view} ON file = _tidegate_file GROUP BY o",
         ("tests/spark/silver/dumps/test_incomplete_dumps.py",),
@@ -729,7 +729,7 @@ MUTANTS = (
     Mutant(
         "a file that is overwritten by a damaged one is missing in the dump that has its rows",
         5,
-        "_of_batches",
+        "_dumps_of_files",
         "lacking = [address for address in files[n] if (address, dump) not in has]",
         "lacking = [address for address in files[n] if (address, dump) not in set()]",
         ("tests/spark/silver/dumps/test_incomplete_dumps.py",),
@@ -818,7 +818,7 @@ MUTANTS = (
         "a change of before a column came gives the column NULL",
         5,
         "HistoryQuery._stored_left",
-        "was_left(self._rules, column, f'array_contains(t.{LEFT}, {name})')",
+        "was_left_condition(self._rules, column, f'array_contains(t.{LEFT}, {name})')",
         "f'array_contains(t.{LEFT}, {name})'",
         (f"{_REBUILDS}test_a_rebuild_gives_what_merges_gave",),
     ),
@@ -866,8 +866,8 @@ MUTANTS = (
         "a silver table is not compared again after a merge",
         5,
         "due_comparisons",
-        "_covered(execution) < materialized and",
-        "not _covered(execution) and",
+        "_last_compared_id(execution) < materialized and",
+        "not _last_compared_id(execution) and",
         (
             "tests/unit/sensors/test_compare_silver.py::"
             "test_a_table_is_due_when_it_was_materialized_since_its_check_and_an_hour_ago",
@@ -933,7 +933,7 @@ MUTANTS = (
     Mutant(
         "a comparison reads keys with any number of rows",
         5,
-        "affordable",
+        "select_affordable_keys",
         "        if rows > min(left, limits.rows_of_a_key):\n",
         "        if rows > left:\n",
         (
@@ -965,7 +965,7 @@ MUTANTS = (
     Mutant(
         "silver may keep a row of a full dump that is not the newest",
         5,
-        "_of_silver",
+        "_position_in_silver",
         "best.deletes and not best.is_implied and not silver.deleted",
         "best.deletes and not silver.deleted",
         (
@@ -992,7 +992,7 @@ MUTANTS = (
     Mutant(
         "a rebuild of silver from a batch moves the mark over a batch that was not merged",
         5,
-        "_caught_up",
+        "_merge_waiting",
         "return replace(work, n=work.mark)",
         "return work",
         (_REBUILT,),
@@ -1000,7 +1000,7 @@ MUTANTS = (
     Mutant(
         "a rebuild of silver from a batch merges only what waited when it began",
         5,
-        "_caught_up",
+        "_merge_waiting",
         "if attempt >= MAX_CATCH_UPS and not",
         "if not",
         (_REBUILT,),
@@ -1008,7 +1008,7 @@ MUTANTS = (
     Mutant(
         "a rebuild of silver from a batch leaves out keys of which only silver has a row since then",
         5,
-        "of_keys_since",
+        "rows_of_keys_since",
         'chosen += f"UNION SELECT {keys} FROM {table} WHERE {CHANGED_BATCH} >= {since}"',
         'chosen += f"UNION SELECT {keys} FROM {table} WHERE {CHANGED_BATCH} >= {since} AND false"',
         ("tests/unit/platform/silver/test_newest_rows.py",),
@@ -1016,7 +1016,7 @@ MUTANTS = (
     Mutant(
         "a rebuild of silver from a batch leaves out keys that only a forgotten person has since then",
         12,
-        "of_keys_since",
+        "rows_of_keys_since",
         "    if forgotten is not None:\n",
         "    if forgotten is None:\n",
         ("tests/unit/platform/silver/test_newest_rows.py",),
@@ -1032,7 +1032,7 @@ MUTANTS = (
     Mutant(
         "a rebuild of silver from a batch computes its keys from the rows since then",
         5,
-        "of_keys_since",
+        "rows_of_keys_since",
         "LEFT SEMI JOIN ({chosen}) k ON {same}",
         "LEFT SEMI JOIN ({chosen}) k ON {same} AND r.{batch} >= {since}",
         ("tests/unit/platform/silver/test_newest_rows.py",),
@@ -1109,7 +1109,7 @@ MUTANTS = (
     Mutant(
         "a rebuild from a batch leaves a batch that replaced rows",
         5,
-        "_caught_up",
+        "_merge_waiting",
         "if attempt >= MAX_CATCH_UPS and not waiting_batch_replaces_rows(work):",
         "if attempt >= MAX_CATCH_UPS:",
         (
@@ -1120,7 +1120,7 @@ MUTANTS = (
     Mutant(
         "files that are gone without a word are left out of a merge",
         5,
-        "_gathered",
+        "_select_changes",
         "if path not in explained]))",
         "if path not in explained and not path]))",
         (
@@ -1236,7 +1236,7 @@ MUTANTS = (
     Mutant(
         "a refused look is remembered as a state",
         9,
-        "tells_a_state",
+        "state_change_condition",
         " & ~refused\n",
         "\n",
         ("tests/spark/events/test_look.py::test_access_denied_is_quarantined_and_the_live_entry_stays",),
@@ -1244,7 +1244,7 @@ MUTANTS = (
     Mutant(
         "files are not asked for again after they were read",
         10,
-        "Load._again",
+        "Load._files_to_read_again",
         "        if changed := self._changed(files):\n",
         "        if changed := self._changed([]):\n",
         (
@@ -1266,7 +1266,7 @@ MUTANTS = (
         "a column becomes wider without the feature that readers need",
         10,
         "TableSchema.taking",
-        "widened = self.widened or (self.born and any(self.retyped(found)))",
+        "widened = self.widened or (self.born and any(self.type_changes(found)))",
         "widened = self.widened",
         (
             "tests/unit/platform/core/schema/test_table_schema.py::test_a_column_becomes_wider_without_loss_and_never_narrower",
@@ -1283,7 +1283,7 @@ MUTANTS = (
     Mutant(
         "a file of which some lines are no rows by themselves is taken as far as its lines are",
         10,
-        "Load._again",
+        "Load._files_to_read_again",
         "if torn := {file.candidate.key for file in files if counted[file.candidate.key].torn}:",
         "if torn := set[str]():",
         ("tests/spark/files/test_bad_input.py::test_csv_files_that_do_not_fit_are_quarantined",),
@@ -1308,7 +1308,7 @@ MUTANTS = (
         "the other rows of a data file go with those that are replaced",
         2,
         "Replacing.finish",
-        "        prepared.adds += self._staying(files, leaving, prepared.base or prepared.schema)\n",
+        "        prepared.adds += self._stage_remaining_rows(files, leaving, prepared.base or prepared.schema)\n",
         "",
         ("tests/spark/tables/test_replace.py",),
     ),
@@ -1331,7 +1331,7 @@ MUTANTS = (
     Mutant(
         "a file that is refused gives the table its columns",
         10,
-        "Load._again",
+        "Load._files_to_read_again",
         "if grown and (hopeless := self.columns.hopeless(sound, counted)):",
         "if None and (hopeless := self.columns.hopeless(sound, counted)):",
         (
@@ -1349,7 +1349,7 @@ MUTANTS = (
     Mutant(
         "a file that proves unfit while it is read keeps its say in the columns",
         10,
-        "Load._again",
+        "Load._files_to_read_again",
         "if len(sound) < len(files) or (grown and left):",
         "if len(sound) < len(files):",
         ("tests/unit/platform/bronze/prepare/load/test_faulty_files.py",),
@@ -1357,7 +1357,7 @@ MUTANTS = (
     Mutant(
         "a file that changed keeps its say in the columns",
         10,
-        "Load._again",
+        "Load._files_to_read_again",
         "return [file for file in files if file.candidate.key not in changed], None",
         "return [file for file in files if file.candidate.key not in changed], self.prepared.schema",
         ("tests/unit/platform/bronze/prepare/load/test_faulty_files.py",),
@@ -1467,7 +1467,7 @@ MUTANTS = (
         "whatever Spark raises is a file's fault",
         10,
         "fault_of",
-        "return Fault.EITHER if condition.startswith(_EITHER) else Fault.ENVIRONMENT",
+        "return Fault.EITHER if condition.startswith(_AMBIGUOUS_CONDITIONS) else Fault.ENVIRONMENT",
         "return Fault.EITHER",
         ("tests/unit/platform/bronze/prepare/load/test_spark_errors.py",),
     ),
@@ -1493,14 +1493,14 @@ MUTANTS = (
         "of a file that was removed the ledger forgets which bytes are in the table",
         6,
         "_decide",
-        "            plan.rows.append(_keeping(row, state, state.etag) if live and state is not None else row)\n",
+        "            plan.rows.append(_keep_identity(row, state, state.etag) if live and state is not None else row)\n",
         "            plan.rows.append(row)\n",
         ("tests/unit/platform/core/bronze/test_plan.py::test_the_row_of_a_removal_names_the_bytes_whose_rows_stay",),
     ),
     Mutant(
         "a run takes files away after a reset has counted on them",
         8,
-        "take_away_or_tag",
+        "remove_or_tag",
         "            n = table.batches.require_current(n)\n",
         "            n = max(n, 0)\n",
         ("tests/local/s3/test_after_load.py::test_a_run_that_a_reset_overtook_removes_nothing",),
@@ -1508,7 +1508,7 @@ MUTANTS = (
     Mutant(
         "a reset goes on although files went since it counted",
         8,
-        "_lost_meanwhile",
+        "_readings_lost_since_plan",
         "    known = set(plan.lost)\n",
         "    known = {one.key for one in committed}\n",
         ("tests/spark/tables/test_reset.py::test_a_run_that_removes_files_and_a_reset_lose_no_row_between_them",),
@@ -1594,7 +1594,7 @@ MUTANTS = (
     Mutant(
         "a file that another writer's commit added makes every batch void",
         6,
-        "_live_already",
+        "_live_candidates",
         'work.previous.outcome != "void"',
         'work.previous.outcome == "void"',
         (
@@ -1663,7 +1663,7 @@ MUTANTS = (
     Mutant(
         "a call to a route's FIFO destination has two messages of a group",
         1,
-        "_Sending._next_places",
+        "_DeliveryState._next_places",
         "            groups.add(group)\n",
         "",
         (f"{_DELIVERY}test_order_is_kept_within_a_group_and_a_refusal_stops_its_group_only",),
@@ -1842,7 +1842,7 @@ MUTANTS = (
     Mutant(
         "a bucket that left lake.yaml may still write inventories, and no difference is shown",
         10,
-        "_differing",
+        "_differing_paths",
         '            "remove": [_text(one) for one in present if one not in wanted],\n',
         "",
         ("tests/unit/platform/cloud/test_inventories.py",),
@@ -1850,7 +1850,7 @@ MUTANTS = (
     Mutant(
         "buckets without the chosen configuration are missing in reports",
         10,
-        "not_counted",
+        "uncounted_inventories",
         "    return [subject for subject in sorted(newest) if subject.bucket in several and subject not in counted]",
         "    return [one for one in sorted(newest) if configuration not in ('', one.configuration)]",
         ("tests/unit/platform/core/inventory/test_counted.py",),
@@ -1906,7 +1906,7 @@ MUTANTS = (
     Mutant(
         "`tidegate sql --json` takes the local time of its process for UTC",
         10,
-        "in_utc",
+        "to_utc",
         "(value + shift).astimezone(UTC)",
         "(value + shift).replace(tzinfo=UTC)",
         ("tests/unit/platform/cli/test_json_values.py",),
@@ -1932,7 +1932,7 @@ MUTANTS = (
     Mutant(
         "an older inventory replaces a newer one",
         2,
-        "newer_than",
+        "find_newer_folder",
         "    return known if known is not None and known > delivery.began else None\n",
         "    return known if known is not None and known == delivery.began else None\n",
         (
@@ -1951,7 +1951,7 @@ MUTANTS = (
     Mutant(
         "a field of a type that Spark does not know stops the inventories of all buckets",
         2,
-        "_OF_FIELDS",
+        "_FIELD_CONDITIONS",
         '    "INCOMPLETE_TYPE_DEFINITION",\n',
         "",
         ("tests/unit/platform/bronze/prepare/inventories/test_stage.py",),
@@ -2141,7 +2141,7 @@ MUTANTS = (
     Mutant(
         "a change from a forgotten person to another one leaves as a whole",
         12,
-        "Suppression._with_others_sides",
+        "Suppression._keep_sides_of_others",
         "        kept = rows.where(~is_known | stays)\n",
         "        kept = rows.where(~is_known)\n",
         (f"{_FORGET}test_keys_that_others_share_with_a_forgotten_person_become_what_bronze_gives_without_them",),
@@ -2294,7 +2294,7 @@ MUTANTS = (
     Mutant(
         "a file that is younger than the retention is deleted",
         8,
-        "_vacuumed",
+        "_vacuum_table",
         "    old = (item for item in present if item.modified <= latest)\n",
         "    old = (item for item in present)\n",
         (f"{_MAINTAINED}test_vacuum.py::test_a_file_that_is_younger_than_the_retention_stays_and_so_does_the_log",),
@@ -2470,7 +2470,7 @@ MUTANTS = (
         "the error of a short forecast is shown for a much longer one without a remark",
         10,
         "Forecast.caution",
-        "        if len(self.values) > _REACH * self.tested_days:\n",
+        "        if len(self.values) > _MAX_TESTED_MULTIPLE * self.tested_days:\n",
         "        if not self.tested_days and self.values:\n",
         (
             "tests/unit/platform/core/storage/test_forecast.py::"
@@ -2540,7 +2540,7 @@ MUTANTS = (
     Mutant(
         "a drop of one configuration counts as an empty inventory of its bucket",
         10,
-        "_of_bucket",
+        "_bucket_points",
         "            known.pop(one.configuration, None)\n",
         "            known[one.configuration] = one\n",
         (
@@ -2562,9 +2562,9 @@ MUTANTS = (
     Mutant(
         "advice counts only the objects of one age, and its rule moves older ones too",
         10,
-        "_Scope._moves",
-        "_FROM.get(cell.age, 0) >= days",
-        "_FROM.get(cell.age, 0) == days",
+        "_Scope._is_moved_at",
+        "_FIRST_DAYS.get(cell.age, 0) >= days",
+        "_FIRST_DAYS.get(cell.age, 0) == days",
         (
             "tests/unit/platform/core/storage/test_advice.py::"
             "test_a_rule_moves_older_objects_too_and_is_advised_for_all_of_them_or_none",
@@ -2574,8 +2574,8 @@ MUTANTS = (
         "advice takes it that objects of a month stay for a year",
         10,
         "_Scope._stay",
-        "        return days > _FROM[_QUARTER_OLD] or after >= before * _STAYING\n",
-        "        return days > 0 or after >= before * _STAYING\n",
+        "        return days > _FIRST_DAYS[_QUARTER_OLD] or after >= before * _MIN_STAYING_SHARE\n",
+        "        return days > 0 or after >= before * _MIN_STAYING_SHARE\n",
         (
             "tests/unit/platform/core/storage/test_advice.py::"
             "test_short_lived_objects_are_not_moved_because_each_would_be_billed_for_months",
@@ -2827,7 +2827,7 @@ MUTANTS = (
     Mutant(
         "a decimal of Avro is decoded as if it was bytes",
         5,
-        "_unless_decoded.sql",
+        "_optional_decoding.sql",
         "if given == encoding.type or widens(given, encoding.type):",
         "if given == Simple('binary'):",
         ("tests/unit/platform/core/silver/test_presets.py::test_an_encoding_is_a_name_or_a_decimal",),
@@ -2893,7 +2893,7 @@ MUTANTS = (
     Mutant(
         "a number that comes with its scale is rounded",
         5,
-        "_of_any_scale",
+        "_scaled_decimal_sql",
         "WHEN coalesce({is_rounded}, false) THEN {error}",
         "WHEN false THEN {error}",
         ("tests/spark/silver/test_change_feeds.py::test_each_encoding_gives_the_value_of_the_database",),
@@ -2902,7 +2902,7 @@ MUTANTS = (
         "names are compared by case alone, and two names that are one for Spark become two columns",
         5,
         "folded",
-        'return name.lower() if name.isascii() else "".join(map(_folded, name))',
+        'return name.lower() if name.isascii() else "".join(map(_fold_letter, name))',
         "return name.lower()",
         (
             "tests/unit/platform/core/schema/test_column_types.py::test_letters_that_are_one_for_spark",
@@ -2924,8 +2924,8 @@ MUTANTS = (
         "a new column has the id of a dropped one",
         5,
         "ColumnIds.given",
-        "_Giving(max(self.last, *present, 0), self.seed)",
-        "_Giving(max(*present, 0, 0), self.seed)",
+        "_IdAssignment(max(self.last, *present, 0), self.seed)",
+        "_IdAssignment(max(*present, 0, 0), self.seed)",
         (
             "tests/unit/platform/core/schema/test_column_ids.py::test_a_name_in_the_files_and_an_id_are_one_column_s_for_ever",
         ),
@@ -2933,7 +2933,7 @@ MUTANTS = (
     Mutant(
         "a new column has its own name in the files, where older files may have it",
         5,
-        "_Giving._physical",
+        "_IdAssignment._physical",
         " if self._seed else path[-1]",
         " if False else path[-1]",
         (
@@ -2959,7 +2959,7 @@ MUTANTS = (
     Mutant(
         "a Parquet column that unpacks to gigabytes is registered as it is",
         6,
-        "_of_chunk",
+        "_chunk_problem",
         "    if unpacked > max(_MAX_CHUNK_BYTES, _MAX_UNPACKED * packed):\n",
         "    if False:\n",
         (
@@ -3006,14 +3006,14 @@ MUTANTS = (
         "doubles of one format make whole numbers of another bad",
         6,
         "holding",
-        "        return _exact(kind) if kind != _FLOATING and _is_number(kind) else _TEXT\n",
+        "        return _mark_exact(kind) if kind != _FLOATING and _is_number(kind) else _TEXT\n",
         "        return kind\n",
         ("tests/unit/platform/core/schema/test_united.py",),
     ),
     Mutant(
         "a value of a row with an equal order is the row's own person's",
         12,
-        "left_at",
+        "left_record_sql",
         '        wanted = f"({wanted}) OR coalesce(e.at <=> {order} AND {others}, false)"\n',
         "",
         (
@@ -3024,7 +3024,7 @@ MUTANTS = (
         "a row keeps the values of another person in columns that bronze does not have any more",
         12,
         "carried",
-        '    return _if_named(own, theirs, rules.persons.sql("s."))\n',
+        '    return _value_if_named(own, theirs, rules.persons.sql("s."))\n',
         "    return own\n",
         ("tests/unit/platform/silver/test_merge_sql.py",),
     ),
@@ -3056,14 +3056,14 @@ MUTANTS = (
         "a struct that a row gives keeps a field of another person",
         12,
         "LeftValues._given",
-        "            kept = _if_named(kept, self._recorded_givers(column), givers)\n",
+        "            kept = _value_if_named(kept, self._recorded_givers(column), givers)\n",
         "            pass\n",
         (_FROM_BEFORE_A_RESET,),
     ),
     Mutant(
         "a statement behind a comment with a comment in it is not in the log of operations",
         12,
-        "_beginning",
+        "_first_word_start",
         "        at = _part_end(statement, part)\n",
         "        at = statement.find('*/', at) + 2 if part['comment'] else part.end()\n",
         ("tests/unit/platform/cli/sql/test_statement.py",),
@@ -3127,7 +3127,7 @@ MUTANTS = (
     Mutant(
         "a doubled quotation mark of a cell is two letters of a name",
         12,
-        "_undoubled",
+        "_csv_quoted_texts",
         "            kept = [mark * pairs]\n",
         "            kept = []\n",
         ("tests/unit/platform/core/forgetting/test_mentions.py",),
@@ -3227,7 +3227,7 @@ MUTANTS = (
         "a session is used with the settings of its server",
         5,
         "Delta.session",
-        "        set_all(session, {**VALUE_SETTINGS, **_ONE_SORT})\n",
+        "        apply_settings(session, {**VALUE_SETTINGS, **_ONE_SORT})\n",
         "",
         (
             "tests/unit/platform/lake/spark/test_value_settings.py::test_a_session_has_the_settings_before_its_first_statement",
@@ -3254,7 +3254,7 @@ MUTANTS = (
     Mutant(
         "an update whose new row is left out is exported as half an update",
         5,
-        "kind_of_what_is_left",
+        "remaining_change_type",
         "AND NOT {after} THEN '{DELETE}'",
         "AND NOT {after} THEN '{BEFORE}'",
         (
@@ -3273,8 +3273,8 @@ MUTANTS = (
         "a code of AWS that nobody knows is taken for an outage",
         1,
         "is_transient",
-        "return elsewhere or status in (408, 429) or status >= 500 or _of_service(error)",
-        "return elsewhere or status in (408, 418, 429) or status >= 500 or _of_service(error)",
+        "return elsewhere or status in (408, 429) or status >= 500 or _is_service_error(error)",
+        "return elsewhere or status in (408, 418, 429) or status >= 500 or _is_service_error(error)",
         (f"{_ANSWERS}test_what_is_transient_is_the_list",),
     ),
     Mutant(
@@ -3288,7 +3288,7 @@ MUTANTS = (
     Mutant(
         "one message that a queue refuses stops all messages of its call",
         1,
-        "send_settled",
+        "send_with_fallback",
         "if not is_of_one_message(error):",
         "if error:",
         (f"{_ANSWERS}test_one_of_many_messages_to_a_destination",),
@@ -3337,14 +3337,14 @@ MUTANTS = (
         "a denial of requests without TLS protects the logs of registered tables",
         4,
         "_covers",
-        "test.lower() in _EXCEPTIONS and all(_excepts_some(key, values) for key, values in keys.items())",
+        "test.lower() in _EXCEPTIONS and all(_excepts_named_callers(key, values) for key, values in keys.items())",
         "True",
         ("tests/unit/platform/cloud/roles/test_roles.py::test_the_policy_of_a_bucket_keeps_producers_out_of_logs",),
     ),
     Mutant(
         "a denial that excepts everybody protects the logs of registered tables",
         4,
-        "_excepts_some",
+        "_excepts_named_callers",
         "any(matches(pattern, stranger) for stranger in strangers)",
         "False",
         ("tests/unit/platform/cloud/roles/test_roles.py::test_the_policy_of_a_bucket_keeps_producers_out_of_logs",),
@@ -3595,7 +3595,7 @@ MUTANTS = (
     Mutant(
         "a body that cannot be divided ends a delivery",
         6,
-        "_Sending._fitting",
+        "_DeliveryState._fitting",
         "            except ValueError as error:\n                self._outcome.undeliverable",
         "            except LookupError as error:\n                self._outcome.undeliverable",
         ("tests/unit/platform/lake/forwarding/test_delivery.py::test_a_body_that_cannot_be_divided_delays_no_other",),
@@ -3619,7 +3619,7 @@ MUTANTS = (
     Mutant(
         "zeros are written for each digit that a number claims after its point",
         5,
-        "_of_any_scale",
+        "_scaled_decimal_sql",
         "least(greatest({near} - {type.scale}, 0), {_MAX_DIGITS})",
         "greatest({near} - {type.scale}, 0)",
         (
@@ -3649,7 +3649,7 @@ MUTANTS = (
     Mutant(
         "infer puts the lake root into the source bucket",
         7,
-        "as_lake_yaml",
+        "render_lake_yaml",
         "{bucket[: _MAX_BUCKET_NAME - len('-lake')]}-lake/tidegate",
         "{bucket}/tidegate",
         (
@@ -3737,8 +3737,8 @@ MUTANTS = (
         "large arrays of a route are in memory at the same time",
         1,
         "unwrap_arrays.unwrap",
-        "in_turn(write, MAX_BYTES, small=_SMALL_BYTES)",
-        "in_turn(write, MAX_BYTES, small=MAX_BYTES)",
+        "run_bounded(write, MAX_BYTES, small=_SMALL_BYTES)",
+        "run_bounded(write, MAX_BYTES, small=MAX_BYTES)",
         (
             "tests/unit/platform/lake/forwarding/test_object_action.py::test_large_arrays_are_in_memory_one_after_another",
         ),
@@ -3865,7 +3865,7 @@ MUTANTS = (
     Mutant(
         "infer takes the whole row of a delete for the key",
         5,
-        "_of_deletes",
+        "_columns_of_deletes",
         "    if not set.intersection(*rows) - deletes[0]:",
         "    if not rows:",
         ("tests/unit/platform/core/infer/test_feeds.py",),
@@ -3882,7 +3882,7 @@ MUTANTS = (
         "inserts of AWS DMS are not counted, because statistics answer the rest",
         5,
         "row_counts",
-        "    if rules.is_plain and not counts_inserts(rules) and",
+        "    if rules.is_plain and not can_count_inserts(rules) and",
         "    if rules.is_plain and",
         ("tests/unit/platform/silver/test_row_queries.py::test_rows_are_read_if_the_feed_says_which_of_them_insert",),
     ),
@@ -3946,7 +3946,7 @@ MUTANTS = (
         "a document that is nested too deeply ends what reads it",
         4,
         "foreign_json",
-        "    except (_Deep, RecursionError):\n",
+        "    except (_TooDeep, RecursionError):\n",
         "    except KeyError:\n",
         ("tests/unit/repository/test_foreign_documents.py",),
     ),
@@ -4025,7 +4025,7 @@ MUTANTS = (
     Mutant(
         "a table with a page of manifests does not rest",
         6,
-        "Inbox._leg",
+        "Inbox._backlogs_between",
         '{RESTS}") if more else ()',
         '{RESTS}") if not more else ()',
         ("tests/unit/platform/bronze/prepare/load/test_server_losses.py",),
@@ -4041,7 +4041,7 @@ MUTANTS = (
     Mutant(
         "a merge that takes the server down is not noted",
         10,
-        "noting_loss",
+        "record_server_loss",
         "            lake.store.losses.note(silver_reader(name), lake.config)\n",
         "            pass\n",
         (_SILVER_LOSSES,),
@@ -4049,7 +4049,7 @@ MUTANTS = (
     Mutant(
         "a merge that fails while the server lives is noted as a loss",
         10,
-        "noting_loss",
+        "record_server_loss",
         "            lake.delta.check_session_alive()\n",
         "            raise SparkUnreachable\n",
         (_SILVER_LOSSES,),
@@ -4066,7 +4066,7 @@ MUTANTS = (
         "a loss of the server counts in full for every table that was reading",
         10,
         "rests_until",
-        "1 / len({loss.source for loss in losses if abs(loss.at - at) <= _TOGETHER})",
+        "1 / len({loss.source for loss in losses if abs(loss.at - at) <= _MAX_OUTAGE_SECONDS})",
         "1",
         ("tests/unit/platform/core/bronze/test_loss_quota.py",),
     ),
@@ -4074,7 +4074,7 @@ MUTANTS = (
         "a value of a forgotten person from before a reset stays in the row of another person",
         12,
         "erase_from_silver.erase",
-        "        emptied += _emptied(lake, location, subjects)\n",
+        "        emptied += _empty_suppressed_values(lake, location, subjects)\n",
         "",
         (_FROM_BEFORE_A_RESET,),
     ),
@@ -4097,7 +4097,7 @@ MUTANTS = (
     Mutant(
         "keys of a history from before a reset are not computed again",
         12,
-        "of_keys_since",
+        "rows_of_keys_since",
         '        chosen += f" UNION SELECT {keys} FROM {stored}"',
         "        pass",
         (_FROM_BEFORE_A_RESET,),
@@ -4202,7 +4202,7 @@ MUTANTS = (
         "a person who ends a run blames the files",
         10,
         "reading",
-        "            if not is_late() and not isinstance(error, OutOfTime):\n                raise\n",
+        "            if not is_late() and not isinstance(error, DeadlineExceeded):\n                raise\n",
         "",
         (_LATE_READS,),
     ),
@@ -4346,7 +4346,7 @@ MUTANTS = (
         "bytes of S3 are read for longer than a run lasts",
         10,
         "ObjectStore.reading",
-        "            body = Timed(self._client.",
+        "            body = TimedStream(self._client.",
         "            body = (self._client.",
         (_TIME_LEFT,),
     ),
@@ -4370,7 +4370,7 @@ MUTANTS = (
         "a run whose own work takes too long notes nothing",
         10,
         "reading",
-        "        except (PySparkException, OutOfTime) as error:\n",
+        "        except (PySparkException, DeadlineExceeded) as error:\n",
         "        except PySparkException as error:\n",
         (_LATE_READS,),
     ),
@@ -4457,7 +4457,7 @@ MUTANTS = (
     Mutant(
         "a merge of all of bronze because files are gone counts the rows of its last batches",
         5,
-        "_gathered",
+        "_select_changes",
         "read = int(_volume(delta, work, 0, n)",
         "read = int(_volume(delta, work, mark, n)",
         ("tests/unit/platform/silver/test_changes.py",),
@@ -4529,7 +4529,7 @@ MUTANTS = (
     Mutant(
         "the opposite of the least scale is computed",
         8,
-        "_of_any_scale",
+        "_scaled_decimal_sql",
         "CAST(-{near} AS STRING)",
         "CAST(-{scale} AS STRING)",
         ("tests/unit/platform/core/schema/test_value_encoding.py",),

@@ -13,7 +13,7 @@ from tidegate.platform.bronze.completion.parts import Parts, parts_of
 from tidegate.platform.core.bronze.hint import Covered, Hint, Listed, Redriven
 from tidegate.platform.core.bronze.ledger import Cause, LastState, Status
 from tidegate.platform.core.bronze.object_state import Probe, S3Found, S3Unavailable
-from tidegate.platform.core.bronze.plan import BATCH_BYTES, Dataset, Plan, TakenHint, make_plan
+from tidegate.platform.core.bronze.plan import BATCH_BYTES, Dataset, Plan, PlannedHint, make_plan
 from tidegate.platform.core.bronze.signal_decision import SignalDecision
 from tidegate.platform.core.completion.held_back import gone_rows, hold_back, signal_rows
 from tidegate.platform.core.completion.signal_name import SignalKind, SignalName
@@ -32,7 +32,7 @@ ProbeKeys = Callable[[Table, Sequence[str], Mapping[str, LastState], Mapping[str
 def plan_datasets(
     table: Table,
     clock: Clock,
-    taken: Sequence[TakenHint],
+    taken: Sequence[PlannedHint],
     states: dict[str, LastState],
     probe_keys: ProbeKeys,
     *,
@@ -51,13 +51,13 @@ def plan_datasets(
     Returns:
         The plan, and the states of all parts in the ledger and in S3.
     """
-    look = _Look(table, clock, probe_keys, registered, dict(states))
+    look = _SignalPlanner(table, clock, probe_keys, registered, dict(states))
     look.run(taken)
     return look.plan, look.states, look.probes
 
 
 @dataclass
-class _Look:
+class _SignalPlanner:
     """What one batch knows of signals and parts.
 
     Attributes:
@@ -76,48 +76,48 @@ class _Look:
     plan: Plan = field(default_factory=Plan)
     probes: dict[str, Probe] = field(default_factory=dict)
     datasets: list[Dataset] = field(default_factory=list)
-    covered: dict[str, TakenHint] = field(default_factory=dict)
+    covered: dict[str, PlannedHint] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
     size: int = 0
 
     def __post_init__(self) -> None:
         self.name = SignalName.parse(self.table.spec.completion or "")
 
-    def run(self, taken: Sequence[TakenHint]) -> None:
+    def run(self, taken: Sequence[PlannedHint]) -> None:
         """Judge the signals of these hints, and plan the parts."""
-        signals: dict[str, list[TakenHint]] = {}
-        of_parts: list[TakenHint] = []
+        signals: dict[str, list[PlannedHint]] = {}
+        of_parts: list[PlannedHint] = []
         for item in taken:
             if self.name.matches(item.hint.key):
                 signals.setdefault(item.hint.key, []).append(item)
             else:
                 of_parts.append(item)
-        self._pull(of_parts, signals)
+        self._add_waiting_signals(of_parts, signals)
         for items in [*signals.values()][MAX_SIGNALS:]:
-            self.plan.deferred += _returning(items)
+            self.plan.deferred += _returning_hints(items)
         now = dict([*signals.items()][:MAX_SIGNALS])
-        self._remember([*now, *self._above(of_parts)])
+        self._read_last_states([*now, *self._above(of_parts)])
         self.probes |= self.table.source.head_many(now)
         for key, items in now.items():
-            self._look_at(key, items)
+            self._plan_signal(key, items)
         self._plan_parts(of_parts)
 
-    def _pull(self, of_parts: Sequence[TakenHint], signals: dict[str, list[TakenHint]]) -> None:
+    def _add_waiting_signals(self, of_parts: Sequence[PlannedHint], signals: dict[str, list[PlannedHint]]) -> None:
         """Add the signals that wait for one of these parts."""
         last = {item.hint.key: item for item in of_parts}
         again = {item.hint.key for item in of_parts if item.hint.decides_again}
         for signal, part in self.table.waiting_signals.waiting_for(last).items():
             if signal not in signals:
                 cause = Redriven() if part in again else Listed()
-                signals[signal] = [TakenHint(Hint(signal, cause), last[part].manifest)]
+                signals[signal] = [PlannedHint(Hint(signal, cause), last[part].manifest)]
 
-    def _remember(self, keys: Sequence[str]) -> None:
+    def _read_last_states(self, keys: Sequence[str]) -> None:
         """Read the ledger's last states of keys that were not read yet."""
         new = [key for key in dict.fromkeys(keys) if key not in self.states]
         if new:
             self.states |= self.table.ledger.memory(self.clock.version, self.clock.n, new)[1]
 
-    def _above(self, of_parts: Sequence[TakenHint]) -> list[str]:
+    def _above(self, of_parts: Sequence[PlannedHint]) -> list[str]:
         """Return the keys at which signals would cover the folders of these parts, if the name has no `*`."""
         if "*" in self.name.pattern:
             return []
@@ -130,11 +130,11 @@ class _Look:
         above = ["".join(f"{folder}/" for folder in folders[:depth]) for depth in range(len(folders), -1, -1)]
         return [f"{prefix}{folder}{self.name.pattern}" for folder in above]
 
-    def _look_at(self, key: str, items: Sequence[TakenHint]) -> None:
+    def _plan_signal(self, key: str, items: Sequence[PlannedHint]) -> None:
         """Judge one signal, and plan its dataset or its rows."""
         state, probe = self.states.get(key), self.probes[key]
         if isinstance(probe, S3Unavailable):
-            self.plan.deferred += _returning(items)
+            self.plan.deferred += _returning_hints(items)
             return
         if not isinstance(probe, S3Found):
             self.plan.rows += gone_rows(items, probe, state)
@@ -143,12 +143,12 @@ class _Look:
         again = state is not None and state.status is Status.QUARANTINED and any(i.hint.decides_again for i in items)
         signal = Signal(key, probe, state, again)
         parts = parts_of(self.table, self.name, signal)
-        self._remember(parts.keys)
+        self._read_last_states(parts.keys)
         verdict = parts.judge(self.states, self._probed(parts), registered=self.registered)
         if verdict.outcome is Outcome.ENTERS:
             self._enter(signal, items, verdict)
         elif verdict.outcome is Outcome.UNKNOWN:
-            self.plan.deferred += _returning(items)
+            self.plan.deferred += _returning_hints(items)
         else:
             self.plan.rows += signal_rows(items, probe, verdict, state, completed=signal.completed)
             self.plan.signals.append(SignalDecision(key, verdict.waits_for))
@@ -164,12 +164,12 @@ class _Look:
         self.probes |= self.probe_keys(self.table, wanted, known, parts.sizes)
         return {**listed, **{key: self.probes[key] for key in parts.keys if key not in listed}}
 
-    def _enter(self, signal: Signal, items: Sequence[TakenHint], verdict: Verdict) -> None:
+    def _enter(self, signal: Signal, items: Sequence[PlannedHint], verdict: Verdict) -> None:
         """Let a dataset enter with this batch, or with the next one if this batch has much already."""
         full = self.size + verdict.size > BATCH_BYTES and not self.registered
         full = full or len(self.covered) + len(verdict.keys) > MAX_DATASET_FILES
         if self.datasets and (full or not self.covered.keys().isdisjoint(verdict.keys)):
-            self.plan.deferred += _returning(items)
+            self.plan.deferred += _returning_hints(items)
             self.reasons |= dict.fromkeys(
                 verdict.keys, f"its dataset enters with a later batch; its signal is {signal.key}"
             )
@@ -179,11 +179,11 @@ class _Look:
         self.covered |= dict.fromkeys(verdict.keys, lead)
         self.size += verdict.size
 
-    def _plan_parts(self, of_parts: Sequence[TakenHint]) -> None:
+    def _plan_parts(self, of_parts: Sequence[PlannedHint]) -> None:
         """Plan the parts: those of datasets enter, the others wait."""
         # Before the events of the same keys: the last hint decides, and an event should have the row of its object.
         brought = [
-            TakenHint(Hint(key, Covered(lead.hint.event_time), None), lead.manifest)
+            PlannedHint(Hint(key, Covered(lead.hint.event_time), None), lead.manifest)
             for key, lead in self.covered.items()
         ]
         left = [item.hint.key for item in of_parts if item.hint.key not in self.probes]
@@ -212,5 +212,5 @@ class _Look:
         return f"it waits for its completion signal {pattern}", None
 
 
-def _returning(items: Sequence[TakenHint]) -> list[Hint]:
+def _returning_hints(items: Sequence[PlannedHint]) -> list[Hint]:
     return [item.hint for item in items]

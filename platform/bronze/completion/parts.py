@@ -94,7 +94,7 @@ def parts_of(table: Table, name: SignalName, signal: Signal) -> Parts:
         return Parts(signal, named=_named(table, name, signal))
     except ValueError as error:
         return Parts(signal, verdict=Verdict(Outcome.REFUSED, reason=str(error)))
-    except _NotYet as wait:
+    except _ManifestPending as wait:
         return Parts(signal, verdict=Verdict(Outcome.WAITS, reason=str(wait)))
     except ObjectRefused as error:
         return Parts(signal, verdict=Verdict(Outcome.REFUSED, reason=f"S3 refuses it: {error}"))
@@ -102,7 +102,7 @@ def parts_of(table: Table, name: SignalName, signal: Signal) -> Parts:
         return Parts(signal, verdict=Verdict(Outcome.UNKNOWN, reason=str(error)))
 
 
-class _NotYet(Exception):
+class _ManifestPending(Exception):
     """The manifest is not the one that the checksum is of. The checksum is written after it."""
 
 
@@ -155,7 +155,7 @@ def _named(table: Table, name: SignalName, signal: Signal) -> tuple[NamedPart, .
 
     Raises:
         ValueError: it cannot be used. The message says why.
-        _NotYet: the manifest is missing, or has other bytes than the checksum says.
+        _ManifestPending: the manifest is missing, or has other bytes than the checksum says.
         StoreError: S3 did not answer.
     """
     key = name.manifest_of(signal.key)
@@ -164,11 +164,13 @@ def _named(table: Table, name: SignalName, signal: Signal) -> tuple[NamedPart, .
         checksum = (body or b"").decode(errors="replace").split()
         body = _body(table, key, f"its manifest {key}")
         if body is None:
-            raise _NotYet(f"its manifest {key} is missing")
+            raise _ManifestPending(f"its manifest {key} is missing")
         if [hashlib.md5(body, usedforsecurity=False).hexdigest()] != [word.lower() for word in checksum[:1]]:
-            raise _NotYet(f"the MD5 in it is not that of its manifest {key}, which was written again or is damaged")
+            raise _ManifestPending(
+                f"the MD5 in it is not that of its manifest {key}, which was written again or is damaged"
+            )
     elif body is None:
-        raise _NotYet("it was removed while it was read")
+        raise _ManifestPending("it was removed while it was read")
     parts = named_parts(body or b"", table.key.bucket, table.key.prefix)
     if len(parts) > MAX_DATASET_FILES:
         raise ValueError(

@@ -56,7 +56,9 @@ class _Concatenate(ColumnlessOutput):
             if footer.problem is not None:
                 self.prepared.quarantine(file.candidate, footer.problem)
             else:
-                self.prepared.commit(file.candidate.seen_as(self.seen.get(file.candidate.key)), rows=footer.rows)
+                self.prepared.commit(
+                    file.candidate.with_checksum_of(self.seen.get(file.candidate.key)), rows=footer.rows
+                )
         first = len(self.prepared.objects)
         self.prepared.objects += [self._object(one, "parquet", first + index) for index, one in enumerate(staged)]
         return []

@@ -25,7 +25,7 @@ from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.bronze.plan import Candidate, Dataset, Plan, candidate_hints
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.spark.session import ended_after
-from tidegate.platform.lake.time_left import OutOfTime, limited
+from tidegate.platform.lake.time_left import DeadlineExceeded, limited
 
 #: Seconds in which the files of a batch are read, however often. A run has an hour (`max_runtime_seconds` of
 #: dagster.yaml), in which it also looks, commits and records.
@@ -98,8 +98,8 @@ def reading(table: Table, plan: Plan, seconds: float) -> Iterator[None]:
         try:
             with limited(limit):  # The note is written without a limit.
                 yield
-        except (PySparkException, OutOfTime) as error:
-            if not is_late() and not isinstance(error, OutOfTime):
+        except (PySparkException, DeadlineExceeded) as error:
+            if not is_late() and not isinstance(error, DeadlineExceeded):
                 raise
             alone = len(units) == 1 and limit == MAX_SECONDS
             hints = [Hint(unit.key, ServerLoss(unit.etag, alone, late=True)) for unit in units]

@@ -47,7 +47,7 @@ def copied(
 
     Raises:
         StoreError: S3 did not answer, or does not accept the copies.
-        OutOfTime: the time of the batch is over.
+        DeadlineExceeded: the time of the batch is over.
     """
 
     until = time.monotonic() + _SECONDS

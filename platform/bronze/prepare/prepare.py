@@ -15,12 +15,12 @@ from tidegate.platform.bronze.prepare.repartition import prepare_repartition
 from tidegate.platform.bronze.prepare.rows_folders import keep_named_folders
 from tidegate.platform.bronze.prepared import PreparedBatch
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
-from tidegate.platform.core.config.drift import other_way
+from tidegate.platform.core.config.drift import output_mode_problem
 from tidegate.platform.core.config.output import OutputSpec
 from tidegate.platform.core.keys.file_format import OutputMode
 from tidegate.platform.lake.lake import Table
 
-_OF_OUTPUTS: Mapping[OutputMode, Callable[[Table, BatchDraft, OutputSpec], PreparedBatch]] = {
+_OUTPUT_STEPS: Mapping[OutputMode, Callable[[Table, BatchDraft, OutputSpec], PreparedBatch]] = {
     "repartition": prepare_repartition,
     "convert": prepare_convert,
     "concatenate": prepare_concatenate,
@@ -59,9 +59,9 @@ def prepare_as_born(table: Table, work: BatchDraft) -> PreparedBatch:
     """
     output = table.spec.output
     if work.birth.output != table.spec.output_mode:
-        raise RuntimeError(other_way(table.spec, work.birth))
+        raise RuntimeError(output_mode_problem(table.spec, work.birth))
     if output is not None and work.birth.output is not None:
-        return _OF_OUTPUTS[work.birth.output](table, work, output)
+        return _OUTPUT_STEPS[work.birth.output](table, work, output)
     if table.spec.has_inventories:
         return prepare_inventories(table, work)
     return prepare_register(table, work) if work.birth.registered else prepare_load(table, work)

@@ -33,7 +33,7 @@ from tidegate.platform.lake.parquet.copies import ParquetCopy
 
 
 @dataclass(frozen=True)
-class _Taken:
+class _MergedColumns:
     """A schema, and the files that were added to it.
 
     Attributes:
@@ -55,11 +55,11 @@ def prepare_register(table: Table, work: BatchDraft) -> PreparedBatch:
     """
     prepared = PreparedBatch(work.plan)
     registrable = []
-    live = _live_already(table, work)
+    live = _live_candidates(table, work)
     for candidate in work.plan.candidates:
         if candidate.key in live:
             prepared.commit(candidate, rows=0, reason="another writer's commit had added it to the table")
-        elif reason := _unregistrable(table, candidate):
+        elif reason := _registration_problem(table, candidate):
             prepared.quarantine(candidate, reason)
         else:
             registrable.append(candidate)
@@ -84,11 +84,11 @@ def prepare_register(table: Table, work: BatchDraft) -> PreparedBatch:
     probes = table.source.head_many(without)
     for candidate, footer, copy, values in taken.fitting:
         prepared.adds.append(_add(table, candidate, footer, copy, values, prepared.schema))
-        prepared.commit(candidate.seen_as(probes.get(candidate.key)), rows=footer.rows)
+        prepared.commit(candidate.with_checksum_of(probes.get(candidate.key)), rows=footer.rows)
     return prepared
 
 
-def _live_already(table: Table, work: BatchDraft) -> set[str]:
+def _live_candidates(table: Table, work: BatchDraft) -> set[str]:
     """Return the keys of the candidates that DELETE, UPDATE or OPTIMIZE wrote, and that are live in the table.
 
     S3 reports such a file like any other file. A batch with the file is void because the file is live already, and the
@@ -101,7 +101,7 @@ def _live_already(table: Table, work: BatchDraft) -> set[str]:
     return {paths[path] for path in table.delta.live_entries(work.birth.location, list(paths))}
 
 
-def _unregistrable(table: Table, candidate: Candidate) -> str | None:
+def _registration_problem(table: Table, candidate: Candidate) -> str | None:
     format = table.spec.format or format_of(candidate.key)
     if format is None or "register" not in FORMATS[format].modes:
         return (
@@ -131,7 +131,7 @@ def _take(
     ready: Sequence[Ready],
     schema: TableSchema,
     check: Callable[[TableSchema], None],
-) -> _Taken:
+) -> _MergedColumns:
     """Add the columns of one file after the other to the schema. `check` is called with each changed schema."""
     fitting, misfits = [], []
     for candidate, footer, copy in ready:
@@ -146,7 +146,7 @@ def _take(
         else:
             schema = wider
             fitting.append((candidate, footer, copy, values))
-    return _Taken(schema, fitting, misfits)
+    return _MergedColumns(schema, fitting, misfits)
 
 
 def _add(

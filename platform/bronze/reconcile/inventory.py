@@ -11,7 +11,7 @@ from tidegate.platform.bronze.removals import REMOVAL_FLOOR, require_bucket
 from tidegate.platform.core.bronze.hint import Hint, Missing
 from tidegate.platform.core.bronze.inventory_comparison import InventoryComparison
 from tidegate.platform.core.bronze.manifest import chunked
-from tidegate.platform.core.config.after_load import takes_away
+from tidegate.platform.core.config.after_load import removes_source
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.lake.inventory.deliveries import newest_inventory
 from tidegate.platform.lake.inventory.differences import Difference, inventory_differences
@@ -47,7 +47,7 @@ def compare_inventory(table: Table, clock: Clock, listener: RunListener, *, afte
         log("WARNING: the inventory has no column ETag, so overwritten files are not found. Add the column")
     states = table.ledger.last_states(clock.version)
     differing = keys = 0
-    left = takes_away(table.spec.after_load)
+    left = removes_source(table.spec.after_load)
     while True:
         found = inventory_differences(
             table.delta,

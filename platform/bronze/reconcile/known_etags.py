@@ -12,7 +12,7 @@ from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.ledger import Reading
 
 
-def by_known_etags(table: Table, present: Sequence[Listed], readings: Iterable[Reading]) -> list[Listed]:
+def replace_known_etags(table: Table, present: Sequence[Listed], readings: Iterable[Reading]) -> list[Listed]:
     """Replace the etags of listed objects by the etags that the ledger has for the same bytes.
 
     S3 is asked only for objects with an unknown etag and the size of a reading that has a checksum.

@@ -14,7 +14,7 @@ from tidegate.platform.core.bronze.manifest import chunked
 from tidegate.platform.core.routing.route import Routed, route, rows_route
 from tidegate.platform.lake.aws.s3 import Listed
 from tidegate.platform.lake.lake import Table
-from tidegate.platform.lake.lake_root.listings import GenerationListings, ListedTo
+from tidegate.platform.lake.lake_root.listings import GenerationListings, ListingProgress
 from tidegate.platform.lake.ledger import Clock
 
 #: Number of listed objects after which hints are written: 100 requests to S3.
@@ -146,4 +146,4 @@ class _GenerationListener(LogListener):
 
     def listing_reached(self, key: str) -> None:
         """Write the last listed key."""
-        self._listings.write(self._folder, ListedTo(key, whole=not key))
+        self._listings.write(self._folder, ListingProgress(key, whole=not key))

@@ -20,7 +20,7 @@ from tidegate.platform.cli.check.findings import (
     permitted,
     tried,
 )
-from tidegate.platform.core.config.after_load import moves_to, takes_away
+from tidegate.platform.core.config.after_load import move_target, removes_source
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
@@ -38,7 +38,7 @@ def check_after_load(s3: S3Client, spec: TableSpec) -> Finding:
 def _allowed(s3: S3Client, spec: TableSpec) -> str:
     key, name = spec.table_key, f"_tidegate-check-{uuid.uuid4()}"
     objects, where = arns_of(s3).objects(key.bucket, key.prefix), {"Bucket": key.bucket, "Key": f"{key.prefix}{name}"}
-    if folder := moves_to(spec.after_load):
+    if folder := move_target(spec.after_load):
         bucket, path = S3Address.parse(folder)
         there = {"Bucket": bucket, "Key": f"{path}{name}"}
         target = arns_of(s3).objects(bucket, path)
@@ -51,7 +51,7 @@ def _allowed(s3: S3Client, spec: TableSpec) -> str:
         finally:
             permitted("s3:DeleteObject", target, s3.delete_object, **there)
     # The object does not exist: S3 checks the permission first.
-    if not takes_away(spec.after_load):
+    if not removes_source(spec.after_load):
         tried("s3:PutObjectTagging", objects, s3.put_object_tagging, **where, Tagging={"TagSet": []})
         _tag_versions(s3, key, objects)
         return "tagged"

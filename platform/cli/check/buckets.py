@@ -25,7 +25,7 @@ from tidegate.platform.cli.check.findings import (
 )
 from tidegate.platform.cli.check.queues import CheckedQueue
 from tidegate.platform.cloud.notifications import CREATION, EVENTS, EXPIRATION, KINDS
-from tidegate.platform.cloud.queue_policy import lets_send
+from tidegate.platform.cloud.queue_policy import allows_send
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.keys.file_format import format_of
 from tidegate.platform.lake.aws.answers import status_of
@@ -41,14 +41,14 @@ class Filter:
     prefix: str
     suffix: str
 
-    def lets_through(self, spec: TableSpec) -> bool:
+    def passes_files(self, spec: TableSpec) -> bool:
         """Whether files of a table pass the filter."""
         if not spec.table_key.prefix.startswith(self.prefix):
             return False
         format = format_of(f"x{self.suffix}")
         return not self.suffix or (format is not None and format == (spec.format or format))
 
-    def lets_through_signals(self, spec: TableSpec) -> bool:
+    def passes_signals(self, spec: TableSpec) -> bool:
         """Whether the completion signals of a table pass the filter."""
         return spec.table_key.prefix.startswith(self.prefix) and (spec.completion or "").endswith(self.suffix)
 
@@ -78,7 +78,9 @@ def check_bucket(
         return
     yield checked(Check.BUCKET_READ, bucket, lambda: _readable(s3, bucket))
     senders: list[Sender] = []
-    notification = checked(Check.BUCKET_NOTIFICATIONS, bucket, lambda: _notified(s3, bucket, tables, queues, senders))
+    notification = checked(
+        Check.BUCKET_NOTIFICATIONS, bucket, lambda: _check_notifications(s3, bucket, tables, queues, senders)
+    )
     yield notification
     for sender in senders:
         yield checked(Check.QUEUE_POLICY, bucket, lambda sender=sender: _may_send(sender, queues))  # type: ignore[misc]
@@ -110,7 +112,7 @@ def _readable(s3: S3Client, bucket: str) -> str:
     return "s3:ListBucket, s3:GetObject and s3:GetObjectTagging are allowed"
 
 
-def _notified(
+def _check_notifications(
     s3: S3Client, bucket: str, tables: Sequence[TableSpec], queues: Sequence[CheckedQueue], senders: list[Sender]
 ) -> str:
     found = permitted(
@@ -141,16 +143,12 @@ def _notified(
         if not filters:
             raise Failed(f"no notification for {kind}:*, so such events never arrive: add it")
         for spec in wanting:
-            if (
-                kind == CREATION
-                and spec.completion
-                and not any(filter_.lets_through_signals(spec) for filter_ in filters)
-            ):
+            if kind == CREATION and spec.completion and not any(filter_.passes_signals(spec) for filter_ in filters):
                 raise Failed(
                     f"the filter of its notification for {kind}:* hides {spec.completion}, the completion signals of "
                     f"table {spec.name}, so its files wait until a listing finds a signal: filter by prefix only"
                 )
-            if not any(filter_.lets_through(spec) for filter_ in filters):
+            if not any(filter_.passes_files(spec) for filter_ in filters):
                 raise Failed(
                     f"the filter of its notification for {kind}:* leaves out {spec.table_key.prefix} (table "
                     f"{spec.name}, {spec.format or 'any'} files): remove the filter, or add a notification for them"
@@ -180,7 +178,7 @@ def _filter(configuration: Any) -> Filter:
 
 def _may_send(sender: Sender, queues: Sequence[CheckedQueue]) -> str:
     for queue in queues:
-        if lets_send(queue.policy, queue.arn, sender.service, sender.source):
+        if allows_send(queue.policy, queue.arn, sender.service, sender.source):
             return f"{queue.name} takes from {sender.service}"
     names = ", ".join(queue.name for queue in queues) or "no queue that answered"
     raise Failed(

@@ -53,10 +53,10 @@ from tidegate.platform.lake.aws.s3 import ObjectStore
 from tidegate.platform.lake.lake_root.births import Births
 from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.lake.settings import LAKE
-from tidegate.platform.operations.forwarded import Forwarded, forwarded
+from tidegate.platform.operations.forwarded import ForwardingTrace, forwarded
 
 #: What a start of the local platform creates, or sets, as lake.yaml says.
-_OF_LOCAL_PLATFORM = (
+_LOCAL_PLATFORM_CHECKS = (
     Check.BUCKET_REACHABLE,
     Check.BUCKET_NOTIFICATIONS,
     Check.LAKE_REACHABLE,
@@ -93,7 +93,7 @@ def run_check(
     using = client(home, wanted, lambda info: wanted is None or info.environ.get(LAKE) == str(wanted))
     config, configured = _configured(using)
     known: set[TableKey] = set()
-    every = chain(configured, _reached_lake(using, config, known, target) if config else ())
+    every = chain(configured, _check_reached_lake(using, config, known, target) if config else ())
     if as_json:
         found = list(every)
         print_answer(console, findings_answer(found))
@@ -133,7 +133,7 @@ def _configured(using: Client) -> tuple[LakeConfig | None, list[Finding]]:
     return config, [Finding(check, path, True, summary)]
 
 
-def _reached_lake(
+def _check_reached_lake(
     using: Client, config: LakeConfig, known: set[TableKey], target: tuple[str, str] | None
 ) -> Iterator[Finding]:
     """Run every check except that of the configuration. Without region or credentials, only that is reported."""
@@ -185,7 +185,7 @@ def findings(
             role, statement = given
             hint = f"; statement {statement.sid} of `tidegate policy {role}` gives it"
             finding = replace(finding, detail=f"{finding.detail}{hint}")
-        if using.home and not finding.ok and finding.check in _OF_LOCAL_PLATFORM:
+        if using.home and not finding.ok and finding.check in _LOCAL_PLATFORM_CHECKS:
             finding = replace(finding, detail=f"{finding.detail}. {_NEEDS_A_START}")
         yield finding
 
@@ -229,7 +229,7 @@ def _findings(
     if reachable:
         yield from check_forget(config, store, os.environ)
         yield checked(Check.LAKE_TABLES, config.lake.root, lambda: _listed(store.table_keys(), known))
-        yield checked(Check.LAKE_STRAYS, config.lake.root, lambda: _no_strays(store))
+        yield checked(Check.LAKE_STRAYS, config.lake.root, lambda: _check_strays(store))
         for spec in config.tables:
             yield check_born(store, spec)
         yield check_discovered(config, known)
@@ -264,7 +264,7 @@ def _listed(found: set[str], known: set[TableKey]) -> str:
     return f"{len(known)} in the lake"
 
 
-def _no_strays(store: LakeStore) -> str:
+def _check_strays(store: LakeStore) -> str:
     strays = [*store.births.strays(), *store.inbox.contents().strays]
     if strays:
         raise Failed("; ".join(strays))
@@ -291,7 +291,7 @@ def _explain(
     config: LakeConfig,
     known: set[TableKey],
     births: Births,
-    events: Forwarded | None,
+    events: ForwardingTrace | None,
     bucket: str,
     key: str,
 ) -> None:

@@ -46,10 +46,12 @@ def check_inventories(
         spec: a table with `inventories`.
         account: returns the AWS account of the buckets.
     """
-    return checked(Check.TABLE_INVENTORIES, spec.name, lambda: _as_wanted(inventories, objects, spec, account()))
+    return checked(
+        Check.TABLE_INVENTORIES, spec.name, lambda: _check_configurations(inventories, objects, spec, account())
+    )
 
 
-def _as_wanted(inventories: BucketInventories, objects: ObjectStore, spec: TableSpec, account: str) -> str:
+def _check_configurations(inventories: BucketInventories, objects: ObjectStore, spec: TableSpec, account: str) -> str:
     try:
         found = differing(spec, account, inventories)
     except CommandError as error:

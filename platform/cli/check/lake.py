@@ -20,7 +20,7 @@ from tidegate.platform.cli.check.findings import (
     tried,
 )
 from tidegate.platform.cloud.roles.lake_arns import COPIES_FOLDER, LOG_FOLDER
-from tidegate.platform.core.config.after_load import moves_to
+from tidegate.platform.core.config.after_load import move_target
 from tidegate.platform.core.config.drift import drift
 from tidegate.platform.core.config.lake import LakeConfig, TableSpec
 from tidegate.platform.core.first_few import first_few
@@ -33,7 +33,7 @@ from tidegate.platform.lake.aws.s3 import StoreError
 from tidegate.platform.lake.lake_root.batches import GenerationRetired
 from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.remote import SparkRemote
-from tidegate.platform.lake.spark.session import probe, session_of_its_own
+from tidegate.platform.lake.spark.session import isolated_session, probe
 from tidegate.platform.lake.spark.unreachable import SparkUnreachable
 from tidegate.platform.lake.threads import parallel
 
@@ -56,7 +56,7 @@ def check_root(s3: S3Client, store: LakeStore) -> Iterator[Finding]:
     probed = checked(Check.LAKE_WRITE, root, lambda: _write(s3, store.bucket, store.key("")))
     yield probed
     if probed.ok:
-        yield checked(Check.LAKE_CONDITIONAL_PUT, root, lambda: _conditional(store))
+        yield checked(Check.LAKE_CONDITIONAL_PUT, root, lambda: _check_conditional_put(store))
 
 
 def check_registered(s3: S3Client, spec: TableSpec) -> Iterator[Finding]:
@@ -83,7 +83,7 @@ def check_output(s3: S3Client, spec: TableSpec, folder: str) -> Finding:
 
 def check_born(store: LakeStore, spec: TableSpec) -> Finding:
     """Check that lake.yaml agrees with what was fixed at a table's birth, and that the table's log exists."""
-    return checked(Check.TABLE_BIRTH, spec.name, lambda: _as_born(store, spec))
+    return checked(Check.TABLE_BIRTH, spec.name, lambda: _check_birth_record(store, spec))
 
 
 def check_spark(
@@ -128,7 +128,7 @@ def check_discovered(config: LakeConfig, known: Collection[TableKey]) -> Finding
                     f"earlier, and two tables never share a file: {remedy}"
                 )
         for spec in config.tables:
-            folder = moves_to(spec.after_load) or ""
+            folder = move_target(spec.after_load) or ""
             for other in sorted(known):
                 if folder and (folder.startswith(other.uri) or other.uri.startswith(folder)):
                     raise Failed(
@@ -172,7 +172,7 @@ def _shares_files(discovered: str, configured: str) -> bool:
     return inside or (configured.startswith(discovered) and conventional_prefix(f"{configured}x") == discovered)
 
 
-def _as_born(store: LakeStore, spec: TableSpec) -> str:
+def _check_birth_record(store: LakeStore, spec: TableSpec) -> str:
     table_key = spec.table_key.encode()
     birth = store.births.read(table_key)
     if birth is None:
@@ -214,7 +214,7 @@ def _write(s3: S3Client, bucket: str, folder: str, *, reads: bool = True) -> str
     return "allowed"
 
 
-def _conditional(store: LakeStore) -> str:
+def _check_conditional_put(store: LakeStore) -> str:
     try:
         prove_conditional_put(store.objects, store.bucket, store.key(f"_tidegate-check-{uuid.uuid4()}"))
     except StoreError as error:
@@ -224,7 +224,7 @@ def _conditional(store: LakeStore) -> str:
 
 def _procedures(remote: SparkRemote, store: LakeStore) -> str:
     try:
-        with session_of_its_own(remote) as session:
+        with isolated_session(remote) as session:
             Delta(remote, lambda: session).table_state(store.uri("_tidegate-check"))
     except PySparkException as error:
         line = first_line(error)

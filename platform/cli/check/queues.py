@@ -62,11 +62,11 @@ def check_queue(sqs: SQSClient, spec: QueueSpec, found: list[CheckedQueue]) -> I
     first = checked(Check.QUEUE_REACHABLE, name, reachable)
     yield first
     if first.ok:
-        yield checked(Check.QUEUE_RECEIVE, name, lambda: _receivable(sqs, attributes, name))
-        yield checked(Check.QUEUE_DELETE, name, lambda: _deletable(sqs, attributes["url"], name))
-        yield checked(Check.QUEUE_HIDE, name, lambda: _hideable(sqs, attributes["url"], name))
-        yield checked(Check.QUEUE_SEND, name, lambda: _sendable(sqs, attributes["url"], name))
-        yield checked(Check.QUEUE_VISIBILITY, name, lambda: _patient(attributes))
+        yield checked(Check.QUEUE_RECEIVE, name, lambda: _check_receive(sqs, attributes, name))
+        yield checked(Check.QUEUE_DELETE, name, lambda: _check_delete(sqs, attributes["url"], name))
+        yield checked(Check.QUEUE_HIDE, name, lambda: _check_change_visibility(sqs, attributes["url"], name))
+        yield checked(Check.QUEUE_SEND, name, lambda: _check_send(sqs, attributes["url"], name))
+        yield checked(Check.QUEUE_VISIBILITY, name, lambda: _check_visibility_timeout(attributes))
         yield checked(Check.QUEUE_RETENTION, name, lambda: _kept(attributes))
         yield checked(Check.QUEUE_SENDERS, name, lambda: _senders(found[-1]))
         yield checked(Check.QUEUE_DEAD_LETTERS, name, lambda: _dead_letters(sqs, spec, attributes))
@@ -97,7 +97,7 @@ def _missing(error: ClientError, name: str) -> Exception:
     return error
 
 
-def _receivable(sqs: SQSClient, attributes: dict[str, str], name: str) -> str:
+def _check_receive(sqs: SQSClient, attributes: dict[str, str], name: str) -> str:
     # Each receive of a message counts towards the dead-letter queue. If messages wait, this asks for more than SQS
     # returns at once, so that SQS refuses the number when receiving is allowed.
     number = 1 if attributes.get("ApproximateNumberOfMessages") == "0" else _MORE_THAN_SQS_GIVES
@@ -112,17 +112,17 @@ def _receivable(sqs: SQSClient, attributes: dict[str, str], name: str) -> str:
     )
 
 
-def _deletable(sqs: SQSClient, url: str, name: str) -> str:
+def _check_delete(sqs: SQSClient, url: str, name: str) -> str:
     # No message has this receipt. SQS refuses it as invalid, or ignores it, when deleting is allowed.
     return _allowed("sqs:DeleteMessage", name, sqs.delete_message, QueueUrl=url, ReceiptHandle="tidegate-check")
 
 
-def _sendable(sqs: SQSClient, url: str, name: str) -> str:
+def _check_send(sqs: SQSClient, url: str, name: str) -> str:
     # SQS refuses an empty batch when sending is allowed.
     return _allowed("sqs:SendMessage", name, sqs.send_message_batch, QueueUrl=url, Entries=[])
 
 
-def _hideable(sqs: SQSClient, url: str, name: str) -> str:
+def _check_change_visibility(sqs: SQSClient, url: str, name: str) -> str:
     # No message has this receipt. A long tick extends the timeout of the messages it works on.
     return _allowed(
         "sqs:ChangeMessageVisibility",
@@ -155,7 +155,7 @@ def _senders(queue: CheckedQueue) -> str:
     return "its account, and services on behalf of its account"
 
 
-def _patient(attributes: dict[str, str]) -> str:
+def _check_visibility_timeout(attributes: dict[str, str]) -> str:
     seconds = int(attributes.get(VISIBILITY.name, 0))
     if seconds < VISIBILITY.min_seconds:
         raise Failed(
@@ -192,8 +192,8 @@ def _dead_letters(sqs: SQSClient, spec: QueueSpec, attributes: dict[str, str]) -
         raise Failed(f"the queue's RedrivePolicy names {name}, lake.yaml names {spec.dlq}: correct one of them")
     url = _url(sqs, name)
     found = {**_attributes(sqs, url, name), "url": url}
-    _receivable(sqs, found, name)
-    _deletable(sqs, url, name)
-    _hideable(sqs, url, name)
+    _check_receive(sqs, found, name)
+    _check_delete(sqs, url, name)
+    _check_change_visibility(sqs, url, name)
     dead = found.get("ApproximateNumberOfMessages", "?")
     return f"{name}, after {redrive.get(RECEIVE_COUNT)} receives; {dead} messages are in it"

@@ -15,16 +15,16 @@ from tidegate.platform.core.config.personal import PersonalSpec
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.forgetting.absent_columns import absent_columns, absent_subject
-from tidegate.platform.core.schema.names import fed_columns
+from tidegate.platform.core.schema.names import silver_source_columns
 from tidegate.platform.core.silver.expression_types import UnsuitableColumns
 from tidegate.platform.core.silver.presets import resolved
 from tidegate.platform.core.silver.recorded.refusals import refusal
 from tidegate.platform.core.silver.subject_paths import personal_key, subject_paths
-from tidegate.platform.lake.silver_suppression import ignored_subject, key_is_personal, may_not_name, no_subject
+from tidegate.platform.lake.silver_suppression import ignored_subject, key_is_personal, no_subject, unnamed_person_error
 from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.remote import SparkRemote
 from tidegate.platform.lake.spark.results import TableState
-from tidegate.platform.lake.spark.session import session_of_its_own
+from tidegate.platform.lake.spark.session import isolated_session
 from tidegate.platform.silver.row_queries import expression_types
 from tidegate.platform.silver.table import fitting_rules
 
@@ -43,15 +43,19 @@ def check_silver(remote: SparkRemote, store: LakeStore, specs: Sequence[TableSpe
     asked = [spec for spec in specs if spec.silver or spec.personal or spec.descriptions]
     if not asked:
         return
-    with session_of_its_own(remote) as session:
+    with isolated_session(remote) as session:
         delta = Delta(remote, lambda: session)
         for spec in asked:
             if spec.silver:
                 yield checked(Check.TABLE_SILVER_COLUMNS, spec.name, partial(_named, delta, store, spec))
             if spec.personal:
-                yield checked(Check.TABLE_PERSONAL, spec.name, partial(_personal, delta, store, spec, spec.personal))
+                yield checked(
+                    Check.TABLE_PERSONAL, spec.name, partial(_check_personal_columns, delta, store, spec, spec.personal)
+                )
             if spec.descriptions:
-                yield checked(Check.TABLE_DESCRIPTIONS, spec.name, partial(_described, delta, store, spec))
+                yield checked(
+                    Check.TABLE_DESCRIPTIONS, spec.name, partial(_check_described_columns, delta, store, spec)
+                )
 
 
 def _named(delta: Delta, store: LakeStore, spec: TableSpec) -> str:
@@ -60,7 +64,7 @@ def _named(delta: Delta, store: LakeStore, spec: TableSpec) -> str:
     if silver is None or birth is None or state is None or not state.has_columns:
         return "no bronze table yet"
     types = partial(expression_types, delta.session, birth.location)
-    columns = fed_columns(state.schema.fields, is_registered=birth.registered)
+    columns = silver_source_columns(state.schema.fields, is_registered=birth.registered)
     try:
         options = resolved(silver, columns)
         rules = fitting_rules(options, columns, types, spec.columns)
@@ -70,7 +74,7 @@ def _named(delta: Delta, store: LakeStore, spec: TableSpec) -> str:
         if not paths:
             raise Failed(no_subject(spec.name, name))
         if ignored := ignored_subject(silver, [".".join(path) for path in paths]):
-            raise Failed(may_not_name(spec.name, ignored))
+            raise Failed(unnamed_person_error(spec.name, ignored))
     if spec.subject_kind and spec.personal and (found := personal_key(silver, spec.personal.columns, columns)):
         raise Failed(key_is_personal(spec.name, *found))
     now = _state(delta, store.uri("silver", spec.name))
@@ -90,7 +94,7 @@ def _named(delta: Delta, store: LakeStore, spec: TableSpec) -> str:
     return "bronze has these columns"
 
 
-def _personal(delta: Delta, store: LakeStore, spec: TableSpec, personal: PersonalSpec) -> str:
+def _check_personal_columns(delta: Delta, store: LakeStore, spec: TableSpec, personal: PersonalSpec) -> str:
     birth = store.births.read(spec.table_key.encode())
     state = _state(delta, birth.location) if birth else None
     if state is None or not state.has_columns:
@@ -102,7 +106,7 @@ def _personal(delta: Delta, store: LakeStore, spec: TableSpec, personal: Persona
     return "bronze has these columns"
 
 
-def _described(delta: Delta, store: LakeStore, spec: TableSpec) -> str:
+def _check_described_columns(delta: Delta, store: LakeStore, spec: TableSpec) -> str:
     birth = store.births.read(spec.table_key.encode())
     locations = [birth.location] if birth else []
     if spec.silver:

@@ -18,8 +18,8 @@ from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.config.fields import Bucket, valid
 from tidegate.platform.core.config.yaml_text import flow
 from tidegate.platform.core.first_line import first_line
-from tidegate.platform.core.infer.guess import Entry, Guess, as_lake_yaml, guess_tables
-from tidegate.platform.core.infer.sniff import FileSample, Sniffed, check_names, format_of_bytes
+from tidegate.platform.core.infer.guess import Entry, Guess, guess_tables, render_lake_yaml
+from tidegate.platform.core.infer.sniff import FileSample, SniffedFile, check_names, format_of_bytes
 from tidegate.platform.core.keys.file_format import FORMATS
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.s3_object import S3Object
@@ -85,7 +85,7 @@ def run_infer(
         soft_wrap=True,
         markup=False,
     )
-    console.print(as_lake_yaml(bucket, guesses), highlight=False, soft_wrap=True, markup=False, end="")
+    console.print(render_lake_yaml(bucket, guesses), highlight=False, soft_wrap=True, markup=False, end="")
     return not problems
 
 
@@ -120,14 +120,14 @@ def _answer(bucket: str, guesses: Sequence[Guess], *, more: bool) -> InferAnswer
         )
         for guess in guesses
     )
-    return InferAnswer(tables=tuple(tables), more=more, lake_yaml=as_lake_yaml(bucket, guesses))
+    return InferAnswer(tables=tuple(tables), more=more, lake_yaml=render_lake_yaml(bucket, guesses))
 
 
 def _look(guess: Guess, files: Files) -> None:
     """Read some files of a table."""
     differing: set[str] = set()
     rows: list[Mapping[str, Any]] = []
-    read: dict[str, Sniffed] = {}
+    read: dict[str, SniffedFile] = {}
     for entry in guess.samples:
         sample = FileSample(entry.size, partial(files.first_bytes, entry.key), partial(files.last_bytes, entry.key))
         try:

@@ -17,7 +17,7 @@ from tidegate.platform.cli.caller import caller
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.table_named import table_named
-from tidegate.platform.core.config.after_load import moves_to
+from tidegate.platform.core.config.after_load import move_target
 from tidegate.platform.core.first_few import first_few
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.operations.rebuild import RebuildPlan, RebuildRefused, plan_rebuild, rebuild_table
@@ -156,7 +156,7 @@ def plan_lines(lake: Lake, plan: RebuildPlan) -> list[str]:
             f"  KEPT     {plan.kept_rows} rows stay as they are: S3 no longer has their files, or has other bytes",
             *(f"             {text}" for text in first_few(keys, _SHOWN)),
         ]
-        if folder := moves_to(plan.table.spec.after_load):
+        if folder := move_target(plan.table.spec.after_load):
             page = "docs/guides/after-load.md"
             lines.append(f"             after_load moved files to {folder}: {page} says how to bring them back")
     if plan.waiting:

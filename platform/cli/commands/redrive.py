@@ -40,7 +40,7 @@ _PARTLY_IN_OUTPUT = (
 )
 
 
-def choice_of(reason: str, key: str, since: str, until: str) -> Choice:
+def build_choice(reason: str, key: str, since: str, until: str) -> Choice:
     """Returns the choice that the options of the command line describe.
 
     Raises:
@@ -101,7 +101,7 @@ def run_redrive(
     using = client(home, lake)
     request = RedriveRequest(caller(using.settings.aws), choice, rate, say)
     with using.opened() as opened:
-        redriving = _Redriving(say, opened, request, yes)
+        redriving = _RedriveCall(say, opened, request, yes)
         match kind:
             case Kind.OBJECTS:
                 found = redriving.objects(name)
@@ -120,7 +120,7 @@ def run_redrive(
 
 
 @dataclass(frozen=True)
-class _Redriving:
+class _RedriveCall:
     """One call of the command. The method of a kind shows it, retries it if `yes`, and returns how much there is."""
 
     say: Callable[[Text | str], None]

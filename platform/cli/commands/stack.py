@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from tidegate.platform.cloud.wanted import Wanted
+from tidegate.platform.cloud.wanted import WantedResources
 from tidegate.platform.local.dagster_processes import DagsterProcesses
 from tidegate.platform.local.lake_yaml_watch import LakeYamlWatch
 from tidegate.platform.local.names import name_tables
@@ -50,14 +50,14 @@ def run_stack(
         )
         watch = _watch(console, stack)
         if dagster is None:
-            _say_how_to_use(console, stack)
+            _print_usage(console, stack)
             stack.run_until_signal(watch)
             return
         try:
             with console.status("Starting Dagster: code server, daemon, UI"):
                 dagster.start()
             console.print(f"Dagster UI     {dagster.ui_url}")
-            _say_how_to_use(console, stack)
+            _print_usage(console, stack)
             check = dagster.check
             stack.run_until_signal(lambda: (check(), watch())[0])
         finally:
@@ -72,19 +72,19 @@ def _watch(console: Console, stack: LocalStack) -> Callable[[], None]:
     return LakeYamlWatch(
         stack.lake,
         stack.settings.config,
-        lambda config: Wanted.of(config).buckets,
+        lambda config: WantedResources.of(config).buckets,
         say,
         created=stack.wanted.buckets,
     ).look
 
 
-def _say_how_to_use(console: Console, stack: LocalStack) -> None:
+def _print_usage(console: Console, stack: LocalStack) -> None:
     # Soft wrap keeps lines that can be copied.
     for line in how_to_use(stack.home, stack.wanted):
         console.print(line, highlight=False, soft_wrap=True, markup=False)
 
 
-def how_to_use(home: Path, wanted: Wanted) -> list[str]:
+def how_to_use(home: Path, wanted: WantedResources) -> list[str]:
     """Returns the lines that a running platform prints: how to put a file into it, and how to look at the tables."""
     # The variables themselves are not printed, because one of them is the Spark server's token.
     return [

@@ -26,10 +26,10 @@ from tidegate.platform.core.config.silver_columns import (
 from tidegate.platform.core.first_line import one_line
 from tidegate.platform.core.row_json import row_json
 from tidegate.platform.core.shell import command
-from tidegate.platform.core.silver.fates.sentences import shown_order
+from tidegate.platform.core.silver.fates.sentences import format_order
 from tidegate.platform.core.silver.key_values import WrongKey
 from tidegate.platform.silver.audit.key_history import Event, KeyHistory, key_history
-from tidegate.platform.silver.expect.no_value import naming_expressions
+from tidegate.platform.silver.expect.no_value import name_failing_expression
 
 #: Rows that are printed. JSON has all that were read.
 _SHOWN = 50
@@ -57,7 +57,7 @@ def run_why(
     with using.opened() as opened:
         table = opened.table(table_named(opened, name.removeprefix("silver.").removesuffix(WITH_TOMBSTONES)))
         try:
-            with naming_expressions(table.spec):
+            with name_failing_expression(table.spec):
                 found = key_history(opened, table.spec, key)
         except (WrongKey, ValueError) as error:
             raise CommandError(str(error)) from None
@@ -135,7 +135,7 @@ def _show(console: Console, found: KeyHistory) -> None:
 
 def _lines(event: Event) -> list[Text]:
     at = event.recorded_at.strftime("%Y-%m-%d %H:%M:%SZ") if event.recorded_at else ""
-    order = shown_order(event.row.order)
+    order = format_order(event.row.order)
     batch = "batch ?" if event.row.n is None else f"batch {event.row.n}"
     if event.found.address is None:
         return [Text(f"{'':11}{'':21}{event.fate:13}") + Text(one_line(event.why))]

@@ -62,7 +62,7 @@ def run_doctor(console: Console, lake: Path | None, home: Path | None, *, repair
         if repair:
             opened.store.operations.put("doctor --repair", caller(using.settings.aws))
         runs = check_runs(using.home, *_tables(opened))
-        for finding in chain(_examined(opened, using.settings.aws, repair=repair), runs):
+        for finding in chain(_examine_tables(opened, using.settings.aws, repair=repair), runs):
             found.append(finding)
             if not as_json:
                 show(console, finding, "PROBLEM ")
@@ -80,7 +80,7 @@ def _tables(opened: Lake) -> tuple[list[str], list[str]]:
     return opened.store.births.tables(), [spec.name for spec in opened.config.tables if spec.silver]
 
 
-def _examined(opened: Lake, aws: Aws, *, repair: bool) -> Iterator[Finding]:
+def _examine_tables(opened: Lake, aws: Aws, *, repair: bool) -> Iterator[Finding]:
     server = str(opened.delta.remote)
     buckets = [*opened.config.buckets, opened.store.bucket]
     yield checked(Check.SPARK_LOG_STORE, server, lambda: check_store(opened.delta, buckets))

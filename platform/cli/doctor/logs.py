@@ -158,7 +158,7 @@ class LogDoctor:
         return (
             f"version {log.head}, under {spelling}"
             + (f"; {foreign} recent commits are of writers without DynamoDB" if foreign else "")
-            + (f"; {self._left_open(left, log)}" if left else "")
+            + (f"; {self._describe_open_entries(left, log)}" if left else "")
         )
 
     @staticmethod
@@ -175,7 +175,7 @@ class LogDoctor:
         )
 
     @staticmethod
-    def _left_open(entries: list[CommitEntry], log: _Log) -> str:
+    def _describe_open_entries(entries: list[CommitEntry], log: _Log) -> str:
         published = log.commits.get(entries[0].version)
         age = f", published {_ago(published)}" if published else ""
         return (

@@ -24,8 +24,8 @@ from tidegate.platform.cli.forgetting.lines import (
     unsearched_lines,
 )
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.forgetting.find import Found, tables_of, unsearched
-from tidegate.platform.forgetting.forget import ForgetRefused, ask, look_for, progress, work_off
+from tidegate.platform.forgetting.find import Found, tables_of, unsearched_folders
+from tidegate.platform.forgetting.forget import ForgetRefused, ask, progress, search_subjects, work_off
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.suppression import SecretProblem, SubjectProblem
 
@@ -67,7 +67,7 @@ def run_forget(
     try:
         with using.opened() as opened:
             if names:
-                found = look_for(opened, kind, names)
+                found = search_subjects(opened, kind, names)
                 tables = tables_of(opened, kind)
                 if as_json:
                     print_answer(console, found_answer(found, tables))
@@ -89,7 +89,7 @@ def run_forget(
 
 
 def _found(lake: Lake, found: Sequence[Found], tables: Sequence[TableSpec], subjects: int) -> list[str]:
-    return [*found_lines(found, subjects), *export_lines(tables), *unsearched_lines(unsearched(lake))]
+    return [*found_lines(found, subjects), *export_lines(tables), *unsearched_lines(unsearched_folders(lake))]
 
 
 def listed(file: Path | None) -> list[str]:

@@ -89,7 +89,7 @@ def redrive(
     as_json: PlanAsJson = False,
 ) -> None:
     """Retry quarantined objects or messages, or dead letters, after you have fixed the cause."""
-    from tidegate.platform.cli.commands.redrive import Kind, choice_of, run_redrive
+    from tidegate.platform.cli.commands.redrive import Kind, build_choice, run_redrive
 
     if sum((dlq, messages, route is not None)) > 1:
         raise CommandError("--messages, --dlq and --route exclude each other: give one of them")
@@ -97,7 +97,7 @@ def redrive(
         raise CommandError("--route redrives messages of a route, not of a table: leave the argument out")
     flags = {Kind.ROUTE: route is not None, Kind.DEAD_LETTERS: dlq, Kind.MESSAGES: messages}
     kind = next((kind for kind, given in flags.items() if given), Kind.OBJECTS)
-    choice = choice_of(reason, key, since, until)
+    choice = build_choice(reason, key, since, until)
     run_redrive(command_console(), kind, route or table, choice, lake, home, rate=rate, yes=yes, as_json=as_json)
 
 

@@ -158,7 +158,7 @@ def _parts(answer: StatusAnswer) -> Iterator[Text | Table | str]:
                 for route in routes[:MAX_SHOWN]
             ],
         )
-    yield from _troubles(answer)
+    yield from _problem_lines(answer)
     yield _verdict(answer)
 
 
@@ -175,7 +175,7 @@ def _table_cells(table: StatusTable, now: datetime) -> tuple[str | int, ...]:
     )
 
 
-def _troubles(answer: StatusAnswer) -> Iterator[Text]:
+def _problem_lines(answer: StatusAnswer) -> Iterator[Text]:
     for failed in answer.failed[:MAX_SHOWN]:
         line = f"{failed.table}: its last run failed at {failed.at.strftime(_AT)} (run {failed.run}): {failed.why}"
         yield Text(one_line(line), style="red")

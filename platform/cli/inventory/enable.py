@@ -44,7 +44,7 @@ class _Change:
 
 
 @dataclass(frozen=True)
-class Differing:
+class InventoryDifferences:
     """What differs from `lake.yaml`.
 
     Attributes:
@@ -100,12 +100,12 @@ def run_enable(
         print_answer(console, _answer(found))
         failed = found.refused
     else:
-        failed = _enabled(console, found, yes=yes)
+        failed = _apply_differences(console, found, yes=yes)
     if failed:
         raise CommandError("\n".join(failed))
 
 
-def _enabled(console: Console, found: Differing, *, yes: bool) -> list[str]:
+def _apply_differences(console: Console, found: InventoryDifferences, *, yes: bool) -> list[str]:
     """Print the differences, and write what is wanted if `yes`. Return what S3 refused."""
     changes, failed = found.changes, [*found.refused]
     for change in changes:
@@ -130,7 +130,7 @@ def _enabled(console: Console, found: Differing, *, yes: bool) -> list[str]:
     return failed
 
 
-def _answer(found: Differing) -> EnableAnswer:
+def _answer(found: InventoryDifferences) -> EnableAnswer:
     return EnableAnswer(
         buckets=found.buckets,
         changes=tuple(EnabledSetting(of=change.where, differences=tuple(change.lines)) for change in found.changes),
@@ -139,7 +139,7 @@ def _answer(found: Differing) -> EnableAnswer:
     )
 
 
-def differing(spec: TableSpec, account: str, inventories: BucketInventories) -> Differing:
+def differing(spec: TableSpec, account: str, inventories: BucketInventories) -> InventoryDifferences:
     """Compare buckets and destination with what a table with `inventories` needs.
 
     Raises:
@@ -171,7 +171,7 @@ def differing(spec: TableSpec, account: str, inventories: BucketInventories) -> 
                 f"{destination}, {home}: give the inventories of each region a destination there"
             )
     found = list(parallel(lambda bucket: _change(wanted, inventories, bucket), sources))
-    return Differing(
+    return InventoryDifferences(
         changes=[*changes, *(one for one in found if isinstance(one, _Change))],
         refused=[*refused, *(one for one in found if isinstance(one, str))],
         buckets=len(sources),

@@ -15,7 +15,7 @@ from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.maintenance.selected import selected
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.maintenance.freed import NOTHING
-from tidegate.platform.maintenance.tables import Maintained, TableBusy
+from tidegate.platform.maintenance.tables import MaintenanceResult, TableBusy
 
 
 def run_maintain(
@@ -43,7 +43,7 @@ def run_maintain(
             console.print(Text(line, style=style))
 
     using = client(home, lake)
-    done: list[Maintained] = []
+    done: list[MaintenanceResult] = []
     left_out: list[Unmaintained] = []
     with using.opened() as opened:
         for what, work in selected(opened, name):
@@ -66,7 +66,7 @@ def run_maintain(
         raise CommandError(f"{failed} tables could not be maintained: the reasons are above")
 
 
-def _answer(found: Maintained) -> MaintainedTable:
+def _answer(found: MaintenanceResult) -> MaintainedTable:
     return MaintainedTable(
         table=found.name,
         merged=found.merged,

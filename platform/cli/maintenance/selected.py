@@ -11,10 +11,10 @@ from tidegate.platform.cli.table_named import table_named
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.maintenance.old_objects import maintain_objects
-from tidegate.platform.maintenance.tables import Maintained, maintain_bronze, maintain_silver
+from tidegate.platform.maintenance.tables import MaintenanceResult, maintain_bronze, maintain_silver
 
 _SILVER = "silver."
-_Work = Callable[..., list[Maintained]]
+_Work = Callable[..., list[MaintenanceResult]]
 
 
 def selected(lake: Lake, name: str | None) -> Iterator[tuple[str, _Work]]:

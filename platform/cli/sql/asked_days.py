@@ -12,7 +12,9 @@ from sqlglot.errors import SqlglotError
 from tidegate.platform.cli.errors import CommandError
 
 _NAME = "inventory_as_of"
-_USE = f"write {_NAME}('<table>', '<yyyy-mm-dd>') with the table's name, such as {_NAME}('objects', '2026-11-01')"
+_USAGE_TEXT = (
+    f"write {_NAME}('<table>', '<yyyy-mm-dd>') with the table's name, such as {_NAME}('objects', '2026-11-01')"
+)
 
 
 def with_days(query: str, view: Callable[[str, date], str]) -> str:
@@ -43,10 +45,10 @@ def with_days(query: str, view: Callable[[str, date], str]) -> str:
             TokenType.STRING,
             TokenType.R_PAREN,
         ]:
-            raise CommandError(_USE)
+            raise CommandError(_USAGE_TEXT)
         try:
             day = date.fromisoformat(call[2].text)
         except ValueError:
-            raise CommandError(f"{call[2].text!r} is no day: {_USE}") from None
+            raise CommandError(f"{call[2].text!r} is no day: {_USAGE_TEXT}") from None
         query = query[: token.start] + view(call[0].text, day) + query[call[3].end + 1 :]
     return query

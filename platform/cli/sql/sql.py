@@ -27,7 +27,7 @@ from tidegate.platform.cli.aws_errors import explain_aws
 from tidegate.platform.cli.caller import caller
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.json_values import NESTED, in_utc, json_text, json_value
+from tidegate.platform.cli.json_values import NESTED, json_text, json_value, to_utc
 from tidegate.platform.cli.sql.asked_days import with_days
 from tidegate.platform.cli.sql.asked_tables import asked_tables, without_schema
 from tidegate.platform.cli.sql.statement import changes_something, without_values
@@ -107,18 +107,18 @@ def query_frame(lake: Lake, query: str) -> DataFrame:
     query, unnamed, every = _named(lake, query)
     try:
         try:
-            return _analyzed(lake, query)
+            return _analyze_query(lake, query)
         except PySparkException as error:
             if every or not _is_unknown_table(error):
                 raise
             # Only Spark understands the name in the query, or the error must list the tables.
             unnamed = SqlNames(lake).name_tables()
-            return _analyzed(lake, query)
+            return _analyze_query(lake, query)
     except PySparkException as error:
         if _is_unknown_table(error):
             message, tables = first_line(error), _tables(lake.delta.session)
             configured = {spec.name: spec.output.folder if spec.output else None for spec in lake.config.tables}
-            hints = [near(message, tables), *unbegun(message, tables, configured), *unnamed[:_MAX_NAMED]]
+            hints = [near(message, tables), *explain_missing_table(message, tables, configured), *unnamed[:_MAX_NAMED]]
             raise CommandError(f"{message} Tables there are: {'; '.join(map(str, hints))}") from None
         raise
 
@@ -147,7 +147,9 @@ def _named(lake: Lake, query: str) -> tuple[str, list[Unnamed], bool]:
     asked = asked_tables(query)
     if asked is None:
         return query, SqlNames(lake).name_tables(), True
-    unnamed = SqlNames(lake).name_asked({name for schema, name in asked if schema in ("bronze", "silver", "ledger")})
+    unnamed = SqlNames(lake).name_queried_tables(
+        {name for schema, name in asked if schema in ("bronze", "silver", "ledger")}
+    )
     if any(schema.startswith("lake") for schema, _ in asked):
         SqlNames(lake).name_objects()
     if _QUARANTINE in asked:
@@ -168,7 +170,7 @@ def _view_of_day(lake: Lake, name: str, day: date) -> str:
     return view
 
 
-def _analyzed(lake: Lake, query: str) -> DataFrame:
+def _analyze_query(lake: Lake, query: str) -> DataFrame:
     silver = {spec.name: spec.silver for spec in lake.config.tables}
 
     def own(name: str, relation: str) -> tuple[str, ...]:
@@ -225,7 +227,7 @@ def _cell(value: Any, type: DataType) -> Text:
         return Text("null", style="dim")
     if isinstance(type, TimestampType):
         # As Spark's session has it, whose zone is UTC, so that the text can be pasted into a query.
-        value = in_utc(value)
+        value = to_utc(value)
     return Text(visible(json_text(value, type) if isinstance(type, NESTED) else str(value)))
 
 
@@ -244,7 +246,7 @@ def near(message: str, tables: Sequence[str]) -> str:
     return f"{', '.join(like)} and {len(tables) - _MAX_NAMED} more, see SHOW TABLES IN {found[1]}"
 
 
-def unbegun(message: str, tables: Collection[str], configured: Mapping[str, str | None]) -> list[str]:
+def explain_missing_table(message: str, tables: Collection[str], configured: Mapping[str, str | None]) -> list[str]:
     """Returns what to do about a table that Spark does not find. A table with a ledger has no rows yet, or no longer.
 
     Args:

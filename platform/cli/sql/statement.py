@@ -22,7 +22,7 @@ _PART = re.compile(
 )
 #: How a statement begins in which a bare word is a name. After other words, as `SET`, `ADD JAR`, `REFRESH` and `GRANT`,
 #: Spark takes the text to its end as it is, without quotation marks.
-_OF_NAMES = frozenset({
+_NAME_STATEMENTS = frozenset({
     "ALTER", "ANALYZE", "BEGIN", "CACHE", "CALL", "CLEAR", "COMMENT", "CONVERT", "CREATE", "DECLARE", "DELETE", "DROP",
     "EXECUTE", "INSERT", "LOAD", "MERGE", "MSCK", "OPTIMIZE", "REORG", "REPAIR", "REPLACE", "RESTORE", "TRUNCATE",
     "UNCACHE", "UPDATE", "USE", "VACUUM", *_READS, *_MAY_READ,
@@ -42,7 +42,7 @@ _COMMENT_MARK = re.compile(r"/\*|\*/")
 
 def changes_something(statement: str) -> bool:
     """Return whether a statement may change something. When in doubt, as about several statements, it may."""
-    word = _WORD.match(statement, _beginning(statement))
+    word = _WORD.match(statement, _first_word_start(statement))
     first = word[0].upper() if word else ""
     is_read = first in _READS or (first in _MAY_READ and not _WRITES.search(statement))
     shown = _shown(statement)
@@ -59,12 +59,12 @@ def without_values(statement: str) -> str:
     bare = _BARE.match(shown)
     assert bare is not None  # it matches nothing, too
     word = _WORD.search(bare[1])
-    if word and word[0].upper() not in _OF_NAMES:
+    if word and word[0].upper() not in _NAME_STATEMENTS:
         return f"{bare[1]}?" if bare[2].strip() else shown
     return _OPTIONS.sub(lambda found: found[1] + _OPTION.sub(r"\g<1>?", found["all"] or "?") + ")", shown)
 
 
-def _beginning(statement: str) -> int:
+def _first_word_start(statement: str) -> int:
     """Return where the first word begins, after comments. A hint is no comment."""
     at = 0
     while True:

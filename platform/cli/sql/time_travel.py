@@ -13,7 +13,7 @@ from sqlglot.errors import SqlglotError
 from tidegate.platform.core.config.silver_columns import WITH_TOMBSTONES, silver_query
 
 _CATALOG, _SCHEMA = "spark_catalog", "silver"
-_MAYBE = re.compile(r"\bas\s+of\b", re.IGNORECASE)
+_AS_OF_WORDS = re.compile(r"\bas\s+of\b", re.IGNORECASE)
 
 
 class _Edit(NamedTuple):
@@ -37,7 +37,7 @@ def reach_silver(query: str, own: _Own) -> str:
         query: Spark SQL.
         own: returns Tidegate's own columns in the silver table of a name, as a relation that has its version.
     """
-    if not _MAYBE.search(query):
+    if not _AS_OF_WORDS.search(query):
         return query
     try:
         tokens = sqlglot.tokenize(query, read="databricks")

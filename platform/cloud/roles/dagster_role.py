@@ -9,7 +9,7 @@ from tidegate.platform.cloud.roles.inventory_statements import read_inventories,
 from tidegate.platform.cloud.roles.kept_statement import kept_statements
 from tidegate.platform.cloud.roles.lake_arns import COPIES_FOLDER, LakeArns, owned
 from tidegate.platform.cloud.statement import Statement, Statements, without_empty
-from tidegate.platform.core.config.after_load import moves_to, takes_away
+from tidegate.platform.core.config.after_load import move_target, removes_source
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.health.metrics import NAMESPACE
 
@@ -153,7 +153,7 @@ def _after_load(config: LakeConfig, arns: LakeArns) -> Statements:
         Statement(
             "TakeAwayLoaded",
             ("s3:DeleteObject",),
-            arns.sources(lambda spec: takes_away(spec.after_load) and not spec.row_queue),
+            arns.sources(lambda spec: removes_source(spec.after_load) and not spec.row_queue),
             "`after_load` that moves or deletes",
         ),
         Statement(
@@ -165,7 +165,7 @@ def _after_load(config: LakeConfig, arns: LakeArns) -> Statements:
         Statement(
             "TagLoaded",
             ("s3:PutObjectTagging", "s3:GetObjectVersionTagging", "s3:PutObjectVersionTagging"),
-            arns.sources(lambda spec: spec.after_load not in ("keep", "delete") and not moves_to(spec.after_load)),
+            arns.sources(lambda spec: spec.after_load not in ("keep", "delete") and not move_target(spec.after_load)),
             "`after_load` that tags; in a bucket with versions S3 asks for the permissions of versions",
         ),
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tidegate.platform.cloud.address import Address
 from tidegate.platform.cloud.commit_table import CommitTable
-from tidegate.platform.cloud.statement import Statement, literal, of_account
+from tidegate.platform.cloud.statement import Statement, literal, restrict_to_account
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.keys.path_spellings import spellings
@@ -88,7 +88,7 @@ class LakeArns:
 
 def owned(arns: LakeArns, *statements: Statement) -> tuple[Statement, ...]:
     """Return statements about objects, restricted to buckets of the lake's account if `lake.yaml` says which it is."""
-    return tuple(of_account(statement, arns.address.account) for statement in statements)
+    return tuple(restrict_to_account(statement, arns.address.account) for statement in statements)
 
 
 def _may_register(spec: TableSpec) -> bool:

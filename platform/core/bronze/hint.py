@@ -82,7 +82,7 @@ class Rebuild:
 
 
 @dataclass(frozen=True, slots=True)
-class TakenAway:
+class RemovedByAfterLoad:
     """After-load removed the object. `etag` is that of the loaded bytes."""
 
     name: ClassVar[str] = "AfterLoad"
@@ -120,7 +120,7 @@ class Covered:
     time: str | None = None
 
 
-HintCause = Event | RowsSent | Listed | Missing | Redriven | Rebuild | TakenAway | ServerLoss | Covered
+HintCause = Event | RowsSent | Listed | Missing | Redriven | Rebuild | RemovedByAfterLoad | ServerLoss | Covered
 #: Beginnings of S3's names of events after which an object is gone.
 REMOVALS = ("ObjectRemoved", "LifecycleExpiration")
 

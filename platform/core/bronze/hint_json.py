@@ -13,8 +13,8 @@ from tidegate.platform.core.bounds import (
     MAX_SEQUENCER,
     MAX_TIME,
     MAX_VERSION_ID,
+    bounded_text,
     size_within,
-    text_within,
 )
 from tidegate.platform.core.bronze.hint import (
     Covered,
@@ -25,10 +25,10 @@ from tidegate.platform.core.bronze.hint import (
     Missing,
     Rebuild,
     Redriven,
+    RemovedByAfterLoad,
     Replacement,
     RowsSent,
     ServerLoss,
-    TakenAway,
 )
 from tidegate.platform.core.times import parse_time
 
@@ -88,7 +88,7 @@ def _members(cause: HintCause) -> dict[str, Any]:
             return _replacement(cause.replaces)
         case Rebuild():
             return {**_replacement(cause.replaces), "told": cause.event_time}
-        case TakenAway():
+        case RemovedByAfterLoad():
             return {"taken": cause.etag}
         case ServerLoss():
             return {"read": cause.etag}
@@ -101,7 +101,7 @@ def _replacement(replaces: Replacement | None) -> dict[str, Any]:
 
 
 def _time(value: Any) -> str | None:
-    text = text_within(value, MAX_TIME)
+    text = bounded_text(value, MAX_TIME)
     try:
         return text if text and parse_time(text) else None
     except ValueError:
@@ -114,13 +114,13 @@ def _cause(members: dict[str, Any]) -> HintCause:
         # Older versions wrote what an event had, of any length.
         return Event(
             event_id,
-            text_within(name, MAX_EVENT_NAME) or "Unknown",
+            bounded_text(name, MAX_EVENT_NAME) or "Unknown",
             _time(members.get("event_time")),
-            text_within(members.get("version_id"), MAX_VERSION_ID),
-            text_within(members.get("sequencer"), MAX_SEQUENCER),
+            bounded_text(members.get("version_id"), MAX_VERSION_ID),
+            bounded_text(members.get("sequencer"), MAX_SEQUENCER),
         )
-    if name == TakenAway.name:
-        return TakenAway(members["taken"])
+    if name == RemovedByAfterLoad.name:
+        return RemovedByAfterLoad(members["taken"])
     if etag := members.get("read"):
         causes = (ServerLoss(etag, alone, late) for alone in (True, False) for late in (True, False))
         return next((cause for cause in causes if cause.name == name), ServerLoss(etag))

@@ -11,7 +11,7 @@ MAX_LOSSES = 8
 PERIOD = 24 * 3600
 #: Seconds within which losses of several tables are one loss of the server: a client asks for a server that does not
 #: answer for ten minutes.
-_TOGETHER = 600
+_MAX_OUTAGE_SECONDS = 600
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def rests_until(losses: Collection[Loss], source: str) -> float | None:
     for at in own:
         if at <= own[0] - PERIOD:
             return None
-        count += 1 / len({loss.source for loss in losses if abs(loss.at - at) <= _TOGETHER})
+        count += 1 / len({loss.source for loss in losses if abs(loss.at - at) <= _MAX_OUTAGE_SECONDS})
         if count > MAX_LOSSES - 1e-9:
             return at + PERIOD
     return None

@@ -28,7 +28,7 @@ RESTS = "rests-"
 _LOST, _TAKEN, _REBUILD = "lost-", "taken-", "rebuild-"
 #: First part of a manifest's id, by origin: keys that were being read when the Spark server was lost, files that
 #: after-load removed, and files that a rebuild reads again. Other origins have none.
-_BEGINNINGS = {"lost": _LOST, "after": _TAKEN, "rebuild": _REBUILD}
+_ID_PREFIXES = {"lost": _LOST, "after": _TAKEN, "rebuild": _REBUILD}
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Manifest:
 
         The ids of the origins `lost`, `after` and `rebuild` begin with their kind.
         """
-        return cls(table, f"{_BEGINNINGS.get(origin, '')}{ULID()}-{_tally(hints)}", origin, tuple(hints))
+        return cls(table, f"{_ID_PREFIXES.get(origin, '')}{ULID()}-{_tally(hints)}", origin, tuple(hints))
 
     @classmethod
     def deferred(cls, table: str, n: int, digest: str, hints: Sequence[Hint]) -> Manifest:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tidegate.platform.core.bronze.hint import Covered, Hint, TakenAway
+from tidegate.platform.core.bronze.hint import Covered, Hint, RemovedByAfterLoad
 from tidegate.platform.core.bronze.hint_json import hint_to_dict
 from tidegate.platform.core.bronze.ledger import (
     ROW_COLUMNS,
@@ -25,7 +25,7 @@ BATCH_BYTES = 4 << 30
 
 
 @dataclass(frozen=True)
-class TakenHint:
+class PlannedHint:
     """A hint and the id of its manifest."""
 
     hint: Hint
@@ -43,10 +43,10 @@ class Candidate:
 
     key: str
     found: S3Found
-    taken: TakenHint
+    taken: PlannedHint
     replaces: int | None = None
 
-    def seen_as(self, found: Probe | None) -> Candidate:
+    def with_checksum_of(self, found: Probe | None) -> Candidate:
         """Return the candidate with the checksum of a later HEAD, if that has the same etag."""
         if not isinstance(found, S3Found) or found.etag != self.found.etag or self.found.checksum:
             return self
@@ -78,8 +78,8 @@ class Dataset:
         parts: number of all parts. The others are in the table already.
     """
 
-    signal: TakenHint
-    followers: tuple[TakenHint, ...]
+    signal: PlannedHint
+    followers: tuple[PlannedHint, ...]
     found: S3Found
     keys: frozenset[str]
     parts: int
@@ -104,7 +104,7 @@ class Plan:
     rows: list[LedgerRow] = field(default_factory=list)
     drop: dict[str, tuple[LedgerRow, LedgerRow]] = field(default_factory=dict)
     deferred: list[Hint] = field(default_factory=list)
-    followers: dict[str, list[TakenHint]] = field(default_factory=dict)
+    followers: dict[str, list[PlannedHint]] = field(default_factory=dict)
     datasets: list[Dataset] = field(default_factory=list)
     signals: list[SignalDecision] = field(default_factory=list)
 
@@ -132,7 +132,7 @@ def keep_first_bytes(plan: Plan) -> None:
 
 
 def make_plan(
-    taken: Sequence[TakenHint],
+    taken: Sequence[PlannedHint],
     probes: Mapping[str, Probe],
     states: Mapping[str, LastState],
     *,
@@ -149,13 +149,15 @@ def make_plan(
         type_of_key: the event type of an object without an event, if its key decides it.
     """
     plan = Plan()
-    by_key: dict[str, list[TakenHint]] = {}
+    by_key: dict[str, list[PlannedHint]] = {}
     for item in taken:
         by_key.setdefault(item.hint.key, []).append(item)
     for key, items in by_key.items():
         probe, state = probes[key], states.get(key)
         # A file that after-load removed is not an event. If the key also has an event, the event gets the row.
-        lead = next((item for item in reversed(items) if not isinstance(item.hint.cause, TakenAway)), items[-1])
+        lead = next(
+            (item for item in reversed(items) if not isinstance(item.hint.cause, RemovedByAfterLoad)), items[-1]
+        )
         others = [item for item in items if item is not lead]
         if isinstance(probe, S3Unavailable):
             plan.deferred += [item.hint for item in items]
@@ -167,9 +169,9 @@ def make_plan(
             plan.followers[key] = others
             continue
         plan.rows += duplicates(others, probe if isinstance(probe, S3Found) else None)
-        removed_etags = {item.hint.cause.etag for item in items if isinstance(item.hint.cause, TakenAway)}
+        removed_etags = {item.hint.cause.etag for item in items if isinstance(item.hint.cause, RemovedByAfterLoad)}
         if isinstance(probe, S3Gone) and (etag := _moved(state, removed_etags)):
-            plan.rows.append(_keeping(ledger_row(lead, Status.MOVED, None, None), state, etag))
+            plan.rows.append(_keep_identity(ledger_row(lead, Status.MOVED, None, None), state, etag))
             continue
         _decide(plan, key, probe, state, lead, registered)
     return plan
@@ -190,7 +192,7 @@ def candidate_hints(plan: Plan, candidate: Candidate) -> list[Hint]:
 
 
 def ledger_row(
-    item: TakenHint,
+    item: PlannedHint,
     status: Status,
     reason: str | None,
     found: S3Found | None,
@@ -209,11 +211,11 @@ def ledger_row(
 
 
 def _typed(
-    lead: TakenHint,
-    items: Sequence[TakenHint],
+    lead: PlannedHint,
+    items: Sequence[PlannedHint],
     state: LastState | None,
     type_of_key: Callable[[str], str | None],
-) -> TakenHint:
+) -> PlannedHint:
     """Return the hint that decides a key, with an event type although it may come from no event.
 
     Without an event it has the type of the newest event among the key's hints, or else that of the key's last state,
@@ -229,7 +231,7 @@ def _typed(
     return replace(lead, hint=replace(lead.hint, event_type=found)) if found else lead
 
 
-def _wants(probe: S3Found, state: LastState | None, items: Sequence[TakenHint], registered: bool) -> bool:
+def _wants(probe: S3Found, state: LastState | None, items: Sequence[PlannedHint], registered: bool) -> bool:
     if state is None:
         return True
     if _settles(state, registered):
@@ -248,7 +250,7 @@ def _settles(state: LastState, registered: bool) -> bool:
     return state.status in SETTLED or (state.in_table and not registered)
 
 
-def _replaces(probe: S3Found, state: LastState, items: Sequence[TakenHint]) -> int | None:
+def _replaces(probe: S3Found, state: LastState, items: Sequence[PlannedHint]) -> int | None:
     """Return the batch whose rows are replaced when the object is read again. None if nothing is replaced.
 
     An object is read again after a redrive of its quarantined rows, and in a rebuild. A rebuild's hint is valid only
@@ -273,14 +275,14 @@ def _moved(state: LastState | None, removed_etags: Collection[str]) -> str | Non
     return next(iter(removed_etags), None) if state.status == Status.REMOVED and state.etag is None else None
 
 
-def _keeping(row: LedgerRow, state: LastState | None, etag: str | None) -> LedgerRow:
+def _keep_identity(row: LedgerRow, state: LastState | None, etag: str | None) -> LedgerRow:
     """Return the row of an object that is gone while its rows stay in the table, with the identity of its bytes."""
     if state is None or state.etag != etag:
         return replace(row, etag=etag)
     return replace(row, etag=etag, size=state.size, checksum=state.checksum, bad_rows=state.bad_rows)
 
 
-def _decide(plan: Plan, key: str, probe: Probe, state: LastState | None, lead: TakenHint, registered: bool) -> None:
+def _decide(plan: Plan, key: str, probe: Probe, state: LastState | None, lead: PlannedHint, registered: bool) -> None:
     live = state is not None and _settles(state, registered)
     match probe:
         case S3Gone() if state is None:
@@ -298,7 +300,7 @@ def _decide(plan: Plan, key: str, probe: Probe, state: LastState | None, lead: T
             )
         case S3Gone():
             row = ledger_row(lead, Status.REMOVED, None, None)
-            plan.rows.append(_keeping(row, state, state.etag) if live and state is not None else row)
+            plan.rows.append(_keep_identity(row, state, state.etag) if live and state is not None else row)
         case S3Forbidden(reason=why):
             plan.rows.append(ledger_row(lead, Status.QUARANTINED, why, None))
         case S3Found() if live and state is not None and same_bytes(probe, state):
@@ -313,18 +315,18 @@ def _decide(plan: Plan, key: str, probe: Probe, state: LastState | None, lead: T
             plan.drop[key] = (row, row)
         case S3Found():
             if lead.hint.event_id:
-                plan.rows.append(_quarantined_again(lead, state, probe))
+                plan.rows.append(_repeat_quarantine(lead, state, probe))
         case S3Unavailable():
             raise AssertionError("unavailable keys are deferred before they are decided")
 
 
-def _quarantined_again(item: TakenHint, state: LastState | None, found: S3Found) -> LedgerRow:
+def _repeat_quarantine(item: PlannedHint, state: LastState | None, found: S3Found) -> LedgerRow:
     """Return the row of a further event of bytes that are in quarantine."""
     row = ledger_row(item, Status.QUARANTINED, state.reason if state else None, found)
     return replace(row, cause=state.cause, bad_rows_folder=state.bad_rows_folder) if state else row
 
 
-def duplicates(items: Sequence[TakenHint], found: S3Found | None) -> list[LedgerRow]:
+def duplicates(items: Sequence[PlannedHint], found: S3Found | None) -> list[LedgerRow]:
     """Return the ledger rows of further events of a key."""
     return [
         ledger_row(item, Status.DUPLICATE, "another event of this key decided it", found)

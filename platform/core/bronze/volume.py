@@ -25,10 +25,10 @@ def volume(batches: Sequence[Batch]) -> dict[str, int | float]:
     committed = [row for batch in batches for row in batch.rows if row.status == Status.COMMITTED]
     times = [parse_time(row.event_time) for row in committed if row.event_time]
     rows, size = sum(row.rows or 0 for row in committed), sum(sizes)
-    return as_volume(len(committed), rows, size, min(times, default=None))
+    return volume_metadata(len(committed), rows, size, min(times, default=None))
 
 
-def as_volume(files: int, rows: int, size: int, oldest: datetime | None) -> dict[str, int | float]:
+def volume_metadata(files: int, rows: int, size: int, oldest: datetime | None) -> dict[str, int | float]:
     """Returns the metadata of `volume` for sums that the caller has.
 
     Args:

@@ -18,7 +18,7 @@ from tidegate.platform.core.config.silver_columns import (
 )
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.schema.column_types import folded
-from tidegate.platform.core.schema.names import RESCUED_COLUMN, VARIANT_COLUMN, near_names
+from tidegate.platform.core.schema.names import RESCUED_COLUMN, VARIANT_COLUMN, suggest_names
 
 #: What the columns contain that Tidegate adds, by name.
 OWN_COLUMNS: Mapping[str, str] = {
@@ -38,7 +38,7 @@ OWN_COLUMNS: Mapping[str, str] = {
     JOINED: "whether the next change of the key continues the row, so that the view does not show it",
     LEFT: "of which older rows the row has values, by column",
 }
-_OF_HISTORY: Mapping[str, str] = {
+_HISTORY_DESCRIPTIONS: Mapping[str, str] = {
     VALID_FROM: "the order of the change that began the row",
     VALID_TO: "the order of the change that ended the row; NULL if none did",
     IS_CURRENT: "whether no change has ended the row",
@@ -83,7 +83,7 @@ def column_descriptions(spec: TableSpec) -> dict[str, str]:
     given = {folded(name): text for name, text in spec.descriptions.items()}
     own = dict(OWN_COLUMNS)
     if spec.silver and spec.silver.is_history:
-        own |= _OF_HISTORY
+        own |= _HISTORY_DESCRIPTIONS
     if spec.has_inventories:
         own |= _OF_INVENTORIES
     if spec.policy == "variant":
@@ -102,7 +102,7 @@ def unknown_descriptions(descriptions: Iterable[str], columns: Iterable[str]) ->
     """
     known = {folded(name): name for name in columns}
     unknown = [
-        f"no column is called {name!r}; {near_names(name, [*known.values()])}"
+        f"no column is called {name!r}; {suggest_names(name, [*known.values()])}"
         for name in descriptions
         if folded(name) not in known
     ]

@@ -166,7 +166,7 @@ def table_entry(
         {
             "Name": name.lower(),
             "TableType": "EXTERNAL_TABLE",
-            "Parameters": {**_DELTA, **_owned(owner)},
+            "Parameters": {**_DELTA, **_owner_parameters(owner)},
             "PartitionKeys": [by_name[column] for column in path if column in by_name],
             "StorageDescriptor": {
                 "Columns": [column for name, column in by_name.items() if name not in path],
@@ -226,7 +226,7 @@ def view_entry(
         {
             "Name": name.lower(),
             "TableType": "VIRTUAL_VIEW",
-            "Parameters": {**_VIEW, **_owned(owner)},
+            "Parameters": {**_VIEW, **_owner_parameters(owner)},
             "PartitionKeys": [],
             "StorageDescriptor": {
                 "Columns": [_column(field.name, hive, descriptions) for field, hive, _ in columns],
@@ -266,7 +266,7 @@ def _fits(name: str, kind: str) -> bool:
     return known and len(kind.encode()) <= _TYPE_BYTES_MAX and not _REFUSED.search(kind)
 
 
-def _owned(owner: tuple[str, str]) -> dict[str, str]:
+def _owner_parameters(owner: tuple[str, str]) -> dict[str, str]:
     return dict(zip((OWNER, TABLE), owner, strict=True))
 
 

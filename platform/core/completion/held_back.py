@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tidegate.platform.core.bronze.ledger import Cause, LastState, LedgerRow, Status
 from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found
-from tidegate.platform.core.bronze.plan import Dataset, Plan, TakenHint, duplicates, ledger_row
+from tidegate.platform.core.bronze.plan import Dataset, Plan, PlannedHint, duplicates, ledger_row
 from tidegate.platform.core.bronze.same_bytes import same_bytes
 from tidegate.platform.core.completion.verdict import Outcome, Verdict
 
@@ -42,7 +42,7 @@ def hold_back(
 
 
 def signal_rows(
-    items: Sequence[TakenHint], found: S3Found, verdict: Verdict, state: LastState | None, *, completed: bool
+    items: Sequence[PlannedHint], found: S3Found, verdict: Verdict, state: LastState | None, *, completed: bool
 ) -> list[LedgerRow]:
     """Return the ledger rows of a signal whose dataset does not enter with this batch.
 
@@ -65,7 +65,7 @@ def signal_rows(
     return rows if known and not lead.hint.event_id else [*rows, ledger_row(lead, status, reason, found)]
 
 
-def gone_rows(items: Sequence[TakenHint], probe: Probe, state: LastState | None) -> list[LedgerRow]:
+def gone_rows(items: Sequence[PlannedHint], probe: Probe, state: LastState | None) -> list[LedgerRow]:
     """Return the ledger rows of a signal that is not there, or that S3 refuses."""
     *others, lead = items
     rows = duplicates(others, None)

@@ -9,7 +9,7 @@ from typing import Any
 
 from tidegate.platform.core.bounds import size_within
 from tidegate.platform.core.foreign_json import foreign_json
-from tidegate.platform.core.keys.object_key import checked_key
+from tidegate.platform.core.keys.object_key import decode_possible_key
 from tidegate.platform.core.keys.s3_address import S3Address
 
 #: Bytes of the largest manifest that is read.
@@ -87,7 +87,7 @@ def _file(file: Any, bucket: str) -> tuple[str, NamedPart]:
         raise ValueError("it is no manifest: an entry of `files` has no `key`")
     md5 = file.get("MD5checksum")
     known = md5.lower() if isinstance(md5, str) and _MD5.fullmatch(md5) else None
-    return bucket, NamedPart(checked_key(file["key"]), size_within(file.get("size")), known)
+    return bucket, NamedPart(decode_possible_key(file["key"]), size_within(file.get("size")), known)
 
 
 def _entry(entry: Any) -> tuple[str, NamedPart]:
@@ -99,4 +99,4 @@ def _entry(entry: Any) -> tuple[str, NamedPart]:
         raise ValueError(f"it names a part that is not in S3: {error}") from None
     meta = entry.get("meta")
     size = size_within(meta.get("content_length")) if isinstance(meta, dict) else None
-    return address.bucket, NamedPart(checked_key(address.key), size)
+    return address.bucket, NamedPart(decode_possible_key(address.key), size)

@@ -41,12 +41,12 @@ AfterLoad = Annotated[
 ]
 
 
-def takes_away(after_load: Literal["keep", "delete"] | MoveOrTag) -> bool:
+def removes_source(after_load: Literal["keep", "delete"] | MoveOrTag) -> bool:
     """Whether objects leave their original place."""
-    return after_load == "delete" or moves_to(after_load) is not None
+    return after_load == "delete" or move_target(after_load) is not None
 
 
-def moves_to(after_load: Literal["keep", "delete"] | MoveOrTag) -> str | None:
+def move_target(after_load: Literal["keep", "delete"] | MoveOrTag) -> str | None:
     """The `s3://` folder that objects are moved to; None if they are not moved."""
     return after_load.move if isinstance(after_load, MoveOrTag) else None
 

@@ -21,7 +21,7 @@ def _checked_encoding(name: str) -> str:
 
 
 #: Bytes that begin a character of UTF-8.
-_OF_UTF_8 = bytes(range(0xC2, 0xF5))
+_UTF_8_LEAD_BYTES = bytes(range(0xC2, 0xF5))
 #: Texts for missing values: of R, databases and spreadsheets.
 USUAL_NULLS = ("NA", "NULL", "null", "\\N", "N/A")
 
@@ -57,7 +57,7 @@ class CsvOptions(Model):
     @property
     def may_misread(self) -> bool:
         """Whether the encoding reads any bytes as text, one by one, also those of UTF-8."""
-        return len(_OF_UTF_8.decode(self.encoding, "ignore")) == len(_OF_UTF_8)
+        return len(_UTF_8_LEAD_BYTES.decode(self.encoding, "ignore")) == len(_UTF_8_LEAD_BYTES)
 
     def of(self, head: bytes) -> CsvOptions:
         """The options of a file that begins with these bytes: a byte order mark is proof of its encoding.

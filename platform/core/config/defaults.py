@@ -32,7 +32,7 @@ class TableDefaults(Model):
         return self.window + self.max_lag
 
 
-def described_as_defaults(schema: dict[str, Any]) -> None:
+def describe_as_defaults(schema: dict[str, Any]) -> None:
     """Change the JSON schema of a section: it ends with these settings, described as defaults of all tables."""
     properties = schema["properties"]
     for name, field in TableDefaults.model_fields.items():

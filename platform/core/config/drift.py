@@ -6,7 +6,7 @@ from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.schema.column_types import Simple, folded, unmapped
 from tidegate.platform.core.schema.names import RESCUED_COLUMN, VARIANT_COLUMN
-from tidegate.platform.core.schema.sql_types import any_type
+from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.core.schema.table_schema import TableSchema
 
 
@@ -52,7 +52,7 @@ def other_rescued(spec: TableSpec, began: TableSchema) -> str | None:
     )
 
 
-def other_way(spec: TableSpec, birth: Birth) -> str:
+def output_mode_problem(spec: TableSpec, birth: Birth) -> str:
     """Why a table cannot become an output, or an output a table or another output, with the remedy."""
     wanted = spec.output_mode or "load or register"
     both = "objects of two kinds" if birth.output and spec.output else "a table and in an output"
@@ -75,7 +75,7 @@ def drift(spec: TableSpec | None, birth: Birth, began: TableSchema | None) -> li
     no_effect = f", which has no effect; `tidegate reset {spec.name}` starts the table over, or undo the change"
     table, found = spec.name if birth.output else f"bronze.{spec.name}", []
     if birth.output != spec.output_mode:
-        return [other_way(spec, birth)]
+        return [output_mode_problem(spec, birth)]
     if spec.registers not in (None, birth.registered):
         ways = ("register", "load") if birth.registered else ("load", "register")
         found.append(f"{table} was born with mode {ways[0]}, lake.yaml says {ways[1]}{no_effect}")
@@ -84,7 +84,7 @@ def drift(spec: TableSpec | None, birth: Birth, began: TableSchema | None) -> li
     found += filter(None, (other_objects(spec, began), other_rescued(spec, began)))
     for name, kind in {**spec.columns, **(spec.partition_columns or {})}.items():
         field = began.named(name)
-        if field is not None and unmapped(field.type) != any_type(kind):
+        if field is not None and unmapped(field.type) != parse_sql_type(kind):
             found.append(f"column {name} of {table} was born as {field.type.sql()}, lake.yaml says {kind}{no_effect}")
     columns, said = ", ".join(began.partitions), ", ".join(spec.partition_columns or {})
     if said and folded(said) != folded(columns):

@@ -21,7 +21,7 @@ from tidegate.platform.core.keys.object_key import is_hidden
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import BUCKET, MAX_ENCODED_LENGTH, TableKey
 from tidegate.platform.core.schema.column_reference import is_expression
-from tidegate.platform.core.schema.sql_types import any_type, simple_type
+from tidegate.platform.core.schema.sql_types import parse_sql_type, simple_type
 
 # Words that are keywords of Python or SQL in `silver_<name>` or `SELECT … FROM bronze.<name>`.
 _SQL_WORDS = """
@@ -121,7 +121,7 @@ def _checked_simple_type(text: str) -> str:
 
 
 def _checked_type(text: str) -> str:
-    any_type(text)
+    parse_sql_type(text)
     return text
 
 

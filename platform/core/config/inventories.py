@@ -12,7 +12,7 @@ from tidegate.platform.core.config.fields import Model
 
 #: A name of a bucket, in which `*` matches any characters. With `!` before it, such buckets are left out.
 BucketPattern = Annotated[str, StringConstraints(pattern=r"^!?[a-z0-9.*-]{1,63}$")]
-_NOT = "!"
+_EXCLUSION_MARK = "!"
 ConfigurationId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,64}$")]
 
 
@@ -34,19 +34,21 @@ class InventoriesSpec(Model):
     @field_validator("buckets")
     @classmethod
     def _choose_some(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        if all(pattern.startswith(_NOT) for pattern in value):
+        if all(pattern.startswith(_EXCLUSION_MARK) for pattern in value):
             raise ValueError("leaves buckets out and names none: add a name or a pattern without `!`")
         return value
 
     @property
     def included(self) -> tuple[str, ...]:
         """The names and patterns of the buckets that are wanted."""
-        return tuple(pattern for pattern in self.buckets if not pattern.startswith(_NOT))
+        return tuple(pattern for pattern in self.buckets if not pattern.startswith(_EXCLUSION_MARK))
 
     @property
     def excluded(self) -> tuple[str, ...]:
         """The names and patterns of the buckets that are left out of these."""
-        return tuple(pattern.removeprefix(_NOT) for pattern in self.buckets if pattern.startswith(_NOT))
+        return tuple(
+            pattern.removeprefix(_EXCLUSION_MARK) for pattern in self.buckets if pattern.startswith(_EXCLUSION_MARK)
+        )
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -45,12 +45,12 @@ def _or_variable(schema: Any) -> Any:
     if schema.get("type") in ("integer", "number", "boolean", "string") or "enum" in schema or "const" in schema:
         return {"anyOf": [schema, {"type": "string", "pattern": r"\$\{"}]}
     return {
-        name: _or_variable(value) if name in _WITH_SCHEMAS else _of_names(value) if name in _BY_NAME else value
+        name: _or_variable(value) if name in _WITH_SCHEMAS else _variables_by_name(value) if name in _BY_NAME else value
         for name, value in schema.items()
     }
 
 
-def _of_names(schemas: dict[str, Any]) -> dict[str, Any]:
+def _variables_by_name(schemas: dict[str, Any]) -> dict[str, Any]:
     return {name: _or_variable(schema) for name, schema in schemas.items()}
 
 

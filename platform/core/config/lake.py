@@ -20,7 +20,7 @@ from pydantic import (
 from tidegate.platform.core.config.catalog import CatalogSpec
 from tidegate.platform.core.config.costs import CostsSpec
 from tidegate.platform.core.config.cross_checks import lake_problems
-from tidegate.platform.core.config.defaults import TableDefaults, described_as_defaults
+from tidegate.platform.core.config.defaults import TableDefaults, describe_as_defaults
 from tidegate.platform.core.config.fields import Bucket, Model, Name, Root, valid
 from tidegate.platform.core.config.forwarding.event_types import EventTypeRule
 from tidegate.platform.core.config.forwarding.route_checks import route_problems
@@ -90,7 +90,7 @@ def _discovery(given: Any) -> Any:
 class LakeConfig(TableDefaults):
     """A lake: its root, its queues, its source buckets, its tables, and the settings that its tables share."""
 
-    model_config = ConfigDict(json_schema_extra=described_as_defaults)
+    model_config = ConfigDict(json_schema_extra=describe_as_defaults)
 
     policy: Annotated[Literal["evolve", "strict"], Field(alias="schema")] = "evolve"
     """What a file with new columns does. `evolve`: they are added to the table. `strict`: the file is quarantined."""

@@ -35,7 +35,7 @@ _AS_THEY_ARE = {
     **_NO_TABLE,
 }
 #: Fields of tables that have no meaning in a mode, each with the reason.
-_NOT_OF: Mapping[OutputMode, Mapping[str, str]] = {
+_MEANINGLESS_FIELDS: Mapping[OutputMode, Mapping[str, str]] = {
     "repartition": {"policy": "says what new columns do, and there are no columns", **_AS_THEY_ARE},
     "convert": {"widen": "makes columns wider, and files that are written keep their types", **_NO_TABLE},
     "concatenate": {
@@ -76,7 +76,7 @@ class OutputSpec(Model):
     `concatenate`: bytes of source files that become one file. Not for `convert`."""
 
     @model_validator(mode="after")
-    def _uses_the_key(self) -> Self:
+    def _check_folder_template(self) -> Self:
         if self.pattern and not set(self.pattern.parts) & set(self.template.names):
             raise ValueError("no part of `key` is in `folder`; use one there, or remove `key`")
         return self
@@ -119,7 +119,7 @@ def output_problem(
             f"`folder` of `output` has the part {{{output.template.names[0]}}}, which only `mode: repartition` fills "
             "in; folders below the prefix are also below `folder`"
         )
-    for name, why in _NOT_OF[of].items():
+    for name, why in _MEANINGLESS_FIELDS[of].items():
         if given.get(name):
             return f"`{'schema' if name == 'policy' else name}` {why} with `mode: {mode}`; remove it"
     for name, why in _NOT_OF_OUTPUT[of].items():

@@ -24,7 +24,7 @@ class QueueSpec(Model):
     """Name of its dead-letter queue."""
 
     @model_validator(mode="after")
-    def _one_address(self) -> Self:
+    def _check_single_address(self) -> Self:
         if (self.url is None) == (self.given_name is None):
             raise ValueError("give exactly one of url and name")
         if self.dlq == self.name:

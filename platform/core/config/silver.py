@@ -118,7 +118,7 @@ class SilverSpec(Model):
         return order
 
     @model_validator(mode="after")
-    def _one_of_each(self) -> Self:
+    def _check_exclusive_options(self) -> Self:
         for names in (
             ("apply_as_deletes", "delete_when"),
             ("columns", "except_columns"),
@@ -155,21 +155,21 @@ class SilverSpec(Model):
         return self
 
     @model_validator(mode="after")
-    def _of_snapshots(self) -> Self:
+    def _check_snapshot_options(self) -> Self:
         options = ("apply_as_truncates", "unavailable", "ignore_null_updates", *_IGNORED)
         if self.preset == "snapshots" and (given := [name for name in options if getattr(self, name)]):
             raise ValueError(f"a dump has all rows with all values, so {given[0]} has no effect; remove it")
         return self
 
     @model_validator(mode="after")
-    def _named_once(self) -> Self:
+    def _check_distinct_columns(self) -> Self:
         names = [*self.expect, *self.expect_or_drop, *self.expect_or_fail]
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"{', '.join(twice)} is the name of two expectations: each is one asset check")
         return self
 
     @model_validator(mode="after")
-    def _of_history(self) -> Self:
+    def _check_history_options(self) -> Self:
         if self.is_history and "tombstone_days" in self.model_fields_set:
             raise ValueError("tombstone_days has no effect with stored_as: scd2, which keeps every delete; remove it")
         if self.is_history and self.export:
@@ -180,7 +180,7 @@ class SilverSpec(Model):
         return self
 
     @model_validator(mode="after")
-    def _one_trigger(self) -> Self:
+    def _check_single_trigger(self) -> Self:
         if (self.schedule is None) == (self.every is None):
             raise ValueError('give exactly one of schedule (cron, "*/10 * * * *") and every (seconds)')
         return self

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.schema.column_types import Field, Map, Simple, folded
-from tidegate.platform.core.schema.names import OF_TIDEGATE
+from tidegate.platform.core.schema.names import OWN_NAME_PREFIX
 
 #: Tidegate's own columns: whether the key is deleted, and the batch and the time that last changed the row.
 DELETED, CHANGED_BATCH, CHANGED_AT = SILVER_COLUMNS = ("_deleted", "_changed_batch", "_changed_at")
@@ -68,7 +68,7 @@ def taken_names(silver: SilverSpec) -> frozenset[str]:
 
 def is_own(name: str, silver: SilverSpec) -> bool:
     """Returns whether no column of silver that comes from bronze can have a folded name."""
-    return name in taken_names(silver) or name.startswith(OF_TIDEGATE)
+    return name in taken_names(silver) or name.startswith(OWN_NAME_PREFIX)
 
 
 def left_out_names(silver: SilverSpec, fields: Sequence[Field], given: Sequence[str]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from tidegate.platform.core.config.fields import Cron, Model, Text
 from tidegate.platform.core.config.inventories import ConfigurationId
-from tidegate.platform.core.storage.advice import AT_ONCE
+from tidegate.platform.core.storage.advice import IMMEDIATE_CLASSES
 from tidegate.platform.core.storage.transitions import Target
 
 
@@ -23,7 +23,7 @@ class StorageReportsSpec(Model):
     """Number of folders of a prefix in the reports."""
     months: Annotated[int, Field(ge=1, le=36)] = 12
     """Months for which advice must be worth its cost."""
-    classes: Annotated[tuple[Target, ...], Field(min_length=1)] = AT_ONCE
+    classes: Annotated[tuple[Target, ...], Field(min_length=1)] = IMMEDIATE_CLASSES
     """Storage classes that advice is for. By default those from which objects can be read at once."""
     forecast_months: Annotated[int, Field(ge=1, le=24)] = 3
     """Months that are forecast."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
-from tidegate.platform.core.config.after_load import AfterLoad, moves_to, takes_away
+from tidegate.platform.core.config.after_load import AfterLoad, move_target, removes_source
 from tidegate.platform.core.config.csv_options import CsvOptions
 from tidegate.platform.core.config.defaults import TableDefaults
 from tidegate.platform.core.config.fields import (
@@ -45,7 +45,7 @@ from tidegate.platform.core.schema.column_types import folded
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import RESCUED_COLUMN, SOURCE_COLUMNS, VARIANT_COLUMN, check_columns
 
-_DONE: Mapping[Mode, str] = {
+_MODE_EFFECTS: Mapping[Mode, str] = {
     "register": "registered",
     "load": "loaded",
     "inventory": "read as inventories",
@@ -55,7 +55,7 @@ _DONE: Mapping[Mode, str] = {
 }
 
 
-def _either_source(schema: dict[str, Any]) -> None:
+def _require_one_source(schema: dict[str, Any]) -> None:
     schema["required"] = ["name"]
     schema["oneOf"] = [{"required": ["prefix"]}, {"required": ["row_queue"]}]
 
@@ -64,7 +64,7 @@ class TableSpec(TableDefaults):
     """One table: where its files or rows come from, and how they are ingested. Either `prefix` or `row_queue`."""
 
     # Every table has a prefix. For row-queue tables it is derived before validation.
-    model_config = ConfigDict(json_schema_extra=_either_source)
+    model_config = ConfigDict(json_schema_extra=_require_one_source)
 
     name: Name
     """SQL name: `bronze.<name>`, `silver.<name>`, `ledger.<name>`."""
@@ -118,7 +118,7 @@ class TableSpec(TableDefaults):
 
     @field_validator("format")
     @classmethod
-    def _is_of_policy(cls, format: FormatName | None, info: ValidationInfo) -> FormatName | None:
+    def _check_format_policy(cls, format: FormatName | None, info: ValidationInfo) -> FormatName | None:
         if info.data.get("policy") == "variant" and format != "json":
             raise ValueError("`schema: variant` is for JSON: use `format: json`, or remove `schema`")
         if info.data.get("policy") == "rescue" and format not in ("json", "csv"):
@@ -130,7 +130,7 @@ class TableSpec(TableDefaults):
 
     @field_validator("columns", "partition_columns")
     @classmethod
-    def _not_of_policy(cls, columns: dict[str, str], info: ValidationInfo) -> dict[str, str]:
+    def _check_columns_policy(cls, columns: dict[str, str], info: ValidationInfo) -> dict[str, str]:
         policy = info.data.get("policy")
         for name in columns:
             if policy == "variant" and folded(name) == VARIANT_COLUMN:
@@ -144,7 +144,7 @@ class TableSpec(TableDefaults):
 
     @field_validator("widen")
     @classmethod
-    def _declares_types(cls, widen: bool, info: ValidationInfo) -> bool:
+    def _check_widen(cls, widen: bool, info: ValidationInfo) -> bool:
         if widen and (info.data.get("row_queue") or info.data.get("format") in ("csv", "json")):
             raise ValueError(
                 "only files that declare the types of their columns (Parquet, ORC, Avro) make columns wider; name the "
@@ -154,7 +154,7 @@ class TableSpec(TableDefaults):
 
     @field_validator("format", "mode", "csv", "partition_columns")
     @classmethod
-    def _not_of_rows(cls, value: Any, info: ValidationInfo) -> Any:
+    def _refuse_row_options(cls, value: Any, info: ValidationInfo) -> Any:
         # Called only for fields of lake.yaml: defaults are not validated.
         if info.data.get("row_queue"):
             raise ValueError("the rows of a row queue are JSON lines without folders, and loaded; remove it")
@@ -162,14 +162,14 @@ class TableSpec(TableDefaults):
 
     @field_validator("inventory")
     @classmethod
-    def _not_of_our_files(cls, inventory: str | None, info: ValidationInfo) -> str | None:
+    def _refuse_own_inventory(cls, inventory: str | None, info: ValidationInfo) -> str | None:
         if info.data.get("row_queue"):
             raise ValueError("the files of a row queue are below the lake root, and are few; remove it")
         return inventory
 
     @field_validator("completion")
     @classmethod
-    def _completes_files(cls, completion: str | None, info: ValidationInfo) -> str | None:
+    def _check_completion(cls, completion: str | None, info: ValidationInfo) -> str | None:
         if info.data.get("row_queue"):
             raise ValueError("the rows of a row queue come one by one, without signals; remove it")
         if completion and "format" in info.data and info.data["format"] is None:
@@ -186,16 +186,16 @@ class TableSpec(TableDefaults):
 
     @field_validator("mode")
     @classmethod
-    def _possible_mode(cls, mode: Mode | None, info: ValidationInfo) -> Mode | None:
+    def _check_mode(cls, mode: Mode | None, info: ValidationInfo) -> Mode | None:
         format = info.data.get("format")
         if mode and mode != "inventory" and format and mode not in FORMATS[format].modes:
-            able, done = " and ".join(with_mode(mode)), _DONE[mode]
+            able, done = " and ".join(with_mode(mode)), _MODE_EFFECTS[mode]
             raise ValueError(f"only {able} files can be {done}, {format} files must be loaded: use `mode: load`")
         return mode
 
     @field_validator("silver")
     @classmethod
-    def _orders_by_ours(cls, silver: SilverSpec | None, info: ValidationInfo) -> SilverSpec | None:
+    def _prefer_own_order(cls, silver: SilverSpec | None, info: ValidationInfo) -> SilverSpec | None:
         """Take a column that Tidegate adds to loaded rows for an expression in `order`: silver does not have it."""
         mode, format = info.data.get("mode"), info.data.get("format")
         loads = info.data.get("row_queue") or (mode or (mode_of(format) if format else None)) == "load"
@@ -234,7 +234,7 @@ class TableSpec(TableDefaults):
 
     @field_validator("personal")
     @classmethod
-    def _not_in_paths(cls, personal: PersonalSpec | None, info: ValidationInfo) -> PersonalSpec | None:
+    def _refuse_personal_paths(cls, personal: PersonalSpec | None, info: ValidationInfo) -> PersonalSpec | None:
         folders = {folded(name) for name in info.data.get("partition_columns") or {}}
         if personal and (found := sorted(folders & personal.paths)):
             raise ValueError(
@@ -256,20 +256,20 @@ class TableSpec(TableDefaults):
         return self
 
     @model_validator(mode="after")
-    def _fits_inventories(self) -> Self:
+    def _check_inventory_options(self) -> Self:
         if problem := inventory_problem(self.mode, {name: getattr(self, name) for name in self.model_fields_set}):
             raise ValueError(problem)
         return self
 
     @model_validator(mode="after")
-    def _fits_its_output(self) -> Self:
+    def _check_output_options(self) -> Self:
         given = {name: getattr(self, name) for name in self.model_fields_set}
         if problem := output_problem(self.mode, self.format, self.output, given):
             raise ValueError(problem)
         return self
 
     @model_validator(mode="after")
-    def _rows_may_go(self) -> Self:
+    def _check_removal(self) -> Self:
         if self.personal is None or not self.personal.subject:
             return self
         if self.registers is not False:
@@ -287,14 +287,14 @@ class TableSpec(TableDefaults):
         return self
 
     @model_validator(mode="after")
-    def _files_may_go(self) -> Self:
+    def _check_after_load(self) -> Self:
         if self.after_load == "keep":
             return self
         if self.registers:
             raise ValueError("after_load is for loaded tables: a registered table reads its files where they are")
         if self.registers is None:
             raise ValueError("after_load needs `mode: load`: without it, Parquet files would be registered")
-        if takes_away(self.after_load) and self.silver and self.silver.on_removed == "full":
+        if removes_source(self.after_load) and self.silver and self.silver.on_removed == "full":
             raise ValueError(
                 "after_load removes files, and silver's `on_removed: full` would remove the rows of files that are "
                 "gone; use one of them"
@@ -302,7 +302,7 @@ class TableSpec(TableDefaults):
         return self
 
     @model_validator(mode="after")
-    def _names_no_columns_of_ours(self) -> Self:
+    def _refuse_own_silver_columns(self) -> Self:
         ours = () if self.registers else SOURCE_COLUMNS
         for option, columns in (("columns", self.columns), ("partition_columns", self.partition_columns)):
             try:
@@ -369,7 +369,7 @@ class TableSpec(TableDefaults):
     @property
     def moved_to(self) -> str | None:
         """The `s3://` folder that files are moved to after they were loaded."""
-        return moves_to(self.after_load)
+        return move_target(self.after_load)
 
     def resolved(self, format: FormatName) -> TableSpec:
         """This table with its format and mode filled in.

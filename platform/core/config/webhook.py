@@ -50,7 +50,7 @@ class SecretSpec(Model):
     """Path of the file that has the secret. Blanks and line ends around it are removed."""
 
     @model_validator(mode="after")
-    def _one_place(self) -> Self:
+    def _check_secret_source(self) -> Self:
         if (self.env is None) == (self.file is None):
             raise ValueError("give exactly one of env and file")
         return self
@@ -83,7 +83,7 @@ class WebhookSpec(Model):
 
     @field_validator("header")
     @classmethod
-    def _only_of_secret(cls, header: str, info: ValidationInfo) -> str:
+    def _check_secret_header(cls, header: str, info: ValidationInfo) -> str:
         if info.data.get("verification") not in ("secret", None):
             raise ValueError("only `verification: secret` has a header of its own; remove it")
         return header

@@ -259,7 +259,7 @@ def validation_problems(model: type[BaseModel], error: ValidationError) -> Itera
     details = error.errors(include_url=False)
     for detail in details:
         where = tuple(step for step in detail["loc"] if not str(step).startswith("["))
-        if detail["type"] == "too_short" and any(_lies_below(other["loc"], where) for other in details):
+        if detail["type"] == "too_short" and any(_is_below(other["loc"], where) for other in details):
             continue  # pydantic counts the valid entries only
         message = detail["msg"][:1].lower() + detail["msg"][1:]
         match detail["type"]:
@@ -322,7 +322,7 @@ def _known(model: type[BaseModel], where: Location) -> str:
     return f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(names)}"
 
 
-def _lies_below(inner: Location, outer: Location) -> bool:
+def _is_below(inner: Location, outer: Location) -> bool:
     return len(inner) > len(outer) and inner[: len(outer)] == outer
 
 

@@ -93,7 +93,7 @@ class Figures(Mapping[str, float]):
         return Figures({**self._figures, **own})
 
 
-def _on(text: str) -> datetime.date:
+def _parse_date(text: str) -> datetime.date:
     return datetime.date.fromisoformat(text)
 
 
@@ -108,76 +108,79 @@ _WORK = {
         "CPU seconds of a run, without its tables",
         _BENCHMARKS + "runs: 0.96 for a run of one Parquet table is run_cpu and a batch, 0.22 in a run of fifty is a "
         "fiftieth of run_cpu and a batch",
-        _on("2026-11-26"),
+        _parse_date("2026-11-26"),
     ),
     "batch_cpu": Figure(
         0.37,
         "CPU seconds of a batch of JSON, without its files",
         _ONE_FILE_RUN + " --no-requests --runs 40 --warm-up 60: client and server",
-        _on("2026-11-26"),
+        _parse_date("2026-11-26"),
     ),
     "batch_seconds": Figure(
         0.5,
         "seconds of a batch, without its files",
         _BENCHMARKS + "runs: seconds of a run of one file inside its process",
-        _on("2026-11-23"),
+        _parse_date("2026-11-23"),
     ),
     "file_seconds": Figure(
         0.00182,
         "seconds for a small JSON file",
         _BENCHMARKS + "small files: a later load of 10,000 files in 18.2 s on two cores",
-        _on("2026-11-24"),
+        _parse_date("2026-11-24"),
     ),
     "cores_of_batch": Figure(
         1.0,
         "cores that a batch uses, for each of its seconds",
         _BENCHMARKS + "small files: 18.5 CPU seconds in 18.2 s. Large files use more: all cores of the server",
-        _on("2026-11-24"),
+        _parse_date("2026-11-24"),
     ),
     "message_cpu": Figure(
         0.00046,
         "CPU seconds of the intake for a message",
         _BENCHMARKS + "intake: one process is the limit, so 1 / receive_rate",
-        _on("2026-11-23"),
+        _parse_date("2026-11-23"),
     ),
     "merge_cpu": Figure(
         1.4,
         "CPU seconds of a merge of 1,000 keys into 100,000 silver rows",
         _BENCHMARKS + "silver merges",
-        _on("2026-11-23"),
+        _parse_date("2026-11-23"),
     ),
     "batch_s3_writes": Figure(
-        14, "PUTs and LISTs of S3 for a batch of JSON", _ONE_FILE_RUN + ": 7 PUT and 7 LIST", _on("2026-11-25")
+        14, "PUTs and LISTs of S3 for a batch of JSON", _ONE_FILE_RUN + ": 7 PUT and 7 LIST", _parse_date("2026-11-25")
     ),
     "batch_s3_reads": Figure(
         12,
         "GETs and HEADs of S3 for a batch of JSON, without its files; 1.0 for each file",
         _ONE_FILE_RUN + ": 8 GET, of which one reads the file, and 5 HEAD",
-        _on("2026-11-25"),
+        _parse_date("2026-11-25"),
     ),
     "register_s3_writes": Figure(
-        12, "PUTs and LISTs of S3 for a batch that registers", _REGISTERED + "6 PUT and 6 LIST", _on("2026-11-26")
+        12,
+        "PUTs and LISTs of S3 for a batch that registers",
+        _REGISTERED + "6 PUT and 6 LIST",
+        _parse_date("2026-11-26"),
     ),
     "register_s3_reads": Figure(
         9,
         "GETs and HEADs of S3 for a batch that registers, without its files; 1.0 for each file",
         _REGISTERED + "8 GET, of which one reads the file, and 2 HEAD",
-        _on("2026-11-26"),
+        _parse_date("2026-11-26"),
     ),
     "batch_dynamodb_writes": Figure(
         4,
         "write request units of DynamoDB for a batch",
         "python -m benchmarks.one_file_run --only load: 2 PutItem and 2 UpdateItem of less than 1 KB",
-        _on("2026-11-25"),
+        _parse_date("2026-11-25"),
     ),
     "batch_dynamodb_reads": Figure(
-        3, "read request units of DynamoDB for a batch", _ONE_FILE_RUN + ": 3 Query", _on("2026-11-25")
+        3, "read request units of DynamoDB for a batch", _ONE_FILE_RUN + ": 3 Query", _parse_date("2026-11-25")
     ),
     "message_sqs_requests": Figure(
         1.2,
         "requests of SQS for a message: one sends it, and a tenth each receives and deletes it",
         "assumed: full batches of ten, and messages of less than 64 KB",
-        _on("2026-11-25"),
+        _parse_date("2026-11-25"),
     ),
 }
 
@@ -187,56 +190,56 @@ _PRICES = {
         0.04048,
         "dollars for an hour of a vCPU, Fargate, Linux on x86",
         "https://www.vantage.sh/blog/fargate-pricing, https://www.wring.co/blog/aws-fargate-pricing-guide",
-        _on("2026-03-10"),
+        _parse_date("2026-03-10"),
     ),
     "gigabyte_hour": Figure(
         0.004445,
         "dollars for an hour of a gigabyte of memory, Fargate",
         "https://www.wring.co/blog/aws-fargate-pricing-guide",
-        _on("2026-03-10"),
+        _parse_date("2026-03-10"),
     ),
-    "core_gigabytes": Figure(4, "gigabytes of memory for each core", "assumed", _on("2026-11-25")),
+    "core_gigabytes": Figure(4, "gigabytes of memory for each core", "assumed", _parse_date("2026-11-25")),
     "utilization": Figure(
         0.6,
         "share of the cores that are paid for and used. The rest is for times with more load than the mean",
         "assumed",
-        _on("2026-11-25"),
+        _parse_date("2026-11-25"),
     ),
     "s3_gigabyte_month": Figure(
         0.023,
         "dollars for a month of a gigabyte in S3 Standard, of the first 50 TB",
         "https://gist.github.com/EverettBerry/a37438006529a55f42da6fdbc44a505c",
-        _on("2022-07-07"),
+        _parse_date("2022-07-07"),
     ),
     "s3_write": Figure(
         0.000005,
         "dollars for a PUT, COPY, POST or LIST of S3 Standard",
         "https://c3x.dev/blog/s3-request-fees-explained",
-        _on("2026-11-25"),
+        _parse_date("2026-11-25"),
     ),
     "s3_read": Figure(
         0.0000004,
         "dollars for a GET or HEAD of S3 Standard",
         "https://c3x.dev/blog/s3-request-fees-explained",
-        _on("2026-11-25"),
+        _parse_date("2026-11-25"),
     ),
     "sqs_request": Figure(
         0.0000004,
         "dollars for a request to a standard queue",
         "https://cloudburn.io/blog/amazon-sqs-pricing",
-        _on("2026-03-14"),
+        _parse_date("2026-03-14"),
     ),
     "dynamodb_write": Figure(
         0.000000625,
         "dollars for a write request unit, on demand",
         "https://airbyte.com/data-engineering-resources/dynamodb-pricing",
-        _on("2025-07-21"),
+        _parse_date("2025-07-21"),
     ),
     "dynamodb_read": Figure(
         0.000000125,
         "dollars for a read request unit, on demand",
         "https://airbyte.com/data-engineering-resources/dynamodb-pricing",
-        _on("2025-07-21"),
+        _parse_date("2025-07-21"),
     ),
 }
 

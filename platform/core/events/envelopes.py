@@ -13,7 +13,7 @@ SNS_MEMBERS, EVENT_MEMBERS = ("Type", "TopicArn", "MessageId", "Timestamp"), ("T
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedBody:
     """A body without its envelopes.
 
     Attributes:
@@ -25,7 +25,7 @@ class Opened:
     records: list[Any]
 
 
-def open_body(body: str) -> Opened:
+def open_body(body: str) -> OpenedBody:
     """Take a body out of its envelopes. Envelopes may be nested, if one topic passed on what another sent.
 
     Raises:
@@ -34,16 +34,16 @@ def open_body(body: str) -> Opened:
     content = _json_object(body, "the body")
     for _ in range(MAX_TOPICS):
         if all(name in content for name in EVENT_MEMBERS):
-            content = _out_of_sns(content)
+            content = _unwrap_sns(content)
     if content.get("Event") == "s3:TestEvent":
-        return Opened("test", [content])
+        return OpenedBody("test", [content])
     if "Records" in content:
-        return Opened("s3", _records(content["Records"]))
+        return OpenedBody("s3", _records(content["Records"]))
     if "detail-type" in content and "source" in content:
-        return Opened("eventbridge", [content])
+        return OpenedBody("eventbridge", [content])
     if is_s3_record(content):
-        return Opened("s3", [content])
-    raise ValueError(_what_it_is(content))
+        return OpenedBody("s3", [content])
+    raise ValueError(_describe_content(content))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ MAX_TOPICS = 4
 _S3_PARTS = (("bucket", "name"), ("object", "key"))
 
 
-def _out_of_sns(content: dict[str, Any]) -> dict[str, Any]:
+def _unwrap_sns(content: dict[str, Any]) -> dict[str, Any]:
     return _json_object(_message_of_sns(content), "the Message of the SNS notification")
 
 
@@ -144,7 +144,7 @@ def _records(records: Any) -> list[Any]:
     return records
 
 
-def _what_it_is(content: dict[str, Any]) -> str:
+def _describe_content(content: dict[str, Any]) -> str:
     if "Type" in content and "TopicArn" in content:
         return f"an SNS notification inside {MAX_TOPICS} others: let the first topic notify the queue itself"
     if "requestContext" in content and "requestPayload" in content:

@@ -21,7 +21,7 @@ FOLDER = "rows"
 _NAME = re.compile(r"(?:^|/)[0-9A-HJKMNP-TV-Z]{26}-(\d+)-(\d+)-(\d+)\.jsonl$", re.ASCII)
 
 
-def sent_in(key: str) -> RowObject:
+def parse_row_key(key: str) -> RowObject:
     """Return the data in a key. The rows of an object of another writer may have been sent at any time."""
     return RowObject.of(key) or RowObject(0, 0, LATEST)
 

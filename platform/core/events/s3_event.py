@@ -19,12 +19,12 @@ from tidegate.platform.core.bounds import (
     MAX_EVENT_NAME,
     MAX_SEQUENCER,
     MAX_VERSION_ID,
+    bounded_text,
     size_within,
-    text_within,
 )
 from tidegate.platform.core.events.envelopes import is_s3_record, open_body, shown
 from tidegate.platform.core.events.row_message import RowOrigin
-from tidegate.platform.core.keys.object_key import checked_key, decode_event_key
+from tidegate.platform.core.keys.object_key import decode_event_key, decode_possible_key
 from tidegate.platform.core.times import parse_time
 
 # EventBridge's names of events that have other names in S3's notifications (AWS: "Using EventBridge" and "Supported
@@ -157,14 +157,14 @@ def _notification_event(record: Any, event_id: str) -> S3Event:
     item = _part(s3.get("object"), "the record's s3.object")
     bucket = _part(s3.get("bucket"), "the record's s3.bucket").get("name")
     return S3Event(
-        bucket=_required(text_within(bucket, MAX_BUCKET), "s3.bucket.name"),
+        bucket=_required(bounded_text(bucket, MAX_BUCKET), "s3.bucket.name"),
         key=decode_event_key(_required(_optional(item.get("key")), "s3.object.key")),
         event_name=_named((_optional(record.get("eventName")) or "").removeprefix("s3:")),
         event_time=_time(record.get("eventTime")),
         size=size_within(item.get("size")),
-        etag=text_within(item.get("eTag"), MAX_ETAG),
-        version_id=text_within(item.get("versionId"), MAX_VERSION_ID),
-        sequencer=text_within(item.get("sequencer"), MAX_SEQUENCER),
+        etag=bounded_text(item.get("eTag"), MAX_ETAG),
+        version_id=bounded_text(item.get("versionId"), MAX_VERSION_ID),
+        sequencer=bounded_text(item.get("sequencer"), MAX_SEQUENCER),
         event_id=event_id,
     )
 
@@ -177,15 +177,15 @@ def _eventbridge_event(record: Any, event_id: str) -> S3Event:
     item = _part(detail.get("object"), "the event's detail.object")
     bucket = _part(detail.get("bucket"), "the event's detail.bucket").get("name")
     return S3Event(
-        bucket=_required(text_within(bucket, MAX_BUCKET), "detail.bucket.name"),
+        bucket=_required(bounded_text(bucket, MAX_BUCKET), "detail.bucket.name"),
         # Not encoded here, in contrast to notifications: decoding it would turn "+" into a space.
-        key=checked_key(_required(_optional(item.get("key")), "detail.object.key")),
+        key=decode_possible_key(_required(_optional(item.get("key")), "detail.object.key")),
         event_name=_named(name),
         event_time=_time(record.get("time")),
         size=size_within(item.get("size")),
-        etag=text_within(item.get("etag"), MAX_ETAG),
-        version_id=text_within(item.get("version-id"), MAX_VERSION_ID),
-        sequencer=text_within(item.get("sequencer"), MAX_SEQUENCER),
+        etag=bounded_text(item.get("etag"), MAX_ETAG),
+        version_id=bounded_text(item.get("version-id"), MAX_VERSION_ID),
+        sequencer=bounded_text(item.get("sequencer"), MAX_SEQUENCER),
         event_id=event_id,
     )
 
@@ -232,11 +232,11 @@ def _required(text: str | None, what: str) -> str:
 
 def _optional(value: Any) -> str | None:
     """Return a text that is bounded elsewhere."""
-    return text_within(value, sys.maxsize)
+    return bounded_text(value, sys.maxsize)
 
 
 def _named(name: str) -> str:
-    return text_within(name, MAX_EVENT_NAME) or "Unknown"
+    return bounded_text(name, MAX_EVENT_NAME) or "Unknown"
 
 
 def _time(value: Any) -> datetime | None:

@@ -24,7 +24,7 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 #: A pivoted table has years as column names.
 _YEAR = re.compile(r"(19|20)\d{2}")
 #: Minimum number of cells that show a column's type; one of `_ONE_OF` cells may have another type.
-_LEAST = 10
+_MIN_CELLS = 10
 _ONE_OF = 20
 
 
@@ -96,7 +96,7 @@ def _text_doubt(name: str, all_cells: Sequence[str], nulls: Collection[str]) -> 
         kinds["double"] += kinds.pop("bigint")
     kind, count = next(iter(kinds.most_common(1)), ("string", 0))
     others = len(cells) - count
-    if kind == "string" or len(cells) < _LEAST or others > max(1, len(cells) // _ONE_OF):
+    if kind == "string" or len(cells) < _MIN_CELLS or others > max(1, len(cells) // _ONE_OF):
         return None
     odd = next((cell for cell in cells if type_of([cell]) not in (kind, "bigint" if kind == "double" else kind)), None)
     why = "a later cell is not" if odd is None else f"{odd[:40]!r} is not"

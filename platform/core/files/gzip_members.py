@@ -13,7 +13,7 @@ class BrokenGzip(ValueError):
     """The bytes are not gzip from the first to the last."""
 
 
-class CutOff(BrokenGzip):
+class TruncatedGzip(BrokenGzip):
     """The bytes end within gzip."""
 
 
@@ -49,7 +49,7 @@ class GzipMembers(io.RawIOBase):
                 buffer[: len(piece)] = piece
                 return len(piece)
         if self._member is not None:
-            raise CutOff("it is cut off")
+            raise TruncatedGzip("it is cut off")
         return 0
 
     def _more(self) -> bool:
@@ -68,6 +68,6 @@ def beginning(packed: bytes, limit: int) -> tuple[bytes, bool]:
         while size <= limit and (piece := members.read(min(_CHUNK, limit + 1 - size))):
             parts.append(piece)
             size += len(piece)
-    except CutOff:
+    except TruncatedGzip:
         return b"".join(parts), False
     return b"".join(parts)[:limit], size <= limit

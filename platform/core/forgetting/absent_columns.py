@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from tidegate.platform.core.schema.column_reference import path_of, type_at
 from tidegate.platform.core.schema.column_types import Array, Field, Map, Struct, Type
-from tidegate.platform.core.schema.names import RESCUED_COLUMN, near_names
+from tidegate.platform.core.schema.names import RESCUED_COLUMN, suggest_names
 
 
 def absent_subject(subject: Sequence[str], fields: Sequence[Field]) -> str | None:
@@ -44,15 +44,15 @@ def absent_columns(names: Iterable[str], fields: Sequence[Field]) -> str | None:
 
 
 def _unknown(names: Iterable[str], fields: Sequence[Field]) -> str:
-    return ". ".join(f"no column is called {name!r}; {_near(name, fields)}" for name in names)
+    return ". ".join(f"no column is called {name!r}; {_suggest_field_name(name, fields)}" for name in names)
 
 
-def _near(name: str, fields: Sequence[Field]) -> str:
+def _suggest_field_name(name: str, fields: Sequence[Field]) -> str:
     kind = _kind(name.rpartition(".")[0], fields)
     if isinstance(kind, Struct):
         start = name.rpartition(".")[0]
-        return near_names(name, [f"{start}.{field.name}" for field in kind.fields])
-    return near_names(name, [field.name for field in fields])
+        return suggest_names(name, [f"{start}.{field.name}" for field in kind.fields])
+    return suggest_names(name, [field.name for field in fields])
 
 
 def _is_within_values(name: str, fields: Sequence[Field]) -> bool:

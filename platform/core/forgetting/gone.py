@@ -8,7 +8,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Gone:
+class GoneRows:
     """What left a table: rows of bronze and silver, and lines and messages of objects of the lake.
 
     Attributes:
@@ -27,8 +27,8 @@ class Gone:
 
 
 def gone(
-    found: Sequence[Mapping[str, Any]], earlier: Sequence[Mapping[str, Any]] | None, now: Sequence[Gone]
-) -> list[Gone]:
+    found: Sequence[Mapping[str, Any]], earlier: Sequence[Mapping[str, Any]] | None, now: Sequence[GoneRows]
+) -> list[GoneRows]:
     """Returns what has left each table, after a search that found nothing more.
 
     Args:
@@ -39,20 +39,20 @@ def gone(
         now: what this call took out.
     """
     if earlier is not None:
-        counts = {one["table"]: Gone(**one) for one in earlier}
+        counts = {one["table"]: GoneRows(**one) for one in earlier}
         return [*_joined(counts, now, int.__add__).values()]
     counts = {
-        one["table"]: Gone(one["table"], one["bronze"], one["silver"], sum(one["kept"].values())) for one in found
+        one["table"]: GoneRows(one["table"], one["bronze"], one["silver"], sum(one["kept"].values())) for one in found
     }
     # Rows may have come between the count and the deletion, so that more left than was found.
     return [*_joined(counts, now, max).values()]
 
 
-def _joined(counts: Mapping[str, Gone], others: Sequence[Gone], join: Any) -> dict[str, Gone]:
+def _joined(counts: Mapping[str, GoneRows], others: Sequence[GoneRows], join: Any) -> dict[str, GoneRows]:
     joined = dict(counts)
     for other in others:
-        one = joined.get(other.table, Gone(other.table, 0, 0, 0))
-        joined[other.table] = Gone(
+        one = joined.get(other.table, GoneRows(other.table, 0, 0, 0))
+        joined[other.table] = GoneRows(
             other.table,
             join(one.bronze, other.bronze),
             join(one.silver, other.silver),

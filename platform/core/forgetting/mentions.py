@@ -56,7 +56,7 @@ def _parts(text: str) -> Iterator[str]:
     yield from _quoted(text)
     for mark in "\"'":
         if mark in text:
-            yield from _undoubled(text, mark)
+            yield from _csv_quoted_texts(text, mark)
 
 
 def _cells(text: str, ends: re.Pattern[str]) -> Iterator[str]:
@@ -83,10 +83,10 @@ def _quoted(text: str) -> Iterator[str]:
     for found in _QUOTED.finditer(text):
         yield found[0]
         if "\\" in found[0]:
-            yield _unescaped(found[0])
+            yield _undo_escapes(found[0])
 
 
-def _undoubled(text: str, mark: str) -> Iterator[str]:
+def _csv_quoted_texts(text: str, mark: str) -> Iterator[str]:
     """Yield what is between quotation marks of CSV, in which a doubled mark stands for one.
 
     An odd number of marks begins or ends a cell, and all but one of them are doubled marks within the cell.
@@ -102,7 +102,7 @@ def _undoubled(text: str, mark: str) -> Iterator[str]:
     yield "".join([*kept, text[at:]])
 
 
-def _unescaped(quoted: str) -> str:
+def _undo_escapes(quoted: str) -> str:
     text = _ESCAPED.sub(lambda escape: chr(int(escape[1], 16)) if escape[1] else escape[2], quoted)
     # JSON escapes a character outside of Unicode's first plane as two surrogates.
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")

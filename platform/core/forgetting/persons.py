@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tidegate.platform.core.forgetting.rescued_texts import rescued_texts
-from tidegate.platform.core.schema.column_reference import as_sql
+from tidegate.platform.core.schema.column_reference import quote_path
 from tidegate.platform.core.schema.column_types import quoted
 
 #: The persons of a row that names nobody.
@@ -30,7 +30,7 @@ class Persons:
         Args:
             side: of the row, such as `s.`.
         """
-        texts = [f"CAST({side}{as_sql(path)} AS STRING)" for path in self.paths]
+        texts = [f"CAST({side}{quote_path(path)} AS STRING)" for path in self.paths]
         for column, name in self.rescued:
             texts += rescued_texts(f"{side}{quoted(column)}", name)
         return f"array_compact(CAST(array({', '.join(texts)}) AS array<string>))"

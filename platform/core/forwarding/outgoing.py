@@ -125,6 +125,6 @@ class OutboxName:
         return f"{self.ulid}-{self.messages}-{self.oldest}.jsonl"
 
 
-def in_objects(messages: Iterable[Outgoing]) -> Iterator[list[Outgoing]]:
+def split_into_objects(messages: Iterable[Outgoing]) -> Iterator[list[Outgoing]]:
     """Divide messages into the contents of objects, in order."""
     return portions(messages, lambda message: message.size, max_items=MAX_MESSAGES, max_size=MAX_BYTES)

@@ -24,7 +24,7 @@ def template(config: LakeConfig) -> dict[str, Any]:
 
     What SQS itself publishes is watched there: those alarms work while nothing of Tidegate does.
     """
-    resources = {**_of_lake(config), **_of_queues(config), **_of_tables(config), **_of_routes(config)}
+    resources = {**_lake_alarms(config), **_queue_alarms(config), **_table_alarms(config), **_route_alarms(config)}
     return {
         "AWSTemplateFormatVersion": "2010-09-09",
         "Description": f"Alarms of the Tidegate lake {config.lake.root}",
@@ -41,7 +41,7 @@ def without_dead_letters(config: LakeConfig) -> list[str]:
     return [queue.name for queue in config.every_queue if not queue.dlq]
 
 
-def _of_lake(config: LakeConfig) -> dict[str, Any]:
+def _lake_alarms(config: LakeConfig) -> dict[str, Any]:
     behind = metric(config, "TablesBehind")
     return {
         "TablesBehind": _alarm(
@@ -72,7 +72,7 @@ def _of_lake(config: LakeConfig) -> dict[str, Any]:
     }
 
 
-def _of_queues(config: LakeConfig) -> dict[str, Any]:
+def _queue_alarms(config: LakeConfig) -> dict[str, Any]:
     found = {}
     for queue in config.every_queue:
         name = queue.name
@@ -106,7 +106,7 @@ def _of_queues(config: LakeConfig) -> dict[str, Any]:
     return found
 
 
-def _of_tables(config: LakeConfig) -> dict[str, Any]:
+def _table_alarms(config: LakeConfig) -> dict[str, Any]:
     return {
         _id("Behind", spec.name): _alarm(
             config,
@@ -120,7 +120,7 @@ def _of_tables(config: LakeConfig) -> dict[str, Any]:
     }
 
 
-def _of_routes(config: LakeConfig) -> dict[str, Any]:
+def _route_alarms(config: LakeConfig) -> dict[str, Any]:
     if not config.routes:
         return {}
     return {

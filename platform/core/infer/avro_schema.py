@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tidegate.platform.core.infer.stated import Stated, connect_type, row_of_change, text_of
+from tidegate.platform.core.infer.stated import StatedColumn, connect_type, row_of_change, text_of
 from tidegate.platform.core.schema.column_types import MAX_DIGITS, Array, Decimal, Field, Map, Simple, Struct, Type
 from tidegate.platform.core.schema.names import MAX_FIELDS
 
@@ -55,7 +55,7 @@ def schema_of_file(head: bytes) -> AvroSchema:
         raise ValueError("truncated or not Avro: no schema is in its header") from None
 
 
-def stated_in_footer(metadata: Mapping[bytes, bytes]) -> dict[str, Stated]:
+def read_stated_columns(metadata: Mapping[bytes, bytes]) -> dict[str, StatedColumn]:
     """Returns what a Parquet file states of the columns of its rows, if they were rows of Avro before.
 
     Args:
@@ -96,17 +96,17 @@ class AvroSchema:
             raise ValueError("its rows are not records; write them as records")
         return list(kind.fields)
 
-    def stated(self) -> dict[str, Stated]:
+    def stated(self) -> dict[str, StatedColumn]:
         """Returns what the schema states of the columns of the row, by name."""
         return {field["name"]: self._stated(field) for field in row_of_change(self._schema, "name", self._fields)}
 
-    def _stated(self, field: Mapping[str, Any]) -> Stated:
+    def _stated(self, field: Mapping[str, Any]) -> StatedColumn:
         kind = self._one(field.get("type"))
         text = text_of(field.get("doc"))
         if not isinstance(kind, Mapping):
-            return Stated(text=text)
+            return StatedColumn(text=text)
         name, encoding = connect_type(str(kind.get("connect.name") or ""), "", kind.get("connect.parameters"))
-        return Stated(name, encoding, text or text_of(kind.get("connect.doc")))
+        return StatedColumn(name, encoding, text or text_of(kind.get("connect.doc")))
 
     def _register(self, schema: Any) -> None:
         match schema:

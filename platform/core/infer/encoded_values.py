@@ -14,7 +14,9 @@ _YEAR_1990, _YEAR_2100 = 631_152_000, 4_102_444_800
 #: By encoding, how many of its units a second has.
 _UNITS = {"milliseconds": 10**3, "microseconds": 10**6, "nanoseconds": 10**9}
 #: Identities may be as large as nanoseconds, and any small number may be days: only names like these are asked about.
-_OF_TIME = re.compile(r"date|time|day|born|birth|dob|(^|_)(at|on|ts|since|until|created|updated)$", re.IGNORECASE)
+_TIME_COLUMN_NAME = re.compile(
+    r"date|time|day|born|birth|dob|(^|_)(at|on|ts|since|until|created|updated)$", re.IGNORECASE
+)
 _IDENTITY = re.compile(r"(id|key|no|number|phone|mobile|code)$", re.IGNORECASE)
 #: Days of 1980 to 2099, and of people's births before.
 _DAYS = range(-25_000, 47_482)
@@ -57,7 +59,7 @@ def _encoding(name: str, values: Sequence[Any]) -> tuple[str, str] | None:
         return ("decimals in base64", "decimal(p, s)") if is_number else None
     if not all(isinstance(value, int) and not isinstance(value, bool) for value in values):
         return None
-    named = _OF_TIME.search(name)
+    named = _TIME_COLUMN_NAME.search(name)
     for unit, per_second in _UNITS.items():
         within = all(_YEAR_1990 * per_second <= value < _YEAR_2100 * per_second for value in values)
         if within and (named or (unit != "nanoseconds" and not _IDENTITY.search(name))):

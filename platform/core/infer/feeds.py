@@ -18,9 +18,9 @@ from tidegate.platform.core.infer.sampled_changes import (
     changes_of_dms,
     changes_of_maxwell,
 )
-from tidegate.platform.core.infer.stated import Stated
+from tidegate.platform.core.infer.stated import StatedColumn
 from tidegate.platform.core.schema.column_types import Array, Struct, Type, folded
-from tidegate.platform.core.schema.sql_types import any_type
+from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.core.silver.presets import FLAT_MARKS
 
 _FULL_LOAD = re.compile(r"(^|/)LOAD[0-9A-Fa-f]{8}\.[^/]+$")
@@ -28,10 +28,10 @@ _FULL_LOAD = re.compile(r"(^|/)LOAD[0-9A-Fa-f]{8}\.[^/]+$")
 _MARKS = {"op", *FLAT_MARKS}
 #: Starts of the types of values that an encoding of bytes, or of a time, is written as.
 _TEXTS, _NUMBERS = ("string", "binary", "struct<"), ("int", "bigint")
-_OF_BYTES = ("base64", "decimal")
+_BYTE_ENCODINGS = ("base64", "decimal")
 #: Columns by which rows of Maxwell are known, and the options that they need. No preset has them.
 _MAXWELL = {"database", "table", "type", "ts", "xid"}
-_OF_MAXWELL = (
+_MAXWELL_OPTIONS = (
     "row: data, order: [\"CAST(split_part(split_part(position, ':', 1), '.', -1) AS BIGINT)\", "
     "\"CAST(split_part(position, ':', 2) AS BIGINT)\"], "
     "apply_as_deletes: \"type = 'delete'\", "
@@ -48,7 +48,9 @@ _EQUAL_TIMES = (
 )
 #: Columns by which messages of Canal are known, and the options that they need.
 _CANAL = {"database", "table", "type", "es", "ts"}
-_OF_CANAL = "row: data, order: ts, apply_as_deletes: \"type = 'DELETE'\", apply_as_truncates: \"type = 'TRUNCATE'\""
+_CANAL_OPTIONS = (
+    "row: data, order: ts, apply_as_deletes: \"type = 'DELETE'\", apply_as_truncates: \"type = 'TRUNCATE'\""
+)
 _IS_CANAL = (
     "these are messages of Canal: each element of `data` is a row. Its values are text: give the types that "
     "`mysqlType` names by `cast`"
@@ -70,10 +72,10 @@ class ProposedSilver:
     notes: tuple[str, ...] = ()
 
 
-def silver_of_feed(
+def propose_silver(
     columns: Mapping[str, str],
     keys: Sequence[str],
-    stated: Mapping[str, Stated] = MappingProxyType({}),
+    stated: Mapping[str, StatedColumn] = MappingProxyType({}),
     rows: Sequence[Mapping[str, Any]] = (),
 ) -> ProposedSilver | None:
     """Returns the `silver` to start from, if the files are a change feed of a known kind.
@@ -97,10 +99,10 @@ def silver_of_feed(
     if (data := _fields(columns.get("data"))) and columns.keys() >= _MAXWELL:
         key, why = _key([*data], changes_of_maxwell(rows))
         notes = (why, _IS_MAXWELL) if "position" in columns else (why, _IS_MAXWELL, _NO_POSITION)
-        return ProposedSilver(f"silver: {{keys: [{key}], {_OF_MAXWELL}, every: 60}}", notes)
+        return ProposedSilver(f"silver: {{keys: [{key}], {_MAXWELL_OPTIONS}, every: 60}}", notes)
     if (data := _elements(columns.get("data"))) and columns.keys() >= _CANAL:
         key, why = _key([*data], changes_of_canal(rows))
-        return ProposedSilver(f"silver: {{keys: [{key}], {_OF_CANAL}, every: 60}}", (why, _IS_CANAL, _EMPTY_SQL))
+        return ProposedSilver(f"silver: {{keys: [{key}], {_CANAL_OPTIONS}, every: 60}}", (why, _IS_CANAL, _EMPTY_SQL))
     first = next(iter(columns), "")
     if folded(first) == "op" or any(_FULL_LOAD.search(key) for key in keys):
         times = [name for name in columns if _TIME.search(name)]
@@ -116,13 +118,13 @@ def is_debezium(columns: Mapping[str, str]) -> bool:
     return _debezium(columns) is not None
 
 
-def _decoded(fields: Mapping[str, str], stated: Mapping[str, Stated]) -> tuple[dict[str, str], tuple[str, ...]]:
+def _decoded(fields: Mapping[str, str], stated: Mapping[str, StatedColumn]) -> tuple[dict[str, str], tuple[str, ...]]:
     """Returns the encodings that the files state of columns whose values are still encoded, and why."""
     decode, notes = {}, []
     for name, one in stated.items():
         if one.encoding is None or name.startswith("__"):
             continue
-        encoded = _TEXTS if one.encoding.startswith(_OF_BYTES) else _NUMBERS
+        encoded = _TEXTS if one.encoding.startswith(_BYTE_ENCODINGS) else _NUMBERS
         # Bronze gets a column that is null everywhere with its first value, as it is encoded.
         if fields.get(name, encoded[0]).startswith(encoded):
             decode[name] = one.encoding
@@ -144,7 +146,7 @@ def _debezium(columns: Mapping[str, str]) -> dict[str, str] | None:
 
 def _type(kind: str | None) -> Type | None:
     try:
-        return any_type(kind or "")
+        return parse_sql_type(kind or "")
     except ValueError:
         return None
 

@@ -10,15 +10,15 @@ from typing import Any
 
 from tidegate.platform.core.config.yaml_text import flow
 from tidegate.platform.core.first_line import one_line
-from tidegate.platform.core.infer.feeds import ProposedSilver, silver_of_feed
-from tidegate.platform.core.infer.stated import Stated
+from tidegate.platform.core.infer.feeds import ProposedSilver, propose_silver
+from tidegate.platform.core.infer.stated import StatedColumn
 from tidegate.platform.core.keys.file_format import FORMATS, FormatName, format_of
 from tidegate.platform.core.keys.object_key import conventional_prefix, is_hidden, partition_values
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.schema.column_types import Field, folded
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.partitions import check_partition
-from tidegate.platform.core.schema.sql_types import any_type
+from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.core.schema.table_schema import TableSchema
 
 _SAMPLES = 3
@@ -60,7 +60,7 @@ class Guess:
     columns: dict[str, str] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
-    stated: dict[str, Stated] = field(default_factory=dict)
+    stated: dict[str, StatedColumn] = field(default_factory=dict)
     silver: ProposedSilver | None = None
     #: Whether lake.yaml has to name the format, because some file names do not show it.
     say_format: bool = False
@@ -89,7 +89,7 @@ class Guess:
         Args:
             rows: the rows that were read of its files.
         """
-        self.silver = silver_of_feed(self.columns, [sample.key for sample in self.samples], self.stated, rows)
+        self.silver = propose_silver(self.columns, [sample.key for sample in self.samples], self.stated, rows)
 
 
 def guess_tables(bucket: str, listing: Iterable[Entry]) -> list[Guess]:
@@ -122,7 +122,7 @@ def guess_tables(bucket: str, listing: Iterable[Entry]) -> list[Guess]:
     return guesses
 
 
-def as_lake_yaml(bucket: str, guesses: Sequence[Guess]) -> str:
+def render_lake_yaml(bucket: str, guesses: Sequence[Guess]) -> str:
     """The text of a `lake.yaml` to start from, with every problem as a comment above its table.
 
     `tidegate dev` runs it as it is: it creates the bucket of the root and the queue, whose names come from the source
@@ -163,7 +163,7 @@ def _both(one: str, other: str) -> str | None:
     if one == other:
         return one
     try:
-        there, here = Field("column", any_type(one)), Field("column", any_type(other))
+        there, here = Field("column", parse_sql_type(one)), Field("column", parse_sql_type(other))
         TableSchema((here,)).taking([there], "evolve")
         return TableSchema((there,)).taking([here], "evolve").fields[0].type.sql()
     except ValueError:
@@ -225,7 +225,7 @@ def _type_of_folder(name: str, values: Collection[str]) -> str:
 
 def _is_of(kind: str, value: str) -> bool:
     try:
-        check_partition({"value": value}, [Field("value", any_type(kind))])
+        check_partition({"value": value}, [Field("value", parse_sql_type(kind))])
     except Misfit:
         return False
     return True

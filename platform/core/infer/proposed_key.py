@@ -38,7 +38,7 @@ def proposed_key(fields: Sequence[str], changes: Sequence[SampledChange]) -> Pro
     if len(named) == 1:
         (names,) = named
         return ProposedKey(names, f"keys: the rows name {_listed(names)} as the primary key")
-    if (given := _of_deletes(changes)) and _contradiction(given, changes) is None:
+    if (given := _columns_of_deletes(changes)) and _contradiction(given, changes) is None:
         return ProposedKey(given, f"keys: deletes have a value of {_listed(given)} only, which is the key")
     guess = _likely(fields)
     if guess is None:
@@ -52,7 +52,7 @@ def proposed_key(fields: Sequence[str], changes: Sequence[SampledChange]) -> Pro
     )
 
 
-def _of_deletes(changes: Sequence[SampledChange]) -> tuple[str, ...]:
+def _columns_of_deletes(changes: Sequence[SampledChange]) -> tuple[str, ...]:
     """Returns the columns that deletes have a value of, if deletes have the key only; empty if they do not show it.
 
     Deletes of other databases, or with REPLICA IDENTITY FULL, have the whole row. They have the key only if a column

@@ -45,12 +45,12 @@ def changes_of_debezium(rows: Iterable[Mapping[str, Any]]) -> list[SampledChange
     found = []
     for row in rows:
         inner = row.get("payload", row)
-        if isinstance(inner, Mapping) and (change := _of_debezium(inner)):
+        if isinstance(inner, Mapping) and (change := _debezium_change(inner)):
             found.append(change)
     return found
 
 
-def _of_debezium(row: Mapping[str, Any]) -> SampledChange | None:
+def _debezium_change(row: Mapping[str, Any]) -> SampledChange | None:
     if "op" in row and ("after" in row or "before" in row):
         kind = _kind(row["op"])
         values = row.get("before") if kind == "delete" else row.get("after")
@@ -97,10 +97,10 @@ def changes_of_dms(rows: Iterable[Mapping[str, Any]]) -> list[SampledChange]:
     Args:
         rows: rows of a sample.
     """
-    return list(_of_dms(rows))
+    return list(_dms_changes(rows))
 
 
-def _of_dms(rows: Iterable[Mapping[str, Any]]) -> Iterator[SampledChange]:
+def _dms_changes(rows: Iterable[Mapping[str, Any]]) -> Iterator[SampledChange]:
     for row in rows:
         operation = next((value for name, value in row.items() if folded(name) == "op"), None)
         kind = "read" if operation is None else _kind(operation)

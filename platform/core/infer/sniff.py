@@ -18,7 +18,7 @@ from tidegate.platform.core.files.csv_doubts import header_doubt, text_doubts, t
 from tidegate.platform.core.files.gzip_members import BrokenGzip, beginning
 from tidegate.platform.core.infer.feeds import is_debezium
 from tidegate.platform.core.infer.json_types import JsonTypes, Written, whole_number
-from tidegate.platform.core.infer.stated import Stated, stated_in_rows
+from tidegate.platform.core.infer.stated import StatedColumn, parse_stated_columns
 from tidegate.platform.core.keys.file_format import FORMATS, FormatName
 from tidegate.platform.core.schema.column_types import MAX_LEVELS, folded
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
@@ -42,7 +42,7 @@ _TOO_DEEP = f"its objects are nested deeper than {MAX_LEVELS} levels; write deep
 
 
 @dataclass
-class Sniffed:
+class SniffedFile:
     """The inferred properties of a file.
 
     Attributes:
@@ -57,7 +57,7 @@ class Sniffed:
     columns: dict[str, str] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
-    stated: dict[str, Stated] = field(default_factory=dict)
+    stated: dict[str, StatedColumn] = field(default_factory=dict)
     rows: Sequence[Mapping[str, Any]] = field(default=(), compare=False, repr=False)
     reads_alike: Callable[[Mapping[str, Any]], bool] = field(default=lambda _: True, compare=False, repr=False)
 
@@ -118,13 +118,13 @@ def format_of_bytes(head: bytes) -> FormatName:
     return "json" if text[:1] in (b"{", b"[") else "csv"
 
 
-def sniff_csv(head: bytes, *, whole: bool) -> Sniffed:
+def sniff_csv(head: bytes, *, whole: bool) -> SniffedFile:
     """Infer from the first bytes of a CSV file. `whole`: whether these are all of its bytes.
 
     Raises:
         ValueError: the bytes are no rows. The message is the problem.
     """
-    sniffed = Sniffed()
+    sniffed = SniffedFile()
     lines = [line.removesuffix("\r") for line in _text(head, whole, sniffed).split("\n")]
     # The last line is cut off, or what follows the last line's end.
     if not whole or not lines[-1]:
@@ -161,7 +161,7 @@ def _value(cell: str, options: CsvOptions) -> str | float | None:
     return float(plain) if type_of([plain]) in ("bigint", "double") else cell
 
 
-def _sniffed_csv(lines: Sequence[str], sniffed: Sniffed) -> None:
+def _sniffed_csv(lines: Sequence[str], sniffed: SniffedFile) -> None:
     delimiter, skip = _layout(lines, sniffed)
     rows = [row for row in csv.reader(lines[skip:], delimiter=delimiter) if row]
     if sniffed.options.get("comment"):
@@ -196,20 +196,20 @@ def _sniffed_csv(lines: Sequence[str], sniffed: Sniffed) -> None:
             sniffed.problems += text_doubts({name: plain}, nulls)
 
 
-def sniff_json(head: bytes, *, whole: bool) -> Sniffed:
+def sniff_json(head: bytes, *, whole: bool) -> SniffedFile:
     """Infer from the first bytes of JSON: lines, an array, or concatenated objects.
 
     Raises:
         ValueError: the bytes cannot be read. The message is the problem.
     """
-    sniffed = Sniffed()
+    sniffed = SniffedFile()
     try:
         return _sniffed_json(_text(head, whole, sniffed).strip(), sniffed, whole=whole)
     except RecursionError as error:
         raise ValueError(_TOO_DEEP) from error
 
 
-def _sniffed_json(text: str, sniffed: Sniffed, *, whole: bool) -> Sniffed:
+def _sniffed_json(text: str, sniffed: SniffedFile, *, whole: bool) -> SniffedFile:
     if "encoding" in sniffed.options:
         sniffed.options.clear()
         sniffed.problems.append("it is not UTF-8, which JSON must be; write it in UTF-8")
@@ -223,7 +223,7 @@ def _sniffed_json(text: str, sniffed: Sniffed, *, whole: bool) -> Sniffed:
         _check_names(list(record), sniffed)
         types.take(record)
         if "payload" in record:
-            sniffed.stated.update(stated_in_rows(record.get("schema")))
+            sniffed.stated.update(parse_stated_columns(record.get("schema")))
     if not objects and not sniffed.problems:
         sniffed.problems.append("no JSON object is in its first bytes; a row has to be an object")
     sniffed.columns, sniffed.rows = types.sql(), objects
@@ -242,11 +242,11 @@ def check_names(names: Sequence[str], *, loaded: bool) -> list[str]:
     return problems + [f"column {name!r} is one that Tidegate adds to loaded tables; rename it" for name in ours]
 
 
-def _check_names(names: Sequence[str], sniffed: Sniffed) -> None:
+def _check_names(names: Sequence[str], sniffed: SniffedFile) -> None:
     sniffed.problems += [problem for problem in check_names(names, loaded=True) if problem not in sniffed.problems]
 
 
-def _text(head: bytes, whole: bool, sniffed: Sniffed) -> str:
+def _text(head: bytes, whole: bool, sniffed: SniffedFile) -> str:
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
         sniffed.options["encoding"] = "utf-16"
         return head[: len(head) & ~1].decode("utf-16", "replace")
@@ -258,7 +258,7 @@ def _text(head: bytes, whole: bool, sniffed: Sniffed) -> str:
         return head.decode("windows-1252", "replace")
 
 
-def _layout(lines: Sequence[str], sniffed: Sniffed) -> tuple[str, int]:
+def _layout(lines: Sequence[str], sniffed: SniffedFile) -> tuple[str, int]:
     """The delimiter, and the number of lines before the header: most lines have as many cells as the header."""
     some = [line for line in lines[:200] if line and not line.startswith("#")]
     widths = {mark: _widths(some, mark) for mark in _DELIMITERS}
@@ -286,7 +286,7 @@ def _widths(lines: Sequence[str], delimiter: str) -> Counter[int]:
         return Counter()
 
 
-def _nulls_and_decimals(columns: Sequence[Sequence[str]], delimiter: str, sniffed: Sniffed) -> None:
+def _nulls_and_decimals(columns: Sequence[Sequence[str]], delimiter: str, sniffed: SniffedFile) -> None:
     cells = {cell for column in columns for cell in column}
     if found := [mark for mark in USUAL_NULLS if any(_means_null(mark, column) for column in columns)]:
         sniffed.options["nulls"] = ["", *found]
@@ -299,7 +299,7 @@ def _means_null(mark: str, column: Sequence[str]) -> bool:
     return mark in column and not (others and all(map(_CODES.fullmatch, {mark, *others})))
 
 
-def _objects(text: str, whole: bool, sniffed: Sniffed) -> Iterable[dict[str, Any]]:
+def _objects(text: str, whole: bool, sniffed: SniffedFile) -> Iterable[dict[str, Any]]:
     decoder = json.JSONDecoder(
         object_pairs_hook=lambda pairs: _Pairs(pairs, sniffed), parse_float=Written, parse_int=whole_number
     )
@@ -325,7 +325,7 @@ def _objects(text: str, whole: bool, sniffed: Sniffed) -> Iterable[dict[str, Any
 
 
 class _Pairs(dict[str, Any]):
-    def __init__(self, pairs: Sequence[tuple[str, Any]], sniffed: Sniffed) -> None:
+    def __init__(self, pairs: Sequence[tuple[str, Any]], sniffed: SniffedFile) -> None:
         super().__init__(pairs)
         if len(self) < len(pairs):
             twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)

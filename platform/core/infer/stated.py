@@ -32,7 +32,7 @@ _DECIMAL = "org.apache.kafka.connect.data.Decimal"
 
 
 @dataclass(frozen=True)
-class Stated:
+class StatedColumn:
     """What files state of a column.
 
     Attributes:
@@ -69,14 +69,14 @@ def connect_type(name: str, kind: str, parameters: Any) -> tuple[str, str | None
     return (name or kind, "base64") if kind == "bytes" else (name, None)
 
 
-def stated_in_rows(schema: Any) -> dict[str, Stated]:
+def parse_stated_columns(schema: Any) -> dict[str, StatedColumn]:
     """Returns what the `schema` next to a row of JSON states of the columns of the row, by name.
 
     Args:
         schema: a schema of Kafka Connect, as its converter of JSON writes it. Of anything else nothing is returned.
     """
     return {
-        field["field"]: Stated(
+        field["field"]: StatedColumn(
             *connect_type(str(field.get("name") or ""), str(field.get("type")), field.get("parameters")),
             text=text_of(field.get("doc")),
         )

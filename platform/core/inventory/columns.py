@@ -43,9 +43,9 @@ FIELDS: Mapping[str, str] = {
 NULL_VERSION = "null"
 #: The fields by which people look for objects. Files and log have statistics of no others (benchmarks.md: what they
 #: cost), but of `inventory_created` and of the batch the log has them.
-SOUGHT = frozenset({"key", "size", "last_modified_date"})
+COLUMNS_WITH_STATISTICS = frozenset({"key", "size", "last_modified_date"})
 #: The columns of which Delta keeps no statistics.
-WITHOUT_STATISTICS = (frozenset(FIELDS) | frozenset(SOURCE_COLUMNS)) - SOUGHT - {"_batch"}
+WITHOUT_STATISTICS = (frozenset(FIELDS) | frozenset(SOURCE_COLUMNS)) - COLUMNS_WITH_STATISTICS - {"_batch"}
 #: The type of a field that AWS added later. Formats give it different types, and each of them has a text.
 _LATER = "string"
 _OURS = frozenset({CREATED, "configuration", *SOURCE_COLUMNS})

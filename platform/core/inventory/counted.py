@@ -18,7 +18,7 @@ def buckets_with_several(subjects: Iterable[Subject]) -> dict[str, list[str]]:
     return {bucket: names for bucket, names in found.items() if len(names) > 1}
 
 
-def not_counted(newest: Mapping[Subject, date], configuration: str) -> list[Subject]:
+def uncounted_inventories(newest: Mapping[Subject, date], configuration: str) -> list[Subject]:
     """Return the inventories that a report leaves out.
 
     A choice is only about buckets with several configurations. Those without the chosen one count their newest.
@@ -49,7 +49,7 @@ def not_counted(newest: Mapping[Subject, date], configuration: str) -> list[Subj
     return [subject for subject in sorted(newest) if subject.bucket in several and subject not in counted]
 
 
-def counted_rows(subjects: Iterable[Subject], left_out: Iterable[Subject]) -> str:
+def counted_rows_condition(subjects: Iterable[Subject], left_out: Iterable[Subject]) -> str:
     """Return the SQL condition of the rows that count. Empty: all.
 
     Args:

@@ -69,7 +69,7 @@ class Delivery:
         return self.began.endswith(DROPPED)
 
 
-def by_subject(deliveries: Iterable[Delivery]) -> dict[Subject, list[Delivery]]:
+def group_by_subject(deliveries: Iterable[Delivery]) -> dict[Subject, list[Delivery]]:
     """Return the deliveries of each subject, the newest first."""
     found: dict[Subject, list[Delivery]] = {}
     for delivery in deliveries:
@@ -77,7 +77,7 @@ def by_subject(deliveries: Iterable[Delivery]) -> dict[Subject, list[Delivery]]:
     return {subject: sorted(some, key=lambda one: one.began, reverse=True) for subject, some in found.items()}
 
 
-def newer_than(delivery: Delivery, loaded: Mapping[Subject, str]) -> str | None:
+def find_newer_folder(delivery: Delivery, loaded: Mapping[Subject, str]) -> str | None:
     """Return the folder of a newer inventory of the same subject that the table has. None if there is none.
 
     A delivery that S3 or a person wrote again under the same name replaces the earlier one.
@@ -90,7 +90,7 @@ def newer_than(delivery: Delivery, loaded: Mapping[Subject, str]) -> str | None:
     return known if known is not None and known > delivery.began else None
 
 
-def older_than(newer: str) -> str:
+def superseded_reason(newer: str) -> str:
     """Return the reason of a delivery that brings no rows, because the table has a newer one of its subject.
 
     Args:

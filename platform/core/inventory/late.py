@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Protocol
 
-from tidegate.platform.core.inventory.delivery import Delivery, Subject, by_subject
+from tidegate.platform.core.inventory.delivery import Delivery, Subject, group_by_subject
 
 #: S3's schedules are daily and weekly. An inventory comes hours after it was begun, and the first one within 48 hours.
 DAILY_LATE, WEEKLY_LATE = timedelta(days=3), timedelta(days=9)
@@ -77,7 +77,7 @@ def late_inventories(
             an inventory.
     """
     now = now or datetime.now(UTC)
-    found = by_subject(deliveries)
+    found = group_by_subject(deliveries)
     late = []
     if spec and any(now - one.began_at > _FIRST for some in found.values() for one in some):
         named = (Subject(name, spec.configuration) for name in spec.names)

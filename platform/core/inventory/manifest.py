@@ -12,7 +12,7 @@ from tidegate.platform.core.bounds import size_within
 from tidegate.platform.core.foreign_json import foreign_json
 from tidegate.platform.core.inventory.delivery import BEGAN
 from tidegate.platform.core.inventory.file_schema import Column, InventoryFormat, columns_of
-from tidegate.platform.core.keys.object_key import checked_key
+from tidegate.platform.core.keys.object_key import decode_possible_key
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.spark_address import spark_pattern
 
@@ -108,7 +108,7 @@ class Inventory:
             created = _created(manifest["creationTimestamp"])
             schema = str(manifest["fileSchema"])
             files = tuple(
-                InventoryFile(checked_key(str(file["key"])), _size(file["size"]), str(file["MD5checksum"]))
+                InventoryFile(decode_possible_key(str(file["key"])), _size(file["size"]), str(file["MD5checksum"]))
                 for file in manifest["files"]
             )
         except KeyError as error:

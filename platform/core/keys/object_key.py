@@ -15,7 +15,7 @@ HIDDEN_FOLDER, HIDDEN_FILE = "(^|/)[_.][^/=]*/", "(^|/)[_.][^/=]*$"
 """Patterns of the keys in hidden folders, and of hidden files, for Spark's RLIKE. `is_hidden` is the exact rule."""
 
 #: Folders of a registered table that commits write: Delta's log, and our copies of its files.
-_OF_COMMITS = frozenset({"_delta_log", "_tidegate"})
+_COMMIT_FOLDERS = frozenset({"_delta_log", "_tidegate"})
 _MAX_BYTES = 1024  # S3's limit for a key
 _TOO_LONG = f"the object key has more than {_MAX_BYTES:,} bytes, which is S3's limit"
 #: What Hive and Spark escape in a folder.
@@ -62,7 +62,7 @@ def decode_event_key(raw: str) -> str:
     if broken:
         raise ValueError(f"the object key {raw!r} has a broken percent escape at position {broken.start()}")
     try:
-        return checked_key(unquote_plus(raw, errors="strict"))
+        return decode_possible_key(unquote_plus(raw, errors="strict"))
     except UnicodeDecodeError as error:
         raise ValueError(f"the object key {raw!r} is not UTF-8 when decoded: {error.reason}") from None
 
@@ -72,7 +72,7 @@ def folder_of(key: str) -> str:
     return key[: key.rfind("/") + 1]
 
 
-def checked_key(key: str) -> str:
+def decode_possible_key(key: str) -> str:
     """Returns the decoded key if S3 could have an object of that name.
 
     Raises:
@@ -91,7 +91,7 @@ def checked_key(key: str) -> str:
 
 def is_of_a_commit(key: str) -> bool:
     """Whether an object belongs to a table's log or to our copies, which commits write next to the table's files."""
-    return not _OF_COMMITS.isdisjoint(key.split("/")[:-1])
+    return not _COMMIT_FOLDERS.isdisjoint(key.split("/")[:-1])
 
 
 def is_hidden(key: str) -> bool:

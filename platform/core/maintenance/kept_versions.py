@@ -12,7 +12,7 @@ _DEFAULTS = {_FILES: timedelta(days=7), _LOG: timedelta(days=30)}
 _UNITS = {"week": 7 * 86400, "day": 86400, "hour": 3600, "minute": 60, "second": 1}
 
 
-def files_kept(properties: Mapping[str, str]) -> timedelta:
+def deleted_file_retention(properties: Mapping[str, str]) -> timedelta:
     """Return for how long the files of a table are kept after they were removed.
 
     Args:
@@ -24,11 +24,11 @@ def files_kept(properties: Mapping[str, str]) -> timedelta:
     return _retention(properties, _FILES)
 
 
-def log_kept(properties: Mapping[str, str]) -> timedelta:
+def log_retention(properties: Mapping[str, str]) -> timedelta:
     """Return for how long the commits of a table are kept in its log.
 
     Raises:
-        ValueError: as `files_kept`.
+        ValueError: as `deleted_file_retention`.
     """
     return _retention(properties, _LOG)
 

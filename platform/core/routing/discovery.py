@@ -17,7 +17,7 @@ def discovered_table(key: TableKey, format: FormatName | None, config: LakeConfi
     Its rows are loaded unless `lake.yaml` says that discovery registers Parquet: a registered table's Delta log is
     below its folder, and a writer of the log decides what the table shows.
     """
-    return _discovered(key, format, config.defaults, config.discovery_registers)
+    return _discover_table(key, format, config.defaults, config.discovery_registers)
 
 
 def gone_reason(table: TableKey) -> str:
@@ -52,7 +52,7 @@ def limit_reason(table: TableKey, config: LakeConfig, *, waits: bool) -> str:
 
 
 @lru_cache(1000)  # called for each event, and a burst has few tables
-def _discovered(key: TableKey, format: FormatName | None, defaults: TableDefaults, registers: bool) -> TableSpec:
+def _discover_table(key: TableKey, format: FormatName | None, defaults: TableDefaults, registers: bool) -> TableSpec:
     by_format = mode_of(format) if format else None
     return TableSpec.model_construct(
         name=key.sql_name,

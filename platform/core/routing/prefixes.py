@@ -19,14 +19,14 @@ def table_holding(bucket: str, key: str, config: LakeConfig) -> TableSpec | None
 
 def after_load_folder(bucket: str, key: str, config: LakeConfig) -> str | None:
     """Return the `s3://` folder to which `after_load` moves files, if an object is below such a folder."""
-    return _folder_holding(config.after_load_folders, bucket, key)
+    return _enclosing_folder(config.after_load_folders, bucket, key)
 
 
 def inventory_folder(bucket: str, key: str, config: LakeConfig) -> str | None:
     """Return the `s3://` folder to which S3 delivers an inventory, if an object is below such a folder."""
-    return _folder_holding(config.inventory_folders, bucket, key)
+    return _enclosing_folder(config.inventory_folders, bucket, key)
 
 
-def _folder_holding(folders: Sequence[str], bucket: str, key: str) -> str | None:
+def _enclosing_folder(folders: Sequence[str], bucket: str, key: str) -> str | None:
     place = place_of(S3Address(bucket, key).s3, folders)
     return None if place is None else folders[place]

@@ -49,7 +49,7 @@ class NoRoute:
 Route = Routed | NoRoute
 
 # An object without a table is not read again automatically. It is still in S3, and such a run lists the prefix.
-_THEN = "and materialize its partition, which takes in what is there already"
+_MATERIALIZE_HINT = "and materialize its partition, which takes in what is there already"
 
 
 def route(bucket: str, key: str, config: LakeConfig, known: Collection[TableKey]) -> Route:
@@ -75,7 +75,7 @@ def route(bucket: str, key: str, config: LakeConfig, known: Collection[TableKey]
         return NoRoute("own_file", "it is a folder marker: its name says folder, and it holds no data")
     spec = table_holding(bucket, key, config)
     if spec and spec.has_inventories:
-        return _of_inventories(key, spec)
+        return _route_inventory(key, spec)
     signal = SignalName.parse(spec.completion) if spec and spec.completion else None
     if is_hidden(key) and not (signal and signal.matches(key)):
         return NoRoute(
@@ -94,13 +94,13 @@ def route(bucket: str, key: str, config: LakeConfig, known: Collection[TableKey]
         return _discover(TableKey(bucket, conventional_prefix(key)), format, key, config, known)
     chosen = spec.format or format
     if chosen is None:
-        why = f"{_no_format(key)}; give table {spec.name!r} a `format` in lake.yaml {_THEN}"
+        why = f"{_no_format(key)}; give table {spec.name!r} a `format` in lake.yaml {_MATERIALIZE_HINT}"
         return NoRoute("no_table", why)
     why = f"it is below {spec.prefix}, the prefix of table {spec.name!r} in lake.yaml"
     return Routed(spec.table_key, spec.resolved(chosen), why)
 
 
-def _of_inventories(key: str, spec: TableSpec) -> Route:
+def _route_inventory(key: str, spec: TableSpec) -> Route:
     """Decide on an object of a table of inventories. A delivery is one source: its manifest.checksum, written last."""
     if Delivery.of(key, spec.table_key.prefix):
         return Routed(
@@ -129,17 +129,17 @@ def _discover(
     table: TableKey, format: FormatName | None, key: str, config: LakeConfig, known: Collection[TableKey]
 ) -> Route:
     if not config.discovery:
-        why = f"it is below no table's prefix and `discovery` is off; add a table with it to lake.yaml {_THEN}"
+        why = f"it is below no table's prefix and `discovery` is off; add one to lake.yaml {_MATERIALIZE_HINT}"
         return NoRoute("no_table", why)
     if format is None:
-        why = f"{_no_format(key)}; add a table with its prefix and its `format` to lake.yaml {_THEN}"
+        why = f"{_no_format(key)}; add a table with its prefix and its `format` to lake.yaml {_MATERIALIZE_HINT}"
         return NoRoute("no_table", why)
     if not table.prefix:
         return NoRoute(
             "no_table",
             f"it is in no folder{' but those of dates and k=v' if '/' in key else ''}, and the whole bucket would "
             "become its table; move it into a folder, or, if the bucket is one table, add it with the prefix "
-            f"{table.uri} to lake.yaml {_THEN}",
+            f"{table.uri} to lake.yaml {_MATERIALIZE_HINT}",
         )
     if len(table.encode()) > MAX_ENCODED_LENGTH:
         why = f"its folder makes a table key of more than {MAX_ENCODED_LENGTH} characters; use a shorter name"
@@ -147,7 +147,7 @@ def _discover(
     if table not in known and (taker := config.taker_of_name(table.sql_name, table)):
         why = (
             f"its folder {table.uri} would become the table {table.sql_name!r}, and lake.yaml gives that name to "
-            f"{taker.prefix}; add a table with this prefix and another name {_THEN}"
+            f"{taker.prefix}; add a table with this prefix and another name {_MATERIALIZE_HINT}"
         )
         return NoRoute("no_table", why)
     spec = discovered_table(table, format, config)

@@ -45,7 +45,7 @@ class ColumnIds:
         """Returns the fields, with an id and a name in the data files for each that has none, at every depth."""
         fields = tuple(fields)
         present = (inner.id or 0 for field in fields for inner in (field, *inner_fields(field.type)))
-        return _Giving(max(self.last, *present, 0), self.seed).fields(fields, ())
+        return _IdAssignment(max(self.last, *present, 0), self.seed).fields(fields, ())
 
     def has_gaps(self, fields: Iterable[Field]) -> bool:
         """Whether the table has given ids to more columns than it has: some were dropped."""
@@ -102,7 +102,7 @@ FIRST_IDS = ColumnIds()
 PRODUCERS_NAMES = ColumnIds(names=frozenset())
 
 
-class _Giving:
+class _IdAssignment:
     def __init__(self, last: int, seed: str) -> None:
         self._last, self._seed = last, seed
 

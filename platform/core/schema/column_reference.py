@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from tidegate.platform.core.schema.column_types import Field, Struct, Type, folded, quoted
 
 #: Characters that the name of a column or the path of a field does not have.
-_OF_EXPRESSIONS = re.compile(r"""[()\[\]{}'"`+*/|<>=!:,?%]""")
+_EXPRESSION_CHARACTER = re.compile(r"""[()\[\]{}'"`+*/|<>=!:,?%]""")
 
 
 def is_expression(text: str) -> bool:
@@ -17,7 +17,7 @@ def is_expression(text: str) -> bool:
     An expression of names and spaces alone, or with a minus sign, is one only within parentheses: `a-b` may be the name
     of a column.
     """
-    return _OF_EXPRESSIONS.search(text) is not None
+    return _EXPRESSION_CHARACTER.search(text) is not None
 
 
 def root_of(text: str, names: Sequence[str] = ()) -> str:
@@ -70,6 +70,6 @@ def type_at(path: Sequence[str], fields: Sequence[Field]) -> Type:
     return type_at(path[1:], field.type.fields)
 
 
-def as_sql(path: Sequence[str]) -> str:
+def quote_path(path: Sequence[str]) -> str:
     """Returns a path quoted for SQL."""
     return ".".join(quoted(part) for part in path)

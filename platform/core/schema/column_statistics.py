@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
-from tidegate.platform.core.schema.column_reference import as_sql
+from tidegate.platform.core.schema.column_reference import quote_path
 from tidegate.platform.core.schema.column_types import Decimal, Field, Simple, Struct, folded
 from tidegate.platform.core.schema.names import RESCUED_COLUMN
 
@@ -34,7 +34,7 @@ def statistics_property(
     if not personal:
         return {}
     given = tuple(field for field in fields if field.name not in partitions)
-    named = [as_sql(path) for path in _leaves(given, ()) if not _is_personal(path, personal)][:_MAX_COLUMNS]
+    named = [quote_path(path) for path in _leaves(given, ()) if not _is_personal(path, personal)][:_MAX_COLUMNS]
     return {STATISTICS: ",".join(named)} if named else {"delta.dataSkippingNumIndexedCols": "0"}
 
 

@@ -235,11 +235,11 @@ def folded(name: str) -> str:
     for Spark the micro sign is the Greek letter mu, and the Turkish letters İ and ı are an i. `Names` of platform/jvm
     has the same function.
     """
-    return name.lower() if name.isascii() else "".join(map(_folded, name))
+    return name.lower() if name.isascii() else "".join(map(_fold_letter, name))
 
 
 @cache
-def _folded(letter: str) -> str:
+def _fold_letter(letter: str) -> str:
     if letter == "İ":
         return "i"
     if any(first <= letter <= last for first, last in _NEWER_LETTERS):

@@ -19,7 +19,7 @@ VARIANT_COLUMN = "data"
 RESCUED_COLUMN = "_rescued_data"
 
 #: Columns with which Tidegate computes have names with this start.
-OF_TIDEGATE = "_tidegate_"
+OWN_NAME_PREFIX = "_tidegate_"
 
 #: Spark's own column of every file it reads: a column of that name would hide it.
 _HIDDEN = "_metadata"
@@ -80,9 +80,9 @@ def check_new_name(name: str, reserved: Collection[str]) -> None:
     Raises:
         Misfit: the name is reserved.
     """
-    if folded(name).startswith(OF_TIDEGATE):
+    if folded(name).startswith(OWN_NAME_PREFIX):
         raise Misfit(
-            f"column {name} has a name with which Tidegate computes ({OF_TIDEGATE}…); write it under another name"
+            f"column {name} has a name with which Tidegate computes ({OWN_NAME_PREFIX}…); write it under another name"
         )
     if folded(name) in reserved:
         raise Misfit(
@@ -154,7 +154,7 @@ def _structs(field: Field) -> Iterable[tuple[Field, ...]]:
                 todo += [key, value]
 
 
-def fed_columns(fields: Iterable[Field], *, is_registered: bool) -> tuple[Field, ...]:
+def silver_source_columns(fields: Iterable[Field], *, is_registered: bool) -> tuple[Field, ...]:
     """Returns the columns of a bronze table from which silver is merged: without those that Tidegate adds.
 
     Args:
@@ -165,7 +165,7 @@ def fed_columns(fields: Iterable[Field], *, is_registered: bool) -> tuple[Field,
     return tuple(field for field in fields if field.name not in ours)
 
 
-def near_names(name: str, known: Sequence[str]) -> str:
+def suggest_names(name: str, known: Sequence[str]) -> str:
     """Returns what names there are instead of one that nothing has: all, or of many those that are nearest to it."""
     if len(known) <= _MAX_NAMED:
         return f"it has {', '.join(known)}"

@@ -22,12 +22,12 @@ def literal(value: str | bool | int) -> str:
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'").replace("$", "\\u0024") + "'"
 
 
-def in_parentheses(text: str) -> str:
+def parenthesize(text: str) -> str:
     """Returns an expression in parentheses. They are on lines of their own: the text may end in a comment."""
     return f"(\n{text}\n)"
 
 
-def on_one_line(sql: str) -> str:
+def format_on_one_line(sql: str) -> str:
     """Returns SQL to show, on one line if that does not change its meaning.
 
     Spaces in quotes stay. SQL with a comment or a backslash is returned as it is.

@@ -61,7 +61,7 @@ def simple_type(sql: str) -> Simple | Decimal:
     return Simple(_JSON_NAME[text])
 
 
-def any_type(sql: str) -> Type:
+def parse_sql_type(sql: str) -> Type:
     """The type that a SQL type names, nested ones included.
 
     Raises:

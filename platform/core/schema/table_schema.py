@@ -27,7 +27,7 @@ from tidegate.platform.core.schema.column_types import (
 )
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import VARIANT_COLUMN, check_names, check_new_name, check_number, needs_mapping
-from tidegate.platform.core.schema.sql_types import any_type, simple_type
+from tidegate.platform.core.schema.sql_types import parse_sql_type, simple_type
 from tidegate.platform.core.schema.united import united
 
 #: Effect of a file's new columns: `evolve` adds them, `strict` refuses the file. A file of `variant` brings none: each
@@ -89,7 +89,7 @@ class TableSchema:
         Raises:
             ValueError: not a type of Spark SQL.
         """
-        columns = [Field(name, any_type(kind)) for name, kind in declared.items()]
+        columns = [Field(name, parse_sql_type(kind)) for name, kind in declared.items()]
         paths = [Field(name, simple_type(kind)) for name, kind in partitions.items()]
         fixed = frozenset(folded(field.name) for field in columns)
         return cls((*columns, *paths), tuple(partitions), fixed, born=False)
@@ -124,9 +124,9 @@ class TableSchema:
         """The fields, nested ones too, that the schema lacks: path and type, in the form of ADD COLUMNS."""
         yield from _missing(self.fields, fields, ())
 
-    def retyped(self, fields: Iterable[Field]) -> Iterator[tuple[str, Type, Type]]:
+    def type_changes(self, fields: Iterable[Field]) -> Iterator[tuple[str, Type, Type]]:
         """The fields, nested ones too, that the schema has with another type: name, its type, type of the field."""
-        yield from _retyped(self.fields, fields, "")
+        yield from _type_changes(self.fields, fields, "")
 
     def named(self, name: str) -> Field | None:
         """A column by its name; case does not count."""
@@ -171,7 +171,7 @@ class TableSchema:
                 kind = self._merged(known.type, field.type, field.name, policy, fixed=name in self.fixed)
                 columns[name] = replace(known, type=kind)
         found = (*columns.values(), *self.partition_fields)
-        widened = self.widened or (self.born and any(self.retyped(found)))
+        widened = self.widened or (self.born and any(self.type_changes(found)))
         if found == self.fields:
             return self
         check_number(fields)
@@ -194,7 +194,7 @@ class TableSchema:
         found = (*columns.values(), *self.partition_fields)
         return self if found == self.fields else replace(self, fields=found)
 
-    def widened_to(self, fields: Iterable[Field]) -> TableSchema:
+    def with_field_types(self, fields: Iterable[Field]) -> TableSchema:
         """The schema with the types of these fields, at every depth. Fields that it lacks are left out.
 
         Each type must be one that the column can become.
@@ -206,7 +206,7 @@ class TableSchema:
         """The schema without some columns."""
         return replace(self, fields=tuple(field for field in self.fields if field.name not in names))
 
-    def led_by(self, fields: Iterable[Field]) -> TableSchema:
+    def with_leading_fields(self, fields: Iterable[Field]) -> TableSchema:
         """The schema with more columns before the columns of files: Delta keeps bounds only of the first columns."""
         return replace(self, fields=(*fields, *self.columns, *self.partition_fields))
 
@@ -318,35 +318,35 @@ def _missing(
         if found is None:
             yield (*path, field.name), unmapped(field.type)
         else:
-            yield from _missing_inside(found.type, field.type, (*path, found.name))
+            yield from _missing_nested_fields(found.type, field.type, (*path, found.name))
 
 
-def _missing_inside(known: Type, wanted: Type, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Type]]:
+def _missing_nested_fields(known: Type, wanted: Type, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Type]]:
     match known, wanted:
         case Struct(fields), Struct(others):
             yield from _missing(fields, others, path)
         case Array(element), Array(other):
-            yield from _missing_inside(element, other, (*path, "element"))
+            yield from _missing_nested_fields(element, other, (*path, "element"))
         case Map(_, value), Map(_, other):
-            yield from _missing_inside(value, other, (*path, "value"))
+            yield from _missing_nested_fields(value, other, (*path, "value"))
 
 
-def _retyped(known: Iterable[Field], wanted: Iterable[Field], above: str) -> Iterator[tuple[str, Type, Type]]:
+def _type_changes(known: Iterable[Field], wanted: Iterable[Field], above: str) -> Iterator[tuple[str, Type, Type]]:
     there = {folded(field.name): field for field in known}
     for field in wanted:
         if found := there.get(folded(field.name)):
-            yield from _retyped_inside(found.type, field.type, f"{above}{found.name}")
+            yield from _nested_type_changes(found.type, field.type, f"{above}{found.name}")
 
 
-def _retyped_inside(known: Type, wanted: Type, name: str) -> Iterator[tuple[str, Type, Type]]:
+def _nested_type_changes(known: Type, wanted: Type, name: str) -> Iterator[tuple[str, Type, Type]]:
     match known, wanted:
         case Struct(fields), Struct(others):
-            yield from _retyped(fields, others, f"{name}.")
+            yield from _type_changes(fields, others, f"{name}.")
         case Array(element), Array(other):
-            yield from _retyped_inside(element, other, f"{name}[]")
+            yield from _nested_type_changes(element, other, f"{name}[]")
         case Map(key, value), Map(other_key, other):
-            yield from _retyped_inside(key, other_key, f"{name} (key)")
-            yield from _retyped_inside(value, other, f"{name}[]")
+            yield from _nested_type_changes(key, other_key, f"{name} (key)")
+            yield from _nested_type_changes(value, other, f"{name}[]")
         case _ if known.sql() != wanted.sql():
             yield name, known, wanted
 
@@ -355,18 +355,19 @@ def _typed(known: Iterable[Field], wanted: Iterable[Field]) -> tuple[Field, ...]
     """The fields, with the types of the wanted fields of their names."""
     types = {folded(field.name): field.type for field in wanted}
     return tuple(
-        replace(field, type=_typed_inside(field.type, types.get(folded(field.name), field.type))) for field in known
+        replace(field, type=_with_nested_types(field.type, types.get(folded(field.name), field.type)))
+        for field in known
     )
 
 
-def _typed_inside(known: Type, wanted: Type) -> Type:
+def _with_nested_types(known: Type, wanted: Type) -> Type:
     match known, wanted:
         case Struct(fields), Struct(others):
             return Struct(_typed(fields, others))
         case Array(element), Array(other):
-            return Array(_typed_inside(element, other))
+            return Array(_with_nested_types(element, other))
         case Map(key, value), Map(other_key, other):
-            return Map(_typed_inside(key, other_key), _typed_inside(value, other))
+            return Map(_with_nested_types(key, other_key), _with_nested_types(value, other))
         case _:
             return wanted
 

@@ -32,14 +32,14 @@ _WHOLE_DIGITS, _MAX_DIGITS = 19, 38
 
 
 @dataclass(frozen=True)
-class Exact(Simple):
+class ExactNumber(Simple):
     """The type of numbers of which a double would change one. `name` is the type without this."""
 
 
-def shown_field(body: Mapping[str, Any]) -> Field:
+def parse_shown_field(body: Mapping[str, Any]) -> Field:
     """Returns a column that the server shows of the files of a format."""
     field = field_from_json(body)
-    return replace(field, type=_exact(field.type)) if (body.get("metadata") or {}).get(_EXACT) else field
+    return replace(field, type=_mark_exact(field.type)) if (body.get("metadata") or {}).get(_EXACT) else field
 
 
 def united(known: Type, given: Type, *, fixed: bool = False) -> Type:
@@ -89,10 +89,10 @@ def holding(left: Type, right: Type) -> Type:
     """Returns the narrowest type that holds the values of two inferred types, at every depth; text if no other does."""
     if left == right:
         return left
-    if isinstance(left, Exact) or isinstance(right, Exact):
+    if isinstance(left, ExactNumber) or isinstance(right, ExactNumber):
         kind = holding(_plain(left), _plain(right))
         # One of the numbers would be another one as a double, and none is one as text.
-        return _exact(kind) if kind != _FLOATING and _is_number(kind) else _TEXT
+        return _mark_exact(kind) if kind != _FLOATING and _is_number(kind) else _TEXT
     if _NOTHING in (left, right):
         other = right if left == _NOTHING else left
         return other if isinstance(other, Simple | Decimal) else _TEXT  # a cell holds no other value
@@ -109,12 +109,12 @@ def holding(left: Type, right: Type) -> Type:
     return _number(left, right) if all(map(_is_number, kinds)) else _TEXT
 
 
-def _exact(kind: Type) -> Type:
-    return Exact(str(kind.json()))
+def _mark_exact(kind: Type) -> Type:
+    return ExactNumber(str(kind.json()))
 
 
 def _plain(kind: Type) -> Type:
-    return type_from_json(kind.name) if isinstance(kind, Exact) else kind
+    return type_from_json(kind.name) if isinstance(kind, ExactNumber) else kind
 
 
 def _is_number(kind: Type) -> bool:

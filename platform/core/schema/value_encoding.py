@@ -94,13 +94,13 @@ def _time(thousands: int, sql: str) -> Callable[[str, Type], str]:
 def _decimal(type: Decimal) -> Callable[[str, Type], str]:
     def sql(value: str, given: Type) -> str:
         if isinstance(given, Struct):
-            return _of_any_scale(value, given, type)
+            return _scaled_decimal_sql(value, given, type)
         return f"CAST(concat({_number(value, given)}, 'E-{type.scale}') AS {type.sql()})"
 
     return sql
 
 
-def _of_any_scale(value: str, given: Struct, type: Decimal) -> str:
+def _scaled_decimal_sql(value: str, given: Struct, type: Decimal) -> str:
     """Returns SQL of a decimal that comes with its scale. A cast would round one that has more digits than the type."""
     fields = {folded(field.name): field for field in given.fields}
     if not fields.keys() >= {"scale", "value"}:
@@ -182,7 +182,7 @@ _ENCODINGS: Mapping[str, Encoding] = {
 }
 
 
-def _unless_decoded(encoding: Encoding) -> Encoding:
+def _optional_decoding(encoding: Encoding) -> Encoding:
     """Returns the encoding for columns that may have the type itself, as files of Avro and Parquet do."""
 
     def sql(value: str, given: Type) -> str:
@@ -208,9 +208,9 @@ def encoding(text: str) -> Encoding:
     """
     found = _ENCODINGS.get(text.strip().lower())
     if found is not None:
-        return _unless_decoded(found)
+        return _optional_decoding(found)
     if text.strip().lower().startswith("decimal("):
         type = simple_type(text)
         if isinstance(type, Decimal):
-            return _unless_decoded(Encoding(type, _decimal(type)))
+            return _optional_decoding(Encoding(type, _decimal(type)))
     raise ValueError(f"{text!r} is no encoding: use {', '.join(_ENCODINGS)}, or decimal(<precision>, <scale>)")

@@ -8,17 +8,17 @@ from typing import TypeVar
 
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.schema.column_types import Field, Simple, folded, quoted
-from tidegate.platform.core.schema.sql_types import any_type
+from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.core.schema.value_encoding import encoding
 from tidegate.platform.core.silver.expression_types import LacksColumn, UnsuitableColumns
 
 #: The type of NULL. Spark finds the type of an expression by its other parts.
 UNTYPED = Simple("void")
 #: How alike two names are of which one is probably the other, misspelt: from 0 to 1.
-_ALIKE = 0.8
+_MIN_SIMILARITY = 0.8
 #: The option that may name such a column without a type: others give the rows meanwhile. Without an order, rows would
 #: have none, and without a condition no row would be deleted.
-_OF_ANY_TYPE = "row"
+_UNTYPED_OPTION = "row"
 _Result = TypeVar("_Result")
 
 
@@ -46,8 +46,8 @@ def with_awaited(
             field = _awaited(error.column, declared)
             known = [folded(one.name) for one in (*columns, *awaited)]
             is_guess = field.type == UNTYPED
-            is_misspelt = is_guess and bool(get_close_matches(folded(field.name), known, 1, _ALIKE))
-            if folded(field.name) in known or is_misspelt or (is_guess and error.option != _OF_ANY_TYPE):
+            is_misspelt = is_guess and bool(get_close_matches(folded(field.name), known, 1, _MIN_SIMILARITY))
+            if folded(field.name) in known or is_misspelt or (is_guess and error.option != _UNTYPED_OPTION):
                 raise UnsuitableColumns(
                     f"{error}. If {error.column} is right and no file has had it yet, give its type in `columns` of "
                     "the table: then it is NULL until a file has it"
@@ -65,7 +65,7 @@ def with_awaited(
 def _awaited(name: str, declared: Mapping[str, str]) -> Field:
     for known, kind in declared.items():
         if folded(known) == folded(name):
-            return Field(known, any_type(kind))
+            return Field(known, parse_sql_type(kind))
     return Field(name, UNTYPED)
 
 

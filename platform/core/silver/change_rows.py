@@ -24,7 +24,9 @@ def snapshot_query(location: str, version: int, own: Sequence[str]) -> str:
         version: Delta version.
         own: Tidegate's own columns in the table.
     """
-    return _selected(f"'{INSERT}'", "", version, f"{delta_table(location)} VERSION AS OF {version} WHERE {shown(own)}")
+    return _select_change(
+        f"'{INSERT}'", "", version, f"{delta_table(location)} VERSION AS OF {version} WHERE {shown(own)}"
+    )
 
 
 def changes_query(location: str, version: int, keys: Sequence[str], own: Sequence[str]) -> str:
@@ -53,10 +55,10 @@ def changes_query(location: str, version: int, keys: Sequence[str], own: Sequenc
         f"FROM ({changed}) WINDOW key AS (PARTITION BY {', '.join(keys)})"
     )
     excluded = f" EXCEPT ({', '.join((*CHANGE_COLUMNS, _IS, _SOME, _EVERY))})"
-    return _selected(kind, excluded, version, f"({sides})")
+    return _select_change(kind, excluded, version, f"({sides})")
 
 
-def kind_of_what_is_left(keys: Sequence[str]) -> str:
+def remaining_change_type(keys: Sequence[str]) -> str:
     """Returns SQL of the change type of rows of which some were left out: half of an update is a delete or an insert.
 
     Args:
@@ -98,5 +100,5 @@ def _has_variant(kind: Type) -> bool:
     return kind == Simple("variant") or any(_has_variant(field.type) for field in inner_fields(kind))
 
 
-def _selected(kind: str, excluded: str, version: int, source: str) -> str:
+def _select_change(kind: str, excluded: str, version: int, source: str) -> str:
     return f"SELECT {kind} AS {CHANGE_TYPE}, {version}L AS {COMMIT_VERSION}, *{excluded} FROM {source}"

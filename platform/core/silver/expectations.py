@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tidegate.platform.core.config.silver import SilverSpec
-from tidegate.platform.core.schema.sql_literal import in_parentheses, literal
+from tidegate.platform.core.schema.sql_literal import literal, parenthesize
 
 
 class OnViolation(StrEnum):
@@ -52,9 +52,9 @@ def expectations(silver: SilverSpec) -> tuple[Expectation, ...]:
         silver: the options, after a preset has set its own.
     """
     others = [text for text in (silver.deletes, silver.apply_as_truncates, silver.skip_when) if text]
-    not_asked = " OR ".join(f"coalesce({in_parentheses(text)}, false)" for text in others)
+    not_asked = " OR ".join(f"coalesce({parenthesize(text)}, false)" for text in others)
     return tuple(
-        Expectation(name, condition, action, _violated(condition, not_asked))
+        Expectation(name, condition, action, _violation_condition(condition, not_asked))
         for action, conditions in (
             (OnViolation.WARN, silver.expect),
             (OnViolation.DROP, silver.expect_or_drop),
@@ -64,8 +64,8 @@ def expectations(silver: SilverSpec) -> tuple[Expectation, ...]:
     )
 
 
-def _violated(condition: str, not_asked: str) -> str:
-    fails = f"NOT coalesce({in_parentheses(condition)}, false)"
+def _violation_condition(condition: str, not_asked: str) -> str:
+    fails = f"NOT coalesce({parenthesize(condition)}, false)"
     # The condition of a row that is not asked may have no value, so it is not computed, either.
     return f"(CASE WHEN {not_asked} THEN false ELSE {fails} END)" if not_asked else f"({fails})"
 
@@ -93,14 +93,14 @@ def skipped(silver: SilverSpec) -> str | None:
     Args:
         silver: the options, after a preset has set its own.
     """
-    texts = [in_parentheses(silver.skip_when)] if silver.skip_when else []
+    texts = [parenthesize(silver.skip_when)] if silver.skip_when else []
     dropped = [each.violated for each in expectations(silver) if each.action is OnViolation.DROP]
     if not dropped:
         return texts[0] if texts else None
     return f"({' OR '.join([*(f'coalesce({text}, false)' for text in texts), *dropped])})"
 
 
-def first_dropping(all_of_table: Sequence[Expectation]) -> str:
+def dropping_expectation_sql(all_of_table: Sequence[Expectation]) -> str:
     """Returns SQL of the name of the first expectation that keeps a row out of silver. NULL if none does."""
     cases = [
         f"WHEN {each.violated} THEN {literal(each.name)}" for each in all_of_table if each.action is OnViolation.DROP
@@ -119,9 +119,9 @@ def option_with(silver: SilverSpec, fragment: str) -> str | None:
     for option in ("order", "keys"):
         texts |= {f"`{option}` of `silver`": "; ".join(getattr(silver, option))}
     texts |= {f"`derive.{name}` of `silver`": text for name, text in silver.derive.items()}
-    wanted = _spaced(fragment)
-    return next((name for name, text in texts.items() if wanted and wanted in _spaced(text)), None)
+    wanted = _collapse_spaces(fragment)
+    return next((name for name, text in texts.items() if wanted and wanted in _collapse_spaces(text)), None)
 
 
-def _spaced(sql: str) -> str:
+def _collapse_spaces(sql: str) -> str:
     return " ".join(sql.split())

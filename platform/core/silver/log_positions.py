@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tidegate.platform.core.schema.casts import cast
-from tidegate.platform.core.schema.column_reference import as_sql, is_expression, path_of, type_at
+from tidegate.platform.core.schema.column_reference import is_expression, path_of, quote_path, type_at
 from tidegate.platform.core.schema.column_types import MAX_DIGITS, Decimal, Field, Simple, folded
 
 #: SQL types of fields that rows of a snapshot have no value of, and Db2 never has of the last one. A field without a
@@ -65,11 +65,11 @@ def comparable_position(part: str, columns: Sequence[Field]) -> str:
         return f"CAST(NULL AS {_OPTIONAL[_field(part)]})"
     if part.startswith(_NUMBER_OF) and part.endswith(_AS_NUMBER):
         number = path_of(part.removeprefix(_NUMBER_OF).removesuffix(_AS_NUMBER), columns)
-        return part if number is None else cast(type_at(number, columns), Decimal(MAX_DIGITS, 0), as_sql(number))
+        return part if number is None else cast(type_at(number, columns), Decimal(MAX_DIGITS, 0), quote_path(number))
     path = path_of(part, columns) if _field(part) == "file" else None
     if path is None or type_at(path, columns) != Simple("string"):
         return part
-    name = as_sql(path)
+    name = quote_path(path)
     # Begun at each digit of a name, the search would take the square of its length.
     digits = f"regexp_extract({name}, '(?<![0-9])([0-9]++)$', 1)"
     start = f"substring({name}, 1, length({name}) - length({digits}))"

@@ -12,7 +12,7 @@ from enum import Enum
 from tidegate.platform.core.config.silver_columns import CHANGED_BATCH
 
 #: Rows that came from this bronze table, as it has been since its last reset.
-_OF_THIS_BRONZE = f"t.{CHANGED_BATCH} > 0"
+_IS_FROM_THIS_BRONZE = f"t.{CHANGED_BATCH} > 0"
 _UPDATE = "THEN UPDATE SET {update}"
 _INSERT = "WHEN NOT MATCHED THEN INSERT {insert}"
 _WITHOUT_SOURCE = "WHEN NOT MATCHED BY SOURCE"
@@ -34,9 +34,9 @@ class MergeMode(Enum):
     #: Files were read again: rows of this bronze become what bronze has now, older rows included. Rows from before a
     #: reset stay, because bronze does not have them any more.
     REREAD = (
-        f"WHEN MATCHED AND ({_OF_THIS_BRONZE} OR {{newer}}) {_UPDATE}",
+        f"WHEN MATCHED AND ({_IS_FROM_THIS_BRONZE} OR {{newer}}) {_UPDATE}",
         _INSERT,
-        f"{_WITHOUT_SOURCE} AND {_OF_THIS_BRONZE} THEN DELETE",
+        f"{_WITHOUT_SOURCE} AND {_IS_FROM_THIS_BRONZE} THEN DELETE",
     )
     #: Silver becomes what bronze has now, older rows included, and loses all other rows.
     FULL = (f"WHEN MATCHED {_UPDATE}", _INSERT, f"{_WITHOUT_SOURCE} THEN DELETE")
@@ -45,7 +45,7 @@ class MergeMode(Enum):
     #: Delta 4.4 takes a row `t` with a NULL key and no row `s` for a matched row, and then finds no clause for it. That
     #: the row `s` has a batch is false there.
     SINCE = (
-        f"WHEN MATCHED AND s.{CHANGED_BATCH} IS NOT NULL AND ({_OF_THIS_BRONZE} OR {{newer}}) {_UPDATE}",
+        f"WHEN MATCHED AND s.{CHANGED_BATCH} IS NOT NULL AND ({_IS_FROM_THIS_BRONZE} OR {{newer}}) {_UPDATE}",
         _INSERT,
         f"{_WITHOUT_SOURCE} AND t.{CHANGED_BATCH} >= {{since}} THEN DELETE",
     )

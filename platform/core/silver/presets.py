@@ -19,7 +19,7 @@ UNAVAILABLE = "__debezium_unavailable_value"
 #: Columns by which flattened rows are known.
 FLAT_MARKS = {"__deleted", "__op"}
 #: Fields that only the connector of MongoDB writes.
-_OF_MONGODB = {"updatedescription", "patch", "filter"}
+_MONGODB_MEMBERS = {"updatedescription", "patch", "filter"}
 _TEXT = Simple("string")
 
 
@@ -97,7 +97,7 @@ def _envelope(silver: SilverSpec, start: str, fields: dict[str, Field], *, rescu
     before, after = (_struct(fields.get(name)) for name in ("before", "after"))
     if before is None and after is None:
         kinds = {fields[name].type for name in ("before", "after") if name in fields}
-        if _TEXT in kinds and _OF_MONGODB & fields.keys():
+        if _TEXT in kinds and _MONGODB_MEMBERS & fields.keys():
             raise UnsuitableColumns(
                 "has rows of MongoDB, whose `after` is text: `from: debezium` does not open it. Let the connector "
                 "flatten them (ExtractNewDocumentState), and give `order`"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.silver_columns import CHANGE_COLUMNS, HISTORY_COLUMNS, taken_names
 from tidegate.platform.core.schema.column_types import Field, folded, quoted
-from tidegate.platform.core.schema.names import OF_TIDEGATE
+from tidegate.platform.core.schema.names import OWN_NAME_PREFIX
 from tidegate.platform.core.silver.expression_types import UnsuitableColumns
 
 
@@ -33,9 +33,10 @@ def check_bronze(columns: Sequence[Field]) -> None:
         UnsuitableColumns: a column has such a name.
     """
     for field in columns:
-        if folded(field.name).startswith(OF_TIDEGATE):
+        if folded(field.name).startswith(OWN_NAME_PREFIX):
             raise UnsuitableColumns(
-                f"has a column {field.name!r}, and names that begin with {OF_TIDEGATE} are those of a merge: drop it. "
+                f"has a column {field.name!r}, and names that begin with {OWN_NAME_PREFIX} are those of a merge: "
+                "drop it. "
                 "ALTER TABLE … SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name', 'delta.minReaderVersion' = '2', "
                 f"'delta.minWriterVersion' = '5'), then ALTER TABLE … DROP COLUMN {quoted(field.name)}. New rows with "
                 "it are quarantined"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.schema.column_types import Array, Field, Struct, quoted
-from tidegate.platform.core.schema.sql_literal import in_parentheses
+from tidegate.platform.core.schema.sql_literal import parenthesize
 from tidegate.platform.core.silver.expectations import skipped
 from tidegate.platform.core.silver.expression_types import TypesOf, UnsuitableColumns, types_over
 
@@ -47,7 +47,7 @@ def raw_columns(
     """
     if silver.row is None:
         return [(field, quoted(field.name)) for field in columns], False
-    (kind,) = types_over(types_of, relation, ["row"])([in_parentheses(silver.row)])
+    (kind,) = types_over(types_of, relation, ["row"])([parenthesize(silver.row)])
     is_list = isinstance(kind, Array)
     row = kind.element if isinstance(kind, Array) else kind
     if not isinstance(row, Struct):

@@ -10,12 +10,12 @@ from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.silver_columns import KEY, ORDER, left_out_names
 from tidegate.platform.core.forgetting.persons import Persons
 from tidegate.platform.core.schema.casts import cast
-from tidegate.platform.core.schema.column_reference import as_sql, is_expression, path_of, root_of, type_at
+from tidegate.platform.core.schema.column_reference import is_expression, path_of, quote_path, root_of, type_at
 from tidegate.platform.core.schema.column_types import Field, Struct, Type, folded, quoted
 from tidegate.platform.core.schema.comparable import is_comparable
-from tidegate.platform.core.schema.names import near_names
-from tidegate.platform.core.schema.sql_literal import in_parentheses
-from tidegate.platform.core.schema.sql_types import any_type
+from tidegate.platform.core.schema.names import suggest_names
+from tidegate.platform.core.schema.sql_literal import parenthesize
+from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.core.schema.value_encoding import NotEncoded, encoding
 from tidegate.platform.core.silver.awaited import UNTYPED, awaited_encodings, with_nulls
 from tidegate.platform.core.silver.expectations import Expectation, expectations
@@ -160,12 +160,12 @@ def merge_rules(
     """
     columns = (*bronze, *(field for field in nulls if field.type != UNTYPED))
     given, is_list = raw_columns(silver, columns, types_of, with_nulls(BRONZE, nulls))
-    relation = rows_of(silver.row and in_parentheses(silver.row), with_nulls(BRONZE, nulls), is_list=is_list)
+    relation = rows_of(silver.row and parenthesize(silver.row), with_nulls(BRONZE, nulls), is_list=is_list)
     raw = _shaped(silver, given, types_over(types_of, relation, entries(derive=silver.derive)))
     raw += (awaited := awaited_encodings(silver, [field.name for field, _ in raw]))
     outputs, left_out = _chosen(silver, [field for field, _ in raw], [field.name for field, _ in given])
     sql = {field.name: value for field, value in raw}
-    kept = _kept(silver, outputs, sql, ignoring := _ignoring(silver, outputs))
+    kept = _kept(silver, outputs, sql, ignoring := _ignored_nulls(silver, outputs))
     fields, values = _typed(silver, outputs, sql, lambda sqls, options: types_over(types_of, relation, options)(sqls))
     over = f"(SELECT {', '.join(f'{value} AS {quoted(name)}' for name, value in values.items())} FROM {relation})"
     keys, key, _ = _parts(silver.keys, fields, KEY, types_over(types_of, over, ["keys"]), is_kept=silver.keeps_keys)
@@ -173,7 +173,7 @@ def merge_rules(
     order, newest, order_values = _parts(
         ordered_by, columns, ORDER, types_over(types_of, relation, ["order"]), is_kept=silver.keeps_order
     )
-    spans = history(silver, _order_types(order, newest and newest[0], columns), _tracked(silver, fields))
+    spans = history(silver, _order_types(order, newest and newest[0], columns), _tracked_columns(silver, fields))
     check_names(fields, silver)
     check_bronze(columns)
     for field, value in [own for own in (key, newest) if own is not None]:
@@ -186,14 +186,14 @@ def merge_rules(
         order=order,
         order_values=order_values,
         required_order=_required(silver, order_values, nulls),
-        deleted=f"coalesce({in_parentheses(silver.deletes)}, false)" if silver.deletes else "false",
+        deleted=f"coalesce({parenthesize(silver.deletes)}, false)" if silver.deletes else "false",
         on_tie=silver.on_tie,
         recorded={**recorded_history(silver), **_recorded(key, silver.keys), **_recorded(newest, silver.order)},
-        row=silver.row and in_parentheses(silver.row),
+        row=silver.row and parenthesize(silver.row),
         skipped=skipped_rows(silver, is_list=is_list),
         is_list=is_list,
         expectations=expectations(silver),
-        truncated=silver.apply_as_truncates and in_parentheses(silver.apply_as_truncates),
+        truncated=silver.apply_as_truncates and parenthesize(silver.apply_as_truncates),
         kept={name: condition for name, condition in kept.items() if name not in _roots((*keys, *order))},
         ignored_nulls=ignoring,
         history=spans,
@@ -228,7 +228,7 @@ def _typed(
 ) -> tuple[list[Field], dict[str, str]]:
     """Returns the columns with the types of `decode` and `cast`, and SQL of their values."""
     decoded = {_named(outputs, name, "decode").name: encoding(text) for name, text in silver.decode.items()}
-    casts = {_named(outputs, name, "cast").name: any_type(text) for name, text in silver.cast.items()}
+    casts = {_named(outputs, name, "cast").name: parse_sql_type(text) for name, text in silver.cast.items()}
     fields, values = [], {}
     for field in outputs:
         raw = value = sql[field.name]
@@ -263,7 +263,7 @@ def _chosen(silver: SilverSpec, fields: Sequence[Field], given: Sequence[str]) -
     return [field for field in chosen if field.name not in left_out], left_out
 
 
-def _ignoring(silver: SilverSpec, fields: Sequence[Field]) -> list[str]:
+def _ignored_nulls(silver: SilverSpec, fields: Sequence[Field]) -> list[str]:
     """Returns the columns whose NULL is no change."""
     ignoring = [_named(fields, name, "ignore_null_updates_columns").name for name in silver.ignore_null_updates_columns]
     others = silver.ignore_null_updates_except_columns
@@ -286,7 +286,7 @@ def _kept(
     return {name: " OR ".join(parts) for name, parts in conditions.items() if parts}
 
 
-def _tracked(silver: SilverSpec, fields: Sequence[Field]) -> list[str]:
+def _tracked_columns(silver: SilverSpec, fields: Sequence[Field]) -> list[str]:
     """Returns the columns whose change begins a new row of a history."""
     if silver.track_history_columns:
         return [_named(fields, name, "track_history_columns").name for name in silver.track_history_columns]
@@ -354,15 +354,15 @@ def _parts(
     """
     option = "keys" if own == KEY else "order"
     paths = [() if is_expression(text) else _path(text, fields, option) for text in texts]
-    sqls = tuple(as_sql(path) if path else in_parentheses(text) for text, path in zip(texts, paths, strict=True))
+    sqls = tuple(quote_path(path) if path else parenthesize(text) for text, path in zip(texts, paths, strict=True))
     kinds = types(sqls) if is_kept else [type_at(path, fields) for path in paths]
     _check_comparable(texts, kinds, option)
     if not is_kept:
-        return tuple(Part(as_sql(path), path) for path in paths), None, sqls
+        return tuple(Part(quote_path(path), path) for path in paths), None, sqls
     names = [f"{own[1]}{place}" for place in range(1, len(sqls) + 1)]
     column = Field(own, Struct(tuple(Field(name, kind) for name, kind in zip(names, kinds, strict=True))))
     struct = f"struct({', '.join(f'{sql} AS {name}' for sql, name in zip(sqls, names, strict=True))})"
-    return tuple(Part(as_sql((own, name))) for name in names), (column, struct), sqls
+    return tuple(Part(quote_path((own, name))) for name in names), (column, struct), sqls
 
 
 def _check_comparable(texts: Sequence[str], kinds: Sequence[Type], option: str) -> None:
@@ -391,9 +391,8 @@ def _named(fields: Sequence[Field], name: str, option: str) -> Field:
 
 
 def _lacks(name: str, option: str, fields: Sequence[Field]) -> str:
-    return (
-        f"has no column {name!r}, which `{option}` of `silver` names; {near_names(name, [one.name for one in fields])}"
-    )
+    nearest = suggest_names(name, [field.name for field in fields])
+    return f"has no column {name!r}, which `{option}` of `silver` names; {nearest}"
 
 
 def _roots(parts: Iterable[Part]) -> Collection[str]:

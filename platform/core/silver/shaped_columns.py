@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.schema.column_types import Field, Type, folded
-from tidegate.platform.core.schema.names import near_names
+from tidegate.platform.core.schema.names import suggest_names
 
 #: A column, and SQL of its value over a row of bronze.
 Valued = tuple[Field, str]
@@ -33,7 +33,7 @@ def shaped(
     new_names = {folded(old): new for old, new in silver.rename.items()}
     for old, new in silver.rename.items():
         if folded(old) not in map(folded, names):
-            raise WrongShape(f"has no column {old!r}, which `rename` of `silver` names; {near_names(old, names)}")
+            raise WrongShape(f"has no column {old!r}, which `rename` of `silver` names; {suggest_names(old, names)}")
         if folded(new) in map(folded, names) and folded(new) not in new_names:
             raise WrongShape(
                 f"has a column {new!r}, which `rename` of `silver` gives {old!r} as its new name: choose another name, "

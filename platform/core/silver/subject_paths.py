@@ -11,7 +11,7 @@ from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.silver_columns import HISTORY_COLUMNS, JOINED, KEY, LEFT, ORDER, SILVER_COLUMNS
 from tidegate.platform.core.schema.column_reference import is_expression, path_of, type_at
 from tidegate.platform.core.schema.column_types import WHOLE, Array, Field, Simple, Struct, folded
-from tidegate.platform.core.schema.sql_types import any_type
+from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.core.silver.presets import resolved
 
 Path = tuple[str, ...]
@@ -46,7 +46,7 @@ def subject_paths(silver: SilverSpec, subject: Sequence[str], columns: Sequence[
         # Forgetting finds and deletes rows of bronze, and a row of bronze may have rows of several persons.
         return {name: [] for name in subject}
     return {
-        name: list(dict.fromkeys((*_taken(silver, options, path, columns), *_derived(options, path, columns))))
+        name: list(dict.fromkeys((*_taken(silver, options, path, columns), *_derived_paths(options, path, columns))))
         for name, path in paths.items()
     }
 
@@ -206,7 +206,7 @@ def _places(silver: SilverSpec, options: SilverSpec, path: Path, columns: Sequen
                 yield (name, *below)
 
 
-def _derived(options: SilverSpec, path: Path, columns: Sequence[Field]) -> Iterator[Path]:
+def _derived_paths(options: SilverSpec, path: Path, columns: Sequence[Field]) -> Iterator[Path]:
     """Yields the derived columns that are nothing but a path of bronze."""
     for name, text in options.derive.items():
         plain = text.strip().replace("`", "")
@@ -259,7 +259,7 @@ def _keeps_text(options: SilverSpec, name: str, path: Path, columns: Sequence[Fi
         return True
     # A cast between these types leaves the text of a whole number as it is.
     known = path_of(".".join(path), columns)
-    given, wanted = known and type_at(known, columns), any_type(cast)
+    given, wanted = known and type_at(known, columns), parse_sql_type(cast)
     return given == wanted or (given in WHOLE and wanted in (*WHOLE, Simple("string")))
 
 

@@ -32,16 +32,16 @@ from tidegate.platform.core.storage.transitions import TRANSITIONS, Target
 #: Dimensions of the sums that advice is made of.
 OF = ("bucket", "prefix", "storage_class", "age", "size", "version", "ends")
 #: Classes from which an object can be read at once.
-AT_ONCE: tuple[Target, ...] = ("STANDARD_IA", "GLACIER_IR", "INTELLIGENT_TIERING")
+IMMEDIATE_CLASSES: tuple[Target, ...] = ("STANDARD_IA", "GLACIER_IR", "INTELLIGENT_TIERING")
 _SMALL, _LARGE, _DEEP = SIZES[0][1], "128 KiB and more", "DEEP_ARCHIVE"
 _DAYS_A_MONTH = 30
 #: Days of the youngest object of each class of age, from which on a rule can move the class as a whole.
-_FROM = {name: days for (days, _), name in zip(AGES, [*(name for _, name in AGES[1:]), OLDER], strict=True)}
+_FIRST_DAYS = {name: days for (days, _), name in zip(AGES, [*(name for _, name in AGES[1:]), OLDER], strict=True)}
 #: Classes of age whose objects show whether those of the class before stay, with the days that each of them has.
 _BEFORE, _AFTER = 60, 275
 _MONTH_OLD, _QUARTER_OLD = AGES[1][1], AGES[2][1]
 #: Objects stay if a day of the older class has at least this part of the bytes of a day of the younger class.
-_STAYING = 0.5
+_MIN_STAYING_SHARE = 0.5
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Advice:
 
 
 def advice_for(
-    sums: Iterable[StoredSum], prices: StoragePrices, months: int, targets: Sequence[str] = AT_ONCE
+    sums: Iterable[StoredSum], prices: StoragePrices, months: int, targets: Sequence[str] = IMMEDIATE_CLASSES
 ) -> list[Advice]:
     """Return the rules that save something, the largest saving first. No object is moved by two of them.
 
@@ -110,7 +110,9 @@ def advice_for(
     return sorted(found, key=lambda one: (-one.net, one.bucket, one.prefix, one.size, one.version))
 
 
-def without_price(sums: Iterable[StoredSum], prices: StoragePrices, targets: Sequence[str] = AT_ONCE) -> list[str]:
+def without_price(
+    sums: Iterable[StoredSum], prices: StoragePrices, targets: Sequence[str] = IMMEDIATE_CLASSES
+) -> list[str]:
     """Return the classes of which a price is missing that advice on some objects needs, by name.
 
     For these classes there is no advice, whether or not a transition would save something.
@@ -244,7 +246,7 @@ class _Scope:
         below: dict[str, list[Advice]] = {prefix: [] for prefix in cells}
         found: list[Advice] = []
         for prefix in sorted(cells, key=lambda prefix: (-prefix.count("/"), prefix)):
-            own = self._best(prefix, under[prefix])
+            own = self._cheapest_advice(prefix, under[prefix])
             chosen = [own] if own and own.net > sum(one.net for one in below[prefix]) else below[prefix]
             above = _above(prefix, cells)
             if above is None:
@@ -254,12 +256,12 @@ class _Scope:
                 below[above] += chosen
         return found
 
-    def _best(self, prefix: str, cells: Sequence[_Cell]) -> Advice | None:
+    def _cheapest_advice(self, prefix: str, cells: Sequence[_Cell]) -> Advice | None:
         if not all(cell.is_known for cell in cells):
             return None
         choices = [
             advice
-            for days in ((_FROM[_MONTH_OLD],) if self._is_noncurrent else _FROM.values())
+            for days in ((_FIRST_DAYS[_MONTH_OLD],) if self._is_noncurrent else _FIRST_DAYS.values())
             if self._stay(cells, days)
             for to in self.targets
             if (advice := self._rule(prefix, cells, to, days))
@@ -280,8 +282,8 @@ class _Scope:
         before, after = sizes[_MONTH_OLD] / _BEFORE, sizes[_QUARTER_OLD] / _AFTER
         if self._is_noncurrent:
             young = sizes[AGES[0][1]] / _DAYS_A_MONTH
-            return before >= young * _STAYING and after >= before * _STAYING
-        return days > _FROM[_QUARTER_OLD] or after >= before * _STAYING
+            return before >= young * _MIN_STAYING_SHARE and after >= before * _MIN_STAYING_SHARE
+        return days > _FIRST_DAYS[_QUARTER_OLD] or after >= before * _MIN_STAYING_SHARE
 
     def _rule(self, prefix: str, cells: Iterable[_Cell], to: str, days: int) -> Advice | None:
         """Return the advice to move objects into a class. None if that saves nothing, or is not possible."""
@@ -289,14 +291,14 @@ class _Scope:
         request = self.prices.transitions.get(to)
         # An inventory does not say since when a version is noncurrent, so the days of the rule may begin now.
         wait = 1 if self._is_noncurrent else 0
-        moved = [cell for cell in cells if to in TRANSITIONS.get(cell.kind, ()) and self._moves(cell, days)]
+        moved = [cell for cell in cells if to in TRANSITIONS.get(cell.kind, ()) and self._is_moved_at(cell, days)]
         staying = [cell for cell in moved if not cell.ends]
         if request is None or self.months < max(stay, 1) + wait or not staying:
             return None
         if any(_lacking(self.prices, name) for name in {to, *(cell.storage_class for cell in moved)}):
             return None
         before, after = [0.0] * self.months, [0.0] * self.months
-        once = sum(request * cell.objects + self._early(cell) for cell in moved)
+        once = sum(request * cell.objects + self._early_removal_cost(cell) for cell in moved)
         for cell in moved:
             entered = cell.entered(to, self.prices, self.months)
             if cell.ends:
@@ -332,11 +334,11 @@ class _Scope:
             readable=_readable(objects, size, to, self.prices, saving),
         )
 
-    def _moves(self, cell: _Cell, days: int) -> bool:
+    def _is_moved_at(self, cell: _Cell, days: int) -> bool:
         """Return whether a rule of some days moves objects, now or when they are noncurrent for so long."""
-        return self._is_noncurrent or _FROM.get(cell.age, 0) >= days
+        return self._is_noncurrent or _FIRST_DAYS.get(cell.age, 0) >= days
 
-    def _early(self, cell: _Cell) -> float:
+    def _early_removal_cost(self, cell: _Cell) -> float:
         """Return what the minimum duration of the class that objects leave costs at most."""
         # An inventory does not say since when an object is in its class.
         days = MIN_DAYS.get(cell.kind, 0)

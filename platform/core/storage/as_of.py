@@ -9,7 +9,7 @@ from datetime import date
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.storage.history import (
     EnteredInventory,
-    KeptSince,
+    KeptPast,
     following_inventories,
     lost_inventories,
 )
@@ -24,7 +24,7 @@ class InventoriesRead:
 
 
 def inventories_as_of(
-    entered: Sequence[EnteredInventory], day: date, kept: KeptSince, present: int
+    entered: Sequence[EnteredInventory], day: date, kept: KeptPast, present: int
 ) -> list[InventoriesRead]:
     """Return which versions to read for the inventories of a day. Empty inventories need none.
 

@@ -225,9 +225,9 @@ def audits(
         for table in sorted(tables, key=lambda table: table.key)
         if table.key.bucket in inventoried
     ]
-    found += [_orphaned(table, rows) for table in audited]
+    found += [_orphan_audit(table, rows) for table in audited]
     return found + [
-        _outside(bucket, prefixes, rows)
+        _outside_prefixes_audit(bucket, prefixes, rows)
         for bucket in inventoried
         if "" not in (prefixes := sorted({key.prefix for key in known if key.bucket == bucket}))
     ]
@@ -266,7 +266,7 @@ def _inside(key: TableKey, known: Sequence[TableKey]) -> list[str]:
     return outermost(other.prefix for other in below)
 
 
-def _orphaned(table: AuditedTable, rows: str) -> Audit:
+def _orphan_audit(table: AuditedTable, rows: str) -> Audit:
     bucket, prefix = table.key.bucket, table.key.prefix
     conditions = [f"stored.bucket = {literal(bucket)}", *_MAY_BE_ORPHANS]
     conditions += [f"startswith(stored.key, {literal(prefix)})"] if prefix else []
@@ -326,7 +326,7 @@ def _folder(depth: int) -> str:
     return f"nullif(regexp_extract(stored.key, '^(?:[^/]*/){{{depth}}}', 0), '')" if depth else "''"
 
 
-def _outside(bucket: str, prefixes: Sequence[str], rows: str) -> Audit:
+def _outside_prefixes_audit(bucket: str, prefixes: Sequence[str], rows: str) -> Audit:
     conditions = [_PRESENT, _NO_FOLDER]
     # A list is looked up at once. A condition for each of thousands of prefixes would be tried for each object.
     for depth in sorted({prefix.count("/") for prefix in prefixes}):

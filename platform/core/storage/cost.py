@@ -21,7 +21,7 @@ UNKNOWN = "unknown"
 #: Whether a lifecycle rule deletes objects soon, for advice.
 STAYS, ENDS = "stays", "ends"
 #: The prefix of a group that has all prefixes of its bucket. Others are empty or end in "/".
-PUT_TOGETHER = "prefixes put together"
+COMBINED_PREFIXES = "prefixes put together"
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def cost_lines(sums: Iterable[StoredSum], prices: StoragePrices) -> list[CostLin
     return sorted(lines, key=lambda line: (-line.cost, -line.size, line.group))
 
 
-def rolled_up(sums: Iterable[StoredSum], of: Sequence[str], by: Sequence[str]) -> list[StoredSum]:
+def roll_up(sums: Iterable[StoredSum], of: Sequence[str], by: Sequence[str]) -> list[StoredSum]:
     """Return the sums by fewer dimensions.
 
     Args:

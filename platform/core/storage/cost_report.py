@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tidegate.platform.core.storage.cost import CostLine, StoredSum, cost_lines, rolled_up
+from tidegate.platform.core.storage.cost import CostLine, StoredSum, cost_lines, roll_up
 from tidegate.platform.core.storage.prices import StoragePrices
 
 #: Dimensions of the sums that a report is made of.
@@ -42,7 +42,7 @@ class CostReport:
             sums: by the dimensions `OF`.
             prices: of the region.
         """
-        lines = {by: cost_lines(rolled_up(sums, OF, by), prices) for by in BY}
+        lines = {by: cost_lines(roll_up(sums, OF, by), prices) for by in BY}
         by_class = lines["storage_class",]
         return cls(
             lines,

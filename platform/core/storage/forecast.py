@@ -14,12 +14,12 @@ MIN_HISTORY, MONTH = 14, 30
 #: How often the past is forecast to measure the error.
 _TRIALS = 4
 #: A method is better than the last value with an error below this part of that one's. Less may be chance.
-_CLEARLY = 0.8
+_MAX_ERROR_RATIO = 0.8
 _WEIGHTS = (0.1, 0.3, 0.5, 0.7, 0.9)
 #: A trend becomes flatter by this factor each day.
 _DAMPING = 0.98
 #: A forecast may be so many times longer than those whose error is known, before a remark says so.
-_REACH = 3
+_MAX_TESTED_MULTIPLE = 3
 
 _Method = Callable[[Sequence[float], int], list[float]]
 
@@ -51,7 +51,7 @@ class Forecast:
         """What the error does not say, for people. Empty if it is of forecasts that are long enough."""
         if self.tested_days and self.error is None:
             return f"the error is unknown, because all values of the {self.tested_days} tested days are 0"
-        if len(self.values) > _REACH * self.tested_days:
+        if len(self.values) > _MAX_TESTED_MULTIPLE * self.tested_days:
             over, ahead = self.tested_days, len(self.values)
             return f"the error is of {over} days ahead, and {ahead} days ahead it may be much larger"
         return ""
@@ -87,7 +87,7 @@ def forecast(history: Sequence[float], days: int) -> Forecast:
     missed = {name: _missed(method, history, ahead) for name, method in _METHODS.items()}
     naive, came = missed["last value"]
     best = min(missed, key=lambda name: missed[name])
-    best = best if missed[best][0] < naive * _CLEARLY else "last value"
+    best = best if missed[best][0] < naive * _MAX_ERROR_RATIO else "last value"
     values = tuple(max(0.0, value) for value in _METHODS[best](history, days))
     why = "no forecast was better than the last value" if best == "last value" else ""
     error, naive_error = (missed[best][0] / came, naive / came) if came else (None, None)
@@ -150,7 +150,7 @@ def _drift(history: Sequence[float], days: int) -> list[float]:
 
 def _trend(history: Sequence[float], days: int) -> list[float]:
     """Exponential smoothing with a damped trend (Gardner and McKenzie), with the weights that fit the history best."""
-    _, level, trend = min(_smoothed(history, *weights) for weights in product(_WEIGHTS, _WEIGHTS))
+    _, level, trend = min(_smooth(history, *weights) for weights in product(_WEIGHTS, _WEIGHTS))
     found, factor = [], 0.0
     for day in range(1, days + 1):
         factor += _DAMPING**day
@@ -158,7 +158,7 @@ def _trend(history: Sequence[float], days: int) -> list[float]:
     return found
 
 
-def _smoothed(history: Sequence[float], alpha: float, beta: float) -> tuple[float, float, float]:
+def _smooth(history: Sequence[float], alpha: float, beta: float) -> tuple[float, float, float]:
     """Return the sum of squared errors one day ahead, and the last level and trend."""
     level, trend, squares = history[0], history[1] - history[0], 0.0
     for value in history[1:]:

@@ -68,7 +68,7 @@ def growth(
         found[one.bucket].append(one)
     if not found:
         return []
-    every = {bucket: _of_bucket(some, configuration, drops) for bucket, some in found.items()}
+    every = {bucket: _bucket_points(some, configuration, drops) for bucket, some in found.items()}
     end = max(day for points in every.values() for day in points)
     lines = [
         _line(bucket, _sums([points], known_from, end), months)
@@ -88,7 +88,7 @@ def growth(
 _Points = Mapping[date, tuple[int, int] | None]
 
 
-def _of_bucket(days: Iterable[StoredDay], configuration: str, drops: Collection[tuple[Subject, date]]) -> _Points:
+def _bucket_points(days: Iterable[StoredDay], configuration: str, drops: Collection[tuple[Subject, date]]) -> _Points:
     known: dict[str, StoredDay] = {}
     found: dict[date, tuple[int, int] | None] = {}
     for one in sorted(days, key=lambda one: one.day):

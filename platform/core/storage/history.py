@@ -44,7 +44,7 @@ class EnteredInventory:
     rows: int
 
 
-class KeptSince(NamedTuple):
+class KeptPast(NamedTuple):
     """What a table keeps of its past.
 
     Attributes:
@@ -146,7 +146,7 @@ class HistoryPart:
         return StoredHistory(self.last, days, self.known_from)
 
 
-def history_parts(entered: Sequence[EnteredInventory], kept: KeptSince, present: int) -> list[HistoryPart]:
+def history_parts(entered: Sequence[EnteredInventory], kept: KeptPast, present: int) -> list[HistoryPart]:
     """Return which versions to read for inventories, in parts that can be kept one after the other.
 
     Args:
@@ -189,7 +189,7 @@ def following_inventories(entered: Sequence[EnteredInventory]) -> dict[EnteredIn
     return found
 
 
-def lost_inventories(entered: Sequence[EnteredInventory], kept: KeptSince) -> set[EnteredInventory]:
+def lost_inventories(entered: Sequence[EnteredInventory], kept: KeptPast) -> set[EnteredInventory]:
     """Return the inventories whose rows are in no version any more that can be read. An empty one has no rows to lose.
 
     The last version that has an inventory is that before its replacement. It needs its own commit, and the files that

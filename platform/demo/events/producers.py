@@ -75,7 +75,7 @@ def produce_events(types: Sequence[EventType], objects: int) -> Iterator[Operati
             yield _send(chance.sample(settled, 5), _CREATED, "redelivered, several in one message")
             yield _send([chance.choice(settled)], _REMOVED, "out of order: the removal of an object that exists")
             yield _send([key.replace(".json", "-gone.json")], _CREATED, "out of order: an object that is gone")
-    yield from _strays()
+    yield from _stray_operations()
     for day in _DAYS[:-1]:  # the signal of the last day never comes
         yield _put(f"{_SETTLEMENTS}day={day}/_SUCCESS", "", "completion signal")
 
@@ -98,7 +98,7 @@ def _settlements() -> Iterator[Operation]:
             yield _put(f"{_SETTLEMENTS}day={day}/part-{part}.json", body, "part of a dataset")
 
 
-def _strays() -> Iterator[Operation]:
+def _stray_operations() -> Iterator[Operation]:
     """Yield what belongs to no table, and what is no notification."""
     yield _put("exports/README.txt", "Ask the data team before you delete anything here.\n", "of no table")
     yield _put("events/unfinished.json", "{}\n", "of no table")

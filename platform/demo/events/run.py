@@ -32,7 +32,7 @@ from tidegate.platform.demo.events.findings import (
 )
 from tidegate.platform.demo.events.producers import Operation, produce_events, write_operations
 from tidegate.platform.demo.events.report import EventsReport, show_events_report
-from tidegate.platform.demo.events.settle import broken_backlog, on_the_way, wait_until_arrived
+from tidegate.platform.demo.events.settle import broken_backlog, measure_pending, wait_until_arrived
 from tidegate.platform.demo.events.subscribers import BROKEN_ROUTE, SEARCH, TAGGED, UNMATCHED, Subscriber, subscribe
 from tidegate.platform.demo.events.uploader import EventsUploader
 from tidegate.platform.demo.progress import Stages
@@ -50,7 +50,7 @@ _WEBHOOK_EVERY, _MIN_WEBHOOKS = 100, 25
 
 
 @dataclass
-class _Others:
+class _ExternalServices:
     """Everybody except Tidegate: the subscribers, the billing provider, and the services that put objects."""
 
     uploader: EventsUploader
@@ -121,10 +121,10 @@ def run_events_demo(
 
 
 @contextmanager
-def _others(platform: Deployment, urls: dict[str, str], home: Path, objects: int) -> Iterator[_Others]:
+def _others(platform: Deployment, urls: dict[str, str], home: Path, objects: int) -> Iterator[_ExternalServices]:
     """Start the subscribers, and the provider before its server, so that its first deliveries fail."""
     clients, port = platform.stack.clients(), free_port()
-    others = _Others(
+    others = _ExternalServices(
         EventsUploader(platform.stack.aws.endpoint, clients.sqs, platform.stack.queue_url),
         ConsumerProcess(urls[SEARCH], home, platform.environ),
         BillingProvider(port, max(_MIN_WEBHOOKS, objects // _WEBHOOK_EVERY)),
@@ -152,7 +152,7 @@ def _run(
     lake: Lake,
     instance: dg.DagsterInstance,
     platform: Deployment,
-    others: _Others,
+    others: _ExternalServices,
     operations: list[Operation],
     home: Path,
     console: Console,
@@ -182,7 +182,7 @@ def _send_and_wait(
     lake: Lake,
     instance: dg.DagsterInstance,
     platform: Deployment,
-    others: _Others,
+    others: _ExternalServices,
     operations: list[Operation],
     stages: Stages,
 ) -> None:
@@ -208,7 +208,7 @@ def _send_and_wait(
     sender.start()
     try:
         wait_until_arrived(
-            lambda: on_the_way(lake, instance, others.queues, BROKEN_ROUTE),
+            lambda: measure_pending(lake, instance, others.queues, BROKEN_ROUTE),
             done=done,
             show=lambda what: stage.show(f"{others.uploader.sent:,} sent · {what}", others.uploader.sent),
             deadline=_SETTLE_SECONDS,

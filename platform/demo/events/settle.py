@@ -19,7 +19,7 @@ _PAUSE = 2.0
 
 
 @dataclass(frozen=True)
-class OnTheWay:
+class PendingWork:
     """What has not arrived yet.
 
     Attributes:
@@ -52,7 +52,7 @@ class OnTheWay:
         return not (self.received or self.tables or self.runs or self.forwarded or self.subscribers)
 
 
-def on_the_way(lake: Lake, instance: dg.DagsterInstance, subscribers: list[Queue], broken: str) -> OnTheWay:
+def measure_pending(lake: Lake, instance: dg.DagsterInstance, subscribers: list[Queue], broken: str) -> PendingWork:
     """Measure what has not arrived.
 
     Args:
@@ -68,11 +68,11 @@ def on_the_way(lake: Lake, instance: dg.DagsterInstance, subscribers: list[Queue
     outbox = lake.store.outbox
     waiting = outbox.backlogs(lane for lane in outbox.lanes() if lane.route != broken)
     forwarded = sum(backlog.messages for backlog in waiting.values())
-    return OnTheWay(received, tables, runs, forwarded, sum(sum(queue.depth()) for queue in subscribers))
+    return PendingWork(received, tables, runs, forwarded, sum(sum(queue.depth()) for queue in subscribers))
 
 
 def wait_until_arrived(
-    measure: Callable[[], OnTheWay], *, done: Callable[[], bool], show: Callable[[str], None], deadline: float
+    measure: Callable[[], PendingWork], *, done: Callable[[], bool], show: Callable[[str], None], deadline: float
 ) -> None:
     """Wait until nothing is on its way.
 

@@ -12,7 +12,7 @@ from typing import Any
 _SECONDS = 120
 
 
-def answer_of(home: Path, *words: str) -> Any:
+def run_json_command(home: Path, *words: str) -> Any:
     """Returns the JSON object that a command prints on the running platform, or the line with which it fails."""
     return json_of(home, *words, "--home", str(home.resolve()))
 

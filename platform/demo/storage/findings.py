@@ -86,7 +86,7 @@ def compare_pages(report: StorageReport, instance: dg.DagsterInstance, buckets: 
     report.compare("growth: objects of all buckets", objects, growth.get("objects"))
     lines = {line["bucket"]: line for line in growth.get("by_bucket", ())}
     steady, still = (lines.get(buckets[number].name, {}) for number in (STEADY, STILL))
-    ahead: float | None = oracle.steady_after(buckets[STEADY], day, _AHEAD) / oracle.GIB
+    ahead: float | None = oracle.steady_bucket_bytes(buckets[STEADY], day, _AHEAD) / oracle.GIB
     by = "last value"
     if report.days < _KNOWN:
         ahead, by = None, f"{report.days} days of history are too few: {_KNOWN} are needed"

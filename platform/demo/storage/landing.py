@@ -25,7 +25,7 @@ def create_bucket(s3: Any, bucket: CompanyBucket) -> None:
         s3.put_bucket_lifecycle_configuration(Bucket=bucket.name, LifecycleConfiguration={"Rules": [rule]})
 
 
-def only_signals(s3: Any) -> None:
+def notify_of_signals_only(s3: Any) -> None:
     """Let S3 send the events of `manifest.checksum` only, as the guide of inventories says."""
     found = s3.get_bucket_notification_configuration(Bucket=TO)
     queues = [

@@ -28,7 +28,7 @@ MONTHS = 12
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedTable:
     """What the table must contain after a day.
 
     Attributes:
@@ -46,11 +46,11 @@ class Expected:
     late: frozenset[str]
 
 
-def expected(buckets: Sequence[CompanyBucket], day: int) -> Expected:
+def expected(buckets: Sequence[CompanyBucket], day: int) -> ExpectedTable:
     """Compute what the table must contain after the inventories of a day."""
     newest = {bucket.name: bucket.newest(day) for bucket in buckets}
     found = {bucket.name: bucket.on(newest[bucket.name]) for bucket in buckets}
-    return Expected(
+    return ExpectedTable(
         rows={name: len(rows) for name, rows in found.items()},
         objects={name: sum(not one.is_marker for one in rows) for name, rows in found.items()},
         size={name: sum(one.size for one in rows) for name, rows in found.items()},
@@ -138,7 +138,7 @@ def md5(body: bytes) -> str:
     return hashlib.md5(body).hexdigest()
 
 
-def steady_after(bucket: CompanyBucket, day: int, ahead: int) -> int:
+def steady_bucket_bytes(bucket: CompanyBucket, day: int, ahead: int) -> int:
     """Returns the bytes that the steady bucket has so many days after a day, if it continues as before."""
     return sum(one.size for one in bucket.on(day)) + ahead * STEADY_BYTES
 

@@ -12,11 +12,11 @@ from rich.console import Console
 from tidegate.platform.bronze.options import RunOptions
 from tidegate.platform.bronze.run import run_table
 from tidegate.platform.demo.progress import Stages
-from tidegate.platform.demo.storage.commands import answer_of
+from tidegate.platform.demo.storage.commands import run_json_command
 from tidegate.platform.demo.storage.company import CompanyBucket
 from tidegate.platform.demo.storage.configurations import configure
 from tidegate.platform.demo.storage.deliveries import delivery
-from tidegate.platform.demo.storage.landing import TO, create_bucket, only_signals, put_orders
+from tidegate.platform.demo.storage.landing import TO, create_bucket, notify_of_signals_only, put_orders
 from tidegate.platform.demo.storage.left_over import Deleted, delete_left_over, leave_files
 from tidegate.platform.demo.storage.planted import ORDERS
 from tidegate.platform.intake.tick import take_in
@@ -34,7 +34,7 @@ _HISTORY_EVERY = 12
 _NO_WAIT = 0.9
 
 
-class Past:
+class PastDays:
     """Makes the deliveries while the platform starts, and then brings them in.
 
     The files of a day are uploaded while the table takes in those of the day before. What needs no last day happens in
@@ -75,7 +75,7 @@ class Past:
         with stack.settings.opened() as lake, Stages(console).shown() as stages, self._pool:
             stage = stages.begin("The inventories of the days before", self._days)
             list(self._pool.map(lambda bucket: create_bucket(s3, bucket), self._buckets))
-            only_signals(s3)
+            notify_of_signals_only(s3)
             put_orders(s3, self._buckets[ORDERS].name)
             uploads = self._upload(s3, 0)
             for day in range(self._days):
@@ -85,7 +85,7 @@ class Past:
                 for *_, (key, body) in deliveries:
                     s3.put_object(Bucket=TO, Key=key, Body=body)
                 uploads = self._upload(s3, day + 1) if day + 1 < self._days else []
-                self.versions[day] = take_day(lake)
+                self.versions[day] = ingest_day(lake)
                 if day == 0:
                     self._begin_orders(stack, lake, s3)
                 elif day % _HISTORY_EVERY == 0:
@@ -104,7 +104,7 @@ class Past:
 
         self.answers["left_over"] = self._background.submit(maintain)
         for name, words in {"readers": ("catalog", "readers"), "table_cost": ("cost", "orders")}.items():
-            self.answers[name] = self._background.submit(answer_of, self._home, *words)
+            self.answers[name] = self._background.submit(run_json_command, self._home, *words)
 
     def _make(self, day: int) -> list[list[tuple[str, bytes]]]:
         return [list(delivery(bucket, day)) for bucket in self._buckets if bucket.delivers(day)]
@@ -137,7 +137,7 @@ def _receive(lake: Lake) -> None:
         take_in(lake, seconds=_NO_WAIT)
 
 
-def take_day(lake: Lake) -> int:
+def ingest_day(lake: Lake) -> int:
     """Bring in what has arrived, and return the version of the table afterwards."""
     _receive(lake)
     done = run_table(lake.table(INVENTORIES), RunOptions(run_id="history"))

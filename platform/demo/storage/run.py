@@ -14,11 +14,11 @@ import dagster as dg
 from rich.console import Console
 
 from tidegate.platform.demo.deployment import DEFAULT_PORTS, Deployment, NextSteps, Ports, deployment
-from tidegate.platform.demo.events.settle import on_the_way, wait_until_arrived
+from tidegate.platform.demo.events.settle import measure_pending, wait_until_arrived
 from tidegate.platform.demo.progress import Stages
 from tidegate.platform.demo.settle import NotSettled
 from tidegate.platform.demo.storage import storage_lake_file
-from tidegate.platform.demo.storage.commands import answer_of
+from tidegate.platform.demo.storage.commands import run_json_command
 from tidegate.platform.demo.storage.company import CompanyBucket, company
 from tidegate.platform.demo.storage.deliveries import file_columns
 from tidegate.platform.demo.storage.findings import (
@@ -35,7 +35,7 @@ from tidegate.platform.demo.storage.findings import (
     write_prices,
 )
 from tidegate.platform.demo.storage.landing import TO, deliver_last_day
-from tidegate.platform.demo.storage.past import INVENTORIES, Past
+from tidegate.platform.demo.storage.past import INVENTORIES, PastDays
 from tidegate.platform.demo.storage.planted import LEGACY
 from tidegate.platform.demo.storage.report import StorageReport, show_storage_report
 from tidegate.platform.lake.lake import Lake
@@ -83,7 +83,7 @@ def run_storage_demo(
     shutil.copyfile(storage_lake_file(), home / "lake.yaml")  # a copy, which a user may change while the demo is kept
     write_prices(home / "prices.csv")
     console.print(f"[bold]The inventories of {buckets} buckets over {days} days[/] become one table, on this machine")
-    past = Past(home, of, days - 1)
+    past = PastDays(home, of, days - 1)
     with (
         deployment(
             home,
@@ -107,7 +107,7 @@ def _last_day_and_reports(
     home: Path,
     report: StorageReport,
     buckets: Sequence[CompanyBucket],
-    past: Past,
+    past: PastDays,
     console: Console,
 ) -> None:
     with (
@@ -145,7 +145,9 @@ def _settle(platform: Deployment, lake: Lake, instance: dg.DagsterInstance, show
         platform.check()
         return True
 
-    wait_until_arrived(lambda: on_the_way(lake, instance, [], ""), done=arrived, show=show, deadline=_SETTLE_SECONDS)
+    wait_until_arrived(
+        lambda: measure_pending(lake, instance, [], ""), done=arrived, show=show, deadline=_SETTLE_SECONDS
+    )
 
 
 def _wait_for_run(platform: Deployment, instance: dg.DagsterInstance, run: str, show: Callable[[str], None]) -> None:
@@ -180,7 +182,7 @@ def _reports(
     client = DagsterGraphQLClient(LOOPBACK, port_number=platform.dagster.ui_port)
     run = client.submit_job_execution(_REPORTS, repository_location_name="tidegate")
     with ThreadPoolExecutor(len(commands)) as pool:
-        later = {name: pool.submit(answer_of, home, *words) for name, words in commands.items()}
+        later = {name: pool.submit(run_json_command, home, *words) for name, words in commands.items()}
         _wait_for_run(platform, instance, run, show)
     return {name: answer.result() for name, answer in {**earlier, **later}.items()}
 

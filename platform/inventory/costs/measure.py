@@ -15,7 +15,7 @@ from tidegate.platform.core.costs.replay import Timing
 from tidegate.platform.core.costs.report import LakeCosts, TableReport, most_expensive_first
 from tidegate.platform.core.costs.table_cost import Recorded, Stored, TableCost, TableFacts
 from tidegate.platform.inventory.costs.inventory_sizes import inventory_sizes
-from tidegate.platform.inventory.costs.recorded_tables import OF_A_TABLE, recorded_tables, unread_because
+from tidegate.platform.inventory.costs.recorded_tables import TABLE_ERRORS, recorded_tables, unread_because
 from tidegate.platform.inventory.stored import read_prices
 from tidegate.platform.lake.costs.recorded_months import recorded_months
 from tidegate.platform.lake.costs.stored_bytes import stored_bytes
@@ -63,7 +63,7 @@ def table_costs(
     recorded = recorded_tables(lake)
     tables, unread = recorded.tables, dict(recorded.unread)
     asked = [key for key in tables if only in ("", key)]
-    stored = _stored_of_all(tables, asked, inventory_sizes(lake, now), now, unread)
+    stored = _measure_stored_tables(tables, asked, inventory_sizes(lake, now), now, unread)
     failed: dict[str, PySparkException] = {}
     reports = [
         _report(tables[key], found, figures, now, fresh, stored[key])
@@ -116,7 +116,7 @@ def _tick(lake: Lake) -> float:
     return float(max(_MIN_TICK, lake.config.intake.every))
 
 
-def _stored_of_all(
+def _measure_stored_tables(
     tables: Mapping[str, Table], asked: Sequence[str], listed: Mapping[str, int], now: datetime, unread: dict[str, str]
 ) -> dict[str, Stored]:
     """Return the bytes of tables. `unread` gets those whose log cannot be read."""
@@ -124,7 +124,7 @@ def _stored_of_all(
     def stored(key: str) -> Stored | str:
         try:
             return _stored(tables[key], listed, now)
-        except OF_A_TABLE as error:
+        except TABLE_ERRORS as error:
             return unread_because(tables[key].lake, error)
 
     found = dict(zip(asked, parallel(stored, asked), strict=True))

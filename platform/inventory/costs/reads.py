@@ -12,7 +12,7 @@ from tidegate.platform.lake.costs.file_reads import file_reads
 from tidegate.platform.lake.lake import Lake
 
 #: Time before a report on storage whose reads it has.
-READS_OF = timedelta(days=30)
+READS_PERIOD = timedelta(days=30)
 _KNOWN = "bucket", "prefix"
 
 
@@ -56,9 +56,9 @@ def reads_of(lake: Lake, now: datetime, depth: int) -> Reads:
     recorded = recorded_tables(lake)
     unread = dict(recorded.unread)
     if not unread:
-        files, failed = file_reads(recorded.ledgers, now - READS_OF, depth)
+        files, failed = file_reads(recorded.ledgers, now - READS_PERIOD, depth)
         unread = {key: unread_because(lake, error) for key, error in failed.items()}
         if not unread:
             return Reads(files)
     key, reason = next(iter(unread.items()))
-    return Reads(unknown=f"the reads of {READS_OF.days} days are not known, because {key} cannot be read: {reason}")
+    return Reads(unknown=f"the reads of {READS_PERIOD.days} days are not known, because {key} cannot be read: {reason}")

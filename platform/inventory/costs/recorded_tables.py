@@ -14,7 +14,7 @@ from tidegate.platform.lake.lake import Lake, Table
 from tidegate.platform.lake.threads import parallel
 
 #: What one table can have that the others do not: a birth record or a log that cannot be read.
-OF_A_TABLE = (ValueError, StoreError, PySparkException)
+TABLE_ERRORS = (ValueError, StoreError, PySparkException)
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def recorded_tables(lake: Lake) -> RecordedTables:
             table = lake.table(key)
             clock = table.ledger.clock() if table.birth else None
             return table, RecordedLedger(table.ledger, clock.version) if clock and clock.n else None
-        except OF_A_TABLE as error:
+        except TABLE_ERRORS as error:
             return unread_because(lake, error)
 
     keys = sorted(lake.store.births.tables())

@@ -13,7 +13,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 #: Codes of the service, the moment, the caller's credentials, the account, the region and the bucket, in any status.
-_OF_THE_SERVICE = frozenset(
+_SERVICE_CODES = frozenset(
     {
         "Busy",
         "ConditionalRequestConflict",
@@ -67,7 +67,7 @@ _OF_THE_SERVICE = frozenset(
 #: Parts of the codes with which the services limit a rate.
 _LIMITED = ("Throttl", "TooManyRequests", "LimitExceeded", "OverLimit", "ThroughputExceeded")
 #: Parts of the codes that refuse a queue or topic: a permission, its key of KMS, or its existence.
-_OF_THE_DESTINATION = (
+_DESTINATION_CODES = (
     "AccessDenied",
     "AuthorizationError",
     "KMS",
@@ -102,14 +102,14 @@ def is_transient(error: ClientError) -> bool:
     """Return whether an answer is not about what the request names, so that the next try may give another answer."""
     status = status_of(error)
     elsewhere = status in (301, 302, 307, 308)
-    return elsewhere or status in (408, 429) or status >= 500 or _of_service(error)
+    return elsewhere or status in (408, 429) or status >= 500 or _is_service_error(error)
 
 
 def is_forbidden(error: ClientError) -> bool:
     """Return whether an error denies access to an object or to its key of KMS, and does not refuse the caller."""
     # Wrong or expired credentials give 403 too, and are no object's fault.
     # A KMS key that is disabled or deleted (`KMS.DisabledException`, …) is the object's fault, whatever the status.
-    return (status_of(error) == 403 or code_of(error).startswith("KMS.")) and not _of_service(error)
+    return (status_of(error) == 403 or code_of(error).startswith("KMS.")) and not _is_service_error(error)
 
 
 def is_of_one_message(error: ClientError) -> bool:
@@ -121,15 +121,15 @@ def refuses_one_message(code: str) -> bool:
     """Return whether an error code of a queue or topic is about one message."""
     # The codes of SQS have a prefix in one of its protocols.
     name = code.rpartition(".")[2]
-    return bool(code) and not (_is_of_service(name) or any(part in code for part in _OF_THE_DESTINATION))
+    return bool(code) and not (_is_of_service(name) or any(part in code for part in _DESTINATION_CODES))
 
 
-def _of_service(error: ClientError) -> bool:
+def _is_service_error(error: ClientError) -> bool:
     return _is_of_service(code_of(error))
 
 
 def _is_of_service(code: str) -> bool:
-    return code in _OF_THE_SERVICE or any(part in code for part in _LIMITED)
+    return code in _SERVICE_CODES or any(part in code for part in _LIMITED)
 
 
 def _metadata(error: ClientError) -> Mapping[str, Any]:

@@ -17,7 +17,7 @@ _CHUNK = 4000
 _CHUNK_SIZE = 16 << 20
 
 
-class Sized(Protocol):
+class SizedMessage(Protocol):
     """A message with a text."""
 
     @property
@@ -25,7 +25,7 @@ class Sized(Protocol):
         """The text."""
 
 
-M = TypeVar("M", bound=Sized)
+M = TypeVar("M", bound=SizedMessage)
 
 
 class DrainLimits:
@@ -130,5 +130,5 @@ class Drain(Generic[M]):
         return self._closed or (len(self._held) < 2 * self._chunk and self._size < 2 * self._chunk_size)
 
 
-def _characters(messages: Sequence[Sized]) -> int:
+def _characters(messages: Sequence[SizedMessage]) -> int:
     return sum(len(message.body) for message in messages)

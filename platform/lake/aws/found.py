@@ -22,7 +22,7 @@ _CHECKSUMS = (
 )
 
 
-def found_in(answer: Mapping[str, Any], size: int) -> S3Found:
+def parse_s3_found(answer: Mapping[str, Any], size: int) -> S3Found:
     """The state of an object of that size, from S3's answer to a HEAD or a GET."""
     version = answer.get("VersionId")
     modified = int(answer["LastModified"].timestamp() * 1000)

@@ -84,7 +84,7 @@ def stored(attributes: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     }
 
 
-def sendable(attributes: Mapping[str, Any]) -> dict[str, Any]:
+def to_sqs_attributes(attributes: Mapping[str, Any]) -> dict[str, Any]:
     """Return attributes as SQS takes them, of those of a message or of `stored`."""
     return {
         name: {

@@ -18,10 +18,10 @@ from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.s3_object import S3Object
 from tidegate.platform.lake.aws.answers import code_of, is_forbidden, is_transient, region_in, status_of
-from tidegate.platform.lake.aws.found import found_in
+from tidegate.platform.lake.aws.found import parse_s3_found
 from tidegate.platform.lake.room import TooLarge
 from tidegate.platform.lake.threads import parallel
-from tidegate.platform.lake.time_left import Timed, seconds_left
+from tidegate.platform.lake.time_left import TimedStream, seconds_left
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -100,7 +100,7 @@ class ObjectStore:
             return S3Forbidden(first_line(error)) if status == 403 else self._why_refused(bucket, key)
         except BotoCoreError as error:
             return S3Unavailable(first_line(error))
-        return found_in(answer, answer["ContentLength"])
+        return parse_s3_found(answer, answer["ContentLength"])
 
     def _why_refused(self, bucket: str, key: str) -> Probe:
         """The meaning of an error for which HEAD gives no reason: S3 refuses the object for ever, or the caller."""
@@ -136,7 +136,7 @@ class ObjectStore:
         except BotoCoreError:
             return self.head(bucket, key), b""
         size = answer.get("ContentRange", "").rpartition("/")[2]
-        return found_in(answer, int(size) if size.isdigit() else len(body)), body
+        return parse_s3_found(answer, int(size) if size.isdigit() else len(body)), body
 
     def head_with_body(self, bucket: str, key: str, max_bytes: int) -> tuple[Probe, bytes | None]:
         """An object's present state, and its bytes if there are at most `max_bytes`, in one request. Never raises.
@@ -153,7 +153,7 @@ class ObjectStore:
             return (S3Gone() if status_of(error) == 404 else self.head(bucket, key)), None
         except BotoCoreError:
             return self.head(bucket, key), None
-        return found_in(answer, answer["ContentLength"]), body
+        return parse_s3_found(answer, answer["ContentLength"]), body
 
     def head_many(self, bucket: str, keys: Iterable[str]) -> dict[str, Probe]:
         """Ask for the present state of many keys in parallel."""
@@ -188,7 +188,7 @@ class ObjectStore:
 
         Raises:
             ObjectChanged: the object has another etag, or is gone.
-            StoreError: S3 did not answer. `OutOfTime`: the time of the work is over.
+            StoreError: S3 did not answer. `DeadlineExceeded`: the time of the work is over.
         """
         return self._get(*version.address, IfMatch=_in_time(version), Range=f"bytes=-{length}")
 
@@ -201,7 +201,7 @@ class ObjectStore:
         """Read an object from its beginning, if it still is this version. Raises what `tail` raises."""
         bucket, key = version.address
         with self._asking(bucket, key):
-            body = Timed(self._client.get_object(Bucket=bucket, Key=key, IfMatch=_in_time(version))["Body"])
+            body = TimedStream(self._client.get_object(Bucket=bucket, Key=key, IfMatch=_in_time(version))["Body"])
             with body:
                 yield cast(BinaryIO, body)
 
@@ -225,7 +225,7 @@ class ObjectStore:
             StoreError: S3 did not answer, or there is no such bucket.
         """
         with self._asking(bucket, key, exists=False):
-            self._client.put_object(Bucket=bucket, Key=key, Body=_encoded(body))
+            self._client.put_object(Bucket=bucket, Key=key, Body=_to_bytes(body))
 
     def upload(self, bucket: str, key: str, file: Path) -> S3Found:
         """Write a file as an object. An older object of that key is replaced. Returns the new object's state.
@@ -258,7 +258,7 @@ class ObjectStore:
         """
         for attempt in range(_CONFLICT_RETRIES):
             try:
-                self._client.put_object(Bucket=bucket, Key=key, Body=_encoded(body), IfNoneMatch="*")
+                self._client.put_object(Bucket=bucket, Key=key, Body=_to_bytes(body), IfNoneMatch="*")
                 return True
             except ClientError as error:
                 if status_of(error) == 412:
@@ -403,5 +403,5 @@ def _version(version_id: str | None) -> Any:
     return {"VersionId": version_id} if version_id else {}
 
 
-def _encoded(body: str | bytes) -> bytes:
+def _to_bytes(body: str | bytes) -> bytes:
     return body.encode() if isinstance(body, str) else body

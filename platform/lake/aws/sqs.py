@@ -16,7 +16,7 @@ from tidegate.platform.core.events.row_message import RowOrigin
 from tidegate.platform.lake.aws.batch_calls import MAX_PER_CALL, failed_entries
 from tidegate.platform.lake.aws.drain import Drain, DrainLimits
 from tidegate.platform.lake.aws.held_messages import HeldMessages
-from tidegate.platform.lake.aws.message import IDENTITY, Message, carried, received_message, sendable
+from tidegate.platform.lake.aws.message import IDENTITY, Message, carried, received_message, to_sqs_attributes
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
@@ -272,7 +272,7 @@ class Queue:
             first: id and time of the first arrival, for a row queue's message that is sent again.
             attributes: those that its first sender added, for a message that is sent again.
         """
-        added = {**sendable(attributes or {}), **(carried(first) if first else {})}
+        added = {**to_sqs_attributes(attributes or {}), **(carried(first) if first else {})}
         self._client.send_message(QueueUrl=self.url, MessageBody=body, MessageAttributes=added)
 
     def depth(self) -> tuple[int, int]:

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.platform.lake.costs.recorded_ledger import RecordedLedger, in_parts, was_read
+from tidegate.platform.lake.costs.recorded_ledger import RecordedLedger, query_in_parts, read_condition
 from tidegate.platform.lake.inventory.sums import first_folders
 
 
@@ -29,10 +29,10 @@ def file_reads(
     failed: dict[str, PySparkException] = {}
 
     def counted(key: str) -> DataFrame:
-        rows = ledgers[key].rows(since).where(was_read())
+        rows = ledgers[key].rows(since).where(read_condition())
         return rows.groupBy(first_folders(depth).alias("prefix")).agg(F.count(F.lit(1)).alias("reads"))
 
-    for part in in_parts(ledgers, counted):
+    for part in query_in_parts(ledgers, counted):
         failed |= part.failed
         for row in part.rows.to_pylist():
             found[TableKey.decode(row["table_key"]).bucket, row["prefix"]] += row["reads"]

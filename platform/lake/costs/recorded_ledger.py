@@ -45,13 +45,13 @@ class Part(NamedTuple):
     failed: dict[str, PySparkException]
 
 
-def was_read() -> Column:
+def read_condition() -> Column:
     """Return the condition for decisions on files that a run read."""
     read = F.col("status").isin(str(Status.COMMITTED), str(Status.QUARANTINED))
     return (F.col("kind") == "row") & read & F.col("etag").isNotNull()
 
 
-def in_parts(keys: Collection[str], query: Callable[[str], DataFrame]) -> Iterator[Part]:
+def query_in_parts(keys: Collection[str], query: Callable[[str], DataFrame]) -> Iterator[Part]:
     """Yield the rows of a query of each table.
 
     Args:

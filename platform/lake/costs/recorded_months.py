@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 
 from tidegate.platform.core.bronze.hint import RowsSent
 from tidegate.platform.core.costs.table_cost import Recorded
-from tidegate.platform.lake.costs.recorded_ledger import RecordedLedger, in_parts, was_read
+from tidegate.platform.lake.costs.recorded_ledger import RecordedLedger, query_in_parts, read_condition
 from tidegate.platform.lake.costs.shared_runs import Runs, SharedRuns
 
 _DAY = 86_400
@@ -71,12 +71,12 @@ def recorded_months(
     """
     rows, shared = _Rows(since, tick), SharedRuns()
     days: dict[str, list[dict[str, Any]]] = {}
-    for part in in_parts(ledgers, lambda key: _days(rows, ledgers[key])):
+    for part in query_in_parts(ledgers, lambda key: _days(rows, ledgers[key])):
         failed |= part.failed
         found = {key: _by_day(part.rows.filter(pc.field("table_key") == key)) for key in part.keys}
         shared.add([row["runs"] for row in own] for own in found.values())
         days |= {key: own for key, own in found.items() if asked is None or key in asked}
-    for part in in_parts(days, lambda key: rows.slots(ledgers[key])):
+    for part in query_in_parts(days, lambda key: rows.slots(ledgers[key])):
         failed |= part.failed
         for key in part.keys:
             slots = part.rows.filter(pc.field("table_key") == key).sort_by("slot")
@@ -107,7 +107,7 @@ def _by_day(days: pa.Table) -> list[dict[str, Any]]:
 
 def _days(asked: _Rows, ledger: RecordedLedger) -> DataFrame:
     header, decided = F.col("kind") == "header", F.col("kind") == "row"
-    read = was_read()
+    read = read_condition()
     rows_of_queue = F.coalesce("rows", F.lit(0)) + F.coalesce("bad_rows", F.lit(0))
     events = F.col("event_id").isNotNull().cast("int")
     messages = F.when(F.col("event_name") == RowsSent.name, rows_of_queue).otherwise(events)

@@ -13,7 +13,7 @@ from tidegate.platform.core.forwarding.bodies import halves
 from tidegate.platform.core.forwarding.outgoing import Outgoing
 from tidegate.platform.core.portions import portions
 from tidegate.platform.lake.aws.s3 import StoreError
-from tidegate.platform.lake.forwarding.destination import MAX_ENTRIES, Destination, Refusal, send_settled
+from tidegate.platform.lake.forwarding.destination import MAX_ENTRIES, Destination, Refusal, send_with_fallback
 
 _CALLS_IN_PARALLEL = 8
 #: Calls with a message until it has to wait for the next delivery.
@@ -60,7 +60,7 @@ def deliver(
         clock: returns seconds.
     """
     outcome = Delivery()
-    sending = _Sending(destination, outcome, messages)
+    sending = _DeliveryState(destination, outcome, messages)
     with ThreadPoolExecutor(_CALLS_IN_PARALLEL) as pool:
         while batches := list(sending.calls()):
             for batch, result in zip(batches, pool.map(sending.call, batches), strict=True):
@@ -74,7 +74,7 @@ def deliver(
     return outcome
 
 
-class _Sending:
+class _DeliveryState:
     """The state of a delivery: the messages that are not settled yet, by their places.
 
     Attributes:
@@ -115,7 +115,7 @@ class _Sending:
     def call(self, batch: Sequence[int]) -> list[Refusal] | Exception:
         """Send the messages of one call. Returns those that were refused, or the error of the call."""
         try:
-            return send_settled(self._destination, [self._pending[place] for place in batch])
+            return send_with_fallback(self._destination, [self._pending[place] for place in batch])
         except (BotoCoreError, ClientError, StoreError) as error:
             return error
 

@@ -63,7 +63,7 @@ class Destination(Protocol):
         """
 
 
-def send_settled(destination: Destination, messages: Sequence[Outgoing]) -> list[Refusal]:
+def send_with_fallback(destination: Destination, messages: Sequence[Outgoing]) -> list[Refusal]:
     """Send messages in one call, or each in its own if the destination refuses the call because of one of them.
 
     Raises:
@@ -78,7 +78,7 @@ def send_settled(destination: Destination, messages: Sequence[Outgoing]) -> list
             raise
         if len(messages) == 1:
             return [Refusal(0, first_line(error), of_the_message=True)]
-    alone = [send_settled(destination, [message]) for message in messages]
+    alone = [send_with_fallback(destination, [message]) for message in messages]
     return [replace(found, place=place) for place, refused in enumerate(alone) for found in refused]
 
 

@@ -9,7 +9,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from tidegate.platform.core.config.forwarding.routes import RouteSpec
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.forwarding.outgoing import Outgoing
-from tidegate.platform.lake.forwarding.destination import Destination, Refusal, send_settled
+from tidegate.platform.lake.forwarding.destination import Destination, Refusal, send_with_fallback
 
 
 class ShardedTopics:
@@ -38,7 +38,7 @@ class ShardedTopics:
 
     def _publish(self, arn: str, places: Sequence[int], messages: Sequence[Outgoing]) -> list[Refusal]:
         try:
-            refused = send_settled(self._topics[arn], [messages[place] for place in places])
+            refused = send_with_fallback(self._topics[arn], [messages[place] for place in places])
         except (BotoCoreError, ClientError) as error:
             return [Refusal(place, f"{arn}: {first_line(error)}", of_the_message=False) for place in places]
         return [Refusal(places[found.place], found.reason, found.of_the_message) for found in refused]

@@ -12,7 +12,7 @@ from tidegate.platform.lake.forwarding.object_action import Action, filled
 #: S3's limits (user guide, "Categorizing your objects using tags"). Characters count as in UTF-16.
 _MAX_TAGS, _MAX_VALUE = 10, 256
 #: What S3 takes in a tag besides letters, digits and blanks of any script.
-_SIGNS = "+-=._:/@"
+_TAG_SIGNS = "+-=._:/@"
 
 
 def tag_objects(route: RouteSpec, objects: ObjectStore) -> Action:
@@ -35,7 +35,7 @@ def tag_objects(route: RouteSpec, objects: ObjectStore) -> Action:
             if refused := [sign for sign in value if not _is_taken(sign)]:
                 raise ValueError(
                     f"the tag {name!r} would have the character {refused[0]!r}, and S3 takes letters, digits, blanks "
-                    f"and {_SIGNS} only"
+                    f"and {_TAG_SIGNS} only"
                 )
         present = objects.tags(event.bucket, event.key)
         if wanted.items() <= present.items():
@@ -49,4 +49,4 @@ def tag_objects(route: RouteSpec, objects: ObjectStore) -> Action:
 
 def _is_taken(character: str) -> bool:
     """Return whether S3 takes a character in a tag: of Unicode's classes letter, number and separator, or a sign."""
-    return character in _SIGNS or unicodedata.category(character)[0] in "LNZ"
+    return character in _TAG_SIGNS or unicodedata.category(character)[0] in "LNZ"

@@ -15,7 +15,7 @@ from tidegate.platform.core.keys.packed_names import GZIP
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.lake.aws.s3 import ObjectForbidden, ObjectRefused, ObjectStore, StoreError
 from tidegate.platform.lake.forwarding.object_action import Action
-from tidegate.platform.lake.room import TooLarge, in_turn
+from tidegate.platform.lake.room import TooLarge, run_bounded
 
 #: Bytes of an object, compressed and not, and of one that is held next to others. In memory it takes up to eight times
 #: as many: Python has four bytes for each character of a text with one that is outside of Unicode's first plane.
@@ -51,7 +51,7 @@ def unwrap_arrays(route: RouteSpec, objects: ObjectStore) -> Action:
                 objects.put(bucket, key, _lines(body, limit, packed=packed))
 
         try:
-            in_turn(write, MAX_BYTES, small=_SMALL_BYTES)
+            run_bounded(write, MAX_BYTES, small=_SMALL_BYTES)
         except TooLarge:
             unpacked = " when it is unpacked" if packed else ""
             why = f"it has more than {MAX_BYTES:,} bytes{unpacked}, and an array of so many is not unwrapped"

@@ -25,7 +25,7 @@ from tidegate.platform.lake.spark.temporary_view import temporary_view
 #: Audits of one query, and the places of a finding that are returned.
 _A_QUERY, _MAX_PLACES = 50, 5
 
-_FOUND = """
+_FOUND_QUERY = """
 WITH found AS (
     {all}
 ), places AS (
@@ -57,7 +57,7 @@ def audit_report(
     by_key = {audit.key: audit for audit in audits}
 
     def run(query: str) -> None:
-        rows = session.sql(_FOUND.format(all=query, max_places=_MAX_PLACES)).collect()
+        rows = session.sql(_FOUND_QUERY.format(all=query, max_places=_MAX_PLACES)).collect()
         found.extend(_finding(by_key[key], places) for key, places in groupby(rows, lambda row: row["audit"]))
 
     orphaned = [audit for audit in audits if audit.table]
@@ -69,7 +69,7 @@ def audit_report(
     for start in range(0, len(others), _A_QUERY):
         run("\n    UNION ALL ".join(others[start : start + _A_QUERY]))
     found.sort(key=lambda one: (-one.objects, -one.bytes, one.audit.kind, one.audit.of))
-    return AuditReport(found, _unlisted(objects))
+    return AuditReport(found, _parse_unlisted_fields(objects))
 
 
 def _known(session: SparkSession, ledgers: Iterable[str]) -> DataFrame:
@@ -98,7 +98,7 @@ def _finding(audit: Audit, rows: Iterable[Row]) -> AuditFinding:
     return AuditFinding(audit, first["all_objects"], first["all_bytes"], worst)
 
 
-def _unlisted(objects: DataFrame) -> list[Unlisted]:
+def _parse_unlisted_fields(objects: DataFrame) -> list[Unlisted]:
     stored = objects.where(~F.coalesce("is_delete_marker", F.lit(False)))
     counted = stored.groupBy("bucket").agg(*(F.count(name).alias(name) for name in FIELDS))
     return unlisted(row.asDict() for row in counted.collect())

@@ -26,17 +26,17 @@ from tidegate.platform.lake.aws.s3 import ObjectForbidden, ObjectStore, StoreErr
 from tidegate.platform.lake.threads import parallel
 
 #: Folders that the error names if there is no delivery.
-_MAX_TOLD = 5
+_MAX_NAMED_FOLDERS = 5
 #: Bytes of a manifest or its checksum: who writes into the folder chooses the size. A file of an inventory takes about
 #: 150 bytes of its manifest.
 _MAX_BYTES = 16 << 20
 _CHUNK = 1 << 20
 _DAY_SECONDS = 86_400
-_MAY = "and kms:Decrypt with its key where it is encrypted with KMS"
+_KMS_HINT = "and kms:Decrypt with its key where it is encrypted with KMS"
 
 
 @dataclass(frozen=True)
-class Proven:
+class ProvenInventory:
     """An inventory whose manifest and files are as S3 wrote them.
 
     Attributes:
@@ -72,7 +72,7 @@ def newest_inventory(
             log(f"the inventory {uri} is not complete yet: looking at the one before")
             continue
         return proven(objects, S3Address(bucket, f"{prefix}{name}/"), checksum, body, source).inventory
-    there = ", ".join(names[:_MAX_TOLD]) or "nothing"
+    there = ", ".join(names[:_MAX_NAMED_FOLDERS]) or "nothing"
     raise InventoryError(
         f"no complete inventory is below {folder}, only: {there}. `inventory` names the folder that holds folders "
         "like 2026-01-31T01-00Z: s3://<destination>/<prefix>/<source bucket>/<configuration>/. S3 delivers the first "
@@ -95,7 +95,9 @@ def manifest_of(objects: ObjectStore, folder: S3Address) -> bytes:
     return body
 
 
-def proven(objects: ObjectStore, folder: S3Address, checksum: bytes, body: bytes, source: str | None = None) -> Proven:
+def proven(
+    objects: ObjectStore, folder: S3Address, checksum: bytes, body: bytes, source: str | None = None
+) -> ProvenInventory:
     """Prove an inventory: the manifest by its checksum, and the files by the sizes and MD5s in the manifest.
 
     Args:
@@ -122,7 +124,7 @@ def proven(objects: ObjectStore, folder: S3Address, checksum: bytes, body: bytes
         raise InventoryError(
             f"{uri} says that it began at {inventory.began}, after tomorrow: later ones would be older"
         )
-    return Proven(inventory, dict(parallel(lambda file: _require(objects, inventory, file), inventory.files)))
+    return ProvenInventory(inventory, dict(parallel(lambda file: _require(objects, inventory, file), inventory.files)))
 
 
 def delivered_manifest(objects: ObjectStore, folder: S3Address, source: str, count: int, null: int) -> BatchManifest:
@@ -206,7 +208,7 @@ def _read(objects: ObjectStore, address: S3Address) -> tuple[str, bytes] | None:
 
 
 def _denied(bucket: str, key: str) -> InventoryError:
-    return InventoryForbidden(f"{S3Address(bucket, key)} may not be read: allow s3:GetObject on it, {_MAY}")
+    return InventoryForbidden(f"{S3Address(bucket, key)} may not be read: allow s3:GetObject on it, {_KMS_HINT}")
 
 
 def _require(objects: ObjectStore, inventory: Inventory, file: InventoryFile) -> tuple[str, str]:

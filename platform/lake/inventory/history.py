@@ -25,7 +25,7 @@ def objects_and_bytes(
     """
     if not part.reads:
         return {}
-    rows = reduce(DataFrame.unionByName, (_of_version(session, location, read) for read in part.reads))
+    rows = reduce(DataFrame.unionByName, (_version_inventories(session, location, read) for read in part.reads))
     found = {}
     for bucket, configuration, n, objects, size in rows.collect():
         found[Subject(bucket, configuration), n] = objects, size
@@ -51,7 +51,7 @@ def rows_of_inventories(session: SparkSession, location: str, reads: Sequence[In
     return reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), rows)
 
 
-def _of_version(session: SparkSession, location: str, read: VersionRead) -> DataFrame:
+def _version_inventories(session: SparkSession, location: str, read: VersionRead) -> DataFrame:
     rows = session.read.format("delta").option("versionAsOf", read.version).load(location)
     # A file has the rows of one batch, so Delta's statistics leave all other files out.
     rows = rows.where(F.col("_batch").between(read.first, read.last))

@@ -8,7 +8,7 @@ from datetime import datetime
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from tidegate.platform.core.inventory.counted import buckets_with_several, counted_rows, not_counted
+from tidegate.platform.core.inventory.counted import buckets_with_several, counted_rows_condition, uncounted_inventories
 from tidegate.platform.core.inventory.delivery import Subject
 from tidegate.platform.core.times import from_micros
 
@@ -25,7 +25,7 @@ def inventory_objects(session: SparkSession, location: str, configuration: str =
         InventoryError: a bucket has several configurations, and none is chosen; or no bucket has the chosen one.
     """
     rows = session.read.format("delta").load(location)
-    return rows.where(condition_of(rows, subjects_of(rows), configuration) or "true")
+    return rows.where(counted_objects_condition(rows, subjects_of(rows), configuration) or "true")
 
 
 def subjects_of(rows: DataFrame) -> list[Subject]:
@@ -33,7 +33,7 @@ def subjects_of(rows: DataFrame) -> list[Subject]:
     return [Subject(*row) for row in rows.select("bucket", "configuration").distinct().collect()]
 
 
-def condition_of(rows: DataFrame, subjects: Sequence[Subject], configuration: str) -> str:
+def counted_objects_condition(rows: DataFrame, subjects: Sequence[Subject], configuration: str) -> str:
     """Return the SQL condition of the rows of which each object is counted once. Empty: all.
 
     Args:
@@ -44,7 +44,7 @@ def condition_of(rows: DataFrame, subjects: Sequence[Subject], configuration: st
     newest = dict.fromkeys(subjects, datetime.min)
     if configuration and (several := buckets_with_several(subjects)):
         newest |= newest_created(rows.where(F.col("bucket").isin(list(several))))
-    return counted_rows(subjects, not_counted(newest, configuration))
+    return counted_rows_condition(subjects, uncounted_inventories(newest, configuration))
 
 
 def buckets_of_versions(objects: DataFrame) -> set[str]:

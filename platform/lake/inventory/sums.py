@@ -10,12 +10,12 @@ from pyspark.sql import functions as F
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.storage.cost import (
     AGES,
+    COMBINED_PREFIXES,
     CURRENT,
     ENDS,
     LARGER,
     NONCURRENT,
     OLDER,
-    PUT_TOGETHER,
     SIZES,
     STAYS,
     UNKNOWN,
@@ -47,7 +47,7 @@ def stored_sums(objects: DataFrame, by: Sequence[str], depth: int) -> list[Store
     Args:
         objects: rows of the table of inventories.
         by: of `DIMENSIONS`, and `ends` if the objects have it.
-        depth: number of folders of `prefix`. With 0, all prefixes are `PUT_TOGETHER`.
+        depth: number of folders of `prefix`. With 0, all prefixes are `COMBINED_PREFIXES`.
 
     Raises:
         TooManyGroups: there are more than `MAX_GROUPS`, or `MAX_WITHOUT_PREFIXES` if `depth` is 0.
@@ -104,7 +104,7 @@ def _dimensions(depth: int) -> Mapping[str, Column]:
     return {
         "bucket": F.col("bucket"),
         "configuration": F.col("configuration"),
-        "prefix": first_folders(depth) if depth else F.lit(PUT_TOGETHER),
+        "prefix": first_folders(depth) if depth else F.lit(COMBINED_PREFIXES),
         "storage_class": F.col("storage_class"),
         "age": _class(days, AGES, OLDER),
         "size": _class(F.col("size"), SIZES, LARGER),

@@ -16,7 +16,7 @@ from tidegate.platform.lake.aws.s3 import StoreError
 from tidegate.platform.lake.lake_root.root import LakeRoot
 
 #: Batches that are searched for a table's birth: the batches before the birth only refused files.
-_BORN_WITHIN = 100
+_MAX_BIRTH_BATCH = 100
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Batches:
         Raises:
             GenerationRetired: a reset ended the generation before it had a table.
         """
-        batches = itertools.takewhile(lambda batch: batch is not None, map(self.read, range(1, _BORN_WITHIN + 1)))
+        batches = itertools.takewhile(lambda batch: batch is not None, map(self.read, range(1, _MAX_BIRTH_BATCH + 1)))
         firsts = ((batch.n, batch.create.schema if batch.create else batch.columns) for batch in batches if batch)
         return next((schema for n, schema in firsts if schema and not self._is_void(n)), None)
 

@@ -14,7 +14,7 @@ from tidegate.platform.lake.lake_root.root import LakeRoot, is_table_key
 from tidegate.platform.lake.threads import parallel
 
 #: Objects of one table that a tour of the inbox reads: one page of S3's listing, the oldest ones.
-_MAX_OF_ONE = 1000
+_MAX_TABLE_OBJECTS = 1000
 
 
 @dataclass(frozen=True)
@@ -111,11 +111,11 @@ class Inbox:
         Pages are requested as the tour proceeds. If a table has more than one page of manifests, the rest is left out.
         So a caller that stops early has paid only for what it has seen.
         """
-        yield from self._leg(after, "")
+        yield from self._backlogs_between(after, "")
         if after:
-            yield from self._leg("", after)
+            yield from self._backlogs_between("", after)
 
-    def _leg(self, after: str, last: str) -> Iterator[Backlog]:
+    def _backlogs_between(self, after: str, last: str) -> Iterator[Backlog]:
         start = self._root.key(self._folder, "")
         behind = f"{start}{after}0" if after else ""  # "0" follows "/"
         while True:
@@ -123,8 +123,8 @@ class Inbox:
             for folder, items in groupby(listed, lambda item: item.key[len(start) :].partition("/")[0]):
                 if last and f"{folder}/" > f"{last}/":
                     return
-                first = list(islice(items, _MAX_OF_ONE))
-                more = len(first) == _MAX_OF_ONE
+                first = list(islice(items, _MAX_TABLE_OBJECTS))
+                more = len(first) == _MAX_TABLE_OBJECTS
                 # The note that a table rests comes after all manifests of the intake.
                 notes = self._root.objects.under(self._root.bucket, f"{start}{folder}/{RESTS}") if more else ()
                 yield self._backlog(folder, first, notes)
@@ -152,7 +152,7 @@ class Inbox:
             tuple(strays),
             sum(waiting.size for waiting in found),
             min((waiting.oldest for waiting in found), default=0.0),
-            len(items) < _MAX_OF_ONE,
+            len(items) < _MAX_TABLE_OBJECTS,
             sum(waiting.hints for waiting in found if waiting.size == 0),
             rests,
         )

@@ -34,7 +34,7 @@ class ListingTimes:
 
 
 @dataclass(frozen=True)
-class ListedTo:
+class ListingProgress:
     """The part of a prefix that was listed for a generation.
 
     Attributes:
@@ -56,7 +56,7 @@ class GenerationListings:
     def __init__(self, root: LakeRoot) -> None:
         self._root = root
 
-    def read(self, folder: str) -> ListedTo:
+    def read(self, folder: str) -> ListingProgress:
         """Return how far a generation is listed. Nothing is, if the object is missing or damaged.
 
         Args:
@@ -70,10 +70,10 @@ class GenerationListings:
             found = json.loads(body or "{}")
             key, whole = found.get("key", ""), found.get("whole", False)
         except (ValueError, AttributeError):
-            return ListedTo()  # The prefix is listed from its beginning, which gives some hints twice.
-        return ListedTo(key, whole) if isinstance(key, str) and isinstance(whole, bool) else ListedTo()
+            return ListingProgress()  # The prefix is listed from its beginning, which gives some hints twice.
+        return ListingProgress(key, whole) if isinstance(key, str) and isinstance(whole, bool) else ListingProgress()
 
-    def write(self, folder: str, reached: ListedTo) -> None:
+    def write(self, folder: str, reached: ListingProgress) -> None:
         """Write how far a generation is listed. The hints up to there must be in the inbox."""
         body = json.dumps({"format": 1, "key": reached.key, "whole": reached.whole}, ensure_ascii=False)
         self._root.objects.put(self._root.bucket, self._key(folder), body)

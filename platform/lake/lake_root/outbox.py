@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from itertools import islice
 
 from tidegate.platform.core.failpoints import seam
-from tidegate.platform.core.forwarding.outgoing import OutboxName, Outgoing, in_objects
+from tidegate.platform.core.forwarding.outgoing import OutboxName, Outgoing, split_into_objects
 from tidegate.platform.lake.lake_root.root import LakeRoot
 from tidegate.platform.lake.threads import parallel
 
@@ -96,7 +96,7 @@ class Outbox:
             ulid: place in the order of the lane, for messages of one object. By default they come last.
         """
         # Two objects at one place might have one name, so the messages of one object stay together.
-        divide = (lambda messages: [list(messages)]) if ulid else in_objects
+        divide = (lambda messages: [list(messages)]) if ulid else split_into_objects
         contents = [(lane, content) for lane, messages in by_lane for content in divide(messages)]
         # The names are made in order, before the threads begin.
         objects = [(OutboxObject(lane, OutboxName.of(content, ulid)), content) for lane, content in contents]

@@ -51,7 +51,7 @@ def copy_parquet(objects: ObjectStore, source: S3Object, target: S3Address, rena
         BadParquet: no copy can be made. The message is the reason.
         ObjectChanged: the object has another etag, or is gone.
         StoreError: S3 did not answer, or refuses the copy.
-        OutOfTime: the time of the work is over.
+        DeadlineExceeded: the time of the work is over.
     """
     with TemporaryDirectory(prefix="tidegate-copy-") as folder:
         copy = _converted(objects, source, Path(folder), renames)

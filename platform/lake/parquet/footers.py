@@ -45,7 +45,7 @@ def read_footers(tails: Sequence[tuple[bytes, int]]) -> list[Footer | BadParquet
         tails: for each object its last bytes, at least `footer_bytes` of them, and its size in bytes.
 
     Raises:
-        OutOfTime: the time of the work is over.
+        DeadlineExceeded: the time of the work is over.
     """
     if not tails:
         return []

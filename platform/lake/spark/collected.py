@@ -26,7 +26,7 @@ def collected(frame: DataFrame) -> list[Row]:
     try:
         return frame.collect()
     except (OverflowError, ValueError):
-        texts = [_with_text(field.dataType) for field in frame.schema]
+        texts = [_text_type(field.dataType) for field in frame.schema]
         if texts == [field.dataType for field in frame.schema]:
             raise
     names = frame.columns
@@ -35,17 +35,17 @@ def collected(frame: DataFrame) -> list[Row]:
     return numbered.select(*casts).toDF(*names).collect()
 
 
-def _with_text(kind: DataType) -> DataType:
+def _text_type(kind: DataType) -> DataType:
     """Returns a type with text in place of dates and timestamps."""
     match kind:
         case DateType() | TimestampType() | TimestampNTZType():
             return StringType()
         case ArrayType():
-            return ArrayType(_with_text(kind.elementType), kind.containsNull)
+            return ArrayType(_text_type(kind.elementType), kind.containsNull)
         case MapType():
-            return MapType(_with_text(kind.keyType), _with_text(kind.valueType), kind.valueContainsNull)
+            return MapType(_text_type(kind.keyType), _text_type(kind.valueType), kind.valueContainsNull)
         case StructType():
             return StructType(
-                [StructField(field.name, _with_text(field.dataType), field.nullable) for field in kind.fields]
+                [StructField(field.name, _text_type(field.dataType), field.nullable) for field in kind.fields]
             )
     return kind

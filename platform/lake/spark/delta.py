@@ -18,8 +18,15 @@ from tidegate.platform.lake.spark.catalog import SqlCatalog
 from tidegate.platform.lake.spark.output_writer import OutputWriter
 from tidegate.platform.lake.spark.procedures import Procedures
 from tidegate.platform.lake.spark.remote import SparkRemote
-from tidegate.platform.lake.spark.results import BatchRefusal, CommitResult, Compacted, Merge, Merging, TableState
-from tidegate.platform.lake.spark.session import configured, probe, set_all
+from tidegate.platform.lake.spark.results import (
+    BatchRefusal,
+    CommitResult,
+    CompactionResult,
+    Merge,
+    Merging,
+    TableState,
+)
+from tidegate.platform.lake.spark.session import apply_settings, configured, probe
 from tidegate.platform.lake.spark.upkeep import FULL_BYTES, HIDDEN_SHARE, SMALL_BYTES, Upkeep
 from tidegate.platform.lake.spark.value_settings import VALUE_SETTINGS
 
@@ -60,7 +67,7 @@ class Delta:
         """
         probe(self.remote)
         session = self._connect()
-        set_all(session, {**VALUE_SETTINGS, **_ONE_SORT})
+        apply_settings(session, {**VALUE_SETTINGS, **_ONE_SORT})
         return session
 
     def check_session_alive(self) -> None:
@@ -329,7 +336,7 @@ class Delta:
         )
         return written["version"] is not None
 
-    def compact(self, location: str) -> Compacted:
+    def compact(self, location: str) -> CompactionResult:
         """Merge a table's small files in one commit that changes no row. It gives way to a concurrent commit.
 
         Args:
@@ -340,7 +347,7 @@ class Delta:
         """
         with configured(self.session, _COMPACTION):
             (row,) = self._procedures.command(f"OPTIMIZE {delta_table(location)}")
-        return Compacted(row["metrics"]["numFilesAdded"], row["metrics"]["numFilesRemoved"])
+        return CompactionResult(row["metrics"]["numFilesAdded"], row["metrics"]["numFilesRemoved"])
 
     def ledger_memory(self, location: str, version: int, n: int, keys: Sequence[str] | None) -> list[Row] | None:
         """The header rows of a batch and the last states of keys in a ledger's version, read without a Spark job.

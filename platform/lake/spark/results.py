@@ -199,7 +199,7 @@ class Merge:
 
 
 @dataclass(frozen=True)
-class Compacted:
+class CompactionResult:
     """Numbers of data files that a compaction added and removed."""
 
     added: int

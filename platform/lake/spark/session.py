@@ -24,7 +24,7 @@ from tidegate.platform.lake.spark.remote import TOKEN, SparkRemote
 from tidegate.platform.lake.spark.unreachable import SparkUnreachable
 
 #: Seconds after which the server is asked again to end what takes too long.
-_AGAIN = 0.5
+_INTERRUPT_RETRY_SECONDS = 0.5
 
 # PySpark prints every exception before it raises it, as JSON or with both traces: kilobytes before the message of the
 # code that catches it. And after a session's release the client's late clean-up calls fail, with warnings.
@@ -105,16 +105,16 @@ def configured(session: SparkSession, settings: Mapping[str, str]) -> Iterator[N
     """Give a session other settings in this context. Afterwards it has those that it had before."""
     client = cast(ConnectSession, session).client
     before = dict(zip(settings, client.get_config_with_defaults(*((name, None) for name in settings)), strict=True))
-    set_all(session, settings)
+    apply_settings(session, settings)
     try:
         yield
     finally:
-        set_all(session, {name: value for name, value in before.items() if value is not None})
+        apply_settings(session, {name: value for name, value in before.items() if value is not None})
         for name in (name for name, value in before.items() if value is None):
             session.conf.unset(name)
 
 
-def set_all(session: SparkSession, settings: Mapping[str, str]) -> None:
+def apply_settings(session: SparkSession, settings: Mapping[str, str]) -> None:
     """Give a session settings, in one call. The server's advice about deprecated ones is not for users of a command."""
     if settings:
         with warnings.catch_warnings():
@@ -143,7 +143,7 @@ def ended_after(session: SparkSession, seconds: float) -> Iterator[Callable[[], 
         while not done.is_set():  # What has not begun yet is not ended, so it is asked for again.
             with suppress(PySparkException, grpc.RpcError):
                 session.interruptTag(tag)
-            done.wait(_AGAIN)
+            done.wait(_INTERRUPT_RETRY_SECONDS)
 
     session.addTag(tag)
     Thread(target=watch, name=tag, daemon=True).start()
@@ -155,7 +155,7 @@ def ended_after(session: SparkSession, seconds: float) -> Iterator[Callable[[], 
 
 
 @contextmanager
-def connecting(remote: SparkRemote) -> Iterator[None]:
+def hide_token_in_errors(remote: SparkRemote) -> Iterator[None]:
     """Make a session in this context. PySpark's errors about an address repeat all of it, with the token.
 
     Raises:
@@ -194,7 +194,7 @@ def release(session: SparkSession, remote: SparkRemote, deadline: float = 5.0) -
 
 
 @contextmanager
-def session_of_its_own(remote: SparkRemote) -> Iterator[SparkSession]:
+def isolated_session(remote: SparkRemote) -> Iterator[SparkSession]:
     """A new session, closed afterwards.
 
     PySpark's `getOrCreate` never returns this session, and finds its active and default sessions as they were. Its
@@ -205,7 +205,7 @@ def session_of_its_own(remote: SparkRemote) -> Iterator[SparkSession]:
         SparkUnreachable: see `probe`.
     """
     probe(remote)
-    with connecting(remote):
+    with hide_token_in_errors(remote):
         session = ConnectSession(connection=remote.url)
     # PySpark's builder sets it. Without it, `pyspark.sql.functions` look for a JVM in this process.
     os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"

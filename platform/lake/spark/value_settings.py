@@ -12,7 +12,7 @@ from typing import cast
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 from tidegate.platform.lake.spark.remote import SparkRemote
-from tidegate.platform.lake.spark.session import session_of_its_own
+from tidegate.platform.lake.spark.session import isolated_session
 
 #: How a text of SQL is read.
 _TEXTS = {
@@ -101,7 +101,7 @@ _LEGACY = "spark.sql.legacy."
 
 def server_settings(remote: SparkRemote) -> dict[str, str]:
     """Returns the settings that a session of another client has: those that decide values, and all that are set."""
-    with session_of_its_own(remote) as session:
+    with isolated_session(remote) as session:
         asked = cast(ConnectSession, session).client.get_config_dict(*VALUE_SETTINGS)
         return {name: value or "" for name, value in asked.items()} | session.conf.getAll
 

@@ -183,8 +183,8 @@ def _s3a(home: Path, aws: Mapping[str, str]) -> dict[str, str]:
 
 def properties_text(conf: Mapping[str, str]) -> str:
     """Returns `conf` in the format of spark-submit's --properties-file."""
-    return "".join(f"{key}={value}\n" for key, value in _escaped(conf).items())
+    return "".join(f"{key}={value}\n" for key, value in _escape_conf(conf).items())
 
 
-def _escaped(conf: Mapping[str, str]) -> dict[str, str]:
+def _escape_conf(conf: Mapping[str, str]) -> dict[str, str]:
     return {key: value.replace("\\", "\\\\") for key, value in conf.items()}

@@ -71,7 +71,7 @@ def chosen_keys(
     """
     session = lake.delta.session
     ranked = session.sql(_ranked(rows, mark, bronze, silver)).collect()
-    hashes, left_out = affordable([(row["hash"], row["rows"]) for row in ranked], limits)
+    hashes, left_out = select_affordable_keys([(row["hash"], row["rows"]) for row in ranked], limits)
     if not hashes:
         yield ChosenKeys("", 0, left_out)
         return
@@ -80,7 +80,7 @@ def chosen_keys(
         yield ChosenKeys(view, len(hashes), left_out)
 
 
-def affordable(ranked: Sequence[tuple[int, int]], limits: Limits) -> tuple[list[int], int]:
+def select_affordable_keys(ranked: Sequence[tuple[int, int]], limits: Limits) -> tuple[list[int], int]:
     """Returns the hashes of the keys to compare, and how many keys have too many rows.
 
     Args:

@@ -20,10 +20,10 @@ from tidegate.platform.silver.audit.chosen_keys import Limits, SampledRows, chos
 from tidegate.platform.silver.audit.found_keys import FoundKey, found_keys, gives_all
 from tidegate.platform.silver.audit.key_rows import SKIPPED, TRUNCATES, KeyRows, N
 from tidegate.platform.silver.audit.lost_files import keeps_lost, lost_files
-from tidegate.platform.silver.audit.sampled_keys import MAX_REPLAYED, doubted_keys
+from tidegate.platform.silver.audit.sampled_keys import MAX_REPLAYED, find_doubted_keys
 from tidegate.platform.silver.newest_rows import order_struct
 from tidegate.platform.silver.pending import PendingMerge, merge_state
-from tidegate.platform.silver.server_losses import noting_loss, why_silver_rests
+from tidegate.platform.silver.server_losses import record_server_loss, why_silver_rests
 
 #: Bounds of a comparison, of each of the two tables.
 MAX_FILES = 64
@@ -76,7 +76,7 @@ def compare(lake: Lake, spec: TableSpec) -> Comparison | None:
         work = merge_state(lake, spec)
         if work is None or not work.mark or not work.silver.exists:
             return None
-        with noting_loss(lake, spec.name):
+        with record_server_loss(lake, spec.name):
             found = _compared(lake, work, work.mark)
         if not found.wrong or lake.delta.table_state(work.location).version == work.silver.version:
             return found
@@ -86,17 +86,17 @@ def compare(lake: Lake, spec: TableSpec) -> Comparison | None:
 def _compared(lake: Lake, work: PendingMerge, mark: int) -> Comparison:
     rows, session = KeyRows.of(lake, work), lake.delta.session
     is_plain = rows.rules.history is None and not rows.rules.are_dumps
-    find, limits = (_suspects, _MAX_ROWS) if is_plain else (doubted_keys, MAX_REPLAYED)
+    find, limits = (_find_suspects, _MAX_ROWS) if is_plain else (find_doubted_keys, MAX_REPLAYED)
     with temporary_view(session, "compared") as of_bronze, temporary_view(session, "compared") as of_silver:
-        bronze = _sampled(lake, rows.work.bronze_location, of_bronze, mark)
-        silver = _sampled(lake, work.location, of_silver, mark)
+        bronze = _view_sampled_rows(lake, rows.work.bronze_location, of_bronze, mark)
+        silver = _view_sampled_rows(lake, work.location, of_silver, mark)
         with chosen_keys(lake, rows, mark, bronze, silver, limits) as chosen:
             keys, suspects = find(lake, rows, mark, chosen.view, bronze, silver) if chosen.keys else (0, [])
     found = Comparison(keys, len(suspects), chosen.left_out, bronze.files, silver.files, ())
-    return replace(found, wrong=_wrong(lake, rows, suspects[:MAX_SUSPECTS]))
+    return replace(found, wrong=_find_wrong_keys(lake, rows, suspects[:MAX_SUSPECTS]))
 
 
-def _sampled(lake: Lake, location: str, view: str, seed: int) -> SampledRows:
+def _view_sampled_rows(lake: Lake, location: str, view: str, seed: int) -> SampledRows:
     """Create a view of the rows of some files of a table. Returns its name, and the files."""
     ranks = {"newest": "_tidegate_modified DESC, _tidegate_logged", "mixed": f"xxhash64(_tidegate_logged, {seed}L)"}
     places = ", ".join(f"row_number() OVER (ORDER BY {order}) AS {name}" for name, order in ranks.items())
@@ -121,7 +121,7 @@ def _sampled(lake: Lake, location: str, view: str, seed: int) -> SampledRows:
     return SampledRows(view, sample)
 
 
-def _suspects(
+def _find_suspects(
     lake: Lake, rows: KeyRows, mark: int, chosen: str, bronze: SampledRows, silver: SampledRows
 ) -> tuple[int, list[str]]:
     """Returns the number of compared keys, and those that may be wrong, each as JSON of a list."""
@@ -195,7 +195,7 @@ def _doubt(rows: KeyRows, mark: int, *, gives: bool, bronze_is_whole: bool, silv
     )
 
 
-def _wrong(lake: Lake, rows: KeyRows, suspects: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+def _find_wrong_keys(lake: Lake, rows: KeyRows, suspects: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     """Returns those of the keys whose rows differ from what bronze gives.
 
     Bronze may have rows that silver does not have yet, or a merge of all of bronze may have taken rows that the ledger

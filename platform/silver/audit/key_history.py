@@ -9,11 +9,11 @@ from datetime import datetime
 from tidegate.platform.core.config.silver_columns import VALID_FROM, WITH_TOMBSTONES
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.number_of import number_of
-from tidegate.platform.core.schema.sql_literal import on_one_line
+from tidegate.platform.core.schema.sql_literal import format_on_one_line
 from tidegate.platform.core.silver.fates.intervals import Replay
 from tidegate.platform.core.silver.fates.key_row import Fate, KeyRow
 from tidegate.platform.core.silver.fates.row_fates import RowFates, SilverRow
-from tidegate.platform.core.silver.fates.sentences import copied, difference, named, of_history, of_row, shown_order
+from tidegate.platform.core.silver.fates.sentences import copied, difference, format_order, named, of_history, of_row
 from tidegate.platform.core.silver.key_values import key_values
 from tidegate.platform.core.times import from_micros
 from tidegate.platform.lake.lake import Lake
@@ -166,7 +166,11 @@ def _verdict(name: str, table: str, rows: Sequence[KeyRow], fates: RowFates, sil
     if silver is not None and silver.row.rows > 1:
         return copied(name, silver.row.rows)
     if not fates.is_right:
-        has = "no row" if silver is None or silver.row.deleted else _another(silver.row, fates.wanted or winner)
+        has = (
+            "no row"
+            if silver is None or silver.row.deleted
+            else _describe_other_row(silver.row, fates.wanted or winner)
+        )
         if winner.is_implied:
             return f"{name} should have no row, because {named(winner)} does not have the key, and has {has}: {causes}"
         return f"{name} should have {named(winner)}, and has {has}: {causes}"
@@ -177,7 +181,7 @@ def _verdict(name: str, table: str, rows: Sequence[KeyRow], fates: RowFates, sil
     return f"{name} has {named(winner)}"
 
 
-def _another(has: SilverRow, wanted: KeyRow) -> str:
+def _describe_other_row(has: SilverRow, wanted: KeyRow) -> str:
     differences = has.differences(wanted)
     if not differences or wanted.deletes:
         return "another row"
@@ -195,11 +199,11 @@ def _verdict_of_history(name: str, found: FoundKey, fates: Replay, causes: str) 
     if not shown:
         return f"{name} shows no row: no row of bronze is a change that was merged and no delete"
     newest = shown[0]
-    since = shown_order(newest.valid_from)
+    since = format_order(newest.valid_from)
     if newest.valid_to is None:
         last = f"the newest holds since {since}"
     else:
-        last = f"the newest held from {since} to {shown_order(newest.valid_to)}"
+        last = f"the newest held from {since} to {format_order(newest.valid_to)}"
     return f"{name} has {len(shown)} row{'s' if len(shown) > 1 else ''} of the key: {last}"
 
 
@@ -219,4 +223,4 @@ def _sql(rows: KeyRows, values: Sequence[str | None]) -> tuple[str, ...]:
     silver = f"SELECT * FROM silver.{rows.work.table.spec.name}{WITH_TOMBSTONES} WHERE {condition}"
     if rows.rules.history is not None:
         silver += f" ORDER BY {VALID_FROM}, {rows.rules.oldest_first}"
-    return on_one_line(bronze), on_one_line(silver)
+    return format_on_one_line(bronze), format_on_one_line(silver)

@@ -15,7 +15,7 @@ from tidegate.platform.core.schema.comparable import comparable
 from tidegate.platform.core.schema.exact_json import exact_json
 from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.platform.core.silver.expectations import first_dropping
+from tidegate.platform.core.silver.expectations import dropping_expectation_sql
 from tidegate.platform.core.silver.fates.incomplete_dump import IncompleteDump
 from tidegate.platform.core.silver.fates.key_text import is_no_value, text_of, value_of
 from tidegate.platform.core.silver.key_values import WrongKey
@@ -98,7 +98,7 @@ class KeyRows:
         values = [f"{value} AS {quoted(column)}" for column, value in rules.values.items() if column != KEY]
         skipped, truncates = (f"coalesce({rule or 'false'}, false)" for rule in (rules.skipped, rules.truncated))
         own = [f"{rules.deleted} AS {DELETED}", f"{skipped} AS {SKIPPED}", f"{truncates} AS {TRUNCATES}"]
-        own.append(f"{first_dropping(rules.expectations)} AS {VIOLATED}")
+        own.append(f"{dropping_expectation_sql(rules.expectations)} AS {VIOLATED}")
         left = (f"if({condition}, {literal(name)}, NULL)" for name, condition in rules.kept.items())
         own.append(f"array_compact(CAST(array({', '.join(left)}) AS array<string>)) AS {LEFT}")
         rows = f"SELECT {', '.join([*values, *own, N, FILE, DATA_FILE, BLOCK])} FROM {rules.over(view)}"

@@ -17,7 +17,7 @@ from tidegate.platform.core.config.silver_columns import (
     VALID_FROM,
     VALID_TO,
 )
-from tidegate.platform.core.silver.fates.doubts import Sampled, doubts_history, doubts_row
+from tidegate.platform.core.silver.fates.doubts import SampledTables, doubts_history, doubts_row
 from tidegate.platform.core.silver.fates.dumps import Dumps
 from tidegate.platform.core.silver.fates.intervals import HistoryRules, Interval, json_values
 from tidegate.platform.core.silver.fates.key_row import KeyRow
@@ -45,7 +45,7 @@ class _Key:
     silver: tuple[SilverRow, int] | None = None
 
 
-def doubted_keys(
+def find_doubted_keys(
     lake: Lake, rows: KeyRows, mark: int, chosen: str, bronze: SampledRows, silver: SampledRows
 ) -> tuple[int, list[str]]:
     """Returns the number of compared keys, and those that may be wrong, each as JSON of a list.
@@ -72,7 +72,7 @@ def doubted_keys(
         dumps = [row["o"] for row in session.sql(query).collect() if row["o"] not in incomplete]
     given = [row[name] for row in found for name in ("o", "valid_from", "valid_to") if row[name] is not None]
     orders = Orders.of(session, rows.order_type, [*given, *dumps, *recorded_truncates(rows.work)])
-    sampled = Sampled(
+    sampled = SampledTables(
         bronze.files.is_whole,
         silver.files.is_whole,
         Dumps.of((orders.rank(order), orders.texts[order]) for order in dumps),
@@ -124,7 +124,7 @@ def _take(key: _Key, row: Row, orders: Orders, *, is_history: bool) -> None:
         key.silver = (SilverRow(row["v"], row["d"], of_dumps=True, rows=before + 1), rank)
 
 
-def _doubts(key: _Key, rules: HistoryRules | None, sampled: Sampled) -> bool:
+def _doubts(key: _Key, rules: HistoryRules | None, sampled: SampledTables) -> bool:
     if rules is None:
         silver, rank = key.silver or (None, None)
         return doubts_row(key.rows, silver, rank, sampled)

@@ -31,7 +31,7 @@ from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.fates.incomplete_dump import MAX_NAMES, IncompleteDump
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.platform.lake.lake import Lake
-from tidegate.platform.lake.ledger import tells_a_state
+from tidegate.platform.lake.ledger import state_change_condition
 from tidegate.platform.lake.spark.temporary_view import temporary_view
 from tidegate.platform.silver.changes import Changes, gathered
 from tidegate.platform.silver.newest_rows import order_struct
@@ -105,7 +105,7 @@ def incomplete_dumps(
         return ()
     order = order or exact_json(order_struct(rules.order_values))
     # A request that S3 refused says nothing of a file that entered before. It counts if nothing else is known.
-    newest = F.struct(tells_a_state(), "n", "position")
+    newest = F.struct(state_change_condition(), "n", "position")
     last = F.max_by(F.struct("status", "etag"), newest).alias("last")
     states = decided.groupBy("key").agg(last).select("key", "last.*")
     found: dict[str, IncompleteDump] = {}
@@ -121,9 +121,9 @@ def incomplete_dumps(
             add(of_key, n, 1, 0, [address])
     if not _birth(work).registered:
         bronze = _bronze(work, rules, upto, version)
-        for o, n, names in _of_batches(session, bronze, order, unknown) if unknown else ():
+        for o, n, names in _dumps_of_files(session, bronze, order, unknown) if unknown else ():
             add(o, n, len(names), 0, names)
-        for row in _partly(session, work, bronze, order, decided):
+        for row in _partly_quarantined_dumps(session, work, bronze, order, decided):
             add(row["o"], row["n"], row["files"], row["rows"], row["names"])
     return tuple(sorted(found.values(), key=lambda dump: dump.order))
 
@@ -200,7 +200,7 @@ def _bronze(work: PendingMerge, rules: MergeRules, upto: int, version: int | Non
     return rules.over(f"(SELECT * FROM {delta_table(_birth(work).location)}{past} WHERE _batch <= {upto})")
 
 
-def _of_batches(
+def _dumps_of_files(
     session: SparkSession, bronze: str, order: str, files: Mapping[int, Sequence[str]]
 ) -> Iterator[tuple[str, int, Sequence[str]]]:
     """Yield the dumps that files without rows may be of: the dump, the batch of the files, and their addresses.
@@ -214,7 +214,7 @@ def _of_batches(
         order: SQL of the order of a row of bronze, as JSON.
         files: by batch, addresses of files.
     """
-    dumps = _dumps_near(session, bronze, order, files)
+    dumps = _nearest_dumps(session, bronze, order, files)
     has = _dumps_of(session, bronze, order, {address for addresses in files.values() for address in addresses})
     for dump, n in sorted(dumps):
         lacking = [address for address in files[n] if (address, dump) not in has]
@@ -222,7 +222,7 @@ def _of_batches(
             yield dump, n, lacking
 
 
-def _dumps_near(session: SparkSession, bronze: str, order: str, batches: Collection[int]) -> set[tuple[str, int]]:
+def _nearest_dumps(session: SparkSession, bronze: str, order: str, batches: Collection[int]) -> set[tuple[str, int]]:
     """Returns the dumps with a row in each batch. If a batch has no row, those of the nearest batches on both sides."""
     found = _orders_in(session, bronze, order, batches)
     empty = set(batches) - {n for _, n in found}
@@ -250,7 +250,9 @@ def _dumps_of(session: SparkSession, bronze: str, order: str, files: Collection[
     return {(row["file"], row["o"]) for row in session.sql(query).collect()}
 
 
-def _partly(session: SparkSession, work: PendingMerge, bronze: str, order: str, decided: DataFrame) -> list[Row]:
+def _partly_quarantined_dumps(
+    session: SparkSession, work: PendingMerge, bronze: str, order: str, decided: DataFrame
+) -> list[Row]:
     """Returns the dumps of files of which some rows are in quarantine, by the last reading of each file and dump."""
     address = F.concat(F.lit(S3Address(work.table.key.bucket).s3), "key").alias("_tidegate_file")
     own = [F.col("n").alias("_tidegate_bad_n"), F.col("bad_rows").alias("_tidegate_bad_rows")]

@@ -48,7 +48,7 @@ def with_deletes(
                 found += f" UNION ALL SELECT {ids}, {order}, false, {is_new}, _tidegate_n FROM ({left_out})"
     known = f"SELECT {ids}, {at}, min(_tidegate_dead) AS _tidegate_dead, max(_tidegate_new) AS _tidegate_new, "
     known += f"max(_tidegate_n) AS _tidegate_n FROM ({found}) GROUP BY {ids}, {at}"
-    followed = _followed(found, rules, dumps.incomplete, following)
+    followed = _successive_dumps(found, rules, dumps.incomplete, following)
     by_key = f"PARTITION BY {', '.join(part.path for part in rules.keys)} ORDER BY {at}"
     # No WITH: the rows are part of a MERGE, too, whose source is planned on its own.
     rest = f"SELECT *, lead({at}) OVER ({by_key}) AS {after}, max(_tidegate_n) OVER () AS _tidegate_newest "
@@ -71,7 +71,7 @@ def with_deletes(
     )
 
 
-def _followed(found: str, rules: MergeRules, incomplete: Sequence[IncompleteDump], following: str) -> str:
+def _successive_dumps(found: str, rules: MergeRules, incomplete: Sequence[IncompleteDump], following: str) -> str:
     """Returns a query of each dump with the one that follows, and whether that has new rows.
 
     Args:

@@ -21,7 +21,7 @@ COLLAPSE_DESCRIPTION = (
     "names has been in a file, and no field has the name of a column of silver's own."
 )
 #: So many new columns in one run are usually rows that were taken for a header, or another file's columns.
-_MANY = 20
+_MIN_MANY_COLUMNS = 20
 #: Fewer are suspicious, too, if they are at least half as many as silver had.
 _SEVERAL = 3
 _MAX_NAMED = 10
@@ -165,7 +165,7 @@ def suspicious_joins(before: Sequence[Field], after: Sequence[Field]) -> tuple[s
     """
     known = {folded(field.name) for field in before}
     new = tuple(field.name for field in after if folded(field.name) not in known)
-    is_many = len(new) >= _MANY or (len(new) >= _SEVERAL and 2 * len(new) >= len(before))
+    is_many = len(new) >= _MIN_MANY_COLUMNS or (len(new) >= _SEVERAL and 2 * len(new) >= len(before))
     return new if before and is_many else ()
 
 

@@ -18,7 +18,7 @@ _INSERTS, _POSITIONS, _ROWS_AT_ONE = 1 << 15, 1 << 9, 1 << 6
 _DELETE = -1
 
 
-def counts_inserts(rules: MergeRules) -> bool:
+def can_count_inserts(rules: MergeRules) -> bool:
     """Returns whether the rows say which of them insert a key. Keys with parts that are expressions are not compared.
 
     Args:
@@ -37,7 +37,7 @@ def inserts_sql(rules: MergeRules, rows: int, is_change: str) -> str:
         rows: number of rows, to choose the sample.
         is_change: condition that a row is a change.
     """
-    if rules.inserts is None or not counts_inserts(rules):
+    if rules.inserts is None or not can_count_inserts(rules):
         return "array()"
     paths = [part.column for part in rules.keys]
     keys = ", ".join(".".join([f"({rules.values[root]})", *map(quoted, rest)]) for root, *rest in paths)
@@ -51,7 +51,7 @@ def inserts_sql(rules: MergeRules, rows: int, is_change: str) -> str:
         f"ELSE {_INSERTS} + {position} * {_ROWS_AT_ONE} + pmod({row}, {_ROWS_AT_ONE}) END"
     )
     key = f"xxhash64({keys})"
-    chosen = f"{is_change} AND pmod({key}, {_every(rows)}) = 0 AND ({deleted} OR {new} OR {read})"
+    chosen = f"{is_change} AND pmod({key}, {_sampling_interval(rows)}) = 0 AND ({deleted} OR {new} OR {read})"
     return f"collect_set(if({chosen}, struct({key} AS key, CAST({made} AS INT) AS made), NULL))"
 
 
@@ -69,7 +69,7 @@ def reinserted_keys(entries: Iterable[tuple[int, int]], rows: int) -> int:
     for key, made in entries:
         by_key.setdefault(key, set()).add(made)
     several = sum(_is_reinserted(made) for made in by_key.values() if _DELETE not in made)
-    return several * _every(rows)
+    return several * _sampling_interval(rows)
 
 
 def _is_reinserted(made: set[int]) -> bool:
@@ -79,6 +79,6 @@ def _is_reinserted(made: set[int]) -> bool:
     return len(inserts) > 1 or (reads > 1 and len(positions) == 1)
 
 
-def _every(rows: int) -> int:
+def _sampling_interval(rows: int) -> int:
     """Returns of how many keys one is in the sample."""
     return max(1, rows // _SAMPLED_ROWS)

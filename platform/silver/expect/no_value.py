@@ -14,7 +14,7 @@ from pyspark.errors import (
 )
 
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.schema.sql_literal import on_one_line
+from tidegate.platform.core.schema.sql_literal import format_on_one_line
 from tidegate.platform.core.silver.expectations import option_with
 
 #: Errors of an expression that has no value for a row.
@@ -28,7 +28,7 @@ _NO_VALUE = (
 
 
 @contextmanager
-def naming_expressions(spec: TableSpec) -> Iterator[None]:
+def name_failing_expression(spec: TableSpec) -> Iterator[None]:
     """Replace Spark's error about an expression of `lake.yaml` by one that names it, and quotes no value of a row.
 
     Raises:
@@ -42,7 +42,7 @@ def naming_expressions(spec: TableSpec) -> Iterator[None]:
             if spec.silver and (option := option_with(spec.silver, fragment)):
                 raise ValueError(
                     f"silver.{spec.name}: {option} in lake.yaml has no value for a row: "
-                    f"{error.getCondition()} in {on_one_line(fragment)}. Write it so that it is NULL there: "
+                    f"{error.getCondition()} in {format_on_one_line(fragment)}. Write it so that it is NULL there: "
                     "with try_divide, try_cast or CASE"
                 ) from None
         raise

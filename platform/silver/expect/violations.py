@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import SparkSession
 
 from tidegate.platform.core.number_of import number_of
-from tidegate.platform.core.schema.sql_literal import on_one_line
+from tidegate.platform.core.schema.sql_literal import format_on_one_line
 from tidegate.platform.core.silver.expectations import Expectation, OnViolation
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.platform.silver.changes import Changes
@@ -62,7 +62,7 @@ def count_violations(session: SparkSession, work: PendingMerge, changes: Changes
         first = failed[0]
         raise ExpectationFailed(
             f"silver.{work.table.spec.name}: {number_of(counts[first.name], 'row')} violated the expectation "
-            f"{first.name} of `expect_or_fail` ({on_one_line(first.condition)}), so nothing was merged. Its "
+            f"{first.name} of `expect_or_fail` ({format_on_one_line(first.condition)}), so nothing was merged. Its "
             f"check {first.check} has the SQL that shows them. Move it to `expect` or `expect_or_drop`, or repair them",
             counts,
             rules.expectations,

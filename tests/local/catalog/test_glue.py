@@ -17,7 +17,7 @@ from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.schema.column_types import Field
-from tidegate.platform.core.schema.sql_types import any_type
+from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.lake.aws.glue import Glue
 from tidegate.platform.lake.spark.results import TableState
@@ -33,7 +33,7 @@ def state(*columns: str) -> TableState:
 
 def _typed(column: str) -> tuple[str, Any]:
     name, _, sql = column.partition(" ")
-    return name, any_type(sql)
+    return name, parse_sql_type(sql)
 
 
 class Shore:

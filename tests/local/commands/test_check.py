@@ -18,7 +18,7 @@ from tidegate.platform.cli.check.findings import Finding
 from tidegate.platform.cli.check.lake import check_root
 from tidegate.platform.cli.environment import Client
 from tidegate.platform.cloud.notifications import EVENTS
-from tidegate.platform.cloud.wanted import Wanted
+from tidegate.platform.cloud.wanted import WantedResources
 from tidegate.platform.lake.aws.s3 import ObjectStore
 from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.lake.settings import Settings
@@ -75,7 +75,7 @@ class Shore:
         self.queue, self.dead = f"q-{self.tag}", f"q-{self.tag}-dlq"
         self.clients.s3.create_bucket(Bucket=f"archive-{self.tag}")
         self.clients.sqs.create_queue(QueueName=f"team-{self.tag}", tags={f"kind-{self.tag}": "orders"})
-        self.url = provision(self.clients, Wanted.of(self.config))
+        self.url = provision(self.clients, WantedResources.of(self.config))
         self.arn = f"arn:aws:sqs:{REGION}:{ACCOUNT}:{self.queue}"
         self.store = LakeStore(ObjectStore(self.clients.s3), self.config.lake.root)
 

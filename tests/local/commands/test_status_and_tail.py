@@ -21,7 +21,7 @@ from tidegate.platform.cli.answers.health import NewsAnswer, StatusAnswer
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.health.status import run_status
 from tidegate.platform.cli.health.tail import run_tail
-from tidegate.platform.cloud.wanted import Wanted
+from tidegate.platform.cloud.wanted import WantedResources
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.ledger import LedgerRow, Status
@@ -55,7 +55,7 @@ class Shore:
         self.path.write_text(yaml.safe_dump(body))
         config = load_lake(self.path)
         clients = Clients.connect(aws.endpoint, REGION, key="test", secret="test")
-        provision(clients, Wanted.of(config))
+        provision(clients, WantedResources.of(config))
         self.inbox = LakeStore(ObjectStore(clients.s3), config.lake.root).inbox
         self.key = config.tables[0].table_key.encode()
         self.dagster = folder / "dagster"

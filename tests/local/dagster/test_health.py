@@ -13,7 +13,7 @@ import yaml
 from tests.support.ticks import evaluate
 from tidegate.assets.health.asset import LAKE_HEALTH, build_health_checks
 from tidegate.platform.cli.check.metrics import check_metrics
-from tidegate.platform.cloud.wanted import Wanted
+from tidegate.platform.cloud.wanted import WantedResources
 from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.config.load import load_lake
@@ -40,7 +40,7 @@ def test_a_tick_reports_what_waits_to_dagster_and_cloudwatch(tmp_path: Path) -> 
         path.write_text(yaml.safe_dump(body))
         config = load_lake(path)
         clients = Clients.connect(aws.endpoint, REGION, key="test", secret="test")
-        provision(clients, Wanted.of(config))
+        provision(clients, WantedResources.of(config))
         received = clients.sqs.receive_message(QueueUrl=aws.queue_url("events"))["Messages"]
         assert "s3:TestEvent" in received[0]["Body"], "it is in flight from now on"
         clients.sqs.send_message(QueueUrl=aws.queue_url("events"), MessageBody="1")

@@ -15,13 +15,13 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from tidegate.platform.cloud.wanted import Wanted
+from tidegate.platform.cloud.wanted import WantedResources
 from tidegate.platform.local import aws as aws_module
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.errors import LocalStackError
 from tidegate.platform.local.provision import Clients, provision
 
-WANTED = Wanted(buckets=("landing", "second-landing"))
+WANTED = WantedResources(buckets=("landing", "second-landing"))
 
 
 def clients(aws: LocalAws) -> Clients:

@@ -15,7 +15,7 @@ import pytest
 from tests.support.servers.small_server import ENDS, NEVER_LISTENS, small_spark
 from tidegate.platform.lake.settings import Settings
 from tidegate.platform.lake.spark.remote import SparkRemote
-from tidegate.platform.lake.spark.session import probe, session_of_its_own
+from tidegate.platform.lake.spark.session import isolated_session, probe
 from tidegate.platform.lake.spark.unreachable import SparkUnreachable
 from tidegate.platform.local.aws import LocalAws
 from tidegate.platform.local.errors import LocalStackError
@@ -67,7 +67,7 @@ def test_up_append_a_killed_server_comes_back_down(
         assert stack.clients().s3.get_bucket_notification_configuration(Bucket="other-landing")["QueueConfigurations"]
         with pytest.raises(LocalStackError, match="is in use by the local platform"):
             LocalStack(stack.home, aws_port=0, spark_port=0).start()
-        with session_of_its_own(stack.spark.remote) as spark:
+        with isolated_session(stack.spark.remote) as spark:
             spark.range(10).write.format("delta").mode("append").save("s3a://tidegate-lake/t")
             spark.range(5).write.format("delta").mode("append").save("s3a://tidegate-lake/t")
             assert spark.sql("SELECT current_timezone()").first()[0] == "UTC"  # type: ignore[index]
@@ -76,7 +76,7 @@ def test_up_append_a_killed_server_comes_back_down(
         ready.clear()
         _kill_spark(stack, until)
         assert ready == [stack.settings], "the names were not made again"
-        with session_of_its_own(stack.spark.remote) as spark:
+        with isolated_session(stack.spark.remote) as spark:
             assert spark.read.format("delta").load("s3a://tidegate-lake/t").count() == 15
         pids = everything_of(stack)
     assert all(is_gone(pid) for pid in pids)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tidegate.platform.core.infer.sniff import sniff_csv, sniff_json
-from tidegate.platform.core.schema.sql_types import any_type
+from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]
@@ -69,7 +69,7 @@ def test_infer_proposes_the_types_that_the_load_gives(tidegate_lake: MakeLake, k
         kit.run(lake, form)
         state = lake.lake.delta.table_state(kit.location(lake, form))
         loaded = {field.name: field.type.sql() for field in state.schema.fields if not field.name.startswith("_")}
-        proposed = {name: any_type(kind).sql() for name, kind in sniffed.columns.items()}
+        proposed = {name: parse_sql_type(kind).sql() for name, kind in sniffed.columns.items()}
         wrong += [
             (form, columns[int(name[1:])], proposed.get(name), loaded.get(name))
             for name in sorted({*loaded, *proposed})

@@ -17,14 +17,14 @@ from rich.console import Console
 from tests.support.lakes.inventory import FORMATS, Delivery, Line, deliver
 from tests.support.lakes.seams import dying_at, seams_watched
 from tidegate.platform.bronze.prepare.inventories import stage as staging
-from tidegate.platform.bronze.prepare.inventories.late import late_in
+from tidegate.platform.bronze.prepare.inventories.late import find_late_inventories
 from tidegate.platform.bronze.prepare.inventories.newest import newest_deliveries
 from tidegate.platform.cli.inventory.drop_bucket import run_drop
-from tidegate.platform.core.inventory.columns import SOUGHT
+from tidegate.platform.core.inventory.columns import COLUMNS_WITH_STATISTICS
 from tidegate.platform.core.inventory.delivery import Subject
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.column_statistics import STATISTICS
-from tidegate.platform.lake.ledger_folders import newest_below
+from tidegate.platform.lake.ledger_folders import newest_keys_below
 from tidegate.platform.testing import TestLake
 
 DAY = 86_400
@@ -108,7 +108,7 @@ def test_each_format_is_read_and_each_subject_has_its_own_newest_rows(inventorie
     group = pq.ParquetFile(pa.BufferReader(body)).metadata.row_group(0)
     bounds = {group.column(n).path_in_schema: group.column(n).statistics for n in range(group.num_columns)}
     assert "object_owner" not in bounds
-    assert {name for name, found in bounds.items() if found and found.has_min_max} <= SOUGHT
+    assert {name for name, found in bounds.items() if found and found.has_min_max} <= COLUMNS_WITH_STATISTICS
     assert bounds["size"].has_min_max
     found = inventories.rows("DISTINCT is_latest, is_delete_marker, e_tag, last_modified_date, inventory_created")
     modified, created = datetime(2026, 1, 2, 3, 4, 5), datetime.fromtimestamp(FIRST, UTC).replace(tzinfo=None)
@@ -200,7 +200,8 @@ def test_a_dropped_bucket_leaves_the_table_keeps_its_past_and_returns_with_its_n
 
     def late() -> set[str]:
         return {
-            one.subject.bucket for one in late_in(inventories.lake.lake.table(inventories.lake.key("objects"))) or ()
+            one.subject.bucket
+            for one in find_late_inventories(inventories.lake.lake.table(inventories.lake.key("objects"))) or ()
         }
 
     inventories.deliver([line("a"), line("b")], -20, "dropped")
@@ -215,7 +216,7 @@ def test_a_dropped_bucket_leaves_the_table_keeps_its_past_and_returns_with_its_n
     inventories.deliver([line("d")], (dropped.began_at.timestamp() + 1 - FIRST) / DAY, "dropped")  # of its minute
     inventories.run()
     assert (mine(), newest_deliveries(table)[dropped.subject]) == ([], [dropped])
-    (key,) = newest_below(table.ledger, table.ledger.clock().version, ["inventory/dropped/all/"]).values()
+    (key,) = newest_keys_below(table.ledger, table.ledger.clock().version, ["inventory/dropped/all/"]).values()
     assert key == f"inventory/dropped/all/{dropped.began}/manifest.checksum"
     before = f"SELECT key FROM {{t}} VERSION AS OF {done.landed.version - 1} WHERE bucket = 'dropped' ORDER BY key"
     lake, location = inventories.lake, inventories.kit.location(inventories.lake, "objects")

@@ -23,15 +23,21 @@ from tidegate.platform.cli.commands.cost import CostsQuestion
 from tidegate.platform.cli.commands.cost import run_cost as run_table_cost
 from tidegate.platform.cli.inventory.cost import CostQuestion, run_cost
 from tidegate.platform.cli.inventory.manifest import ManifestQuestion, run_manifest
-from tidegate.platform.cloud.wanted import Wanted
+from tidegate.platform.cloud.wanted import WantedResources
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.demo.storage import storage_lake_file
 from tidegate.platform.demo.storage.company import CompanyBucket, company
 from tidegate.platform.demo.storage.deliveries import deliver
 from tidegate.platform.demo.storage.findings import write_prices
-from tidegate.platform.demo.storage.landing import TO, create_bucket, deliver_last_day, only_signals, put_orders
+from tidegate.platform.demo.storage.landing import (
+    TO,
+    create_bucket,
+    deliver_last_day,
+    notify_of_signals_only,
+    put_orders,
+)
 from tidegate.platform.demo.storage.left_over import delete_left_over
-from tidegate.platform.demo.storage.past import INVENTORIES, begin_orders, take_day
+from tidegate.platform.demo.storage.past import INVENTORIES, begin_orders, ingest_day
 from tidegate.platform.demo.storage.planted import ORDERS
 from tidegate.platform.demo.storage.report import StorageReport
 from tidegate.platform.demo.storage.run import JOBS, UNENCRYPTED, compare_tables
@@ -68,7 +74,7 @@ class DemoLake(TestLake):
         self.stack, self.path = stack, path
         self.clients = stack.clients()
         self.config = load_lake(path)
-        provision(self.clients, Wanted.of(self.config))
+        provision(self.clients, WantedResources.of(self.config))
 
 
 def test_each_figure_of_the_demo_is_the_one_that_its_oracle_computes(
@@ -82,14 +88,14 @@ def test_each_figure_of_the_demo_is_the_one_that_its_oracle_computes(
     s3, opened = lake.clients.s3, lake.lake
     for bucket in buckets:
         create_bucket(s3, bucket)
-    only_signals(s3)
+    notify_of_signals_only(s3)
     put_orders(s3, buckets[ORDERS].name)
     versions: dict[int, int] = {}
     for day in range(last):
         for bucket in buckets:
             if bucket.delivers(day):
                 deliver(s3, TO, bucket, day)
-        versions[day] = take_day(opened)
+        versions[day] = ingest_day(opened)
     answers: dict[str, Any] = {"left_over": delete_left_over(opened, begin_orders(opened, s3))}
     deliver_last_day(s3, buckets, last)
     lake.intake()

@@ -14,7 +14,7 @@ from pyspark.errors import PySparkException
 from tests.support.hostile_names import NAMES, ODDER_NAMES
 from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.lake.spark.delta import Delta
-from tidegate.platform.lake.spark.session import session_of_its_own, set_all
+from tidegate.platform.lake.spark.session import apply_settings, isolated_session
 from tidegate.platform.lake.spark.value_settings import VALUE_SETTINGS
 from tidegate.platform.silver.audit.comparison import compare
 from tidegate.platform.silver.audit.key_history import key_history
@@ -100,8 +100,8 @@ def test_a_session_has_the_settings_of_values_on_every_server(tidegate_lake: Cal
         "spark.sql.variable.substitute": "true",
         "spark.sql.parser.quotedRegexColumnNames": "true",
     }
-    with session_of_its_own(remote) as session:
-        set_all(session, other)
+    with isolated_session(remote) as session:
+        apply_settings(session, other)
         assert session.sql("SELECT 1 AS `${env:HOME}`").columns != ["${env:HOME}"]
         delta = Delta(remote, lambda: session)
         assert delta.session.sql("SELECT 1 AS `${env:HOME}`").columns == ["${env:HOME}"]

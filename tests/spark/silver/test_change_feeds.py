@@ -25,7 +25,7 @@ from tidegate.platform.bronze.prepare.formats.registry import READABLE
 from tidegate.platform.core.infer.sniff import FileSample
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
-from tidegate.platform.core.schema.sql_types import any_type
+from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.core.schema.value_encoding import encoding
 from tidegate.platform.core.silver.log_positions import comparable_position
 from tidegate.platform.silver import merge as silver_merge
@@ -422,19 +422,21 @@ ENCODED: list[tuple[str, str, str, Any]] = [
 def test_each_encoding_gives_the_value_of_the_database(tidegate_lake: MakeLake) -> None:
     session = tidegate_lake([]).lake.delta.session
     values = ", ".join(f"{sql} AS v{place}" for place, (_, _, sql, _) in enumerate(ENCODED))
-    decoded = [encoding(name).sql(f"v{place}", any_type(kind)) for place, (name, kind, _, _) in enumerate(ENCODED)]
+    decoded = [
+        encoding(name).sql(f"v{place}", parse_sql_type(kind)) for place, (name, kind, _, _) in enumerate(ENCODED)
+    ]
     (row,) = session.sql(f"SELECT {', '.join(decoded)} FROM (SELECT {values})").collect()
     assert list(row) == [expected for _, _, _, expected in ENCODED]
     # Names of binlog files in their order. Silver has those of six digits as they are.
     files = ("a.000009", "mysql-bin.000010", "mysql-bin.999999", "mysql-bin.1000000", "mysql-bin.1000001",
              "mysql-bin.9999999", "mysql-bin.10000000")  # fmt: skip
-    position = comparable_position("source.file", [Field("source", any_type("struct<file:string>"))])
+    position = comparable_position("source.file", [Field("source", parse_sql_type("struct<file:string>"))])
     sources = ", ".join(f"named_struct('file', '{name}')" for name in files)
     sql = f"SELECT {position} FROM (SELECT explode(array({sources})) AS source)"
     positions = [row[0] for row in session.sql(sql).collect()]
     assert positions == sorted(positions)
     assert positions[:4] == [*files[:3], "mysql-bin.~1000000"]
-    rounded = encoding("decimal(10, 2)").sql("v", any_type(_SCALED))
+    rounded = encoding("decimal(10, 2)").sql("v", parse_sql_type(_SCALED))
     for number, scale in ((12345, 3), (1, 20)):
         with pytest.raises(PySparkException, match=f"a number has {scale} digits after its point, and `decode` of"):
             session.sql(f"SELECT {rounded} FROM (SELECT {_scaled(number, scale)} AS v)").collect()

@@ -16,7 +16,7 @@ from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.schema.aligned import aligned, is_same
 from tidegate.platform.core.schema.column_types import Array, Field, Map, Simple, Struct, Type
 from tidegate.platform.core.schema.exact_json import exact_json, from_exact_json
-from tidegate.platform.core.schema.sql_types import any_type
+from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.schema.value_encoding import encoding
 from tidegate.platform.core.silver.presets import resolved
@@ -138,7 +138,7 @@ def test_values_are_decoded_at_their_limits(tidegate_lake: MakeLake) -> None:
 
     def decoded(name: str, kind: str, *values: str) -> list[str | None]:
         given = ", ".join(f"({value})" for value in values)
-        sql = encoding(name).sql("v", any_type(kind))
+        sql = encoding(name).sql("v", parse_sql_type(kind))
         return [row[0] for row in spark.sql(f"SELECT CAST({sql} AS STRING) FROM VALUES {given} AS t(v)").collect()]
 
     ends = ["9999-12-31 23:59:59.999999", "0001-01-01 00:00:00"]
@@ -165,10 +165,10 @@ def test_values_are_decoded_at_their_limits(tidegate_lake: MakeLake) -> None:
         decoded("decimal(10, 2)", "string", "'12.50'")
     point = "named_struct('x', 1, 'srid', CAST(NULL AS INT))"
     columns = [
-        Field("before", any_type("struct<id:int,p:struct<y:int,x:int>>")),
-        Field("after", any_type("struct<id:int,p:struct<x:int,srid:int>>")),
-        Field("source", any_type("struct<lsn:bigint>")),
-        Field("op", any_type("string")),
+        Field("before", parse_sql_type("struct<id:int,p:struct<y:int,x:int>>")),
+        Field("after", parse_sql_type("struct<id:int,p:struct<x:int,srid:int>>")),
+        Field("source", parse_sql_type("struct<lsn:bigint>")),
+        Field("op", parse_sql_type("string")),
     ]
     row = resolved(SilverSpec.model_validate({"from": "debezium", "keys": ["id"], "every": 9}), columns).row
     was = "named_struct('id', 1, 'p', named_struct('y', 2, 'x', 1))"

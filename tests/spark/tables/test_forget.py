@@ -25,8 +25,8 @@ from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.forgetting import forget as forgetting
 from tidegate.platform.forgetting.bronze_rows import erase_from_bronze, held_files
-from tidegate.platform.forgetting.find import unsearched
-from tidegate.platform.forgetting.forget import SEAMS, ask, look_for, progress, work_off
+from tidegate.platform.forgetting.find import unsearched_folders
+from tidegate.platform.forgetting.forget import SEAMS, ask, progress, search_subjects, work_off
 from tidegate.platform.forgetting.silver_rows import rows_in_silver
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.suppression import SubjectProblem
@@ -88,7 +88,7 @@ def test_no_byte_of_a_forgotten_person_is_left(
         never = ("/_delta_log/", "batches/", "ledger/", "inbox/", "dagster", "dynamodb", "forgotten/", "operations/")
         assert not [key for key in planted if any(place in key for place in never)], "it must never come there"
 
-        found = {one.table: one for one in look_for(lake.lake, "person", [CANARY])}
+        found = {one.table: one for one in search_subjects(lake.lake, "person", [CANARY])}
         assert (found["orders"].bronze, found["orders"].silver, found["orders"].kept) == (3, 2, {"quarantine/rows": 1})
         assert (found["clicks"].silver, found["clicks"].kept) == (
             2,
@@ -129,9 +129,9 @@ def test_no_byte_of_a_forgotten_person_is_left(
 
         # A message that comes now is kept as text, is not loaded, and is found and taken out by the next run.
         lake.lake.queues[1].send(json.dumps({"who": CANARY, "n": 9}))
-        wait_until(lambda: lake.intake() or look_for(lake.lake, "person", [CANARY])[1].kept, "the late message")
+        wait_until(lambda: lake.intake() or search_subjects(lake.lake, "person", [CANARY])[1].kept, "the late message")
         _materialize(lake, instance, "bronze", lake.key("clicks"))
-        assert look_for(lake.lake, "person", [CANARY])[1].kept == {"rows": 1}
+        assert search_subjects(lake.lake, "person", [CANARY])[1].kept == {"rows": 1}
         assert _materialize(lake, instance, "forgotten").success
         assert [place for place, text in _texts(lake, instance) if CANARY in text] == []
         rebuild_table(lake.lake, lake.key("orders"), by="eva")
@@ -301,7 +301,7 @@ def test_a_call_that_dies_is_repeated_and_says_nothing_half(
         "also of calls that died"
     )
     assert work_off(lake.lake, "again") == [state]
-    assert look_for(lake.lake, "person", [CANARY])[0].total == 0
+    assert search_subjects(lake.lake, "person", [CANARY])[0].total == 0
     assert CANARY not in who
 
 
@@ -311,12 +311,16 @@ def _forget(lake: Lake, run_id: str) -> None:
     work_off(lake, run_id)
 
 
+#: Of a file of bronze: so many that its size is that of its rows.
+_ROWS = 3_000
+
+
 def test_only_the_files_that_hold_a_person_are_written_again(
     tidegate_lake: MakeLake, kit: Any, forget: dict[str, Any]
 ) -> None:
     lake = tidegate_lake([{name: value for name, value in ORDERS.items() if name != "silver"}], forget=forget)
     for part in range(4):
-        rows = "".join(f"{part * 30_000 + row},1,w{row % 977},m{row}@x.org,{row},U\n" for row in range(30_000))
+        rows = "".join(f"{part * _ROWS + row},1,w{row % 977},m{row}@x.org,{row},U\n" for row in range(_ROWS))
         lake.put(f"orders/{part}.csv", HEAD + (rows if part != 2 else f"{rows}-1,1,{CANARY},c,1,U\n"))
         kit.run(lake, "orders")
     ask(lake.lake, "person", [CANARY], "eva")
@@ -329,7 +333,7 @@ def test_only_the_files_that_hold_a_person_are_written_again(
     assert before >= 4
     assert kit.state(lake, "orders").files == before
     assert erased.written_bytes <= 1.1 * erased.held_bytes
-    assert len(kit.bronze(lake, "orders", "id")) == 120_000
+    assert len(kit.bronze(lake, "orders", "id")) == 4 * _ROWS
 
 
 def test_files_wait_for_the_retention_and_a_late_request_fails_the_check(
@@ -409,8 +413,8 @@ def test_silver_forgets_the_rows_that_bronze_says_are_a_persons(
         silver = "SELECT id, 1 AS at, id + 41 AS buyer, false AS _deleted FROM range(1, 3)"
         kit.query(lake, f"CREATE TABLE {{t}} USING delta AS {silver}", t=lake.lake.store.uri("silver", name))
     earlier = ["quarantine/rows/old", "rows/earlier", "silver/earlier"]
-    assert unsearched(lake.lake) == [*earlier, "silver/feed", "staging/old"]
-    found = look_for(lake.lake, "person", ["42", "Ann"])
+    assert unsearched_folders(lake.lake) == [*earlier, "silver/feed", "staging/old"]
+    found = search_subjects(lake.lake, "person", ["42", "Ann"])
     expected = [*((name, 1, 1) for name in rows), ("moved", 0, 1), ("feed", 0, 0)]
     assert [(one.table, one.bronze, one.silver) for one in found] == expected
     ask(lake.lake, "person", ["42", "Ann"], "eva")
@@ -576,7 +580,7 @@ def test_values_of_a_forgotten_person_that_bronze_no_longer_gives_leave_the_rows
     assert {(1, CANARY, None), (2, "k", "k"), (3, None, None), (5, CANARY, CANARY)} < set(vanished)
     assert theirs | {(6, 4, "sam", CANARY), (7, 4, "tom", CANARY)} < set(kit.silver(lake, "newest", columns))
     assert theirs < set(kit.silver(lake, "history", columns))
-    found = {one.table: (one.bronze, one.silver) for one in look_for(lake.lake, "person", [CANARY])}
+    found = {one.table: (one.bronze, one.silver) for one in search_subjects(lake.lake, "person", [CANARY])}
     assert found == {"newest": (0, 5), "history": (0, 3)}, "rows of others, and those of the person in a history"
     # A value that an older version merged is of nobody knows whom.
     older = "transform_values(_left, (name, entry) -> regexp_replace(entry, ',\"by\".*', '}}'))"
@@ -682,9 +686,9 @@ def test_silver_forgets_rows_of_every_column_that_a_subject_ever_had(
     names = ", ".join(map(literal, recorded))
     kit.query(lake, f"ALTER TABLE {{t}} UNSET TBLPROPERTIES ({names})", t=table)
     with pytest.raises(SubjectProblem, match=r"silver\.orders has rows in which buyer may be customer by earlier"):
-        look_for(lake.lake, "person", ["43"])
+        search_subjects(lake.lake, "person", ["43"])
     rebuild_silver(lake.lake, "silver.orders", by="eva")
-    assert [one.silver for one in look_for(lake.lake, "person", ["43"])] == [1]
+    assert [one.silver for one in search_subjects(lake.lake, "person", ["43"])] == [1]
     assert silver_ids() == [11, 12, 21]
 
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests.spark.conftest import Shell
-from tidegate.platform.cli.commands.redrive import Kind, choice_of, run_redrive
+from tidegate.platform.cli.commands.redrive import Kind, build_choice, run_redrive
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.lake.sql_names import SqlNames
 from tidegate.platform.maintenance import compaction
@@ -63,10 +63,10 @@ def test_a_redriven_file_replaces_its_rows_in_one_commit(
     monkeypatch.setattr(compaction, "EVERY", usual)
     _configure(lake, csv={"decimal": ","})
     shell.use(lake)
-    run_redrive(shell, Kind.OBJECTS, "sales", choice_of("", "*/odd.csv", "", ""), None, None, rate=9, yes=False)
+    run_redrive(shell, Kind.OBJECTS, "sales", build_choice("", "*/odd.csv", "", ""), None, None, rate=9, yes=False)
     assert "1 partly in quarantine: they are read again" in shell.said()
     assert "sales/odd.csv  1 of its 2 rows do not fit the table" in shell.said()
-    run_redrive(shell, Kind.OBJECTS, "sales", choice_of("", "*/odd.csv", "", ""), None, None, rate=9, yes=True)
+    run_redrive(shell, Kind.OBJECTS, "sales", build_choice("", "*/odd.csv", "", ""), None, None, rate=9, yes=True)
     (done,) = kit.run(lake, "sales", listing=False)
 
     assert (done.landed.outcome, done.batch.n, len(done.batch.removes)) == ("committed", 2, 1)

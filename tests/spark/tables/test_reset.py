@@ -15,7 +15,7 @@ from tests.support.lakes.seams import Standing, dying_in, seams_watched
 from tidegate.assets.operations.jobs import redrive_job
 from tidegate.platform.bronze.options import RunOptions
 from tidegate.platform.bronze.run import run_table
-from tidegate.platform.cli.commands.redrive import Kind, choice_of, run_redrive
+from tidegate.platform.cli.commands.redrive import Kind, build_choice, run_redrive
 from tidegate.platform.cli.commands.reset import run_reset
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.lake.lake_root.batches import Batches, GenerationRetired
@@ -224,7 +224,7 @@ def test_quarantined_objects_are_read_again_once_their_cause_is_fixed(
 
     def redrive(key: str, **options: Any) -> None:
         given = {"rate": 100, "yes": False, **options}
-        run_redrive(shell, Kind.OBJECTS, "orders", choice_of("parquet", key, "2020-01-01", ""), None, None, **given)
+        run_redrive(shell, Kind.OBJECTS, "orders", build_choice("parquet", key, "2020-01-01", ""), None, None, **given)
 
     redrive("*/1.json")
     run_reset(shell, "orders", None, None, yes=False, accept_loss=False)

@@ -10,7 +10,7 @@ from pyspark.sql.connect.proto import ConfigRequest
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 from tests.support.tracked import ROOT
-from tidegate.platform.lake.spark.session import session_of_its_own
+from tidegate.platform.lake.spark.session import isolated_session
 from tidegate.platform.testing import TestLake
 
 #: Names that begin as settings do, and are properties of tables or attributes of files.
@@ -40,7 +40,7 @@ def test_each_setting_is_one_that_spark_has(tidegate_lake: Callable[..., TestLak
     """Spark takes a misspelt setting without a word, and it has no effect."""
     named = _named_settings() - _NOT_SETTINGS - _OF_A_SERVER
     assert len(named) > 80
-    with session_of_its_own(tidegate_lake([{"name": "t", "prefix": "t/"}]).stack.spark.remote) as session:
+    with isolated_session(tidegate_lake([{"name": "t", "prefix": "t/"}]).stack.spark.remote) as session:
         # Delta adds its settings to Spark's when this class is loaded.
         loaded = "reflect('org.apache.spark.sql.delta.sources.DeltaSQLConf', 'DELTA_SNAPSHOT_PARTITIONS')"
         session.sql(f"SELECT {loaded}").collect()

@@ -16,7 +16,7 @@ from tidegate.platform.bronze.record import record
 from tidegate.platform.bronze.small_objects import SMALL_BYTES
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.manifest import Manifest
-from tidegate.platform.lake.spark.session import session_of_its_own
+from tidegate.platform.lake.spark.session import isolated_session
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]
@@ -36,7 +36,7 @@ def test_l1_vacuum_of_a_registered_table_keeps_files_that_are_not_registered_yet
     location = kit.location(lake, "orders")
     table = f"delta.`{location}`"
     assert kit.state(lake, "orders").properties["delta.deletedFileRetentionDuration"] == "interval 3650 days"
-    with session_of_its_own(lake.stack.spark.remote) as session:
+    with isolated_session(lake.stack.spark.remote) as session:
         session.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
         # The danger is real: without the guards, a VACUUM deletes the pending file.
         unguarded = session.sql(f"VACUUM {table} RETAIN 0 HOURS DRY RUN").collect()

@@ -37,7 +37,7 @@ def test_a_batch_that_only_the_server_refuses_is_not_decided_and_the_good_files_
     for name in ("bad", "good"):
         lake.put(f"loaded/{name}.json", kit.lines({"id": name}))
         lake.put(f"registered/{name}.parquet", kit.parquet([{"id": name}]))
-    drafted = deciding._drafted
+    drafted = deciding._draft_batch
 
     def spoiled(table: Any, *rest: Any) -> Batch:
         batch = drafted(table, *rest)
@@ -46,7 +46,7 @@ def test_a_batch_that_only_the_server_refuses_is_not_decided_and_the_good_files_
 
     for table in ("loaded", "registered"):
         with monkeypatch.context() as patch:
-            patch.setattr(deciding, "_drafted", spoiled)
+            patch.setattr(deciding, "_draft_batch", spoiled)
             (done,) = kit.run(lake, table)
         assert done.batch.n == 1
         assert kit.bronze(lake, table, "id") == [("good",)]
@@ -61,7 +61,7 @@ def test_a_batch_that_only_the_server_refuses_is_not_decided_and_the_good_files_
     handle = lake.lake.table(lake.key("loaded"))
     lake.put("loaded/next.json", kit.lines({"id": "next"}))
     with monkeypatch.context() as patch:
-        patch.setattr(deciding, "_drafted", lambda *rest: replace(drafted(*rest), after_version=2**63))
+        patch.setattr(deciding, "_draft_batch", lambda *rest: replace(drafted(*rest), after_version=2**63))
         with pytest.raises(
             RuntimeError, match=r"(?s)batch 3 of .* was not decided.*after_version: .*no file is at fault"
         ):
@@ -87,7 +87,7 @@ def test_the_server_ends_what_takes_too_long_and_the_next_run_reads_it(
 ) -> None:
     lake = tidegate_lake([{"name": "loaded", "prefix": "loaded/"}])
     lake.put("loaded/a.json", kit.lines({"id": "a"}))
-    monkeypatch.setattr(session, "_AGAIN", 0.01)
+    monkeypatch.setattr(session, "_INTERRUPT_RETRY_SECONDS", 0.01)
     spark = lake.lake.delta.session
     with session.ended_after(spark, 0.2) as is_late, pytest.raises(PySparkException, match="OPERATION_CANCELED"):
         spark.range(1 << 50).selectExpr("sum(id)").collect()

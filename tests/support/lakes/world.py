@@ -21,7 +21,7 @@ from tidegate.platform.core.bronze.hint import Event, Hint, HintCause
 from tidegate.platform.core.bronze.ledger import LastState, LedgerRow, Status
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.bronze.object_state import Probe, S3Found, S3Gone, S3Unavailable
-from tidegate.platform.core.bronze.plan import Plan, TakenHint
+from tidegate.platform.core.bronze.plan import Plan, PlannedHint
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.lake.aws.s3 import Listed
 from tidegate.platform.lake.lake_root.store import LakeStore
@@ -124,7 +124,7 @@ class World:
     def run(self, *hints: Hint) -> Plan:
         """Take hints and those of the inbox as one batch, up to its record."""
         self.inbox += hints
-        taken = [TakenHint(hint, "m") for hint in (*self.noted, *self.inbox)]
+        taken = [PlannedHint(hint, "m") for hint in (*self.noted, *self.inbox)]
         plan, _states, _probes = plan_datasets(
             self.fake,
             Clock(1, self.n),

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from tests.support.log_store.delta_log import DeltaLog
 from tests.support.servers.dynamodb_local import DynamoDbLocal
 from tests.support.servers.fault_proxy import FaultProxy
-from tidegate.platform.lake.spark.session import session_of_its_own
+from tidegate.platform.lake.spark.session import isolated_session
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.provision import Clients
 from tidegate.platform.local.spark.conf import SMALL_DATA
@@ -102,7 +102,7 @@ def proxied_spark(proxied_services: ProxiedAws, tmp_path_factory: pytest.TempPat
     )
     try:
         server.start(_START_SECONDS)
-        with session_of_its_own(server.remote) as session:
+        with isolated_session(server.remote) as session:
             yield session
     finally:
         server.stop()

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from tests.support.tracked import tracked
 from tidegate.platform.cli.main import app
-from tidegate.platform.cloud.queue_policy import lets_send
+from tidegate.platform.cloud.queue_policy import allows_send
 from tidegate.platform.core.config.catalog import CatalogSpec
 from tidegate.platform.core.config.costs import CostsSpec
 from tidegate.platform.core.config.csv_options import CsvOptions
@@ -280,8 +280,8 @@ def test_the_queue_policy_of_the_docs_is_one_that_check_accepts() -> None:
         for statement in policy["Statement"]
         if statement["Action"] == "sqs:SendMessage"
     )
-    assert lets_send(policy, queue, "s3.amazonaws.com", "arn:aws:s3:::acme-landing")
-    assert not lets_send(policy, queue, "s3.amazonaws.com", "arn:aws:s3:::somebody-else-s")
+    assert allows_send(policy, queue, "s3.amazonaws.com", "arn:aws:s3:::acme-landing")
+    assert not allows_send(policy, queue, "s3.amazonaws.com", "arn:aws:s3:::somebody-else-s")
 
 
 def test_the_role_may_publish_to_the_namespace_that_metrics_go_to() -> None:

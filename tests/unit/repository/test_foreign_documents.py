@@ -18,7 +18,7 @@ from tidegate.platform.core.events.row_message import RowOrigin, row_of
 from tidegate.platform.core.foreign_json import MAX_LEVELS, foreign_json
 from tidegate.platform.core.inventory.manifest import Inventory, InventoryError
 from tidegate.platform.forgetting.kept_objects import _parsed
-from tidegate.platform.operations.redrive import as_message
+from tidegate.platform.operations.redrive import message_from_body
 
 _URI = "s3://inventories/of/landing/daily/2026-01-01T00-00Z/manifest.json"
 _INVENTORY = {
@@ -114,12 +114,12 @@ def _first_object(text: str) -> None:
         (_inventory, _INVENTORY),
         (_dataset, _DATASET),
         (_dataset, {"entries": [{"url": "s3://landing/t/a", "mandatory": True, "meta": {"content_length": 1}}]}),
-        (as_message, {"s3": _EVENT["s3"]}),
+        (message_from_body, {"s3": _EVENT["s3"]}),
         (_first_object, {"id": 1}),
     ],
 )
 def test_a_parser_of_foreign_documents_has_one_error(parse: Callable[[str], object], document: object) -> None:
-    parse_error = () if parse in (_inventory, as_message) else (ValueError,)
+    parse_error = () if parse in (_inventory, message_from_body) else (ValueError,)
     parse(json.dumps(document))
     for place in _places(document):
         for value in _VALUES:

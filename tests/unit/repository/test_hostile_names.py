@@ -30,7 +30,7 @@ from rich.table import Table
 from tests.support.hostile_names import LONG_NAMES, NAMES, ODDER_NAMES, TOO_LONG, generated
 from tidegate.assets.catalog import _in_step
 from tidegate.assets.health.report import HealthReport
-from tidegate.assets.presentation.check_events import as_event, kept_description
+from tidegate.assets.presentation.check_events import evaluation_event, kept_description
 from tidegate.assets.presentation.columns import column_changes, column_schema
 from tidegate.assets.presentation.copied_sql import copied
 from tidegate.assets.presentation.markdown import listed
@@ -60,7 +60,7 @@ from tidegate.platform.core.markdown import cell
 from tidegate.platform.core.schema.column_types import Field, folded, quoted
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import check_names
-from tidegate.platform.core.schema.sql_types import any_type
+from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.shell import command
 from tidegate.platform.core.silver.expectations import expectations
@@ -76,7 +76,7 @@ _READER = MarkdownIt("js-default", {"linkify": False, "html": True}).enable(["ta
 
 
 def _columns(*names: str, partitions: tuple[str, ...] = ()) -> TableSchema:
-    return TableSchema(tuple(Field(name, any_type("bigint")) for name in names), partitions)
+    return TableSchema(tuple(Field(name, parse_sql_type("bigint")) for name in names), partitions)
 
 
 def _glue_table(name: str) -> None:
@@ -141,7 +141,7 @@ def _descriptions_of_checks(name: str) -> None:
     asset, error = dg.AssetKey("t"), RuntimeError(f"no column {name}")
     (apart,) = results_of_merge(spec, asset, merged, instance)
     health: Any = SimpleNamespace(**dict.fromkeys(("behind", "unknown", "tables", "routes", "queues"), ()), dead=0)
-    kept = kept_description(as_event(apart))
+    kept = kept_description(evaluation_event(apart))
     assert kept
     route = RouteSpec.model_validate({"name": "r", "topic": "arn:aws:sns:eu-west-1:123456789012:t"})
     lake: Any = SimpleNamespace(delta=SimpleNamespace(check_session_alive=lambda: None))

@@ -96,7 +96,7 @@ def test_the_metadata_of_an_asset_are_on_the_page(heading: str, expected: set[st
 
 
 def test_volume_has_the_names_that_the_page_says() -> None:
-    assert keys_of("platform/core/bronze/volume.py", "as_volume") == {"files", "rows", "bytes"}
+    assert keys_of("platform/core/bronze/volume.py", "volume_metadata") == {"files", "rows", "bytes"}
 
 
 def test_every_check_and_every_run_tag_is_on_the_page() -> None:

@@ -40,7 +40,7 @@ from tidegate.resources.aws_resource import AwsResource
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.sensors.reconcile import (
     MAX_LISTING_RUNS,
-    Remembered,
+    ListingRequests,
     build_reconcile_sensor,
     due,
     intervals_of,
@@ -241,7 +241,7 @@ def test_when_tables_were_asked_for_is_in_an_object_and_the_cursor_stays_small()
     cursor: str | None = None
     written, largest, listed = 0, 0, Counter[str]()
     for tick in range(960):  # eight hours
-        before, now = Remembered.of(store.listing_times.read(), cursor), 1e9 + 30 * tick
+        before, now = ListingRequests.of(store.listing_times.read(), cursor), 1e9 + 30 * tick
         found = due(intervals, before.asked, now, runs=TableRuns(), broken={}, max_due=MAX_LISTING_RUNS)
         stored, after = before.after(found)
         if stored is not None:
@@ -260,7 +260,7 @@ def test_when_tables_were_asked_for_is_in_an_object_and_the_cursor_stays_small()
 
 def test_what_an_older_release_remembers_in_its_cursor_is_read(config: LakeConfig) -> None:
     old = json.dumps({ORDERS: 10**9, ITEMS: 10**9 + 1000})
-    before = Remembered.of({}, old)
+    before = ListingRequests.of({}, old)
     assert before.asked == json.loads(old)
     found = due(
         {ORDERS: 600, ITEMS: DAY, PLAIN: DAY}, before.asked, 10**9 + 2000, runs=TableRuns(), broken={}, max_due=9
@@ -271,7 +271,7 @@ def test_what_an_older_release_remembers_in_its_cursor_is_read(config: LakeConfi
     store = LakeStore(Objects(), "s3://lake/root")  # type: ignore[arg-type]
     assert store.listing_times.read() == {}
     store.listing_times.write(stored)
-    assert Remembered.of(store.listing_times.read(), cursor).asked == found.asked
+    assert ListingRequests.of(store.listing_times.read(), cursor).asked == found.asked
     for odd in ("{", "[]", '{"asked": 3}', '{"asked": {"a": "b"}}'):
         store.objects.put("lake", "root/reconcile.json", odd)
         assert store.listing_times.read() == {}

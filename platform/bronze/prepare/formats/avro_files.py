@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tidegate.platform.bronze.prepare.formats.declared_columns import DeclaredColumns
 from tidegate.platform.core.infer.avro_schema import HEAD_BYTES, schema_of_file
-from tidegate.platform.core.infer.sniff import FileSample, Sniffed, check_names
+from tidegate.platform.core.infer.sniff import FileSample, SniffedFile, check_names
 from tidegate.platform.core.keys.file_format import FORMATS
 
 
@@ -14,8 +14,8 @@ class Avro(DeclaredColumns):
     file_format = FORMATS["avro"]
     readers = ("avro",)
 
-    def sniff(self, sample: FileSample) -> Sniffed:
+    def sniff(self, sample: FileSample) -> SniffedFile:
         """Return the columns that the schema in the header declares, and problems of their names."""
         schema = schema_of_file(sample.first_bytes(HEAD_BYTES))
         columns = {field.name: field.type.sql() for field in schema.columns()}
-        return Sniffed(columns, problems=check_names(list(columns), loaded=True), stated=schema.stated())
+        return SniffedFile(columns, problems=check_names(list(columns), loaded=True), stated=schema.stated())

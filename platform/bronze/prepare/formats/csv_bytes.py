@@ -37,7 +37,7 @@ def csv_problem(body: BinaryIO, options: CsvOptions, *, packed: bool, limit: int
 
     Raises:
         TooLarge: a row has more characters.
-        OutOfTime: the time of the work is over.
+        DeadlineExceeded: the time of the work is over.
     """
     plain = cast(BinaryIO, GzipMembers(body)) if packed else body
     begun = io.BufferedReader(cast(io.RawIOBase, plain))
@@ -61,7 +61,7 @@ def csv_problem(body: BinaryIO, options: CsvOptions, *, packed: bool, limit: int
             if options.header and not header:
                 header = _names(row)
                 names = set(header)
-            lines.row_ended()
+            lines.end_row()
             begins = lines.count + 1
     except UnicodeDecodeError as error:
         return f"not {options.encoding.upper()}, in or after line {begins}: {error.reason}"
@@ -114,7 +114,7 @@ class _Lines(Iterator[str]):
             raise TooLarge
         return line.lstrip(_MARK) if begins else line
 
-    def row_ended(self) -> None:
+    def end_row(self) -> None:
         """Record that a row ended with the last line."""
         self._left = self._limit
 

@@ -16,13 +16,13 @@ from tidegate.platform.bronze.prepare.formats.format import HEAD_BYTES, Format, 
 from tidegate.platform.core.config.csv_options import CsvOptions
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.files.csv_doubts import header_doubt, text_doubts
-from tidegate.platform.core.infer.sniff import FileSample, Sniffed, sniff_csv
+from tidegate.platform.core.infer.sniff import FileSample, SniffedFile, sniff_csv
 from tidegate.platform.core.keys.file_format import FORMATS
 from tidegate.platform.core.schema.column_types import Field, Simple, folded
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS, check_names
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.platform.core.schema.united import shown_field
+from tidegate.platform.core.schema.united import parse_shown_field
 from tidegate.platform.lake.spark.delta import Delta
 
 #: Encodings, by Python's names, that Spark's reader reads correctly. A file in another encoding is rewritten.
@@ -58,9 +58,9 @@ class Csv(Format):
         plain = options.encoding in _SPARK_READS and not options.skip
         unnamed = tuple(place for place, cell in enumerate(rows[0]) if options.header and not cell.lstrip("\ufeff"))
         by_line = seems_by_line(head, whole, options)
-        return Look(names, None if plain else _Plain(options), by_line, trailing, unnamed)
+        return Look(names, None if plain else _PlainText(options), by_line, trailing, unnamed)
 
-    def sniff(self, sample: FileSample) -> Sniffed:
+    def sniff(self, sample: FileSample) -> SniffedFile:
         """Return columns, the options that the file needs, and problems, from its first rows."""
         head, whole = sample.text()
         return sniff_csv(head, whole=whole)
@@ -89,7 +89,7 @@ class Csv(Format):
         if not able:
             return []
         asked = known.request((_reading(files, spec), files) for files in able)
-        return [shown_field(field) for field in delta.infer_csv(asked, known.schema)["fields"]]
+        return [parse_shown_field(field) for field in delta.infer_csv(asked, known.schema)["fields"]]
 
     def read(self, files: Sequence[SourceFile], schema: TableSchema, spec: TableSpec) -> dict[str, Any]:
         """Return how the cells are read. A cell whose value would differ from its text makes its row bad.
@@ -108,7 +108,7 @@ class Csv(Format):
         return csv_problem(body, spec.csv, packed=packed, limit=limit)
 
 
-class _Plain(Rewrite):
+class _PlainText(Rewrite):
     """The file's text in UTF-8, without the lines before the header."""
 
     limit = _MAX_UNPACKED_BYTES
@@ -130,7 +130,7 @@ class _Plain(Rewrite):
             while chunk := reader.read(1 << 20):
                 target.write(chunk.encode())
         except UnicodeDecodeError as error:
-            raise _misencoded(self._options, error) from error
+            raise _encoding_misfit(self._options, error) from error
 
 
 def _first_rows(head: bytes, whole: bool, options: CsvOptions) -> tuple[list[list[str]], bool]:
@@ -208,10 +208,10 @@ def _decoded(head: bytes, whole: bool, options: CsvOptions) -> str:
         # The bytes may end inside a character.
         return codecs.getincrementaldecoder(options.codec)().decode(head, final=whole)
     except UnicodeDecodeError as error:
-        raise _misencoded(options, error) from error
+        raise _encoding_misfit(options, error) from error
 
 
-def _misencoded(options: CsvOptions, error: UnicodeDecodeError) -> Misfit:
+def _encoding_misfit(options: CsvOptions, error: UnicodeDecodeError) -> Misfit:
     return Misfit(
         f"not {options.encoding.upper()}: {error.reason} at byte {error.start}; if it is another encoding, set "
         "`csv: {encoding: …}` of the table in lake.yaml"

@@ -12,7 +12,7 @@ from tidegate.platform.bronze.prepared import PreparedBatch
 from tidegate.platform.core.bronze.plan import Candidate
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.files.parquet.footer import Footer
-from tidegate.platform.core.infer.sniff import FileSample, Sniffed
+from tidegate.platform.core.infer.sniff import FileSample, SniffedFile
 from tidegate.platform.core.keys.file_format import FileFormat
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.table_schema import Policy, TableSchema
@@ -156,13 +156,13 @@ class Format(ABC):
         """
         return Look()
 
-    def sniff(self, sample: FileSample) -> Sniffed:
+    def sniff(self, sample: FileSample) -> SniffedFile:
         """Return what `tidegate infer` reports of a file: nothing, if its first load shows all of it.
 
         Raises:
             ValueError: the file cannot be read; the message is the problem.
         """
-        return Sniffed()
+        return SniffedFile()
 
     def declared(self, table: Table, files: Sequence[SourceFile], prepared: PreparedBatch) -> list[SourceFile]:
         """Return the files with the columns that they declare, or unchanged if only their rows show the columns.

@@ -10,12 +10,12 @@ from tidegate.platform.bronze.prepare.formats.format import Format, Known, Look,
 from tidegate.platform.bronze.prepare.formats.json_shape import Utf8, is_by_line, is_utf_16
 from tidegate.platform.bronze.prepare.formats.json_values import check_keys
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.infer.sniff import FileSample, Sniffed, sniff_json
+from tidegate.platform.core.infer.sniff import FileSample, SniffedFile, sniff_json
 from tidegate.platform.core.keys.file_format import FORMATS
 from tidegate.platform.core.schema.column_types import MAX_LEVELS, Field, folded
 from tidegate.platform.core.schema.names import usable
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.platform.core.schema.united import shown_field
+from tidegate.platform.core.schema.united import parse_shown_field
 from tidegate.platform.lake.spark.delta import Delta
 
 #: Bytes of the longest first line that is parsed for its names.
@@ -34,7 +34,7 @@ class Json(Format):
             return Look(rewrite=Utf8(), by_line=False)
         return Look(names=_first_names(head), by_line=is_by_line(head, whole=whole))
 
-    def sniff(self, sample: FileSample) -> Sniffed:
+    def sniff(self, sample: FileSample) -> SniffedFile:
         """Return columns and problems from the first objects."""
         head, whole = sample.text()
         return sniff_json(head, whole=whole)
@@ -52,7 +52,7 @@ class Json(Format):
             for files in groups
         )
         found = delta.infer_json(asked, known.schema, MAX_LEVELS)
-        return usable([shown_field(field) for field in found["fields"]])
+        return usable([parse_shown_field(field) for field in found["fields"]])
 
     def _reader(self, files: Sequence[SourceFile], spec: TableSpec) -> dict[str, Any]:
         # A declared column takes every spelling of its name.

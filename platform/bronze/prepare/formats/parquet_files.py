@@ -14,8 +14,8 @@ from tidegate.platform.bronze.prepare.scratch_object import scratch_object
 from tidegate.platform.bronze.prepared import PreparedBatch
 from tidegate.platform.core.files.parquet.bad import BadParquet
 from tidegate.platform.core.files.parquet.footer import footer_metadata
-from tidegate.platform.core.infer.avro_schema import stated_in_footer
-from tidegate.platform.core.infer.sniff import FileSample, Sniffed, check_names
+from tidegate.platform.core.infer.avro_schema import read_stated_columns
+from tidegate.platform.core.infer.sniff import FileSample, SniffedFile, check_names
 from tidegate.platform.core.keys.file_format import FORMATS
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.lake.lake import Table
@@ -32,7 +32,7 @@ class Parquet(DeclaredColumns):
     file_format = FORMATS["parquet"]
     readers = ("parquet",)
 
-    def sniff(self, sample: FileSample) -> Sniffed:
+    def sniff(self, sample: FileSample) -> SniffedFile:
         """Return the columns that the footer declares, and problems of their names."""
         tail = sample.last_bytes(_TAIL_BYTES)
         (footer,) = read_footers([(tail, sample.size)])
@@ -40,8 +40,8 @@ class Parquet(DeclaredColumns):
             raise footer
         columns = {field.name: field.type.sql() for field in footer.fields}
         # A footer that a child has read without harm is safe to read here.
-        stated = stated_in_footer(footer_metadata(tail))
-        return Sniffed(columns, problems=check_names(list(columns), loaded=False), stated=stated)
+        stated = read_stated_columns(footer_metadata(tail))
+        return SniffedFile(columns, problems=check_names(list(columns), loaded=False), stated=stated)
 
     def declared(self, table: Table, files: Sequence[SourceFile], prepared: PreparedBatch) -> list[SourceFile]:
         """Return the files with their footers. Spark reads a copy instead of a file that it would misread."""

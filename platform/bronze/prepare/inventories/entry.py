@@ -48,7 +48,7 @@ class Entry:
         return f"without the fields {fields}: a column of text cannot have their types" if fields else None
 
 
-def proven_entry(table: Table, delivery: Delivery, candidate: Candidate) -> Entry:
+def prove_entry(table: Table, delivery: Delivery, candidate: Candidate) -> Entry:
     """Read the manifest of a delivery, and prove it and the files that it names.
 
     Raises:

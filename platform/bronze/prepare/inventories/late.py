@@ -9,7 +9,7 @@ from tidegate.platform.core.inventory.late import LateInventory, late_inventorie
 from tidegate.platform.lake.lake import Table
 
 
-def late_in(table: Table) -> list[LateInventory] | None:
+def find_late_inventories(table: Table) -> list[LateInventory] | None:
     """Return the buckets of a table whose newest inventory is too old. None if it is no table of inventories."""
     if not table.spec.has_inventories:
         return None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tidegate.platform.core.inventory.delivery import Delivery, Subject, by_subject
+from tidegate.platform.core.inventory.delivery import Delivery, Subject, group_by_subject
 from tidegate.platform.lake.lake import Table
-from tidegate.platform.lake.ledger_folders import last_of_folders
+from tidegate.platform.lake.ledger_folders import last_keys_of_folders
 
 
 def newest_deliveries(table: Table, count: int = 1) -> dict[Subject, list[Delivery]]:
@@ -14,5 +14,5 @@ def newest_deliveries(table: Table, count: int = 1) -> dict[Subject, list[Delive
         table: of inventories.
         count: number of deliveries of each subject.
     """
-    keys = last_of_folders(table.ledger, table.ledger.clock().version, count)
-    return by_subject(found for key in keys if (found := Delivery.of(key, table.key.prefix)))
+    keys = last_keys_of_folders(table.ledger, table.ledger.clock().version, count)
+    return group_by_subject(found for key in keys if (found := Delivery.of(key, table.key.prefix)))

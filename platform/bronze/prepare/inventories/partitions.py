@@ -15,7 +15,7 @@ from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.temporary_view import temporary_view
 
 
-def live_in(delta: Delta, birth: Birth, subjects: Collection[Subject]) -> list[Remove]:
+def live_subject_files(delta: Delta, birth: Birth, subjects: Collection[Subject]) -> list[Remove]:
     """Return the live entries of some subjects, as of one version of the table.
 
     Raises:

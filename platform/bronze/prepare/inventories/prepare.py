@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tidegate.platform.bronze.prepare.inventories.entry import Entry, proven_entry
-from tidegate.platform.bronze.prepare.inventories.partitions import live_in
+from tidegate.platform.bronze.prepare.inventories.entry import Entry, prove_entry
+from tidegate.platform.bronze.prepare.inventories.partitions import live_subject_files
 from tidegate.platform.bronze.prepare.inventories.stage import stage
 from tidegate.platform.bronze.prepare.load.source_columns import SOURCE_FIELDS
 from tidegate.platform.bronze.prepare.table_columns import present_schema, refusal
@@ -19,12 +19,18 @@ from tidegate.platform.core.bronze.ledger import Status, bounded
 from tidegate.platform.core.bronze.plan import BATCH_BYTES, Candidate
 from tidegate.platform.core.bronze.signal_decision import SignalDecision
 from tidegate.platform.core.inventory.columns import PARTITIONS, first_columns, with_fields
-from tidegate.platform.core.inventory.delivery import Delivery, Subject, by_subject, newer_than, older_than
+from tidegate.platform.core.inventory.delivery import (
+    Delivery,
+    Subject,
+    find_newer_folder,
+    group_by_subject,
+    superseded_reason,
+)
 from tidegate.platform.core.inventory.manifest import InventoryError, InventoryForbidden, InventoryIncomplete
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.lake.aws.s3 import ObjectForbidden, StoreError
 from tidegate.platform.lake.lake import Table
-from tidegate.platform.lake.ledger_folders import newest_below
+from tidegate.platform.lake.ledger_folders import newest_keys_below
 from tidegate.platform.lake.threads import parallel
 
 #: Deliveries that are read in one query of Spark.
@@ -67,7 +73,7 @@ class _Preparation:
                 self.candidates[delivery] = candidate
             else:
                 self.prepared.quarantine(candidate, "it is no manifest.checksum of an inventory right below the prefix")
-        waiting = by_subject(self.candidates)
+        waiting = group_by_subject(self.candidates)
         self.loaded = self._newest_loaded(waiting)
         while waiting:
             waiting = self._round(waiting)
@@ -77,7 +83,7 @@ class _Preparation:
             if state and state.status is Status.WAITING and candidate.key not in undecided:
                 self.work.plan.signals.append(SignalDecision(candidate.key))
         if base and self.entered:
-            self.prepared.removes += live_in(self.table.delta, self.work.birth, self.entered)
+            self.prepared.removes += live_subject_files(self.table.delta, self.work.birth, self.entered)
         return self.prepared
 
     @property
@@ -91,21 +97,21 @@ class _Preparation:
         folders = {f"{self.table.key.prefix}{subject.bucket}/{subject.configuration}/": subject for subject in subjects}
         # If another run has recorded a batch meanwhile, this one's batch has its number and is not decided.
         version = self.table.ledger.clock().version
-        found = newest_below(self.table.ledger, version, list(folders))
+        found = newest_keys_below(self.table.ledger, version, list(folders))
         deliveries = (Delivery.of(key, self.table.key.prefix) for key in found.values())
         return {delivery.subject: delivery.began for delivery in deliveries if delivery}
 
     def _round(self, waiting: Mapping[Subject, list[Delivery]]) -> dict[Subject, list[Delivery]]:
         """Try the newest delivery of each subject. Returns the deliveries before those that could not enter."""
         newest = [deliveries[0] for deliveries in waiting.values()]
-        entries = self._bounded(self._proven([one for one in newest if not self._is_old(one)]))
+        entries = self._bounded(self._prove_deliveries([one for one in newest if not self._is_old(one)]))
         for start in range(0, len(entries), _MAX_READ):
             self._stage(entries[start : start + _MAX_READ])
         left, deferred = {}, {hint.key for hint in self.prepared.deferred}
         for subject, (first, *before) in waiting.items():
             if entered := self.entered.get(subject):
                 for delivery in before:
-                    self._end_as_old(delivery, entered.began)
+                    self._end_superseded(delivery, entered.began)
             elif self.candidates[first].key in deferred:
                 # The next batch tries it again. An older one now would only be replaced then.
                 for delivery in before:
@@ -116,20 +122,20 @@ class _Preparation:
 
     def _is_old(self, delivery: Delivery) -> bool:
         """Whether the table has a newer inventory. If so, the delivery ends here."""
-        newer = newer_than(delivery, self.loaded)
+        newer = find_newer_folder(delivery, self.loaded)
         if newer:
-            self._end_as_old(delivery, newer)
+            self._end_superseded(delivery, newer)
         return newer is not None
 
-    def _end_as_old(self, delivery: Delivery, newer: str) -> None:
-        self.prepared.commit(self.candidates[delivery], rows=0, reason=older_than(newer))
+    def _end_superseded(self, delivery: Delivery, newer: str) -> None:
+        self.prepared.commit(self.candidates[delivery], rows=0, reason=superseded_reason(newer))
 
-    def _proven(self, deliveries: Sequence[Delivery]) -> list[Entry]:
+    def _prove_deliveries(self, deliveries: Sequence[Delivery]) -> list[Entry]:
         """Return the deliveries that are complete and as S3 wrote them. The others end here, or wait."""
 
         def prove(delivery: Delivery) -> Entry | InventoryError | StoreError:
             try:
-                return proven_entry(self.table, delivery, self.candidates[delivery])
+                return prove_entry(self.table, delivery, self.candidates[delivery])
             except (InventoryError, StoreError) as error:
                 return error
 

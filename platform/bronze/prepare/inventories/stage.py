@@ -17,7 +17,7 @@ from tidegate.platform.bronze.prepared import PreparedBatch
 from tidegate.platform.core.bronze.batch import Add
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.object_state import S3Found
-from tidegate.platform.core.inventory.columns import CREATED, FIELDS, PARTITIONS, SOUGHT
+from tidegate.platform.core.inventory.columns import COLUMNS_WITH_STATISTICS, CREATED, FIELDS, PARTITIONS
 from tidegate.platform.core.inventory.delivery import Subject
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.spark_address import plain_address
@@ -28,7 +28,7 @@ from tidegate.platform.lake.spark.temporary_view import temporary_view
 
 #: The column with the file of a row, where deliveries are read at once, and what is known of each file.
 _FILE = "_tidegate_file"
-_OF_DELIVERY = (
+_DELIVERY_COLUMNS = (
     "_source_path string",
     "_source_etag string",
     "_source_event_time bigint",
@@ -38,13 +38,13 @@ _OF_DELIVERY = (
 #: Spark sorts the rows of a task by partition, unless it may have as many files open. A task reads a part of one large
 #: delivery, so it has one. Of small ones it sorts the rows after those of the second. And Parquet compares each value
 #: with the bounds of its column, for readers that look for it.
-_WRITING = {
+_WRITE_SETTINGS = {
     "spark.sql.maxConcurrentOutputFileWriters": "2",
     "parquet.column.statistics.enabled": "false",
-    **{f"parquet.column.statistics.enabled#{name}": "true" for name in sorted(SOUGHT)},
+    **{f"parquet.column.statistics.enabled#{name}": "true" for name in sorted(COLUMNS_WITH_STATISTICS)},
 }
 #: Conditions of values, and of types in a manifest, that are not what AWS documents for their field.
-_OF_FIELDS = (
+_FIELD_CONDITIONS = (
     "CAST_INVALID_INPUT",
     "CANNOT_DECODE_URL",
     "CAST_OVERFLOW",
@@ -91,7 +91,7 @@ def stage(
 
 
 def _is_of_files(error: PySparkException) -> bool:
-    return (error.getCondition() or "").startswith(_OF_FIELDS) or fault_of(error) is Fault.FILE
+    return (error.getCondition() or "").startswith(_FIELD_CONDITIONS) or fault_of(error) is Fault.FILE
 
 
 def _written(
@@ -102,7 +102,7 @@ def _written(
     parts = (_rows(table, work, some) for some in alike(entries))
     rows = reduce(lambda rows, more: rows.unionByName(more, allowMissingColumns=True), parts)
     found: dict[Subject, list[Add]] = {}
-    with temporary_view(session, "inventories", rows) as view, configured(session, _WRITING):
+    with temporary_view(session, "inventories", rows) as view, configured(session, _WRITE_SETTINGS):
         adds = table.delta.stage(work.birth.location, f"SELECT * FROM {view}", prepared.schema)
     for add in adds:
         values = [add.partition_values[name] or "" for name in PARTITIONS]
@@ -122,7 +122,7 @@ def _rows(table: Table, work: BatchDraft, entries: Sequence[Entry]) -> DataFrame
             for entry in entries
             for address in entry.inventory.addresses
         ]
-        files = table.delta.session.createDataFrame(known, f"{_FILE} string, {', '.join(_OF_DELIVERY)}")
+        files = table.delta.session.createDataFrame(known, f"{_FILE} string, {', '.join(_DELIVERY_COLUMNS)}")
         rows = rows.join(F.broadcast(files), _FILE, "left")
         nobody = F.raise_error(F.concat(F.lit("a row of no delivery, of the file "), _FILE)).cast("string")
         rows = rows.withColumn("bucket", F.coalesce("bucket", nobody)).drop(_FILE)
@@ -139,7 +139,7 @@ def _rows(table: Table, work: BatchDraft, entries: Sequence[Entry]) -> DataFrame
 
 
 def _values(table: Table, entry: Entry) -> dict[str, str | int | None]:
-    """Return what all rows of a delivery have, by the columns of `_OF_DELIVERY`, in their order."""
+    """Return what all rows of a delivery have, by the columns of `_DELIVERY_COLUMNS`, in their order."""
     return {
         "_source_path": S3Address(table.key.bucket, entry.candidate.key).s3,
         "_source_etag": entry.candidate.found.etag,

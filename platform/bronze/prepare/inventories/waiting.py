@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tidegate.platform.core.bronze.hint import Hint, Listed
-from tidegate.platform.core.bronze.plan import TakenHint
+from tidegate.platform.core.bronze.plan import PlannedHint
 from tidegate.platform.lake.lake import Table
 
 
-def waiting_deliveries(table: Table, taken: Sequence[TakenHint]) -> list[TakenHint]:
+def waiting_deliveries(table: Table, taken: Sequence[PlannedHint]) -> list[PlannedHint]:
     """Return hints of the deliveries that wait and that no hint of the batch names.
 
     S3 writes the checksum last. Where the bucket is replicated, other objects may come after it. Their events are not
@@ -22,4 +22,4 @@ def waiting_deliveries(table: Table, taken: Sequence[TakenHint]) -> list[TakenHi
         return []
     named = {item.hint.key for item in taken}
     waiting = table.waiting_signals.every()
-    return [TakenHint(Hint(key, Listed()), taken[-1].manifest) for key in waiting if key not in named]
+    return [PlannedHint(Hint(key, Listed()), taken[-1].manifest) for key in waiting if key not in named]

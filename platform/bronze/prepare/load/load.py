@@ -26,7 +26,7 @@ from tidegate.platform.core.bronze.batch import Add
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.bronze.plan import BATCH_BYTES, Candidate
-from tidegate.platform.core.config.after_load import moved_key, moves_to
+from tidegate.platform.core.config.after_load import move_target, moved_key
 from tidegate.platform.core.keys.object_key import partition_folders, too_long
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
@@ -134,21 +134,21 @@ class Load:
         """Return the files whose path and known columns fit the table. Of the others, `misfits` may fit later."""
         short = []
         for file in files:
-            if why := self._too_long(file):
+            if why := self._key_length_problem(file):
                 self.prepared.quarantine(file.candidate, why)
             else:
                 short.append(file)
         fitting, self.misfits = self.columns.fitting(short)
         return fitting
 
-    def _too_long(self, file: SourceFile) -> str | None:
+    def _key_length_problem(self, file: SourceFile) -> str | None:
         """Say why S3 would refuse a key that is made of a file's key: that of its rows, or that of its move."""
         try:
             folders = partition_folders(self._path_values(file))
         except ValueError:
             return None  # Its path makes it a misfit, with a reason of its own.
         staged = f"{S3Address.parse_s3a(self.work.birth.location).key}/{folders}{_STAGED_NAME}"
-        moved = moves_to(self.table.spec.after_load)
+        moved = move_target(self.table.spec.after_load)
         candidate, prefix = file.candidate, self.table.key.prefix
         target = (
             moved_key(S3Address.parse(moved).key, candidate.key[len(prefix) :], candidate.found.etag) if moved else ""
@@ -181,7 +181,9 @@ class Load:
                 self._stage_all(able)
                 there = {file.candidate.key: file for one in self.staged for file in one.files}
                 staged = [there[file.candidate.key] for file in files if file.candidate.key in there]
-                again = self._again(staged, known, grown=self.prepared.schema != first, left=len(staged) < len(files))
+                again = self._files_to_read_again(
+                    staged, known, grown=self.prepared.schema != first, left=len(staged) < len(files)
+                )
                 if again is None:
                     break
                 files, known = again
@@ -192,7 +194,7 @@ class Load:
         for file, reason in self.misfits:
             self.prepared.quarantine(file.candidate, reason)
 
-    def _again(
+    def _files_to_read_again(
         self, files: list[SourceFile], known: TableSchema, *, grown: bool, left: bool
     ) -> tuple[list[SourceFile], TableSchema | None] | None:
         """Return the files to read again, and the columns to begin with. None if what is staged can be kept.
@@ -333,7 +335,7 @@ class Load:
         }
 
     def _end(self, candidate: Candidate, counted: RowCounts, apart: str) -> None:
-        candidate = candidate.seen_as(self.seen.get(candidate.key))
+        candidate = candidate.with_checksum_of(self.seen.get(candidate.key))
         left_out = counted.left_out_reason()
         if not counted.bad:
             self.prepared.commit(candidate, rows=counted.good, reason=left_out)

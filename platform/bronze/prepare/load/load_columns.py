@@ -29,7 +29,7 @@ from tidegate.platform.core.schema.column_types import Field, Struct, Type, fold
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS, check_new_name
 from tidegate.platform.core.schema.partitions import check_partition
-from tidegate.platform.core.schema.sql_types import any_type
+from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.schema.united import narrowest
 from tidegate.platform.lake.lake import Table
@@ -58,7 +58,7 @@ class LoadColumns:
             self._prepared.schema = with_configured(self._table, self._work, self._prepared.base)
             return
         unborn = unborn_schema(self._table, [file.candidate for file in files], SOURCE_COLUMNS)
-        self._prepared.schema = unborn.led_by(SOURCE_FIELDS)
+        self._prepared.schema = unborn.with_leading_fields(SOURCE_FIELDS)
 
     def fitting(self, files: Sequence[SourceFile]) -> tuple[list[SourceFile], list[tuple[SourceFile, str]]]:
         """Return the files whose path and known columns fit the table, and the others, each with the reason.
@@ -162,7 +162,7 @@ class LoadColumns:
 
     def _inferred(self, files: Sequence[SourceFile]) -> list[Field]:
         """Return the columns of files, each once. A column that lake.yaml declares has the declared type."""
-        declared = {folded(name): any_type(kind) for name, kind in self._table.spec.columns.items()}
+        declared = {folded(name): parse_sql_type(kind) for name, kind in self._table.spec.columns.items()}
         schema = with_rescued(self._table, self._prepared.schema.without(SOURCE_COLUMNS))
         not_in_files = {folded(name) for name in (*schema.partitions, rescued_column(self._table) or "")}
         known = replace(schema, reserved=schema.reserved - not_in_files)

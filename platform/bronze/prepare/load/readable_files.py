@@ -22,7 +22,7 @@ from tidegate.platform.core.keys.spark_address import plain_address
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.lake.aws.bucket import Bucket
 from tidegate.platform.lake.lake import Table
-from tidegate.platform.lake.room import SMALL, SMALL_FILE, Bounded, TooLarge, in_turn, naming_full_disk
+from tidegate.platform.lake.room import SMALL, SMALL_FILE, Bounded, TooLarge, name_full_disk, run_bounded
 
 
 def source_file(table: Table, candidate: Candidate, held: Held) -> SourceFile:
@@ -81,7 +81,7 @@ def _binary_file(table: Table, candidate: Candidate, format: Format, held: Held)
 
 
 @contextmanager
-def as_it_lies(source: Bucket, candidate: Candidate) -> Iterator[BinaryIO]:
+def open_stored_bytes(source: Bucket, candidate: Candidate) -> Iterator[BinaryIO]:
     """Open the bytes that the look saw, from the beginning, as they are in S3.
 
     Raises:
@@ -104,7 +104,7 @@ def unpacked(source: Bucket, candidate: Candidate) -> Iterator[BinaryIO]:
         ObjectChanged: the object is no longer the one that the look saw.
         StoreError: S3 did not answer.
     """
-    with as_it_lies(source, candidate) as body:
+    with open_stored_bytes(source, candidate) as body:
         if not packed(candidate):
             yield body
             return
@@ -196,7 +196,7 @@ def _rewritten(table: Table, candidate: Candidate, rewrite: Rewrite) -> tuple[st
         "Nothing is lost: the files wait"
     )
     try:
-        with naming_full_disk(wanted):
-            return place.path, in_turn(write, limit, small=small, surely=size)
+        with name_full_disk(wanted):
+            return place.path, run_bounded(write, limit, small=small, surely=size)
     except TooLarge:
         raise Misfit(rewrite.too_large) from None

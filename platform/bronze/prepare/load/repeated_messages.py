@@ -22,7 +22,7 @@ from tidegate.platform.core.bronze.batch import Add
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.ledger import LedgerRow, Status
 from tidegate.platform.core.events.row_message import ROW_COLUMNS
-from tidegate.platform.core.events.row_object import LATEST, sent_in, spans
+from tidegate.platform.core.events.row_object import LATEST, parse_row_key, spans
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.column_types import quoted
 from tidegate.platform.core.times import to_millis
@@ -55,10 +55,10 @@ def drop_repeated_messages(table: Table, work: BatchDraft, prepared: PreparedBat
         StoreError: S3 did not answer.
         PySparkException: Spark failed.
     """
-    _Once(table, work, prepared, replacing).run()
+    _RepeatedMessages(table, work, prepared, replacing).run()
 
 
-def sent_before(table: Table, n: int) -> int:
+def newest_sent_before(table: Table, n: int) -> int:
     """Return when the newest row that a row queue's table may have before batch n was sent, in epoch milliseconds.
 
     The batch before has it. If that batch is void, the time may be too late, and the table is read in vain. A time to
@@ -74,14 +74,14 @@ def _latest() -> int:
     return to_millis(datetime.now(UTC)) + _AHEAD_MILLIS
 
 
-class _Once:
+class _RepeatedMessages:
     def __init__(self, table: Table, work: BatchDraft, prepared: PreparedBatch, replacing: Replacing) -> None:
         self._table, self._n, self._location = table, work.n, work.birth.location
         self._prepared, self._replacing = prepared, replacing
-        self._sent = [sent_in(row.key) for row in prepared.rows if row.status is Status.COMMITTED]
+        self._sent = [parse_row_key(row.key) for row in prepared.rows if row.status is Status.COMMITTED]
 
     def run(self) -> None:
-        before, latest = sent_before(self._table, self._n), _latest()
+        before, latest = newest_sent_before(self._table, self._n), _latest()
         self._prepared.sent_until = min(latest, max([before, *(rows_sent.last for rows_sent in self._sent)]))
         if not self._prepared.adds:
             return
@@ -98,9 +98,9 @@ class _Once:
         if self._prepared.base is None:
             return None
         rows = self._table.delta.session.read.format("delta").load(self._location)
-        return self._replacing.staying(rows.where(self._sent_then()), self._prepared).select(_ID)
+        return self._replacing.staying(rows.where(self._sent_times_condition()), self._prepared).select(_ID)
 
-    def _sent_then(self) -> Column:
+    def _sent_times_condition(self) -> Column:
         times = [
             F.col(_SENT_AT).between(F.timestamp_millis(F.lit(first)), F.timestamp_millis(F.lit(last)))
             for first, last in spans(self._sent)

@@ -69,18 +69,22 @@ class Replacing:
             return set()
         name = f"bronze.{self._work.birth.name}"
         self._files, self._entries = found_with_entries(
-            self._table.delta, self._work.birth.location, name, lambda: self._holding(again), lambda file: file.path
+            self._table.delta,
+            self._work.birth.location,
+            name,
+            lambda: self._files_with_rows(again),
+            lambda file: file.path,
         )
-        return self._too_much(again, most_bytes)
+        return self._oversized_files(again, most_bytes)
 
     def finish(self, prepared: PreparedBatch) -> None:
         """Remove the old rows of the files that will be committed. The old rows of other files stay."""
-        leaving = self._leaving(prepared)
+        leaving = self._leaving_candidates(prepared)
         keys = {candidate.key for candidate in leaving}
         files = [file for file in self._files if file.keys & keys]
         if not files:
             return
-        prepared.adds += self._staying(files, leaving, prepared.base or prepared.schema)
+        prepared.adds += self._stage_remaining_rows(files, leaving, prepared.base or prepared.schema)
         prepared.removes += [self._entries[file.path] for file in files]
 
     def staying(self, rows: DataFrame, prepared: PreparedBatch) -> DataFrame:
@@ -89,18 +93,18 @@ class Replacing:
         Args:
             rows: of the table, with all its columns.
         """
-        leaving = self._leaving(prepared)
+        leaving = self._leaving_candidates(prepared)
         if not leaving:
             return rows
         readings = self._readings(leaving)
         return rows.join(F.broadcast(readings), self._same(rows, readings), "left_anti")
 
-    def _leaving(self, prepared: PreparedBatch) -> list[Candidate]:
+    def _leaving_candidates(self, prepared: PreparedBatch) -> list[Candidate]:
         landing = {row.key for row in prepared.rows if row.status is Status.COMMITTED}
         candidates = self._work.plan.candidates
         return [candidate for candidate in candidates if candidate.replaces is not None and candidate.key in landing]
 
-    def _too_much(self, candidates: Iterable[Candidate], most_bytes: int) -> set[str]:
+    def _oversized_files(self, candidates: Iterable[Candidate], most_bytes: int) -> set[str]:
         by_key: dict[str, set[_DataFile]] = {}
         for file in self._files:
             for key in file.keys:
@@ -117,7 +121,7 @@ class Replacing:
                 size, taken = grown, taken | more
         return late
 
-    def _holding(self, candidates: Sequence[Candidate]) -> list[_DataFile]:
+    def _files_with_rows(self, candidates: Sequence[Candidate]) -> list[_DataFile]:
         rows = self._table.delta.session.read.format("delta").load(self._work.birth.location)
         # Delta knows the bounds of the batch number in each data file, so most data files are not opened.
         earlier = rows.where(F.col("_batch").isin(sorted({candidate.replaces for candidate in candidates})))
@@ -132,7 +136,9 @@ class Replacing:
             for row in found.agg(F.collect_set("_source_path").alias("paths")).orderBy("path").collect()
         ]
 
-    def _staying(self, files: Sequence[_DataFile], leaving: Sequence[Candidate], base: TableSchema) -> list[Add]:
+    def _stage_remaining_rows(
+        self, files: Sequence[_DataFile], leaving: Sequence[Candidate], base: TableSchema
+    ) -> list[Add]:
         """Stage the other rows of these data files."""
 
         def rest(rows: DataFrame) -> DataFrame:

@@ -65,7 +65,7 @@ def server_lost(table: Table, files: Sequence[SourceFile]) -> ServerLost:
     return ServerLost(
         f"the Spark server was lost while it read {such} of {table.table_key}; its log says why. Nothing was changed: "
         "the next run reads them in smaller sets, and a file with which the server is lost twice is quarantined"
-        + ("" if until is None else _resting(table.table_key, until))
+        + ("" if until is None else _resting_text(table.table_key, until))
     )
 
 
@@ -81,10 +81,10 @@ def require_awake(table: Table, waiting: Iterable[WaitingManifest]) -> None:
     """
     until = max((rest_of(manifest.id) for manifest in waiting), default=0.0)
     if until > time.time():
-        raise TableRests(f"no files of {table.table_key} are read now{_resting(table.table_key, until)}")
+        raise TableRests(f"no files of {table.table_key} are read now{_resting_text(table.table_key, until)}")
 
 
-def _resting(table: str, until: float) -> str:
+def _resting_text(table: str, until: float) -> str:
     return (
         f". {table} rests until {datetime.fromtimestamp(until, UTC):%Y-%m-%d %H:%M} UTC, because the server was lost "
         f"{MAX_LOSSES} times in a day while it read files of the table, and other tables need it. Look at its newest "

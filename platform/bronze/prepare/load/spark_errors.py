@@ -26,7 +26,7 @@ _FILE = (
 #: Those of `_FILE` that mean that a row breaks a rule which a user gave the table.
 _RULES = ("DELTA_EXCEED_CHAR_VARCHAR_LIMIT", "DELTA_NOT_NULL_CONSTRAINT_VIOLATED", "DELTA_VIOLATE_CONSTRAINT")
 #: Conditions that a broken or deleted file causes, but also an expired token or a full disk.
-_EITHER = ("FAILED_READ_FILE", "PATH_NOT_FOUND", "TASK_WRITE_FAILED")
+_AMBIGUOUS_CONDITIONS = ("FAILED_READ_FILE", "PATH_NOT_FOUND", "TASK_WRITE_FAILED")
 
 
 class Fault(Enum):
@@ -42,7 +42,7 @@ def fault_of(error: PySparkException) -> Fault:
     condition = error.getCondition() or ""
     if condition.startswith(_FILE):
         return Fault.FILE
-    return Fault.EITHER if condition.startswith(_EITHER) else Fault.ENVIRONMENT
+    return Fault.EITHER if condition.startswith(_AMBIGUOUS_CONDITIONS) else Fault.ENVIRONMENT
 
 
 def explained(error: PySparkException, *, discreet: bool = False) -> str:

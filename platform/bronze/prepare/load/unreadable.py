@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from tidegate.platform.bronze.prepare.formats.csv_bytes import MAX_ROW_CHARACTERS
 from tidegate.platform.bronze.prepare.formats.format import SourceFile
-from tidegate.platform.bronze.prepare.load.readable_files import as_it_lies, packed
+from tidegate.platform.bronze.prepare.load.readable_files import open_stored_bytes, packed
 from tidegate.platform.core.bronze.plan import Candidate
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.lake.aws.bucket import Bucket
 from tidegate.platform.lake.aws.s3 import StoreError
-from tidegate.platform.lake.room import TooLarge, in_turn
+from tidegate.platform.lake.room import TooLarge, run_bounded
 from tidegate.platform.lake.threads import parallel
 
 
@@ -27,11 +27,11 @@ def misread(
         candidate = file.candidate
 
         def read(limit: int) -> str | None:
-            with as_it_lies(source, candidate) as body:
+            with open_stored_bytes(source, candidate) as body:
                 return file.format.problem(body, packed=packed(candidate), spec=spec, limit=limit)
 
         try:
-            return candidate, in_turn(read, MAX_ROW_CHARACTERS)
+            return candidate, run_bounded(read, MAX_ROW_CHARACTERS)
         except TooLarge:
             reason = (
                 f"a row has more than {MAX_ROW_CHARACTERS:,} characters: a quote in it is not closed, or it is no CSV"

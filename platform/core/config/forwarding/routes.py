@@ -79,7 +79,7 @@ class RouteSpec(Model):
     """Owners shown by Dagster: `team:<name>` or an email address."""
 
     @model_validator(mode="after")
-    def _one_destination(self) -> Self:
+    def _check_single_destination(self) -> Self:
         ways = ("topic", "queue", "queues_tagged", "tag", "unwrap")
         if sum(getattr(self, name) is not None for name in ways) != 1:
             raise ValueError("give exactly one of topic, queue, queues_tagged, tag and unwrap")

@@ -68,7 +68,7 @@ def why_copied(metadata: pq.FileMetaData, schema: pa.Schema) -> str | None:
     for column in columns:
         if column.physical_type == "INT96" and not by_spark:
             return f"column {column.path} has the Parquet type INT96, which may hold nanoseconds"
-        if reason := _of_type(column):
+        if reason := _type_problem(column):
             return reason
     expected = [path for field in schema for path in leaf_paths(field.type, field.name)]
     for column, path in zip(columns, expected, strict=False):
@@ -81,7 +81,7 @@ def why_copied(metadata: pq.FileMetaData, schema: pa.Schema) -> str | None:
     for group in range(metadata.num_row_groups):
         row_group = metadata.row_group(group)
         for column, index in zip(columns, range(row_group.num_columns), strict=False):
-            if reason := _of_chunk(row_group.column(index), column):
+            if reason := _chunk_problem(row_group.column(index), column):
                 return reason
     return None
 
@@ -95,7 +95,7 @@ def _miscounts(writer: str) -> bool:
     return found is not None and tuple(int(group or 0) for group in found.groups()) < (1, 2, 9)
 
 
-def _of_type(column: Any) -> str | None:
+def _type_problem(column: Any) -> str | None:
     logical = column.logical_type
     read = logical.type in _READ.get(column.physical_type, ())
     nanos = logical.type == "TIMESTAMP" and "nanoseconds" in str(logical)
@@ -106,7 +106,7 @@ def _of_type(column: Any) -> str | None:
     return f"column {column.path} has the Parquet type {shown}"
 
 
-def _of_chunk(chunk: Any, column: Any) -> str | None:
+def _chunk_problem(chunk: Any, column: Any) -> str | None:
     if chunk.compression not in _CODECS:
         return f"column {chunk.path_in_schema} is compressed with {chunk.compression}"
     unknown = set(chunk.encodings) - _ENCODINGS - _DELTA_ENCODINGS.get(column.physical_type, set())

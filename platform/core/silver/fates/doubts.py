@@ -10,13 +10,20 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from tidegate.platform.core.silver.fates.dumps import Dumps, present, with_gone
-from tidegate.platform.core.silver.fates.intervals import HistoryRules, Interval, copies, json_values, may_be_of, replay
+from tidegate.platform.core.silver.fates.intervals import (
+    HistoryRules,
+    Interval,
+    copies,
+    json_values,
+    may_match_change,
+    replay,
+)
 from tidegate.platform.core.silver.fates.key_row import KeyRow
 from tidegate.platform.core.silver.fates.row_fates import SilverRow, row_fates
 
 
 @dataclass(frozen=True)
-class Sampled:
+class SampledTables:
     """What is known of both tables.
 
     Attributes:
@@ -34,7 +41,9 @@ class Sampled:
     keeps_lost: bool = False
 
 
-def doubts_history(rows: Sequence[KeyRow], stored: Sequence[Interval], rules: HistoryRules, sampled: Sampled) -> bool:
+def doubts_history(
+    rows: Sequence[KeyRow], stored: Sequence[Interval], rules: HistoryRules, sampled: SampledTables
+) -> bool:
     """Returns whether silver's history of a key may be wrong."""
     if copies(stored):
         return True
@@ -55,7 +64,7 @@ def doubts_history(rows: Sequence[KeyRow], stored: Sequence[Interval], rules: Hi
     )
 
 
-def doubts_row(rows: Sequence[KeyRow], silver: SilverRow | None, rank: int | None, sampled: Sampled) -> bool:
+def doubts_row(rows: Sequence[KeyRow], silver: SilverRow | None, rank: int | None, sampled: SampledTables) -> bool:
     """Returns whether silver's row of a key may be wrong, in a table that is merged from full dumps.
 
     Args:
@@ -85,7 +94,7 @@ def doubts_row(rows: Sequence[KeyRow], silver: SilverRow | None, rank: int | Non
     return newest < rank or not any(silver.is_like(row) for row in equal)
 
 
-def _lacks_changes(changes: Sequence[KeyRow], stored: Sequence[Interval], sampled: Sampled) -> bool:
+def _lacks_changes(changes: Sequence[KeyRow], stored: Sequence[Interval], sampled: SampledTables) -> bool:
     """Whether silver may lack a change of bronze, or have other values of it."""
     have = {interval.rank: interval for interval in stored}
     for rank in {row.rank for row in changes}:
@@ -99,13 +108,13 @@ def _lacks_changes(changes: Sequence[KeyRow], stored: Sequence[Interval], sample
         n = interval.n or 0
         last = [row for row in equal if row.n is None or row.n >= n]
         if last and not any(
-            may_be_of(interval, json_values(row.values), row.left, deletes=row.deletes) for row in last
+            may_match_change(interval, json_values(row.values), row.left, deletes=row.deletes) for row in last
         ):
             return True
     return False
 
 
-def _dropped(rows: Sequence[KeyRow], sampled: Sampled) -> set[int]:
+def _dropped(rows: Sequence[KeyRow], sampled: SampledTables) -> set[int]:
     """Returns the ranks of the dumps that have the key, but only rows of it that are no changes."""
     return {rank for rank, row in present(rows, sampled.mark).items() if row.own_fate(sampled.mark) is not None}
 
@@ -115,7 +124,7 @@ def _is_behind(rank: int, dump: int | None, dropped: Collection[int]) -> bool:
     return dump is not None and dump < rank and dump not in dropped
 
 
-def _misses_dump(interval: Interval, sampled: Sampled, dropped: Collection[int]) -> bool:
+def _misses_dump(interval: Interval, sampled: SampledTables, dropped: Collection[int]) -> bool:
     """Whether a dump after that of a row has not ended the row."""
     is_open = not interval.deleted and interval.valid_to is None
     return is_open and any(_is_behind(interval.rank, rank, dropped) for rank, _ in sampled.dumps.newest_first)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tidegate.platform.core.first_few import first_few
 from tidegate.platform.core.number_of import number_of
-from tidegate.platform.core.silver.fates.sentences import shown_order
+from tidegate.platform.core.silver.fates.sentences import format_order
 
 #: Files that a dump names.
 MAX_NAMES = 3
@@ -43,7 +43,7 @@ class IncompleteDump:
             table: name of the table.
             is_discreet: the order may have a value of a row, and is left out.
         """
-        dump = "a dump" if is_discreet else f"the dump {shown_order(self.order)}"
+        dump = "a dump" if is_discreet else f"the dump {format_order(self.order)}"
         what = number_of(self.files, "file")
         what = f"{number_of(self.rows, 'row')} of {what}" if self.rows else what
         if self.names:

@@ -150,7 +150,11 @@ def replay(rows: Sequence[KeyRow], stored: Sequence[Interval], rules: HistoryRul
         if fate is None:
             by_rank.setdefault(rows[place].rank, []).append(place)
     oldest = max(by_rank, default=0)
-    lost = {rank for rank, interval in have.items() if _stays(interval, rules) and not (is_cut and rank > oldest)}
+    lost = {
+        rank
+        for rank, interval in have.items()
+        if _is_gone_from_bronze(interval, rules) and not (is_cut and rank > oldest)
+    }
     changes = [_change(rows, by_rank.get(rank, []), have.get(rank), rules) for rank in sorted({*by_rank, *lost})]
     steps = _steps(changes[::-1], have if is_cut else {}, rules)
     given = {step.interval.rank: step.interval for step in steps}
@@ -184,10 +188,10 @@ class _Change:
 
     def is_like(self, stored: Interval) -> bool:
         """Whether silver's row may be of this change. Values that it leaves are not known here."""
-        return may_be_of(stored, self.values, self.left, deletes=self.deletes)
+        return may_match_change(stored, self.values, self.left, deletes=self.deletes)
 
 
-def may_be_of(stored: Interval, values: Mapping[str, Any], left: Collection[str], *, deletes: bool) -> bool:
+def may_match_change(stored: Interval, values: Mapping[str, Any], left: Collection[str], *, deletes: bool) -> bool:
     """Returns whether silver's row may be of a change with these values.
 
     Args:
@@ -202,7 +206,7 @@ def may_be_of(stored: Interval, values: Mapping[str, Any], left: Collection[str]
     return deletes == stored.deleted and own == theirs
 
 
-def _stays(stored: Interval, rules: HistoryRules) -> bool:
+def _is_gone_from_bronze(stored: Interval, rules: HistoryRules) -> bool:
     return stored.n is not None and rules.is_gone(stored.n)
 
 
@@ -219,8 +223,8 @@ def _change(rows: Sequence[KeyRow], places: Sequence[int], stored: Interval | No
             _joined([rows[place], *(rows[other] for other in last_first if other != place)], place) for place in equal
         ]
         like = [change for change in found if stored is not None and change.is_like(stored)]
-        if like or stored is None or not _stays(stored, rules) or (stored.n or 0) <= (n or 0):
-            return _trusting(like[0] if like else found[0], stored, rules)
+        if like or stored is None or not _is_gone_from_bronze(stored, rules) or (stored.n or 0) <= (n or 0):
+            return _fill_from_stored(like[0] if like else found[0], stored, rules)
     if stored is None:
         raise AssertionError("an order is that of a row of bronze or of silver")
     return _Change(stored.rank, stored.order, stored.values, frozenset(), stored.deleted, None, stored.n)
@@ -241,7 +245,7 @@ def _joined(equal: Sequence[KeyRow], place: int) -> _Change:
     return _Change(first.rank, first.order, values, left, first.deletes, place, first.n)
 
 
-def _trusting(change: _Change, stored: Interval | None, rules: HistoryRules) -> _Change:
+def _fill_from_stored(change: _Change, stored: Interval | None, rules: HistoryRules) -> _Change:
     if stored is None or not rules.trusts_left or not change.left:
         return change
     values = {**change.values, **{name: value for name, value in stored.values.items() if name in change.left}}
@@ -263,7 +267,7 @@ def _steps(changes: Sequence[_Change], anchors: Mapping[int, Interval], rules: H
         valid_from = change.order if starts else steps[-1].interval.valid_from
         valid_from = valid_from if anchor is None else anchor.valid_from
         if steps and not starts:
-            steps[-1] = _continued(steps[-1])
+            steps[-1] = _continue_step(steps[-1])
         until, end = _end(change, changes[place + 1] if place + 1 < len(changes) else None, rules)
         is_current = until is None and not change.deletes
         interval = Interval(
@@ -274,7 +278,7 @@ def _steps(changes: Sequence[_Change], anchors: Mapping[int, Interval], rules: H
     return tuple(steps)
 
 
-def _continued(step: Step) -> Step:
+def _continue_step(step: Step) -> Step:
     return replace(step, interval=replace(step.interval, joined=True))
 
 

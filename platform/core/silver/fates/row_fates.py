@@ -41,11 +41,11 @@ class SilverRow:
         if not (row.left or row.is_filled):
             return False
         # What an older row gave is not known here.
-        return _without(self.values, row.left) == _without(row.values, row.left)
+        return _values_without(self.values, row.left) == _values_without(row.values, row.left)
 
     def differences(self, row: KeyRow) -> list[str]:
         """Returns the columns in which it differs from a row of bronze, each with both values."""
-        own, wanted = (_without(values, row.left) for values in (self.values, row.values))
+        own, wanted = (_values_without(values, row.left) for values in (self.values, row.values))
         has, should = (row_json(values, parse_float=str) for values in (self.values, row.values))
         return [
             f"{name} is {_shown(has.get(name))} and not {_shown(should.get(name))}"
@@ -94,7 +94,7 @@ def row_fates(
     if any(rows[place].left for place in changes) and gives_all():
         for number, place in enumerate(changes):
             whole[place] = with_given_values(rows[place], _before(rows, changes, number))
-    found = _of_silver(whole, changes, silver)
+    found = _position_in_silver(whole, changes, silver)
     winner = changes[0] if found is None else found
     for place in changes:
         fates[place] = _lost(rows[place], rows[winner])
@@ -118,7 +118,7 @@ def _before(rows: Sequence[KeyRow], newest_first: Sequence[int], number: int) ->
             yield other
 
 
-def _of_silver(rows: Sequence[KeyRow], newest_first: Sequence[int], silver: SilverRow | None) -> int | None:
+def _position_in_silver(rows: Sequence[KeyRow], newest_first: Sequence[int], silver: SilverRow | None) -> int | None:
     """Returns the position of the row that silver has. None if it has none, or another one than it should.
 
     A compaction may exchange rows of one file, so any row of the newest order and batch may be the last one. A row that
@@ -140,7 +140,7 @@ def _shown(value: Any) -> str:
     return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
 
 
-def _without(values: str, columns: Collection[str]) -> dict[str, Any]:
+def _values_without(values: str, columns: Collection[str]) -> dict[str, Any]:
     return {name: value for name, value in json_values(values).items() if name not in columns}
 
 

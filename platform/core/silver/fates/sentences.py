@@ -17,7 +17,7 @@ _ALONE = {
 }
 
 
-def shown_order(order: str) -> str:
+def format_order(order: str) -> str:
     """Returns an order, given as JSON of a struct, for people."""
     return ", ".join(str(part) for part in row_json(order).values()) or "null"
 
@@ -25,7 +25,7 @@ def shown_order(order: str) -> str:
 def named(row: KeyRow) -> str:
     """Returns a row for a sentence, by its batch."""
     if row.is_implied:
-        return f"the dump {shown_order(row.order)}"
+        return f"the dump {format_order(row.order)}"
     return "a row of an unknown batch" if row.n is None else f"the row of batch {row.n}"
 
 
@@ -40,7 +40,7 @@ def difference(name: str, given: Interval | None, have: Interval | None) -> str:
     if given is None:
         return f"{name} has {_span(have)}, which bronze does not give"
     if have is None:
-        return f"{name} has no row for the change of order {shown_order(given.order)}, and should have {_span(given)}"
+        return f"{name} has no row for the change of order {format_order(given.order)}, and should have {_span(given)}"
     names = [name for name in sorted({*given.values, *have.values}) if given.values.get(name) != have.values.get(name)]
     others = f" with other values of {', '.join(names)}" if names else ""
     return f"{name} should have {_span(given)}, and has {_span(have)}{others}"
@@ -54,7 +54,7 @@ def copied(name: str, rows: int, order: str | None = None) -> str:
         rows: number of rows.
         order: order of their change, in a history. None if silver has the newest row of each key.
     """
-    of = "the key" if order is None else f"the change of order {shown_order(order)}"
+    of = "the key" if order is None else f"the change of order {format_order(order)}"
     return (
         f"{name} has {rows} rows of {of}, and should have 1: rows were written to silver again, or a file was copied. "
         f"`tidegate rebuild {name}` makes them 1 again"
@@ -65,10 +65,10 @@ def _span(interval: Interval | None) -> str:
     if interval is None:
         raise AssertionError("a row differs from another one, or from none")
     if interval.deleted:
-        return f"a delete at {shown_order(interval.order)}"
-    until = "now" if interval.valid_to is None else shown_order(interval.valid_to)
+        return f"a delete at {format_order(interval.order)}"
+    until = "now" if interval.valid_to is None else format_order(interval.valid_to)
     hidden = ", which the view does not show" if interval.joined else ""
-    return f"the row from {shown_order(interval.valid_from)} to {until}{hidden}"
+    return f"the row from {format_order(interval.valid_from)} to {until}{hidden}"
 
 
 def of_row(fate: Fate, row: KeyRow, rows: Sequence[KeyRow], fates: RowFates, name: str) -> str:
@@ -90,7 +90,7 @@ def of_row(fate: Fate, row: KeyRow, rows: Sequence[KeyRow], fates: RowFates, nam
             Fate.EXPIRED: "the key was deleted, and its tombstone was removed after `tombstone_days`",
             Fate.OLDER: f"older than {by}",
             Fate.TIE: f"its order is equal to that of {by}, which came later",
-            Fate.GONE: f"the dump {shown_order(row.order)} does not have the key, which deletes it",
+            Fate.GONE: f"the dump {format_order(row.order)} does not have the key, which deletes it",
         }[fate]
     )
 
@@ -104,9 +104,9 @@ def of_history(rows: Sequence[KeyRow], found: Replay) -> list[tuple[Fate, str]]:
         if own is not None:
             sentences.append((own, _alone(own, row) or ""))
         elif place in step_of:
-            sentences.append(_of_change(rows, found.steps, step_of[place]))
+            sentences.append(_explain_change(rows, found.steps, step_of[place]))
         else:
-            sentences.append((Fate.TIE, _of_tie(row, by_rank[row.rank], rows)))
+            sentences.append((Fate.TIE, _explain_tie(row, by_rank[row.rank], rows)))
     return sentences
 
 
@@ -117,7 +117,7 @@ def _alone(fate: Fate, row: KeyRow) -> str | None:
     return _ALONE.get(fate)
 
 
-def _of_tie(row: KeyRow, step: Step, rows: Sequence[KeyRow]) -> str:
+def _explain_tie(row: KeyRow, step: Step, rows: Sequence[KeyRow]) -> str:
     if step.row is None:
         return "its order is equal to that of a row that left bronze, and silver keeps that row"
     winner = rows[step.row]
@@ -126,13 +126,13 @@ def _of_tie(row: KeyRow, step: Step, rows: Sequence[KeyRow]) -> str:
     return f"its order is equal to that of {named(winner)}, which came later"
 
 
-def _of_change(rows: Sequence[KeyRow], steps: Sequence[Step], place: int) -> tuple[Fate, str]:
+def _explain_change(rows: Sequence[KeyRow], steps: Sequence[Step], place: int) -> tuple[Fate, str]:
     step = steps[place]
     row = rows[step.row or 0]
     before = steps[place - 1] if step.follows else None
-    ended = None if before is None else f"the interval from {shown_order(before.interval.valid_from)}"
+    ended = None if before is None else f"the interval from {format_order(before.interval.valid_from)}"
     if row.is_implied:
-        text = f"the dump {shown_order(row.order)} does not have the key"
+        text = f"the dump {format_order(row.order)} does not have the key"
         return Fate.GONE, f"{text}: that ended {ended}" if ended else text
     if row.deletes:
         if ended:
@@ -142,7 +142,7 @@ def _of_change(rows: Sequence[KeyRow], steps: Sequence[Step], place: int) -> tup
     if not step.starts:
         text = f"its tracked values are those of the change before: part of {ended}"
         return Fate.JOINED, f"{late}; {text}" if late else text
-    opened = f"opened the interval from {shown_order(step.interval.valid_from)}{_until(steps, place)}"
+    opened = f"opened the interval from {format_order(step.interval.valid_from)}{_until(steps, place)}"
     if ended and late:
         return Fate.CUT, f"{late}, cut {ended}, and {opened}"
     return Fate.OPENED, ", ".join(filter(None, [late, f"ended {ended}, and {opened}" if ended else opened]))
@@ -166,4 +166,4 @@ def _until(steps: Sequence[Step], place: int) -> str:
         return ", which holds now"
     after = steps[last + 1] if end is End.CHANGE else None
     by = "a truncate" if end is End.TRUNCATE else "a delete" if after and after.interval.deleted else "the next change"
-    return f", which ended at {shown_order(interval.valid_to)} by {by}"
+    return f", which ended at {format_order(interval.valid_to)} by {by}"

@@ -24,15 +24,15 @@ _RECORDED: Mapping[str, Sequence[str]] = {
     ORDER: ("order", "from", "row", "apply_as_truncates", "columns", "except_columns", *_SHAPING),
 }
 #: Options by which a change may leave values as they are.
-_LEAVING = (
+_VALUE_LEAVING_OPTIONS = (
     "from",
     "ignore_null_updates",
     "ignore_null_updates_columns",
     "ignore_null_updates_except_columns",
     "unavailable",
 )
-_OTHERWISE = "bronze was reset since, or somebody changed the type in silver"
-_DIFFER = "and the rows of silver do not compare with new rows any more"
+_OTHER_CAUSE = "bronze was reset since, or somebody changed the type in silver"
+_INCOMPARABLE_ROWS = "and the rows of silver do not compare with new rows any more"
 _WAY_OUT = "or give the table another `name` in lake.yaml, and a new silver table is merged"
 
 
@@ -64,24 +64,24 @@ def refusal(
             f"either. Wait for it, or run {rebuild} again"
         )
     changed = changed_options(properties.get(OPTIONS), spec)
-    if why := _of_meaning(spec, rules, properties, changed):
+    if why := _semantic_change_reason(spec, rules, properties, changed):
         if not _has_same_places(rules, schema):
             return f"{why}. Change it back, {_WAY_OUT}"
         if not is_rebuild:
             return f"{why}. Change it back, or run {rebuild}, which computes all of them again"
     if rules.history and rules.history.leaves_values != (schema.named(LEFT) is not None):
-        causes = _among(_LEAVING, changed)
+        causes = _select_changed(_VALUE_LEAVING_OPTIONS, changed)
         # Without a record, a table that has the column and needs it no more was merged like that before.
         if rules.history.leaves_values or causes:
-            why = _of_rows(causes, f"one of {', '.join(_LEAVING)} of `silver` in lake.yaml is new")
+            why = _of_rows(causes, f"one of {', '.join(_VALUE_LEAVING_OPTIONS)} of `silver` in lake.yaml is new")
             return f"{why}. Change it back, {_WAY_OUT}"
-    for column, ours, theirs in schema.retyped(rules.stored):
+    for column, ours, theirs in schema.type_changes(rules.stored):
         if not (widens and grows(ours, theirs) and "[]" not in column):
-            return _of_column(spec, changed, column, ours, theirs)
+            return _column_change_reason(spec, changed, column, ours, theirs)
     return None
 
 
-def _of_meaning(
+def _semantic_change_reason(
     spec: SilverSpec, rules: MergeRules, properties: Mapping[str, str], changed: Sequence[ChangedOption]
 ) -> str | None:
     """Returns why key, order or values of the rows that are there mean something else than those of new rows."""
@@ -90,7 +90,7 @@ def _of_meaning(
     for own, options in _RECORDED.items():
         before, now = properties.get(f"tidegate.silver{own}"), rules.recorded.get(f"tidegate.silver{own}")
         if not are_alike(before or "", now or ""):
-            return _of_rows(_among(options, changed), _otherwise(own, before, now, options))
+            return _of_rows(_select_changed(options, changed), _otherwise(own, before, now, options))
     return None
 
 
@@ -117,7 +117,7 @@ def _has_same_places(rules: MergeRules, schema: TableSchema) -> bool:
     return all(ours.get(own) == theirs.get(own) for own in (KEY, ORDER, VALID_FROM))
 
 
-def _among(options: Sequence[str], changed: Sequence[ChangedOption]) -> list[ChangedOption]:
+def _select_changed(options: Sequence[str], changed: Sequence[ChangedOption]) -> list[ChangedOption]:
     return [option for option in changed if option.name in options]
 
 
@@ -131,10 +131,12 @@ def _otherwise(own: str, before: str | None, now: str | None, options: Sequence[
 
 
 def _of_rows(causes: Sequence[ChangedOption], otherwise: str) -> str:
-    return f"{'; '.join(map(str, causes)) or otherwise}, {_DIFFER}"
+    return f"{'; '.join(map(str, causes)) or otherwise}, {_INCOMPARABLE_ROWS}"
 
 
-def _of_column(spec: SilverSpec, changed: Sequence[ChangedOption], name: str, ours: Type, theirs: Type) -> str:
+def _column_change_reason(
+    spec: SilverSpec, changed: Sequence[ChangedOption], name: str, ours: Type, theirs: Type
+) -> str:
     of_order = folded(name).startswith((VALID_FROM, VALID_TO, ORDER))
     of_row = ("row", "from", *(("order",) if of_order else ()))
     causes = [option for option in changed if option.concerns(name) or option.name in of_row]
@@ -143,9 +145,9 @@ def _of_column(spec: SilverSpec, changed: Sequence[ChangedOption], name: str, ou
     if causes:
         why = f"by lake.yaml: {'; '.join(map(str, causes))}"
     elif shaping:
-        why = f"by `{shaping[0]}` of `silver` in lake.yaml: it has changed, {_OTHERWISE}"
+        why = f"by `{shaping[0]}` of `silver` in lake.yaml: it has changed, {_OTHER_CAUSE}"
     else:
-        why = f"in bronze: {_OTHERWISE}"
+        why = f"in bronze: {_OTHER_CAUSE}"
     return (
         f"column {name} is {ours.sql()}, and {theirs.sql()} {why}. Values would change on their way: change it back, "
         f"{_WAY_OUT}"

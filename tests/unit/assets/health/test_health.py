@@ -44,7 +44,7 @@ from tidegate.platform.lake.aws.sqs import Queue
 from tidegate.platform.lake.lake import open_lake
 from tidegate.platform.lake.lake_root.outbox import Lane, OutboxObject
 from tidegate.platform.lake.lake_root.store import LakeStore
-from tidegate.platform.lake.side_by_side import SideBySide
+from tidegate.platform.lake.side_by_side import ConcurrentCalls
 from tidegate.platform.lake.spark.remote import SparkRemote
 from tidegate.sensors.health import health_events
 
@@ -166,7 +166,7 @@ def test_a_queue_in_trouble_keeps_no_other_from_being_measured(
     instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One queue is denied, and one answers only after the measurement."""
-    over, waits = threading.Event(), SideBySide.wait
+    over, waits = threading.Event(), ConcurrentCalls.wait
     names = ["denied", "hangs", *(f"q{n}" for n in range(60))]
 
     class Odd(Sqs):
@@ -180,7 +180,7 @@ def test_a_queue_in_trouble_keeps_no_other_from_being_measured(
     of_all = lake(Objects())
     of_all.queues = [Queue(Odd(), f"https://sqs/1/{name}") for name in names]  # type: ignore[arg-type]
     others = [queue for queue in of_all.queues if queue.name != "hangs"]
-    monkeypatch.setattr(SideBySide, "wait", lambda self, seconds: waits(self, 30, only=others))
+    monkeypatch.setattr(ConcurrentCalls, "wait", lambda self, seconds: waits(self, 30, only=others))
     try:
         health = measure(of_all, instance, 1.0)
     finally:

@@ -16,12 +16,12 @@ from tidegate.assets.maintenance import asset as module
 from tidegate.assets.maintenance.asset import MAINTAINED_BRONZE, maintained_silver
 from tidegate.assets.runs.held_tables import FORGET_JOB, FORGOTTEN, REBUILD_JOB, REBUILD_OP, SHARED_JOB, shared_config
 from tidegate.assets.silver.asset import silver_key
-from tidegate.platform.core.maintenance.freed import Freed
-from tidegate.platform.maintenance.tables import Maintained, TableBusy
+from tidegate.platform.core.maintenance.freed import FreedObjects
+from tidegate.platform.maintenance.tables import MaintenanceResult, TableBusy
 from tidegate.resources.lake_resource import LakeResource
 
 ORDERS = "landing.orders"
-FREED = Maintained("bronze.orders", merged=9, checkpoint=True, log=Freed(1, 5), data=Freed(2, 10))
+FREED = MaintenanceResult("bronze.orders", merged=9, checkpoint=True, log=FreedObjects(1, 5), data=FreedObjects(2, 10))
 
 
 def rebuild(table: str, *, dry_run: bool = False) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """The value of `dry_run` of each call."""
     made: list[bool] = []
 
-    def maintain(lake: Any, what: str, *, dry_run: bool, log: Any) -> list[Maintained]:
+    def maintain(lake: Any, what: str, *, dry_run: bool, log: Any) -> list[MaintenanceResult]:
         made.append(dry_run)
         return [FREED]
 
@@ -129,7 +129,7 @@ def test_nothing_is_done_next_to_a_writer_of_the_silver_table(
 ) -> None:
     made: list[str] = []
 
-    def maintain(lake: Any, name: str, **_: Any) -> list[Maintained]:
+    def maintain(lake: Any, name: str, **_: Any) -> list[MaintenanceResult]:
         made.append(name)
         return [FREED]
 
@@ -152,7 +152,7 @@ def test_maintenance_of_silver_has_the_pool_of_its_merges(paper: Paper) -> None:
 
 @pytest.mark.usefixtures("calls")
 def test_a_busy_table_fails_no_run(paper: Paper, storage: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch) -> None:
-    def busy(*_: Any, **__: Any) -> list[Maintained]:
+    def busy(*_: Any, **__: Any) -> list[MaintenanceResult]:
         raise TableBusy("batch 8 is decided and not recorded")
 
     monkeypatch.setattr(module, "maintain_bronze", busy)

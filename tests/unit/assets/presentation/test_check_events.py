@@ -10,7 +10,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from tidegate.assets.presentation.check_events import as_event, check_result, kept_description, with_description
+from tidegate.assets.presentation.check_events import check_result, evaluation_event, kept_description, with_description
 from tidegate.platform.core.markdown import sentence
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -87,7 +87,7 @@ together(" ", map(Markdown, names))
 def test_a_result_is_kept_with_its_description() -> None:
     text = sentence("{} is new", "a_b")
     result = check_result(asset_key=dg.AssetKey("t"), check_name="c", passed=True, description=text)
-    assert (as_event(result).description, kept_description(as_event(result))) == ("a\\_b is new", text)
-    assert kept_description(as_event(with_description(result, None))) is None
+    assert (evaluation_event(result).description, kept_description(evaluation_event(result))) == ("a\\_b is new", text)
+    assert kept_description(evaluation_event(with_description(result, None))) is None
     with pytest.raises(ValueError, match="only a step can log"):
-        as_event(dg.AssetCheckResult(passed=True))
+        evaluation_event(dg.AssetCheckResult(passed=True))

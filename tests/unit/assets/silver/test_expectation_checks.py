@@ -8,7 +8,7 @@ import dagster as dg
 import pytest
 
 from tests.unit.conftest import Paper
-from tidegate.assets.presentation.check_events import APART_CHECK, as_event
+from tidegate.assets.presentation.check_events import APART_CHECK, evaluation_event
 from tidegate.assets.silver import asset
 from tidegate.assets.silver.asset import build_silver_assets, silver_key
 from tidegate.assets.silver.expectation_checks import results_of_merge
@@ -58,7 +58,7 @@ def test_a_run_that_merges_no_rows_repeats_the_results_of_the_run_before(
         """Returns what a run shows of `has_text`, and whether the checks repeat the run before."""
         found = results_of_merge(spec, KEY, result, instance)
         for each in found:
-            instance.report_runless_asset_event(as_event(each))
+            instance.report_runless_asset_event(evaluation_event(each))
         return [
             (each.passed, each.severity.value, each.metadata["rows"].value, "said_before" in each.metadata)
             for each in of_expectations(found)
@@ -92,7 +92,7 @@ def test_rows_that_silver_takes_for_one_warn_until_rows_are_merged_without_such(
     seen = []
     for result in (merged(5, null_keys=2), None, merged(0), merged(1)):
         (found,) = (each for each in results_of_merge(spec, KEY, result, instance) if each.check_name == APART_CHECK)
-        instance.report_runless_asset_event(as_event(found))
+        instance.report_runless_asset_event(evaluation_event(found))
         seen.append((found.passed, found.severity.value, found.metadata["null_keys"].value))
     assert seen == [*[(False, "WARN", 2)] * 3, (True, "WARN", 0)]
 

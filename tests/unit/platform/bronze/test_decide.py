@@ -15,7 +15,7 @@ from tidegate.platform.core.bronze.batch import Add, Batch
 from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.ledger import LedgerRow, Status
 from tidegate.platform.core.bronze.object_state import S3Found
-from tidegate.platform.core.bronze.plan import Candidate, Dataset, Plan, TakenHint
+from tidegate.platform.core.bronze.plan import Candidate, Dataset, Plan, PlannedHint
 from tidegate.platform.core.bronze.signal_decision import SignalDecision
 from tidegate.platform.lake.spark.results import BatchRefusal
 
@@ -50,7 +50,7 @@ class Table:
 
 @pytest.fixture
 def batch(monkeypatch: pytest.MonkeyPatch) -> Batch:
-    monkeypatch.setattr(module, "_drafted", lambda *_: BATCH)
+    monkeypatch.setattr(module, "_draft_batch", lambda *_: BATCH)
     return BATCH
 
 
@@ -76,7 +76,7 @@ def test_a_file_that_cannot_be_recorded_is_named_and_the_others_are_decided_with
     ) as found:
         _decide(table)
     assert table.decided == []
-    candidates = [Candidate(key, S3Found("e", 1, 1), TakenHint(Hint(key, Event("m#0")), "m")) for key in "ab"]
+    candidates = [Candidate(key, S3Found("e", 1, 1), PlannedHint(Hint(key, Event("m#0")), "m")) for key in "ab"]
     plan = Plan(candidates, [ROWS[0], LedgerRow("c", Status.REMOVED)], {"a": (ROWS[0], ROWS[0])})
     found.value.withdraw(plan)
     assert [candidate.key for candidate in plan.candidates] == ["b"]
@@ -92,14 +92,14 @@ def test_a_file_that_cannot_be_recorded_is_named_and_the_others_are_decided_with
 @pytest.mark.parametrize("bad", ["a", "s", "as"])
 @pytest.mark.usefixtures("batch")
 def test_a_dataset_with_a_part_or_signal_that_cannot_be_recorded_waits_and_says_why(bad: str) -> None:
-    def hint(key: str) -> TakenHint:
-        return TakenHint(Hint(key, Event(f"{key}#1")), "m")
+    def hint(key: str) -> PlannedHint:
+        return PlannedHint(Hint(key, Event(f"{key}#1")), "m")
 
     found = S3Found("e", 1, 1)
     rows = tuple(LedgerRow(key, Status.COMMITTED, event_id=f"{key}#1", manifest="m", etag="e") for key in "abs")
     refused = UnreadableFiles(replace(BATCH, rows=rows), {key: "has a size of 2^63." for key in bad})
     others = Dataset(hint("t"), (), found, frozenset("c"), 1)
-    dataset = Dataset(hint("s"), (TakenHint(Hint("s", Event("s#0")), "m"),), found, frozenset("ab"), 2)
+    dataset = Dataset(hint("s"), (PlannedHint(Hint("s", Event("s#0")), "m"),), found, frozenset("ab"), 2)
     plan = Plan([Candidate(key, found, hint(key)) for key in "abc"], datasets=[dataset, others])
     refused.withdraw(plan)
     # Otherwise a second attempt would defer the dataset, or record its signal again, for ever.
@@ -132,7 +132,7 @@ def test_what_is_no_file_s_fault_decides_nothing_and_blames_no_file(refusal: Bat
 def test_a_large_batch_is_read_in_parts_that_have_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = tuple(LedgerRow(f"k{i:05}", Status.REMOVED) for i in range(1000))
     large = replace(BATCH, rows=rows, adds=ADDS * 3, manifests=tuple(f"m{i}" for i in range(50)))
-    monkeypatch.setattr(module, "_drafted", lambda *_: large)
+    monkeypatch.setattr(module, "_draft_batch", lambda *_: large)
     monkeypatch.setattr(module, "_MAX_SENT", 10_000)
     table = Table()
     _decide(table)

@@ -13,12 +13,12 @@ from botocore.stub import Stubber
 from tidegate.platform.bronze.prepared import PreparedBatch
 from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.object_state import S3Found
-from tidegate.platform.core.bronze.plan import Candidate, Plan, TakenHint
+from tidegate.platform.core.bronze.plan import Candidate, Plan, PlannedHint
 from tidegate.platform.lake.aws.s3 import NotWritable, ObjectStore, StoreError
 
 
 def candidate(key: str) -> Candidate:
-    return Candidate(key, S3Found("e", 1, 0), TakenHint(Hint(key, Event("message#0")), "manifest"))
+    return Candidate(key, S3Found("e", 1, 0), PlannedHint(Hint(key, Event("message#0")), "manifest"))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from tidegate.platform.cli.check.check import run_check
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.sql.sql import run_sql, unbegun
+from tidegate.platform.cli.sql.sql import explain_missing_table, run_sql
 from tidegate.platform.local.errors import LocalStackError
 from tidegate.platform.local.stack_file import StackLock, make_home
 
@@ -66,7 +66,7 @@ def test_the_error_of_a_table_without_rows_names_where_its_files_are(
     missing: str, tables: list[str], advice: str | None
 ) -> None:
     """The first query of a new user, while all files are in quarantine."""
-    found = unbegun(f"[TABLE_OR_VIEW_NOT_FOUND] The table or view {missing} cannot be found.", tables, {})
+    found = explain_missing_table(f"[TABLE_OR_VIEW_NOT_FOUND] The table or view {missing} cannot be found.", tables, {})
     assert [(advice or "") in line for line in found] == ([True] if advice else [])
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from tidegate.platform.cli.commands.subscribe import run_subscribe
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cloud.queue_policy import lets_send
+from tidegate.platform.cloud.queue_policy import allows_send
 from tidegate.platform.cloud.subscription import subscription
 from tidegate.platform.core.config.lake import LakeConfig
 
@@ -52,8 +52,8 @@ def test_another_account_may_subscribe_one_queue_to_a_topic() -> None:
     queue = f"arn:aws:sqs:eu-central-1:{TEAM}:mine"
     assert json.loads(statement)["Principal"] == {"AWS": f"arn:aws:iam::{TEAM}:root"}
     assert json.loads(statement)["Condition"] == {"StringEquals": {"sns:Protocol": "sqs", "sns:Endpoint": queue}}
-    assert lets_send(json.loads(policy), queue, "sns.amazonaws.com", TOPIC)
-    assert not lets_send(json.loads(policy), queue, "sns.amazonaws.com", f"{TOPIC}2")
+    assert allows_send(json.loads(policy), queue, "sns.amazonaws.com", TOPIC)
+    assert not allows_send(json.loads(policy), queue, "sns.amazonaws.com", f"{TOPIC}2")
     assert (filter_of(call), queue in call) == (None, True)
     assert len(printed("all", "111122223333")) == 2, "the topic's own account needs no statement"
 
@@ -62,13 +62,13 @@ def test_a_type_has_one_topic_of_many_and_a_pattern_has_all() -> None:
     statement, policy, call = printed("many", queue="mine", types=["orders"])
     queue = f"arn:aws:sqs:eu-central-1:{TEAM}:mine"
     assert json.loads(statement)["Resource"] == f"{TOPIC}-5"
-    assert lets_send(json.loads(policy), queue, "sns.amazonaws.com", f"{TOPIC}-5")
-    assert not lets_send(json.loads(policy), queue, "sns.amazonaws.com", f"{TOPIC}-6")
+    assert allows_send(json.loads(policy), queue, "sns.amazonaws.com", f"{TOPIC}-5")
+    assert not allows_send(json.loads(policy), queue, "sns.amazonaws.com", f"{TOPIC}-6")
     assert (f"{TOPIC}-5" in call, filter_of(call)) == (True, {"event_type": ["orders"]})
     for types in ([], ["returns.*"]):
         texts = printed("many", queue="mine", types=types)
         assert len(texts) == 21 + 1 + 21
-        assert all(lets_send(json.loads(texts[21]), queue, "sns.amazonaws.com", f"{TOPIC}-{n}") for n in range(21))
+        assert all(allows_send(json.loads(texts[21]), queue, "sns.amazonaws.com", f"{TOPIC}-{n}") for n in range(21))
     both = printed("many", queue="mine", types=["orders", "returns.*"])
     filters = {shlex.split(call)[6]: filter_of(call)["event_type"] for call in both if call.startswith("aws")}
     assert filters[f"{TOPIC}-5"] == ["orders", {"prefix": "returns."}]

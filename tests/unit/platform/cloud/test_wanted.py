@@ -19,7 +19,7 @@ from tidegate.platform.cli.check.queues import CheckedQueue, check_queue
 from tidegate.platform.cli.check.registered_logs import check_logs
 from tidegate.platform.cli.doctor.doctor import check_table
 from tidegate.platform.cloud.commit_table import CommitTable
-from tidegate.platform.cloud.wanted import QUEUE_ATTRIBUTES, RETENTION, VISIBILITY, Wanted, WantedQueue
+from tidegate.platform.cloud.wanted import QUEUE_ATTRIBUTES, RETENTION, VISIBILITY, WantedQueue, WantedResources
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.local.provision import Clients, provision
 
@@ -43,7 +43,7 @@ LAKE = LakeConfig.model_validate(
         ],
     }
 )
-WANTED = Wanted.of(LAKE)
+WANTED = WantedResources.of(LAKE)
 
 
 class Account:

@@ -14,8 +14,8 @@ from tidegate.platform.core.config.personal import PersonalSpec
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.forgetting.request import ForgetRequest
 from tidegate.platform.core.schema.column_types import Field
-from tidegate.platform.core.schema.sql_types import any_type
-from tidegate.platform.forgetting.forget import ForgetRefused, ask, look_for, work_off
+from tidegate.platform.core.schema.sql_types import parse_sql_type
+from tidegate.platform.forgetting.forget import ForgetRefused, ask, search_subjects, work_off
 from tidegate.platform.lake.suppression import SubjectProblem
 
 
@@ -29,7 +29,7 @@ def test_a_text_that_is_no_identity_is_refused_before_anything_is_read(subject: 
     with pytest.raises(ForgetRefused, match="an identity is empty, or begins or ends with a space"):
         ask(lake, "person", ["41", subject], "eva")
     with pytest.raises(ForgetRefused, match="an identity is empty"):
-        look_for(lake, "person", [subject])
+        search_subjects(lake, "person", [subject])
 
 
 def test_a_request_is_not_done_while_lake_yaml_lacks_a_table_that_had_rows_of_its_persons() -> None:
@@ -47,7 +47,7 @@ def test_a_request_is_not_done_while_lake_yaml_lacks_a_table_that_had_rows_of_it
         work_off(lake, "run")
 
 
-@pytest.mark.parametrize("call", [look_for, partial(ask, by="eva")])
+@pytest.mark.parametrize("call", [search_subjects, partial(ask, by="eva")])
 def test_a_table_whose_deletes_may_have_nothing_but_a_personal_key_is_refused_before_anything_is_written(
     call: Callable[..., Any],
 ) -> None:
@@ -55,7 +55,7 @@ def test_a_table_whose_deletes_may_have_nothing_but_a_personal_key_is_refused_be
     personal = PersonalSpec(subject=("who",), columns=("mail",))
     spec = SimpleNamespace(name="orders", subject_kind="person", silver=silver, personal=personal, table_key="t")
     secret = SimpleNamespace(env="SECRET", file=None, place="the environment variable SECRET")
-    fields = [Field(name, any_type(kind)) for name, kind in {"who": "int", "mail": "string", "at": "int"}.items()]
+    fields = [Field(name, parse_sql_type(kind)) for name, kind in {"who": "int", "mail": "string", "at": "int"}.items()]
     birth = SimpleNamespace(location="s3a://lake/orders", registered=False)
     state = SimpleNamespace(schema=SimpleNamespace(fields=fields))
     lake: Any = SimpleNamespace(

@@ -21,13 +21,13 @@ from tidegate.platform.intake import tick as intake_tick
 from tidegate.platform.intake.drain_budget import DrainBudget, DrainSlots, QueueLimits, TickOver
 from tidegate.platform.intake.intake_result import IntakeResult
 from tidegate.platform.intake.known_tables import KnownTables
-from tidegate.platform.intake.message_routing import Parsed, parse_messages
+from tidegate.platform.intake.message_routing import ParsedMessage, parse_messages
 from tidegate.platform.intake.queue_order import QueueOrder
 from tidegate.platform.intake.tick import take_in
 from tidegate.platform.lake.aws.message import Message
 from tidegate.platform.lake.aws.sqs import Queue
 from tidegate.platform.lake.lake_root.store import LakeStore
-from tidegate.platform.lake.side_by_side import SideBySide
+from tidegate.platform.lake.side_by_side import ConcurrentCalls
 
 DEADLINE = 30.0
 
@@ -107,7 +107,7 @@ def test_a_queue_that_is_dead_or_refuses_a_delete_delays_nobody(kind: type[Sqs])
 def test_a_queue_whose_work_fails_delays_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = KnownTables.routed
 
-    def routed(self: KnownTables, parsed: list[Parsed]) -> IntakeResult:
+    def routed(self: KnownTables, parsed: list[ParsedMessage]) -> IntakeResult:
         if "/ill.json" in parsed[0].message.body:
             raise OSError("S3 does not take it")
         return whole(self, parsed)
@@ -137,10 +137,10 @@ def test_a_queue_that_hangs_keeps_nobody_from_being_served() -> None:
 def test_a_tick_continues_without_a_queue_that_does_not_end_and_then_asks_it_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    waits, order, over = SideBySide.wait, QueueOrder(), threading.Event()
+    waits, order, over = ConcurrentCalls.wait, QueueOrder(), threading.Event()
     monkeypatch.setattr(intake_tick, "_TROUBLED_WAIT", 0.0)
     # The time is up as soon as the other queue is served.
-    monkeypatch.setattr(SideBySide, "wait", lambda self, *_, **__: waits(self, DEADLINE, only={"well"}))
+    monkeypatch.setattr(ConcurrentCalls, "wait", lambda self, *_, **__: waits(self, DEADLINE, only={"well"}))
     ill, well = Hanging("ill", over), Sqs("well", 40)
     try:
         found, hints = tick(ill, well, order=order)
@@ -148,7 +148,7 @@ def test_a_tick_continues_without_a_queue_that_does_not_end_and_then_asks_it_alo
         assert "continues without it" in str(found.failures["ill"])
         assert (order.healthy(["ill", "well"]), order.troubled(["ill", "well"])) == (["well"], ["ill"])
         # From now on no tick waits for it, even if there is time.
-        monkeypatch.setattr(SideBySide, "wait", waits)
+        monkeypatch.setattr(ConcurrentCalls, "wait", waits)
         well.left = 40
         found, hints = tick(ill, well, order=order)
         assert (hints, list(found.failures)) == ({"well": 40}, ["ill"])

@@ -21,7 +21,7 @@ from tidegate.platform.core.bronze.ledger import LedgerRow, Status
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.load import LakeConfigError, load_lake
 from tidegate.platform.core.events.row_message import Row, RowOrigin, row_of
-from tidegate.platform.core.events.row_object import LATEST, RowObject, sent_in, spans
+from tidegate.platform.core.events.row_object import LATEST, RowObject, parse_row_key, spans
 from tidegate.platform.core.routing.route import NoRoute, route, rows_route
 from tidegate.platform.intake import row_objects
 from tidegate.platform.intake.row_objects import write_row_objects
@@ -175,9 +175,9 @@ def test_an_object_s_name_says_what_it_holds() -> None:
     row_object = RowObject(3, ORIGIN.sent_at, ORIGIN.sent_at + 5)
     key = row_object.new_key("lake/rows/clicks/", row_object.first)
     assert key.startswith("lake/rows/clicks/2023-11-14/")
-    assert (RowObject.of(key), sent_in(key)) == (row_object, row_object)
+    assert (RowObject.of(key), parse_row_key(key)) == (row_object, row_object)
     assert RowObject.of("lake/rows/clicks/x.jsonl") is None
-    assert sent_in("x.jsonl").first < row_object.first < row_object.last < sent_in("x.jsonl").last
+    assert parse_row_key("x.jsonl").first < row_object.first < row_object.last < parse_row_key("x.jsonl").last
 
 
 @given(st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 100)), max_size=80))
@@ -252,7 +252,7 @@ def test_objects_are_bounded_in_rows_bytes_and_time(tmp_path: Path, monkeypatch:
 
     def counts(found: list[Message]) -> list[int]:
         intake = write_row_objects(found, table, Objects())  # type: ignore[arg-type]
-        return [sent_in(hint.key).rows for hints in intake.hints.values() for hint in hints]
+        return [parse_row_key(hint.key).rows for hints in intake.hints.values() for hint in hints]
 
     day = 24 * 3_600_000
     assert counts(messages(0, 1, 5 * day, 5 * day + 3_600_000)) == [2, 2]

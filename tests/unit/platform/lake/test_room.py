@@ -22,17 +22,17 @@ from tidegate.platform.bronze.prepare.load import readable_files as source_files
 from tidegate.platform.bronze.prepare.load import unreadable as other_reader
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.object_state import S3Found
-from tidegate.platform.core.bronze.plan import Candidate, TakenHint
+from tidegate.platform.core.bronze.plan import Candidate, PlannedHint
 from tidegate.platform.core.config.csv_options import CsvOptions
 from tidegate.platform.core.keys.s3_object import S3Object
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.lake import room
 from tidegate.platform.lake.aws.bucket import Bucket
-from tidegate.platform.lake.room import Bounded, TooLarge, in_turn
+from tidegate.platform.lake.room import Bounded, TooLarge, run_bounded
 
 
 def candidate(key: str, size: int) -> Candidate:
-    return Candidate(key, S3Found("etag", size, 0), TakenHint(Hint(key), "manifest"))
+    return Candidate(key, S3Found("etag", size, 0), PlannedHint(Hint(key), "manifest"))
 
 
 class Store:
@@ -64,7 +64,7 @@ def little(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source_files, "SMALL", 1_000)
     monkeypatch.setattr(source_files, "SMALL_FILE", 1_000)
     monkeypatch.setattr(Utf8, "limit", 10_000)
-    monkeypatch.setattr(csv_files._Plain, "limit", 10_000)
+    monkeypatch.setattr(csv_files._PlainText, "limit", 10_000)
 
 
 LATIN = CsvOptions(encoding="latin-1", skip=1)
@@ -88,15 +88,15 @@ def test_a_bomb_of_json_is_refused_before_it_is_held() -> None:
 def test_a_bomb_of_csv_is_refused_before_it_is_on_the_disk() -> None:
     plain = b"note\na,b\n" + b"1,\xfc\n" * 3_000
     with pytest.raises(Misfit, match="unpacked, it has more than"):
-        rewritten(Store(gzip.compress(plain)), "a.csv.gz", csv_files._Plain(LATIN))
+        rewritten(Store(gzip.compress(plain)), "a.csv.gz", csv_files._PlainText(LATIN))
     # An object without compression has the size that the bucket reports.
-    assert rewritten(Store(plain), "a.csv", csv_files._Plain(LATIN)) == b"a,b\n" + "1,ü\n".encode() * 3_000
+    assert rewritten(Store(plain), "a.csv", csv_files._PlainText(LATIN)) == b"a,b\n" + "1,ü\n".encode() * 3_000
 
 
 def test_a_line_without_an_end_before_the_header_is_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(csv_files, "HEAD_BYTES", 100)
     with pytest.raises(Misfit, match="a line before its header has 100 characters or more"):
-        csv_files._Plain(LATIN).write(io.BytesIO(b"x" * 5_000), io.BytesIO())
+        csv_files._PlainText(LATIN).write(io.BytesIO(b"x" * 5_000), io.BytesIO())
 
 
 def test_a_full_disk_fails_the_run_and_blames_no_file() -> None:
@@ -135,7 +135,7 @@ def test_little_is_held_by_many_and_much_by_one() -> None:
         except BrokenBarrierError:
             alone.append(True)
 
-    threads = [Thread(target=in_turn, args=(work, 100), kwargs={"small": 10}) for _ in range(3)]
+    threads = [Thread(target=run_bounded, args=(work, 100), kwargs={"small": 10}) for _ in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -152,7 +152,7 @@ def test_more_than_the_limit_is_reported() -> None:
 
     for limit, tried in ((5, [5]), (100, [10, 100])):
         with pytest.raises(TooLarge):
-            in_turn(work, limit, small=10)
+            run_bounded(work, limit, small=10)
         assert asked == tried
         asked.clear()
 

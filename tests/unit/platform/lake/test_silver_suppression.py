@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tidegate.platform.core.config.silver import SilverSpec
-from tidegate.platform.lake.silver_suppression import ignored_subject, may_not_name
+from tidegate.platform.lake.silver_suppression import ignored_subject, unnamed_person_error
 
 
 @pytest.mark.parametrize(
@@ -28,4 +28,6 @@ def test_a_subject_that_a_row_may_leave_as_it_is_is_found(options: dict[str, Any
 
 
 def test_the_text_says_which_column_to_list() -> None:
-    assert "list who in ignore_null_updates_except_columns, and let every row have it" in may_not_name("orders", "who")
+    assert "list who in ignore_null_updates_except_columns, and let every row have it" in unnamed_person_error(
+        "orders", "who"
+    )

@@ -111,7 +111,7 @@ def test_a_query_costs_its_own_tables_and_no_other() -> None:
     namer = Namer()
     lake = lake_of([f"t{n}" for n in range(1000)] + ["record", "Upper"], namer)
     births: Any = lake.store.births
-    assert SqlNames(lake).name_asked({"t7", "t9_with_tombstones", "upper"}) == []
+    assert SqlNames(lake).name_queried_tables({"t7", "t9_with_tombstones", "upper"}) == []
     assert sorted(births.asked) == ["Upper", "t7", "t9"]
     assert set(namer.names) == {f"{schema}.{name}" for schema in ("bronze", "ledger") for name in ("t7", "t9", "Upper")}
     assert namer.calls == 1
@@ -150,9 +150,9 @@ def test_a_name_is_that_of_the_table_to_which_lake_yaml_gives_it_once_it_is_born
 def test_a_table_is_found_by_the_name_that_it_was_born_with() -> None:
     namer = Namer()
     lake = lake_of(["old", "other", "torn"], namer)
-    assert SqlNames(lake).name_asked({"old"}) == []
+    assert SqlNames(lake).name_queried_tables({"old"}) == []
     assert namer.names == ["bronze.old", "ledger.old"]
-    assert [problem.table for problem in SqlNames(lake).name_asked({"torn", "nothing"})] == [
+    assert [problem.table for problem in SqlNames(lake).name_queried_tables({"torn", "nothing"})] == [
         TableKey("shop", "torn/").encode()
     ]
 

@@ -23,7 +23,7 @@ from tidegate.platform.lake.parquet import copies
 from tidegate.platform.lake.parquet.footers import read_footers
 from tidegate.platform.lake.room import Bounded
 from tidegate.platform.lake.threads import parallel
-from tidegate.platform.lake.time_left import OutOfTime, Timed, limited, seconds_left
+from tidegate.platform.lake.time_left import DeadlineExceeded, TimedStream, limited, seconds_left
 
 PACKAGE = Path(time_left.__file__).parents[1]
 VERSION = S3Object(S3Address("b", "k"), "e")
@@ -48,7 +48,7 @@ def test_each_thread_of_limited_work_has_its_limit(clock: Any) -> None:
         clock.now = 4
         assert list(parallel(lambda _: seconds_left(), range(40))) == [6.0] * 40
         clock.now = 10
-        with pytest.raises(OutOfTime):
+        with pytest.raises(DeadlineExceeded):
             list(parallel(lambda _: seconds_left(), range(3)))
     assert seconds_left() == float("inf")
 
@@ -69,7 +69,7 @@ def test_no_object_is_asked_for_when_the_time_is_over(clock: Any, name: str) -> 
     others = [given[one] for one in inspect.signature(function).parameters if one in given]
     with limited(1):
         clock.now = 1
-        with pytest.raises(OutOfTime), function(VERSION, *others):
+        with pytest.raises(DeadlineExceeded), function(VERSION, *others):
             pass
     assert asked == []
 
@@ -81,7 +81,7 @@ def test_a_read_that_began_in_time_ends_with_it(clock: Any) -> None:
         buffered = io.BufferedReader(cast(Any, body))
         clock.now = 1
         for read in (body.read, lambda: body.read(1), lambda: buffered.read(1)):
-            with pytest.raises(OutOfTime):
+            with pytest.raises(DeadlineExceeded):
                 read()
         clock.now = 0
         assert body.read() == b"x" * 80
@@ -95,13 +95,13 @@ def test_content_that_takes_no_bytes_to_pack_takes_time(clock: Any) -> None:
             clock.now += 1
             return super().read(size)
 
-    with limited(3), pytest.raises(OutOfTime):
-        GzipMembers(cast(BinaryIO, Timed(Slow(gzip.compress(b"") * 50_000)))).read(1)
+    with limited(3), pytest.raises(DeadlineExceeded):
+        GzipMembers(cast(BinaryIO, TimedStream(Slow(gzip.compress(b"") * 50_000)))).read(1)
     body = Bounded(cast(BinaryIO, GzipMembers(io.BytesIO(gzip.compress(b"x" * 100)))), 100)
     with limited(3):
         assert body.read(10) == b"x" * 10
         clock.now += 3
-        with pytest.raises(OutOfTime):
+        with pytest.raises(DeadlineExceeded):
             body.read(10)
 
 
@@ -109,11 +109,11 @@ def test_no_further_footer_is_parsed_when_the_time_is_over(clock: Any) -> None:
     with limited(1):
         assert len(read_footers([tail(1)])) == 1
         clock.now = 1
-        with pytest.raises(OutOfTime):
+        with pytest.raises(DeadlineExceeded):
             read_footers([tail(1)])
 
 
-@pytest.mark.parametrize(("seconds", "error"), [(100.0, OutOfTime), (10_000.0, BadParquet)])
+@pytest.mark.parametrize(("seconds", "error"), [(100.0, DeadlineExceeded), (10_000.0, BadParquet)])
 def test_a_copy_in_progress_ends_with_the_time_and_then_no_file_is_at_fault(
     clock: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, seconds: float, error: type[Exception]
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkException
 
-from tidegate.platform.lake.spark.results import Compacted
+from tidegate.platform.lake.spark.results import CompactionResult
 from tidegate.platform.maintenance.compaction import EVERY, compact, is_due
 
 
@@ -22,10 +22,10 @@ def test_a_table_is_compacted_when_its_number_passes_a_multiple(before: int, aft
 class Door:
     """Stands for Delta, with the given result or error of a compaction."""
 
-    def __init__(self, end: Compacted | Exception) -> None:
+    def __init__(self, end: CompactionResult | Exception) -> None:
         self.end = end
 
-    def compact(self, location: str) -> Compacted:
+    def compact(self, location: str) -> CompactionResult:
         if isinstance(self.end, Exception):
             raise self.end
         return self.end
@@ -34,8 +34,8 @@ class Door:
 @pytest.mark.parametrize(
     ("end", "expected"),
     [
-        (Compacted(1, 70), ["70 small files of bronze.orders became 1"]),
-        (Compacted(0, 0), []),
+        (CompactionResult(1, 70), ["70 small files of bronze.orders became 1"]),
+        (CompactionResult(0, 0), []),
         (
             PySparkException("a commit came first\nat io.delta"),
             ["WARNING: the small files of bronze.orders were not merged: a commit came first"],

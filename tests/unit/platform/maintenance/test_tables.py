@@ -12,7 +12,7 @@ from tests.unit.platform.maintenance.test_vacuum import Objects
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.config.maintain import MaintainSpec
 from tidegate.platform.lake.lake_root.root import LakeRoot
-from tidegate.platform.lake.spark.results import Compacted
+from tidegate.platform.lake.spark.results import CompactionResult
 from tidegate.platform.lake.spark.upkeep import CheckpointState, Mergeable
 from tidegate.platform.maintenance.tables import (
     MIN_COMMITS,
@@ -43,9 +43,9 @@ class Delta:
     def mergeable(self, location: str) -> Mergeable:
         return self._found
 
-    def compact(self, location: str) -> Compacted:
+    def compact(self, location: str) -> CompactionResult:
         self.done.append(("compact", location))
-        return Compacted(1, self._found.files)
+        return CompactionResult(1, self._found.files)
 
     def checkpoint(self, location: str, *, write: bool) -> CheckpointState:
         if write:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.lakes.seams import dying_in
 from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone
-from tidegate.platform.core.maintenance.freed import Freed
+from tidegate.platform.core.maintenance.freed import FreedObjects
 from tidegate.platform.lake.aws.s3 import Listed, StoreError
 from tidegate.platform.lake.lake_root.root import LakeRoot
 from tidegate.platform.maintenance import deletion
@@ -58,16 +58,16 @@ def key(name: str) -> str:
 def test_only_what_vacuum_finds_is_deleted_and_a_dry_run_deletes_nothing() -> None:
     ages = {key("old"): 9.0, key("live"): 9.0, key("k=ü/old"): 9.0}
     lake = lake_of(ages, [f"{ORDERS}/old", f"{ORDERS}/k=ü/old", f"{ORDERS}/gone"])
-    assert vacuum(lake, ORDERS, WEEK, dry_run=True) == Freed(2, 20)
+    assert vacuum(lake, ORDERS, WEEK, dry_run=True) == FreedObjects(2, 20)
     assert len(ages) == 3
-    assert vacuum(lake, ORDERS, WEEK) == Freed(2, 20)
+    assert vacuum(lake, ORDERS, WEEK) == FreedObjects(2, 20)
     assert list(ages) == [key("live")]
 
 
 def test_a_file_that_is_younger_than_the_retention_stays_and_so_does_the_log() -> None:
     ages = {key("young"): 6.9, key("old"): 7.1, key("_delta_log/0.json"): 99.0}
     lake = lake_of(ages, [f"{ORDERS}/young", f"{ORDERS}/old", f"{ORDERS}/_delta_log/0.json"])
-    assert vacuum(lake, ORDERS, WEEK) == Freed(1, 10)
+    assert vacuum(lake, ORDERS, WEEK) == FreedObjects(1, 10)
     assert sorted(ages) == [key("_delta_log/0.json"), key("young")]
 
 
@@ -78,10 +78,10 @@ def test_what_an_inventory_has_is_deleted_only_if_it_is_old_now(monkeypatch: pyt
     lake = lake_of({**ages, key("gone"): 9.0}, [f"{ORDERS}/{name}" for name in ("again", "gone", "k=a%3Ab/c", "a")])
     lake.store.objects.ages = ages
     inventory: Any = object()
-    assert vacuum(lake, ORDERS, WEEK, dry_run=True, inventory=inventory) == Freed(2, 20)
+    assert vacuum(lake, ORDERS, WEEK, dry_run=True, inventory=inventory) == FreedObjects(2, 20)
     assert len(ages) == 4
     lake.store.objects.under = None  # nothing is listed
-    assert vacuum(lake, ORDERS, WEEK, inventory=inventory) == Freed(2, 20)
+    assert vacuum(lake, ORDERS, WEEK, inventory=inventory) == FreedObjects(2, 20)
     assert sorted(ages) == [key("again"), key("live")]
 
 
@@ -92,11 +92,11 @@ def test_the_folder_is_listed_if_an_inventory_names_only_files_that_are_gone(mon
     by_inventory, by_listing = [f"{ORDERS}/a", f"{ORDERS}/b"], [f"{ORDERS}/c"]
     lake.delta.upkeep.unneeded = lambda *asked: by_listing if asked[-1] is None else by_inventory
     inventory: Any = object()
-    assert vacuum(lake, ORDERS, WEEK, inventory=inventory, dry_run=True) == Freed()
-    assert vacuum(lake, ORDERS, WEEK, inventory=inventory) == Freed(1, 10)
+    assert vacuum(lake, ORDERS, WEEK, inventory=inventory, dry_run=True) == FreedObjects()
+    assert vacuum(lake, ORDERS, WEEK, inventory=inventory) == FreedObjects(1, 10)
     assert list(ages) == [key("live")]
     by_inventory.pop()
-    assert vacuum(lake, ORDERS, WEEK, inventory=inventory) == Freed()
+    assert vacuum(lake, ORDERS, WEEK, inventory=inventory) == FreedObjects()
     assert lake.store.objects.asked == [key("a"), key("b")] * 2 + [key("a")]
 
 
@@ -107,7 +107,7 @@ def test_nothing_outside_the_table_s_folder_is_deleted_whatever_an_inventory_has
     outside = [f"s3a://lake/{other}", "s3a://lake/orders/a", f"s3a://landing/{key('a')}", f"{ORDERS}/_delta_log/0.json"]
     lake.delta.upkeep.unneeded = lambda *_: outside
     for inventory in (None, object()):
-        assert vacuum(lake, ORDERS, WEEK, inventory=inventory) == Freed()  # type: ignore[arg-type]
+        assert vacuum(lake, ORDERS, WEEK, inventory=inventory) == FreedObjects()  # type: ignore[arg-type]
     assert (len(ages), lake.store.objects.asked) == (4, [])
 
 
@@ -135,7 +135,7 @@ def test_a_run_that_dies_between_two_portions_is_repeated(monkeypatch: pytest.Mo
     with dying_in(deletion, "maintain-delete"):
         vacuum(lake, ORDERS, WEEK)
     assert len(ages) == 3
-    assert vacuum(lake, ORDERS, WEEK) == Freed(3, 30)
+    assert vacuum(lake, ORDERS, WEEK) == FreedObjects(3, 30)
     assert not ages
 
 
@@ -177,5 +177,5 @@ def test_vacuum_is_asked_again_only_if_it_may_have_left_files(monkeypatch: pytes
 
         lake = lake_of(ages, [])
         lake.delta.upkeep.unneeded = unneeded
-        assert vacuum_all(lake, ORDERS, WEEK) == Freed(files, 10 * files)
+        assert vacuum_all(lake, ORDERS, WEEK) == FreedObjects(files, 10 * files)
         assert (len(calls), ages) == (asked, {}), files

@@ -10,7 +10,7 @@ import pytest
 
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.lake.aws.s3 import ObjectForbidden, ObjectGone
-from tidegate.platform.operations.forwarded import Forwarded, forwarded
+from tidegate.platform.operations.forwarded import ForwardingTrace, forwarded
 
 LAKE: dict[str, Any] = {
     "lake": {"root": "s3://lake/root"},
@@ -68,7 +68,7 @@ def test_tags_are_read_only_if_the_type_depends_on_them() -> None:
 
 def test_attributes_are_not_known_afterwards_and_a_lake_without_routes_says_nothing() -> None:
     config = LakeConfig.model_validate({**LAKE, "event_types": [{"attribute": "kind"}, {"type": "other"}]})
-    assert forwarded(config, "landing", "x", tags) == Forwarded(
+    assert forwarded(config, "landing", "x", tags) == ForwardingTrace(
         "other, by the last rule, for every event that no other matches. A rule reads an attribute of the message "
         "(kind), which is not known afterwards",
         "all",

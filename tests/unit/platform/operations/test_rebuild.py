@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from tests.support.lakes.objects import Objects
 from tests.support.lakes.seams import dying_in
 from tidegate.platform.bronze import look
-from tidegate.platform.bronze.look import _in_order, _of_one_batch
-from tidegate.platform.bronze.reconcile.known_etags import by_known_etags
-from tidegate.platform.core.bronze.hint import Event, Hint, Rebuild, Replacement, TakenAway
+from tidegate.platform.bronze.look import _select_manifests, _sort_manifests
+from tidegate.platform.bronze.reconcile.known_etags import replace_known_etags
+from tidegate.platform.core.bronze.hint import Event, Hint, Rebuild, RemovedByAfterLoad, Replacement
 from tidegate.platform.core.bronze.ledger import LastState, LedgerRow, Status
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.bronze.object_state import S3Found, S3Gone
-from tidegate.platform.core.bronze.plan import TakenHint, make_plan
+from tidegate.platform.core.bronze.plan import PlannedHint, make_plan
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.schema.column_types import Field
@@ -99,7 +99,7 @@ SAME = S3Found("e1", 10, 1)
 def test_a_hint_of_a_rebuild_replaces_what_the_ledger_still_says(
     state: LastState, probe: Any, replaces: list[int | None]
 ) -> None:
-    taken = [TakenHint(Hint("k", Rebuild(Replacement(2, 3))), "m"), TakenHint(Hint("k", Event("e#0")), "m")]
+    taken = [PlannedHint(Hint("k", Rebuild(Replacement(2, 3))), "m"), PlannedHint(Hint("k", Event("e#0")), "m")]
     plan = make_plan(taken, {"k": probe}, {"k": state}, registered=False)
     assert [candidate.replaces for candidate in plan.candidates] == replaces
 
@@ -131,14 +131,14 @@ class _Table:
             self._put_copy(key)
         elif what == "move away" and known and copy and known.checksum == copy[0] and known.status == Status.COMMITTED:
             del self.objects[key]
-            self.hints.append(Hint(key, TakenAway(known.etag)))
+            self.hints.append(Hint(key, RemovedByAfterLoad(known.etag)))
         elif what == "rebuild":
             readings = [Reading(*row[:2], 1, row[2], None, 1, row[3]) for row in self.rows]
             present = [_listed(key, etag) for key, (_, etag) in self.objects.items()]
             head = {key: self._probe(key) for key in self.objects}
             source = SimpleNamespace(head_many=lambda keys: {k: head[k] for k in keys})
             present = [replace(item, size=1) for item in present]
-            present = by_known_etags(SimpleNamespace(key=KEY, source=source), present, readings)  # type: ignore[arg-type]
+            present = replace_known_etags(SimpleNamespace(key=KEY, source=source), present, readings)  # type: ignore[arg-type]
             self.hints += hints_of(present, self.states, readings)
 
     def _put_copy(self, key: str) -> None:
@@ -154,7 +154,7 @@ class _Table:
         """Process some hints as a run does. Some may be old."""
         self.n += 1
         probes = {hint.key: self._probe(hint.key) for hint in taken}
-        plan = make_plan([TakenHint(hint, "m") for hint in taken], probes, self.states, registered=False)
+        plan = make_plan([PlannedHint(hint, "m") for hint in taken], probes, self.states, registered=False)
         for candidate in plan.candidates:
             content = candidate.found.checksum or ""
             if candidate.replaces is not None:
@@ -204,15 +204,15 @@ def test_events_go_before_a_rebuild_which_takes_what_one_batch_loads(monkeypatch
 
     first, second, third = (waits(f"rebuild-01HXYZ000{i}000000000000000A-4-9-0", 4, 9) for i in range(3))
     event = waits("01HXYZ0009000000000000000A-4-9-0", 4, 9)
-    ordered = _in_order([first, second, third, event])
+    ordered = _sort_manifests([first, second, third, event])
     assert ordered == [event, first, second, third]
-    assert _of_one_batch(ordered, 12) == [event.id, first.id, second.id]
+    assert _select_manifests(ordered, 12) == [event.id, first.id, second.id]
     monkeypatch.setattr(look, "BATCH_BYTES", 18)
-    assert _of_one_batch(ordered, 12) == [event.id, first.id]
-    assert _of_one_batch([event, waits("01HXYZ0009000000000000000B-4-9-0", 4, 99)], 13) == [
+    assert _select_manifests(ordered, 12) == [event.id, first.id]
+    assert _select_manifests([event, waits("01HXYZ0009000000000000000B-4-9-0", 4, 99)], 13) == [
         event.id, "01HXYZ0009000000000000000B-4-9-0",
     ], "what registers files has no bound of bytes"  # fmt: skip
-    assert _of_one_batch([waits(first.id, 1, 99)], 13) == [first.id], "a large file alone"
+    assert _select_manifests([waits(first.id, 1, 99)], 13) == [first.id], "a large file alone"
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from tests.support.lakes.objects import Objects
 from tests.support.lakes.seams import dying_in
 from tidegate.platform.core.bronze.ledger import LastState, Status
 from tidegate.platform.core.bronze.object_state import S3Found
-from tidegate.platform.core.bronze.plan import TakenHint, make_plan
+from tidegate.platform.core.bronze.plan import PlannedHint, make_plan
 from tidegate.platform.core.config.forwarding.event_types import EventTypeRule
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.events.row_message import RowOrigin
@@ -30,7 +30,7 @@ from tidegate.platform.operations import redrive
 from tidegate.platform.operations.redrive import (
     Choice,
     RedriveRequest,
-    as_message,
+    message_from_body,
     quarantined_messages,
     redrive_messages,
     redrive_objects,
@@ -93,7 +93,7 @@ def test_a_file_that_a_rebuild_refused_is_read_again_in_the_place_of_its_rows(la
     redrive_objects(lake, ORDERS, found, RedriveRequest("somebody"))
     ids = [manifest.id for manifest in lake.store.inbox.waiting(ORDERS)]
     taken = [
-        TakenHint(hint, manifest.id) for manifest in lake.store.inbox.of(ORDERS).read(ids) for hint in manifest.hints
+        PlannedHint(hint, manifest.id) for manifest in lake.store.inbox.of(ORDERS).read(ids) for hint in manifest.hints
     ]
     assert [item.hint.decides_again for item in taken] == [True] * len(STATES)
     plan = make_plan(taken, dict.fromkeys(STATES, S3Found("e1", 10, 1)), STATES, registered=False)
@@ -285,7 +285,7 @@ def test_a_record_that_was_cut_out_of_its_notification_is_one_again() -> None:
     bad = {**good, "s3": {"bucket": {}, "object": {"key": "orders/b.csv"}}}
     (reject,) = parse_body(json.dumps({"Records": [good, bad]}), "m").rejects
     # The reader finds the same problem when it reads the record again, and no other.
-    (again,) = parse_body(as_message(reject.raw), "n").rejects
+    (again,) = parse_body(message_from_body(reject.raw), "n").rejects
     assert again.reason == reject.reason
-    assert [event.key for event in parse_body(as_message(json.dumps(good)), "n").events] == ["orders/a.csv"]
-    assert as_message("{ no JSON") == "{ no JSON"
+    assert [event.key for event in parse_body(message_from_body(json.dumps(good)), "n").events] == ["orders/a.csv"]
+    assert message_from_body("{ no JSON") == "{ no JSON"

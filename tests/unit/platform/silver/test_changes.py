@@ -112,7 +112,7 @@ def test_a_first_merge_of_much_is_in_steps(
     monkeypatch.setattr(silver_changes, "_registered", lambda *given: (bronze.loaded(None, None, *given[-2:]), None))
     monkeypatch.setattr(silver_changes, "_volume", _volume)
     batches = [(n, FILES, FILES << 20) for n in range(1, 121)]
-    monkeypatch.setattr(silver_changes, "_brought", lambda *given: batches[: silver_changes._MAX_LEDGER_BATCHES])
+    monkeypatch.setattr(silver_changes, "_batch_sizes", lambda *given: batches[: silver_changes._MAX_LEDGER_BATCHES])
     for name, most in bound.items():
         monkeypatch.setattr(silver_changes, name, most)
     assert merged(bronze, work) == marks

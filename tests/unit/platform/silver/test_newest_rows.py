@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.platform.core.silver.merge_mode import MergeMode
-from tidegate.platform.silver.newest_rows import of_keys_since
+from tidegate.platform.silver.newest_rows import rows_of_keys_since
 
 RULES: Any = SimpleNamespace(keys=[SimpleNamespace(path="id")])
 #: Key, order and batch.
@@ -28,7 +28,7 @@ def _merge(database: duckdb.DuckDBPyConnection, mode: MergeMode, since: int) -> 
     every = "SELECT id, rank, n AS _changed_batch, n AS _tidegate_n FROM bronze"
     rows = f"{every} WHERE NOT forgotten"
     if mode is MergeMode.SINCE:
-        rows = of_keys_since(rows, RULES, "silver", since, forgotten=every)
+        rows = rows_of_keys_since(rows, RULES, "silver", since, forgotten=every)
     newest = f"SELECT * FROM ({rows}) QUALIFY row_number() OVER (PARTITION BY id ORDER BY rank DESC NULLS LAST, "
     newest += "_changed_batch DESC) = 1"
     clauses = mode.clauses(

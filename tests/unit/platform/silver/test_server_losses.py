@@ -16,7 +16,7 @@ from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.lake.spark.unreachable import SparkUnreachable
 from tidegate.platform.silver import merge
 from tidegate.platform.silver.audit import comparison
-from tidegate.platform.silver.server_losses import noting_loss, why_silver_rests
+from tidegate.platform.silver.server_losses import record_server_loss, why_silver_rests
 
 SPEC: Any = SimpleNamespace(name="orders", personal=None)
 BRONZE = "landing.orders"
@@ -69,7 +69,7 @@ def test_a_merge_a_rebuild_and_a_comparison_note_a_loss_of_the_server_and_no_oth
 @pytest.mark.parametrize("error", [ValueError("an option has changed"), KeyboardInterrupt()])
 def test_what_is_no_failure_of_spark_asks_for_no_server(error: BaseException, lake: Any) -> None:
     _lose(lake)
-    with pytest.raises(type(error)), noting_loss(lake, "orders"):
+    with pytest.raises(type(error)), record_server_loss(lake, "orders"):
         raise error
     assert _noted(lake) == []
 
@@ -82,7 +82,7 @@ def test_a_silver_table_that_often_loses_the_server_rests_and_charges_no_other(
     rests = []
     for number in range(2 * MAX_LOSSES):
         assert lake.store.losses.rests_until("silver:items", lake.config) is None
-        with pytest.raises(SparkUnreachable), noting_loss(lake, "orders"):
+        with pytest.raises(SparkUnreachable), record_server_loss(lake, "orders"):
             raise SparkUnreachable("lost")
         if number < 2 * MAX_LOSSES - 1:
             assert lake.store.losses.note(BRONZE, lake.config, files=1) is None, "less than the quota of its own"

@@ -20,7 +20,7 @@ from tidegate.platform.core.webhook.rate_limit import RateLimit
 from tidegate.platform.core.webhook.refusal import Reason, Refusal
 from tidegate.platform.core.webhook.schemes import scheme_of
 from tidegate.platform.webhook.application import Application, Sender
-from tidegate.platform.webhook.places import network_of
+from tidegate.platform.webhook.places import client_network
 from tidegate.platform.webhook.queue_writer import QueueWriter
 from tidegate.platform.webhook.request_body import request_body
 from tidegate.platform.webhook.secret_values import secret_values
@@ -327,7 +327,7 @@ def test_a_request_without_its_header_is_refused_before_its_body_is_read() -> No
     [("192.0.2.7", "192.0.2.7"), ("2001:db8::1:2:3:4", "2001:db8::/64"), ("", ""), ("unix", "unix")],
 )
 def test_one_client_is_one_network(address: str, network: str) -> None:
-    assert network_of(address) == network
+    assert client_network(address) == network
 
 
 def test_slow_bodies_of_one_address_take_no_place_of_another() -> None:

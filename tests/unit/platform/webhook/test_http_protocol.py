@@ -67,7 +67,7 @@ def fed(*chunks: bytes) -> tuple[bool, int, int]:
                 protocol.data_received(chunk)
         headers, url = getattr(protocol, "headers", None) or [], getattr(protocol, "url", None) or b""
         kept = len(headers), sum(len(name) + len(value) for name, value in headers) + len(url)
-        protocol._wait_no_more()
+        protocol._release_waiting_place()
         tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
         for task in tasks:
             task.cancel()

@@ -14,7 +14,7 @@ from tidegate.platform.bronze.prepare.access import require_access
 from tidegate.platform.bronze.prepared import PreparedBatch
 from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone, S3Unavailable
-from tidegate.platform.core.bronze.plan import Candidate, Plan, TakenHint
+from tidegate.platform.core.bronze.plan import Candidate, Plan, PlannedHint
 from tidegate.platform.lake.aws.s3 import ObjectArchived, ObjectForbidden, ObjectRefused, StoreError
 
 DENIED = S3Forbidden("(403) Access Denied")
@@ -82,7 +82,7 @@ def test_the_look_fails_if_s3_denies_all_that_it_asks_for(others: list[Probe], f
 
 
 def candidate(key: str) -> Candidate:
-    return Candidate(key, FOUND, TakenHint(Hint(key, Event("message#0")), "manifest"))
+    return Candidate(key, FOUND, PlannedHint(Hint(key, Event("message#0")), "manifest"))
 
 
 def test_a_batch_in_which_all_reads_are_denied_is_not_decided() -> None:

@@ -11,7 +11,7 @@ import pytest
 from tidegate.platform.bronze.prepare.birth_doubts import birth_doubts
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.object_state import S3Found
-from tidegate.platform.core.bronze.plan import Candidate, TakenHint
+from tidegate.platform.core.bronze.plan import Candidate, PlannedHint
 from tidegate.platform.core.config.csv_options import CsvOptions
 from tidegate.platform.core.keys.s3_object import S3Object
 from tidegate.platform.core.schema.column_types import Field
@@ -31,7 +31,7 @@ def doubts(body: bytes | StoreError, born: dict[str, str], key: str = "t/a.csv",
     source = Bucket(SimpleNamespace(piece=piece), "b")  # type: ignore[arg-type]
     table: Any = SimpleNamespace(source=source, spec=SimpleNamespace(mode=None, **said))
     size = 1 if isinstance(body, StoreError) else len(body)
-    one = Candidate(key, S3Found("etag", size, 0), TakenHint(Hint(key), "manifest"))
+    one = Candidate(key, S3Found("etag", size, 0), PlannedHint(Hint(key), "manifest"))
     fields = [Field(name, simple_type(kind)) for name, kind in born.items()]
     return birth_doubts(table, [one], TableSchema(tuple(fields)))
 

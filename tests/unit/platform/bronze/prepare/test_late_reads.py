@@ -20,7 +20,7 @@ from tests.support.lakes.objects import Objects
 from tests.support.lakes.world import BAD, World
 from tidegate.assets.bronze import shared_job
 from tidegate.platform.bronze.completion import datasets
-from tidegate.platform.bronze.look import _in_order
+from tidegate.platform.bronze.look import _sort_manifests
 from tidegate.platform.bronze.prepare import late_reads
 from tidegate.platform.bronze.prepare.formats.csv_files import Csv
 from tidegate.platform.bronze.prepare.formats.format import SourceFile
@@ -38,7 +38,7 @@ from tidegate.platform.bronze.run import READS_SECONDS
 from tidegate.platform.core.bronze.hint import Event, Hint, Rebuild, Redriven, Replacement
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.bronze.object_state import S3Found
-from tidegate.platform.core.bronze.plan import Candidate, Plan, TakenHint, make_plan
+from tidegate.platform.core.bronze.plan import Candidate, Plan, PlannedHint, make_plan
 from tidegate.platform.core.config.csv_options import CsvOptions
 from tidegate.platform.core.keys.s3_object import S3Object
 from tidegate.platform.lake import time_left
@@ -72,8 +72,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def _planned(table: Any) -> tuple[list[str], Plan]:
     """Take all hints, as the step look does."""
-    ids = [manifest.id for manifest in _in_order(table.inbox.waiting())]
-    taken = [TakenHint(hint, manifest.id) for manifest in table.inbox.read(ids) for hint in manifest.hints]
+    ids = [manifest.id for manifest in _sort_manifests(table.inbox.waiting())]
+    taken = [PlannedHint(hint, manifest.id) for manifest in table.inbox.read(ids) for hint in manifest.hints]
     found = dict.fromkeys([item.hint.key for item in taken], S3Found("e1", 1, 1))
     return ids, make_plan(taken, found, {}, registered=False)
 
@@ -136,7 +136,7 @@ def test_files_that_are_only_slow_together_are_all_loaded_in_several_batches(
 @pytest.mark.parametrize("end", [KeyboardInterrupt(), RuntimeError("a loss"), PySparkException("another fault")])
 def test_only_the_end_of_the_time_is_noted(table: Any, clock: Any, end: BaseException) -> None:
     """A person who ends a run blames no file. What else ends a read is noted elsewhere, or is nobody's fault."""
-    one = Candidate("a", S3Found("e1", 1, 1), TakenHint(Hint("a"), "m"))
+    one = Candidate("a", S3Found("e1", 1, 1), PlannedHint(Hint("a"), "m"))
     with pytest.raises(type(end)), reading(table, Plan([one]), HOUR):
         raise end
     assert table.inbox.waiting() == []
@@ -220,7 +220,7 @@ class _Store:
 
 
 def _candidate(key: str, body: bytes) -> Candidate:
-    return Candidate(key, S3Found("e1", len(body), 1), TakenHint(Hint(key), "m"))
+    return Candidate(key, S3Found("e1", len(body), 1), PlannedHint(Hint(key), "m"))
 
 
 _ROWS = b",\n" * 50_000

@@ -12,7 +12,7 @@ from tidegate.platform.bronze.prepare.parquet_copies import copied
 from tidegate.platform.bronze.prepared import PreparedBatch
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.object_state import S3Found
-from tidegate.platform.core.bronze.plan import Candidate, Dataset, Plan, TakenHint
+from tidegate.platform.core.bronze.plan import Candidate, Dataset, Plan, PlannedHint
 from tidegate.platform.core.keys.own_paths import copy_key
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.lake.aws.s3 import ObjectRefused
@@ -20,7 +20,7 @@ from tidegate.platform.lake.parquet.copies import ParquetCopy
 
 
 def candidate(key: str) -> Candidate:
-    return Candidate(key, S3Found("e" * 32, 9, 0), TakenHint(Hint(key), "m"))
+    return Candidate(key, S3Found("e" * 32, 9, 0), PlannedHint(Hint(key), "m"))
 
 
 def test_a_copy_with_too_long_a_key_is_the_file_s_fault(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import pytest
 from tidegate.platform.bronze.prepare.table_columns import path_columns, unborn_schema
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.object_state import S3Found
-from tidegate.platform.core.bronze.plan import Candidate, TakenHint
+from tidegate.platform.core.bronze.plan import Candidate, PlannedHint
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.silver_columns import taken_names
 from tidegate.platform.core.config.table import TableSpec
@@ -37,7 +37,7 @@ def _table(options: dict[str, Any]) -> Any:
 
 def _candidate(folders: str) -> Candidate:
     key = f"t/{folders}1.json"
-    return Candidate(key, S3Found("e", 1, 1), TakenHint(Hint(key), "m"))
+    return Candidate(key, S3Found("e", 1, 1), PlannedHint(Hint(key), "m"))
 
 
 @pytest.mark.parametrize(("options", "name"), _CASES)

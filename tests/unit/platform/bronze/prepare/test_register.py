@@ -14,7 +14,7 @@ from tidegate.platform.bronze.prepare import register
 from tidegate.platform.bronze.prepare.register import prepare_register
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.object_state import S3Found
-from tidegate.platform.core.bronze.plan import Candidate, Plan, TakenHint
+from tidegate.platform.core.bronze.plan import Candidate, Plan, PlannedHint
 from tidegate.platform.core.files.parquet.footer import Footer, read_footer
 from tidegate.platform.core.schema.table_schema import TableSchema
 
@@ -45,7 +45,9 @@ def prepared(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def prepare(**files: Footer) -> tuple[Any, Delta]:
         candidates = {
-            name: Candidate(f"t/{name}.parquet", S3Found(name, 9, 0), TakenHint(Hint(f"t/{name}.parquet"), "manifest"))
+            name: Candidate(
+                f"t/{name}.parquet", S3Found(name, 9, 0), PlannedHint(Hint(f"t/{name}.parquet"), "manifest")
+            )
             for name in files
         }
         monkeypatch.setattr(

@@ -33,7 +33,7 @@ from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.route import NoRoute, route
 from tidegate.platform.lake.inventory.differences import Difference, Differences
 from tidegate.platform.lake.lake import Table
-from tidegate.platform.lake.lake_root.listings import ListedTo
+from tidegate.platform.lake.lake_root.listings import ListingProgress
 from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.lake.ledger import Clock
 
@@ -252,8 +252,8 @@ def test_loaded_files_that_are_still_in_s3_are_noted_for_after_load(monkeypatch:
     ("n", "folder", "reached", "listed_from"),
     [
         (0, "t..g", None, ""),
-        (0, "t..g", ListedTo("t/k.csv"), "t/k.csv"),
-        (0, "t..g", ListedTo(whole=True), None),
+        (0, "t..g", ListingProgress("t/k.csv"), "t/k.csv"),
+        (0, "t..g", ListingProgress(whole=True), None),
         (1, "t..g", None, None),
         (0, "", None, None),
     ],
@@ -261,14 +261,14 @@ def test_loaded_files_that_are_still_in_s3_are_noted_for_after_load(monkeypatch:
 def test_a_generation_that_a_reset_began_lists_its_prefix_whole(
     n: int,
     folder: str,
-    reached: ListedTo | None,
+    reached: ListingProgress | None,
     listed_from: str | None,
     by_hand: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """An inventory lacks the files of the last days, and the recorded end of a listing is of the generation before."""
     store = LakeStore(Objects(), "s3://lake/root")  # type: ignore[arg-type]
-    store.generation_listings.write("t..earlier", ListedTo("t/z.csv", whole=True))
+    store.generation_listings.write("t..earlier", ListingProgress("t/z.csv", whole=True))
     if reached:
         store.generation_listings.write("t..g", reached)
     done: list[str] = []

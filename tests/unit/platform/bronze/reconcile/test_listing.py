@@ -21,7 +21,7 @@ from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.forgetting import bronze_rows
 from tidegate.platform.lake.lake import Table
-from tidegate.platform.lake.lake_root.listings import ListedTo
+from tidegate.platform.lake.lake_root.listings import ListingProgress
 from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.lake.ledger import Clock
 
@@ -97,7 +97,7 @@ def test_the_first_listing_of_a_generation_is_resumed_wherever_it_ends_and_loses
     objects = Dying()
     objects.bodies = dict.fromkeys(keys, "row")
     table = _table(objects)
-    table.lake.store.generation_listings.write(f"{KEY.encode()}..first", ListedTo("t/z", whole=True))
+    table.lake.store.generation_listings.write(f"{KEY.encode()}..first", ListingProgress("t/z", whole=True))
     objects.steps, objects.dies = 0, dies
     always, attempts = set(keys), 0
     with pytest.MonkeyPatch.context() as patch:
@@ -120,7 +120,7 @@ def test_the_first_listing_of_a_generation_is_resumed_wherever_it_ends_and_loses
             assert (listed, [key for key, _ in hints]) == (len(keys), sorted(keys)), "and none is there twice"
         # An attempt repeats the part in which the one before it ended, and no more.
         assert objects.listed <= len(keys) + attempts + at_once * attempts
-        assert table.lake.store.generation_listings.read(FOLDER) == ListedTo(whole=True)
+        assert table.lake.store.generation_listings.read(FOLDER) == ListingProgress(whole=True)
         assert list_generation(table, Clock(1, 0)) is None, "a listing that came to its end is not repeated"
         assert _hints(table) == hints
 

@@ -40,7 +40,7 @@ from tidegate.platform.cli.check.metrics import check_metrics
 from tidegate.platform.cli.check.queues import CheckedQueue, check_queue
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cloud.notifications import EVENTS
-from tidegate.platform.cloud.queue_policy import lets_send
+from tidegate.platform.cloud.queue_policy import allows_send
 from tidegate.platform.core.config.lake import DiscoverySpec, LakeConfig, QueueSpec
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.keys.table_key import TableKey
@@ -105,7 +105,7 @@ def spares(service: str, **changes: Any) -> list[dict[str, Any]]:
     ],
 )
 def test_who_may_send_by_a_policy(given: dict[str, Any], allowed: bool) -> None:
-    assert lets_send(given, ARN, S3, BUCKET) is allowed
+    assert allows_send(given, ARN, S3, BUCKET) is allowed
 
 
 class Client:
@@ -480,7 +480,7 @@ def test_what_a_start_of_the_local_platform_creates_names_the_start(
     monkeypatch.setattr(check_module, "_findings", lambda *_: found)
     using: Any = SimpleNamespace(home=home)
     said = {finding.check for finding in findings(using, None, set()) if "start it again" in finding.detail}
-    assert said == (set(check_module._OF_LOCAL_PLATFORM) if home else set())
+    assert said == (set(check_module._LOCAL_PLATFORM_CHECKS) if home else set())
     assert all(finding.ok or "wrong" in finding.detail for finding in findings(using, None, set()))
 
 

@@ -12,10 +12,10 @@ from tidegate.platform.cli.check.lake import check_born
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.schema.column_types import Field
-from tidegate.platform.core.schema.sql_types import any_type
+from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.core.schema.table_schema import TableSchema
 
-_COLUMNS = TableSchema((Field("id", any_type("bigint")),))
+_COLUMNS = TableSchema((Field("id", parse_sql_type("bigint")),))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from tidegate.platform.cli.commands.stack import how_to_use, run_stack
 from tidegate.platform.cli.terminal import command_console
-from tidegate.platform.cloud.wanted import Wanted
+from tidegate.platform.cloud.wanted import WantedResources
 from tidegate.platform.local.errors import LocalStackError
 from tidegate.platform.local.stack import LocalStack
 
@@ -31,6 +31,6 @@ def test_a_taken_port_and_a_missing_workspace_are_reported_before_a_server_start
 
 
 def test_a_running_platform_says_how_to_put_files_into_its_buckets() -> None:
-    lines = how_to_use(Path("/home/a b/.tidegate/local"), Wanted(buckets=("acme", "other")))
+    lines = how_to_use(Path("/home/a b/.tidegate/local"), WantedResources(buckets=("acme", "other")))
     assert "  . '/home/a b/.tidegate/local/environment.sh'" in lines
     assert "  aws s3 cp ./exports s3://acme/ --recursive" in lines

@@ -43,7 +43,7 @@ class Written(dict[str, bytes]):
 @pytest.fixture(autouse=True)
 def _named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drop_bucket, "table_named", lambda lake, name: f"second.{name}")
-    monkeypatch.setattr(newest, "last_of_folders", lambda ledger, version, count: KEYS)
+    monkeypatch.setattr(newest, "last_keys_of_folders", lambda ledger, version, count: KEYS)
 
 
 def drop(

@@ -18,8 +18,8 @@ from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.maintenance import maintain as module
 from tidegate.platform.cli.maintenance import selected as selection
 from tidegate.platform.cli.maintenance.maintain import run_maintain
-from tidegate.platform.core.maintenance.freed import Freed
-from tidegate.platform.maintenance.tables import Maintained, TableBusy
+from tidegate.platform.core.maintenance.freed import FreedObjects
+from tidegate.platform.maintenance.tables import MaintenanceResult, TableBusy
 
 BORN = ["landing.orders", "landing.found"]
 
@@ -47,15 +47,15 @@ class Shop:
         monkeypatch.setattr(selection, "maintain_silver", self._maintained)
         monkeypatch.setattr(selection, "maintain_objects", self._objects)
 
-    def _objects(self, lake: Any, now: float, *, dry_run: bool, log: Any) -> list[Maintained]:
+    def _objects(self, lake: Any, now: float, *, dry_run: bool, log: Any) -> list[MaintenanceResult]:
         return self._maintained(lake, "lake", dry_run=dry_run, log=log)
 
-    def _maintained(self, lake: Any, what: str, *, dry_run: bool, log: Any) -> list[Maintained]:
+    def _maintained(self, lake: Any, what: str, *, dry_run: bool, log: Any) -> list[MaintenanceResult]:
         self.calls.append((what, dry_run))
         if error := self.errors.get(what):
             raise error
         log(f"{what} is maintained")
-        return [Maintained(what, data=Freed(2, 10))]
+        return [MaintenanceResult(what, data=FreedObjects(2, 10))]
 
     def run(self, name: str | None, *, yes: bool = True, as_json: bool = False) -> str:
         console = Console(file=io.StringIO(), width=200)

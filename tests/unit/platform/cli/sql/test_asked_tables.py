@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tidegate.platform.cli.sql.asked_tables import asked_tables, without_schema
-from tidegate.platform.cli.sql.sql import near, unbegun
+from tidegate.platform.cli.sql.sql import explain_missing_table, near
 
 
 @pytest.mark.parametrize(
@@ -60,11 +60,11 @@ def test_of_many_tables_an_error_names_those_that_may_be_meant() -> None:
 
 
 def test_a_table_of_lake_yaml_that_nothing_has_come_to_is_reported() -> None:
-    assert unbegun(NOT_FOUND, [], {"order": None})[0].startswith(
+    assert explain_missing_table(NOT_FOUND, [], {"order": None})[0].startswith(
         "no run of the table order has ended yet: `tidegate trace"
     )
-    assert unbegun(NOT_FOUND, [], {"other": None}) == []
-    (hint,) = unbegun(NOT_FOUND, ["ledger.order"], {"order": "s3://out/orders/"})
+    assert explain_missing_table(NOT_FOUND, [], {"other": None}) == []
+    (hint,) = explain_missing_table(NOT_FOUND, ["ledger.order"], {"order": "s3://out/orders/"})
     assert hint == "order is an output: its rows are in the objects of s3://out/orders/, and no table has them"
-    (hint,) = unbegun(NOT_FOUND, ["ledger.order"], {"order": None})
+    (hint,) = explain_missing_table(NOT_FOUND, ["ledger.order"], {"order": None})
     assert "SELECT key, status, reason FROM ledger.order WHERE" in hint

@@ -19,10 +19,10 @@ from tidegate.platform.core.bronze.hint import (
     Missing,
     Rebuild,
     Redriven,
+    RemovedByAfterLoad,
     Replacement,
     RowsSent,
     ServerLoss,
-    TakenAway,
 )
 from tidegate.platform.core.bronze.hint_json import hint_from_dict
 from tidegate.platform.core.bronze.manifest import Manifest
@@ -41,7 +41,7 @@ HINTS = (
     Hint("orders/c.csv", Rebuild(), 9),
     Hint("orders/a.csv", ServerLoss("e1")),
     Hint("orders/a.csv", ServerLoss("e1", alone=True)),
-    Hint("orders/a.csv", TakenAway("e1")),
+    Hint("orders/a.csv", RemovedByAfterLoad("e1")),
     Hint(
         "lake/rows/clicks/2026-01-02/01HXYZ0000000000000000000A-2-1-2.jsonl",
         RowsSent("2026-01-02T03:04:05.123+00:00"),

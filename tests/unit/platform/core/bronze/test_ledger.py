@@ -15,7 +15,7 @@ from tidegate.platform.core.bronze import older_reasons
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.ledger import COLUMNS, SETTLED, Cause, Effort, LedgerRow, Status, bounded, for_people
-from tidegate.platform.core.bronze.plan import TakenHint, ledger_row
+from tidegate.platform.core.bronze.plan import PlannedHint, ledger_row
 from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.lake.ledger import Ledger
 from tidegate.platform.lake.spark.delta import Delta
@@ -121,7 +121,7 @@ def test_the_longest_batch_goes_to_the_server_in_one_message(batch: Batch) -> No
     """10,000 files have the longest key and folder and a very long reason. Spark Connect accepts 128 MiB."""
     key, end = "é" * 512, "; its rows in the table stay"
     folder = f"s3a://lake/quarantine/rows/{'~c3' * 320}/1-X"
-    hint = TakenHint(Hint(key, Event("m" * 60, version_id="v" * 1024)), "m" * 60)
+    hint = PlannedHint(Hint(key, Event("m" * 60, version_id="v" * 1024)), "m" * 60)
     row = ledger_row(hint, Status.QUARANTINED, "é" * 300_000 + end, None)
     assert len(row.reason or "") <= 900
     assert (row.reason or "").endswith(end)

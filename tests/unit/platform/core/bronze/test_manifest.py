@@ -18,10 +18,10 @@ from tidegate.platform.core.bronze.hint import (
     Missing,
     Rebuild,
     Redriven,
+    RemovedByAfterLoad,
     Replacement,
     RowsSent,
     ServerLoss,
-    TakenAway,
 )
 from tidegate.platform.core.bronze.manifest import Manifest, Tally, chunked, tally_of
 
@@ -36,14 +36,14 @@ CAUSES = st.one_of(
     st.just(Missing()),
     st.builds(Redriven, REPLACEMENTS),
     st.builds(Rebuild, REPLACEMENTS, TIMES),
-    st.builds(TakenAway, ETAGS),
+    st.builds(RemovedByAfterLoad, ETAGS),
     st.builds(ServerLoss, ETAGS, st.booleans(), st.booleans()),
 )
 HINTS = st.lists(st.builds(Hint, TEXT.filter(bool), CAUSES, st.none() | st.integers(0, 2**63 - 1)), max_size=6)
 
 
 def test_every_cause_is_tried() -> None:
-    tried = {Event, RowsSent, Listed, Missing, Redriven, Rebuild, TakenAway, ServerLoss}
+    tried = {Event, RowsSent, Listed, Missing, Redriven, Rebuild, RemovedByAfterLoad, ServerLoss}
     assert set(get_args(HintCause)) - {Covered} == tried, "a hint of a covered part is never in the inbox"
 
 

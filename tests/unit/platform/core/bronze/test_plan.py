@@ -13,8 +13,8 @@ from tidegate.platform.core.bronze.hint import (
     HintCause,
     Listed,
     Redriven,
+    RemovedByAfterLoad,
     Replacement,
-    TakenAway,
 )
 from tidegate.platform.core.bronze.ledger import Cause, LastState, LedgerRow, Status
 from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone, S3Unavailable
@@ -22,7 +22,7 @@ from tidegate.platform.core.bronze.plan import (
     Candidate,
     Dataset,
     Plan,
-    TakenHint,
+    PlannedHint,
     candidate_hints,
     followers_rows,
     keep_first_bytes,
@@ -84,7 +84,7 @@ def test_the_table_below_is_complete() -> None:
 @pytest.mark.parametrize(("state", "probe"), sorted(EXPECTED))
 def test_every_state_against_every_answer(state: str, probe: str, registered: bool) -> None:
     known = STATES[state]
-    taken = [TakenHint(Hint("k", Event("m#0")), "manifest")]
+    taken = [PlannedHint(Hint("k", Event("m#0")), "manifest")]
     plan = make_plan(taken, {"k": PROBES[probe]}, {"k": known} if known else {}, registered=registered)
     assert outcome(plan) == EXPECTED[state, probe][0 if registered else 1]
     for row in [*plan.rows, *(row for pair in plan.drop.values() for row in pair)]:
@@ -94,7 +94,7 @@ def test_every_state_against_every_answer(state: str, probe: str, registered: bo
 @pytest.mark.parametrize("registered", [True, False], ids=["registered", "loaded"])
 @pytest.mark.parametrize("state", ["quarantined", "overwritten"])
 def test_a_redriven_hint_decides_a_quarantined_key_again(state: str, registered: bool) -> None:
-    taken = [TakenHint(Hint("k", Redriven()), "m")]
+    taken = [PlannedHint(Hint("k", Redriven()), "m")]
     plan = make_plan(
         taken, {"k": SAME}, {"k": STATES[state] or LastState(Status.REMOVED, None, 0)}, registered=registered
     )
@@ -102,20 +102,20 @@ def test_a_redriven_hint_decides_a_quarantined_key_again(state: str, registered:
 
 
 def test_a_redriven_hint_does_not_add_a_committed_key_again() -> None:
-    taken = [TakenHint(Hint("k", Redriven()), "m"), TakenHint(Hint("k", Event("m#0")), "m")]
+    taken = [PlannedHint(Hint("k", Redriven()), "m"), PlannedHint(Hint("k", Event("m#0")), "m")]
     plan = make_plan(taken, {"k": SAME}, {"k": LastState(Status.COMMITTED, "e1", 1)}, registered=False)
     assert outcome(plan) == "duplicate"
 
 
 def test_a_quarantined_key_keeps_its_reason_cause_and_folder() -> None:
-    taken = [TakenHint(Hint("k", Event("m#0")), "m")]
+    taken = [PlannedHint(Hint("k", Event("m#0")), "m")]
     state = LastState(Status.QUARANTINED, "e1", 3, "why", cause=Cause.OVERWRITTEN, bad_rows_folder="s3a://b/f")
     (row,) = make_plan(taken, {"k": SAME}, {"k": state}, registered=True).rows
     assert (row.reason, row.cause, row.bad_rows_folder) == ("why", Cause.OVERWRITTEN, "s3a://b/f")
 
 
 def test_an_overwritten_key_stays_in_quarantine_by_its_cause_whatever_its_reason_says() -> None:
-    taken = [TakenHint(Hint("k", Event("m#0")), "m")]
+    taken = [PlannedHint(Hint("k", Event("m#0")), "m")]
     plan = make_plan(taken, {"k": OTHER}, {"k": LastState(Status.COMMITTED, "e1", 3)}, registered=True)
     rows = plan.drop["k"]
     assert [row.cause for row in rows] == [Cause.OVERWRITTEN] * 2
@@ -132,7 +132,7 @@ def test_an_overwritten_key_stays_in_quarantine_by_its_cause_whatever_its_reason
         ([Hint("k", Event("m#0")), Hint("k")], "b", None),
         ([Hint("k")], "b", "b"),
         ([Hint("k", Redriven())], None, "of k"),
-        ([Hint("k", TakenAway("e1"))], "b", "b"),
+        ([Hint("k", RemovedByAfterLoad("e1"))], "b", "b"),
     ],
 )
 @pytest.mark.parametrize("probe", ["other", "gone"])
@@ -140,7 +140,7 @@ def test_a_decision_has_the_type_of_its_event_or_else_the_one_that_is_known(
     probe: str, hints: list[Hint], known: str | None, expected: str | None
 ) -> None:
     plan = make_plan(
-        [TakenHint(hint, "m") for hint in hints],
+        [PlannedHint(hint, "m") for hint in hints],
         {"k": PROBES[probe]},
         {"k": LastState(Status.COMMITTED, "e1", 3, event_type=known)},
         registered=False,
@@ -154,14 +154,14 @@ def test_a_decision_has_the_type_of_its_event_or_else_the_one_that_is_known(
 def test_a_listing_s_hint_of_a_settled_key_leaves_no_row() -> None:
     """Otherwise every materialization by hand would write a row for every key."""
     plan = make_plan(
-        [TakenHint(Hint("k"), "m")], {"k": SAME}, {"k": LastState(Status.COMMITTED, "e1", 1)}, registered=True
+        [PlannedHint(Hint("k"), "m")], {"k": SAME}, {"k": LastState(Status.COMMITTED, "e1", 1)}, registered=True
     )
     assert outcome(plan) == ""
 
 
 def test_the_newest_hint_leads_and_the_others_follow_in_order() -> None:
     hints = [Hint("k", Event(f"m#{i}")) for i in range(3)]
-    plan = make_plan([TakenHint(hint, "m") for hint in hints], {"k": SAME}, {}, registered=True)
+    plan = make_plan([PlannedHint(hint, "m") for hint in hints], {"k": SAME}, {}, registered=True)
     (candidate,) = plan.candidates
     assert candidate.taken.hint == hints[2]
     assert candidate_hints(plan, candidate) == hints
@@ -170,13 +170,13 @@ def test_the_newest_hint_leads_and_the_others_follow_in_order() -> None:
 
 
 def test_keys_keep_the_order_of_their_first_hints() -> None:
-    hints = [TakenHint(Hint(key), "m") for key in ("b", "a", "b", "c")]
+    hints = [PlannedHint(Hint(key), "m") for key in ("b", "a", "b", "c")]
     plan = make_plan(hints, dict.fromkeys("abc", SAME), {}, registered=False)
     assert [candidate.key for candidate in plan.candidates] == ["b", "a", "c"]
 
 
 def test_a_row_takes_the_object_s_version_before_the_event_s() -> None:
-    hint = TakenHint(Hint("k", Event("m#0", version_id="of the event")), "m")
+    hint = PlannedHint(Hint("k", Event("m#0", version_id="of the event")), "m")
     (candidate,) = make_plan([hint], {"k": SAME}, {}, registered=False).candidates
     row = candidate.row(Status.COMMITTED, rows=4, bad_rows=1)
     assert (row.version_id, row.etag, row.size, row.rows, row.bad_rows) == ("v1", "e1", 10, 4, 1)
@@ -209,8 +209,8 @@ def test_a_row_takes_the_object_s_version_before_the_event_s() -> None:
 def test_a_file_that_after_load_removed_is_moved_and_not_removed(
     state: LastState, probe: Probe, expected: str, has_event: bool
 ) -> None:
-    events = [TakenHint(Hint("k", Event("m#0", "ObjectRemoved:Delete")), "m")] if has_event else []
-    ours = TakenHint(Hint("k", TakenAway("e1")), "m")
+    events = [PlannedHint(Hint("k", Event("m#0", "ObjectRemoved:Delete")), "m")] if has_event else []
+    ours = PlannedHint(Hint("k", RemovedByAfterLoad("e1")), "m")
     plan = make_plan([*events, ours], {"k": probe}, {"k": state}, registered=False)
     assert outcome(plan) == ("" if expected == "duplicate" and not has_event else expected)
     for row in plan.rows:
@@ -221,7 +221,7 @@ def test_a_file_that_after_load_removed_is_moved_and_not_removed(
 
 def test_the_same_bytes_again_after_they_were_moved_are_a_duplicate() -> None:
     moved = {"k": LastState(Status.MOVED, "e1", 4)}
-    taken = [TakenHint(Hint("k", Event("m#0")), "m")]
+    taken = [PlannedHint(Hint("k", Event("m#0")), "m")]
     assert outcome(make_plan(taken, {"k": SAME}, moved, registered=False)) == "duplicate"
     assert outcome(make_plan(taken, {"k": OTHER}, moved, registered=False)) == "add"
 
@@ -248,7 +248,7 @@ def test_bytes_are_the_same_by_their_checksum_where_a_copy_has_another_etag(
 ) -> None:
     """Etags differ so where KMS encrypts the bucket, or after a multipart upload."""
     state = LastState(status, "e1", 3, "why", size=10, checksum=CHECKSUM)
-    taken = [TakenHint(Hint("k", Event("m#0")), "m")]
+    taken = [PlannedHint(Hint("k", Event("m#0")), "m")]
     found = outcome(make_plan(taken, {"k": probe}, {"k": state}, registered=registered))
     by_etag = EXPECTED[str(status), "same" if same else "other"]
     assert found == by_etag[0 if registered else 1]
@@ -258,18 +258,19 @@ def test_without_a_checksum_the_etag_shows_whether_the_bytes_differ() -> None:
     unknown = {"k": LastState(Status.COMMITTED, "e1", 3)}
     probe = S3Found("e9", 10, 9, checksum=CHECKSUM)
     assert (
-        outcome(make_plan([TakenHint(Hint("k", Event("m#0")), "m")], {"k": probe}, unknown, registered=False)) == "add"
+        outcome(make_plan([PlannedHint(Hint("k", Event("m#0")), "m")], {"k": probe}, unknown, registered=False))
+        == "add"
     )
 
 
 @pytest.mark.parametrize("ours", [True, False], ids=["by us", "by its producer"])
 def test_the_row_of_a_removal_names_the_bytes_whose_rows_stay(ours: bool) -> None:
     state = LastState(Status.COMMITTED, "e1", 3, size=10, bad_rows=2, checksum=CHECKSUM)
-    hint = TakenHint(Hint("k", TakenAway("e1") if ours else Event("m#0")), "m")
+    hint = PlannedHint(Hint("k", RemovedByAfterLoad("e1") if ours else Event("m#0")), "m")
     (row,) = make_plan([hint], {"k": S3Gone()}, {"k": state}, registered=False).rows
     assert row.status == (Status.MOVED if ours else Status.REMOVED)
     assert (row.etag, row.size, row.bad_rows, row.checksum) == ("e1", 10, 2, CHECKSUM)
-    event = TakenHint(Hint("k", Event("m#0")), "m")
+    event = PlannedHint(Hint("k", Event("m#0")), "m")
     ((was, was_not),) = make_plan([event], {"k": S3Gone()}, {"k": state}, registered=True).drop.values()
     assert (was.etag, was_not.etag) == (None, None), "these rows leave with the file"
 
@@ -279,7 +280,7 @@ def _cause(number: int, event: bool, redriven: bool, etag: str | None) -> HintCa
         return Event(f"e{number}")
     if redriven:
         return Redriven(Replacement(2, 3))
-    return TakenAway(etag) if etag else Listed()
+    return RemovedByAfterLoad(etag) if etag else Listed()
 
 
 KEYS = st.sampled_from("abcd")
@@ -314,7 +315,7 @@ def test_every_event_ends_as_one_row_or_is_deferred(
 ) -> None:
     """Invariant 6 holds for each outcome of the candidates and of the entries to drop."""
     taken = [
-        TakenHint(
+        PlannedHint(
             Hint(key, _cause(i, event, redriven, None if registered else etag)),
             manifest,
         )
@@ -354,13 +355,13 @@ def test_a_redriven_hint_replaces_the_rows_of_the_batch_that_quarantined_some(
     state: LastState, probe: Probe, redriven: bool, registered: bool, replaces: list[int | None]
 ) -> None:
     cause = Redriven() if redriven else Listed()
-    taken = [TakenHint(Hint("k", cause), "m"), TakenHint(Hint("k", Event("e#0")), "m")]
+    taken = [PlannedHint(Hint("k", cause), "m"), PlannedHint(Hint("k", Event("e#0")), "m")]
     plan = make_plan(taken, {"k": probe}, {"k": state}, registered=registered)
     assert [candidate.replaces for candidate in plan.candidates] == replaces
 
 
 def sized(key: str, size: int) -> Candidate:
-    return Candidate(key, S3Found("etag", size, 0), TakenHint(Hint(key), "manifest"))
+    return Candidate(key, S3Found("etag", size, 0), PlannedHint(Hint(key), "manifest"))
 
 
 def test_a_batch_loads_so_many_bytes_and_puts_the_rest_off(monkeypatch: pytest.MonkeyPatch) -> None:

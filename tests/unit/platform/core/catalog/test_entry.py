@@ -13,13 +13,13 @@ from tidegate.platform.core.catalog.entry import CatalogEntry, owner_of, table_e
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.silver_columns import own_columns
 from tidegate.platform.core.schema.column_types import Field
-from tidegate.platform.core.schema.sql_types import any_type
+from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.core.schema.table_schema import TableSchema
 
 OWNER = ("lake-id", "landing.orders")
 SCHEMA = TableSchema(
     tuple(
-        Field(name, any_type(sql))
+        Field(name, parse_sql_type(sql))
         for name, sql in (
             ("Id", "bigint"),
             ("lines", "array<struct<sku:string,n:int>>"),
@@ -91,8 +91,8 @@ def test_a_table_is_as_athena_and_trino_recognize_delta() -> None:
 def test_a_column_that_glue_refuses_is_left_out_and_keeps_no_other_out() -> None:
     wide = f"struct<{','.join(f'field_with_a_long_name_{n}:struct<a:string,b:string>' for n in range(3000))}>"
     names = ["", "two\nlines", "ü" * 128, "x" * 256]
-    fields = [Field(name, any_type("int")) for name in [*names, "ü" * 127, "tab\there"]]
-    schema = TableSchema((*fields, Field("wide", any_type(wide))), ())
+    fields = [Field(name, parse_sql_type("int")) for name in [*names, "ü" * 127, "tab\there"]]
+    schema = TableSchema((*fields, Field("wide", parse_sql_type(wide))), ())
     found = table(schema)
     assert found.left_out == (*names, "wide")
     assert [column["Name"] for column in found.input["StorageDescriptor"]["Columns"]] == ["ü" * 127, "tab\there"]
@@ -106,7 +106,7 @@ def test_a_column_that_glue_refuses_is_left_out_and_keeps_no_other_out() -> None
 def test_a_view_whose_text_is_too_long_lacks_the_columns_of_the_longest_types() -> None:
     long = f"struct<{','.join(f'field_{n}:string' for n in range(6000))}>"
     schema = TableSchema(
-        tuple(Field(name, any_type(long if name != "id" else "int")) for name in ("a", "id", "b", "c"))
+        tuple(Field(name, parse_sql_type(long if name != "id" else "int")) for name in ("a", "id", "b", "c"))
     )
     view = view_entry("clean", "orders", "orders_all", schema, (), OWNER)
     assert view.left_out == ("a",)
@@ -146,7 +146,7 @@ def test_what_differs_is_named_and_what_others_added_does_not_count() -> None:
     found["StorageDescriptor"]["Columns"][0]["Comment"] = "number of the order"
     found["Description"] = "Orders"
     assert entry.differs(found) == []
-    wider = TableSchema((*SCHEMA.fields, Field("paid", any_type("boolean"))), SCHEMA.partitions)
+    wider = TableSchema((*SCHEMA.fields, Field("paid", parse_sql_type("boolean"))), SCHEMA.partitions)
     assert table(wider).differs(found) == ["columns"]
     assert table_entry("raw", "Orders", "s3://lake/elsewhere", SCHEMA, OWNER).differs(found) == ["location", "SerDe"]
     found["Parameters"]["spark.sql.sources.provider"] = "parquet"
@@ -161,7 +161,7 @@ def test_an_update_keeps_what_others_added() -> None:
     found = as_found(table(), Description="Orders", CreateTime=1)
     found["Parameters"]["team"] = "sales"
     found["StorageDescriptor"]["Columns"][0]["Comment"] = "number of the order"
-    wider = TableSchema((*SCHEMA.fields, Field("paid", any_type("boolean"))), SCHEMA.partitions)
+    wider = TableSchema((*SCHEMA.fields, Field("paid", parse_sql_type("boolean"))), SCHEMA.partitions)
     merged = table(wider).merged(found)
     assert merged["Parameters"]["team"] == "sales"
     assert merged["StorageDescriptor"]["Columns"][0] == {
@@ -178,7 +178,7 @@ def test_silver_s_view_shows_the_rows_that_are_not_deleted_and_no_column_of_ours
     own = own_columns(SilverSpec.model_validate({"keys": ["id"], "order": "at", "every": 10, "stored_as": "scd2"}))
     names = {"id": "bigint", "Group": "string", **{name: "boolean" for name in ("_deleted", "_joined")}}
     names |= {"_changed_batch": "bigint", "_changed_at": "timestamp"}
-    schema = TableSchema(tuple(Field(name, any_type(sql)) for name, sql in names.items()))
+    schema = TableSchema(tuple(Field(name, parse_sql_type(sql)) for name, sql in names.items()))
     entry = view_entry("clean", "Orders", "orders_with_tombstones", schema, own, OWNER)
     text = entry.input["ViewOriginalText"]
     assert text.startswith("/* Presto View: ")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tidegate.platform.core.catalog.foreign_types import hive_type, trino_name, trino_type
-from tidegate.platform.core.schema.sql_types import any_type
+from tidegate.platform.core.schema.sql_types import parse_sql_type
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ from tidegate.platform.core.schema.sql_types import any_type
     ],
 )
 def test_each_type_has_the_name_that_the_engines_know_or_none(sql: str, hive: str | None, trino: str) -> None:
-    kind = any_type(sql)
+    kind = parse_sql_type(sql)
     assert hive_type(kind) == hive
     assert trino_type(kind) == trino
 

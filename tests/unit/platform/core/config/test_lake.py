@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.platform.core.config.after_load import moves_to, takes_away
+from tidegate.platform.core.config.after_load import move_target, removes_source
 from tidegate.platform.core.config.json_schema import schema_text
 from tidegate.platform.core.config.lake import DiscoverySpec, LakeConfig
 from tidegate.platform.core.config.load import LakeConfigError, load_lake
@@ -666,7 +666,7 @@ def test_after_load_says_what_becomes_of_files(tmp_path: Path) -> None:
         ("{tag: {tidegate: loaded}}", False, None),
     ]:
         spec = load(tmp_path, f"{text}{after_load}\n").tables[0]
-        assert (takes_away(spec.after_load), moves_to(spec.after_load)) == (away, folder)
+        assert (removes_source(spec.after_load), move_target(spec.after_load)) == (away, folder)
 
 
 def test_names_are_unique(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from tidegate.platform.cloud.roles.dagster_role import dagster
 from tidegate.platform.cloud.roles.operator_role import operator
 from tidegate.platform.cloud.roles.roles import giving
 from tidegate.platform.cloud.roles.spark_role import spark
-from tidegate.platform.cloud.wanted import Wanted
+from tidegate.platform.cloud.wanted import WantedResources
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.output_key import output_key
 from tidegate.platform.core.config.lake import LakeConfig
@@ -215,7 +215,7 @@ def test_no_two_objects_have_one_key() -> None:
 def test_the_bucket_of_an_output_is_made_and_its_permissions_are_printed(tmp_path: Path) -> None:
     config = _load(tmp_path, f"{TABLE}    output: {{folder: 's3://out/clicks/{{a}}/'}}\n")
     assert (config.output_roots, config.tables[0].registers) == (["s3://out/clicks/"], False)
-    assert Wanted.of(config).every_bucket == ["lake", "landing", "out"]
+    assert WantedResources.of(config).every_bucket == ["lake", "landing", "out"]
     objects = "arn:aws:s3:::out/clicks/*"
     assert [giving(config, action, objects) is not None for action in ("s3:PutObject", "s3:DeleteObject")] == [
         True,
@@ -231,7 +231,7 @@ def test_its_bucket_is_made_locally_and_both_roles_may_write_there() -> None:
     table = {"name": "orders", "prefix": "s3://landing/o/", "silver": silver}
     config = LakeConfig.model_validate({**PAPER, "tables": [table]})
     assert config.output_roots == ["s3://out/orders/"]
-    assert Wanted.of(config).outputs == ("out",)
+    assert WantedResources.of(config).outputs == ("out",)
     for role in (dagster, spark):
         for action in ("s3:PutObject", "s3:DeleteObject"):
             assert any(each.covers(action, "arn:aws:s3:::out/orders/x/part-0") for each in role(config)), action

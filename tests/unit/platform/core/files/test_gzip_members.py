@@ -10,7 +10,7 @@ import zlib
 
 import pytest
 
-from tidegate.platform.core.files.gzip_members import BrokenGzip, CutOff, GzipMembers, beginning
+from tidegate.platform.core.files.gzip_members import BrokenGzip, GzipMembers, TruncatedGzip, beginning
 
 ROWS = b'{"id": 1}\n' * 3
 WHOLE = gzip.compress(ROWS, mtime=0)
@@ -54,7 +54,7 @@ def test_what_ends_anywhere_but_after_a_member_is_cut_off() -> None:
         if end == len(WHOLE):
             assert read(packed) == ROWS
             continue
-        with pytest.raises(CutOff):
+        with pytest.raises(TruncatedGzip):
             read(packed)
         found, whole = beginning(packed, 1_000)
         assert not whole

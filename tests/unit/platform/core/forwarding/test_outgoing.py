@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.platform.core.forwarding.bodies import Body, halves, inner_body, parts_of
-from tidegate.platform.core.forwarding.outgoing import MAX_BYTES, MAX_MESSAGES, OutboxName, Outgoing, in_objects
+from tidegate.platform.core.forwarding.outgoing import MAX_BYTES, MAX_MESSAGES, OutboxName, Outgoing, split_into_objects
 
 
 def outgoing(number: int = 0, body: str = "{}") -> Outgoing:
@@ -91,7 +91,7 @@ def test_the_name_of_an_object_gives_its_place_count_and_age() -> None:
 
 def test_an_object_is_bounded_in_messages_and_bytes() -> None:
     many = [outgoing(number) for number in range(2 * MAX_MESSAGES + 1)]
-    assert [len(content) for content in in_objects(many)] == [MAX_MESSAGES, MAX_MESSAGES, 1]
+    assert [len(content) for content in split_into_objects(many)] == [MAX_MESSAGES, MAX_MESSAGES, 1]
     large = [outgoing(number, "x" * (MAX_BYTES // 3)) for number in range(7)]
-    assert [len(content) for content in in_objects(large)] == [3, 3, 1]
-    assert [len(content) for content in in_objects([outgoing(0, "x" * MAX_BYTES * 2)])] == [1]
+    assert [len(content) for content in split_into_objects(large)] == [3, 3, 1]
+    assert [len(content) for content in split_into_objects([outgoing(0, "x" * MAX_BYTES * 2)])] == [1]

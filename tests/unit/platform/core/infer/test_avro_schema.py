@@ -10,8 +10,8 @@ from typing import Any
 import fastavro
 import pytest
 
-from tidegate.platform.core.infer.avro_schema import AvroSchema, schema_of_file, stated_in_footer
-from tidegate.platform.core.infer.stated import Stated
+from tidegate.platform.core.infer.avro_schema import AvroSchema, read_stated_columns, schema_of_file
+from tidegate.platform.core.infer.stated import StatedColumn
 from tidegate.platform.core.schema.names import MAX_FIELDS
 
 _CONNECT = "org.apache.kafka.connect.data."
@@ -70,14 +70,14 @@ def test_an_envelope_states_the_columns_of_its_row_wherever_a_type_is_named() ->
     schema = schema_of_file(_file(envelope))
     assert [field.name for field in schema.columns()] == ["before", "after", "op"]
     stated = schema.stated()
-    assert stated["id"] == Stated(text="number of the customer")
-    assert stated["born"] == Stated("io.debezium.time.Date", "days")
+    assert stated["id"] == StatedColumn(text="number of the customer")
+    assert stated["born"] == StatedColumn("io.debezium.time.Date", "days")
     assert stated["credit"].encoding == "decimal(20, 2)"
-    assert stated["seen"] == Stated(), "the file has times as such"
+    assert stated["seen"] == StatedColumn(), "the file has times as such"
     text = json.dumps(envelope).encode()
-    assert stated_in_footer({b"parquet.avro.schema": text}) == stated
-    assert stated_in_footer({b"avro.schema": text}) == stated
-    assert stated_in_footer({b"parquet.avro.schema": b"{"}) == stated_in_footer({}) == {}
+    assert read_stated_columns({b"parquet.avro.schema": text}) == stated
+    assert read_stated_columns({b"avro.schema": text}) == stated
+    assert read_stated_columns({b"parquet.avro.schema": b"{"}) == read_stated_columns({}) == {}
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests.support.tracked import ROOT
-from tidegate.platform.core.infer.feeds import silver_of_feed
+from tidegate.platform.core.infer.feeds import propose_silver
 from tidegate.platform.core.infer.sniff import sniff_json
 
 #: A message of Canal, as its documentation shows it, with a second row.
@@ -32,7 +32,7 @@ CANAL: dict[str, Any] = {
 
 def proposed(*rows: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     sniffed = sniff_json("\n".join(map(json.dumps, rows)).encode(), whole=True)
-    found = silver_of_feed(sniffed.columns, ["a.json"], sniffed.stated, sniffed.rows)
+    found = propose_silver(sniffed.columns, ["a.json"], sniffed.stated, sniffed.rows)
     assert found is not None
     return yaml.safe_load(found.line)["silver"], found.notes
 
@@ -86,7 +86,7 @@ def test_messages_of_canal_have_the_options_of_the_guide() -> None:
     assert notes[1].startswith("these are messages of Canal")
     for missing in ("data", "es", "type"):
         sniffed = sniff_json(json.dumps({**CANAL, missing: None}).encode(), whole=True)
-        assert silver_of_feed(sniffed.columns, ["a.json"]) is None, missing
+        assert propose_silver(sniffed.columns, ["a.json"]) is None, missing
 
 
 def change(op: str, row: dict[str, Any] | None = None, *, lsn: int = 0, before: dict[str, Any] | None = None) -> Any:

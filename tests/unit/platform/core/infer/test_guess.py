@@ -20,11 +20,11 @@ from rich.console import Console
 from tidegate.platform.cli.answers.infer import InferAnswer
 from tidegate.platform.cli.commands.infer import run_infer
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cloud.wanted import Wanted
+from tidegate.platform.cloud.wanted import WantedResources
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.files.csv_doubts import header_doubt, text_doubts
-from tidegate.platform.core.infer.guess import Entry, as_lake_yaml, guess_tables
-from tidegate.platform.core.infer.sniff import Sniffed, format_of_bytes, sniff_csv, sniff_json, unpacked
+from tidegate.platform.core.infer.guess import Entry, guess_tables, render_lake_yaml
+from tidegate.platform.core.infer.sniff import SniffedFile, format_of_bytes, sniff_csv, sniff_json, unpacked
 from tidegate.platform.core.schema.digits import keeps
 
 #: Files of the same columns, by what their program needs of the options of CSV.
@@ -123,7 +123,7 @@ def test_the_lake_that_is_printed_loads(tmp_path: Path) -> None:
         guess.format = guess.format or "json"
         guess.columns = {"new\nline": "bigint"}
     path = tmp_path / "lake.yaml"
-    path.write_text(as_lake_yaml("landing", guesses))
+    path.write_text(render_lake_yaml("landing", guesses))
     config = load_lake(path, {})
     assert {spec.prefix: (spec.format, dict(spec.partition_columns)) for spec in config.tables} == {
         "s3://landing/bare/": ("json", {}),
@@ -133,7 +133,7 @@ def test_the_lake_that_is_printed_loads(tmp_path: Path) -> None:
     }
 
 
-def _csv(text: str | bytes) -> Sniffed:
+def _csv(text: str | bytes) -> SniffedFile:
     return sniff_csv(text.encode() if isinstance(text, str) else text, whole=True)
 
 
@@ -192,7 +192,7 @@ def test_a_sample_may_end_anywhere() -> None:
         assert (sniffed.columns, sniffed.options, sniffed.problems) == ({"id": "bigint", "näme": "string"}, {}, [])
     json = b'{"a": "x"}\n{"a": "y"}\n'
     for end in range(10, len(json)):
-        assert sniff_json(json[:end], whole=False) == Sniffed({"a": "string"})
+        assert sniff_json(json[:end], whole=False) == SniffedFile({"a": "string"})
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_a_sample_may_end_anywhere() -> None:
     ],
 )
 def test_json_of_every_shape(text: str) -> None:
-    assert sniff_json(text.encode(), whole=True) == Sniffed({"a": "double", "b": "struct<`c`: array<double>>"})
+    assert sniff_json(text.encode(), whole=True) == SniffedFile({"a": "double", "b": "struct<`c`: array<double>>"})
 
 
 def test_a_json_column_has_the_fields_of_all_objects() -> None:
@@ -415,7 +415,7 @@ def test_the_lake_of_a_folder_is_one_that_the_local_platform_creates(tmp_path: P
     config = load_lake(lake, {})
     source = bucket or "landing"
     assert (config.buckets, config.tables[0].prefix) == ((source,), f"s3://{source}/orders/")
-    assert Wanted.of(config).every_bucket == [config.lake.root.split("/")[2], source]
+    assert WantedResources.of(config).every_bucket == [config.lake.root.split("/")[2], source]
     assert re.fullmatch(r"s3://[a-z0-9.-]{3,63}/tidegate", config.lake.root)
     assert re.fullmatch(r"[a-z0-9-]+", config.queues[0].name)
 

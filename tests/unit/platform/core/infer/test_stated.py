@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tidegate.platform.core.infer.stated import Stated, connect_type, stated_in_rows
+from tidegate.platform.core.infer.stated import StatedColumn, connect_type, parse_stated_columns
 
 _CONNECT = "org.apache.kafka.connect.data."
 
@@ -52,15 +52,18 @@ BORN: dict[str, Any] = {"type": "int32", "name": "io.debezium.time.Date", "field
 
 def test_an_envelope_states_the_columns_of_its_row() -> None:
     """`before` and `after` have one schema. Flattened rows have no envelope."""
-    expected = {"id": Stated(text="number of the customer"), "born": Stated("io.debezium.time.Date", "days")}
+    expected = {
+        "id": StatedColumn(text="number of the customer"),
+        "born": StatedColumn("io.debezium.time.Date", "days"),
+    }
     op = {"type": "string", "field": "op"}
     envelope = _schema({**_schema(ID), "field": "before"}, {**_schema(ID, BORN), "field": "after"}, op)
-    assert stated_in_rows(envelope) == expected
-    assert stated_in_rows(_schema(ID, BORN)) == expected
+    assert parse_stated_columns(envelope) == expected
+    assert parse_stated_columns(_schema(ID, BORN)) == expected
     only_before = _schema({**_schema(ID), "field": "before"}, {"type": "string", "field": "after"}, op)
-    assert stated_in_rows(only_before) == {"id": expected["id"]}
+    assert parse_stated_columns(only_before) == {"id": expected["id"]}
 
 
 @pytest.mark.parametrize("schema", [None, "text", {"fields": 1}, {"fields": [1, {"field": 2}, {"name": "x"}]}, [], {}])
 def test_another_schema_states_nothing(schema: Any) -> None:
-    assert stated_in_rows(schema) == {}
+    assert parse_stated_columns(schema) == {}

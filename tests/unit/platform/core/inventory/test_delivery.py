@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tidegate.platform.core.inventory.delivery import Delivery, Subject, by_subject, newer_than
+from tidegate.platform.core.inventory.delivery import Delivery, Subject, find_newer_folder, group_by_subject
 
 ACME = Subject("acme-landing", "all")
 
@@ -56,13 +56,13 @@ def test_deliveries_are_in_order_by_subject_and_configurations_do_not_mix() -> N
         Delivery(weekly, "2026-02-01T01-00Z"),
         Delivery(ACME, "2026-01-31T01-00Z"),
     ]
-    assert by_subject(given) == {ACME: [given[2], given[0]], weekly: [given[1]]}
+    assert group_by_subject(given) == {ACME: [given[2], given[0]], weekly: [given[1]]}
 
 
 def test_only_a_newer_inventory_of_the_same_subject_keeps_a_delivery_out() -> None:
     given = Delivery(ACME, "2026-01-31T01-00Z")
-    assert newer_than(given, {}) is None
-    assert newer_than(given, {ACME: "2026-01-31T01-00Z"}) is None, "the same delivery may be read again"
-    assert newer_than(given, {ACME: "2026-01-30T23-59Z"}) is None
-    assert newer_than(given, {ACME: "2026-01-31T01-01Z"}) == "2026-01-31T01-01Z"
-    assert newer_than(given, {Subject("acme-landing", "weekly"): "2026-02-01T00-00Z"}) is None
+    assert find_newer_folder(given, {}) is None
+    assert find_newer_folder(given, {ACME: "2026-01-31T01-00Z"}) is None, "the same delivery may be read again"
+    assert find_newer_folder(given, {ACME: "2026-01-30T23-59Z"}) is None
+    assert find_newer_folder(given, {ACME: "2026-01-31T01-01Z"}) == "2026-01-31T01-01Z"
+    assert find_newer_folder(given, {Subject("acme-landing", "weekly"): "2026-02-01T00-00Z"}) is None

@@ -6,7 +6,7 @@ import hashlib
 import json
 from datetime import UTC, datetime
 
-from tidegate.platform.core.inventory.delivery import Delivery, Subject, newer_than
+from tidegate.platform.core.inventory.delivery import Delivery, Subject, find_newer_folder
 from tidegate.platform.core.inventory.dropped import dropped_delivery
 from tidegate.platform.core.inventory.manifest import Inventory, deliveries
 from tidegate.platform.core.keys.table_key import TableKey
@@ -33,10 +33,10 @@ def test_it_counts_more_than_an_inventory_of_its_minute_and_less_than_a_later_on
     assert (dropped.is_drop, dropped.began_at) == (True, datetime(2026, 11, 26, 7, 8, tzinfo=UTC))
     same, later = Delivery(ACME, "2026-11-26T07-08Z"), Delivery(ACME, "2026-11-26T07-09Z")
     assert not same.is_drop
-    assert newer_than(same, {ACME: dropped.began}) == dropped.began
-    assert newer_than(dropped, {ACME: same.began}) is None
-    assert newer_than(later, {ACME: dropped.began}) is None
-    assert newer_than(dropped, {ACME: later.began}) == later.began
+    assert find_newer_folder(same, {ACME: dropped.began}) == dropped.began
+    assert find_newer_folder(dropped, {ACME: same.began}) is None
+    assert find_newer_folder(later, {ACME: dropped.began}) is None
+    assert find_newer_folder(dropped, {ACME: later.began}) == later.began
 
 
 def test_no_table_of_files_is_reconciled_with_it() -> None:

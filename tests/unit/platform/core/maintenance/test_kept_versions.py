@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from tidegate.platform.core.maintenance.kept_versions import files_kept, log_kept
+from tidegate.platform.core.maintenance.kept_versions import deleted_file_retention, log_retention
 
 FILES, LOG = "delta.deletedFileRetentionDuration", "delta.logRetentionDuration"
 
@@ -23,9 +23,9 @@ FILES, LOG = "delta.deletedFileRetentionDuration", "delta.logRetentionDuration"
 def test_files_and_log_have_retentions_of_their_own(
     properties: dict[str, str], files: timedelta, log: timedelta
 ) -> None:
-    assert (files_kept(properties), log_kept(properties)) == (files, log)
+    assert (deleted_file_retention(properties), log_retention(properties)) == (files, log)
 
 
 def test_a_retention_that_cannot_be_read_is_named() -> None:
     with pytest.raises(ValueError, match=f"{LOG} is 'ten years': use weeks, days, hours"):
-        log_kept({LOG: "ten years"})
+        log_retention({LOG: "ten years"})

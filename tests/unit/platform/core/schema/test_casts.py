@@ -19,7 +19,7 @@ from tidegate.platform.core.schema import digits
 from tidegate.platform.core.schema.aligned import aligned
 from tidegate.platform.core.schema.casts import cast, decimal_text, try_cast
 from tidegate.platform.core.schema.column_types import Field, Simple
-from tidegate.platform.core.schema.sql_types import any_type
+from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.core.silver.fates.key_text import is_no_value, value_of
 from tidegate.platform.core.silver.log_positions import comparable_position, log_position
 
@@ -120,7 +120,7 @@ def test_a_long_exponent_may_begin_with_zeros() -> None:
     assert not digits.keeps("1e1000000000")
 
 
-TEXT = any_type("string")
+TEXT = parse_sql_type("string")
 
 
 @pytest.mark.parametrize(
@@ -140,24 +140,24 @@ TEXT = any_type("string")
 )
 def test_each_text_that_becomes_a_decimal_is_bounded_wherever_it_is(given: str, wanted: str, count: int) -> None:
     for made in (cast, try_cast):
-        sql = made(any_type(given), any_type(wanted), "v")
+        sql = made(parse_sql_type(given), parse_sql_type(wanted), "v")
         assert sql.count("regexp_replace(if(length(") == count
-        assert sql.endswith(f" AS {any_type(wanted).sql()})")
+        assert sql.endswith(f" AS {parse_sql_type(wanted).sql()})")
 
 
 def test_a_text_with_a_length_is_a_text() -> None:
-    assert cast(Simple("varchar(9)"), any_type("decimal(9,2)"), "v").count("regexp_replace(if(length(") == 1
+    assert cast(Simple("varchar(9)"), parse_sql_type("decimal(9,2)"), "v").count("regexp_replace(if(length(") == 1
 
 
 def test_no_other_sql_makes_a_decimal_of_a_text() -> None:
-    fields = [Field("source", any_type("struct<scn:string>")), Field("n", any_type("bigint"))]
+    fields = [Field("source", parse_sql_type("struct<scn:string>")), Field("n", parse_sql_type("bigint"))]
     (part,) = log_position("source.", ["scn"])
     bounded = {
         "order": comparable_position(part, fields),
         "rescued": rescued_texts("r", "id")[0],
-        "key": value_of(any_type("decimal(9,2)"), "1E-300000000"),
-        "tried": is_no_value(any_type("decimal(9,2)"), "1E-300000000"),
-        "aligned": aligned(any_type("struct<a:string>"), any_type("struct<a:decimal(9,2)>"), "v"),
+        "key": value_of(parse_sql_type("decimal(9,2)"), "1E-300000000"),
+        "tried": is_no_value(parse_sql_type("decimal(9,2)"), "1E-300000000"),
+        "aligned": aligned(parse_sql_type("struct<a:string>"), parse_sql_type("struct<a:decimal(9,2)>"), "v"),
     }
     for name, sql in bounded.items():
         assert "regexp_replace(if(length(" in sql, name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.platform.core.schema.sql_literal import on_one_line
+from tidegate.platform.core.schema.sql_literal import format_on_one_line
 
 
 @pytest.mark.parametrize(
@@ -18,4 +18,4 @@ from tidegate.platform.core.schema.sql_literal import on_one_line
     ],
 )
 def test_only_spaces_that_mean_nothing_are_joined(sql: str, line: str) -> None:
-    assert on_one_line(sql) == line
+    assert format_on_one_line(sql) == line

@@ -23,13 +23,13 @@ from tidegate.platform.core.schema.column_types import (
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import MAX_FIELDS, SOURCE_COLUMNS, check_names, needs_mapping, usable
 from tidegate.platform.core.schema.partitions import check_partition
-from tidegate.platform.core.schema.sql_types import any_type, simple_type
+from tidegate.platform.core.schema.sql_types import parse_sql_type, simple_type
 from tidegate.platform.core.schema.table_schema import BY_NAME, WIDENED, TableSchema
 
 
 def fields(text: str) -> tuple[Field, ...]:
     """Parse a list of columns in SQL, such as `a bigint, s struct<x:int>`."""
-    kind = any_type(f"struct<{text}>")
+    kind = parse_sql_type(f"struct<{text}>")
     assert isinstance(kind, Struct)
     return kind.fields
 
@@ -78,7 +78,7 @@ def test_a_decimal_has_up_to_38_digits(sql: str) -> None:
     ],
 )
 def test_a_type_survives_sql_and_json(sql: str) -> None:
-    kind = any_type(sql)
+    kind = parse_sql_type(sql)
     assert kind.sql() == sql
     assert field_from_json(Field("c", kind).json()) == Field("c", kind)
 
@@ -183,7 +183,7 @@ GROWS = {
 
 def test_a_column_becomes_wider_without_loss_and_never_narrower() -> None:
     pairs = itertools.permutations([*SIMPLE, *DECIMALS], 2)
-    assert {(a, b) for a, b in pairs if grows(any_type(a), any_type(b))} == GROWS
+    assert {(a, b) for a, b in pairs if grows(parse_sql_type(a), parse_sql_type(b))} == GROWS
     for narrow, wide in GROWS:
         table = f"a {narrow}, s struct<x:{narrow}>, day int"
         schema = replace(born(table, "day"), grows=True)
@@ -229,16 +229,16 @@ def test_new_columns_alone_need_no_property_and_a_wider_type_keeps_the_ids_of_a_
 def test_silver_takes_the_wider_types_of_bronze() -> None:
     silver = born("id int, s struct<x:float,y:int>, own boolean")
     bronze = fields("ID bigint, s struct<x:double,new:int>, more int")
-    wider = silver.widened_to(bronze)
+    wider = silver.with_field_types(bronze)
     assert shown(wider) == ["id bigint", "s struct<`x`:double,`y`:int>", "own boolean"]
     assert wider.growth == WIDENED
-    assert silver.widened_to(fields("id int, more int")) is silver
+    assert silver.with_field_types(fields("id int, more int")) is silver
 
 
 def test_our_own_columns_come_first_where_delta_keeps_bounds() -> None:
     wide = TableSchema.unborn({f"c{n}": "int" for n in range(40)}, {"day": "int"})
-    assert shown(wide.led_by(fields("_batch bigint")))[:2] == ["_batch bigint", "c0 int"]
-    assert shown(wide.led_by(fields("_batch bigint")))[-1] == "day int"
+    assert shown(wide.with_leading_fields(fields("_batch bigint")))[:2] == ["_batch bigint", "c0 int"]
+    assert shown(wide.with_leading_fields(fields("_batch bigint")))[-1] == "day int"
 
 
 def test_new_columns_are_added_before_those_of_the_path_at_every_depth() -> None:
@@ -262,13 +262,13 @@ def test_new_columns_are_added_before_those_of_the_path_at_every_depth() -> None
 def test_columns_in_another_type_are_reported_at_every_depth() -> None:
     schema = born("a bigint, s struct<x:bigint,y:int>, l array<struct<x:bigint>>, m map<string,int>, b int")
     given = fields("A string, s struct<X:int,new:int>, l array<bigint>, m map<string,bigint>, n int, b int")
-    assert [(name, known.sql(), wanted.sql()) for name, known, wanted in schema.retyped(given)] == [
+    assert [(name, known.sql(), wanted.sql()) for name, known, wanted in schema.type_changes(given)] == [
         ("a", "bigint", "string"),
         ("s.x", "bigint", "int"),
         ("l[]", "struct<`x`:bigint>", "bigint"),
         ("m[]", "int", "bigint"),
     ]
-    assert list(schema.retyped(schema.fields)) == []
+    assert list(schema.type_changes(schema.fields)) == []
 
 
 @pytest.mark.limit("Columns and types", "A column is nested up to 30 levels, in JSON and in every other format.")

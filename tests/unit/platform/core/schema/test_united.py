@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.platform.core.schema.column_types import Array, Decimal, Field, Simple, Struct, Type
-from tidegate.platform.core.schema.united import Exact, holding, narrowest, shown_field
+from tidegate.platform.core.schema.united import ExactNumber, holding, narrowest, parse_shown_field
 
 SIMPLE = [Simple(name) for name in ("boolean", "long", "double", "date", "timestamp", "string", "void")]
 KINDS: st.SearchStrategy[Type] = st.recursive(
-    st.sampled_from([*SIMPLE, Decimal(20, 0), Decimal(38, 0), Exact("long"), Exact("decimal(20,0)")]),
+    st.sampled_from([*SIMPLE, Decimal(20, 0), Decimal(38, 0), ExactNumber("long"), ExactNumber("decimal(20,0)")]),
     lambda inner: st.one_of(
         inner.map(Array),
         st.dictionaries(st.sampled_from("abc"), inner, min_size=1).map(
@@ -57,9 +57,9 @@ def test_a_number_that_a_double_would_change_makes_a_column_of_doubles_text(kind
         {"name": "n", "type": kind.split()[-1], "metadata": {"tidegate.exact": True} if " " in kind else {}}
         for kind in kinds[:count]
     ]
-    (field,) = narrowest([shown_field(body)] for body in bodies)
+    (field,) = narrowest([parse_shown_field(body)] for body in bodies)
     if {"exact long", "double"} <= {*kinds[:count]}:
         assert field.type == Simple("string")
     else:
-        assert type(field.type) is not Exact
+        assert type(field.type) is not ExactNumber
         assert (field.type == Simple("double")) == ("double" in kinds[:count])

@@ -7,11 +7,11 @@ import duckdb
 from tidegate.platform.core.config.silver_columns import SILVER_COLUMNS
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.exact_json import exact_json
-from tidegate.platform.core.schema.sql_types import any_type
+from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.core.silver.change_rows import (
     changes_query,
     exported_columns,
-    kind_of_what_is_left,
+    remaining_change_type,
     snapshot_query,
 )
 
@@ -66,7 +66,7 @@ def test_the_first_export_has_all_rows_of_the_view() -> None:
 
 def test_text_has_json_for_what_has_parts_and_no_format_has_a_variant() -> None:
     names = {"a b": "int", "l": "array<int>", "x": "binary", "v": "variant", "d": "struct<v:variant>"}
-    fields = [Field(name, any_type(sql)) for name, sql in (names | {"_deleted": "boolean"}).items()]
+    fields = [Field(name, parse_sql_type(sql)) for name, sql in (names | {"_deleted": "boolean"}).items()]
     json = [f"{exact_json('`v`')} AS `v`", f"{exact_json('`d`')} AS `d`"]
     assert exported_columns(fields, SILVER_COLUMNS, is_text=False) == ["`a b`", "`l`", "`x`", *json]
     text = ["`a b`", f"{exact_json('`l`')} AS `l`", "base64(`x`) AS `x`", *json]
@@ -77,7 +77,7 @@ def test_what_is_left_of_an_update_is_a_delete_or_an_insert() -> None:
     left = [("update_preimage", 1), ("update_postimage", 2), ("update_preimage", 3), ("update_postimage", 3)]
     rows = ", ".join(f"('{kind}', {id})" for kind, id in [*left, ("delete", 4), ("insert", 5)])
     with duckdb.connect() as db:
-        query = f"SELECT id, {kind_of_what_is_left(['id'])} FROM (VALUES {rows}) AS t(_change_type, id)"
+        query = f"SELECT id, {remaining_change_type(['id'])} FROM (VALUES {rows}) AS t(_change_type, id)"
         found = db.sql(query).fetchall()
     ends = [(1, "delete"), (2, "insert"), (3, "update_postimage"), (3, "update_preimage"), (4, "delete"), (5, "insert")]
     assert sorted(found) == ends

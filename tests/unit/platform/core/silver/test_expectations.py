@@ -11,8 +11,8 @@ from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.silver.expectations import (
     OnViolation,
     conditions,
+    dropping_expectation_sql,
     expectations,
-    first_dropping,
     option_with,
     skipped,
 )
@@ -47,8 +47,10 @@ def test_conditions_are_named_as_in_lake_yaml() -> None:
 
 def test_only_rows_of_expect_or_drop_do_not_enter_silver() -> None:
     assert skipped(silver(expect={"a": "v > 0"}, expect_or_fail={"b": "v > 0"})) is None
-    assert first_dropping(expectations(silver(expect={"a": "v > 0"}))) == "CAST(NULL AS STRING)"
-    named = first_dropping(expectations(silver(expect={"a": "v > 0"}, expect_or_drop={"b": "w > 0", "c": "x"})))
+    assert dropping_expectation_sql(expectations(silver(expect={"a": "v > 0"}))) == "CAST(NULL AS STRING)"
+    named = dropping_expectation_sql(
+        expectations(silver(expect={"a": "v > 0"}, expect_or_drop={"b": "w > 0", "c": "x"}))
+    )
     assert " ".join(named.split()) == (
         "CASE WHEN (NOT coalesce(( w > 0 ), false)) THEN 'b' WHEN (NOT coalesce(( x ), false)) THEN 'c' END"
     )

@@ -9,7 +9,7 @@ import pytest
 
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.schema.column_types import Field, Type
-from tidegate.platform.core.schema.sql_types import any_type, simple_type
+from tidegate.platform.core.schema.sql_types import parse_sql_type, simple_type
 from tidegate.platform.core.silver.lineage import column_sources
 from tidegate.platform.core.silver.presets import resolved
 from tidegate.platform.core.silver.rules import merge_rules
@@ -26,7 +26,7 @@ def sources(silver: dict[str, Any], types: Sequence[Type] = (), **columns: str) 
         **columns: bronze's columns with their types.
     """
     spec = SilverSpec.model_validate({"keys": ["id"], "every": 10, **silver})
-    fields = [Field(name, any_type(kind)) for name, kind in columns.items()]
+    fields = [Field(name, parse_sql_type(kind)) for name, kind in columns.items()]
     rules = merge_rules(
         resolved(spec, fields), fields, lambda sqls, _: [*types][: len(sqls)] or [simple_type("bigint")] * len(sqls)
     )
@@ -53,7 +53,7 @@ def test_a_column_comes_from_the_column_of_its_name() -> None:
 def test_columns_of_an_envelope_come_from_both_of_its_rows() -> None:
     debezium = {"from": "debezium", "order": "source.lsn"}
     found = sources(
-        debezium, [any_type(ROW)], before=ROW, after=ROW, op="string", source="struct<lsn: bigint>", other="int"
+        debezium, [parse_sql_type(ROW)], before=ROW, after=ROW, op="string", source="struct<lsn: bigint>", other="int"
     )
     assert found["id"] == found["v"] == ("before", "after")
     assert found["_order"] == ("source",)

@@ -10,10 +10,10 @@ import yaml
 
 from tests.support.tracked import ROOT
 from tidegate.platform.core.config.silver import SilverSpec
-from tidegate.platform.core.infer.feeds import silver_of_feed
+from tidegate.platform.core.infer.feeds import propose_silver
 from tidegate.platform.core.infer.sniff import sniff_csv, sniff_json
 from tidegate.platform.core.schema.column_types import Field, Simple, Struct, Type, quoted
-from tidegate.platform.core.schema.sql_types import any_type
+from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.core.schema.value_encoding import encoding
 from tidegate.platform.core.silver.expression_types import UnsuitableColumns
 from tidegate.platform.core.silver.presets import resolved
@@ -24,7 +24,7 @@ POSTGRES = {"before": ROW, "after": ROW, "source": "struct<ts_ms:bigint,lsn:bigi
 
 
 def fields(types: dict[str, str]) -> list[Field]:
-    return [Field(name, any_type(kind)) for name, kind in types.items()]
+    return [Field(name, parse_sql_type(kind)) for name, kind in types.items()]
 
 
 def silver(types: dict[str, str], **options: Any) -> SilverSpec:
@@ -125,7 +125,7 @@ def test_a_snapshot_without_a_position_has_the_order_that_the_first_change_has()
     """A part that bronze does not have yet is NULL, which is older than every position."""
 
     def types(expressions: Sequence[str], relation: str) -> list[Type]:
-        return [any_type(ROW) if "after" in sql else Simple("string") for sql in expressions]
+        return [parse_sql_type(ROW) if "after" in sql else Simple("string") for sql in expressions]
 
     def rules(source: str) -> MergeRules:
         columns = {**POSTGRES, "source": f"struct<{source}>"}
@@ -196,7 +196,7 @@ def test_a_preset_states_what_bronze_lacks(types: dict[str, str], problem: str) 
 
 def test_the_columns_of_a_feed_are_those_of_its_rows() -> None:
     def types(expressions: Sequence[str], relation: str) -> list[Type]:
-        return [any_type(ROW) if "after" in sql else Simple("long") for sql in expressions]
+        return [parse_sql_type(ROW) if "after" in sql else Simple("long") for sql in expressions]
 
     spec = silver(POSTGRES, decode={"name": "base64"}, except_columns=["id"], keys=["name"])
     rules = merge_rules(spec, fields(POSTGRES), types)
@@ -215,7 +215,7 @@ def test_a_column_without_a_value_has_its_type_from_the_first_merge_on() -> None
 
     def rules(row: str) -> MergeRules:
         def types(expressions: Sequence[str], relation: str) -> list[Type]:
-            return [any_type(row) if "after" in sql else Simple("long") for sql in expressions]
+            return [parse_sql_type(row) if "after" in sql else Simple("long") for sql in expressions]
 
         columns = {**POSTGRES, "before": row, "after": row}
         return merge_rules(silver(columns, decode={"Born": "days", "name": "base64"}), fields(columns), types)
@@ -229,7 +229,7 @@ def test_a_column_without_a_value_has_its_type_from_the_first_merge_on() -> None
     assert later.values["born"].startswith("date_from_unix_date")
     excepted = silver(POSTGRES, decode={"born": "days"}, except_columns=["born"])
     with pytest.raises(UnsuitableColumns, match="has no column 'born', which `decode`"):
-        merge_rules(excepted, fields(POSTGRES), lambda sqls, _: [any_type(ROW)] * len(sqls))
+        merge_rules(excepted, fields(POSTGRES), lambda sqls, _: [parse_sql_type(ROW)] * len(sqls))
 
 
 def test_an_encoding_is_a_name_or_a_decimal() -> None:
@@ -239,7 +239,7 @@ def test_an_encoding_is_a_name_or_a_decimal() -> None:
     )
     # Avro and Parquet may have the type itself.
     assert encoding("days").sql("d", Simple("date")) == "CAST(d AS date)"
-    assert encoding("decimal(12, 2)").sql("n", any_type("decimal(10,2)")) == "CAST(n AS decimal(12,2))"
+    assert encoding("decimal(12, 2)").sql("n", parse_sql_type("decimal(10,2)")) == "CAST(n AS decimal(12,2))"
     assert encoding("milliseconds").sql("t", Simple("timestamp")) == "CAST(t AS timestamp)"
     for wrong in ("decimal", "decimal(39, 2)", "day"):
         with pytest.raises(ValueError, match=r"is no encoding: use days|decimal|precision"):
@@ -269,11 +269,11 @@ def test_an_encoding_is_a_name_or_a_decimal() -> None:
     ],
 )  # fmt: skip
 def test_infer_proposes_the_preset_of_a_feed(columns: dict[str, str], keys: list[str], line: str | None) -> None:
-    proposed = silver_of_feed(columns, keys)
+    proposed = propose_silver(columns, keys)
     assert (proposed and proposed.line) == line
     if proposed and "xid" in columns:
         assert "output_binlog_position=true" in proposed.notes[-1]
-        assert "log" in silver_of_feed({**columns, "position": "string"}, keys).notes[-1]  # type: ignore[union-attr]
+        assert "log" in propose_silver({**columns, "position": "string"}, keys).notes[-1]  # type: ignore[union-attr]
     if proposed and "<" not in proposed.line:
         SilverSpec.model_validate(yaml.safe_load(proposed.line)["silver"])
 
@@ -295,7 +295,7 @@ def test_records_of_the_shape_that_is_documented_are_proposed_and_ordered(
     content = (ROOT / "tests" / "unit" / "data" / "feeds" / name).read_bytes()
     sniffed = (sniff_csv if name.endswith(".csv") else sniff_json)(content, whole=True)
     assert sniffed.problems == []
-    proposed = silver_of_feed(sniffed.columns, [name])
+    proposed = propose_silver(sniffed.columns, [name])
     assert proposed is not None
     spec = SilverSpec.model_validate(yaml.safe_load(proposed.line)["silver"])
     found = resolved(spec, fields(sniffed.columns))

@@ -10,7 +10,7 @@ from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.silver_columns import own_columns
 from tidegate.platform.core.schema.column_reference import path_of
 from tidegate.platform.core.schema.column_types import Array, Field, Map, Simple, Struct, Type
-from tidegate.platform.core.schema.sql_literal import in_parentheses
+from tidegate.platform.core.schema.sql_literal import parenthesize
 from tidegate.platform.core.silver.expression_types import UnsuitableColumns
 from tidegate.platform.core.silver.rules import merge_rules
 
@@ -178,12 +178,12 @@ def test_each_element_of_an_array_is_a_row() -> None:
     bronze = (Field("data", Array(row)), Field("ts", BIGINT))
 
     def kinds(expressions: Sequence[str], relation: str) -> list[Type]:
-        return [Array(row) if sql == in_parentheses("data") else BIGINT for sql in expressions]
+        return [Array(row) if sql == parenthesize("data") else BIGINT for sql in expressions]
 
     spec = SilverSpec(keys=("id",), row="data", order=("ts",), skip_when="ts < 0", every=9)
     rules = merge_rules(spec, bronze, kinds)
     assert [field.name for field in rules.columns] == ["id", "v", "_order"]
-    element = f"posexplode_outer({in_parentheses('data')}) AS (_tidegate_element, _tidegate_value)"
+    element = f"posexplode_outer({parenthesize('data')}) AS (_tidegate_element, _tidegate_value)"
     assert rules.over("changes") == f"(SELECT *, {element} FROM changes)"
     # An array without elements has no row, and no other row may be without a value.
     assert str(rules.skipped).endswith(" OR (_tidegate_value IS NULL)")

@@ -8,7 +8,7 @@ import pytest
 
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.schema.column_types import Field
-from tidegate.platform.core.schema.sql_types import any_type
+from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.core.silver.subject_paths import (
     former_paths,
     personal_key,
@@ -27,7 +27,7 @@ ENVELOPE = {
 
 
 def fields(types: dict[str, str]) -> list[Field]:
-    return [Field(name, any_type(kind)) for name, kind in types.items()]
+    return [Field(name, parse_sql_type(kind)) for name, kind in types.items()]
 
 
 def paths(subject: str | list[str], bronze: dict[str, str] = PLAIN, **options: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.platform.core.schema.sql_types import any_type
+from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.core.silver.unavailable import unavailable
 
 
@@ -28,5 +28,5 @@ from tidegate.platform.core.silver.unavailable import unavailable
     ],
 )
 def test_each_type_has_its_placeholder(kind: str, condition: str | None) -> None:
-    assert unavailable("ab", any_type(kind), "c") == condition
-    assert unavailable(None, any_type(kind), "c") is None
+    assert unavailable("ab", parse_sql_type(kind), "c") == condition
+    assert unavailable(None, parse_sql_type(kind), "c") is None

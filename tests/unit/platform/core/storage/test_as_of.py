@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from tidegate.platform.core.inventory.delivery import Subject
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.storage.as_of import InventoriesRead, inventories_as_of
-from tidegate.platform.core.storage.history import EnteredInventory, KeptSince
+from tidegate.platform.core.storage.history import EnteredInventory, KeptPast
 
 FIRST, LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC), datetime(2000, 1, 1, tzinfo=UTC)
-NEVER = KeptSince(LONG_AGO, LONG_AGO)
+NEVER = KeptPast(LONG_AGO, LONG_AGO)
 
 
 def entered(bucket: str, day: int, n: int, rows: int = 1) -> EnteredInventory:
@@ -35,7 +35,7 @@ def test_an_empty_inventory_replaces_the_one_before_and_needs_no_version() -> No
     some = [entered("a", 0, 1), entered("a", 1, 2, rows=0)]
     assert inventories_as_of(some, date(2026, 1, 2), NEVER, 4) == []
     gone = [*some, entered("a", 2, 3)]
-    assert inventories_as_of(gone, date(2026, 1, 2), KeptSince(FIRST + timedelta(days=9), LONG_AGO), 6) == []
+    assert inventories_as_of(gone, date(2026, 1, 2), KeptPast(FIRST + timedelta(days=9), LONG_AGO), 6) == []
 
 
 def test_a_day_that_the_table_cannot_show_is_refused_with_the_first_that_it_can() -> None:
@@ -44,7 +44,7 @@ def test_a_day_that_the_table_cannot_show_is_refused_with_the_first_that_it_can(
         inventories_as_of(some, date(2025, 12, 31), NEVER, 8)
     with pytest.raises(InventoryError, match="is known yet"):
         inventories_as_of([], date(2025, 12, 31), NEVER, 8)
-    kept = KeptSince(FIRST + timedelta(days=2, hours=1), LONG_AGO)
+    kept = KeptPast(FIRST + timedelta(days=2, hours=1), LONG_AGO)
     with pytest.raises(InventoryError, match=r"of a by configuration all of 2026-01-01 .* ask for 2026-01-06 or later"):
         inventories_as_of(some, date(2026, 1, 5), kept, 8)
     assert [read.version for read in inventories_as_of(some, date(2026, 1, 6), kept, 8)] == [5]

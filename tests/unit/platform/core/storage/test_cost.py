@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tidegate.platform.core.storage.cost import StoredSum, cost_lines, rolled_up
+from tidegate.platform.core.storage.cost import StoredSum, cost_lines, roll_up
 from tidegate.platform.core.storage.prices import FREQUENT, GIGABYTE, StoragePrices
 
 PRICES = StoragePrices(
@@ -54,7 +54,7 @@ def test_sums_by_fewer_dimensions_have_the_same_cost() -> None:
         for prefix in ("x/", "y/")
         for kind, size in (("STANDARD", 7 + number), (FREQUENT, 11))
     ]
-    found = rolled_up(sums, ("bucket", "prefix"), ("bucket",))
+    found = roll_up(sums, ("bucket", "prefix"), ("bucket",))
     assert {(one.group, one.storage_class) for one in found} == {
         ((bucket,), kind) for bucket in "ab" for kind in ("STANDARD", FREQUENT)
     }

@@ -14,14 +14,14 @@ from tidegate.platform.core.storage.history import (
     MAX_READS,
     EnteredInventory,
     HistoryPart,
-    KeptSince,
+    KeptPast,
     StoredHistory,
     VersionRead,
     history_parts,
 )
 
 FIRST, LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC), datetime(2000, 1, 1, tzinfo=UTC)
-NEVER = KeptSince(LONG_AGO, LONG_AGO)
+NEVER = KeptPast(LONG_AGO, LONG_AGO)
 
 
 def entered(bucket: str, n: int, rows: int = 1, version: int | None = None) -> EnteredInventory:
@@ -60,10 +60,10 @@ def test_an_empty_inventory_is_a_day_of_zero_that_needs_no_version() -> None:
 def test_an_empty_inventory_is_known_however_long_ago_it_was_replaced() -> None:
     """Nothing of it is in the table, so no retention can delete it."""
     some = [entered("a", 1, rows=0), entered("b", 2, rows=3), entered("a", 8), entered("b", 9)]
-    kept = KeptSince(FIRST + timedelta(days=8, hours=1), LONG_AGO)
+    kept = KeptPast(FIRST + timedelta(days=8, hours=1), LONG_AGO)
     (part,) = history_parts(some, kept, 9)
     assert (part.inventories, part.known_from) == (some, None)
-    (part,) = history_parts(some, KeptSince(FIRST + timedelta(days=9, hours=1), LONG_AGO), 9)
+    (part,) = history_parts(some, KeptPast(FIRST + timedelta(days=9, hours=1), LONG_AGO), 9)
     assert part.inventories == [some[0], *some[2:]]
     assert part.known_from == some[3].day, "the inventory of b with rows is lost, that of a is not"
 
@@ -76,10 +76,10 @@ def test_delete_markers_alone_are_a_day_of_zero() -> None:
 def test_what_was_replaced_before_the_retention_is_left_out_and_the_first_whole_day_is_known() -> None:
     """Bucket w has an inventory each week: that of the first day is replaced on day 8, as that of day 7 of a is."""
     some = [entered("w", 1), *(entered("a", n) for n in range(2, 8)), entered("w", 8), entered("a", 9)]
-    (part,) = history_parts(some, KeptSince(FIRST + timedelta(days=7, hours=1), LONG_AGO), 9)
+    (part,) = history_parts(some, KeptPast(FIRST + timedelta(days=7, hours=1), LONG_AGO), 9)
     assert part.inventories == [entered("w", 1), entered("a", 7), entered("w", 8), entered("a", 9)]
     assert part.known_from == date(2026, 1, 8)
-    (part,) = history_parts(some, KeptSince(FIRST + timedelta(days=8, hours=1), LONG_AGO), 9)
+    (part,) = history_parts(some, KeptPast(FIRST + timedelta(days=8, hours=1), LONG_AGO), 9)
     assert part.inventories == [entered("a", 7), entered("w", 8), entered("a", 9)]
     assert part.known_from == date(2026, 1, 9)
     assert part.reads == [VersionRead(8, 7, 8), VersionRead(9, 9, 9)]
@@ -89,10 +89,10 @@ def test_a_version_that_is_older_than_the_log_is_not_read_though_its_files_are_k
     """With one inventory a week, what was replaced two days ago is in a version of nine days ago."""
     some = [entered("w", 1), entered("w", 8), entered("w", 15)]
     week = FIRST + timedelta(days=10)
-    (part,) = history_parts(some, KeptSince(week, week), 15)
+    (part,) = history_parts(some, KeptPast(week, week), 15)
     assert (part.inventories, part.reads) == ([some[2]], [VersionRead(15, 15, 15)])
     assert part.known_from == some[2].day
-    (part,) = history_parts(some, KeptSince(week, FIRST), 15)
+    (part,) = history_parts(some, KeptPast(week, FIRST), 15)
     assert part.inventories == some[1:]
 
 

@@ -19,10 +19,10 @@ from tidegate.platform.core.webhook.standard import verify
 from tidegate.platform.demo.events import settle
 from tidegate.platform.demo.events.billing import SECRET, BillingProvider, billing_row
 from tidegate.platform.demo.events.consumer_process import ConsumerProcess
-from tidegate.platform.demo.events.settle import OnTheWay, wait_until_arrived
+from tidegate.platform.demo.events.settle import PendingWork, wait_until_arrived
 from tidegate.platform.demo.settle import NotSettled
 
-NOTHING, SOME = OnTheWay(0, 0, 0, 0, 0), OnTheWay(1_200, 0, 3, 0, 0)
+NOTHING, SOME = PendingWork(0, 0, 0, 0, 0), PendingWork(1_200, 0, 3, 0, 0)
 
 
 @pytest.fixture(autouse=True)

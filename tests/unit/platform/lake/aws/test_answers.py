@@ -21,12 +21,12 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from tidegate.platform.bronze.after_load import Loaded, take_away_or_tag
+from tidegate.platform.bronze.after_load import Loaded, remove_or_tag
 from tidegate.platform.bronze.prepare.parquet_footers import parquet_footers
 from tidegate.platform.bronze.prepared import PreparedBatch
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.object_state import S3Forbidden, S3Found, S3Gone, S3Unavailable
-from tidegate.platform.core.bronze.plan import Candidate, Plan, TakenHint
+from tidegate.platform.core.bronze.plan import Candidate, Plan, PlannedHint
 from tidegate.platform.core.config.after_load import MoveOrTag
 from tidegate.platform.core.config.forwarding.routes import RouteSpec
 from tidegate.platform.core.config.lake import LakeConfig
@@ -205,7 +205,7 @@ def test_one_of_many_probes(error: ClientError, about: str) -> None:
 
 @each(ANSWERS)
 def test_one_of_many_files_to_prepare(error: ClientError, about: str) -> None:
-    candidates = [Candidate(key, S3Found("e", 9, 0), TakenHint(Hint(key), "m")) for key in KEYS]
+    candidates = [Candidate(key, S3Found("e", 9, 0), PlannedHint(Hint(key), "m")) for key in KEYS]
     prepared = PreparedBatch(Plan(candidates))
     parquet_footers(Bucket(ObjectStore(S3(error)), "landing"), candidates, prepared)  # type: ignore[arg-type]
     reasons = {row.key: row.reason or "" for row in prepared.rows}
@@ -322,7 +322,7 @@ def test_one_of_many_files_that_after_load_tags(error: ClientError, about: str) 
         birth=SimpleNamespace(registered=False),
         batches=SimpleNamespace(require_current=lambda n: n),
     )
-    found = take_away_or_tag(table, {key: Loaded("e", 2) for key in KEYS}, 1)  # type: ignore[arg-type]
+    found = remove_or_tag(table, {key: Loaded("e", 2) for key in KEYS}, 1)  # type: ignore[arg-type]
     status = error.response["ResponseMetadata"]["HTTPStatusCode"]
     assert (found.done, set(found.failed)) == (MANY - 1, set() if status == 404 else {BAD})
 
@@ -351,7 +351,7 @@ def test_one_of_many_files_that_after_load_moves_or_deletes(error: ClientError, 
         batches=SimpleNamespace(require_current=lambda n: n),
         lake=SimpleNamespace(store=SimpleNamespace(identity=SimpleNamespace(prove_conditional_delete=lambda: None))),
     )
-    found = take_away_or_tag(table, {key: Loaded("e", 2) for key in KEYS}, 1)  # type: ignore[arg-type]
+    found = remove_or_tag(table, {key: Loaded("e", 2) for key in KEYS}, 1)  # type: ignore[arg-type]
     assert found.done + len(found.taken) >= MANY - 1
     assert set(found.failed) <= {BAD}
     if about in (SERVICE, DENIED, OBJECT):
@@ -583,7 +583,7 @@ def _asks_aws(node: ast.AST) -> bool:
 
 def loops() -> set[str]:
     """Return the modules that call AWS for many things: in parallel, in a batch, or one after another."""
-    named = {"parallel", "parallel_caught", "SideBySide", "head_many", "each_queue"}
+    named = {"parallel", "parallel_outcomes", "ConcurrentCalls", "head_many", "each_queue"}
     one_by_one = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
     found = set()
     for folder in ("assets", "resources", "sensors", "platform"):

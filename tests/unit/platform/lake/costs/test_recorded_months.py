@@ -104,7 +104,7 @@ def test_a_ledger_that_cannot_be_read_takes_no_other_with_it(
     monkeypatch.setattr(recorded_ledger, "_together", together)
     keys = [f"t{n}" for n in range(41)]
     query: Any = keys.index
-    parts = list(recorded_ledger.in_parts(keys, query))
+    parts = list(recorded_ledger.query_in_parts(keys, query))
     assert {key for part in parts for key in part.failed} == damaged
     rows = [row for part in parts for row in part.rows.to_pylist()]
     assert rows == [{"table_key": key, "n": n} for n, key in enumerate(keys) if key not in damaged]

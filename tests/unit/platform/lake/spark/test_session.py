@@ -24,7 +24,7 @@ def test_functions_of_pyspark_need_no_jvm_where_a_session_of_its_own_is_the_firs
     monkeypatch.setattr(session, "ConnectSession", MagicMock())
     with pytest.raises(AssertionError):
         F.lit(1)
-    with session.session_of_its_own(SparkRemote.parse("sc://127.0.0.1:1", None)):
+    with session.isolated_session(SparkRemote.parse("sc://127.0.0.1:1", None)):
         assert isinstance(F.lit(1), Column)
 
 
@@ -49,7 +49,7 @@ class _Calls:
 
 
 def test_what_takes_too_long_is_ended_again_and_again_and_nothing_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "_AGAIN", 0.001)
+    monkeypatch.setattr(session, "_INTERRUPT_RETRY_SECONDS", 0.001)
     calls: Any = _Calls()
     with session.ended_after(calls, 0.0) as is_late:
         (tag,) = calls.tags

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from tidegate.platform.core.silver.fates.file_sample import FileSample
-from tidegate.platform.silver.audit.chosen_keys import MAX_KEYS, Limits, affordable, highest_hash
+from tidegate.platform.silver.audit.chosen_keys import MAX_KEYS, Limits, highest_hash, select_affordable_keys
 
 _LOWEST, _HIGHEST = -(1 << 63), (1 << 63) - 1
 
 
 def test_keys_with_too_many_rows_are_left_out_and_counted() -> None:
     limits = Limits(rows=10, rows_of_a_key=6)
-    assert affordable([(1, 2), (2, 7), (3, 6), (4, 3), (5, 2)], limits) == ([1, 3, 5], 2)
+    assert select_affordable_keys([(1, 2), (2, 7), (3, 6), (4, 3), (5, 2)], limits) == ([1, 3, 5], 2)
     many = [(key, 1) for key in range(MAX_KEYS + 5)]
-    assert affordable(many, Limits(rows=1 << 20, rows_of_a_key=1)) == (list(range(MAX_KEYS)), 0)
+    assert select_affordable_keys(many, Limits(rows=1 << 20, rows_of_a_key=1)) == (list(range(MAX_KEYS)), 0)
 
 
 def test_all_keys_of_a_small_table_are_ranked_and_a_part_of_a_large_one() -> None:

@@ -15,7 +15,7 @@ from tidegate.platform.bronze.prepare.load.server_losses import ServerLost
 from tidegate.platform.bronze.prepared import PreparedBatch
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.object_state import Probe, S3Found, S3Gone
-from tidegate.platform.core.bronze.plan import Candidate, TakenHint, make_plan
+from tidegate.platform.core.bronze.plan import Candidate, PlannedHint, make_plan
 from tidegate.platform.core.schema.column_types import Field, Simple
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.lake.lake_root.store import LakeStore
@@ -26,12 +26,12 @@ _ORDERS = "landing.orders"
 
 
 def _file(key: str, body: bytes | None = None) -> SourceFile:
-    candidate = Candidate(key, S3Found("e1", 9, 1), TakenHint(Hint(key), "m"))
+    candidate = Candidate(key, S3Found("e1", 9, 1), PlannedHint(Hint(key), "m"))
     return SourceFile(candidate, Orc(), f"s3a://landing/{key}", 9, body=body)
 
 
 def _prepared(*files: SourceFile) -> PreparedBatch:
-    taken = [TakenHint(Hint(file.candidate.key), "m") for file in files]
+    taken = [PlannedHint(Hint(file.candidate.key), "m") for file in files]
     found = {file.candidate.key: file.candidate.found for file in files}
     return PreparedBatch(make_plan(taken, found, {}, registered=False))
 

@@ -11,7 +11,7 @@ from tidegate.platform.bronze.prepare.formats.json_shape import Utf8, is_by_line
 from tidegate.platform.bronze.prepare.formats.json_values import check_keys
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.misfit import Misfit
-from tidegate.platform.core.schema.sql_types import any_type
+from tidegate.platform.core.schema.sql_types import parse_sql_type
 
 ROW = {"a": {"x": [1, 2]}, "s": "two\nlines"}
 
@@ -60,10 +60,10 @@ def test_utf_16_becomes_utf_8() -> None:
 
 @pytest.mark.parametrize("kind", ["map<string,map<string,bigint>>", "array<struct<x:map<string,int>>>", "bigint"])
 def test_names_are_keys_of_maps_by_text(kind: str) -> None:
-    check_keys(Field("m", any_type(kind)))
+    check_keys(Field("m", parse_sql_type(kind)))
 
 
 @pytest.mark.parametrize("kind", ["map<int,string>", "array<struct<x:map<date,int>>>", "map<string,map<int,int>>"])
 def test_names_are_no_keys_of_other_maps(kind: str) -> None:
     with pytest.raises(Misfit, match=r"column m has a map by (int|date), and names of JSON are text"):
-        check_keys(Field("m", any_type(kind)))
+        check_keys(Field("m", parse_sql_type(kind)))

@@ -20,7 +20,7 @@ from tidegate.platform.bronze.prepare.formats.format import SourceFile
 from tidegate.platform.bronze.prepare.formats.parquet_files import Parquet
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.object_state import S3Found
-from tidegate.platform.core.bronze.plan import Candidate, TakenHint
+from tidegate.platform.core.bronze.plan import Candidate, PlannedHint
 from tidegate.platform.core.files.parquet.bad import BadParquet
 from tidegate.platform.core.files.parquet.copying import write_copy
 from tidegate.platform.core.files.parquet.footer import read_footer
@@ -177,7 +177,7 @@ def test_of_a_file_that_spark_failed_on_the_copy_of_another_reader_is_read_if_th
         table_key="landing.a",
         source=Bucket(objects, "landing"),  # type: ignore[arg-type]
     )
-    candidate = Candidate("a.parquet", S3Found("etag", len(given), 0), TakenHint(Hint("a.parquet"), "manifest"))
+    candidate = Candidate("a.parquet", S3Found("etag", len(given), 0), PlannedHint(Hint("a.parquet"), "manifest"))
     file = SourceFile(candidate, Parquet(), "s3a://landing/a.parquet", candidate.found.size)
     if not sound:
         with pytest.raises(Misfit, match="neither Spark nor PyArrow can read its values; write it again"):

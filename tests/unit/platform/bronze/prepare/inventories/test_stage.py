@@ -11,7 +11,7 @@ from pyspark.errors import AnalysisException, PySparkException
 
 from tidegate.platform.bronze.prepare.inventories import stage as staging
 from tidegate.platform.bronze.prepare.inventories.entry import Entry
-from tidegate.platform.core.inventory.delivery import Delivery, Subject, has_entered, older_than
+from tidegate.platform.core.inventory.delivery import Delivery, Subject, has_entered, superseded_reason
 from tidegate.platform.core.inventory.file_schema import Column
 from tidegate.platform.core.inventory.manifest import Inventory
 
@@ -63,5 +63,5 @@ def test_a_delivery_says_which_of_its_fields_the_table_does_not_get() -> None:
 def test_a_delivery_that_brought_rows_is_no_older_one_by_its_reason() -> None:
     assert has_entered(None)
     assert has_entered(entry("a", Column("tags", "map<string,string>", "")).left_out)
-    assert not has_entered(older_than("2026-11-04T01-00Z"))
+    assert not has_entered(superseded_reason("2026-11-04T01-00Z"))
     assert not has_entered("older than the inventory of 2026-11-04T01-00Z, which the table has: it brings no rows")

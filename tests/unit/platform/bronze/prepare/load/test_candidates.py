@@ -7,11 +7,11 @@ from typing import Any
 from tidegate.platform.bronze.prepare.load.replaced_rows import Replacing, _DataFile
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.object_state import S3Found
-from tidegate.platform.core.bronze.plan import Candidate, TakenHint
+from tidegate.platform.core.bronze.plan import Candidate, PlannedHint
 
 
 def candidate(key: str, size: int) -> Candidate:
-    return Candidate(key, S3Found("etag", size, 0), TakenHint(Hint(key), "manifest"))
+    return Candidate(key, S3Found("etag", size, 0), PlannedHint(Hint(key), "manifest"))
 
 
 def test_a_batch_writes_so_many_bytes_of_data_files_again_and_puts_the_rest_off() -> None:
@@ -23,5 +23,5 @@ def test_a_batch_writes_so_many_bytes_of_data_files_again_and_puts_the_rest_off(
         _DataFile("other", 1000, frozenset({"c", "d"})),
     ]
     files = [candidate(key, 1) for key in "abcde"]
-    assert replacing._too_much(files, 1001) == {"c", "d"}
-    assert replacing._too_much(files, 1) == {"b", "c", "d"}, "never all, or nothing would ever come back"
+    assert replacing._oversized_files(files, 1001) == {"c", "d"}
+    assert replacing._oversized_files(files, 1) == {"b", "c", "d"}, "never all, or nothing would ever come back"

@@ -13,7 +13,7 @@ import pytest
 from pyspark.errors import PySparkException
 
 from tests.support.lakes.objects import Objects
-from tidegate.platform.bronze.look import _in_order
+from tidegate.platform.bronze.look import _sort_manifests
 from tidegate.platform.bronze.prepare.formats.format import Format, SourceFile
 from tidegate.platform.bronze.prepare.formats.json_files import Json
 from tidegate.platform.bronze.prepare.formats.parquet_files import Parquet
@@ -24,7 +24,7 @@ from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.object_state import S3Found
-from tidegate.platform.core.bronze.plan import Candidate, TakenHint, make_plan
+from tidegate.platform.core.bronze.plan import Candidate, PlannedHint, make_plan
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.schema.column_types import Field, Simple, Type
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
@@ -185,9 +185,9 @@ class _Table:
 
     def _loading(self) -> load.Load:
         inbox = self.handle.lake.store.inbox
-        manifests = self.handle.inbox.read([one.id for one in _in_order(inbox.waiting(ORDERS))])
-        noted = [TakenHint(hint, one.id) for one in manifests for hint in one.hints if hint.key]
-        taken = [*noted, *(TakenHint(Hint(key, Event(f"{key}#0")), "m") for key in self.contents)]
+        manifests = self.handle.inbox.read([one.id for one in _sort_manifests(inbox.waiting(ORDERS))])
+        noted = [PlannedHint(hint, one.id) for one in manifests for hint in one.hints if hint.key]
+        taken = [*noted, *(PlannedHint(Hint(key, Event(f"{key}#0")), "m") for key in self.contents)]
         plan = make_plan(taken, dict.fromkeys(self.contents, S3Found("old", 1, 1)), {}, registered=False)
         birth = Birth("g", "s3a://lake/root/bronze/orders", "orders", False)
         return load.Load(self.handle, BatchDraft(1, birth, None, (), plan, {}))

@@ -31,5 +31,5 @@ def test_a_key_that_s3_would_refuse_is_found_before_the_read(
     table = SimpleNamespace(key=SimpleNamespace(prefix="t/"), spec=SimpleNamespace(after_load=after_load))
     file = SimpleNamespace(candidate=SimpleNamespace(key=key, found=SimpleNamespace(etag="e" * 32)))
     load: Any = SimpleNamespace(work=work, table=table, _path_values=lambda _: values)
-    found = Load._too_long(load, file)  # type: ignore[arg-type]
+    found = Load._key_length_problem(load, file)  # type: ignore[arg-type]
     assert found is None if reason is None else (found or "").startswith(reason)

@@ -16,7 +16,7 @@ from tidegate.platform.bronze.prepare.load.readable_files import source_file
 from tidegate.platform.bronze.small_objects import SMALL_BYTES, Held
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.object_state import S3Found
-from tidegate.platform.core.bronze.plan import Candidate, TakenHint
+from tidegate.platform.core.bronze.plan import Candidate, PlannedHint
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.keys.packed_names import REFUSED
 from tidegate.platform.core.keys.s3_object import S3Object
@@ -55,7 +55,7 @@ def loaded(key: str, format: str, body: bytes, *, large: bool) -> Any:
     table: Any = SimpleNamespace(spec=spec, source=source)
     size = SMALL_BYTES + 1 if large else len(body)
     found = S3Found("etag", size, 0, body=None if large else body)
-    return source_file(table, Candidate(key, found, TakenHint(Hint(key), "manifest")), Held())
+    return source_file(table, Candidate(key, found, PlannedHint(Hint(key), "manifest")), Held())
 
 
 @pytest.mark.parametrize("large", [False, True])

@@ -10,7 +10,7 @@ import pytest
 from pyspark.errors import PySparkException
 
 from tests.support.lakes.objects import Objects
-from tidegate.platform.bronze.look import _in_order, _of_one_batch, look
+from tidegate.platform.bronze.look import _select_manifests, _sort_manifests, look
 from tidegate.platform.bronze.prepare.load import load
 from tidegate.platform.bronze.prepare.load.server_losses import (
     ServerLost,
@@ -25,7 +25,7 @@ from tidegate.platform.core.bronze.ledger import LastState, Status
 from tidegate.platform.core.bronze.loss_quota import MAX_LOSSES
 from tidegate.platform.core.bronze.manifest import Manifest, rest_of
 from tidegate.platform.core.bronze.object_state import S3Found
-from tidegate.platform.core.bronze.plan import Candidate, Plan, TakenHint, make_plan
+from tidegate.platform.core.bronze.plan import Candidate, Plan, PlannedHint, make_plan
 from tidegate.platform.intake.due_tables import find_due_tables
 from tidegate.platform.lake.lake_root.inbox import WaitingManifest
 from tidegate.platform.lake.lake_root.store import LakeStore
@@ -42,15 +42,15 @@ def lake() -> Any:
 
 
 def _file(key: str, etag: str = "e1") -> Any:
-    return SimpleNamespace(candidate=Candidate(key, S3Found(etag, 1, 1), TakenHint(Hint(key), "m")))
+    return SimpleNamespace(candidate=Candidate(key, S3Found(etag, 1, 1), PlannedHint(Hint(key), "m")))
 
 
 def _plan(lake: Any, keys: list[str], etag: str = "e1") -> Plan:
     """Plan all waiting hints, as the step look does."""
-    ids = [manifest.id for manifest in _in_order(lake.store.inbox.waiting(ORDERS))]
+    ids = [manifest.id for manifest in _sort_manifests(lake.store.inbox.waiting(ORDERS))]
     manifests = lake.store.inbox.of(ORDERS).read(ids)
-    noted = [TakenHint(hint, manifest.id) for manifest in manifests for hint in manifest.hints]
-    taken = [*noted, *(TakenHint(Hint(key, Event(f"{key}#0")), "m") for key in keys)]
+    noted = [PlannedHint(hint, manifest.id) for manifest in manifests for hint in manifest.hints]
+    taken = [*noted, *(PlannedHint(Hint(key, Event(f"{key}#0")), "m") for key in keys)]
     return make_plan(taken, dict.fromkeys(keys, S3Found(etag, 1, 1)), {}, registered=False)
 
 
@@ -95,7 +95,7 @@ def test_the_notes_of_other_bytes_say_nothing(lake: Any) -> None:
 def test_the_newest_note_is_taken_first_then_the_oldest_hints() -> None:
     ids = ["01HXYZ0000000000000000000A-1", "lost-01HXYZ0001000000000000000A-9", "lost-01HXYZ0002000000000000000A-1"]
     waiting = [WaitingManifest(ORDERS, id, 1, float(since)) for since, id in enumerate(ids)]
-    assert [manifest.id for manifest in _in_order(waiting)] == [ids[2], ids[1], ids[0]]
+    assert [manifest.id for manifest in _sort_manifests(waiting)] == [ids[2], ids[1], ids[0]]
 
 
 def test_a_file_of_a_rebuild_that_loses_the_server_ends_with_its_notes_though_events_come(lake: Any) -> None:
@@ -105,9 +105,9 @@ def test_a_file_of_a_rebuild_that_loses_the_server_ends_with_its_notes_though_ev
     hints = [Hint(key, Rebuild(Replacement(1, 1))) for key in keys]
     lake.store.inbox.put([page := Manifest.new(ORDERS, "rebuild", hints)])
     for losses in range(9):
-        ids = _of_one_batch(_in_order(lake.store.inbox.waiting(ORDERS)), len(keys))
+        ids = _select_manifests(_sort_manifests(lake.store.inbox.waiting(ORDERS)), len(keys))
         manifests = lake.store.inbox.of(ORDERS).read(ids)
-        taken = [TakenHint(hint, manifest.id) for manifest in manifests for hint in manifest.hints]
+        taken = [PlannedHint(hint, manifest.id) for manifest in manifests for hint in manifest.hints]
         found, known = S3Found("e1", 1, 1), LastState(Status.COMMITTED, "e1", 1)
         plan = make_plan(taken, dict.fromkeys(keys, found), dict.fromkeys(keys, known), registered=False)
         assert page.id in ids
@@ -203,7 +203,7 @@ def test_a_producer_that_makes_a_table_for_each_loss_has_one_quota(lake: Any) ->
 
 def test_a_table_with_more_manifests_than_a_page_rests_too(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The note comes after them in S3's order. Without it each tick would request a run that fails."""
-    monkeypatch.setattr("tidegate.platform.lake.lake_root.inbox._MAX_OF_ONE", 3)
+    monkeypatch.setattr("tidegate.platform.lake.lake_root.inbox._MAX_TABLE_OBJECTS", 3)
     inboxes = {key: lake.store.inbox.of(key) for key in (ORDERS, "landing.other")}
     for key, inbox in inboxes.items():
         inbox.put(Manifest.new(key, "intake", [Hint(str(number))]) for number in range(4))
@@ -222,8 +222,8 @@ def test_the_end_of_a_rest_goes_with_the_next_batch_and_holds_no_hint(lake: Any)
     (backlog,) = lake.store.inbox.tour()
     assert (backlog.hints, backlog.since, backlog.rests) == (0, 0.0, 2_000_000_000.0)
     hints = Manifest.new(ORDERS, "intake", [Hint("a")])
-    waiting = _in_order([WaitingManifest(ORDERS, hints.id, 1, 0.0), *inbox.waiting()])
-    assert _of_one_batch(waiting, 9) == [rest.id, hints.id]
+    waiting = _sort_manifests([WaitingManifest(ORDERS, hints.id, 1, 0.0), *inbox.waiting()])
+    assert _select_manifests(waiting, 9) == [rest.id, hints.id]
     assert look(table, Clock(-1, 0)) is None
     assert inbox.waiting() == []
 

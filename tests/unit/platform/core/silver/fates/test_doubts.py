@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tidegate.platform.core.silver.fates.doubts import Sampled, doubts_history, doubts_row
+from tidegate.platform.core.silver.fates.doubts import SampledTables, doubts_history, doubts_row
 from tidegate.platform.core.silver.fates.dumps import Dumps
 from tidegate.platform.core.silver.fates.intervals import HistoryRules, Interval, replay
 from tidegate.platform.core.silver.fates.key_row import KeyRow
@@ -16,10 +16,10 @@ from tidegate.platform.core.silver.fates.row_fates import SilverRow
 
 RULES = HistoryRules(("v",))
 LAST = 100
-WHOLE = Sampled(bronze_is_whole=True, silver_is_whole=True)
-NO_SILVER = Sampled(bronze_is_whole=True, silver_is_whole=False)
-NO_BRONZE = Sampled(bronze_is_whole=False, silver_is_whole=True)
-PARTS = Sampled(bronze_is_whole=False, silver_is_whole=False)
+WHOLE = SampledTables(bronze_is_whole=True, silver_is_whole=True)
+NO_SILVER = SampledTables(bronze_is_whole=True, silver_is_whole=False)
+NO_BRONZE = SampledTables(bronze_is_whole=False, silver_is_whole=True)
+PARTS = SampledTables(bronze_is_whole=False, silver_is_whole=False)
 
 
 def order(at: int) -> str:
@@ -41,7 +41,7 @@ def stored(rows: list[KeyRow], rules: HistoryRules = RULES) -> list[Interval]:
 
 
 @pytest.mark.parametrize("sampled", [WHOLE, NO_SILVER, NO_BRONZE, PARTS])
-def test_rows_that_fit_raise_no_doubt(sampled: Sampled) -> None:
+def test_rows_that_fit_raise_no_doubt(sampled: SampledTables) -> None:
     assert not doubts_history(ROWS, stored(ROWS), RULES, sampled)
     if not sampled.bronze_is_whole:
         assert not doubts_history(ROWS[1:3], stored(ROWS), RULES, sampled)
@@ -64,7 +64,7 @@ def test_rows_that_fit_raise_no_doubt(sampled: Sampled) -> None:
     ],
 )
 def test_a_row_that_does_not_fit_those_next_to_it_is_looked_up(
-    sampled: Sampled, place: int, change: dict[str, Any]
+    sampled: SampledTables, place: int, change: dict[str, Any]
 ) -> None:
     have = stored(ROWS)
     have[place] = replace(have[place], **change)
@@ -84,7 +84,7 @@ def test_what_one_table_lacks_is_looked_up_if_the_other_is_whole() -> None:
 
 
 @pytest.mark.parametrize("sampled", [WHOLE, NO_SILVER, NO_BRONZE, PARTS])
-def test_a_key_that_silver_has_twice_is_looked_up(sampled: Sampled) -> None:
+def test_a_key_that_silver_has_twice_is_looked_up(sampled: SampledTables) -> None:
     have = stored(ROWS)
     assert doubts_history(ROWS, [*have, have[1]], RULES, sampled)
     newest = replace(row(2, 2, None), values="b")

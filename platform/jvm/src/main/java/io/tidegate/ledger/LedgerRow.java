@@ -65,7 +65,7 @@ public record LedgerRow(
   }
 
   /**
-   * Whether the row is a state of its key: the rule of {@code tells_a_state} in {@code platform/lake/ledger.py}, which
+   * Whether the row is a state of its key: the rule of {@code state_change_condition} in {@code platform/lake/ledger.py}, which
    * explains it.
    */
   boolean tellsAState() {
