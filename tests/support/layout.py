@@ -1,4 +1,4 @@
-"""Measures of a tree of Python modules and Java classes: sizes of folders, modules and functions, circles of imports.
+"""Measures of a tree of Python modules and Java classes: sizes of folders and functions, circles of imports.
 
 Each function takes the root of a tree, so that a test can plant a sample that breaks a rule.
 """
@@ -39,11 +39,6 @@ def single_modules(root: Path, folders: tuple[str, ...]) -> list[str]:
     sizes = folder_sizes(root, folders)
     parents = {parent.as_posix() for folder in sizes for parent in Path(folder).parents}
     return sorted(folder for folder, size in sizes.items() if size == 1 and folder not in parents)
-
-
-def module_lines(root: Path, folders: tuple[str, ...]) -> dict[str, int]:
-    """How many lines each module has."""
-    return {path.as_posix(): len((root / path).read_text().splitlines()) for path in modules(root, folders)}
 
 
 def function_lines(root: Path, folders: tuple[str, ...]) -> dict[str, int]:
