@@ -5,6 +5,7 @@ from typing import Any
 
 import dagster as dg
 
+from tidegate.assets.keys import CATALOG
 from tidegate.assets.presentation.check_events import check_result
 from tidegate.assets.presentation.markdown import listed, markdown
 from tidegate.assets.sources.asset import table_owners
@@ -13,7 +14,6 @@ from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.markdown import prose, sentence
 from tidegate.resources.lake_resource import LakeResource
 
-CATALOG = dg.AssetKey(["catalog"])
 CATALOG_CHECK = "in_step"
 _MAX_SHOWN = 100
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import dagster as dg
 
-from tidegate.assets.bronze.report import page_key
+from tidegate.assets.keys import LAKE_COSTS, page_key
 from tidegate.assets.presentation.markdown import listed, markdown
 from tidegate.assets.presentation.plot import bars
 from tidegate.assets.runs.long_runs import long_run
@@ -19,7 +19,6 @@ from tidegate.platform.inventory.costs.measure import cost_figures, table_costs
 from tidegate.platform.inventory.stored import folder_of
 from tidegate.resources.lake_resource import LakeResource
 
-LAKE_COSTS = dg.AssetKey(["lake_costs"])
 #: Lines of a table, bars of a plot, and pages that get an event, because Dagster stores each of these events.
 _MAX_LINES, _MAX_BARS, _MAX_PAGES = 200, 12, 200
 _SERVICES = ("storage", "compute", "S3 requests", "SQS", "DynamoDB")
@@ -30,7 +29,7 @@ def build_costs(config: LakeConfig) -> list[dg.AssetsDefinition]:
     spec = config.costs
     if spec is None:
         return []
-    pages = {spec.table_key.encode(): page_key(spec) for spec in config.tables}
+    pages = {spec.table_key.encode(): page_key(spec.name) for spec in config.tables}
 
     @dg.asset(
         key=LAKE_COSTS,

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 import dagster as dg
 
+from tidegate.assets.keys import FORGOTTEN
 from tidegate.assets.presentation.check_events import check_result
 from tidegate.assets.presentation.run_log import RunLog
-from tidegate.assets.runs.held_tables import FORGOTTEN
 from tidegate.assets.runs.long_runs import long_run
 from tidegate.assets.sources.asset import table_owners
 from tidegate.platform.core.config.lake import LakeConfig

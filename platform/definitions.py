@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import dagster as dg
 
-from tidegate.assets.bronze.asset import BRONZE, build_bronze
+from tidegate.assets.bronze.asset import build_bronze
 from tidegate.assets.bronze.job import BRONZE_JOB
-from tidegate.assets.bronze.report import page_key
 from tidegate.assets.bronze.shared_job import build_shared_job
 from tidegate.assets.bronze.table_pages import build_page_checks, table_pages
 from tidegate.assets.catalog import build_catalog
-from tidegate.assets.costs import LAKE_COSTS, build_costs
+from tidegate.assets.costs import build_costs
 from tidegate.assets.forgetting import build_forgotten
 from tidegate.assets.health.asset import build_health_checks, build_lake_health
-from tidegate.assets.inventory.asset import build_storage, table_reports
+from tidegate.assets.inventory.asset import build_storage
+from tidegate.assets.keys import BRONZE, LAKE_COSTS, page_key, queue_key, report_keys, route_key, silver_key
 from tidegate.assets.maintenance.asset import build_maintenance
 from tidegate.assets.operations.jobs import rebuild_job, redrive_job
 from tidegate.assets.presentation.lake_yaml_lines import with_lake_yaml_lines
-from tidegate.assets.routes.asset import build_route_checks, route_assets, route_key
-from tidegate.assets.silver.asset import build_silver_assets, silver_key
+from tidegate.assets.routes.asset import build_route_checks, route_assets
+from tidegate.assets.silver.asset import build_silver_assets
 from tidegate.assets.silver.comparison_check import build_comparisons
-from tidegate.assets.sources.asset import queue_key, source_assets
+from tidegate.assets.sources.asset import source_assets
 from tidegate.assets.sources.dead_letter_checks import build_dead_letter_checks
 from tidegate.assets.sources.queue_checks import build_queue_checks
 from tidegate.platform.core.config.lake import LakeConfig
@@ -134,9 +134,9 @@ def _places(config: LakeConfig) -> dict[dg.AssetKey, Location]:
     places |= {queue_key(spec.name): ("queues", index) for index, spec in enumerate(config.queues)}
     places |= {route_key(route.name): ("routes", index) for index, route in enumerate(config.routes)}
     for index, spec in enumerate(config.tables):
-        places[page_key(spec)] = ("tables", index)
-        places[silver_key(spec)] = ("tables", index, "silver")
-        places |= {key: ("tables", index, "storage_reports") for key in table_reports(spec)}
+        places[page_key(spec.name)] = ("tables", index)
+        places[silver_key(spec.name)] = ("tables", index, "silver")
+        places |= {key: ("tables", index, "storage_reports") for key in report_keys(spec.name)}
         if spec.row_queue:
             places[queue_key(spec.row_queue.name)] = ("tables", index, "row_queue")
     return places

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dagster as dg
 
-from tidegate.assets.catalog import CATALOG
+from tidegate.assets.keys import CATALOG
 from tidegate.platform.core.config.lake import LakeConfig
 
 

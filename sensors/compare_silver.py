@@ -9,7 +9,7 @@ from typing import Any
 import dagster as dg
 from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecord
 
-from tidegate.assets.silver.asset import silver_key
+from tidegate.assets.keys import silver_key
 from tidegate.assets.silver.comparison_check import COVERS, equals_bronze_key
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.sensors.run_history import is_active
@@ -23,7 +23,7 @@ MAX_TABLES = 25
 
 def comparison_job(config: LakeConfig) -> list[Any]:
     """Build the job that compares silver tables with bronze. None without silver tables."""
-    checks = [equals_bronze_key(silver_key(spec)) for spec in config.tables if spec.silver]
+    checks = [equals_bronze_key(silver_key(spec.name)) for spec in config.tables if spec.silver]
     if not checks:
         return []
     return [
@@ -70,7 +70,7 @@ def _last_compared_id(execution: AssetCheckExecutionRecord | None) -> int:
 
 def build_comparison_sensor(config: LakeConfig) -> list[dg.SensorDefinition]:
     """Build the sensor. None without silver tables."""
-    assets = [silver_key(spec) for spec in config.tables if spec.silver]
+    assets = [silver_key(spec.name) for spec in config.tables if spec.silver]
     if not assets:
         return []
 

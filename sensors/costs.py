@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from tidegate.assets.costs import LAKE_COSTS
+from tidegate.assets.keys import LAKE_COSTS
 from tidegate.platform.core.config.lake import LakeConfig
 
 

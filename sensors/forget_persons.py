@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dagster as dg
 
-from tidegate.assets.runs.held_tables import FORGET_JOB, FORGOTTEN
+from tidegate.assets.keys import FORGOTTEN
+from tidegate.assets.runs.held_tables import FORGET_JOB
 from tidegate.platform.core.config.lake import LakeConfig
 
 

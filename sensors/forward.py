@@ -9,9 +9,9 @@ from typing import Any
 
 import dagster as dg
 
+from tidegate.assets.keys import route_key
 from tidegate.assets.presentation.check_events import evaluation_event
 from tidegate.assets.presentation.run_log import RunLog
-from tidegate.assets.routes.asset import route_key
 from tidegate.assets.routes.report import RouteState, route_state
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.first_line import first_line

@@ -10,12 +10,12 @@ from collections.abc import Collection, Mapping, Sequence
 
 import dagster as dg
 
-from tidegate.assets.bronze.report import page_key
-from tidegate.assets.health.asset import LAKE_HEALTH, report_health
+from tidegate.assets.health.asset import report_health
 from tidegate.assets.health.report import HealthReport, keeps_up, numbers
+from tidegate.assets.keys import LAKE_HEALTH, page_key, queue_key
 from tidegate.assets.presentation.check_events import evaluation_event
 from tidegate.assets.presentation.run_log import RunLog
-from tidegate.assets.sources.asset import dead_letters_of, queue_key
+from tidegate.assets.sources.asset import dead_letters_of
 from tidegate.assets.sources.dead_letter_checks import dead_letter_check_result
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.health.alarms import PERIOD
@@ -51,7 +51,7 @@ def health_events(shown: HealthReport, config: LakeConfig, cursor: str | None) -
     known = before.get("names") == digest
     behind, waited = (_members(before.get(name) if known else None, tables) for name in ("behind", "waiting"))
     filled = _members(before.get("filled"), names) if known else set(names)
-    pages = {spec.table_key.encode(): page_key(spec) for spec in config.tables}
+    pages = {spec.table_key.encode(): page_key(spec.name) for spec in config.tables}
     events: list[Event] = [
         dg.AssetMaterialization(LAKE_HEALTH, metadata=shown.metadata()),
         *(evaluation_event(result) for result in shown.checks(LAKE_HEALTH)),

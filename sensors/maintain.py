@@ -11,8 +11,7 @@ from typing import Any
 import dagster as dg
 from dagster._core.storage.tags import SCHEDULE_NAME_TAG
 
-from tidegate.assets.bronze.asset import TABLES
-from tidegate.assets.maintenance.asset import MAINTAINED_BRONZE, MAINTAINED_LAKE, maintained_silver, maintenance_keys
+from tidegate.assets.keys import MAINTAINED_BRONZE, MAINTAINED_LAKE, TABLES, maintained_silver_key, maintenance_keys
 from tidegate.assets.runs.held_tables import MAINTENANCE_JOB
 from tidegate.assets.runs.tags import TABLE_TAG
 from tidegate.platform.core.config.lake import LakeConfig
@@ -78,7 +77,7 @@ def requests(
         if any(is_night_of(table, night) for night in nights)
     ]
     silver = [
-        _request(maintained_silver(spec), f"silver.{spec.name}")
+        _request(maintained_silver_key(spec.name), f"silver.{spec.name}")
         for spec in config.tables
         if spec.silver and any(is_night_of(f"silver.{spec.name}", night) for night in nights)
     ]

@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 
 import dagster as dg
 
-from tidegate.assets.bronze.asset import TABLES
 from tidegate.assets.bronze.job import BRONZE_JOB
+from tidegate.assets.keys import TABLES
 from tidegate.assets.runs.held_tables import PARTITION_TAG
 from tidegate.assets.runs.tags import LISTED_TAG, RECONCILE, TABLE_TAG, TRIGGER_TAG
 from tidegate.platform.core.config.lake import LakeConfig

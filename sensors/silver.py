@@ -6,7 +6,7 @@ from typing import Any
 
 import dagster as dg
 
-from tidegate.assets.silver.asset import silver_key
+from tidegate.assets.keys import silver_key
 from tidegate.assets.silver.comparison_check import equals_bronze_key
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
@@ -29,7 +29,7 @@ def job_name(spec: TableSpec) -> str:
 
 def silver_job(spec: TableSpec) -> Any:
     """Build the job that merges one silver table."""
-    key = silver_key(spec)
+    key = silver_key(spec.name)
     return dg.define_asset_job(
         job_name(spec),
         # A merge does not wait for its comparison with bronze, which has a job of its own.

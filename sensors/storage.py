@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from tidegate.assets.inventory.asset import table_reports
+from tidegate.assets.keys import report_keys
 from tidegate.platform.core.config.lake import LakeConfig
 
 
@@ -13,7 +13,7 @@ def build_storage_schedules(config: LakeConfig) -> list[dg.ScheduleDefinition]:
             name=f"storage_{spec.name}_schedule",
             job=dg.define_asset_job(
                 f"storage_{spec.name}_job",
-                selection=table_reports(spec),
+                selection=report_keys(spec.name),
                 executor_def=dg.in_process_executor,
                 description=f"Reports on the objects in the table of inventories {spec.name}.",
             ),

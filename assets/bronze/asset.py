@@ -9,10 +9,11 @@ from dagster._core.events import AssetMaterializationPlannedData
 
 from tidegate.assets.bronze.previous import PendingCleanup, PreviousReport, TableSnapshot, row_count
 from tidegate.assets.bronze.report import PARTITION_ROWS, TableReport, check_specs, page_of
+from tidegate.assets.keys import BRONZE, TABLES, queue_keys
 from tidegate.assets.presentation.readable_failure import readable_failure
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.runs.tags import ALLOW_REMOVALS_TAG, LISTED_TAG, TRIGGER_TAG
-from tidegate.assets.sources.asset import queue_keys, table_owners
+from tidegate.assets.sources.asset import table_owners
 from tidegate.platform.bronze.completion.waiting import noted_waiting
 from tidegate.platform.bronze.listener import RunListener
 from tidegate.platform.bronze.options import RunOptions
@@ -28,9 +29,6 @@ from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.lake_root.after_notes import files_of
 from tidegate.platform.lake.spark.results import CommitResult
 from tidegate.resources.lake_resource import LakeResource
-
-TABLES = dg.DynamicPartitionsDefinition(name="tables")
-BRONZE = dg.AssetKey(["bronze"])
 
 #: Batches that are searched for the latest load. Between two loads there can be batches of after-load.
 _BATCHES_LOOKED_BACK = 5

@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from tidegate.assets.bronze.asset import BRONZE
+from tidegate.assets.keys import BRONZE
 
 BRONZE_JOB = dg.define_asset_job(
     "bronze_job",

@@ -11,6 +11,7 @@ from typing import Any
 import dagster as dg
 
 from tidegate.assets.bronze.previous import PreviousReport, TableSnapshot
+from tidegate.assets.keys import page_key
 from tidegate.assets.presentation.check_events import check_result, evaluation_event
 from tidegate.assets.presentation.columns import column_changes, column_schema
 from tidegate.assets.presentation.copied_sql import bronze_queries, copied
@@ -23,7 +24,6 @@ from tidegate.platform.core.bronze.ledger import Cause, LedgerRow, Status, for_p
 from tidegate.platform.core.bronze.volume import volume
 from tidegate.platform.core.completion.waiting_datasets import WaitingDatasets
 from tidegate.platform.core.config.lake import LakeConfig
-from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.events.row_object import RowObject
 from tidegate.platform.core.inventory.late import LateInventory
 from tidegate.platform.core.keys.table_key import TableKey
@@ -279,15 +279,10 @@ def _late(inventories: Sequence[LateInventory]) -> dict[str, Any]:
     return {"late_inventories": len(inventories), "late_buckets": listed(inventories[:MAX_LISTED_OBJECTS])}
 
 
-def page_key(spec: TableSpec) -> dg.AssetKey:
-    """Return the asset key of a configured table's own page."""
-    return dg.AssetKey(["bronze", spec.name])
-
-
 def page_of(config: LakeConfig, table_key: str) -> dg.AssetKey | None:
     """Return the asset key of a table's own page. None if lake.yaml does not have the table."""
     spec = config.table_for(TableKey.decode(table_key))
-    return page_key(spec) if spec else None
+    return page_key(spec.name) if spec else None
 
 
 def check_specs(

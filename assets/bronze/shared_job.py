@@ -10,9 +10,10 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from tidegate.assets.bronze.asset import BRONZE, show_failed, work_off
+from tidegate.assets.bronze.asset import show_failed, work_off
 from tidegate.assets.bronze.report import page_of
 from tidegate.assets.bronze.shared_run import SharedRun
+from tidegate.assets.keys import BRONZE
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.runs.held_tables import ACTIVE, FAILED_TAG, PARTITION_TAG, SHARED_JOB, SHARED_OP
 from tidegate.platform.core.config.lake import LakeConfig

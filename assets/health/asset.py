@@ -7,7 +7,6 @@ from dataclasses import replace
 import dagster as dg
 from botocore.exceptions import BotoCoreError, ClientError
 
-from tidegate.assets.bronze.report import page_key
 from tidegate.assets.health.history import earlier_lags, last_commit, merges_that_warn
 from tidegate.assets.health.measure import measure
 from tidegate.assets.health.report import (
@@ -21,6 +20,7 @@ from tidegate.assets.health.report import (
     HealthReport,
     keeps_up,
 )
+from tidegate.assets.keys import LAKE_HEALTH, page_key
 from tidegate.assets.presentation.check_of_each import check_of_each
 from tidegate.assets.runs.failed_runs import failed_runs
 from tidegate.assets.sources.asset import table_owners
@@ -29,8 +29,6 @@ from tidegate.platform.core.health.measurement import Health
 from tidegate.platform.core.health.metrics import metric_data
 from tidegate.platform.lake.lake import Lake
 from tidegate.resources.lake_resource import LakeResource
-
-LAKE_HEALTH = dg.AssetKey(["lake_health"])
 
 
 def build_lake_health(config: LakeConfig) -> dg.AssetsDefinition:
@@ -70,7 +68,7 @@ def _checks(config: LakeConfig) -> dict[str, str]:
 
 def build_health_checks(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
     """Build the check `keeps_up` of each configured table. The sensor `health` evaluates it, and a user may."""
-    pages = {page_key(spec): spec.table_key.encode() for spec in config.tables}
+    pages = {page_key(spec.name): spec.table_key.encode() for spec in config.tables}
     if not pages:
         return []
 

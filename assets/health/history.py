@@ -13,10 +13,9 @@ from dagster._core.storage.asset_check_execution_record import (
     AssetCheckExecutionRecordStatus,
 )
 
-from tidegate.assets.bronze.asset import BRONZE
 from tidegate.assets.bronze.report import QUARANTINE_CHECK, SAID_BEFORE, WITHOUT_STATE
+from tidegate.assets.keys import BRONZE, queue_key, silver_key
 from tidegate.assets.presentation.check_events import APART_CHECK, kept_description
-from tidegate.assets.sources.asset import queue_key
 from tidegate.assets.sources.queue_checks import CHECK
 from tidegate.platform.core.markdown import Markdown, sentence
 from tidegate.platform.core.routing.unrouted import MISSES
@@ -85,7 +84,7 @@ def merges_that_warn(instance: dg.DagsterInstance, tables: Sequence[str]) -> dic
         instance: Dagster's instance.
         tables: names of silver tables.
     """
-    keys = {dg.AssetCheckKey(dg.AssetKey([f"silver_{name}"]), APART_CHECK): f"silver.{name}" for name in tables}
+    keys = {dg.AssetCheckKey(silver_key(name), APART_CHECK): f"silver.{name}" for name in tables}
     found = instance.event_log_storage.get_latest_asset_check_execution_by_key(list(keys))
     return {
         keys[key]: kept_description(record.evaluation) or sentence("look at its check")

@@ -7,11 +7,12 @@ from typing import Any
 
 import dagster as dg
 
-from tidegate.assets.inventory.advice import advice_key, build_advice
-from tidegate.assets.inventory.audit import audit_key, build_audit
-from tidegate.assets.inventory.growth import build_growth, growth_key
-from tidegate.assets.inventory.report_asset import report_asset, report_command, report_key
-from tidegate.assets.inventory.uploads import build_uploads, uploads_key
+from tidegate.assets.inventory.advice import build_advice
+from tidegate.assets.inventory.audit import build_audit
+from tidegate.assets.inventory.growth import build_growth
+from tidegate.assets.inventory.report_asset import report_asset, report_command
+from tidegate.assets.inventory.uploads import build_uploads
+from tidegate.assets.keys import report_key
 from tidegate.assets.presentation.markdown import listed, markdown
 from tidegate.assets.presentation.plot import bars
 from tidegate.assets.presentation.shown_lines import shown_lines
@@ -31,16 +32,6 @@ from tidegate.resources.lake_resource import LakeResource
 _MAX_BARS = 12
 
 
-def table_reports(spec: TableSpec) -> list[dg.AssetKey]:
-    """Returns the keys of the reports on a table of inventories."""
-    return [cost_key(spec), growth_key(spec), advice_key(spec), audit_key(spec), uploads_key(spec)]
-
-
-def cost_key(spec: TableSpec) -> dg.AssetKey:
-    """Returns the key of the report of what the objects in a table of inventories cost."""
-    return report_key(spec, "cost")
-
-
 def build_storage(config: LakeConfig) -> list[dg.AssetsDefinition]:
     """Build the reports of a lake."""
     return [
@@ -54,7 +45,7 @@ def build_storage(config: LakeConfig) -> list[dg.AssetsDefinition]:
 def _cost(spec: TableSpec, reports: StorageReportsSpec) -> dg.AssetsDefinition:
     @report_asset(
         spec,
-        cost_key(spec),
+        report_key(spec.name, "cost"),
         "What the objects of all inventories cost a month, by bucket, prefix, storage class, age and size, "
         "at the prices of AWS's price list.",
     )

@@ -4,7 +4,8 @@ from typing import Any
 
 import dagster as dg
 
-from tidegate.assets.inventory.report_asset import report_asset, report_command, report_key
+from tidegate.assets.inventory.report_asset import report_asset, report_command
+from tidegate.assets.keys import report_key
 from tidegate.assets.presentation.markdown import listed
 from tidegate.assets.presentation.shown_lines import shown_lines
 from tidegate.platform.core.config.storage_reports import StorageReportsSpec
@@ -15,17 +16,12 @@ from tidegate.platform.inventory.audited import audit_of
 from tidegate.resources.lake_resource import LakeResource
 
 
-def audit_key(spec: TableSpec) -> dg.AssetKey:
-    """Returns the key of the audits of the objects in a table of inventories."""
-    return report_key(spec, "audit")
-
-
 def build_audit(spec: TableSpec, reports: StorageReportsSpec) -> dg.AssetsDefinition:
     """Build the audits of the objects in a table of inventories."""
 
     @report_asset(
         spec,
-        audit_key(spec),
+        report_key(spec.name, "audit"),
         "Which objects are not encrypted, not replicated, noncurrent, or unknown to the lake's tables.",
     )
     def audit(lake: LakeResource) -> dg.MaterializeResult[Any]:

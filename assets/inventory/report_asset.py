@@ -7,18 +7,11 @@ from typing import Any
 
 import dagster as dg
 
-from tidegate.assets.bronze.report import page_key
+from tidegate.assets.keys import STORAGE, page_key
 from tidegate.assets.runs.long_runs import long_run
 from tidegate.platform.core.config.storage_reports import StorageReportsSpec
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.shell import command
-
-STORAGE = "storage"
-
-
-def report_key(spec: TableSpec, kind: str) -> dg.AssetKey:
-    """Returns the key of a report on a table of inventories."""
-    return dg.AssetKey([STORAGE, f"{spec.name}_{kind}"])
 
 
 def report_asset(
@@ -27,7 +20,7 @@ def report_asset(
     """Returns the decorator of a report on a table of inventories."""
     asset = dg.asset(
         key=key,
-        deps=[page_key(spec)],
+        deps=[page_key(spec.name)],
         group_name=STORAGE,
         owners=list(spec.owners),
         kinds={"s3"},

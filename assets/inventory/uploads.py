@@ -4,7 +4,8 @@ from typing import Any
 
 import dagster as dg
 
-from tidegate.assets.inventory.report_asset import report_asset, report_command, report_key
+from tidegate.assets.inventory.report_asset import report_asset, report_command
+from tidegate.assets.keys import report_key
 from tidegate.assets.presentation.markdown import listed
 from tidegate.assets.presentation.shown_lines import shown_lines
 from tidegate.platform.core.config.storage_reports import StorageReportsSpec
@@ -20,17 +21,12 @@ from tidegate.resources.lake_resource import LakeResource
 DAYS = 7
 
 
-def uploads_key(spec: TableSpec) -> dg.AssetKey:
-    """Returns the key of the incomplete uploads in the buckets of a table of inventories."""
-    return report_key(spec, "uploads")
-
-
 def build_uploads(spec: TableSpec, reports: StorageReportsSpec) -> dg.AssetsDefinition:
     """Build the audit of incomplete uploads in the buckets of a table of inventories."""
 
     @report_asset(
         spec,
-        uploads_key(spec),
+        report_key(spec.name, "uploads"),
         "Incomplete multipart uploads, which are billed and in no inventory, what they cost, and the lifecycle rule "
         "that removes them.",
     )

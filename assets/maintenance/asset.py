@@ -11,11 +11,17 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from tidegate.assets.bronze.asset import TABLES
+from tidegate.assets.keys import (
+    MAINTAINED_BRONZE,
+    MAINTAINED_LAKE,
+    MAINTENANCE,
+    TABLES,
+    maintained_silver_key,
+    silver_key,
+)
 from tidegate.assets.presentation.markdown import listed, markdown
 from tidegate.assets.presentation.run_log import RunLog
-from tidegate.assets.runs.held_tables import MAINTENANCE, held_tables, is_forgetting, is_rebuild, other_run
-from tidegate.assets.silver.asset import silver_key
+from tidegate.assets.runs.held_tables import held_tables, is_forgetting, is_rebuild, other_run
 from tidegate.assets.sources.asset import table_owners
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
@@ -25,7 +31,6 @@ from tidegate.platform.maintenance.old_objects import maintain_objects
 from tidegate.platform.maintenance.tables import MaintenanceResult, TableBusy, maintain_bronze, maintain_silver
 from tidegate.resources.lake_resource import LakeResource
 
-MAINTAINED_BRONZE, MAINTAINED_LAKE = dg.AssetKey([MAINTENANCE, "bronze"]), dg.AssetKey([MAINTENANCE, "lake"])
 _Work = Callable[..., list[MaintenanceResult]]
 
 
@@ -39,16 +44,6 @@ class MaintenanceConfig(dg.Config):
     """How maintenance runs."""
 
     dry_run: bool = Field(True, description="Only show what would be done. The schedule sets it to false.")
-
-
-def maintained_silver(spec: TableSpec) -> dg.AssetKey:
-    """Returns the key of the asset that maintains a silver table."""
-    return dg.AssetKey([MAINTENANCE, f"silver_{spec.name}"])
-
-
-def maintenance_keys(config: LakeConfig) -> list[dg.AssetKey]:
-    """Returns the keys of the assets of maintenance of a lake."""
-    return [MAINTAINED_BRONZE, *(maintained_silver(spec) for spec in config.tables if spec.silver), MAINTAINED_LAKE]
 
 
 def build_maintenance(config: LakeConfig) -> list[dg.AssetsDefinition]:
@@ -79,7 +74,7 @@ def _bronze(config: LakeConfig) -> dg.AssetsDefinition:
 
 def _silver(spec: TableSpec) -> dg.AssetsDefinition:
     @dg.asset(
-        key=maintained_silver(spec),
+        key=maintained_silver_key(spec.name),
         # The pool of its merges.
         pool=f"silver.{spec.name}",
         group_name=MAINTENANCE,
@@ -90,7 +85,7 @@ def _silver(spec: TableSpec) -> dg.AssetsDefinition:
         output_required=False,
     )
     def maintained(context: dg.AssetExecutionContext, config: MaintenanceConfig, lake: LakeResource) -> Any:
-        key = silver_key(spec)
+        key = silver_key(spec.name)
 
         def writes(run: dg.DagsterRun) -> bool:
             if run.job_name == f"silver_{spec.name}_job" or key in (run.asset_selection or ()):

@@ -10,11 +10,10 @@ from typing import Any, Literal
 import dagster as dg
 from botocore.exceptions import BotoCoreError, ClientError
 
-from tidegate.assets.bronze.asset import BRONZE, TABLES
 from tidegate.assets.bronze.report import SAID_BEFORE
 from tidegate.assets.health.history import failed_quarantine_checks
+from tidegate.assets.keys import BRONZE, TABLES, silver_key
 from tidegate.assets.runs.failed_runs import FailedRun, failed_runs
-from tidegate.assets.silver.asset import silver_key
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.lake.aws.s3 import StoreError
@@ -65,7 +64,7 @@ class Follower:
 
     def __init__(self, lake: Lake, instance: dg.DagsterInstance) -> None:
         self._lake, self._instance = lake, instance
-        self._silver = {silver_key(spec): f"silver.{spec.name}" for spec in lake.config.tables if spec.silver}
+        self._silver = {silver_key(spec.name): f"silver.{spec.name}" for spec in lake.config.tables if spec.silver}
         newest = instance.fetch_materializations(BRONZE, limit=1).records
         self._commit = newest[0].storage_id if newest else 0
         self._check = next((record.id for record in failed_quarantine_checks(instance)), 0)

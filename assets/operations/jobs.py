@@ -5,12 +5,13 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
+from tidegate.assets.keys import silver_key
 from tidegate.assets.presentation.check_events import evaluation_event
 from tidegate.assets.presentation.readable_failure import readable_failure
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.runs.held_tables import REBUILD_JOB, REBUILD_OP
 from tidegate.assets.runs.long_runs import long_run
-from tidegate.assets.silver.asset import silver_key, silver_report
+from tidegate.assets.silver.asset import silver_report
 from tidegate.assets.silver.comparison_check import equals_bronze
 from tidegate.platform.core.times import parse_time
 from tidegate.platform.lake.aws.batch_calls import each_queue
@@ -142,7 +143,7 @@ def rebuild_op(context: dg.OpExecutionContext, config: RebuildConfig, lake: Lake
             with discreet_errors(silver.spec):
                 merged = rebuild_silver(handles, config.table, by=f"run {context.run_id}", log=log, since=since)
             metadata, checks = silver_report(handles, silver.spec, merged, context.instance)
-            asset = silver_key(silver.spec)
+            asset = silver_key(silver.spec.name)
             context.log_event(dg.AssetMaterialization(asset, metadata=metadata))
             checks.append(equals_bronze(handles, silver.spec, asset, context.instance))
             # Dagster takes evaluations here too, and its types do not say so.

@@ -5,17 +5,12 @@ from collections.abc import Iterator
 
 import dagster as dg
 
+from tidegate.assets.keys import queue_key, route_key
 from tidegate.assets.presentation.check_of_each import check_of_each
 from tidegate.assets.routes.report import CHECK, route_state
-from tidegate.assets.sources.asset import queue_key
 from tidegate.platform.core.config.forwarding.routes import RouteSpec
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.resources.lake_resource import LakeResource
-
-
-def route_key(name: str) -> dg.AssetKey:
-    """Return the asset key of a route."""
-    return dg.AssetKey(["routes", name])
 
 
 def route_assets(config: LakeConfig) -> list[dg.AssetSpec]:

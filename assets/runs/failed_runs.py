@@ -8,14 +8,8 @@ from datetime import UTC, datetime
 
 import dagster as dg
 
-from tidegate.assets.runs.held_tables import (
-    MAINTENANCE,
-    PARTITION_TAG,
-    SHARED_JOB,
-    failed_tables,
-    held_tables,
-    is_maintenance,
-)
+from tidegate.assets.keys import MAINTENANCE, silver_key
+from tidegate.assets.runs.held_tables import PARTITION_TAG, SHARED_JOB, failed_tables, held_tables, is_maintenance
 from tidegate.platform.core.first_line import first_line
 
 #: Newest failed runs that are read, and as many shared runs. Failed tables for which a later successful run is queried.
@@ -118,7 +112,7 @@ def _last_successful_run(instance: dg.DagsterInstance, table: str) -> int:
         return records[0].storage_id if records else -1
     if name != table:
         # A user may materialize the asset itself, which is a run of another job.
-        made = instance.get_latest_materialization_event(dg.AssetKey([f"silver_{name}"]))
+        made = instance.get_latest_materialization_event(silver_key(name))
         wanted = dg.RunsFilter(run_ids=[made.run_id]) if made else None
     else:
         wanted = dg.RunsFilter(statuses=[_SUCCESS], tags={PARTITION_TAG: table})

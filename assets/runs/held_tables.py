@@ -10,17 +10,17 @@ from typing import Any
 
 import dagster as dg
 
+from tidegate.assets.keys import FORGOTTEN, MAINTENANCE
+
 #: The job whose runs are shared by tables, and its only op.
 SHARED_JOB, SHARED_OP = "bronze_shared_job", "bronze_shared"
 PARTITION_TAG = "dagster/partition"
 #: The job that maintains tables. Its runs hold the table of their partition, as runs of bronze do.
 MAINTENANCE_JOB = "maintain"
-#: First part of the keys of the assets of maintenance.
-MAINTENANCE = "maintenance"
 #: The job that computes a silver table again, and its only op. It has no partition.
 REBUILD_JOB, REBUILD_OP = "rebuild", "rebuild_op"
 #: The job that forgets persons, and its asset. A run may delete rows of every table.
-FORGET_JOB, FORGOTTEN = "forget", dg.AssetKey(["forgotten"])
+FORGET_JOB = "forget"
 #: Tag of a shared run that ended: its failed tables, as JSON.
 FAILED_TAG = "tidegate/failed"
 #: Statuses of runs that are queued or running.

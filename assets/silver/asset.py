@@ -5,7 +5,7 @@ from typing import Any
 
 import dagster as dg
 
-from tidegate.assets.bronze.report import page_key
+from tidegate.assets.keys import page_key, silver_key
 from tidegate.assets.presentation.copied_sql import copied, silver_queries
 from tidegate.assets.presentation.freshness import silver_freshness
 from tidegate.assets.presentation.markdown import described
@@ -31,11 +31,6 @@ from tidegate.platform.silver.merge import MergeResult, merge_table
 from tidegate.resources.lake_resource import LakeResource
 
 
-def silver_key(spec: TableSpec) -> dg.AssetKey:
-    """Return the asset key of a table's silver asset."""
-    return dg.AssetKey([f"silver_{spec.name}"])
-
-
 def build_silver_assets(config: LakeConfig) -> list[dg.AssetsDefinition]:
     """Build an asset for each table that has `silver` in `lake.yaml`."""
     return [_build(spec) for spec in config.tables if spec.silver]
@@ -48,14 +43,14 @@ def _build(spec: TableSpec) -> dg.AssetsDefinition:
     when = f"by the schedule {silver.schedule}" if silver.schedule else f"every {silver.every} s at most"
 
     @dg.asset(
-        key=silver_key(spec),
+        key=silver_key(spec.name),
         group_name="silver",
         pool=f"silver.{spec.name}",
         owners=list(spec.owners),
         kinds={"deltalake", "pyspark", "silver"},
         tags={"tidegate/layer": "silver"},
         freshness_policy=silver_freshness(spec),
-        deps=[page_key(spec)],
+        deps=[page_key(spec.name)],
         metadata={
             "dagster/table_name": f"silver.{spec.name}",
             "sql": copied(silver_queries(spec.name)),
@@ -69,7 +64,7 @@ def _build(spec: TableSpec) -> dg.AssetsDefinition:
         context: dg.AssetExecutionContext, lake: LakeResource
     ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
         with readable_failure():
-            handles, key = lake.open(), silver_key(spec)
+            handles, key = lake.open(), silver_key(spec.name)
             try:
                 with discreet_errors(spec):
                     merged = merge_table(handles, spec, RunLog(context.log).info)
@@ -95,7 +90,7 @@ def silver_report(
         merged: what the run merged.
         instance: has the materialization and the results of checks before.
     """
-    key, location = silver_key(spec), lake.store.uri("silver", spec.name)
+    key, location = silver_key(spec.name), lake.store.uri("silver", spec.name)
     sources = known_sources(merged, instance, key)
     state = merged.table if merged and merged.table else lake.delta.table_state(location)
     rows = merged.shown if merged else None
@@ -107,7 +102,7 @@ def silver_report(
 
 
 def _check_specs(spec: TableSpec, silver: SilverSpec) -> list[dg.AssetCheckSpec]:
-    key = silver_key(spec)
+    key = silver_key(spec.name)
     return [
         *expectation_specs(spec, key),
         collapse_spec(key),

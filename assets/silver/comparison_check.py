@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import dagster as dg
 from pyspark.errors import PySparkException
 
+from tidegate.assets.keys import silver_key
 from tidegate.assets.presentation.check_events import check_result
 from tidegate.assets.presentation.markdown import listed
-from tidegate.assets.silver.asset import silver_key
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.first_line import first_line
@@ -38,7 +38,7 @@ _FILES = f"{MAX_FILES} files, {MAX_BYTES >> 20} MiB and {MAX_FILE_ROWS:,} rows"
 
 def build_comparisons(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
     """Build the check of each silver asset, all of them as one step that takes any of them."""
-    specs = {silver_key(spec): spec for spec in config.tables if spec.silver}
+    specs = {silver_key(spec.name): spec for spec in config.tables if spec.silver}
     if not specs:
         return []
 

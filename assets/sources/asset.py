@@ -6,18 +6,9 @@ from itertools import chain
 
 import dagster as dg
 
+from tidegate.assets.keys import bucket_key, queue_key
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.keys.s3_address import S3Address
-
-
-def queue_key(name: str) -> dg.AssetKey:
-    """Returns the asset key of a queue."""
-    return dg.AssetKey(["sqs", name])
-
-
-def queue_keys(config: LakeConfig) -> list[dg.AssetKey]:
-    """Returns the asset keys of all queues."""
-    return [queue_key(spec.name) for spec in config.every_queue]
 
 
 def dead_letters_of(config: LakeConfig) -> dict[str, str]:
@@ -42,7 +33,7 @@ def source_assets(config: LakeConfig) -> list[dg.AssetSpec]:
     """Build an external asset for each bucket, queue and dead-letter queue. Its owners are those of its tables."""
     buckets = [
         dg.AssetSpec(
-            dg.AssetKey(["s3", bucket]),
+            bucket_key(bucket),
             group_name="sources",
             owners=table_owners(config, bucket),
             kinds={"s3"},

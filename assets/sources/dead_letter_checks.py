@@ -5,10 +5,11 @@ from collections.abc import Iterator, Sequence
 
 import dagster as dg
 
+from tidegate.assets.keys import queue_key
 from tidegate.assets.presentation.check_events import check_result
 from tidegate.assets.presentation.check_of_each import check_of_each
 from tidegate.assets.presentation.run_log import RunLog
-from tidegate.assets.sources.asset import dead_letters_of, queue_key
+from tidegate.assets.sources.asset import dead_letters_of
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.markdown import code, sentence
 from tidegate.platform.lake.aws.batch_calls import each_queue

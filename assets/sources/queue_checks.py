@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 
 import dagster as dg
 
+from tidegate.assets.keys import queue_key
 from tidegate.assets.presentation.check_events import check_result
 from tidegate.assets.presentation.check_of_each import check_of_each
-from tidegate.assets.sources.asset import dead_letters_of, queue_key
+from tidegate.assets.sources.asset import dead_letters_of
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.markdown import sentence
 from tidegate.platform.core.routing.unrouted import MISSES, Unrouted

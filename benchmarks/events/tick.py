@@ -22,7 +22,7 @@ from benchmarks.support.machine import Machine
 from tests.support.servers.fault_proxy import FaultProxy
 from tests.support.servers.fault_rules import Rule
 from tests.support.ticks import evaluate
-from tidegate.assets.bronze.asset import TABLES
+from tidegate.assets.keys import TABLES
 from tidegate.assets.runs.held_tables import SHARED_JOB, held_tables
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.manifest import Manifest

@@ -11,7 +11,7 @@ import dagster as dg
 import yaml
 from pyspark.sql import Row
 
-from tidegate.assets.bronze.asset import TABLES
+from tidegate.assets.keys import TABLES
 from tidegate.assets.runs.tags import TRIGGER_TAG
 from tidegate.platform.cloud.wanted import WantedResources
 from tidegate.platform.core.config.lake import LakeConfig

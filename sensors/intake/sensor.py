@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 
 import dagster as dg
 
-from tidegate.assets.bronze.asset import TABLES
 from tidegate.assets.bronze.job import BRONZE_JOB
+from tidegate.assets.keys import TABLES
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.intake.held_events import HeldEvents

@@ -19,7 +19,7 @@ import yaml
 from playwright.sync_api import Page, sync_playwright
 
 from tests.support.servers.child import ending_with_us
-from tidegate.assets.costs import LAKE_COSTS
+from tidegate.assets.keys import LAKE_COSTS
 from tidegate.assets.presentation.check_events import evaluation_event
 from tidegate.assets.presentation.columns import column_schema
 from tidegate.assets.presentation.plot import bars, curve

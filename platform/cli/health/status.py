@@ -12,9 +12,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tidegate.assets.health.asset import LAKE_HEALTH, health_report
+from tidegate.assets.health.asset import health_report
 from tidegate.assets.health.measure import measure
 from tidegate.assets.health.report import MAX_SHOWN, MEASURED_CHECK, HealthReport
+from tidegate.assets.keys import LAKE_HEALTH
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.health import (
     StatusAnswer,

@@ -13,9 +13,9 @@ import pytest
 import yaml
 from rich.console import Console
 
-from tidegate.assets.bronze.asset import BRONZE
 from tidegate.assets.bronze.previous import TableSnapshot
 from tidegate.assets.bronze.report import TableReport
+from tidegate.assets.keys import BRONZE
 from tidegate.platform.bronze.run import BatchResult
 from tidegate.platform.cli.answers.health import NewsAnswer, StatusAnswer
 from tidegate.platform.cli.errors import CommandError

@@ -11,7 +11,8 @@ import dagster as dg
 import yaml
 
 from tests.support.ticks import evaluate
-from tidegate.assets.health.asset import LAKE_HEALTH, build_health_checks
+from tidegate.assets.health.asset import build_health_checks
+from tidegate.assets.keys import LAKE_HEALTH
 from tidegate.platform.cli.check.metrics import check_metrics
 from tidegate.platform.cloud.wanted import WantedResources
 from tidegate.platform.core.bronze.hint import Event, Hint

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.servers.cloud import Cloud, notification
 from tests.support.servers.fault_proxy import Answer, FaultProxy, Request
-from tidegate.assets.routes.asset import route_key
+from tidegate.assets.keys import route_key
 from tidegate.assets.routes.report import route_state
 from tidegate.platform.cli.check.routes import check_routes
 from tidegate.platform.core.config.lake import LakeConfig

@@ -16,7 +16,7 @@ import dagster as dg
 import pytest
 from rich.console import Console
 
-from tidegate.assets.bronze.asset import TABLES
+from tidegate.assets.keys import TABLES
 from tidegate.assets.runs.tags import TRIGGER_TAG
 from tidegate.platform.cli.catalog.readers import run_readers
 from tidegate.platform.cli.commands.cost import CostsQuestion

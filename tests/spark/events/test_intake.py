@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from tests.support.ticks import evaluate
-from tidegate.assets.bronze.asset import BRONZE, TABLES
+from tidegate.assets.keys import BRONZE, TABLES
 from tidegate.assets.runs.held_tables import SHARED_JOB, SHARED_OP, failed_tables
 from tidegate.platform.bronze.options import RunOptions
 from tidegate.platform.bronze.run import run_table

@@ -19,7 +19,7 @@ import yaml
 
 from tests.support.lakes.seams import Died
 from tests.support.servers.client import wait_until
-from tidegate.assets.bronze.asset import TABLES
+from tidegate.assets.keys import TABLES
 from tidegate.platform.bronze import run as bronze_run
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.schema.sql_literal import literal

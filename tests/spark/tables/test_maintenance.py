@@ -12,8 +12,7 @@ import pytest
 
 from tests.support.lakes.inventory import Line, deliver
 from tests.support.lakes.seams import dying_in
-from tidegate.assets.bronze.asset import TABLES
-from tidegate.assets.maintenance.asset import MAINTAINED_BRONZE
+from tidegate.assets.keys import MAINTAINED_BRONZE, TABLES
 from tidegate.platform.core.inventory.folder_inventory import FolderInventory
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.lake.inventory.folder import folder_inventories, folder_objects

@@ -20,7 +20,7 @@ from dagster._core.test_utils import create_run_for_test
 from dagster._daemon.run_coordinator.queued_run_coordinator_daemon import QueuedRunCoordinatorDaemon
 
 from tests.unit.conftest import PAPER, Paper
-from tidegate.assets.bronze.asset import BRONZE, TABLES
+from tidegate.assets.keys import BRONZE, TABLES
 from tidegate.assets.runs import long_runs
 from tidegate.assets.runs.held_tables import SHARED_JOB, shared_config
 from tidegate.assets.runs.tags import TABLE_TAG

@@ -22,7 +22,7 @@ from dagster._core.test_utils import create_run_for_test
 
 from tests.support.lakes.objects import Objects
 from tests.unit.conftest import Paper
-from tidegate.assets.bronze.asset import BRONZE, TABLES
+from tidegate.assets.keys import BRONZE, TABLES
 from tidegate.assets.runs.held_tables import FAILED_TAG, SHARED_JOB, SHARED_OP, shared_config
 from tidegate.assets.runs.tags import TRIGGER_TAG
 from tidegate.assets.sources.asset import table_owners

@@ -8,8 +8,7 @@ import dagster as dg
 import pytest
 
 from tests.unit.conftest import Paper
-from tidegate.assets.bronze.asset import TABLES
-from tidegate.assets.maintenance.asset import MAINTAINED_BRONZE, MAINTAINED_LAKE, maintenance_keys
+from tidegate.assets.keys import MAINTAINED_BRONZE, MAINTAINED_LAKE, TABLES, maintenance_keys
 from tidegate.assets.runs.tags import TABLE_TAG
 from tidegate.platform.core.config.maintain import MaintainSpec
 from tidegate.sensors.maintain import build_maintenance_schedule, requests

@@ -21,8 +21,9 @@ from tests.support.lakes.objects import Objects
 from tests.support.lakes.seams import Died
 from tests.support.ticks import evaluate
 from tests.unit.conftest import PAPER
-from tidegate.assets.bronze.asset import TABLES, note_listing
+from tidegate.assets.bronze.asset import note_listing
 from tidegate.assets.bronze.job import BRONZE_JOB
+from tidegate.assets.keys import TABLES
 from tidegate.assets.runs.tags import LISTED_TAG, RECONCILE, TRIGGER_TAG
 from tidegate.platform.bronze.listener import RunListener
 from tidegate.platform.bronze.reconcile import listing

@@ -15,10 +15,10 @@ from dagster._core.test_utils import create_run_for_test
 
 from tests.unit.conftest import Paper
 from tidegate.assets.bronze import asset
-from tidegate.assets.bronze.asset import BRONZE, TABLES
 from tidegate.assets.bronze.previous import PreviousReport, TableSnapshot
 from tidegate.assets.bronze.report import TableReport
 from tidegate.assets.bronze.shared_run import SharedRun
+from tidegate.assets.keys import BRONZE, TABLES
 from tidegate.assets.runs.held_tables import FAILED_TAG, SHARED_JOB, failed_tables, held_tables, shared_config
 from tidegate.assets.runs.tags import TRIGGER_TAG
 from tidegate.platform.bronze.listener import RunListener

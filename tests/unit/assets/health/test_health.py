@@ -19,13 +19,13 @@ from botocore.exceptions import ClientError
 
 from tests.support.lakes.objects import Objects
 from tests.unit.conftest import PAPER
-from tidegate.assets.bronze.asset import BRONZE
 from tidegate.assets.bronze.report import SAID_BEFORE, WITHOUT_STATE
 from tidegate.assets.health import history
-from tidegate.assets.health.asset import LAKE_HEALTH, report_health
+from tidegate.assets.health.asset import report_health
 from tidegate.assets.health.history import merges_that_warn
 from tidegate.assets.health.measure import measure
 from tidegate.assets.health.report import HealthReport, sparkline
+from tidegate.assets.keys import BRONZE, LAKE_HEALTH
 from tidegate.assets.presentation.check_events import APART_CHECK
 from tidegate.assets.runs.failed_runs import FailedRun
 from tidegate.platform.cli.main import app

@@ -11,11 +11,9 @@ import pytest
 from dagster._core.test_utils import create_run_for_test
 
 from tests.unit.conftest import Paper
-from tidegate.assets.bronze.asset import TABLES
+from tidegate.assets.keys import FORGOTTEN, MAINTAINED_BRONZE, TABLES, maintained_silver_key, silver_key
 from tidegate.assets.maintenance import asset as module
-from tidegate.assets.maintenance.asset import MAINTAINED_BRONZE, maintained_silver
-from tidegate.assets.runs.held_tables import FORGET_JOB, FORGOTTEN, REBUILD_JOB, REBUILD_OP, SHARED_JOB, shared_config
-from tidegate.assets.silver.asset import silver_key
+from tidegate.assets.runs.held_tables import FORGET_JOB, REBUILD_JOB, REBUILD_OP, SHARED_JOB, shared_config
 from tidegate.platform.core.maintenance.freed import FreedObjects
 from tidegate.platform.maintenance.tables import MaintenanceResult, TableBusy
 from tidegate.resources.lake_resource import LakeResource
@@ -138,7 +136,7 @@ def test_nothing_is_done_next_to_a_writer_of_the_silver_table(
     create_run_for_test(storage, status=dg.DagsterRunStatus.STARTED, **run)
     for spec in paper.config.tables:
         if spec.silver:
-            materialize(paper, storage, maintained_silver(spec))
+            materialize(paper, storage, maintained_silver_key(spec.name))
     assert made == works_on
 
 
@@ -146,7 +144,7 @@ def test_maintenance_of_silver_has_the_pool_of_its_merges(paper: Paper) -> None:
     graph = paper.definitions.resolve_asset_graph()
     for spec in paper.config.tables:
         if spec.silver:
-            keys = (maintained_silver(spec), silver_key(spec))
+            keys = (maintained_silver_key(spec.name), silver_key(spec.name))
             assert {graph.assets_def_for_key(key).op.pool for key in keys} == {f"silver.{spec.name}"}
 
 

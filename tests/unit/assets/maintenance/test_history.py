@@ -12,8 +12,7 @@ import pytest
 from dagster._core.test_utils import create_run_for_test
 
 from tests.unit.conftest import PAPER, Paper
-from tidegate.assets.bronze.asset import BRONZE
-from tidegate.assets.health.asset import LAKE_HEALTH
+from tidegate.assets.keys import BRONZE, LAKE_HEALTH
 from tidegate.assets.maintenance.history import EVENT_DAYS, RUN_DAYS, DeletedHistory, forget
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.definitions import build_definitions

@@ -9,7 +9,7 @@ import pytest
 from dagster._core.events import StepMaterializationData
 from dagster._core.test_utils import create_run_for_test
 
-from tidegate.assets.maintenance.asset import MAINTAINED_BRONZE, MAINTAINED_LAKE
+from tidegate.assets.keys import MAINTAINED_BRONZE, MAINTAINED_LAKE
 from tidegate.assets.runs.failed_runs import failed_runs
 from tidegate.assets.runs.held_tables import MAINTENANCE_JOB
 

@@ -8,9 +8,10 @@ import dagster as dg
 import pytest
 
 from tests.unit.conftest import Paper
+from tidegate.assets.keys import silver_key
 from tidegate.assets.presentation.check_events import APART_CHECK, evaluation_event
 from tidegate.assets.silver import asset
-from tidegate.assets.silver.asset import build_silver_assets, silver_key
+from tidegate.assets.silver.asset import build_silver_assets
 from tidegate.assets.silver.expectation_checks import results_of_merge
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.table import TableSpec
@@ -25,7 +26,7 @@ KEY = dg.AssetKey(["silver_orders"])
 @pytest.fixture
 def spec(paper: Paper) -> TableSpec:
     orders = paper.config.tables[0]
-    assert silver_key(orders) == KEY
+    assert silver_key(orders.name) == KEY
     expects = {"expect": {"has_text": "v IS NOT NULL"}, "expect_or_fail": {"known": "id < 100"}}
     silver = SilverSpec.model_validate({"keys": ["id"], "order": "at", "every": 10, **expects})
     return orders.model_copy(update={"silver": silver})

@@ -6,7 +6,7 @@ import dagster as dg
 from dagster._core.definitions.metadata.metadata_set import TableMetadataSet
 
 from tests.unit.conftest import Paper
-from tidegate.assets.silver.asset import silver_key
+from tidegate.assets.keys import silver_key
 from tidegate.assets.silver.report import columns_metadata, known_sources
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.sql_types import simple_type
@@ -18,7 +18,7 @@ def test_a_run_without_a_merge_repeats_the_lineage_of_the_last_merge(
     paper: Paper, instance: dg.DagsterInstance
 ) -> None:
     spec = paper.config.tables[0]
-    key = silver_key(spec)
+    key = silver_key(spec.name)
     assert known_sources(None, instance, key) == {}
     sources = {"id": ["id"], "_deleted": ["at", "state"]}
     merged = MergeResult(1, 1, 1, {}, None, 1, 0, 0, sources=sources)

@@ -16,7 +16,7 @@ from botocore.exceptions import EndpointConnectionError
 from tests.support.lakes.objects import Objects
 from tests.support.lakes.seams import dying_in
 from tests.support.ticks import evaluate
-from tidegate.assets.routes.asset import route_key
+from tidegate.assets.keys import route_key
 from tidegate.assets.routes.report import route_state
 from tidegate.platform.core.bronze.object_state import S3Unavailable
 from tidegate.platform.core.config.lake import LakeConfig
