@@ -14,6 +14,7 @@ from tidegate.platform.core.bronze.batch import Batch, Create, Evolve, Remove
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.ledger import COLUMNS, LedgerRow, Status, bounded
 from tidegate.platform.core.bronze.plan import Plan
+from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.keys.own_paths import copy_path, log_path
 from tidegate.platform.core.schema.column_types import Struct
 from tidegate.platform.core.schema.table_schema import TableSchema
@@ -35,7 +36,7 @@ _RETENTION = "interval 3650 days"
 _WAY_OUT = "Write it again and redrive it, and report it if that does not help"
 
 
-class UnreadableFiles(RuntimeError):
+class UnreadableFiles(DataError, RuntimeError):
     """The server cannot read what a batch has of some files, so the batch was not decided.
 
     Attributes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tidegate.platform.core.bronze.birth import Birth
+from tidegate.platform.core.errors import DataError
 from tidegate.platform.lake.aws.s3 import StoreError
 from tidegate.platform.lake.lake import Table
 
@@ -13,7 +14,7 @@ REMOVAL_FLOOR = 10
 REMOVAL_SHARE = 0.5
 
 
-class TooManyRemovals(RuntimeError):
+class TooManyRemovals(DataError, RuntimeError):
     """So many files are gone at once that a person should check first."""
 
 

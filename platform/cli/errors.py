@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tidegate.platform.core.errors import ConfigurationError
 
-class CommandError(RuntimeError):
+
+class CommandError(ConfigurationError, RuntimeError):
     """A command cannot do what was asked. The message says why and what to do."""

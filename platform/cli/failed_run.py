@@ -6,9 +6,10 @@ from collections.abc import Collection
 from pathlib import Path
 
 from tidegate.platform.cli.dagster_storage import dagster_folder, not_asked
+from tidegate.platform.core.errors import UnavailableError
 
 
-class DagsterNotAsked(Exception):
+class DagsterNotAsked(UnavailableError):
     """Dagster's storage is configured and does not answer. The message says why, in one line."""
 
 

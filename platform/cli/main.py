@@ -12,7 +12,6 @@ from pyspark.errors import PySparkException
 
 from tidegate.platform.cli.aws_errors import explain_aws
 from tidegate.platform.cli.environment import no_platform_hints
-from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.groups.catalog import catalogs
 from tidegate.platform.cli.groups.changes import changes
 from tidegate.platform.cli.groups.demo import demos
@@ -20,20 +19,15 @@ from tidegate.platform.cli.groups.deployment import deployment
 from tidegate.platform.cli.groups.inventory import inventories
 from tidegate.platform.cli.groups.processes import processes
 from tidegate.platform.cli.groups.questions import questions
-from tidegate.platform.core.config.load import LakeConfigError
+from tidegate.platform.core.errors import TidegateError
 from tidegate.platform.core.first_line import first_line, visible
 from tidegate.platform.lake.aws.s3 import StoreError
-from tidegate.platform.lake.spark.unreachable import SparkUnreachable
-from tidegate.platform.local.errors import LocalStackError
 
 app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="S3 event notifications become Delta tables, as Dagster assets.",
 )
-
-#: Errors that are printed without a trace.
-_EXPECTED = (CommandError, LocalStackError, LakeConfigError, SparkUnreachable, StoreError)
 
 # `tidegate --help` lists the commands in this order. A group without a name is no command of its own.
 app.add_typer(demos, name="demo")
@@ -62,7 +56,7 @@ def main() -> None:
         signal.signal(each, signal.default_int_handler)
     try:
         app(standalone_mode=True)
-    except (*_EXPECTED, BotoCoreError, ClientError) as error:
+    except (TidegateError, BotoCoreError, ClientError) as error:
         sys.exit(visible(f"error: {explained(error)}"))
     except PySparkException as error:
         # The other lines of the message are a trace of the server.

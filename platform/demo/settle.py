@@ -8,6 +8,7 @@ from collections.abc import Callable
 import dagster as dg
 
 from tidegate.assets.runs.held_tables import ACTIVE
+from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.demo.accounts import Accounts, read_accounts
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.silver.pending import pending_merge
@@ -16,7 +17,7 @@ from tidegate.platform.silver.pending import pending_merge
 _PAUSE, _PAUSE_AFTER_SPARK = 0.5, 2.0
 
 
-class NotSettled(RuntimeError):
+class NotSettled(UnavailableError, RuntimeError):
     """An event was still on its way at the deadline. The message says what, and where to look."""
 
 

@@ -24,6 +24,7 @@ from typing import Any, Literal
 from ulid import ULID
 
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.forgetting.gone import GoneRows, gone
 from tidegate.platform.core.forgetting.request import ForgetRequest
@@ -59,7 +60,7 @@ SEAMS = (
 FOUND, ERASED, DONE = "found", "erased", "done"
 
 
-class ForgetRefused(RuntimeError):
+class ForgetRefused(DataError, RuntimeError):
     """Nobody can be forgotten in this way. The message says what to do."""
 
 

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.errors import ConfigurationError, DataError
 from tidegate.platform.core.forgetting.forgotten_by import lost_subject
 from tidegate.platform.core.forgetting.request import ForgetRequest
 from tidegate.platform.core.forgetting.rescued_texts import rescued_texts
@@ -31,11 +32,11 @@ _DIGEST, _KEY = "io.tidegate.load.rows.SubjectDigest", "_tidegate_key"
 _IS_KNOWN = "_tidegate_is_known"
 
 
-class SecretProblem(RuntimeError):
+class SecretProblem(ConfigurationError, RuntimeError):
     """The secret of the suppression list is missing, cannot be used, or is another than that of the list."""
 
 
-class SubjectProblem(RuntimeError):
+class SubjectProblem(DataError, RuntimeError):
     """A table does not show whose its rows are."""
 
 

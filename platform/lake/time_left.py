@@ -10,10 +10,12 @@ from contextvars import ContextVar
 from math import inf
 from typing import Any, BinaryIO
 
+from tidegate.platform.core.errors import UnavailableError
+
 _DEADLINE_SECONDS: ContextVar[float] = ContextVar("until", default=inf)
 
 
-class DeadlineExceeded(Exception):
+class DeadlineExceeded(UnavailableError):
     """The time of the work is over."""
 
 

@@ -13,6 +13,8 @@ from dagster._core.instance.ref import InstanceRef
 from dagster._core.origin import RepositoryPythonOrigin
 from dagster_shared.serdes import serialize_value
 
+from tidegate.platform.core.errors import UnavailableError
+
 #: Seconds for an import of the code location on a busy machine, and for a fork.
 _WARM_WITHIN, _FORKED_WITHIN = 120.0, 30.0
 
@@ -21,7 +23,7 @@ class NotForked(Exception):
     """A run could not be started from the warm process. The message says why."""
 
 
-class NoAnswer(NotForked):
+class NoAnswer(UnavailableError, NotForked):
     """The warm process did not answer whether it started the run."""
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.maintenance.freed import NOTHING, FreedObjects
@@ -71,7 +72,7 @@ class MaintenanceResult:
         return f"{self.name}: {', '.join(filter(None, steps)) or 'nothing to do'}{source}"
 
 
-class TableBusy(RuntimeError):
+class TableBusy(UnavailableError, RuntimeError):
     """A batch of the table is decided and not recorded. Its next run finishes it."""
 
 

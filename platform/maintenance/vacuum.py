@@ -15,6 +15,7 @@ from itertools import islice
 from pyspark.sql import DataFrame
 
 from tidegate.platform.core.bronze.object_state import S3Found, S3Gone
+from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.maintenance.freed import NOTHING, FreedObjects
 from tidegate.platform.core.maintenance.kept_versions import deleted_file_retention
@@ -31,7 +32,7 @@ MAX_FILES = 100_000
 _AT_ONCE = 1000
 
 
-class NotOurs(RuntimeError):
+class NotOurs(DataError, RuntimeError):
     """A table is not below the lake root, so its files are the producer's."""
 
 

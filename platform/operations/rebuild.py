@@ -18,6 +18,7 @@ from tidegate.platform.core.bronze.ledger import LastState, Status
 from tidegate.platform.core.bronze.manifest import chunked, is_rebuild
 from tidegate.platform.core.bronze.plan import BATCH_BYTES
 from tidegate.platform.core.config.drift import drift
+from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.lake.aws.s3 import Listed
 from tidegate.platform.lake.lake import Lake, Table
@@ -27,7 +28,7 @@ from tidegate.platform.lake.ledger import Reading
 _MAX_LISTED = 100
 
 
-class RebuildRefused(RuntimeError):
+class RebuildRefused(DataError, RuntimeError):
     """A rebuild would not help. The message says what would."""
 
 

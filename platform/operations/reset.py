@@ -11,6 +11,7 @@ from tidegate.platform.bronze.reconcile.listing import list_generation, list_pre
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.completion.signal_name import SignalName
 from tidegate.platform.core.config.after_load import move_target, removes_source
+from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.forgetting.forgotten_by import forgotten_records
 from tidegate.platform.core.keys.file_format import Mode, OutputMode, format_of, mode_of
@@ -27,7 +28,7 @@ SEAMS = ("retire", "empty", "renew", "birth", "list")
 _LEFT = "retired"
 
 
-class ResetRefused(RuntimeError):
+class ResetRefused(DataError, RuntimeError):
     """A reset would do harm, or cannot start. The message says what to do."""
 
 

@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from pyspark.errors import PySparkException
 
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.errors import DataError
 
 
-class MergeFailed(RuntimeError):
+class MergeFailed(DataError, RuntimeError):
     """Spark could not merge. The message has no value of a row."""
 
 

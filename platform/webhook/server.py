@@ -16,6 +16,7 @@ from starlette.applications import Starlette
 
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.webhook import WebhookSpec
+from tidegate.platform.core.errors import ConfigurationError
 from tidegate.platform.core.webhook.rate_limit import RateLimit
 from tidegate.platform.core.webhook.schemes import scheme_of
 from tidegate.platform.lake.aws.clients import Aws
@@ -35,7 +36,7 @@ _READY_SECONDS = 5.0
 _PROBE_SECONDS = 8.0
 
 
-class MissingSecrets(ValueError):
+class MissingSecrets(ConfigurationError, ValueError):
     """Secrets that are missing or cannot be used. The message has a line for each, without the secret."""
 
 

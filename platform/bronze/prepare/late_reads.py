@@ -23,6 +23,7 @@ from tidegate.platform.core.bronze.hint import Hint, ServerLoss
 from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.bronze.plan import Candidate, Dataset, Plan, candidate_hints
+from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.spark.session import ended_after
 from tidegate.platform.lake.time_left import DeadlineExceeded, limited
@@ -37,7 +38,7 @@ _PARTS = 4
 _MAX_ALONE = 2
 
 
-class ReadTooLong(RuntimeError):
+class ReadTooLong(UnavailableError, RuntimeError):
     """A run, or the Spark server, did not finish reading the files of a batch in time."""
 
 

@@ -30,6 +30,7 @@ from tidegate.platform.core.config.yaml_document import (
     read_yaml_documents,
     validation_problems,
 )
+from tidegate.platform.core.errors import ConfigurationError
 
 #: A `lake.yaml` has no such field, and a component file always has it.
 _ATTRIBUTES, _TYPE = "attributes", "type"
@@ -37,7 +38,7 @@ _ATTRIBUTES, _TYPE = "attributes", "type"
 INLINE = "inline"
 
 
-class LakeConfigError(ValueError):
+class LakeConfigError(ConfigurationError, ValueError):
     """A `lake.yaml` that cannot be used. Its text has one line a problem: `file:line: field: message`.
 
     Attributes:

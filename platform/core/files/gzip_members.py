@@ -6,10 +6,12 @@ import io
 import zlib
 from typing import Any, BinaryIO
 
+from tidegate.platform.core.errors import DataError
+
 _CHUNK = 1 << 16
 
 
-class BrokenGzip(ValueError):
+class BrokenGzip(DataError, ValueError):
     """The bytes are not gzip from the first to the last."""
 
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from tidegate.platform.core.bounds import size_within
+from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.foreign_json import foreign_json
 from tidegate.platform.core.inventory.delivery import BEGAN
 from tidegate.platform.core.inventory.file_schema import Column, InventoryFormat, columns_of
@@ -27,7 +28,7 @@ _LAST = 253_402_300_799_000
 _SHOWN = 40
 
 
-class InventoryError(RuntimeError):
+class InventoryError(DataError, RuntimeError):
     """An inventory that cannot be used. The message names the object and says what to do."""
 
 

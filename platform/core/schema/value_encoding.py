@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.schema.casts import cast
 from tidegate.platform.core.schema.column_types import (
     MAX_DIGITS,
@@ -42,7 +43,7 @@ _MAX_SCALE = 99
 _MAX_BYTES = 64
 
 
-class NotEncoded(ValueError):
+class NotEncoded(DataError, ValueError):
     """A column has a type that no value of the encoding has. The text is a predicate of the column."""
 
 

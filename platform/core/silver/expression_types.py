@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from tidegate.platform.core.errors import ConfigurationError, DataError
 from tidegate.platform.core.schema.column_types import Type
 
 #: Returns the types of SQL expressions over the rows of a relation. Raises `UnfitExpression` for one that does not fit.
 TypesOf = Callable[[Sequence[str], str], Sequence[Type]]
 
 
-class UnsuitableColumns(ValueError):
+class UnsuitableColumns(DataError, ValueError):
     """Bronze does not have the columns that the options need. The text is a predicate of bronze."""
 
 
@@ -28,7 +29,7 @@ class LacksColumn(UnsuitableColumns):
         self.option = option
 
 
-class UnfitExpression(ValueError):
+class UnfitExpression(ConfigurationError, ValueError):
     """An expression or a condition does not fit bronze's rows. The text says why.
 
     Attributes:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
+from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.schema.column_types import folded
 
 
-class WrongKey(ValueError):
+class WrongKey(DataError, ValueError):
     """The arguments are no key of the table. The message says what to write."""
 
 

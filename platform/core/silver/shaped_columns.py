@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tidegate.platform.core.config.silver import SilverSpec
+from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.schema.column_types import Field, Type, folded
 from tidegate.platform.core.schema.names import suggest_names
 
@@ -12,7 +13,7 @@ from tidegate.platform.core.schema.names import suggest_names
 Valued = tuple[Field, str]
 
 
-class WrongShape(ValueError):
+class WrongShape(DataError, ValueError):
     """A column cannot be renamed. The text is a predicate of bronze."""
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import quote
 
+from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.column_types import folded
 
@@ -28,7 +29,7 @@ _TEXT = re.compile(r"string|void|(?:var)?char\(\d+\)")
 _BUCKET_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{2,254}", re.ASCII)
 
 
-class BatchManifestError(ValueError):
+class BatchManifestError(DataError, ValueError):
     """A query does not give the objects of a manifest."""
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import Enum
 
+from tidegate.platform.core.errors import DataError
+
 
 class Reason(Enum):
     """Why a request is refused.
@@ -28,7 +30,7 @@ class Reason(Enum):
         self.label, self.status = label, status
 
 
-class Refusal(Exception):
+class Refusal(DataError):
     """A refused request.
 
     Attributes:

@@ -14,6 +14,7 @@ from boto3.exceptions import Boto3Error
 from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone, S3Unavailable
+from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.s3_object import S3Object
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 _CONFLICT_RETRIES = 8
 
 
-class StoreError(RuntimeError):
+class StoreError(UnavailableError, RuntimeError):
     """S3 refused or could not be reached. The message names the object."""
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.forwarding.bodies import halves
 from tidegate.platform.core.forwarding.outgoing import Outgoing
 from tidegate.platform.core.portions import portions
@@ -37,7 +38,7 @@ class Delivery:
     error: Exception | None = None
 
 
-class EntriesRefused(RuntimeError):
+class EntriesRefused(DataError, RuntimeError):
     """The destination answers, but did not take some messages at each of several attempts."""
 
 

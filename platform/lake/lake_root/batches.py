@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.object_state import S3Gone
+from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.lake.aws.s3 import StoreError
@@ -34,7 +35,7 @@ class Retirement:
     at: str
 
 
-class GenerationRetired(RuntimeError):
+class GenerationRetired(UnavailableError, RuntimeError):
     """A reset ended the generation that this run belongs to."""
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tidegate.platform.core.errors import UnavailableError
 
-class SparkUnreachable(RuntimeError):
+
+class SparkUnreachable(UnavailableError, RuntimeError):
     """No Spark Connect server answers at the address. The message says what to do."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
 
+from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.number_of import number_of
 from tidegate.platform.core.schema.sql_literal import format_on_one_line
 from tidegate.platform.core.silver.expectations import Expectation, OnViolation
@@ -15,7 +16,7 @@ from tidegate.platform.silver.changes import Changes
 from tidegate.platform.silver.pending import PendingMerge
 
 
-class ExpectationFailed(RuntimeError):
+class ExpectationFailed(DataError, RuntimeError):
     """Rows violate an expectation of `expect_or_fail`. Nothing of their batches was merged.
 
     Attributes:

@@ -18,6 +18,7 @@ from tidegate.platform.core.bronze.hint import Hint, ServerLoss
 from tidegate.platform.core.bronze.loss_quota import MAX_LOSSES
 from tidegate.platform.core.bronze.manifest import Manifest, rest_of
 from tidegate.platform.core.bronze.plan import Candidate, Plan, candidate_hints
+from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.lake_root.inbox import WaitingManifest
 from tidegate.platform.lake.spark.unreachable import SparkUnreachable
@@ -31,7 +32,7 @@ _MAX_LOSSES_ALONE = 2
 _ENDED = "OPERATION_CANCELED"
 
 
-class TableRests(RuntimeError):
+class TableRests(UnavailableError, RuntimeError):
     """The table rests: while its files were read, the Spark server was lost too often."""
 
 
