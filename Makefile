@@ -44,7 +44,8 @@ dev: $(BIN)/.runtime $(DIST)/.built ## Run the local platform with Dagster's UI 
 
 test: ## Run every check and every test; installs what it needs
 	@$(MAKE) --no-print-directory -j2 --output-sync=line ready-to-test
-	$(BIN)/python -m pytest --every-group $(PARALLEL) $(ARGS)
+	@# The JUnit tests are one process, which takes what the others leave of the cores.
+	@$(MAKE) --no-print-directory -j2 --output-sync=line $(DIST)/.tested every-group
 
 smoke: $(BIN)/.dev $(DIST)/spark-classes.jsa ## Run the fast tests, and one file through the real pipeline: minutes
 	$(BIN)/python -m pytest $(PARALLEL) tests/unit tests/spark/commands/test_docs.py $(ARGS)
@@ -131,9 +132,13 @@ $(DIST)/spark-classes.jsa: $(DIST)/.built $(BIN)/.runtime platform/jvm/record_cl
 	$(BIN)/python platform/jvm/record_classes.py || echo "warning: not recorded, so Spark servers start slower; make class-archive tries again"
 
 # Not `package`, which writes the jar again: the archive of its classes would not fit it any more.
-$(DIST)/.tested: $(DIST)/.built $(shell find platform/jvm/src/test -type f 2>/dev/null)
+$(DIST)/.test-classes: $(DIST)/.built $(shell find platform/jvm/src/test -type f 2>/dev/null)
 	@$(MAKE) -s require-jvm
-	cd platform/jvm && $(PYTHON) ../../tests/support/plugins/measured.py ../../build/junit-cpu-seconds mvn -B -ntp --strict-checksums test
+	cd platform/jvm && mvn -q -B -ntp --strict-checksums test-compile
+	touch $@
+
+$(DIST)/.tested: $(DIST)/.test-classes
+	cd platform/jvm && nice $(PYTHON) ../../tests/support/plugins/measured.py ../../build/junit-cpu-seconds mvn -B -ntp --strict-checksums test
 	touch $@
 
 $(DYNAMODB)/.fetched: platform/jvm/dynamodb-local/pom.xml
@@ -153,8 +158,11 @@ $(DELTA_RS)/.installed: requirements/delta-rs.txt
 	$(DELTA_RS)/bin/pip install -q --no-deps --require-hashes -r requirements/delta-rs.txt
 	touch $@
 
-.PHONY: ready-to-test require-jvm chromium
-ready-to-test: $(DIST)/.tested $(DIST)/spark-classes.jsa check $(DYNAMODB)/.fetched $(DELTA_RS)/.installed chromium
+.PHONY: ready-to-test every-group require-jvm chromium
+ready-to-test: $(DIST)/.test-classes $(DIST)/spark-classes.jsa check $(DYNAMODB)/.fetched $(DELTA_RS)/.installed chromium
+
+every-group:
+	$(BIN)/python -m pytest --every-group $(PARALLEL) $(ARGS)
 
 require-jvm:
 	@command -v javac >/dev/null || { echo "error: no JDK found: install a JDK 17 (Debian: apt-get install openjdk-17-jdk-headless)"; exit 1; }
