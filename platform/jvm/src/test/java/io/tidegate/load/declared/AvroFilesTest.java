@@ -2,6 +2,7 @@ package io.tidegate.load.declared;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTimeout;
@@ -17,6 +18,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import org.apache.avro.Schema;
 import org.apache.avro.file.CodecFactory;
 import org.apache.avro.file.DataFileWriter;
@@ -281,6 +283,25 @@ class AvroFilesTest {
       byte[] cut = Arrays.copyOf(body, length);
       if (length != header) {
         assertThrows(Exception.class, () -> values(cut, "x string"), length + " of " + body.length + " bytes");
+      }
+    }
+  }
+
+  /** What a damaged file says of its lengths is no reason to take memory or time: an error would end the server. */
+  @Test
+  void damagedBytesGiveValuesOrAnExceptionAndNeverAnError() throws IOException {
+    byte[] body = written("\"string\"", "some text", "another", "a third one");
+    Random random = new Random(7);
+    for (int round = 0; round < 2_000; round++) {
+      byte[] damaged = body.clone();
+      for (int edit = random.nextInt(4); edit >= 0; edit--) {
+        damaged[random.nextInt(damaged.length)] = (byte) (random.nextBoolean() ? 0xff : random.nextInt(256));
+      }
+      try {
+        columns(damaged);
+        values(damaged, "x string");
+      } catch (Exception expected) {
+        assertNotNull(expected);
       }
     }
   }

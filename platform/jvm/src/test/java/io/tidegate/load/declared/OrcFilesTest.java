@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -19,6 +20,7 @@ import java.time.LocalDateTime;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Random;
 import java.util.TimeZone;
 import java.util.function.BiConsumer;
 import org.apache.hadoop.conf.Configuration;
@@ -288,6 +290,25 @@ class OrcFilesTest {
       assertThrows(Exception.class, () -> columns(cut), length + " of " + body.length + " bytes");
     }
     assertFalse(columns(body).isEmpty());
+  }
+
+  /** What a damaged file says of its lengths is no reason to take memory or time: an error would end the server. */
+  @Test
+  void damagedBytesGiveValuesOrAnExceptionAndNeverAnError() throws IOException {
+    byte[] body = times(TypeDescription.createTimestamp(), LocalDateTime.parse("2024-01-01T00:00:00"));
+    Random random = new Random(7);
+    for (int round = 0; round < 1_000; round++) {
+      byte[] damaged = body.clone();
+      for (int edit = random.nextInt(4); edit >= 0; edit--) {
+        damaged[random.nextInt(damaged.length)] = (byte) (random.nextBoolean() ? 0xff : random.nextInt(256));
+      }
+      try {
+        columns(damaged);
+        values(damaged, "x timestamp");
+      } catch (Exception expected) {
+        assertNotNull(expected);
+      }
+    }
   }
 
   private StructType columns(byte[] body) throws IOException {
