@@ -1,1 +1,1 @@
-"""What an asset of a user can take: the lake, and Dagster's clients of AWS and Spark."""
+"""What an asset of a user can take: the lake, and the settings of AWS."""

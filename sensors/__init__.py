@@ -1,1 +1,1 @@
-"""Sensors and schedules: they start runs. The intake and the forwarding do their work in a tick."""
+"""Sensors and schedules, with the jobs that they start. Intake, forwarding and health do their work in a tick."""

@@ -1,1 +1,1 @@
-"""Jobs for the operations that a person requests, and what their runs say of each table."""
+"""Jobs for the operations that a person requests. `follow`: what happens in a lake, for `tidegate tail`."""

@@ -1,1 +1,1 @@
-"""Dagster runs of bronze tables: their tags, their tables, and their failures."""
+"""Runs as Dagster knows them: their tags, the tables that they hold, their failures, and how long they may last."""

@@ -4,7 +4,8 @@ The modules, in the order in which a message and its hints meet them:
 
 - `tick`: one drain of all queues.
 - `queue_order`: which queue comes first; `fair_drain` and `drain_budget`: how queues share the tick.
-- `message_routing` and `known_tables`: from messages of events to hints by table.
+- `message_routing` and `known_tables`: from messages of events to hints by table. `event_typing`: the
+  types of events. `forwards`: what goes to the outbox.
 - `held_events`: events of folders that waited until a day has room for their tables.
 - `row_objects`: from messages of row queues to objects, and hints of these.
 - `store_and_delete`: stores the result, and deletes the messages last.

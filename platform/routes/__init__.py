@@ -1,1 +1,1 @@
-"""Forwarding: sends the messages of the outbox to the topics and queues of the routes."""
+"""Routes: sends the messages of the outbox to the topics and queues of the routes."""

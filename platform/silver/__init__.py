@@ -7,8 +7,10 @@ The modules, in the order of a merge:
   forgotten subjects.
 - `table`: creates the silver table and widens it. `private_statistics`: its log has no values of personal columns.
 - `row_queries` and `expect`: what kinds of rows there are, and which of them violate an expectation.
-- `truncate`: rows that are older than a truncate.
+- `truncate`: rows that are older than a truncate. `dumps`: the deletes that full dumps imply.
 - `newest_rows` and `merge_sql`: the newest row of each key (`scd1`). `history_rows` and `history_merge`: all changes of
-  each key (`scd2`). `snapshot_rows`: the deletes that full dumps imply. `aligned`: values in the types of silver.
+  each key (`scd2`). `left_values` and `others_values`: values that a row leaves as they are.
+- `export`: the changes of a silver table, as files.
 - `audit`: why a row is as it is, and whether silver is what bronze gives.
+- `server_losses`: which tables rest because their merges took the server down. `discreet`: errors without values.
 """

@@ -1,1 +1,1 @@
-"""The commands of `tidegate`, one module each."""
+"""Commands of `tidegate` that need no folder, one module each. Larger ones have a folder next to this one."""

@@ -1,1 +1,1 @@
-"""`tidegate maintain`: what it does."""
+"""`tidegate maintain`: compacts and vacuums chosen tables, or shows what it would do."""

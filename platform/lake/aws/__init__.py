@@ -1,1 +1,1 @@
-"""Handles of AWS: S3, SQS, DynamoDB, CloudWatch."""
+"""Handles of AWS: S3, SQS, DynamoDB, CloudWatch, Glue."""
