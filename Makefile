@@ -44,8 +44,8 @@ dev: $(BIN)/.runtime $(DIST)/.built ## Run the local platform with Dagster's UI 
 
 test: ## Run every check and every test; installs what it needs
 	@$(MAKE) --no-print-directory -j2 --output-sync=line ready-to-test
-	@# The JUnit tests are one process, which takes what the others leave of the cores.
-	@$(MAKE) --no-print-directory -j2 --output-sync=line $(DIST)/.tested every-group
+	@# The JUnit tests are one process. Next to them the others use the cores that it leaves.
+	@$(MAKE) --no-print-directory -j2 --output-sync=none $(DIST)/.tested every-group
 
 smoke: $(BIN)/.dev $(DIST)/spark-classes.jsa ## Run the fast tests, and one file through the real pipeline: minutes
 	$(BIN)/python -m pytest $(PARALLEL) tests/unit tests/spark/commands/test_docs.py $(ARGS)
@@ -138,7 +138,7 @@ $(DIST)/.test-classes: $(DIST)/.built $(shell find platform/jvm/src/test -type f
 	touch $@
 
 $(DIST)/.tested: $(DIST)/.test-classes
-	cd platform/jvm && nice $(PYTHON) ../../tests/support/plugins/measured.py ../../build/junit-cpu-seconds mvn -B -ntp --strict-checksums test
+	cd platform/jvm && $(PYTHON) ../../tests/support/plugins/measured.py ../../build/junit-cpu-seconds mvn -B -ntp --strict-checksums test
 	touch $@
 
 $(DYNAMODB)/.fetched: platform/jvm/dynamodb-local/pom.xml

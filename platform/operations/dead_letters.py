@@ -65,6 +65,7 @@ class DeadLetter:
         config: LakeConfig,
         known: Iterable[TableKey],
         refusal: Callable[[S3Event], str | None] = lambda _: None,
+        rules: EventTypes | None = None,
     ) -> DeadLetter:
         """Read a message of a queue of S3 events.
 
@@ -74,11 +75,12 @@ class DeadLetter:
             known: tables that exist.
             refusal: called for each event whose type depends on the tags of its object. Returns why S3 does not give
                 them. Such a message stays in its queue until it is a dead letter.
+            rules: those of `event_types` of the lake. They are made here if a caller with one message gives none.
         """
         parsed, tables = parse_body(message.body, message.id), set(known)
         routes = [route(event.bucket, event.key, config, tables) for event in parsed.events]
         unrouted = [found for found in routes if isinstance(found, NoRoute)]
-        refusals = (refusal(event) for event in _with_tagged_type(message, parsed.events, config))
+        refusals = (refusal(event) for event in _with_tagged_type(message, parsed.events, config, rules))
         reasons = [
             *(reject.reason for reject in parsed.rejects),
             *(tags_refused(error) for error in refusals if error),
@@ -228,14 +230,17 @@ def _reader(lake: Lake, letters: DeadLetters) -> Callable[[Message], DeadLetter]
             return None  # An object that is gone has no type. Of an S3 that does not answer, nothing follows.
         return None
 
-    return lambda message: DeadLetter.of(message, lake.config, known, refusal)
+    rules = EventTypes(lake.config.event_types)
+    return lambda message: DeadLetter.of(message, lake.config, known, refusal, rules)
 
 
-def _with_tagged_type(message: Message, events: Sequence[S3Event], config: LakeConfig) -> list[S3Event]:
+def _with_tagged_type(
+    message: Message, events: Sequence[S3Event], config: LakeConfig, rules: EventTypes | None
+) -> list[S3Event]:
     """Return the events that stay in their queue if S3 refuses the tags of their objects."""
-    rules = EventTypes(config.event_types)
     if not config.routes or not events:
         return []
+    rules = rules or EventTypes(config.event_types)
     attributes = text_attributes(
         inner_body(message.body, message.id, message.attributes).attributes if rules.attributes else {},
         rules.attributes,

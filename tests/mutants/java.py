@@ -42,6 +42,14 @@ JAVA_MUTANTS = (
         ("LedgerMemoryTest#allKeysOfALargeLedgerAreLeftToSpark",),
     ),
     Mutant(
+        "all keys of a small file of many equal texts are one message",
+        5,
+        "LedgerMemory",
+        "if (all && files.stream()",
+        "if (files.isEmpty() && files.stream()",
+        ("LedgerMemoryTest#allKeysOfASmallFileOfManyEqualTextsAreLeftToSpark",),
+    ),
+    Mutant(
         "a listing takes a key that the ledger knows for a new one",
         5,
         "LedgerMemory",

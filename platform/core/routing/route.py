@@ -129,7 +129,8 @@ def _discover(
     table: TableKey, format: FormatName | None, key: str, config: LakeConfig, known: Collection[TableKey]
 ) -> Route:
     if not config.discovery:
-        why = f"it is below no table's prefix and `discovery` is off; add one to lake.yaml {_MATERIALIZE_HINT}"
+        remedy = f"add a table with its prefix to lake.yaml {_MATERIALIZE_HINT}"
+        why = f"it is below no table's prefix and `discovery` is off; {remedy}"
         return NoRoute("no_table", why)
     if format is None:
         why = f"{_no_format(key)}; add a table with its prefix and its `format` to lake.yaml {_MATERIALIZE_HINT}"

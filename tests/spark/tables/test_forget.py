@@ -287,7 +287,7 @@ def test_a_call_that_dies_is_repeated_and_says_nothing_half(
 
         with monkeypatch.context() as patched:
             for module in ("forget", "bronze_rows", "silver_rows"):
-                patched.setattr(f"tidegate.assets.forgetting.{module}.seam", die)
+                patched.setattr(f"tidegate.platform.forgetting.{module}.seam", die)
             with pytest.raises(Died):
                 _forget(lake.lake, f"dies at {at}")
         who = [row[0] for row in kit.bronze(lake, "orders", "who") + kit.silver(lake, "orders", "who")]

@@ -6,6 +6,7 @@ import importlib
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,8 @@ VIEWS_BY_HAND = {
     "platform/cli/sql/sql.py": "the user's query names its views, in a session that ends with the command",
     "platform/lake/spark/temporary_view.py": "it makes the views of the other modules",
 }
+#: What puts the engine and Dagster's three folders together.
+COMPOSITION = {"cli", "component", "definitions", "demo", "launcher", "local", "testing"}
 #: Packages that import each other, and why.
 CIRCLES = [
     [f"tidegate.platform.bronze.prepare.{name}" for name in ("formats", "load", "table_columns")],  # one step of bronze
@@ -169,6 +172,16 @@ def test_classes_of_java_are_short() -> None:
 
 def test_no_module_imports_itself_through_others() -> None:
     assert import_circles(ROOT, PACKAGES, "tidegate") == []
+
+
+def test_each_part_of_platform_is_in_the_contract_about_dagster() -> None:
+    """A new folder would else be neither of the engine nor of what puts it together."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (engine,) = (each["source_modules"] for each in contracts if each["name"] == "The engine needs no Dagster")
+    parts = {
+        path.stem for path in (ROOT / "platform").iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
+    assert parts - {name.rpartition(".")[2] for name in engine} == COMPOSITION
 
 
 def test_no_package_imports_itself_through_others() -> None:

@@ -40,6 +40,9 @@ public final class LedgerMemory {
   /** Bytes of files to read; more is left to Spark, which reads with all of its cores. */
   static final long MAX_READ_BYTES = 64 << 20;
 
+  /** Bytes of all rows of a ledger: they are one message, and Spark Connect's client takes no message above 128 MiB. */
+  static final long MAX_ANSWER_BYTES = 16 << 20;
+
   /** Up to so many keys are looked up in large files, however large these are. */
   static final int MAX_KEYS = 1000;
 
@@ -144,7 +147,12 @@ public final class LedgerMemory {
     List<Callable<LedgerFile>> reads = new ArrayList<>();
     small.forEach(file -> reads.add(() -> read(file)));
     large.forEach(file -> reads.add(() -> part(file)));
-    return answer(inParallel(reads));
+    List<LedgerFile> files = inParallel(reads);
+    // A small file may be the packed form of many equal texts.
+    if (all && files.stream().mapToLong(LedgerMemory::weight).sum() > MAX_ANSWER_BYTES) {
+      return null;
+    }
+    return answer(files);
   }
 
   private List<Object[]> answer(List<LedgerFile> files) {

@@ -161,6 +161,18 @@ class LedgerMemoryTest {
   }
 
   @Test
+  void allKeysOfASmallFileOfManyEqualTextsAreLeftToSpark() {
+    List<Map<String, Object>> rows = new ArrayList<>();
+    String reason = "a reason of some length ".repeat(40);
+    for (int key = 0; key < 13_000; key++) {
+      rows.add(Map.of("key", "k" + key, "status", "quarantined", "etag", "e", "reason", reason));
+    }
+    record(1, rows);
+    assertNull(memory(1, null));
+    assertEquals(2, memory(1, List.of("k7")).size());
+  }
+
+  @Test
   void equalsAQueryWhileSmallFilesAreMerged() {
     spark.sql("INSERT INTO delta.`" + root + "` (kind, n) VALUES ('other', 0)");
     long last = 32;
