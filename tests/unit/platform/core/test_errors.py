@@ -16,6 +16,7 @@ WITHOUT = {
     "BadFileError": "the oracle of the demo runs in a Python without Tidegate",
     "Failed": "the result of a check, which becomes a finding",
     "NotForked": "the launcher starts the run another way",
+    "SourceMissingError": "the producers of the demo know nothing of Tidegate",
     "TickOver": "ends the receiving of a tick, which stores what it has",
     "TooLarge": "the caller makes room for the object alone",
     "Warned": "the result of a check, which becomes a finding",
