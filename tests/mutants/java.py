@@ -10,6 +10,14 @@ _ONE_ACTION = "LogLineTest#eachSpellingIsClearOrNot"
 
 JAVA_MUTANTS = (
     Mutant(
+        "an ORC file has as many rows as its footer says, whatever its stripes say",
+        5,
+        "OrcFiles",
+        "|| Arrays.stream(stripes).sum() != reader.getNumberOfRows()",
+        "",
+        ("OrcFilesTest#aNumberOfRowsThatTheStripesDoNotHaveBreaksItsFile",),
+    ),
+    Mutant(
         "a timestamp whose offset leads to the year 10000 has pieces of another time",
         5,
         "TimestampPiece",

@@ -5,6 +5,7 @@ import java.net.URI;
 import java.time.LocalDateTime;
 import java.time.ZoneId;
 import java.time.ZoneOffset;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.function.UnaryOperator;
@@ -72,6 +73,14 @@ public final class OrcFiles implements DeclaredFormat {
     }
     if (reader.getSchema().getCategory() != TypeDescription.Category.STRUCT) {
       throw new BadFile("its rows are " + reader.getSchema() + ", not columns; write it as a struct of columns");
+    }
+    // The library gives as many rows as a stripe says it has, whether or not its bytes end before: a damaged count would be
+    // read for hours.
+    long[] stripes = reader.getStripes().stream().mapToLong(StripeInformation::getNumberOfRows).toArray();
+    if (Arrays.stream(stripes).anyMatch(rows -> rows < 0) || Arrays.stream(stripes).sum() != reader.getNumberOfRows()) {
+      throw new BadFile(
+          "it has " + reader.getNumberOfRows() + " rows by its footer and " + Arrays.toString(stripes)
+              + " in its stripes; write it again");
     }
     return struct(reader.getSchema(), "", new FieldBound());
   }
