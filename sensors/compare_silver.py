@@ -10,6 +10,7 @@ import dagster as dg
 from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecord
 
 from tidegate.assets.keys import silver_key
+from tidegate.assets.presentation.check_events import result_of
 from tidegate.assets.silver.comparison_check import COVERS, equals_bronze_key
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.sensors.run_history import is_active
@@ -63,8 +64,8 @@ def due_comparisons(
 
 def _last_compared_id(execution: AssetCheckExecutionRecord | None) -> int:
     """Return the number of the last materialization that was compared; 0 without a result, or without a comparison."""
-    evaluation = execution.evaluation if execution else None
-    found = evaluation.metadata.get(COVERS) if isinstance(evaluation, dg.AssetCheckEvaluation) else None
+    result = result_of(execution) if execution else None
+    found = result.metadata.get(COVERS) if result else None
     return int(str(found.value)) if found else 0
 
 

@@ -20,7 +20,7 @@ from tidegate.assets.health.report import (
     HealthReport,
     keeps_up,
 )
-from tidegate.assets.keys import LAKE_HEALTH, page_key
+from tidegate.assets.keys import LAKE_HEALTH, bronze_key
 from tidegate.assets.presentation.check_of_each import check_of_each
 from tidegate.assets.runs.failed_runs import failed_runs
 from tidegate.assets.sources.asset import table_owners
@@ -68,7 +68,7 @@ def _checks(config: LakeConfig) -> dict[str, str]:
 
 def build_health_checks(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
     """Build the check `keeps_up` of each configured table. The sensor `health` evaluates it, and a user may."""
-    pages = {page_key(spec.name): spec.table_key.encode() for spec in config.tables}
+    pages = {bronze_key(spec.name): spec.table_key.encode() for spec in config.tables}
     if not pages:
         return []
 

@@ -15,7 +15,7 @@ from dagster._core.storage.asset_check_execution_record import (
 
 from tidegate.assets.bronze.report import QUARANTINE_CHECK, SAID_BEFORE, WITHOUT_STATE
 from tidegate.assets.keys import BRONZE, queue_key, silver_key
-from tidegate.assets.presentation.check_events import APART_CHECK, kept_description
+from tidegate.assets.presentation.check_events import APART_CHECK, kept_description, result_of
 from tidegate.assets.sources.queue_checks import CHECK
 from tidegate.platform.core.markdown import Markdown, sentence
 from tidegate.platform.core.routing.unrouted import MISSES
@@ -41,8 +41,9 @@ def quarantined_since(instance: dg.DagsterInstance, since: float) -> dict[str, i
     for record in failed_quarantine_checks(instance):
         if record.create_timestamp < since:
             break
-        if record.partition and record.evaluation and SAID_BEFORE not in record.evaluation.metadata:
-            counts = {name: _number(record.evaluation.metadata, name) for name in ("objects", "rows", WITHOUT_STATE)}
+        result = result_of(record)
+        if record.partition and result and SAID_BEFORE not in result.metadata:
+            counts = {name: _number(result.metadata, name) for name in ("objects", "rows", WITHOUT_STATE)}
             refused.setdefault(record.partition, counts[WITHOUT_STATE])
             quarantined[record.partition] += counts["objects"] + counts["rows"] - counts[WITHOUT_STATE]
     return dict(quarantined + Counter(refused))
@@ -72,8 +73,8 @@ def missed_today(instance: dg.DagsterInstance, queues: Sequence[str], now: float
         same_day = (
             datetime.fromtimestamp(record.create_timestamp, UTC).date() == datetime.fromtimestamp(now, UTC).date()
         )
-        if record.evaluation and same_day:
-            missed[keys[key]] = {outcome: _number(record.evaluation.metadata, outcome) for outcome in MISSES}
+        if (result := result_of(record)) and same_day:
+            missed[keys[key]] = {outcome: _number(result.metadata, outcome) for outcome in MISSES}
     return missed
 
 
@@ -87,9 +88,9 @@ def merges_that_warn(instance: dg.DagsterInstance, tables: Sequence[str]) -> dic
     keys = {dg.AssetCheckKey(silver_key(name), APART_CHECK): f"silver.{name}" for name in tables}
     found = instance.event_log_storage.get_latest_asset_check_execution_by_key(list(keys))
     return {
-        keys[key]: kept_description(record.evaluation) or sentence("look at its check")
+        keys[key]: kept_description(result) or sentence("look at its check")
         for key, record in found.items()
-        if record.evaluation and not record.evaluation.passed
+        if (result := result_of(record)) and not result.passed
     }
 
 

@@ -13,6 +13,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from tidegate.assets.bronze.report import SAID_BEFORE
 from tidegate.assets.health.history import failed_quarantine_checks
 from tidegate.assets.keys import BRONZE, TABLES, silver_key
+from tidegate.assets.presentation.check_events import result_of
 from tidegate.assets.runs.failed_runs import FailedRun, failed_runs
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.keys.table_key import TableKey
@@ -112,7 +113,7 @@ class Follower:
         fresh = takewhile(lambda record: record.id > last, failed_quarantine_checks(self._instance))
         for record in fresh:
             self._check = max(self._check, record.id)
-            evaluation = record.evaluation
+            evaluation = result_of(record)
             if not record.partition or evaluation is None or SAID_BEFORE in evaluation.metadata:
                 continue
             table = self._name(record.partition)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import dagster as dg
+from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecord
 
 from tidegate.platform.core.markdown import Markdown
 
@@ -45,6 +46,15 @@ def check_result(
 def with_description(result: dg.AssetCheckResult, description: Markdown | None) -> dg.AssetCheckResult:
     """Returns the result with another description."""
     return result._replace(description=description)
+
+
+def result_of(execution: AssetCheckExecutionRecord) -> dg.AssetCheckEvaluation | None:
+    """Return the result of an execution of a check. None while it runs, and if it died.
+
+    `execution.evaluation` is the event of the plan then, which has neither a result nor metadata, whatever its type is.
+    """
+    found = execution.evaluation
+    return found if isinstance(found, dg.AssetCheckEvaluation) else None
 
 
 def kept_description(evaluation: dg.AssetCheckEvaluation) -> Markdown | None:

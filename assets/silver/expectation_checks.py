@@ -6,7 +6,13 @@ import dagster as dg
 from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
 
 from tidegate.assets.bronze.report import SAID_BEFORE
-from tidegate.assets.presentation.check_events import APART_CHECK, check_result, kept_description, with_description
+from tidegate.assets.presentation.check_events import (
+    APART_CHECK,
+    check_result,
+    kept_description,
+    result_of,
+    with_description,
+)
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.markdown import Markdown, code, sentence
 from tidegate.platform.core.number_of import number_of
@@ -110,7 +116,7 @@ def _repeat_last_result(instance: dg.DagsterInstance, result: dg.AssetCheckResul
     key = dg.AssetCheckKey(result.asset_key, result.check_name)  # type: ignore[arg-type]
     ended = {AssetCheckExecutionRecordStatus.SUCCEEDED, AssetCheckExecutionRecordStatus.FAILED}
     for record in instance.event_log_storage.get_asset_check_execution_history(key, limit=1, status=ended):
-        if before := record.evaluation:
+        if before := result_of(record):
             repeated = result._replace(
                 passed=before.passed,
                 severity=before.severity,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -16,18 +17,21 @@ from urllib.parse import urlencode
 import dagster as dg
 import pytest
 from botocore.exceptions import ClientError
+from dagster._core.definitions.asset_checks.asset_check_evaluation import AssetCheckEvaluationPlanned
+from dagster._core.events import DagsterEvent, DagsterEventType
 
 from tests.support.lakes.objects import Objects
 from tests.unit.conftest import PAPER
 from tidegate.assets.bronze.report import SAID_BEFORE, WITHOUT_STATE
 from tidegate.assets.health import history
 from tidegate.assets.health.asset import report_health
-from tidegate.assets.health.history import merges_that_warn
+from tidegate.assets.health.history import merges_that_warn, missed_today
 from tidegate.assets.health.measure import measure
 from tidegate.assets.health.report import HealthReport, sparkline
-from tidegate.assets.keys import BRONZE, LAKE_HEALTH
-from tidegate.assets.presentation.check_events import APART_CHECK
+from tidegate.assets.keys import BRONZE, LAKE_HEALTH, queue_key, silver_key
+from tidegate.assets.presentation.check_events import APART_CHECK, result_of
 from tidegate.assets.runs.failed_runs import FailedRun
+from tidegate.assets.sources.queue_checks import CHECK
 from tidegate.platform.cli.main import app
 from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.manifest import Manifest
@@ -48,6 +52,7 @@ from tidegate.platform.lake.side_by_side import ConcurrentCalls
 from tidegate.platform.lake.spark.remote import SparkRemote
 from tidegate.sensors.health import health_events
 
+ROOT = Path(__file__).resolve().parents[4]
 DAY = 86_400
 ORDERS, ITEMS, PLAIN = "landing.orders", "landing.items", "second.plain"
 CONFIG = LakeConfig.model_validate({**PAPER, "window": 60, "max_lag": 100, "metrics": "cloudwatch"})
@@ -234,6 +239,34 @@ def test_a_merge_that_warns_is_seen_in_the_health_of_the_lake(instance: dg.Dagst
     assert (check({}), check(None)) == ([(True, "WARN", None)], [])
 
 
+def failure(metadata: dict[str, Any]) -> dg.AssetCheckEvaluation:
+    """The result of a check of bronze that failed."""
+    return dg.AssetCheckEvaluation(BRONZE, "nothing_quarantined", False, metadata=metadata)
+
+
+def test_a_check_that_runs_or_died_has_no_result_yet(instance: dg.DagsterInstance) -> None:
+    """Dagster types what it gives then as a result. It is the event of the plan."""
+    for key, check in ((silver_key("lines"), APART_CHECK), (queue_key("events"), CHECK)):
+        event = DagsterEvent(
+            DagsterEventType.ASSET_CHECK_EVALUATION_PLANNED.value,
+            "merge",
+            event_specific_data=AssetCheckEvaluationPlanned(asset_key=key, check_name=check),
+        )
+        run = instance.create_run_for_job(dg.JobDefinition(graph_def=dg.GraphDefinition(name="merge")))
+        instance.report_dagster_event(event, run.run_id)
+        (record,) = instance.event_log_storage.get_asset_check_execution_history(dg.AssetCheckKey(key, check), limit=1)
+        assert record.evaluation is not None
+        assert result_of(record) is None
+    assert merges_that_warn(instance, ["lines"]) == {}
+    assert missed_today(instance, ["events"], time.time()) == {}
+
+
+def test_no_other_module_takes_an_execution_s_event_for_a_result() -> None:
+    read = [path for folder in ("assets", "sensors", "platform") for path in (ROOT / folder).rglob("*.py")]
+    found = [path.name for path in read if re.search(r"\w\.evaluation\b(?!s)", path.read_text(encoding="utf-8"))]
+    assert found == ["check_events.py"]
+
+
 def test_runs_and_ticks_are_remembered(instance: dg.DagsterInstance) -> None:
     def checked(asset: str, check: str, metadata: dict[str, Any], partition: str | None = None) -> None:
         key = dg.AssetKey(asset.split("/"))
@@ -273,7 +306,7 @@ def test_what_s3_refuses_is_met_by_each_listing_and_counted_once(
     def failed(objects: int, refused: int) -> Any:
         counts = {"objects": objects, "rows": 0, WITHOUT_STATE: refused}
         metadata = {name: dg.MetadataValue.int(count) for name, count in counts.items()}
-        return SimpleNamespace(create_timestamp=9.0, partition="a.t", evaluation=SimpleNamespace(metadata=metadata))
+        return SimpleNamespace(create_timestamp=9.0, partition="a.t", evaluation=failure(metadata))
 
     newest_first = [failed(2, 2), failed(3, 2), failed(4, 3)]
     monkeypatch.setattr(history, "failed_quarantine_checks", lambda *_: iter(newest_first))
@@ -293,7 +326,7 @@ def test_all_failed_checks_of_a_day_are_counted() -> None:
                 id=number,
                 create_timestamp=float(number),
                 partition="a.t",
-                evaluation=SimpleNamespace(metadata=repeated if number % 10 else counts),
+                evaluation=failure(repeated if number % 10 else counts),
             )
             for number in range(newest - 1, max(0, newest - 1 - limit), -1)
         ]
