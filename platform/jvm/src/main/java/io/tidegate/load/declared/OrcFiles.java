@@ -1,7 +1,6 @@
 package io.tidegate.load.declared;
 
 import java.io.IOException;
-import java.net.URI;
 import java.time.LocalDateTime;
 import java.time.ZoneId;
 import java.time.ZoneOffset;
@@ -10,12 +9,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.UnaryOperator;
 import org.apache.hadoop.conf.Configuration;
-import org.apache.hadoop.fs.FSDataInputStream;
-import org.apache.hadoop.fs.FSDataOutputStream;
-import org.apache.hadoop.fs.FileStatus;
-import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
-import org.apache.hadoop.fs.permission.FsPermission;
 import org.apache.hadoop.hive.ql.exec.vector.BytesColumnVector;
 import org.apache.hadoop.hive.ql.exec.vector.ColumnVector;
 import org.apache.hadoop.hive.ql.exec.vector.DecimalColumnVector;
@@ -26,7 +20,6 @@ import org.apache.hadoop.hive.ql.exec.vector.MapColumnVector;
 import org.apache.hadoop.hive.ql.exec.vector.StructColumnVector;
 import org.apache.hadoop.hive.ql.exec.vector.TimestampColumnVector;
 import org.apache.hadoop.hive.ql.exec.vector.VectorizedRowBatch;
-import org.apache.hadoop.util.Progressable;
 import org.apache.orc.OrcConf;
 import org.apache.orc.OrcFile;
 import org.apache.orc.OrcProto;
@@ -57,7 +50,7 @@ public final class OrcFiles implements DeclaredFormat {
   private static final String SPARK_TYPE = "spark.sql.catalyst.type";
 
   private static final Set<String> WHOLE_NUMBERS = Set.of("int", "integer", "bigint", "long");
-  private static final Path PATH = new Path("orc:///file");
+  static final Path PATH = new Path("orc:///file");
   private static final int MAX_BATCH_ROWS = 1024;
 
   @Override
@@ -74,8 +67,7 @@ public final class OrcFiles implements DeclaredFormat {
     if (reader.getSchema().getCategory() != TypeDescription.Category.STRUCT) {
       throw new BadFile("its rows are " + reader.getSchema() + ", not columns; write it as a struct of columns");
     }
-    // The library gives as many rows as a stripe says it has, whether or not its bytes end before: a damaged count would be
-    // read for hours.
+    // The library gives as many rows as a stripe says, also past its bytes: a damaged count would be read for hours.
     long[] stripes = reader.getStripes().stream().mapToLong(StripeInformation::getNumberOfRows).toArray();
     if (Arrays.stream(stripes).anyMatch(rows -> rows < 0) || Arrays.stream(stripes).sum() != reader.getNumberOfRows()) {
       throw new BadFile(
@@ -338,72 +330,6 @@ public final class OrcFiles implements DeclaredFormat {
       try (reader) {
         batches.close();
       }
-    }
-  }
-
-  /** A file system of one file, which ORC's reader wants. */
-  private static final class OneFile extends FileSystem {
-    private final SourceInput file;
-
-    OneFile(SourceInput file) {
-      this.file = file;
-      setConf(file.conf());
-    }
-
-    @Override
-    public URI getUri() {
-      return PATH.toUri();
-    }
-
-    @Override
-    public FSDataInputStream open(Path path, int bufferSize) {
-      return new FSDataInputStream(file);
-    }
-
-    @Override
-    public FileStatus getFileStatus(Path path) {
-      return new FileStatus(file.size(), false, 1, 1, 0, path);
-    }
-
-    @Override
-    public Path getWorkingDirectory() {
-      return PATH;
-    }
-
-    @Override
-    public void setWorkingDirectory(Path path) {
-      throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public FileStatus[] listStatus(Path path) {
-      throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public FSDataOutputStream create(
-        Path path, FsPermission permission, boolean overwrite, int buffer, short replicas, long block, Progressable told) {
-      throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public FSDataOutputStream append(Path path, int bufferSize, Progressable told) {
-      throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public boolean rename(Path from, Path to) {
-      throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public boolean delete(Path path, boolean recursive) {
-      throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public boolean mkdirs(Path path, FsPermission permission) {
-      throw new UnsupportedOperationException();
     }
   }
 }
