@@ -15,8 +15,6 @@ DELTA_RS := .venv-delta-rs
 ELASTICMQ := platform/jvm/elasticmq/target/lib
 JVM_SOURCES := platform/jvm/pom.xml $(shell find platform/jvm/src/main -type f 2>/dev/null)
 ARGS ?=
-# Static checkers and editors do not follow the editable install's import hook. These links show them one package.
-LINKS := build/links
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Tests start many Pythons, each of which would compile the code again where the machine's setting forbids to keep it.
 export PYTHONDONTWRITEBYTECODE :=
@@ -72,12 +70,15 @@ format: $(BIN)/.dev ## Format the files
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-types: $(BIN)/.dev $(LINKS) ## Check the types
-	MYPYPATH=$(LINKS) $(BIN)/mypy --strict --namespace-packages --explicit-package-bases -p tidegate
-	MYPYPATH=$(LINKS):. $(BIN)/mypy --strict --namespace-packages --explicit-package-bases tests benchmarks
+types: $(BIN)/.dev ## Check the types
+	$(BIN)/mypy -p tidegate
+	$(BIN)/mypy tests benchmarks
 
-layers: $(BIN)/.dev $(LINKS) ## Check which module may import which
-	PYTHONPATH=$(LINKS) $(BIN)/lint-imports
+layers: $(BIN)/.dev ## Check which module may import which
+	@# It passes over a folder without __init__.py in a package that has one, as platform/ is (docs/decisions/0001).
+	@mkdir -p build/layers/tidegate
+	@for part in platform assets sensors resources; do ln -sfn ../../../$$part build/layers/tidegate/$$part; done
+	cd build/layers && ../../$(BIN)/lint-imports --config ../../pyproject.toml --cache-dir ../import-linter
 
 class-archive: $(DIST)/spark-classes.jsa ## Archive the Spark server's classes, which halves the CPU time of its start
 
@@ -106,14 +107,12 @@ clean: ## Remove everything that was built (not the demo's state, which is .tide
 	rm -rf $(VENV) $(DELTA_RS) build platform/jvm/target platform/jvm/dynamodb-local/target platform/jvm/elasticmq/target *.egg-info
 
 # The lock is complete, so pip need not resolve (--no-deps). The hashes are checked.
-$(BIN)/.runtime: requirements/local.txt pyproject.toml setup.py | $(LINKS)
+$(BIN)/.runtime: requirements/local.txt pyproject.toml setup.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { echo "error: Python 3.11 is needed, $(PYTHON) is `$(PYTHON) --version 2>&1`: install it, or run make PYTHON=/path/to/python3.11"; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing the Python packages (the first time pyspark takes a few minutes)"
 	$(BIN)/pip install -q --no-deps --require-hashes -r requirements/local.txt
 	$(BIN)/pip install -q --no-deps -e .
-	@# After the editable install's own .pth file, by its name: Python still imports by that, PyCharm by this.
-	@echo $(CURDIR)/$(LINKS) > `$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))'`/tidegate-links.pth
 	touch $@
 
 $(BIN)/.dev: requirements/dev.txt $(BIN)/.runtime
@@ -174,7 +173,3 @@ chromium:
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	    echo "Installing Chromium"; apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; \
 	  else echo "error: the browser tests need Chromium: install it (Debian: apt-get install chromium)"; exit 1; fi; }
-
-$(LINKS):
-	mkdir -p $(LINKS)/tidegate
-	for part in platform assets sensors resources; do ln -sfn ../../../$$part $(LINKS)/tidegate/$$part; done

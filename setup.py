@@ -1,18 +1,19 @@
 """The packages of the wheel; everything else is in pyproject.toml.
 
-The top-level folders are the architecture, and `tidegate` is a namespace over them: setuptools' own discovery knows no
-such layout. platform/ has no __init__.py: with one it would shadow the standard library's platform module.
+The top-level folders are the architecture, and `tidegate` has a link to each. setuptools' own discovery passes over
+`tidegate.platform`, which has no __init__.py: with one, platform/ would shadow the standard library's module.
 """
 
 from setuptools import find_packages, setup
 
-LAYERS = ("platform", "assets", "sensors", "resources")
+FOLDERS = ("platform", "assets", "sensors", "resources")
 
 setup(
     packages=[
-        name
-        for layer in LAYERS
-        for name in (f"tidegate.{layer}", *(f"tidegate.{layer}.{below}" for below in find_packages(layer)))
+        "tidegate",
+        *(f"tidegate.{folder}" for folder in FOLDERS),
+        *(f"tidegate.{folder}.{below}" for folder in FOLDERS for below in find_packages(f"tidegate/{folder}")),
     ],
-    package_dir={f"tidegate.{layer}": layer for layer in LAYERS},
+    # Named, so that an editable install makes this package importable, and not each folder of the root.
+    package_dir={"tidegate": "tidegate"},
 )

@@ -6,7 +6,7 @@ from typing import Any
 
 import dagster as dg
 
-from tidegate.assets.keys import LAKE_COSTS, page_key
+from tidegate.assets.keys import LAKE_COSTS, bronze_key
 from tidegate.assets.presentation.markdown import listed, markdown
 from tidegate.assets.presentation.plot import bars
 from tidegate.assets.runs.long_runs import long_run
@@ -29,7 +29,7 @@ def build_costs(config: LakeConfig) -> list[dg.AssetsDefinition]:
     spec = config.costs
     if spec is None:
         return []
-    pages = {spec.table_key.encode(): page_key(spec.name) for spec in config.tables}
+    pages = {spec.table_key.encode(): bronze_key(spec.name) for spec in config.tables}
 
     @dg.asset(
         key=LAKE_COSTS,

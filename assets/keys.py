@@ -27,8 +27,8 @@ STORAGE = "storage"
 Report = Literal["cost", "growth", "advice", "audit", "uploads"]
 
 
-def page_key(table: str) -> dg.AssetKey:
-    """Return the asset key of a configured table's own page.
+def bronze_key(table: str) -> dg.AssetKey:
+    """Return the asset key of a configured bronze table: `bronze/<table>`.
 
     Args:
         table: the SQL name of the table.
@@ -37,7 +37,11 @@ def page_key(table: str) -> dg.AssetKey:
 
 
 def silver_key(table: str) -> dg.AssetKey:
-    """Return the asset key of a silver table."""
+    """Return the asset key of a silver table: `silver_<table>`.
+
+    Args:
+        table: the SQL name of the table.
+    """
     return dg.AssetKey([f"silver_{table}"])
 
 

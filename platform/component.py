@@ -8,9 +8,8 @@ import dagster as dg
 from pydantic import BaseModel, ConfigDict, Field
 
 from tidegate.platform.core.config.json_schema import component_schema
-from tidegate.platform.core.config.load import INLINE, load_lake
+from tidegate.platform.core.config.load import INLINE
 from tidegate.platform.definitions import build_definitions
-from tidegate.resources.lake_resource import LakeResource
 
 _LAKE_YAML = """\
 # docs/reference/lake-yaml.md describes every field. `tidegate infer s3://{bucket}/` proposes the tables.
@@ -92,7 +91,7 @@ class LakeComponent(dg.Component, dg.Model, dg.Resolvable):
         if (self.lake is None) == (self.inline is None):
             raise ValueError(f"{context.path}: give `lake`, the path of a lake.yaml, or `{INLINE}`, the lake itself")
         path = str((context.path / self.lake).resolve() if self.lake else _defs_yaml(context.path))
-        return build_definitions(load_lake(path), LakeResource.from_environment(path), is_guest=True)
+        return build_definitions(path, is_guest=True)
 
 
 def _defs_yaml(folder: Path) -> Path:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import dagster as dg
 
 from tidegate.assets.bronze.asset import build_bronze
@@ -13,7 +15,7 @@ from tidegate.assets.costs import build_costs
 from tidegate.assets.forgetting import build_forgotten
 from tidegate.assets.health.asset import build_health_checks, build_lake_health
 from tidegate.assets.inventory.asset import build_storage
-from tidegate.assets.keys import BRONZE, LAKE_COSTS, page_key, queue_key, report_keys, route_key, silver_key
+from tidegate.assets.keys import BRONZE, LAKE_COSTS, bronze_key, queue_key, report_keys, route_key, silver_key
 from tidegate.assets.maintenance.asset import build_maintenance
 from tidegate.assets.operations.jobs import rebuild_job, redrive_job
 from tidegate.assets.presentation.lake_yaml_lines import with_lake_yaml_lines
@@ -42,15 +44,25 @@ from tidegate.sensors.silver import build_silver_triggers, silver_job
 from tidegate.sensors.storage import build_storage_schedules
 
 
-def build_definitions(config: LakeConfig, lake: LakeResource, *, is_guest: bool = False) -> dg.Definitions:
-    """All definitions of a lake.
+def build_definitions(
+    lake_yaml: str | Path | LakeConfig, lake: LakeResource | None = None, *, is_guest: bool = False
+) -> dg.Definitions:
+    """Return all definitions of a lake: its assets, checks, jobs, sensors, schedules and the resource `lake`.
 
     Args:
-        config: the lake.yaml, already read: assets and sensors are built from it.
-        lake: the resource that runs open.
+        lake_yaml: path of the configuration, or the configuration as `load_lake` returns it.
+        lake: the resource that runs open. None: the lake at that path, with Spark and AWS as the environment says.
         is_guest: whether the code location has definitions of others too. Their executor stays as it is, and their
             history is not deleted.
+
+    Raises:
+        LakeConfigError: the lake has errors. Each is a line with file, line and field.
+        ValueError: a configuration without its resource: runs read the file.
     """
+    if isinstance(lake_yaml, LakeConfig) and lake is None:
+        raise ValueError("runs read the file of a lake: give its path, or the resource that has it")
+    config = lake_yaml if isinstance(lake_yaml, LakeConfig) else load_lake(lake_yaml)
+    lake = lake or LakeResource.from_environment(str(lake_yaml))
     triggers, shared = build_silver_triggers(config), build_shared_job(config)
     assets: list[dg.AssetsDefinition | dg.AssetSpec] = [
         *source_assets(config),
@@ -64,15 +76,8 @@ def build_definitions(config: LakeConfig, lake: LakeResource, *, is_guest: bool 
         *build_maintenance(config),
         *_reports(config),
     ]
-    jobs = [
-        BRONZE_JOB,
-        shared,
-        redrive_job,
-        rebuild_job,
-        maintenance_job(config),
-        *[silver_job(spec) for spec in config.tables if spec.silver],
-        *comparison_job(config),
-    ]
+    of_tables = [silver_job(spec) for spec in config.tables if spec.silver]
+    jobs = [BRONZE_JOB, shared, redrive_job, rebuild_job, maintenance_job(config), *of_tables, *comparison_job(config)]
     schedules = _schedules_with_jobs(config)
     names = [job.name for job in jobs] + [schedule.job_name for schedule in schedules]
     return dg.Definitions(
@@ -134,7 +139,7 @@ def _places(config: LakeConfig) -> dict[dg.AssetKey, Location]:
     places |= {queue_key(spec.name): ("queues", index) for index, spec in enumerate(config.queues)}
     places |= {route_key(route.name): ("routes", index) for index, route in enumerate(config.routes)}
     for index, spec in enumerate(config.tables):
-        places[page_key(spec.name)] = ("tables", index)
+        places[bronze_key(spec.name)] = ("tables", index)
         places[silver_key(spec.name)] = ("tables", index, "silver")
         places |= {key: ("tables", index, "storage_reports") for key in report_keys(spec.name)}
         if spec.row_queue:
@@ -145,4 +150,4 @@ def _places(config: LakeConfig) -> dict[dg.AssetKey, Location]:
 @dg.definitions
 def defs() -> dg.Definitions:
     """The lake that TIDEGATE_LAKE names; built when Dagster asks for it, so that importing needs no lake.yaml."""
-    return build_definitions(load_lake(lake_path()), LakeResource.from_environment())
+    return build_definitions(lake_path())

@@ -12,7 +12,7 @@ import dagster as dg
 
 from tidegate.assets.health.asset import report_health
 from tidegate.assets.health.report import HealthReport, keeps_up, numbers
-from tidegate.assets.keys import LAKE_HEALTH, page_key, queue_key
+from tidegate.assets.keys import LAKE_HEALTH, bronze_key, queue_key
 from tidegate.assets.presentation.check_events import evaluation_event
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.sources.asset import dead_letters_of
@@ -51,7 +51,7 @@ def health_events(shown: HealthReport, config: LakeConfig, cursor: str | None) -
     known = before.get("names") == digest
     behind, waited = (_members(before.get(name) if known else None, tables) for name in ("behind", "waiting"))
     filled = _members(before.get("filled"), names) if known else set(names)
-    pages = {spec.table_key.encode(): page_key(spec.name) for spec in config.tables}
+    pages = {spec.table_key.encode(): bronze_key(spec.name) for spec in config.tables}
     events: list[Event] = [
         dg.AssetMaterialization(LAKE_HEALTH, metadata=shown.metadata()),
         *(evaluation_event(result) for result in shown.checks(LAKE_HEALTH)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 
 pytest_plugins = [
-    "tidegate.platform.testing.fixtures",
+    "tidegate.testing",
     "tests.support.plugins.groups",
     "tests.support.plugins.parallel",
     "tests.support.plugins.costs",

@@ -6,7 +6,7 @@ import dagster as dg
 
 from tidegate.assets.bronze.asset import previous_report, table_report
 from tidegate.assets.bronze.report import check_specs
-from tidegate.assets.keys import BRONZE, page_key
+from tidegate.assets.keys import BRONZE, bronze_key
 from tidegate.assets.presentation.copied_sql import bronze_queries, copied
 from tidegate.assets.presentation.freshness import page_freshness
 from tidegate.assets.presentation.markdown import described
@@ -27,7 +27,7 @@ def build_page_checks(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
 
     Each bronze run evaluates them. A person can run them too, on the last recorded batches.
     """
-    specs = {page_key(spec.name): spec for spec in config.tables}
+    specs = {bronze_key(spec.name): spec for spec in config.tables}
     if not specs:
         return []
 
@@ -56,7 +56,7 @@ def _checks(page: dg.AssetKey, spec: TableSpec) -> list[dg.AssetCheckSpec]:
 def _page(spec: TableSpec) -> dg.AssetSpec:
     partition = dg.SpecificPartitionsPartitionMapping([spec.table_key.encode()])
     return dg.AssetSpec(
-        page_key(spec.name),
+        bronze_key(spec.name),
         deps=[dg.AssetDep(BRONZE, partition_mapping=partition)],
         group_name="bronze",
         owners=list(spec.owners),

@@ -7,7 +7,7 @@ from typing import Any
 
 import dagster as dg
 
-from tidegate.assets.keys import STORAGE, page_key
+from tidegate.assets.keys import STORAGE, bronze_key
 from tidegate.assets.runs.long_runs import long_run
 from tidegate.platform.core.config.storage_reports import StorageReportsSpec
 from tidegate.platform.core.config.table import TableSpec
@@ -20,7 +20,7 @@ def report_asset(
     """Returns the decorator of a report on a table of inventories."""
     asset = dg.asset(
         key=key,
-        deps=[page_key(spec.name)],
+        deps=[bronze_key(spec.name)],
         group_name=STORAGE,
         owners=list(spec.owners),
         kinds={"s3"},

@@ -5,7 +5,7 @@ from typing import Any
 
 import dagster as dg
 
-from tidegate.assets.keys import page_key, silver_key
+from tidegate.assets.keys import bronze_key, silver_key
 from tidegate.assets.presentation.copied_sql import copied, silver_queries
 from tidegate.assets.presentation.freshness import silver_freshness
 from tidegate.assets.presentation.markdown import described
@@ -50,7 +50,7 @@ def _build(spec: TableSpec) -> dg.AssetsDefinition:
         kinds={"deltalake", "pyspark", "silver"},
         tags={"tidegate/layer": "silver"},
         freshness_policy=silver_freshness(spec),
-        deps=[page_key(spec.name)],
+        deps=[bronze_key(spec.name)],
         metadata={
             "dagster/table_name": f"silver.{spec.name}",
             "sql": copied(silver_queries(spec.name)),

@@ -8,7 +8,7 @@ from typing import Any
 import dagster as dg
 from pyspark.sql import SparkSession
 
-from tidegate.assets.keys import page_key
+from tidegate.assets.keys import bronze_key
 from tidegate.assets.presentation.columns import column_schema
 from tidegate.assets.presentation.readers import readers_text
 from tidegate.platform.core.bronze.volume import volume
@@ -108,7 +108,7 @@ def columns_metadata(spec: TableSpec, schema: TableSchema, sources: Mapping[str,
         table = sentence("only in {}", code(f"silver.{spec.name}{WITH_TOMBSTONES}"))
         origins[name] = together("; ", [origins[name], table] if name in origins else [table])
     deps = {
-        name: [dg.TableColumnDep(asset_key=page_key(spec.name), column_name=column) for column in columns]
+        name: [dg.TableColumnDep(asset_key=bronze_key(spec.name), column_name=column) for column in columns]
         for name, columns in sources.items()
     }
     return {

@@ -2,7 +2,7 @@
 
 In your `conftest.py`::
 
-    pytest_plugins = ["tidegate.platform.testing.fixtures"]
+    pytest_plugins = ["tidegate.testing"]
 
 and a test takes the fixture `tidegate_lake`. docs/guides/testing-your-lake.md has an example.
 """

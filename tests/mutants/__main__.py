@@ -171,9 +171,10 @@ def _copy(folder: Path) -> Path:
         (copy / name).symlink_to(_ROOT / name)
     for name in _COMPILED:
         shutil.copytree(_ROOT / name, copy / name)
-    (copy / "links" / "tidegate").mkdir(parents=True)
     for name in PACKAGES:
-        (copy / "links" / "tidegate" / name).symlink_to(copy / name)
+        (copy / "tidegate" / name).symlink_to(copy / name)
+    (copy / "links").mkdir()
+    (copy / "links" / "tidegate").symlink_to(copy / "tidegate")
     return copy
 
 

@@ -3914,8 +3914,8 @@ MUTANTS = (
         "the health of the lake says nothing of merges that warn",
         5,
         "merges_that_warn",
-        "        if record.evaluation and not record.evaluation.passed\n",
-        "        if record.evaluation and not record.evaluation\n",
+        "and not result.passed",
+        "and not result",
         ("tests/unit/assets/health/test_health.py::test_a_merge_that_warns_is_seen_in_the_health_of_the_lake",),
     ),
     Mutant(

@@ -13,7 +13,6 @@ from rich.table import Table
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.costs import CheapestSettings, CostOfMonth, CostOfTable, CostsAnswer, UnitOfCost
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.table_named import table_named
 from tidegate.platform.core.config.costs import CostsSpec
 from tidegate.platform.core.costs.figures import Figures
 from tidegate.platform.core.costs.report import LakeCosts, TableReport
@@ -22,6 +21,7 @@ from tidegate.platform.core.costs.usage import Usage
 from tidegate.platform.inventory.costs.measure import cost_figures, table_costs
 from tidegate.platform.inventory.stored import folder_of
 from tidegate.platform.lake.lake import Lake
+from tidegate.platform.query.table_named import table_named
 
 #: Services in the order of the columns, with their titles.
 _COLUMNS = ("storage", "compute", "S3 requests", "SQS", "DynamoDB")

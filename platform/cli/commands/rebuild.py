@@ -16,7 +16,6 @@ from tidegate.platform.cli.answers.plans import BronzeRebuildAnswer, RebuildAnsw
 from tidegate.platform.cli.caller import caller
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.table_named import table_named
 from tidegate.platform.core.config.after_load import move_target
 from tidegate.platform.core.first_few import first_few
 from tidegate.platform.lake.lake import Lake
@@ -28,6 +27,7 @@ from tidegate.platform.operations.silver_rebuild import (
     plan_silver_rebuild,
     rebuild_silver,
 )
+from tidegate.platform.query.table_named import table_named
 
 _SHOWN = 20
 

@@ -17,7 +17,6 @@ from tidegate.platform.cli.answers.plans import RedriveAnswer, RedriveEntry, ref
 from tidegate.platform.cli.caller import caller
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.table_named import table_named
 from tidegate.platform.core.first_line import one_line
 from tidegate.platform.core.times import parse_time
 from tidegate.platform.lake.lake import Lake
@@ -31,6 +30,7 @@ from tidegate.platform.operations.redrive import (
     redrive_objects,
 )
 from tidegate.platform.operations.redrive_routes import redrive_route, undeliverable_messages
+from tidegate.platform.query.table_named import table_named
 
 _SHOWN = 20
 _PARTLY = "partly in quarantine: they are read again, and their rows in the table are replaced in one commit"

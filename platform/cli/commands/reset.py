@@ -12,9 +12,9 @@ from tidegate.platform.cli.answers.plans import ResetAnswer, refuse_to_apply
 from tidegate.platform.cli.caller import caller
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.table_named import table_named
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.operations.reset import ResetPlan, ResetRefused, plan_reset, reset_table
+from tidegate.platform.query.table_named import table_named
 
 
 def run_reset(

@@ -12,7 +12,6 @@ from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.why import WhyAnswer, WhyRow
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.table_named import table_named
 from tidegate.platform.core.config.silver_columns import (
     CHANGED_AT,
     CHANGED_BATCH,
@@ -28,6 +27,7 @@ from tidegate.platform.core.row_json import row_json
 from tidegate.platform.core.shell import command
 from tidegate.platform.core.silver.fates.sentences import format_order
 from tidegate.platform.core.silver.key_values import WrongKey
+from tidegate.platform.query.table_named import table_named
 from tidegate.platform.silver.audit.key_history import Event, KeyHistory, key_history
 from tidegate.platform.silver.expect.no_value import name_failing_expression
 

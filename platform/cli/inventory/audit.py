@@ -7,12 +7,12 @@ from rich.console import Console
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.inventory import AuditAnswer, FoundObjects, FoundPlace, UnlistedField
 from tidegate.platform.cli.inventory.cost import explained
-from tidegate.platform.cli.table_named import table_named
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.storage.audits import KINDS, AuditFinding, AuditReport
 from tidegate.platform.core.storage.prices import GIGABYTE
 from tidegate.platform.inventory.audited import audit_of
 from tidegate.platform.lake.lake import Lake
+from tidegate.platform.query.table_named import table_named
 
 
 def run_audit(

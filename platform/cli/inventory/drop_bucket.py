@@ -15,7 +15,6 @@ from tidegate.platform.bronze.prepare.inventories.newest import newest_deliverie
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.plans import DropAnswer, DroppedInventory, refuse_to_apply
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.table_named import table_named
 from tidegate.platform.cloud.address import Address
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.inventory.delivery import Delivery
@@ -23,6 +22,7 @@ from tidegate.platform.core.inventory.dropped import dropped_delivery
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.lake.aws.s3 import ObjectStore, StoreError
 from tidegate.platform.lake.lake import Lake, Table
+from tidegate.platform.query.table_named import table_named
 
 
 def run_drop(

@@ -20,7 +20,6 @@ from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.inventory import ManifestAnswer, UnusableInventory, WrittenManifest
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.inventory.cost import objects_of
-from tidegate.platform.cli.sql.sql import query_frame
 from tidegate.platform.cloud.address import Address
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.inventory.columns import NULL_VERSION
@@ -45,6 +44,7 @@ from tidegate.platform.lake.inventory.deliveries import delivered_manifest
 from tidegate.platform.lake.inventory.objects import buckets_of_versions
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.threads import parallel
+from tidegate.platform.query.frame import query_frame
 
 
 @dataclass(frozen=True)

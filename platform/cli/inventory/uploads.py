@@ -7,13 +7,13 @@ from rich.console import Console
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.inventory import BucketOfUploads, RefusedBucket, UploadsAnswer
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.table_named import table_named
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.storage.prices import GIGABYTE, StoragePrices
 from tidegate.platform.core.storage.uploads import BucketUploads, UploadsReport, uploads_cost
 from tidegate.platform.inventory.incomplete import inventoried_buckets, uploads_report
 from tidegate.platform.lake.aws.multipart_uploads import MultipartUploads
 from tidegate.platform.lake.lake import Lake
+from tidegate.platform.query.table_named import table_named
 
 
 def report_of(lake: Lake, name: str, uploads: MultipartUploads, days: int) -> UploadsReport:

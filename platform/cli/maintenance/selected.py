@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.table_named import table_named
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.maintenance.old_objects import maintain_objects
 from tidegate.platform.maintenance.tables import MaintenanceResult, maintain_bronze, maintain_silver
+from tidegate.platform.query.table_named import table_named
 
 _SILVER = "silver."
 _Work = Callable[..., list[MaintenanceResult]]

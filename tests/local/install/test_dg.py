@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-TYPE = "tidegate.platform.component.LakeComponent"
+TYPE = "tidegate.LakeComponent"
 PROJECT = """
 [project]
 name = "shop"

@@ -41,7 +41,7 @@ for folder in tidegate.__path__:
         parts = path.relative_to(folder).with_suffix("").parts
         names.append(".".join(("tidegate", *(parts[:-1] if parts[-1] == "__init__" else parts))))
 for name in names:
-    if name != "tidegate.platform.testing.fixtures":
+    if name not in ("tidegate.testing", "tidegate.platform.testing.fixtures"):
         importlib.import_module(name)
 from tidegate.platform.definitions import defs
 made = defs()
@@ -100,8 +100,7 @@ def needed(own: Distribution) -> dict[str, Distribution]:
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel, built from a copy: the folder of an earlier build may contain deleted files."""
     source = tmp_path_factory.mktemp("source")
-    for folder in ("assets", "platform", "resources", "sensors"):
-        shutil.copytree(ROOT / folder, source / folder, ignore=shutil.ignore_patterns("jvm", "__pycache__"))
+    shutil.copytree(ROOT / "tidegate", source / "tidegate", ignore=shutil.ignore_patterns("jvm", "__pycache__"))
     for file in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / file, source)
     build = "from setuptools import build_meta; print(build_meta.build_wheel('dist'))"
@@ -153,11 +152,12 @@ def test_the_wheel_has_every_file_of_its_packages(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         packed = {name for name in archive.namelist() if name.startswith("tidegate/")}
         (points,) = (archive.read(name).decode() for name in archive.namelist() if name.endswith("entry_points.txt"))
-    assert "[dagster_dg_cli.registry_modules]\ntidegate = tidegate.platform.component" in points
+    assert "[dagster_dg_cli.registry_modules]\ntidegate = tidegate\n" in points
     folders = ("assets", "platform", "resources", "sensors")
     there = {f"tidegate/{path.relative_to(ROOT)}" for each in folders for path in (ROOT / each).rglob("*.py")}
+    there |= {f"tidegate/{path.name}" for path in (ROOT / "tidegate").glob("*.py")} | {"tidegate/py.typed"}
     there = {name for name in there if not name.startswith("tidegate/platform/jvm/")}
-    data = {"py.typed", "dagster.yaml", "dagster-guest.yaml"}
+    data = {"dagster.yaml", "dagster-guest.yaml"}
     data |= {"demo/lake.yaml", "demo/events/lake.yaml", "demo/storage/lake.yaml"}
     assert packed == there | {f"tidegate/platform/{name}" for name in data}
 

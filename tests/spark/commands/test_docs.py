@@ -19,6 +19,7 @@ DOCS = Path(__file__).parents[3] / "docs"
 PAGE = DOCS / "guides" / "testing-your-lake.md"
 FIRST_TABLE = DOCS / "start" / "first-table.md"
 YOUR_ASSETS = DOCS / "guides" / "your-assets.md"
+PYTHON = DOCS / "reference" / "python.md"
 
 
 def test_the_example_of_the_testing_page_passes(tidegate_lake: Callable[..., TestLake]) -> None:
@@ -85,7 +86,18 @@ def test_the_reader_s_assets_take_dagster_s_resources_and_ours(
         job = gold.resolve_implicit_global_asset_job_def()
         done = job.execute_in_process(instance=instance, asset_selection=[dg.AssetKey("row_counts")])
     (made,) = done.asset_materializations_for_node("row_counts")
-    assert made.metadata["silver.orders"].value == 3
+    assert {name: value.value for name, value in made.metadata.items()} == {"bronze": 3, "silver": 3}
+
+    rows_in_an_asset, own_location, a_program = _blocks(PYTHON, "python")
+    exec(compile(rows_in_an_asset.replace("'open'", "'a'"), str(PYTHON), "exec"), names)
+    assert names["open_orders"].required_resource_keys == {"lake"}
+    for block in (own_location, a_program):
+        exec(compile(block.replace('"lake.yaml"', repr(str(lake.path))), str(PYTHON), "exec"), names)
+    with dg.DagsterInstance.ephemeral() as instance:
+        job = names["defs"].resolve_implicit_global_asset_job_def()
+        done = job.execute_in_process(instance=instance, asset_selection=[dg.AssetKey("open_orders")])
+    (made,) = done.asset_materializations_for_node("open_orders")
+    assert {name: value.value for name, value in made.metadata.items()} == {"open": 2, "all": 3, "refused": 0}
 
     others = {name: resource for name, resource in (gold.resources or {}).items() if name != "lake"}
     both = dg.Definitions.merge(lake.definitions, dg.Definitions(assets=gold.assets, resources=others))

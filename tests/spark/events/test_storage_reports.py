@@ -31,7 +31,6 @@ from tidegate.platform.cli.inventory.advice import AdviceQuestion, run_advice
 from tidegate.platform.cli.inventory.audit import run_audit
 from tidegate.platform.cli.inventory.cost import CostQuestion, run_cost
 from tidegate.platform.cli.inventory.forecast import run_forecast
-from tidegate.platform.cli.sql.sql import query_frame
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.storage.growth import Growth
 from tidegate.platform.inventory.grown import growth_of
@@ -39,6 +38,7 @@ from tidegate.platform.inventory.stored import sums_of_all
 from tidegate.platform.lake.inventory import sums
 from tidegate.platform.lake.inventory.objects import inventory_objects
 from tidegate.platform.lake.inventory.sums import stored_sums, with_ends
+from tidegate.platform.query.frame import query_frame
 from tidegate.platform.testing import TestLake
 
 CREATED = datetime(2026, 11, 1, 1, tzinfo=UTC)

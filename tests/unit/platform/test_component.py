@@ -15,7 +15,7 @@ from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.load import LakeConfigError, load_lake
 
 INLINE: dict[str, Any] = {
-    "type": "tidegate.platform.component.LakeComponent",
+    "type": "tidegate.LakeComponent",
     "attributes": {
         "inline": {
             "lake": {"root": "s3://lake/root"},

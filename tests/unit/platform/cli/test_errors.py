@@ -10,9 +10,10 @@ from rich.console import Console
 
 from tidegate.platform.cli.check.check import run_check
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.sql.sql import explain_missing_table, run_sql
+from tidegate.platform.cli.sql.sql import run_sql
 from tidegate.platform.local.errors import LocalStackError
 from tidegate.platform.local.stack_file import StackLock, make_home
+from tidegate.platform.query.frame import explain_missing_table
 
 LOCAL = "lake: {root: 's3://lake/lake'}\nqueues: [{url: '${TIDEGATE_QUEUE_URL}'}]\nbuckets: [landing]\n"
 

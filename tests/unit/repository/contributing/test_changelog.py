@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from pathlib import Path
 
 import pytest
+
+import tidegate
 
 ROOT = Path(__file__).resolve().parents[4]
 MAX_LINES_OF_A_VERSION = 60
@@ -33,8 +34,7 @@ def changelog_problems(text: str, version: str) -> list[str]:
 
 
 def test_the_changelog_begins_with_what_is_not_released_and_has_a_screen_for_each_version() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert changelog_problems((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), project["version"]) == []
+    assert changelog_problems((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), tidegate.__version__) == []
 
 
 @pytest.mark.parametrize(

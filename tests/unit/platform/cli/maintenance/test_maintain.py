@@ -20,6 +20,7 @@ from tidegate.platform.cli.maintenance import selected as selection
 from tidegate.platform.cli.maintenance.maintain import run_maintain
 from tidegate.platform.core.maintenance.freed import FreedObjects
 from tidegate.platform.maintenance.tables import MaintenanceResult, TableBusy
+from tidegate.platform.query.query_error import QueryError
 
 BORN = ["landing.orders", "landing.found"]
 
@@ -121,5 +122,5 @@ def test_the_plan_is_printed_for_programs(shop: Shop) -> None:
 def test_a_table_that_is_not_there_is_named_with_those_that_are(shop: Shop) -> None:
     with pytest.raises(CommandError, match=r"no silver table 'silver\.plain': lake\.yaml has silver\.orders"):
         shop.run("silver.plain")
-    with pytest.raises(CommandError, match="there is no table 'nothing'"):
+    with pytest.raises(QueryError, match="there is no table 'nothing'"):
         shop.run("nothing")

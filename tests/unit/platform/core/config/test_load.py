@@ -11,7 +11,7 @@ from tests.support.tracked import ROOT
 from tidegate.platform.core.config.load import LakeConfigError, load_lake, read_lake_yaml
 
 COMPONENT = """\
-type: tidegate.platform.component.LakeComponent
+type: tidegate.LakeComponent
 
 attributes:
   inline:

@@ -6,7 +6,6 @@ import duckdb
 import pytest
 import sqlglot
 
-from tidegate.platform.cli.sql.asked_tables import asked_tables
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.storage.audits import (
     FIELDS,
@@ -21,6 +20,7 @@ from tidegate.platform.core.storage.audits import (
     orphans_query,
     unlisted,
 )
+from tidegate.platform.query.asked_tables import asked_tables
 
 ORDERS = AuditedTable(TableKey("acme", "it's/"), "orders", "s3a://lake/ledger/orders")
 NEW = AuditedTable(TableKey("acme", "new/"), "new")

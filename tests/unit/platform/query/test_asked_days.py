@@ -6,8 +6,8 @@ from datetime import date
 
 import pytest
 
-from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.sql.asked_days import with_days
+from tidegate.platform.query.asked_days import with_days
+from tidegate.platform.query.query_error import QueryError
 
 
 def view(name: str, day: date) -> str:
@@ -44,5 +44,5 @@ def test_other_queries_are_left_as_they_are(query: str) -> None:
     ],
 )
 def test_wrong_arguments_are_refused(call: str, said: str) -> None:
-    with pytest.raises(CommandError, match=said):
+    with pytest.raises(QueryError, match=said):
         with_days(f"SELECT * FROM inventory_as_of{call}", view)

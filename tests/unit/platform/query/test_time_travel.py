@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.platform.cli.sql.time_travel import reach_silver
 from tidegate.platform.core.config.silver_columns import own_columns
+from tidegate.platform.query.time_travel import reach_silver
 
 
 def own(name: str, relation: str) -> tuple[str, ...]:

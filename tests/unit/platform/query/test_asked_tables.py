@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.platform.cli.sql.asked_tables import asked_tables, without_schema
-from tidegate.platform.cli.sql.sql import explain_missing_table, near
+from tidegate.platform.query.asked_tables import asked_tables, without_schema
+from tidegate.platform.query.frame import explain_missing_table, near
 
 
 @pytest.mark.parametrize(

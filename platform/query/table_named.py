@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.first_few import first_few
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.sql_names import SqlNames
+from tidegate.platform.query.query_error import QueryError
 
 #: Tables that an error message names.
 _MAX_NAMED = 12
@@ -23,13 +23,13 @@ def table_named(lake: Lake, name: str) -> str:
         name: SQL name, key or `s3://` prefix of the table.
 
     Raises:
-        CommandError: there is no such table.
+        QueryError: there is no such table.
     """
     if S3Address.names(name):
         try:
             return TableKey.from_uri(name if name.endswith("/") else f"{name}/").encode()
         except ValueError as error:
-            raise CommandError(str(error)) from None
+            raise QueryError(str(error)) from None
     name = name.removeprefix("bronze.")
     for spec in lake.config.tables:
         if spec.name == name:
@@ -42,4 +42,4 @@ def table_named(lake: Lake, name: str) -> str:
     known = sorted({spec.name for spec in lake.config.tables} | set(born))
     nearest = get_close_matches(name, known, _MAX_NAMED, 0.0) if len(known) > _MAX_NAMED else known
     some = ", ".join(first_few(nearest, _MAX_NAMED, len(known)))
-    raise CommandError(f"there is no table {name!r}: give its SQL name, its key or its s3:// prefix; there are {some}")
+    raise QueryError(f"there is no table {name!r}: give its SQL name, its key or its s3:// prefix; there are {some}")

@@ -9,7 +9,7 @@ import sqlglot
 from sqlglot import TokenType
 from sqlglot.errors import SqlglotError
 
-from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.query.query_error import QueryError
 
 _NAME = "inventory_as_of"
 _USAGE_TEXT = (
@@ -25,7 +25,7 @@ def with_days(query: str, view: Callable[[str, date], str]) -> str:
         view: makes the view of a table's name and a day, and returns its name.
 
     Raises:
-        CommandError: the arguments are not the name of a table and a day.
+        QueryError: the arguments are not the name of a table and a day.
     """
     if _NAME not in query.lower():
         return query
@@ -45,10 +45,10 @@ def with_days(query: str, view: Callable[[str, date], str]) -> str:
             TokenType.STRING,
             TokenType.R_PAREN,
         ]:
-            raise CommandError(_USAGE_TEXT)
+            raise QueryError(_USAGE_TEXT)
         try:
             day = date.fromisoformat(call[2].text)
         except ValueError:
-            raise CommandError(f"{call[2].text!r} is no day: {_USAGE_TEXT}") from None
+            raise QueryError(f"{call[2].text!r} is no day: {_USAGE_TEXT}") from None
         query = query[: token.start] + view(call[0].text, day) + query[call[3].end + 1 :]
     return query

@@ -1,0 +1,1 @@
+"""Queries on a lake's tables by their SQL names."""
