@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import yaml
 
 from tests.spark.conftest import Shell
 from tidegate.platform.cli.check.check import run_check
+from tidegate.platform.cli.check.silver import check_silver
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.testing import TestLake
 
@@ -67,38 +67,43 @@ def test_columns_that_silver_names_and_bronze_has_not_are_reported(
     lake = tidegate_lake([MERGED])
     shell.use(lake)
 
-    def silver(**changes: Any) -> str:
-        body = yaml.safe_load(lake.path.read_text())
-        body["tables"][0]["silver"] = {**SILVER, **changes}
-        lake.path.write_text(yaml.safe_dump(body))
-        before = len(shell.said())
-        run_check(shell, lake.path, None, None)
-        lines = re.split(r"\n(?=ok |FAILED )", shell.said()[before:])
-        (line,) = (line for line in lines if "columns that silver names" in line)
-        return " ".join(line.split())
+    def silver(*options: dict[str, Any]) -> list[str]:
+        specs = [kit.second(lake, "merged", "merged", {**SILVER, **changes}) for changes in options]
+        found = check_silver(lake.stack.spark.remote, lake.lake.store, specs)
+        return [f"{'ok' if finding.ok else 'FAILED'} {finding.detail}" for finding in found]
 
-    assert "no bronze table yet" in silver()
+    assert silver({}) == ["ok no bronze table yet"]
     lake.put("merged/1.json", kit.lines({"id": 1, "at": 1, "info": {"id": 1}}))
     kit.run(lake, "merged")
-    assert silver(delete_when="info.id > 5 -- never").startswith("ok"), shell.said()
-    assert silver(keys=["info.id", "abs(id)"], order=["at", "info.id"]).startswith("ok"), shell.said()
-    assert "bronze has no column 'info.no'" in silver(keys=["info.no"])
-    assert "bronze has no column 'when'" in silver(order="when")
-    assert "bronze does not fit `order` of `silver`: there is no column `no`; the" in silver(order="(at - no)")
-    assert 'cannot cast "STRUCT<id: BIGINT>" to "INT"' in silver(cast={"info": "int"})
-    assert silver(rename={"info": "more"}, derive={"twice": "at * 2"}, cast={"twice": "string"}).startswith("ok")
-    said = silver(delete_when="gone = 'yes'")
-    assert "every merge fails: bronze does not fit `delete_when` of `silver`: there is no column" in said
+    right: list[dict[str, Any]] = [
+        {"delete_when": "info.id > 5 -- never"},
+        {"keys": ["info.id", "abs(id)"], "order": ["at", "info.id"]},
+        {"rename": {"info": "more"}, "derive": {"twice": "at * 2"}, "cast": {"twice": "string"}},
+    ]
+    assert silver(*right) == ["ok bronze has these columns"] * 3
+    wrong: dict[str, dict[str, Any]] = {
+        "bronze has no column 'info.no'": {"keys": ["info.no"]},
+        "bronze has no column 'when'": {"order": "when"},
+        "bronze does not fit `order` of `silver`: there is no column `no`; the": {"order": "(at - no)"},
+        'cannot cast "STRUCT<id: BIGINT>" to "INT"': {"cast": {"info": "int"}},
+        "every merge fails: bronze does not fit `delete_when` of `silver`: there is no column": {
+            "delete_when": "gone = 'yes'"
+        },
+    }
+    for why, said in zip(wrong, silver(*wrong.values()), strict=True):
+        assert said.startswith("FAILED")
+        assert why in said
     # What silver was merged with is compared, too, and descriptions and personal names of no column are named.
     kit.merge(lake, "merged")
-    said = silver(apply_as_truncates="at < 0")
-    assert "every merge fails: `apply_as_truncates` of `silver` in lake.yaml has changed from nothing to at < 0" in said
     body = yaml.safe_load(lake.path.read_text())
-    body["tables"][0] |= {"silver": SILVER, "descriptions": {"ID": "number", "_changed_at": "when", "infos": "more"}}
+    changed = {**SILVER, "apply_as_truncates": "at < 0"}
+    body["tables"][0] |= {"silver": changed, "descriptions": {"ID": "number", "_changed_at": "when", "infos": "more"}}
     body["tables"][0]["personal"] = {"columns": ["info.mail"]}
     lake.path.write_text(yaml.safe_dump(body))
     run_check(shell, lake.path, None, None)
     said = " ".join(shell.said().split())
+    why = "every merge fails: `apply_as_truncates` of `silver` in lake.yaml has changed from nothing to at < 0"
+    assert f"FAILED table merged: columns that silver names [table.silver-columns] {why}" in said
     assert "no column is called 'infos'; it has " in said
     assert "no column is called 'info.mail'; it has info.id. If it is called otherwise" in said
 
