@@ -91,11 +91,12 @@ def test_each_figure_of_the_demo_is_the_one_that_its_oracle_computes(
     notify_of_signals_only(s3)
     put_orders(s3, buckets[ORDERS].name)
     versions: dict[int, int] = {}
-    for day in range(last):
+    # Some stop after day 1, and the weekly ones come on the day before the last one. No figure is of a day in between.
+    for days in ((0,), (1, last - 1)):
         for bucket in buckets:
-            if bucket.delivers(day):
+            for day in filter(bucket.delivers, days):
                 deliver(s3, TO, bucket, day)
-        versions[day] = ingest_day(opened)
+        versions[days[-1]] = ingest_day(opened)
     answers: dict[str, Any] = {"left_over": delete_left_over(opened, begin_orders(opened, s3))}
     deliver_last_day(s3, buckets, last)
     lake.intake()
