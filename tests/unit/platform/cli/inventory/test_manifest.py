@@ -139,6 +139,32 @@ def test_an_error_in_the_last_bucket_names_the_manifests_that_were_replaced_befo
     assert '"ObjectArn": "arn:aws-cn:s3:::jobs/x/acme.csv"' in call
 
 
+def test_a_query_without_rows_has_no_manifest_and_one_without_a_key_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store = Store()
+    written(store, [], monkeypatch)
+    assert store.lists == {}
+    monkeypatch.setattr(module, "query_frame", lambda lake, sql: MagicMock(dtypes=[("bucket", "string")]))
+    with pytest.raises(CommandError, match="the query has no column key, only bucket"):
+        run_manifest(Console(), None, store, ManifestQuestion(sql=SQL, to=TO), "111122223333")  # type: ignore[arg-type]
+
+
+def test_a_bucket_without_an_inventory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    objects: Any = MagicMock()
+    objects.where().groupBy().agg().orderBy().collect.return_value = []
+    monkeypatch.setattr(module, "objects_of", lambda *_: objects)
+    monkeypatch.setattr(module, "F", MagicMock())
+    with pytest.raises(CommandError, match="the table has no inventory of other"):
+        run_manifest(
+            Console(),
+            None,  # type: ignore[arg-type]
+            Store(),  # type: ignore[arg-type]
+            ManifestQuestion("objects", bucket="other"),
+            "111122223333",
+        )
+
+
 def test_an_error_of_the_first_bucket_names_no_manifest(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(CommandError) as error:
         written(Store(), [("acme", None, None)], monkeypatch)
