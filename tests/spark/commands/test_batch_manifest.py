@@ -81,9 +81,6 @@ def _lists(manifests: Manifests) -> None:
         "acme": (3, 1),
         "beta": (2, 0),
     }
-    assert manifests.answer(sql=f"SELECT * FROM VALUES {ROWS} WHERE false", to=folder).manifests == ()
-    with pytest.raises(CommandError, match="the query has no column key, only bucket, version_id"):
-        manifests.answer(sql=f"SELECT bucket, version_id FROM VALUES {ROWS}", to=folder)
 
 
 def _inventories(manifests: Manifests, kit: Any) -> None:
@@ -115,8 +112,6 @@ def _inventories(manifests: Manifests, kit: Any) -> None:
     assert "is gone, which" in reasons["gone"]
     assert reasons["null"].startswith("its inventory has no version ID of 1 null versions, for which a job would fail")
     assert [one.bucket for one in manifests.answer(table="objects", bucket="beta").manifests] == ["beta"]
-    with pytest.raises(CommandError, match="the table has no inventory of other"):
-        manifests.answer(table="objects", bucket="other")
     _versions(manifests)
 
 
@@ -124,11 +119,11 @@ def _versions(manifests: Manifests) -> None:
     """A job works on the version that the query found, or there is no manifest."""
     lake, folder = manifests.lake, f"s3://{manifests.lake.lake_bucket}/versions/"
     rows = "SELECT bucket, key, version_id FROM bronze.objects WHERE"
-    (null,) = manifests.answer(sql=f"{rows} bucket = 'null' AND key = 'c'", to=folder).manifests
+    chosen = f"{rows} bucket = 'beta' OR bucket = 'null' AND key = 'c'"
+    beta, null = manifests.answer(sql=chosen, to=folder).manifests
     read = lake.clients.s3.get_object(Bucket=lake.lake_bucket, Key=S3Address.parse(null.uri).key)
     assert (read["Body"].read(), null.fields) == (b"null,c,null\n", ("Bucket", "Key", "VersionId"))
     # Rows of an inventory of current versions have no version, and rows of earlier versions of Tidegate neither.
-    (beta,) = manifests.answer(sql=f"{rows} bucket = 'beta'", to=folder).manifests
     assert (beta.objects, beta.fields) == (1, ("Bucket", "Key"))
     with pytest.raises(CommandError, match="objects of null no version ID, and its inventory lists all versions"):
         manifests.answer(sql="SELECT bucket, key, NULL AS version_id FROM bronze.objects WHERE key = 'c'", to=folder)
