@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -82,43 +82,42 @@ def _expected(readings: list[Reading], upto: int) -> dict[int, set[str]]:
     return found
 
 
-def test_what_is_in_quarantine_is_of_a_reading_of_a_file(tidegate_lake: MakeLake, kit: Any) -> None:
+def test_what_is_in_quarantine_is_of_a_reading_of_a_file(tidegate_lake: MakeLake, kit: Any, soak: bool) -> None:
     """A producer overwrites its file with each dump. Then generated overwrites are compared with an oracle."""
     lake = tidegate_lake([{**TABLE, "silver": {**SILVER, "stored_as": "scd2"}}])
 
     def dump(day: int, skus: str) -> str:
         return str(kit.lines(*({"sku": sku, "day": day} for sku in skus)))
 
-    def merged(body: str) -> Any:
+    def put(body: str) -> None:
         lake.put("items/all.json", body)
         kit.run(lake, "items")
-        return kit.merge(lake, "items")
 
-    def lives() -> list[tuple[Any, ...]]:
-        return [tuple(row) for row in lake.sql("SELECT sku, valid_from, valid_to FROM silver.items ORDER BY sku")]
-
-    merged(dump(1, "abc") + dump(2, "ac"))
+    put(dump(1, "abc") + dump(2, "ac"))
     # The bad row is of day 3 only: day 2 deletes b as before.
-    result = merged(dump(3, "a") + '{"sku": "c", "day":')
-    first = [("a", 1, None), ("b", 1, 2), ("c", 1, None)]
-    assert (lives(), result.why_full) == (first, None)
-    assert [text.split(",")[0] for text in result.incomplete_dumps] == ["the dump 3 deletes nothing in silver.items"]
+    put(dump(3, "a") + '{"sku": "c", "day":')
+    named = [text.split(",")[0] for text in kit.merge(lake, "items").incomplete_dumps]
+    assert named == ["the dump 3 deletes nothing in silver.items"]
     # No day of this file is known, but days 1 to 3 have rows of its key.
-    assert merged("no line of this is JSON").incomplete_dumps == ()
-    assert lives() == first
+    put("no line of this is JSON")
     # A clean dump under the key does not show whether day 3 had c.
-    result = merged(dump(5, "ac"))
-    assert (lives(), result.why_full, result.incomplete_dumps) == (first, None, ())
-    _generated_overwrites(lake)
+    put(dump(5, "ac"))
+    result = kit.merge(lake, "items")
+    assert (result.batches, result.why_full, result.incomplete_dumps) == (2, None, ())
+    lives = [tuple(row) for row in lake.sql("SELECT sku, valid_from, valid_to FROM silver.items ORDER BY sku")]
+    assert lives == [("a", 1, None), ("b", 1, 2), ("c", 1, None)]
+    for seed in range(194, 204 if soak else 195):
+        _generated_overwrites(lake, seed, (90, 77, 55) if soak else (77,))
 
 
-def _generated_overwrites(lake: TestLake) -> None:
+def _generated_overwrites(lake: TestLake, seed: int, batches: Iterable[int]) -> None:
+    """Compare as of each of some batches. Of those that come later, nothing counts."""
     spec = lake.spec("items")
     work = merge_state(lake.lake, spec)
     assert work is not None
     assert work.table.birth is not None
     rules, session = KeyRows.of(lake.lake, work).rules, lake.lake.delta.session
-    readings = list(_readings(random.Random(194), 90))
+    readings = list(_readings(random.Random(seed), 90))
     ledger = pa.Table.from_pylist(
         [
             {"kind": "row", "n": reading.n, "position": place, "key": reading.key, "etag": reading.etag,
@@ -133,7 +132,7 @@ def _generated_overwrites(lake: TestLake) -> None:
             for day in sorted(reading.days)
         ]
     )
-    location = lake.lake.store.uri("silver", "generated")
+    location = lake.lake.store.uri("silver", f"generated_{seed}")
     session.createDataFrame(rows).selectExpr("sku", "CAST(day AS INT) AS day", "_source_path", "_batch").write.format(
         "delta"
     ).save(location)
@@ -143,8 +142,8 @@ def _generated_overwrites(lake: TestLake) -> None:
         ledger=RecordedLedger(session.createDataFrame(ledger).cache()),  # type: ignore[arg-type]
     )
     generated = replace(work, table=table)
-    for upto in (90, 77, 55):
+    for upto in batches:
         expected = _expected(readings, upto)
         found = incomplete_dumps(session, generated, rules, upto)
         shown = {int(entry.order.split(":")[1].strip('"} ')): entry.files for entry in found}
-        assert shown == {day: len(keys) for day, keys in expected.items()}, upto
+        assert shown == {day: len(keys) for day, keys in expected.items()}, (seed, upto)
