@@ -13,7 +13,8 @@ from tests.support.servers.demo_process import DemoProcess
 
 pytestmark = pytest.mark.timeout(900)
 
-TYPES, OBJECTS = 20, 400
+#: A type of each contract and of each subscriber. Each other service would be one more table of a kind that is there.
+TYPES, OBJECTS = 5, 350
 _SETTLED = 600.0
 
 

@@ -41,7 +41,7 @@ def demo(
 @demos.command()
 def events(
     home: Home = Path(".tidegate/demo-events"),
-    types: Annotated[int, typer.Option(min=20, max=200, help="Number of event types.")] = 200,
+    types: Annotated[int, typer.Option(min=5, max=200, help="Number of event types.")] = 200,
     objects: Annotated[int, typer.Option(min=200, help="Number of objects that have these types.")] = 20_000,
     report: Report = None,
     keep: Keep = False,

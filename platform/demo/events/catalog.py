@@ -19,8 +19,10 @@ ACTIONS = (
     "created", "updated", "confirmed", "cancelled", "viewed", "failed", "exported", "merged", "archived", "restored",
 )  # fmt: skip
 MAX_TYPES = len(ACTIONS) * len((*AGREED, *BULKY, *DRIFTING, *OPEN))
-#: With fewer, some service would have no event.
-MIN_TYPES = MAX_TYPES // len(ACTIONS)
+#: One service of each contract, and those whose events a subscriber of the demo takes. A demo of fewer types than
+#: services has these: each other service would be one more table that shows nothing new.
+FIRST = ("orders", "payments", "search", "invoices", "partners")
+MIN_TYPES = len(FIRST)
 
 
 class Contract(StrEnum):
@@ -61,8 +63,10 @@ class EventType:
 def event_types(number: int) -> list[EventType]:
     """Returns some event types: the first kind of each service, then the second, and so on.
 
+    If they are fewer than services, those of `FIRST` are among them.
+
     Raises:
-        ValueError: there are not so many, or some service would have none.
+        ValueError: there are not so many, or some contract or subscriber would have none.
     """
     if not MIN_TYPES <= number <= MAX_TYPES:
         raise ValueError(f"{number} event types: choose {MIN_TYPES} to {MAX_TYPES}")
@@ -72,5 +76,7 @@ def event_types(number: int) -> list[EventType]:
         *((service, Contract.DRIFTING) for service in DRIFTING),
         *((service, Contract.OPEN) for service in OPEN),
     ]
+    if number < len(services):
+        services.sort(key=lambda service: service[0] not in FIRST)
     every = [EventType(service, action, contract) for action in ACTIONS for service, contract in services]
     return every[:number]

@@ -17,6 +17,7 @@ from tidegate.platform.core.routing.prefixes import table_holding
 from tidegate.platform.demo.events import catalog, events_lake_file, oracle, producers
 from tidegate.platform.demo.events.catalog import MAX_TYPES, MIN_TYPES, Contract, event_types
 from tidegate.platform.demo.events.producers import BARRIER, BUCKET, Operation, produce_events
+from tidegate.platform.demo.events.subscribers import TAGGED_TYPE
 
 OBJECTS = 4_000
 
@@ -77,11 +78,27 @@ def test_a_signal_is_put_after_the_files_that_it_completes(operations: list[Oper
 
 def test_a_type_needs_a_service_and_an_object() -> None:
     for number in (MIN_TYPES - 1, MAX_TYPES + 1):
-        with pytest.raises(ValueError, match="choose 20 to 200"):
+        with pytest.raises(ValueError, match="choose 5 to 200"):
             event_types(number)
     assert {event_type.contract for event_type in event_types(MIN_TYPES)} == set(Contract)
     with pytest.raises(ValueError, match="too few"):
         next(produce_events(event_types(30), 29))
+
+
+def test_few_types_have_every_contract_subscriber_and_kind_of_trouble() -> None:
+    """The demo in tests/browser has these numbers. What they leave out, no test of the demo shows."""
+    types = event_types(MIN_TYPES)
+    operations = list(produce_events(types, 350))
+    every = Counter(operation["kind"] for operation in produce_events(event_types(MAX_TYPES), OBJECTS))
+    assert {operation["kind"] for operation in operations} == set(every)
+    expected = oracle.expected(operations)
+    assert expected["outcomes"].keys() == {"committed", "quarantined", "no_table", "duplicate", "removed", "malformed"}
+    assert {oracle.table_of(key) for key in expected["quarantined"]["rows"]} == {"invoices", "unagreed"}
+    assert len({oracle.table_of(key) for key in expected["quarantined"]["objects"]}) == 3
+    names = {event_type.name for event_type in types}
+    assert TAGGED_TYPE in names
+    # Those of the topic's filter and of the route that is broken.
+    assert {name.split(".")[0] for name in names} >= {"orders", "invoices"}
 
 
 def test_the_lake_knows_each_key_as_the_oracle_does(operations: list[Operation], config: LakeConfig) -> None:
