@@ -5,11 +5,12 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from tests.support.lakes.harness import PROXIED, FaultLake, FaultServers
+from tests.support.lakes.harness import PROXIED, FaultLake, FaultServers, Watched
 from tests.support.lakes.seams import seams_watched
 from tests.support.log_store.arena import Arena
 from tests.support.log_store.delta_log import DeltaLog
@@ -19,6 +20,9 @@ from tests.support.servers.client import DEADLINE
 from tidegate.platform.local.aws import LocalAws
 
 MakeLake = Callable[..., FaultLake]
+GetTable = Callable[[str], Watched]
+#: Tables of each kind that the tests of a module take from one lake.
+_MAX_TABLES = 4
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -60,11 +64,32 @@ def lake(make_lake: MakeLake) -> Iterator[FaultLake]:
     found.close()
 
 
-@pytest.fixture
-def proxied(make_lake: MakeLake, servers: FaultServers) -> Callable[..., FaultLake]:
-    """Makes the lake whose S3 requests from Spark pass through the proxy, with tables that no earlier test used."""
-    unique = uuid.uuid4().hex[:6]
-    return lambda *kinds: make_lake(*[f"{kind}_{unique}" for kind in kinds], name=PROXIED)
+@pytest.fixture(scope="module")
+def unused(make_lake: MakeLake) -> GetTable:
+    """Gives a table of a kind that no earlier test of the module used, of one lake: each lake costs a session."""
+    return _tables(make_lake, None)
+
+
+@pytest.fixture(scope="module")
+def proxied(make_lake: MakeLake) -> GetTable:
+    """Gives such a table of the lake whose S3 requests from Spark pass through the proxy."""
+    return _tables(make_lake, PROXIED)
+
+
+def _tables(make_lake: MakeLake, name: str | None) -> GetTable:
+    @cache
+    def lake() -> FaultLake:
+        tag = uuid.uuid4().hex[:6]
+        return make_lake(*(f"{kind}_{tag}{n}" for kind in ("reg", "load") for n in range(_MAX_TABLES)), name=name)
+
+    taken: set[str] = set()
+
+    def table(kind: str) -> Watched:
+        found = next(one for one in lake().tables if one.startswith(kind) and one not in taken)
+        taken.add(found)
+        return lake().tables[found]
+
+    return table
 
 
 @pytest.fixture(scope="session")

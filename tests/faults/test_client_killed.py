@@ -6,49 +6,58 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.lakes.harness import FaultLake, Watched
+from tests.support.lakes.harness import OWN_STEPS, FaultLake, Watched
 from tests.support.servers.client import DEADLINE
 from tidegate.platform.bronze.run import SEAMS
 
 #: The seams at which a run is a separate process and gets a real SIGKILL, by kind of table. Elsewhere it dies in the
-#: test's process, which leaves the same objects (`Watched.dies_at`).
+#: test's process, which leaves the same objects (`Watched.dies_at`). Both are killed at their birth.
 SIGKILLED = {"reg": "decide", "load": "commit"}
 
 
 @pytest.fixture(scope="module")
-def all_seams(make_lake: Callable[..., FaultLake]) -> FaultLake:
-    """A lake with a registered and a loaded table for each seam. It is one lake because each costs a Spark session."""
-    return make_lake(*[f"{kind}_{i}" for i in range(len(SEAMS)) for kind in SIGKILLED])
+def born(make_lake: Callable[..., FaultLake]) -> FaultLake:
+    """A lake with a registered and a loaded table, which were born by runs that died, each one step later.
 
-
-def die_and_run(seam: str, lake: FaultLake, tables: dict[str, Watched]) -> None:
-    """Let a run of each table die at the seam, then let a run of each table finish."""
-    lake.take_in()
-    killed = {kind: table.client(seam) for kind, table in tables.items() if SIGKILLED[kind] == seam}
-    for kind, table in tables.items():
-        if kind in killed:
-            killed[kind].wait_killed()
-        else:
-            table.dies_at(seam)
-    for table in tables.values():
-        table.run()
-
-
-@pytest.mark.parametrize("seam", SEAMS)
-def test_run_dies_at_seam(seam: str, all_seams: FaultLake) -> None:
-    tables = {kind: all_seams.tables[f"{kind}_{SEAMS.index(seam)}"] for kind in SIGKILLED}
-    for table in tables.values():
+    It is one birth of each, because a birth costs more than all that a run does later. `test_server_killed.py` has a
+    birth for each seam.
+    """
+    lake = make_lake(*SIGKILLED)
+    for table in lake.tables.values():
         table.first_wave()
-    die_and_run(seam, all_seams, tables)
-    for table in tables.values():
-        table.second_wave()
-    die_and_run(seam, all_seams, tables)
-    for table in tables.values():
+    lake.take_in()
+    for seam in SEAMS:
+        killed = {kind: table.client(seam) for kind, table in lake.tables.items() if SIGKILLED[kind] == seam}
+        for kind, table in lake.tables.items():
+            if kind in killed:
+                killed[kind].wait_killed()
+            else:
+                table.dies_at(seam)
+    for table in lake.tables.values():
+        table.run()
+    return lake
+
+
+def test_runs_die_at_every_seam_of_a_birth(born: FaultLake) -> None:
+    for table in born.tables.values():
         table.check()
 
 
-def test_run_dies_between_the_ledger_and_the_inbox(lake: FaultLake) -> None:
-    table = lake.tables["load"]
+@pytest.mark.parametrize("seam", SEAMS)
+def test_run_dies_at_seam(seam: str, born: FaultLake) -> None:
+    tables = [table for kind, table in born.tables.items() if kind == "load" or seam in OWN_STEPS]
+    for table in tables:
+        table.second_wave()
+    born.take_in()
+    for table in tables:
+        table.dies_at(seam)
+        table.run()
+        table.check()
+
+
+def test_run_dies_between_the_ledger_and_the_inbox(unused: Callable[[str], Watched]) -> None:
+    table = unused("load")
+    lake = table.lake
     table.put("a")
     lake.take_in()
     table.dies_at("record-ledger")
@@ -62,10 +71,9 @@ def test_run_dies_between_the_ledger_and_the_inbox(lake: FaultLake) -> None:
 
 @pytest.mark.parametrize("kind", ["reg", "load"])
 @pytest.mark.parametrize("first", ["its write", "the next run"])
-def test_client_killed_while_its_commit_is_in_flight(kind: str, first: str, proxied: Callable[..., FaultLake]) -> None:
+def test_client_killed_while_its_commit_is_in_flight(kind: str, first: str, proxied: Callable[[str], Watched]) -> None:
     """A dead client's Spark operation continues. Its commit is claimed, so the next reader publishes it."""
-    lake = proxied(kind)
-    (table,) = lake.tables.values()
+    table = proxied(kind)
     client, held = table.commit_in_flight()
     client.kill()
     if first == "the next run":
@@ -83,10 +91,9 @@ def test_client_killed_while_its_commit_is_in_flight(kind: str, first: str, prox
 
 
 @pytest.mark.parametrize("kind", ["reg", "load"])
-def test_client_killed_before_its_commit_is_claimed(kind: str, proxied: Callable[..., FaultLake]) -> None:
+def test_client_killed_before_its_commit_is_claimed(kind: str, proxied: Callable[[str], Watched]) -> None:
     """A dead client's Spark operation continues, and finds that the next run has committed its batch."""
-    lake = proxied(kind)
-    (table,) = lake.tables.values()
+    table = proxied(kind)
     client, held = table.commit_in_flight(staged=True)
     client.kill()
     (done,) = table.run()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from tests.support.lakes.harness import FaultLake, Watched
+from tests.support.lakes.harness import Watched
 
 
 def decided_and_dead(table: Watched) -> int:
@@ -34,8 +36,8 @@ def assert_void(table: Watched, n: int) -> None:
 
 
 @pytest.mark.parametrize("at_birth", [True, False], ids=["at birth", "later"])
-def test_staged_file_deleted_before_the_batch_is_finished(at_birth: bool, lake: FaultLake) -> None:
-    table = lake.tables["load"]
+def test_staged_file_deleted_before_the_batch_is_finished(at_birth: bool, unused: Callable[[str], Watched]) -> None:
+    table = unused("load")
     if not at_birth:
         born(table)
         table.overwrite("a")
@@ -43,17 +45,17 @@ def test_staged_file_deleted_before_the_batch_is_finished(at_birth: bool, lake: 
     table.put("d")
     table.again("c")
     n = decided_and_dead(table)
-    batch = lake.lake.table(table.table_key).batches.read(n)
+    batch = table.lake.lake.table(table.table_key).batches.read(n)
     assert batch is not None
     staged = f"{batch.location.split('/', 3)[3]}/{batch.adds[0].path}"
-    lake.clients.s3.delete_object(Bucket=lake.lake_bucket, Key=staged)
+    table.lake.clients.s3.delete_object(Bucket=table.lake.lake_bucket, Key=staged)
     assert_void(table, n)
     table.check()
 
 
 @pytest.mark.parametrize("at_birth", [True, False], ids=["at birth", "later"])
-def test_registered_file_deleted_before_the_batch_is_finished(at_birth: bool, lake: FaultLake) -> None:
-    table = lake.tables["reg"]
+def test_registered_file_deleted_before_the_batch_is_finished(at_birth: bool, unused: Callable[[str], Watched]) -> None:
+    table = unused("reg")
     if not at_birth:
         born(table)
         table.remove("a")
@@ -62,34 +64,34 @@ def test_registered_file_deleted_before_the_batch_is_finished(at_birth: bool, la
     n = decided_and_dead(table)
     table.lose("c", then="removed")
     assert_void(table, n)
-    lake.take_in()
+    table.lake.take_in()
     table.run()
     table.check()
 
 
-def test_rows_to_replace_compacted_before_the_batch_is_finished(lake: FaultLake) -> None:
+def test_rows_to_replace_compacted_before_the_batch_is_finished(unused: Callable[[str], Watched]) -> None:
     """The rows that the redrive would remove are in another file by then, together with other rows."""
-    table = lake.tables["load"]
+    table = unused("load")
     table.mixed("mixed")
-    lake.take_in()
+    table.lake.take_in()
     table.run()
     table.put("a")
-    lake.take_in()
+    table.lake.take_in()
     table.run()
     table.redrive("mixed")
     n = decided_and_dead(table)
-    lake.lake.delta.session.sql(f"OPTIMIZE delta.`{table.location()}`").collect()
+    table.lake.lake.delta.session.sql(f"OPTIMIZE delta.`{table.location()}`").collect()
     assert_void(table, n)
     table.check()
 
 
-def test_registered_file_overwritten_before_the_batch_is_finished(lake: FaultLake) -> None:
-    table = lake.tables["reg"]
+def test_registered_file_overwritten_before_the_batch_is_finished(unused: Callable[[str], Watched]) -> None:
+    table = unused("reg")
     born(table)
     table.put("c")
     n = decided_and_dead(table)
     table.replace("c")
     assert_void(table, n)
-    lake.take_in()
+    table.lake.take_in()
     table.run()
     table.check()

@@ -6,15 +6,16 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.lakes.harness import FaultLake
+from tests.support.lakes.harness import Watched
 from tests.support.servers.client import DEADLINE
 from tidegate.platform.bronze.run import SEAMS
 
 
 @pytest.mark.parametrize("kind", ["reg", "load"])
-def test_stopped_at_every_seam_and_resumed_two_batches_later(kind: str, lake: FaultLake) -> None:
+def test_stopped_at_every_seam_and_resumed_two_batches_later(kind: str, unused: Callable[[str], Watched]) -> None:
     """One run per seam, all with batch 2. Each run gets one step further than the previous one, and is stopped."""
-    table = lake.tables[kind]
+    table = unused(kind)
+    lake = table.lake
     table.first_wave()
     lake.take_in()
     table.run()
@@ -40,16 +41,15 @@ def test_stopped_at_every_seam_and_resumed_two_batches_later(kind: str, lake: Fa
 
 
 @pytest.mark.parametrize("kind", ["reg", "load"])
-def test_stopped_with_its_spark_operation_open(kind: str, proxied: Callable[..., FaultLake]) -> None:
+def test_stopped_with_its_spark_operation_open(kind: str, proxied: Callable[[str], Watched]) -> None:
     """A real SIGSTOP. Its commit is in flight all the time, and arrives when the table is two batches ahead."""
-    lake = proxied(kind)
-    (table,) = lake.tables.values()
+    table = proxied(kind)
     zombie, held = table.commit_in_flight()
     zombie.pause()
     for stem in ("d", "e", "f"):
         assert table.run()
         table.put(stem)
-        lake.take_in()
+        table.lake.take_in()
     assert max(table.headers()) == 4
     held.release()
     held.wait_forwarded(DEADLINE)

@@ -43,6 +43,10 @@ PROXIED = "proxied"
 #: Part of keys for which the clients' S3 answers 503, so they defer them.
 FLAKY = "flaky"
 
+#: Steps of a run of which each kind of table has its own. Afterwards a run does the same for both, and tags files of
+#: a loaded table.
+OWN_STEPS = ("look", "prepare", "decide", "commit")
+
 #: Tags of a file of a loaded table after it is in bronze.
 TAGS = {"tidegate": "loaded"}
 LOADED: dict[str, Any] = {"format": "json", "after_load": {"tag": TAGS}}
@@ -228,6 +232,9 @@ class Watched:
         self.apart: Counter[tuple[str, str]] = Counter()
         self.events: Counter[str | None] = Counter()
         self._content: dict[str, tuple[bytes, list[int]]] = {}
+        #: Files that the next second wave removes, overwrites and redrives.
+        self._changeable = "a", "c", "mixed"
+        self._waves = itertools.count(2)
 
     def key(self, stem: str) -> str:
         """Key of a file."""
@@ -327,18 +334,24 @@ class Watched:
         self.put(FLAKY)
 
     def second_wave(self) -> None:
-        """Like the first wave, with a removal, an overwritten key, a redrive and a rebuild."""
-        self.put("d")
-        self.put("e", 1)
+        """Like the first wave, with a removal, an overwritten key, a redrive and a rebuild.
+
+        It may come several times. Each time it changes files of the wave before.
+        """
+        removed, overwritten, redriven = self._changeable
+        n = next(self._waves)
+        self._changeable = f"d{n}", f"e{n}", f"mixed{n}"
+        self.put(f"d{n}")
+        self.put(f"e{n}", 1)
         self.again("b")
-        self.again("d")
-        self.bad("bad2")
-        self.mixed("mixed2")
-        self.remove("a")
-        self.overwrite("c")
-        self.redrive("mixed")
+        self.again(f"d{n}")
+        self.bad(f"bad{n}")
+        self.mixed(f"mixed{n}")
+        self.remove(removed)
+        self.overwrite(overwritten)
+        self.redrive(redriven)
         self.rebuild("b")
-        self.put(f"{FLAKY}2")
+        self.put(f"{FLAKY}{n}")
 
     def run(self) -> list[BatchResult]:
         """Run the table in this process, undisturbed."""
