@@ -16,6 +16,8 @@ from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.manifest import Manifest
 
 TABLE = "sets"
+#: What a run knows of a dataset whose last part is missing is in what it records: the seams from there on.
+OF_SIGNALS = SEAMS[SEAMS.index("record-signals") - 1 :]
 _events = itertools.count()
 
 
@@ -92,12 +94,13 @@ class Dataset:
 
 
 @pytest.mark.parametrize("seam", SEAMS)
-def test_a_run_with_a_dataset_dies_at_a_seam(seam: str, sets: FaultLake) -> None:
+def test_a_run_with_a_dataset_dies_at_a_seam(seam: str, sets: FaultLake, soak: bool) -> None:
     dataset = Dataset(sets, seam)
     dataset.begin()
-    dataset.dies_at(seam)
-    assert dataset.rows() == []
-    if SEAMS.index(seam) >= SEAMS.index("record-signals"):
+    if soak or seam in OF_SIGNALS:
+        dataset.dies_at(seam)
+        assert dataset.rows() == []
+    if seam in OF_SIGNALS[1:]:
         assert dataset.noted()[0] in (1, 2), "the files of the first batch, without a report of the run"
     dataset.run()
     assert dataset.noted() == (2, {dataset.signal})

@@ -7,7 +7,7 @@ import pytest
 from tests.support.lakes.harness import FaultLake
 from tests.support.servers.client import wait_until
 
-ROUNDS = 3
+ROUNDS = 2
 
 
 @pytest.mark.parametrize("kind", ["reg", "load"])
