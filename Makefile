@@ -52,6 +52,7 @@ mutants: $(BIN)/.dev $(DIST)/.tested $(DYNAMODB)/.fetched ## Mutation tests: bre
 	$(BIN)/python -m tests.mutants $(ARGS)
 
 soak: $(BIN)/.dev $(DIST)/.tested $(DYNAMODB)/.fetched ## Soak test: every generated test with many courses, half an hour of lost messages and kills, racing writers (ARGS="--seed N": others)
+	cd platform/jvm && mvn -B -ntp --strict-checksums test -Dsoak=true
 	$(BIN)/python -m pytest -s --soak $(ARGS)
 
 bench: $(BIN)/.dev $(DIST)/.built $(ELASTICMQ)/.fetched ## Measure what each piece of work costs, as JSON (ARGS="load" measures one; docs/internals/benchmarks.md)

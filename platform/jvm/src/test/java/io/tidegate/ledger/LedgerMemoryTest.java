@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.tidegate.Json;
+import io.tidegate.Soak;
 import io.tidegate.TestTable;
 import io.tidegate.append.RowAppend;
 import io.tidegate.delta.TableView;
@@ -214,7 +215,7 @@ class LedgerMemoryTest {
       recordAnything(n);
     }
     Object said = sorted(memory(12, KEYS).stream().map(Arrays::asList).toList());
-    for (int round = 0; round < 300; round++) {
+    for (int round = 0; round < Soak.courses(100, 1_000); round++) {
       LedgerMemory.forget();
       assertEquals(said, sorted(memory(12, KEYS).stream().map(Arrays::asList).toList()));
     }

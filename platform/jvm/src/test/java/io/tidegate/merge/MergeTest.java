@@ -182,7 +182,9 @@ class MergeTest {
         counts.append(row.get(0)).append('/').append(row.get(1)).append(' ');
         // An empty table accepts the rows as they are.
         assertEquals(newer.isEmpty() && n > 0, isDeltas(), courses.get(n));
-        assertEquals(merged.size(), KernelRows.count(root), "as another reader sees it");
+        if (!newer.isEmpty()) {
+          assertEquals(merged.size(), KernelRows.count(root), "as another reader sees it");
+        }
       }
       told.add(counts.toString());
       both.add(merged);
@@ -225,10 +227,11 @@ class MergeTest {
         + " TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')");
     Random random = new Random(7);
     String table = "delta.`" + root + "`";
-    for (int n = 1; n <= 12; n++) {
-      if (n % 4 == 0) {
-        spark.sql(List.of("DELETE FROM " + table + " WHERE id = 3", "OPTIMIZE " + table, "UPDATE " + table + " SET gone = true WHERE id = 5")
-            .get(n / 4 - 1));
+    // Commits of others before the last three merges, one before each way to merge.
+    List<String> others = List.of("OPTIMIZE " + table, "UPDATE " + table + " SET gone = true WHERE id = 5", "DELETE FROM " + table + " WHERE id = 3");
+    for (int n = 1; n <= 7; n++) {
+      if (n > 4) {
+        spark.sql(others.get(n - 5));
       }
       String rows = IntStream.range(0, 8).mapToObj(i -> "(" + i * (1 + random.nextInt(2)) + ", " + random.nextInt(9) + ", "
           + random.nextBoolean() + ", " + random.nextBoolean() + ")").collect(Collectors.joining(", "));
@@ -241,11 +244,11 @@ class MergeTest {
               + " FROM changes s LEFT JOIN was t ON t.id = s.id";
       String newer = n % 3 == 2 ? "" : hasPlaces ? "true" : "s.at >= t.at";
       // What a merge knows from before is not counted again.
-      long wrong = n == 6 || n == 7 ? 100 : 0;
+      long wrong = n == 3 || n == 4 ? 100 : 0;
       if (wrong > 0) {
         TableView before = TableView.open(spark, root);
         List<String> hiding = List.of("gone", "joined");
-        ShownRows.remember(before, before.snapshot().version(), hiding, ShownRows.known(before, hiding) + (n == 6 ? wrong : 0));
+        ShownRows.remember(before, before.snapshot().version(), hiding, ShownRows.known(before, hiding) + (n == 3 ? wrong : 0));
       }
       Row row = spark.sql("CALL tidegate.system.merge(table => '" + root + "', rows => '" + query + "', keys => '[\"id\"]', newer => '"
           + newer + "', mixed => '', stored => '" + (hasPlaces ? "was" : "") + "', hiding => '[\"gone\", \"joined\"]', most => 100L, statement => '"
