@@ -3919,6 +3919,16 @@ MUTANTS = (
         ("tests/unit/assets/health/test_health.py::test_a_merge_that_warns_is_seen_in_the_health_of_the_lake",),
     ),
     Mutant(
+        "a workbook that is named .csv is read as text",
+        5,
+        "source_file",
+        "if why := no_text(head):",
+        "if why := no_text(b''):",
+        (
+            "tests/unit/platform/bronze/prepare/load/test_readable_files.py::test_what_is_no_text_is_refused_by_name_whatever_the_table_says_of_its_encoding",
+        ),
+    ),
+    Mutant(
         "a manifest of inventories has a time that no calendar has",
         4,
         "_created",

@@ -16,6 +16,7 @@ from typing import Any
 from tidegate.platform.core.config.csv_options import USUAL_NULLS, CsvOptions
 from tidegate.platform.core.files.csv_doubts import header_doubt, text_doubts, type_of
 from tidegate.platform.core.files.gzip_members import BrokenGzip, beginning
+from tidegate.platform.core.files.no_text import NO_TEXT_BYTES, no_text
 from tidegate.platform.core.infer.feeds import is_debezium
 from tidegate.platform.core.infer.json_types import JsonTypes, Written, whole_number
 from tidegate.platform.core.infer.stated import StatedColumn, parse_stated_columns
@@ -29,12 +30,9 @@ SAMPLE = 1 << 16
 _PREAMBLE = 20
 #: The line before the header with which some programs name the delimiter for Excel.
 _EXCEL_SEPARATOR = re.compile("sep=.", re.IGNORECASE)
-#: The first bytes of a ZIP archive.
-_ZIP = b"PK\x03\x04"
 #: With a decimal comma, a point is no part of a number.
 _OTHER_MARKS = str.maketrans(",.", ".,")
 _DELIMITERS = (",", ";", "\t", "|")
-_NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 #: Codes of countries and languages. NA is Namibia among them.
 _CODES = re.compile(r"[A-Z]{2}([ ,;|/]+[A-Z]{2})*")
 _NULL = "a row has to be a JSON object, and one is null; wrap it"
@@ -104,16 +102,14 @@ def format_of_bytes(head: bytes) -> FormatName:
     """The format of a file whose name does not show it.
 
     Raises:
-        ValueError: it is an archive. The message is the problem.
+        ValueError: it is neither a text nor of a format of tables. The message is the problem.
     """
-    if head.startswith(_ZIP):
-        raise ValueError(
-            "it is a ZIP archive, as a workbook of Excel (.xlsx) is; save each sheet as CSV UTF-8, or unpack it"
-        )
     for format in FORMATS.values():
         # A text may begin so, too: ORCID is a usual name of a CSV column.
-        if format.magic and head.startswith(format.magic) and _NO_TEXT.search(head, 0, 64):
+        if format.magic and head.startswith(format.magic) and NO_TEXT_BYTES.search(head, 0, 64):
             return format.name
+    if why := no_text(head):
+        raise ValueError(why)
     text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     return "json" if text[:1] in (b"{", b"[") else "csv"
 

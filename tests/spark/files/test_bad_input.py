@@ -111,6 +111,7 @@ CSV_OBJECTS: dict[str, str | bytes] = {
     "unknown.csv": "id,name,extra\n12,more,1\n",
     "twice.csv": "id,id\n13,14\n",
     "fake.csv.gz": "id,name\n15,not packed\n",
+    "book.csv": b"PK\x03\x04\x14\x00id,name\n22,book\n",
     "latin.csv": "id,name\n16,M\u00fcller\n".encode("latin-1"),
     "late_latin.csv": f"id,name\n19,{'x' * (1 << 20)}\n20,M\u00fcller\n".encode("latin-1"),
     "replaced.csv": "id,name\n21,\ufffd is a character\n",
@@ -387,6 +388,7 @@ def test_quarantined_rows_of_a_reading_that_was_repeated_are_gone(scene: Scene, 
         ("unclosed.csv", "broken quoting in the row that begins in line 3"),
         ("closed_late.csv", "broken quoting in the row that begins in line 2"),
         ("all_bad.csv", "none of its 1 rows fits the table"),
+        ("book.csv", "it is a ZIP archive, as a workbook of Excel (.xlsx) is; save each sheet as CSV UTF-8"),
     ],
 )
 def test_csv_files_that_do_not_fit_are_quarantined(scene: Scene, key: str, reason: str) -> None:

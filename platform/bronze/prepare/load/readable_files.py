@@ -16,6 +16,7 @@ from tidegate.platform.bronze.prepare.scratch_object import scratch_object
 from tidegate.platform.bronze.small_objects import CONTENT_BYTES, SMALL_BYTES, Held, content
 from tidegate.platform.core.bronze.plan import Candidate
 from tidegate.platform.core.files.gzip_members import BrokenGzip, GzipMembers, beginning
+from tidegate.platform.core.files.no_text import no_text
 from tidegate.platform.core.keys.packed_names import GZIP, refusal
 from tidegate.platform.core.keys.s3_object import S3Object
 from tidegate.platform.core.keys.spark_address import plain_address
@@ -45,6 +46,8 @@ def source_file(table: Table, candidate: Candidate, held: Held) -> SourceFile:
         raise Misfit(why)
     body = _small_content(table.source, candidate)
     head, whole = head_of(table.source, candidate) if body is None else (body, True)
+    if why := no_text(head):
+        raise Misfit(why)
     seen = format.look(head, whole, table.spec)
     content = None if body is None else _plain(body, seen.rewrite)
     if content is not None and not held.take(len(content)):
