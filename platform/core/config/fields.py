@@ -32,12 +32,17 @@ _SQL_WORDS = """
 """
 
 
+def is_reserved(name: str) -> bool:
+    """Return whether a word cannot be the name of a table, because it is one of SQL or Python."""
+    return keyword.iskeyword(name) or name in _SQL_WORDS.split()
+
+
 def _checked_name(name: str) -> str:
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         near = re.sub(r"\W+", "_", name.lower(), flags=re.ASCII).strip("_0123456789")
         example = f", for example {near!r}" if near else ""
         raise ValueError(f"use lower-case letters, digits and underscores, beginning with a letter{example}")
-    if keyword.iskeyword(name) or name in _SQL_WORDS.split():
+    if is_reserved(name):
         raise ValueError(f"{name!r} is a word of SQL or Python, choose another name")
     return name
 

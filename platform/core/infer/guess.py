@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tidegate.platform.core.config.fields import is_reserved
 from tidegate.platform.core.config.yaml_text import flow
 from tidegate.platform.core.first_line import one_line
 from tidegate.platform.core.infer.feeds import ProposedSilver, propose_silver
@@ -173,6 +174,7 @@ def _both(one: str, other: str) -> str | None:
 def _guess(key: TableKey, entries: Sequence[Entry], names: Counter[str]) -> Guess:
     name = re.sub(r"[^a-z0-9]+", "_", key.prefix.lower()).strip("_") or "files"
     name = name if name[0].isalpha() else f"t_{name}"
+    name = f"{name}_files" if is_reserved(name) else name
     names[name] += 1
     problems: list[str] = []
     formats = Counter(format_of(entry.key) for entry in entries)

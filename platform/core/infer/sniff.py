@@ -120,6 +120,8 @@ def sniff_csv(head: bytes, *, whole: bool) -> SniffedFile:
     Raises:
         ValueError: the bytes are no rows. The message is the problem.
     """
+    if why := no_text(head):
+        raise ValueError(why)
     sniffed = SniffedFile()
     lines = [line.removesuffix("\r") for line in _text(head, whole, sniffed).split("\n")]
     # The last line is cut off, or what follows the last line's end.
@@ -198,6 +200,8 @@ def sniff_json(head: bytes, *, whole: bool) -> SniffedFile:
     Raises:
         ValueError: the bytes cannot be read. The message is the problem.
     """
+    if why := no_text(head):
+        raise ValueError(why)
     sniffed = SniffedFile()
     try:
         return _sniffed_json(_text(head, whole, sniffed).strip(), sniffed, whole=whole)
@@ -208,7 +212,7 @@ def sniff_json(head: bytes, *, whole: bool) -> SniffedFile:
 def _sniffed_json(text: str, sniffed: SniffedFile, *, whole: bool) -> SniffedFile:
     if "encoding" in sniffed.options:
         sniffed.options.clear()
-        sniffed.problems.append("it is not UTF-8, which JSON must be; write it in UTF-8")
+        sniffed.problems[:] = ["it is not UTF-8, which JSON must be; write it in UTF-8"]
     types = JsonTypes()
     every = list(_objects(text.lstrip("[").lstrip(), whole and not text.startswith("["), sniffed))
     # The load refuses deeper rows, so they make no columns.
@@ -251,6 +255,13 @@ def _text(head: bytes, whole: bool, sniffed: SniffedFile) -> str:
         return codecs.getincrementaldecoder("utf-8-sig")().decode(head, final=whole)
     except UnicodeDecodeError:
         sniffed.options["encoding"] = "windows-1252"
+    try:
+        return head.decode("windows-1252")
+    except UnicodeDecodeError as error:
+        sniffed.problems.append(
+            f"it is neither UTF-8 nor windows-1252: its byte {error.start} is 0x{head[error.start]:02x}; write the "
+            "encoding that it has into `csv`, or write the file in UTF-8"
+        )
         return head.decode("windows-1252", "replace")
 
 

@@ -16,7 +16,6 @@ from tidegate.platform.bronze.prepare.formats.format import HEAD_BYTES, Format, 
 from tidegate.platform.core.config.csv_options import CsvOptions
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.files.csv_doubts import header_doubt, text_doubts
-from tidegate.platform.core.files.no_text import no_text
 from tidegate.platform.core.infer.sniff import FileSample, SniffedFile, sniff_csv
 from tidegate.platform.core.keys.file_format import FORMATS
 from tidegate.platform.core.schema.column_types import Field, Simple, folded
@@ -64,8 +63,6 @@ class Csv(Format):
     def sniff(self, sample: FileSample) -> SniffedFile:
         """Return columns, the options that the file needs, and problems, from its first rows."""
         head, whole = sample.text()
-        if why := no_text(head):
-            raise ValueError(why)
         return sniff_csv(head, whole=whole)
 
     def doubts(self, key: str, head: bytes, whole: bool, spec: TableSpec, schema: TableSchema) -> list[str]:

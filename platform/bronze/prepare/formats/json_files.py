@@ -10,7 +10,6 @@ from tidegate.platform.bronze.prepare.formats.format import Format, Known, Look,
 from tidegate.platform.bronze.prepare.formats.json_shape import Utf8, is_by_line, is_utf_16
 from tidegate.platform.bronze.prepare.formats.json_values import check_keys
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.files.no_text import no_text
 from tidegate.platform.core.infer.sniff import FileSample, SniffedFile, sniff_json
 from tidegate.platform.core.keys.file_format import FORMATS
 from tidegate.platform.core.schema.column_types import MAX_LEVELS, Field, folded
@@ -38,8 +37,6 @@ class Json(Format):
     def sniff(self, sample: FileSample) -> SniffedFile:
         """Return columns and problems from the first objects."""
         head, whole = sample.text()
-        if why := no_text(head):
-            raise ValueError(why)
         return sniff_json(head, whole=whole)
 
     def infer(self, delta: Delta, groups: Sequence[Sequence[SourceFile]], spec: TableSpec, known: Known) -> list[Field]:

@@ -15,12 +15,14 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 from pyarrow import orc
+from pydantic import TypeAdapter
 from rich.console import Console
 
 from tidegate.platform.cli.answers.infer import InferAnswer
 from tidegate.platform.cli.commands.infer import run_infer
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cloud.wanted import WantedResources
+from tidegate.platform.core.config.fields import Name
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.files.csv_doubts import header_doubt, text_doubts
 from tidegate.platform.core.infer.guess import Entry, guess_tables, render_lake_yaml
@@ -108,6 +110,13 @@ def test_names_are_distinct_and_legal() -> None:
     assert sorted(guess.name for guess in guesses) == ["a_b", "a_b_2", "files", "t_1st"]
 
 
+@pytest.mark.parametrize("folder", ["order", "group", "table", "values", "select", "class", "import", "Order"])
+def test_a_folder_with_the_name_of_a_word_of_sql_or_python_gets_a_name_that_lake_yaml_takes(folder: str) -> None:
+    (guess,) = guess_tables("landing", [Entry(f"{folder}/x.csv", 1)])
+    assert guess.name == f"{folder.lower()}_files"
+    assert TypeAdapter(Name).validate_python(guess.name) == guess.name
+
+
 def test_the_lake_that_is_printed_loads(tmp_path: Path) -> None:
     dated = ["dated/dt=2026-01-02/shop=007/year=2026/a.parquet", "dated/dt=2026-01-03/shop=8/year=2027/a.parquet"]
     listing = [
@@ -178,9 +187,10 @@ def test_csv_options_and_columns(text: str | bytes, options: dict[str, object], 
         ("a,A\n1,2\n", "columns 'A' and 'a' are the same to Spark"),
         ("id,_batch\n1,2\n", "column '_batch' is one that Tidegate adds"),
         ("a,b\n1,2\n3\n4,5\n", "1 of 3 rows do not have 2 cells"),
+        (b"a,b\n1,x\xe5\x90y\n", "it is neither UTF-8 nor windows-1252: its byte 8 is 0x90"),
     ],
 )
-def test_csv_problems(text: str, problem: str) -> None:
+def test_csv_problems(text: str | bytes, problem: str) -> None:
     (found,) = _csv(text).problems
     assert problem in found
 
@@ -418,6 +428,12 @@ def test_the_lake_of_a_folder_is_one_that_the_local_platform_creates(tmp_path: P
     assert WantedResources.of(config).every_bucket == [config.lake.root.split("/")[2], source]
     assert re.fullmatch(r"s3://[a-z0-9.-]{3,63}/tidegate", config.lake.root)
     assert re.fullmatch(r"[a-z0-9-]+", config.queues[0].name)
+
+
+@pytest.mark.parametrize("sniff", [sniff_csv, sniff_json])
+def test_a_file_that_is_no_text_has_no_columns(sniff: Any) -> None:
+    with pytest.raises(ValueError, match=r"^it is a ZIP archive"):
+        sniff(b"PK\x03\x04\n,\n", whole=True)
 
 
 @pytest.mark.limit("Files", "Workbooks of Excel (`.xlsx`) and other archives are not read: save each sheet as CSV.")
