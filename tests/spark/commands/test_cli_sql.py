@@ -18,8 +18,8 @@ from tests.spark.conftest import Shell
 from tidegate.assets.presentation.copied_sql import bronze_queries, silver_queries
 from tidegate.platform.cli.answers.sql import SqlAnswer, SqlColumn
 from tidegate.platform.cli.check.foreign import check_foreign
-from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.sql.sql import run_sql
+from tidegate.platform.core.errors import ConfigurationError
 from tidegate.platform.lake.settings import Settings
 from tidegate.platform.local.names import name_tables
 from tidegate.platform.local.stack_file import StackInfo, StackLock, write_stack
@@ -115,10 +115,10 @@ def test_the_layers_and_their_past(
         run_sql(shell, copied, None, 10)
 
     capfd.readouterr()
-    with pytest.raises(CommandError, match=r"bronze\.layered\b") as missing:
+    with pytest.raises(ConfigurationError, match=r"bronze\.layered\b") as missing:
         run_sql(shell, "SELECT * FROM bronze.layerd", None, 1)
     assert "silver.layered" in str(missing.value)
-    with pytest.raises(CommandError) as unclear:
+    with pytest.raises(ConfigurationError) as unclear:
         run_sql(shell, "SELEC 1", None, 1)
     for error in (missing, unclear):
         assert "\n" not in str(error.value)
@@ -130,7 +130,7 @@ def test_the_layers_and_their_past(
     name_tables(Settings.from_environment())
     trouble = f"table {lake.key('layered_torn')} has no SQL names: "
     assert [record.getMessage().startswith(trouble) for record in caplog.records] == [True]
-    with pytest.raises(CommandError, match=r"Tables there are: .*bronze\.layered, ") as torn:
+    with pytest.raises(ConfigurationError, match=r"Tables there are: .*bronze\.layered, ") as torn:
         run_sql(shell, "SELECT * FROM bronze.layered_torn", None, 1)
     assert f"; {trouble}" in str(torn.value)
     assert "\n" not in str(torn.value)
@@ -151,9 +151,9 @@ def test_a_dead_spark_server_is_reported_at_once(
     lock = StackLock(tmp_path)
     lock.acquire()
     write_stack(tmp_path, StackInfo(os.getpid(), {}, {}, {}, environ))
-    with pytest.raises(CommandError, match=rf"on {tmp_path} does not answer: the platform is restarting it"):
+    with pytest.raises(ConfigurationError, match=rf"on {tmp_path} does not answer: the platform is restarting it"):
         run_sql(shell, "SELECT 1", tmp_path, 1)
     lock.release()
     monkeypatch.setenv("SPARK_REMOTE", "sc://127.0.0.1:1")
-    with pytest.raises(CommandError, match=r"no Spark Connect server at sc://127\.0\.0\.1:1: .*tidegate up"):
+    with pytest.raises(ConfigurationError, match=r"no Spark Connect server at sc://127\.0\.0\.1:1: .*tidegate up"):
         run_sql(shell, "SELECT 1", None, 1)

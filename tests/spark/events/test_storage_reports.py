@@ -25,12 +25,12 @@ from tidegate.platform.cli.answers.costs import CostOfTable, CostsAnswer
 from tidegate.platform.cli.answers.inventory import AdviceAnswer, AuditAnswer, CostAnswer
 from tidegate.platform.cli.commands.cost import CostsQuestion
 from tidegate.platform.cli.commands.cost import run_cost as tidegate_cost
-from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.groups.inventory import inventories
 from tidegate.platform.cli.inventory.advice import AdviceQuestion, run_advice
 from tidegate.platform.cli.inventory.audit import run_audit
 from tidegate.platform.cli.inventory.cost import CostQuestion, run_cost
 from tidegate.platform.cli.inventory.forecast import run_forecast
+from tidegate.platform.core.errors import ConfigurationError
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.storage.growth import Growth
 from tidegate.platform.inventory.grown import growth_of
@@ -310,7 +310,9 @@ def _growth(reported: Reported, kit: Any) -> None:
     assert _as_of(reported, 1) == {"acme": acme, "second": second, "fourth": 7}
     assert _as_of(reported, 2) == {"acme": 7, "second": second, "third": 14, "fourth": 7}
     assert _as_of(reported, 9) == {"acme": 7, "second": second, "third": None}
-    with pytest.raises(CommandError, match="no inventory of 2026-10-31 or before is known: ask for 2026-11-01 or"):
+    with pytest.raises(
+        ConfigurationError, match="no inventory of 2026-10-31 or before is known: ask for 2026-11-01 or"
+    ):
         _as_of(reported, -1)
     console = Console(file=io.StringIO(), width=200)
     run_forecast(console, lake.lake, "objects", 1, "", 50)
@@ -341,7 +343,9 @@ def _lost_versions(reported: Reported, kit: Any, asset: dg.AssetKey, whole: Grow
     lake.lake.delta.session.sql(
         f"ALTER TABLE delta.`{location}` SET TBLPROPERTIES ('delta.deletedFileRetentionDuration' = 'interval 1 hours')"
     ).collect()
-    with pytest.raises(CommandError, match=r"acme by configuration all of 2026-11-01 may be .*: ask for 2026-11-04 or"):
+    with pytest.raises(
+        ConfigurationError, match=r"acme by configuration all of 2026-11-01 may be .*: ask for 2026-11-04 or"
+    ):
         _as_of(reported, 1)
     # What was replaced since the asset kept its history is in no version that is sure to be there.
     found = growth_of(lake.lake, key, 1)
@@ -505,9 +509,9 @@ def _errors(reported: Reported) -> None:
     said = console.file.getvalue()  # type: ignore[attr-defined]
     assert "and 7 more lines: --limit shows more" in said
     assert "GiB are of storage classes without a price" in said
-    with pytest.raises(CommandError, match="other has no inventories yet, or is no table with `mode: inventory`"):
+    with pytest.raises(ConfigurationError, match="other has no inventories yet, or is no table with `mode: inventory`"):
         run_cost(console, lake, CostQuestion("other", (reported.prices,)))
-    with pytest.raises(CommandError, match="there is no table 'absent'"):
+    with pytest.raises(ConfigurationError, match="there is no table 'absent'"):
         run_cost(console, lake, CostQuestion("absent", (reported.prices,)))
     empty = lake.delta.session.createDataFrame(
         [],

@@ -16,9 +16,9 @@ from pyspark.sql import functions as F
 from tests.spark.conftest import Shell
 from tests.support.lakes.seams import dying_in
 from tidegate.platform.cli.commands.rebuild import run_rebuild
-from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.errors import ConfigurationError
 from tidegate.platform.operations import silver_rebuild
 from tidegate.platform.operations.rebuild import rebuild_table
 from tidegate.platform.operations.silver_rebuild import rebuild_silver
@@ -46,9 +46,11 @@ def test_a_rebuild_makes_silver_what_bronze_gives_in_one_commit(
         ]
     )
     shell.use(lake)
-    with pytest.raises(CommandError, match=r"bronze\.items has no rows yet"):
+    with pytest.raises(ConfigurationError, match=r"bronze\.items has no rows yet"):
         run_rebuild(shell, "silver.items", None, None, yes=True)
-    with pytest.raises(CommandError, match=r"there is no silver table 'silver\.item': lake\.yaml has silver\.items"):
+    with pytest.raises(
+        ConfigurationError, match=r"there is no silver table 'silver\.item': lake\.yaml has silver\.items"
+    ):
         run_rebuild(shell, "silver.item", None, None, yes=False)
 
     def land(name: str, *rows: tuple[int, int, str, bool]) -> None:
@@ -225,7 +227,7 @@ def test_a_rebuild_from_a_batch_computes_the_keys_since_then_and_no_others(
         ("silver.newest", 6, r"bronze\.newest has no batch 6: rebuild from one of its batches 1 to 5"),
         ("newest", 1, r"newest is not a silver table, and only silver is rebuilt from a batch"),
     ):
-        with pytest.raises(CommandError, match=problem):
+        with pytest.raises(ConfigurationError, match=problem):
             run_rebuild(shell, name, None, None, yes=True, since=batch)
 
 

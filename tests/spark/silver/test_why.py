@@ -11,8 +11,8 @@ import pytest
 from tests.spark.conftest import Shell
 from tidegate.platform.cli.answers.why import WhyAnswer
 from tidegate.platform.cli.commands.why import run_why
-from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.sql.sql import run_sql
+from tidegate.platform.core.errors import ConfigurationError
 from tidegate.platform.silver.audit.key_history import KeyHistory, key_history
 from tidegate.platform.silver.audit.key_rows import KeyRows
 from tidegate.platform.silver.pending import merge_state
@@ -105,7 +105,7 @@ def test_each_row_of_a_key_is_followed_to_silver(
         ("silver.orders", ["id=1", "lower(region)=eu"], "'id=1' gives no part of a key: the key of silver.orders is"),
         ("silver.orders", ["ref.id=x", "lower(region)=eu"], "ref.id is int, and 'x' is no such value"),
     ):
-        with pytest.raises(CommandError, match=problem):
+        with pytest.raises(ConfigurationError, match=problem):
             run_why(shell, name, key, None, None)
 
 
