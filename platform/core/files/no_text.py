@@ -20,7 +20,7 @@ _SIGNATURES = {
     b"%PDF-": "a PDF; write its tables as CSV",
     b"SQLite format 3\x00": "a database of SQLite; write its tables as CSV or Parquet",
 }
-#: The same for formats that Tidegate reads. A text may begin so, too: ORCID is a usual name of a CSV column.
+#: First bytes of formats that Tidegate reads. A text may begin so, too: ORCID is a usual name of a CSV column.
 _OF_TABLES = {
     b"PAR1": "Parquet; give it that ending, or the table `format: parquet`",
     b"ORC": "ORC; give it that ending, or the table `format: orc`",
