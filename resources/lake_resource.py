@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
@@ -14,12 +15,43 @@ from pydantic import Field, PrivateAttr
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 
+from tidegate.platform.core.schema.column_types import quoted
 from tidegate.platform.lake.lake import Lake, open_lake
 from tidegate.platform.lake.settings import Settings
 from tidegate.platform.lake.spark.remote import REMOTE, TOKEN, SparkRemote
 from tidegate.platform.lake.spark.session import hide_token_in_errors, release
 from tidegate.resources.aws_resource import AwsResource
-from tidegate.resources.lake_table import LakeTable
+
+
+@dataclass(frozen=True)
+class LakeTable:
+    """A table by its SQL name. Each of its frames is read when Spark runs it, not before.
+
+    Attributes:
+        name: SQL name.
+        sql: runs a query on the lake.
+    """
+
+    name: str
+    sql: Callable[[str], DataFrame]
+
+    @property
+    def bronze(self) -> DataFrame:
+        """Every row that was taken in, with `_source` and `_batch` in a table that was loaded."""
+        return self._rows("bronze")
+
+    @property
+    def silver(self) -> DataFrame:
+        """The merged rows: of each key the newest."""
+        return self._rows("silver")
+
+    @property
+    def ledger(self) -> DataFrame:
+        """The decision on each source object: its `key`, `status` and `reason` (docs/reference/tables.md)."""
+        return self._rows("ledger")
+
+    def _rows(self, schema: str) -> DataFrame:
+        return self.sql(f"SELECT * FROM {schema}.{quoted(self.name)}")
 
 
 class LakeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
@@ -86,7 +118,7 @@ class LakeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
             query: Spark SQL on `bronze.<table>`, `silver.<table>`, `ledger.<table>` and the views `lake.<view>`.
 
         Raises:
-            QueryError: a table of the query does not exist. The message names those that there are.
+            ConfigurationError: a table of the query does not exist. The message names those that there are.
             PySparkException: Spark refuses the query.
         """
         # Its parser of SQL takes a third of a second, which each run of Tidegate's own assets would pay.

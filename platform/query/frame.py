@@ -20,15 +20,13 @@ from tidegate.platform.lake.sql_names import SqlNames, Unnamed
 from tidegate.platform.query.asked_days import with_days
 from tidegate.platform.query.asked_tables import asked_tables, without_schema
 from tidegate.platform.query.query_error import QueryError
-from tidegate.platform.query.table_named import table_named
+from tidegate.platform.query.table_named import MAX_NAMED, table_named
 from tidegate.platform.query.time_travel import reach_silver
 
 _SCHEMAS = ("bronze", "silver", "ledger", "lake")
 _QUARANTINE = ("lake", "quarantine")
 #: A table that Spark does not find, as its message names it.
 _NAMED = re.compile(r"`(\w+)`\.`(\w+)`")
-#: Tables that an error message names.
-_MAX_NAMED = 12
 
 
 def query_frame(lake: Lake, query: str) -> DataFrame:
@@ -53,7 +51,7 @@ def query_frame(lake: Lake, query: str) -> DataFrame:
         if _is_unknown_table(error):
             message, tables = first_line(error), _tables(lake.delta.session)
             configured = {spec.name: spec.output.folder if spec.output else None for spec in lake.config.tables}
-            hints = [near(message, tables), *explain_missing_table(message, tables, configured), *unnamed[:_MAX_NAMED]]
+            hints = [near(message, tables), *explain_missing_table(message, tables, configured), *unnamed[:MAX_NAMED]]
             raise QueryError(f"{message} Tables there are: {'; '.join(map(str, hints))}") from None
         raise
 
@@ -113,11 +111,11 @@ def near(message: str, tables: Sequence[str]) -> str:
         tables: schema and name of each.
     """
     found = _NAMED.search(message)
-    if len(tables) <= _MAX_NAMED or not found:
-        return ", ".join(tables[:_MAX_NAMED]) + (", …" if len(tables) > _MAX_NAMED else "") or "none yet"
+    if len(tables) <= MAX_NAMED or not found:
+        return ", ".join(tables[:MAX_NAMED]) + (", …" if len(tables) > MAX_NAMED else "") or "none yet"
     wanted = f"{found[1]}.{found[2]}".lower()
-    like = sorted(tables, key=lambda table: -SequenceMatcher(None, wanted, table.lower()).ratio())[:_MAX_NAMED]
-    return f"{', '.join(like)} and {len(tables) - _MAX_NAMED} more, see SHOW TABLES IN {found[1]}"
+    like = sorted(tables, key=lambda table: -SequenceMatcher(None, wanted, table.lower()).ratio())[:MAX_NAMED]
+    return f"{', '.join(like)} and {len(tables) - MAX_NAMED} more, see SHOW TABLES IN {found[1]}"
 
 
 def explain_missing_table(message: str, tables: Collection[str], configured: Mapping[str, str | None]) -> list[str]:

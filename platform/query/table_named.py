@@ -12,7 +12,7 @@ from tidegate.platform.lake.sql_names import SqlNames
 from tidegate.platform.query.query_error import QueryError
 
 #: Tables that an error message names.
-_MAX_NAMED = 12
+MAX_NAMED = 12
 
 
 def table_named(lake: Lake, name: str) -> str:
@@ -40,6 +40,6 @@ def table_named(lake: Lake, name: str) -> str:
     if table_key := SqlNames(lake).table_key_of(name):
         return table_key
     known = sorted({spec.name for spec in lake.config.tables} | set(born))
-    nearest = get_close_matches(name, known, _MAX_NAMED, 0.0) if len(known) > _MAX_NAMED else known
-    some = ", ".join(first_few(nearest, _MAX_NAMED, len(known)))
+    nearest = get_close_matches(name, known, MAX_NAMED, 0.0) if len(known) > MAX_NAMED else known
+    some = ", ".join(first_few(nearest, MAX_NAMED, len(known)))
     raise QueryError(f"there is no table {name!r}: give its SQL name, its key or its s3:// prefix; there are {some}")

@@ -1,11 +1,4 @@
-"""Tests of assets by materializing them: fixtures with real Spark, real Delta and a local AWS.
-
-In your `conftest.py`::
-
-    pytest_plugins = ["tidegate.testing"]
-
-and a test takes the fixture `tidegate_lake`. docs/guides/testing-your-lake.md has an example.
-"""
+"""The lake of a test on real Spark, real Delta and a local AWS, and its fixtures (public: `tidegate.testing`)."""
 
 from tidegate.platform.testing.lake import TestLake
 

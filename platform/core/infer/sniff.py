@@ -16,11 +16,11 @@ from typing import Any
 from tidegate.platform.core.config.csv_options import USUAL_NULLS, CsvOptions
 from tidegate.platform.core.files.csv_doubts import header_doubt, text_doubts, type_of
 from tidegate.platform.core.files.gzip_members import BrokenGzip, beginning
-from tidegate.platform.core.files.no_text import NO_TEXT_BYTES, no_text
 from tidegate.platform.core.infer.feeds import is_debezium
 from tidegate.platform.core.infer.json_types import JsonTypes, Written, whole_number
 from tidegate.platform.core.infer.stated import StatedColumn, parse_stated_columns
-from tidegate.platform.core.keys.file_format import FORMATS, FormatName
+from tidegate.platform.core.keys.file_format import FormatName
+from tidegate.platform.core.keys.no_text import binary_format, no_text
 from tidegate.platform.core.schema.column_types import MAX_LEVELS, folded
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
 
@@ -104,10 +104,8 @@ def format_of_bytes(head: bytes) -> FormatName:
     Raises:
         ValueError: it is neither a text nor of a format of tables. The message is the problem.
     """
-    for format in FORMATS.values():
-        # A text may begin so, too: ORCID is a usual name of a CSV column.
-        if format.magic and head.startswith(format.magic) and NO_TEXT_BYTES.search(head, 0, 64):
-            return format.name
+    if format := binary_format(head):
+        return format
     if why := no_text(head):
         raise ValueError(why)
     text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
@@ -124,6 +122,8 @@ def sniff_csv(head: bytes, *, whole: bool) -> SniffedFile:
         raise ValueError(why)
     sniffed = SniffedFile()
     lines = [line.removesuffix("\r") for line in _text(head, whole, sniffed).split("\n")]
+    if sniffed.options.get("encoding") == "windows-1252":
+        _check_windows(head, sniffed)
     # The last line is cut off, or what follows the last line's end.
     if not whole or not lines[-1]:
         lines.pop()
@@ -212,7 +212,7 @@ def sniff_json(head: bytes, *, whole: bool) -> SniffedFile:
 def _sniffed_json(text: str, sniffed: SniffedFile, *, whole: bool) -> SniffedFile:
     if "encoding" in sniffed.options:
         sniffed.options.clear()
-        sniffed.problems[:] = ["it is not UTF-8, which JSON must be; write it in UTF-8"]
+        sniffed.problems.append("it is not UTF-8, which JSON must be; write it in UTF-8")
     types = JsonTypes()
     every = list(_objects(text.lstrip("[").lstrip(), whole and not text.startswith("["), sniffed))
     # The load refuses deeper rows, so they make no columns.
@@ -255,14 +255,17 @@ def _text(head: bytes, whole: bool, sniffed: SniffedFile) -> str:
         return codecs.getincrementaldecoder("utf-8-sig")().decode(head, final=whole)
     except UnicodeDecodeError:
         sniffed.options["encoding"] = "windows-1252"
+        return head.decode("windows-1252", "replace")
+
+
+def _check_windows(head: bytes, sniffed: SniffedFile) -> None:
     try:
-        return head.decode("windows-1252")
+        head.decode("windows-1252")
     except UnicodeDecodeError as error:
         sniffed.problems.append(
             f"it is neither UTF-8 nor windows-1252: its byte {error.start} is 0x{head[error.start]:02x}; write the "
             "encoding that it has into `csv`, or write the file in UTF-8"
         )
-        return head.decode("windows-1252", "replace")
 
 
 def _layout(lines: Sequence[str], sniffed: SniffedFile) -> tuple[str, int]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.platform.core.files.no_text import no_text
+from tidegate.platform.core.keys.no_text import no_text
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
+from tidegate.platform.core.keys.file_format import FORMATS, FormatName
+
 #: Control characters that no text has.
-NO_TEXT_BYTES = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+_NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _SHEETS = "save each sheet as CSV UTF-8"
 #: First bytes, and what such a file is with what to do. From the specifications of each format.
 _SIGNATURES = {
@@ -20,13 +22,20 @@ _SIGNATURES = {
     b"%PDF-": "a PDF; write its tables as CSV",
     b"SQLite format 3\x00": "a database of SQLite; write its tables as CSV or Parquet",
 }
-#: First bytes of formats that Tidegate reads. A text may begin so, too: ORCID is a usual name of a CSV column.
-_OF_TABLES = {
-    b"PAR1": "Parquet; give it that ending, or the table `format: parquet`",
-    b"ORC": "ORC; give it that ending, or the table `format: orc`",
-    b"Obj\x01": "Avro; give it that ending, or the table `format: avro`",
-}
 _HTML = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype\s+html|html)\b", re.IGNORECASE)
+
+
+def binary_format(head: bytes) -> FormatName | None:
+    """Return the format that is not text and whose files begin so. None if there is none.
+
+    Args:
+        head: the first bytes of a file.
+    """
+    for format in FORMATS.values():
+        # A text may begin so, too: ORCID is a usual name of a CSV column.
+        if format.magic and head.startswith(format.magic) and _NO_TEXT.search(head, 0, 64):
+            return format.name
+    return None
 
 
 def no_text(head: bytes) -> str | None:
@@ -38,9 +47,9 @@ def no_text(head: bytes) -> str | None:
     for signature, what in _SIGNATURES.items():
         if head.startswith(signature):
             return f"it is {what}"
-    for signature, what in _OF_TABLES.items():
-        if head.startswith(signature) and NO_TEXT_BYTES.search(head, 0, 64):
-            return f"it is {what}"
+    if format := binary_format(head):
+        name = "ORC" if format == "orc" else format.capitalize()
+        return f"it is {name}; give it that ending, or the table `format: {format}`"
     if _HTML.match(head):
         return "it is a page of HTML, perhaps an error of the server that it came from; write the data itself"
     return None
