@@ -6,7 +6,7 @@ from typing import Any
 
 import dagster as dg
 
-from tidegate.assets.keys import LAKE_COSTS, bronze_key
+from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.markdown import listed, markdown
 from tidegate.assets.presentation.plot import bars
 from tidegate.assets.runs.long_runs import long_run
@@ -17,7 +17,7 @@ from tidegate.platform.core.costs.figures import Figures
 from tidegate.platform.core.costs.report import LakeCosts, TableReport
 from tidegate.platform.inventory.costs.measure import cost_figures, table_costs
 from tidegate.platform.inventory.stored import folder_of
-from tidegate.resources.lake_resource import LakeResource
+from tidegate.resources.lake_resource import LakeResource, with_lake
 
 #: Lines of a table, bars of a plot, and pages that get an event, because Dagster stores each of these events.
 _MAX_LINES, _MAX_BARS, _MAX_PAGES = 200, 12, 200
@@ -29,16 +29,18 @@ def build_costs(config: LakeConfig) -> list[dg.AssetsDefinition]:
     spec = config.costs
     if spec is None:
         return []
-    pages = {spec.table_key.encode(): bronze_key(spec.name) for spec in config.tables}
+    names = LakeNames.of(config)
+    pages = {spec.table_key.encode(): names.bronze_table(spec.name) for spec in config.tables}
 
     @dg.asset(
-        key=LAKE_COSTS,
-        group_name="health",
+        key=names.lake_costs,
+        group_name=names.name("health"),
         owners=table_owners(config),
         kinds={"s3", "spark"},
         description="What each table costs by month and service, from its ledger and its log, and the settings with "
         "which it would cost least. The page of each table has its own lines.",
     )
+    @with_lake(names.resource)
     @long_run
     def lake_costs(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[Any]:
         now = datetime.now(UTC)

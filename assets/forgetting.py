@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import dagster as dg
 
-from tidegate.assets.keys import FORGOTTEN
+from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.check_events import check_result
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.runs.long_runs import long_run
@@ -13,7 +13,7 @@ from tidegate.assets.sources.asset import table_owners
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.markdown import sentence, together
 from tidegate.platform.forgetting.forget import Progress, progress, work_off
-from tidegate.resources.lake_resource import LakeResource
+from tidegate.resources.lake_resource import LakeResource, with_lake
 
 FORGOTTEN_CHECK = "forgotten_in_time"
 
@@ -22,10 +22,12 @@ def build_forgotten(config: LakeConfig) -> list[dg.AssetsDefinition]:
     """Build the asset `forgotten` of a lake with `forget`. It has one check, of the days that lake.yaml gives."""
     if config.forget is None:
         return []
+    names = LakeNames.of(config)
+    asset = names.forgotten
 
     @dg.asset(
-        key=FORGOTTEN,
-        group_name="health",
+        key=asset,
+        group_name=names.name("health"),
         owners=table_owners(config),
         kinds={"deltalake", "s3"},
         description="The requests to forget persons. A materialization deletes their rows, and, when the retention of "
@@ -33,11 +35,12 @@ def build_forgotten(config: LakeConfig) -> list[dg.AssetsDefinition]:
         check_specs=[
             dg.AssetCheckSpec(
                 FORGOTTEN_CHECK,
-                asset=FORGOTTEN,
+                asset=asset,
                 description=f"Every request is done {config.forget.days} days after it.",
             )
         ],
     )
+    @with_lake(names.resource)
     @long_run
     def forgotten(
         context: dg.AssetExecutionContext, lake: LakeResource
@@ -47,9 +50,9 @@ def build_forgotten(config: LakeConfig) -> list[dg.AssetsDefinition]:
             states = work_off(handles, f"run {context.run_id}", RunLog(context.log).info)
         except Exception:
             # The check does not wait for a run that succeeds.
-            yield _in_time(progress(handles))
+            yield _in_time(asset, progress(handles))
             raise
-        yield dg.MaterializeResult(metadata=_metadata(states), check_results=[_in_time(states)])
+        yield dg.MaterializeResult(metadata=_metadata(states), check_results=[_in_time(asset, states)])
 
     return [forgotten]
 
@@ -63,7 +66,7 @@ def _metadata(states: list[Progress]) -> dict[str, int]:
     }
 
 
-def _in_time(states: list[Progress]) -> dg.AssetCheckResult:
+def _in_time(asset: dg.AssetKey, states: list[Progress]) -> dg.AssetCheckResult:
     now = datetime.now(UTC)
     late = [one for one in states if one.late(now)]
     left = [(one.request.until - now).days for one in states if one.done is None]
@@ -71,7 +74,7 @@ def _in_time(states: list[Progress]) -> dg.AssetCheckResult:
     return check_result(
         passed=not late,
         check_name=FORGOTTEN_CHECK,
-        asset_key=FORGOTTEN,
+        asset_key=asset,
         description=sentence("late: {}", together(", ", lines)) if late else None,
         metadata={"late": len(late), "days_left": min(left) if left else -1},
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 import dagster as dg
 
 from tidegate.assets.bronze.asset import build_bronze
-from tidegate.assets.bronze.job import BRONZE_JOB
+from tidegate.assets.bronze.job import bronze_job
 from tidegate.assets.bronze.shared_job import build_shared_job
 from tidegate.assets.bronze.table_pages import build_page_checks, table_pages
 from tidegate.assets.catalog import build_catalog
@@ -15,7 +15,7 @@ from tidegate.assets.costs import build_costs
 from tidegate.assets.forgetting import build_forgotten
 from tidegate.assets.health.asset import build_health_checks, build_lake_health
 from tidegate.assets.inventory.asset import build_storage
-from tidegate.assets.keys import BRONZE, LAKE_COSTS, bronze_key, queue_key, report_keys, route_key, silver_key
+from tidegate.assets.keys import LakeNames
 from tidegate.assets.maintenance.asset import build_maintenance
 from tidegate.assets.operations.jobs import rebuild_job, redrive_job
 from tidegate.assets.presentation.lake_yaml_lines import with_lake_yaml_lines
@@ -63,7 +63,8 @@ def build_definitions(
         raise ValueError("runs read the file of a lake: give its path, or the resource that has it")
     config = lake_yaml if isinstance(lake_yaml, LakeConfig) else load_lake(lake_yaml)
     lake = lake or LakeResource.from_environment(str(lake_yaml))
-    triggers, shared = build_silver_triggers(config), build_shared_job(config)
+    names, triggers = LakeNames.of(config), build_silver_triggers(config)
+    of_bronze = [bronze_job(config), build_shared_job(config)]
     assets: list[dg.AssetsDefinition | dg.AssetSpec] = [
         *source_assets(config),
         build_bronze(config),
@@ -76,16 +77,20 @@ def build_definitions(
         *build_maintenance(config),
         *_reports(config),
     ]
-    of_tables = [silver_job(spec) for spec in config.tables if spec.silver]
-    jobs = [BRONZE_JOB, shared, redrive_job, rebuild_job, maintenance_job(config), *of_tables, *comparison_job(config)]
+    jobs = [
+        *of_bronze,
+        *(build(config) for build in (redrive_job, rebuild_job, maintenance_job)),
+        *(silver_job(names, spec) for spec in config.tables if spec.silver),
+        *comparison_job(config),
+    ]
     schedules = _schedules_with_jobs(config)
-    names = [job.name for job in jobs] + [schedule.job_name for schedule in schedules]
+    every_job = [job.name for job in jobs] + [schedule.job_name for schedule in schedules]
     return dg.Definitions(
         assets=with_lake_yaml_lines(assets, lake.lake_yaml, _places(config)),
         asset_checks=_checks(config),
         jobs=jobs,
         sensors=[
-            build_intake_sensor(config, shared),
+            build_intake_sensor(config, of_bronze),
             *build_dead_letters_sensor(config),
             build_health_sensor(config),
             *build_forward_sensor(config),
@@ -94,12 +99,12 @@ def build_definitions(
             *[trigger for trigger in triggers if isinstance(trigger, dg.SensorDefinition)],
         ],
         schedules=[
-            build_history_schedule(assets, names, is_alone=not is_guest),
+            build_history_schedule(names, assets, every_job, is_alone=not is_guest),
             *schedules,
             build_maintenance_schedule(config),
             *[trigger for trigger in triggers if isinstance(trigger, dg.ScheduleDefinition)],
         ],
-        resources={"lake": lake},
+        resources={names.resource: lake},
         # One asset per run: a child process per step would only cost its start.
         executor=None if is_guest else dg.in_process_executor,
     )
@@ -134,16 +139,17 @@ def _schedules_with_jobs(config: LakeConfig) -> list[dg.ScheduleDefinition]:
 
 def _places(config: LakeConfig) -> dict[dg.AssetKey, Location]:
     """Returns the place of each asset in `lake.yaml`."""
-    places: dict[dg.AssetKey, Location] = {BRONZE: ("tables",)}
-    places |= {LAKE_COSTS: ("costs",)} if config.costs else {}
-    places |= {queue_key(spec.name): ("queues", index) for index, spec in enumerate(config.queues)}
-    places |= {route_key(route.name): ("routes", index) for index, route in enumerate(config.routes)}
+    names = LakeNames.of(config)
+    places: dict[dg.AssetKey, Location] = {names.bronze: ("tables",)}
+    places |= {names.lake_costs: ("costs",)} if config.costs else {}
+    places |= {names.queue(spec.name): ("queues", index) for index, spec in enumerate(config.queues)}
+    places |= {names.route(route.name): ("routes", index) for index, route in enumerate(config.routes)}
     for index, spec in enumerate(config.tables):
-        places[bronze_key(spec.name)] = ("tables", index)
-        places[silver_key(spec.name)] = ("tables", index, "silver")
-        places |= {key: ("tables", index, "storage_reports") for key in report_keys(spec.name)}
+        places[names.bronze_table(spec.name)] = ("tables", index)
+        places[names.silver_table(spec.name)] = ("tables", index, "silver")
+        places |= {key: ("tables", index, "storage_reports") for key in names.reports(spec.name)}
         if spec.row_queue:
-            places[queue_key(spec.row_queue.name)] = ("tables", index, "row_queue")
+            places[names.queue(spec.row_queue.name)] = ("tables", index, "row_queue")
     return places
 
 

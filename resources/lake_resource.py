@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import dagster as dg
 from dagster_pyspark import LazyPySparkResource
@@ -21,6 +23,9 @@ from tidegate.platform.lake.settings import Settings
 from tidegate.platform.lake.spark.remote import REMOTE, TOKEN, SparkRemote
 from tidegate.platform.lake.spark.session import hide_token_in_errors, release
 from tidegate.resources.aws_resource import AwsResource
+
+#: Key of the resource of a lake without a name, and the argument of each step that takes it.
+_LAKE = "lake"
 
 
 @dataclass(frozen=True)
@@ -147,6 +152,47 @@ class LakeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         """Handles with a Spark session of their own (see `Settings.opened`)."""
         with self.settings.opened() as lake:
             yield lake
+
+
+def with_lake(key: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the decorator of a step or a sensor whose argument `lake` is the resource with this key.
+
+    Dagster finds a resource by the name of the argument, and each lake of a code location has a resource of its own.
+
+    Args:
+        key: the key of the resource.
+    """
+
+    def decorate(step: Callable[..., Any]) -> Callable[..., Any]:
+        if key == _LAKE:
+            return step
+        signature = inspect.signature(step, eval_str=True)
+        named = [each.replace(name=key) if each.name == _LAKE else each for each in signature.parameters.values()]
+
+        def renamed(given: dict[str, Any]) -> dict[str, Any]:
+            return {_LAKE if name == key else name: value for name, value in given.items()}
+
+        # Dagster asks whether the function of a step is one that generates.
+        if inspect.isgeneratorfunction(step):
+
+            @wraps(step)
+            def decorated(*given: Any, **named: Any) -> Any:
+                yield from step(*given, **renamed(named))
+
+        else:
+
+            @wraps(step)
+            def decorated(*given: Any, **named: Any) -> Any:
+                return step(*given, **renamed(named))
+
+        decorated.__signature__ = signature.replace(parameters=named)  # type: ignore[attr-defined]
+        decorated.__annotations__ = {
+            **{each.name: each.annotation for each in named if each.annotation is not inspect.Parameter.empty},
+            "return": signature.return_annotation,
+        }
+        return decorated
+
+    return decorate
 
 
 def lake_path() -> str:

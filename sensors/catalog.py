@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dagster as dg
 
-from tidegate.assets.keys import CATALOG
+from tidegate.assets.keys import LakeNames
 from tidegate.platform.core.config.lake import LakeConfig
 
 
@@ -15,10 +15,12 @@ def build_catalog_schedules(config: LakeConfig) -> list[dg.ScheduleDefinition]:
     """
     if config.catalog is None:
         return []
-    job = dg.define_asset_job("catalog_sync", [CATALOG], description="Brings the Glue Data Catalog in step.")
+    names = LakeNames.of(config)
+    name = names.name("catalog_sync")
+    job = dg.define_asset_job(name, [names.catalog], description="Brings the Glue Data Catalog in step.")
     return [
         dg.ScheduleDefinition(
-            name="catalog_sync",
+            name=name,
             job=job,
             cron_schedule="10 3 * * *",
             default_status=dg.DefaultScheduleStatus.RUNNING,

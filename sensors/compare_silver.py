@@ -9,7 +9,7 @@ from typing import Any
 import dagster as dg
 from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecord
 
-from tidegate.assets.keys import silver_key
+from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.check_events import result_of
 from tidegate.assets.silver.comparison_check import COVERS, equals_bronze_key
 from tidegate.platform.core.config.lake import LakeConfig
@@ -24,12 +24,13 @@ MAX_TABLES = 25
 
 def comparison_job(config: LakeConfig) -> list[Any]:
     """Build the job that compares silver tables with bronze. None without silver tables."""
-    checks = [equals_bronze_key(silver_key(spec.name)) for spec in config.tables if spec.silver]
+    names = LakeNames.of(config)
+    checks = [equals_bronze_key(names.silver_table(spec.name)) for spec in config.tables if spec.silver]
     if not checks:
         return []
     return [
         dg.define_asset_job(
-            COMPARISON_JOB,
+            names.name(COMPARISON_JOB),
             selection=dg.AssetSelection.checks(*checks),
             executor_def=dg.in_process_executor,
             description="Compares silver tables with bronze.",
@@ -71,19 +72,20 @@ def _last_compared_id(execution: AssetCheckExecutionRecord | None) -> int:
 
 def build_comparison_sensor(config: LakeConfig) -> list[dg.SensorDefinition]:
     """Build the sensor. None without silver tables."""
-    assets = [silver_key(spec.name) for spec in config.tables if spec.silver]
+    names = LakeNames.of(config)
+    assets = [names.silver_table(spec.name) for spec in config.tables if spec.silver]
     if not assets:
         return []
 
     @dg.sensor(
-        name="compare_silver",
-        job_name=COMPARISON_JOB,
+        name=names.name("compare_silver"),
+        job_name=names.name(COMPARISON_JOB),
         minimum_interval_seconds=60,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Requests the comparison of silver tables with bronze, within an hour of a merge.",
     )
     def compare_silver(context: dg.SensorEvaluationContext) -> dg.RunRequest | dg.SkipReason:
-        if is_active(context.instance, COMPARISON_JOB):
+        if is_active(context.instance, names.name(COMPARISON_JOB)):
             return dg.SkipReason("a comparison is active")
         due = due_comparisons(context.instance, assets, time.time())[:MAX_TABLES]
         if not due:

@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from tidegate.assets.keys import LAKE_COSTS
+from tidegate.assets.keys import LakeNames
 from tidegate.platform.core.config.lake import LakeConfig
 
 
@@ -10,12 +10,13 @@ def build_costs_schedules(config: LakeConfig) -> list[dg.ScheduleDefinition]:
     """Build the schedule of a lake with `costs`. It runs; a person may stop it."""
     if config.costs is None:
         return []
+    names = LakeNames.of(config)
     return [
         dg.ScheduleDefinition(
-            name="lake_costs_schedule",
+            name=names.name("lake_costs_schedule"),
             job=dg.define_asset_job(
-                "lake_costs_job",
-                selection=[LAKE_COSTS],
+                names.name("lake_costs_job"),
+                selection=[names.lake_costs],
                 executor_def=dg.in_process_executor,
                 description="Computes what the tables of the lake cost.",
             ),

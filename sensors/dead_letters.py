@@ -6,12 +6,13 @@ from datetime import UTC, datetime
 
 import dagster as dg
 
+from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.sources.asset import dead_letters_of
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.intake.queue_order import QueueOrder
 from tidegate.platform.intake.tick import take_in
-from tidegate.resources.lake_resource import LakeResource
+from tidegate.resources.lake_resource import LakeResource, with_lake
 from tidegate.sensors.intake.unrouted import evaluate_checks, log_lines
 
 
@@ -25,15 +26,16 @@ def build_dead_letters_sensor(config: LakeConfig) -> list[dg.SensorDefinition]:
     if not names:
         return []
 
-    order = QueueOrder()
+    order, lake_names = QueueOrder(), LakeNames.of(config)
 
     @dg.sensor(
-        name="dead_letters",
+        name=lake_names.name("dead_letters"),
         minimum_interval_seconds=config.intake.every,
         default_status=dg.DefaultSensorStatus.STOPPED,
         description="Takes in the messages of the dead-letter queues, as the intake does with the queues. Turn it on "
         "when the cause is fixed, and off again when they are empty.",
     )
+    @with_lake(lake_names.resource)
     def dead_letters(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult:
         handles, log = lake.open(), RunLog(context.log)
         sources = {queue.name: queue for queue in handles.queues}
@@ -45,7 +47,8 @@ def build_dead_letters_sensor(config: LakeConfig) -> list[dg.SensorDefinition]:
             log.error(line)
         for name, error in taken.failures.items():
             log.error(f"dead-letter queue {name} could not be drained: {error}")
-        verdicts = evaluate_checks(context.cursor, datetime.now(UTC).strftime("%Y-%m-%d"), names, taken.unrouted)
+        keys = {name: lake_names.queue(name) for name in names}
+        verdicts = evaluate_checks(context.cursor, datetime.now(UTC).strftime("%Y-%m-%d"), keys, taken.unrouted)
         summary = f"took in {taken.received} events of dead letters, {sum(taken.counters.values())} of them no table's"
         return dg.SensorResult(
             asset_events=verdicts.evaluations, cursor=verdicts.cursor, skip_reason=dg.SkipReason(summary)

@@ -7,6 +7,7 @@ from dataclasses import asdict
 import dagster as dg
 from pydantic import Field
 
+from tidegate.assets.keys import LakeNames
 from tidegate.assets.maintenance.history import EVENT_DAYS, RUN_DAYS, forget
 from tidegate.assets.presentation.run_log import RunLog
 
@@ -21,26 +22,35 @@ class HistoryConfig(dg.Config):
 
 
 def build_history_schedule(
-    assets: Iterable[dg.AssetsDefinition | dg.AssetSpec], jobs: Iterable[str], *, is_alone: bool = True
+    names: LakeNames,
+    assets: Iterable[dg.AssetsDefinition | dg.AssetSpec],
+    jobs: Iterable[str],
+    *,
+    is_alone: bool = True,
 ) -> dg.ScheduleDefinition:
     """Build the schedule of the job. A person may also run the job, or stop the schedule.
 
     Args:
+        names: the lake.
         assets: every asset of the lake.
         jobs: names of the lake's other jobs.
         is_alone: whether every run of the code location is the lake's. Otherwise only runs of the lake's jobs are
             deleted.
     """
     keys = {key for asset in assets for key in ([asset.key] if isinstance(asset, dg.AssetSpec) else asset.keys)}
-    names = {*jobs, _JOB}
+    job = names.name(_JOB)
+    every_job = {*jobs, job}
 
-    @dg.op(name="forget_history_op", description="Deletes old runs and events of this lake from Dagster's storage.")
+    @dg.op(
+        name=names.name("forget_history_op"),
+        description="Deletes old runs and events of this lake from Dagster's storage.",
+    )
     def forget_op(context: dg.OpExecutionContext, config: HistoryConfig) -> None:
         done = forget(
             context.instance,
             time.time(),
             assets=keys,
-            jobs=names,
+            jobs=every_job,
             repository=context.run.tags.get(_REPOSITORY_TAG) if is_alone else None,
             dry_run=config.dry_run,
         )
@@ -52,7 +62,7 @@ def build_history_schedule(
         )
 
     @dg.job(
-        name=_JOB,
+        name=job,
         executor_def=dg.in_process_executor,
         description=f"Deletes from Dagster's storage what this lake's runs of {RUN_DAYS} days ago and its sensors of "
         f"{EVENT_DAYS} days ago left there, but for the last of each asset, partition and check. The lake itself loses "
@@ -62,7 +72,7 @@ def build_history_schedule(
         forget_op()
 
     return dg.ScheduleDefinition(
-        name=f"{_JOB}_schedule",
+        name=f"{job}_schedule",
         job=forget_job,
         cron_schedule="30 3 * * *",
         execution_timezone="UTC",

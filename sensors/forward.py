@@ -9,7 +9,7 @@ from typing import Any
 
 import dagster as dg
 
-from tidegate.assets.keys import route_key
+from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.check_events import evaluation_event
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.routes.report import RouteState, route_state
@@ -17,7 +17,7 @@ from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.routes.forwarder import Forwarder
 from tidegate.platform.routes.lane import LaneResult
-from tidegate.resources.lake_resource import LakeResource
+from tidegate.resources.lake_resource import LakeResource, with_lake
 
 #: Seconds between two ticks, at least.
 _EVERY = 5
@@ -27,7 +27,7 @@ Event = dg.AssetMaterialization | dg.AssetCheckEvaluation
 
 
 def forward_events(
-    results: Sequence[LaneResult], states: Mapping[str, RouteState], cursor: str | None, now: float
+    names: LakeNames, results: Sequence[LaneResult], states: Mapping[str, RouteState], cursor: str | None, now: float
 ) -> tuple[list[Event], str]:
     """Return a tick's events and the next cursor. Pure.
 
@@ -35,6 +35,7 @@ def forward_events(
     check is evaluated when its result changes.
 
     Args:
+        names: the lake.
         results: the results of the lanes.
         states: what waits for each route.
         cursor: for each route: `sent` and `undeliverable` since its last materialization, the time of that (`at`, epoch
@@ -51,9 +52,9 @@ def forward_events(
         undeliverable = known.get("undeliverable", 0) + sum(result.undeliverable for result in own)
         at = known.get("at", 0.0)
         if known.get("behind") != state.behind:
-            events.append(evaluation_event(state.check(route_key(name))))
+            events.append(evaluation_event(state.check(names.route(name))))
         if (sent or undeliverable) and now - at >= _REPORT_EVERY:
-            events.append(dg.AssetMaterialization(route_key(name), metadata=state.metadata(sent, undeliverable)))
+            events.append(dg.AssetMaterialization(names.route(name), metadata=state.metadata(sent, undeliverable)))
             sent, undeliverable, at = 0, 0, now
         after[name] = {"sent": sent, "undeliverable": undeliverable, "at": at, "behind": state.behind}
     return events, json.dumps(after)
@@ -63,14 +64,15 @@ def build_forward_sensor(config: LakeConfig) -> list[dg.SensorDefinition]:
     """Build the sensor if `lake.yaml` has routes."""
     if not config.routes:
         return []
-    forwarder = Forwarder()
+    forwarder, names = Forwarder(), LakeNames.of(config)
 
     @dg.sensor(
-        name="forward",
+        name=names.name("forward"),
         minimum_interval_seconds=_EVERY,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Sends the events that wait in the outbox to the topics and queues of the routes.",
     )
+    @with_lake(names.resource)
     def forward(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult:
         handles = lake.open()
         lanes = handles.store.outbox.lanes()
@@ -85,7 +87,7 @@ def build_forward_sensor(config: LakeConfig) -> list[dg.SensorDefinition]:
             )
             for route in config.routes
         }
-        events, cursor = forward_events(results, states, context.cursor, now)
+        events, cursor = forward_events(names, results, states, context.cursor, now)
         sent = sum(result.sent for result in results)
         waiting = sum(state.messages for state in states.values())
         return dg.SensorResult(

@@ -12,7 +12,7 @@ import dagster as dg
 
 from tidegate.assets.health.asset import report_health
 from tidegate.assets.health.report import HealthReport, keeps_up, numbers
-from tidegate.assets.keys import LAKE_HEALTH, bronze_key, queue_key
+from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.check_events import evaluation_event
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.sources.asset import dead_letters_of
@@ -20,7 +20,7 @@ from tidegate.assets.sources.dead_letter_checks import dead_letter_check_result
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.health.alarms import PERIOD
 from tidegate.platform.core.health.measurement import Health, QueueHealth
-from tidegate.resources.lake_resource import LakeResource
+from tidegate.resources.lake_resource import LakeResource, with_lake
 
 Event = dg.AssetMaterialization | dg.AssetObservation | dg.AssetCheckEvaluation
 
@@ -46,22 +46,22 @@ def health_events(shown: HealthReport, config: LakeConfig, cursor: str | None) -
     before = json.loads(cursor or "{}")
     health = shown.health
     tables = [spec.table_key.encode() for spec in config.tables]
-    names = [spec.name for spec in config.every_queue]
-    digest = hashlib.sha256(json.dumps([[spec.name for spec in config.tables], names]).encode()).hexdigest()[:16]
+    names, queues = LakeNames.of(config), [spec.name for spec in config.every_queue]
+    digest = hashlib.sha256(json.dumps([[spec.name for spec in config.tables], queues]).encode()).hexdigest()[:16]
     known = before.get("names") == digest
     behind, waited = (_members(before.get(name) if known else None, tables) for name in ("behind", "waiting"))
-    filled = _members(before.get("filled"), names) if known else set(names)
-    pages = {spec.table_key.encode(): bronze_key(spec.name) for spec in config.tables}
+    filled = _members(before.get("filled"), queues) if known else set(queues)
+    pages = {spec.table_key.encode(): names.bronze_table(spec.name) for spec in config.tables}
     events: list[Event] = [
-        dg.AssetMaterialization(LAKE_HEALTH, metadata=shown.metadata()),
-        *(evaluation_event(result) for result in shown.checks(LAKE_HEALTH)),
+        dg.AssetMaterialization(names.lake_health, metadata=shown.metadata()),
+        *(evaluation_event(result) for result in shown.checks(names.lake_health)),
     ]
     holding = {queue.name: queue for queue in health.queues if _holds(queue) or queue.name in filled}
     for name in (reported_queues := _next_in_turn(holding, before.get("queue", ""))):
         queue = holding[name]
         depth = {"messages_waiting": queue.waiting, "messages_in_flight": queue.in_flight}
         dead = {} if queue.dead is None else {"dead_letters": queue.dead}
-        events.append(dg.AssetObservation(queue_key(name), metadata={**depth, **dead}))
+        events.append(dg.AssetObservation(names.queue(name), metadata={**depth, **dead}))
     dead_letter_events, not_empty_since = _dead_letter_events(health, config, before.get("dead", {}))
     events += dead_letter_events
     configured = [table for table in health.tables if table.key in pages]
@@ -75,7 +75,7 @@ def health_events(shown: HealthReport, config: LakeConfig, cursor: str | None) -
         "behind": _mask({table.key for table in configured if table.behind}, tables),
         "waiting": _mask((waited - {*reported_pages}) | {key for key in reported_pages if waiting[key].files}, tables),
         "filled": _mask(
-            (filled - {*reported_queues}) | {name for name in reported_queues if _holds(holding[name])}, names
+            (filled - {*reported_queues}) | {name for name in reported_queues if _holds(holding[name])}, queues
         ),
         "page": reported_pages[-1] if reported_pages else "",
         "queue": reported_queues[-1] if reported_queues else "",
@@ -96,6 +96,7 @@ def _dead_letter_events(
     """
     events: list[Event] = []
     now: dict[str, float] = {}
+    names = LakeNames.of(config)
     measured = {queue.name: queue.dead for queue in health.queues}
     for name, source in dead_letters_of(config).items():
         dead = measured.get(source)
@@ -105,9 +106,9 @@ def _dead_letter_events(
         if dead or since.get(name, True):
             not_empty = now[name] and round(health.at - now[name])
             metadata = {"dead_letters": dead, "not_empty_seconds": not_empty}
-            events.append(dg.AssetObservation(queue_key(name), metadata=metadata))
+            events.append(dg.AssetObservation(names.queue(name), metadata=metadata))
         if name not in since or bool(since[name]) != bool(dead):
-            events.append(evaluation_event(dead_letter_check_result(name, dead)))
+            events.append(evaluation_event(dead_letter_check_result(names.queue(name), dead)))
     return events, now
 
 
@@ -135,13 +136,16 @@ def _members(mask: str | None, of: Sequence[str]) -> set[str]:
 def build_health_sensor(config: LakeConfig) -> dg.SensorDefinition:
     """Build the sensor that materializes `lake_health` and reports the backlog of queues and tables."""
 
+    names = LakeNames.of(config)
+
     @dg.sensor(
-        name="health",
+        name=names.name("health"),
         minimum_interval_seconds=PERIOD,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Measures what waits for each table and in each queue: fills lake_health, evaluates the checks, "
         "publishes the metrics.",
     )
+    @with_lake(names.resource)
     def health(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult:
         shown = report_health(lake.open(), context.instance, time.time())
         events, cursor = health_events(shown, config, context.cursor)

@@ -11,8 +11,7 @@ from typing import Any
 import dagster as dg
 from dagster._core.storage.tags import SCHEDULE_NAME_TAG
 
-from tidegate.assets.keys import MAINTAINED_BRONZE, MAINTAINED_LAKE, TABLES, maintained_silver_key, maintenance_keys
-from tidegate.assets.runs.held_tables import MAINTENANCE_JOB
+from tidegate.assets.keys import MAINTENANCE_JOB, LakeNames
 from tidegate.assets.runs.tags import TABLE_TAG
 from tidegate.platform.core.config.lake import LakeConfig
 
@@ -24,9 +23,11 @@ _PRIORITY = {"dagster/priority": "-2"}
 
 def maintenance_job(config: LakeConfig) -> Any:
     """Build the job of all maintenance. A run of it has one asset."""
+    names = LakeNames.of(config)
+    silver = [names.maintained_silver(spec.name) for spec in config.tables if spec.silver]
     return dg.define_asset_job(
-        MAINTENANCE_JOB,
-        selection=maintenance_keys(config),
+        names.name(MAINTENANCE_JOB),
+        selection=[names.maintained_bronze, *silver, names.maintained_lake],
         executor_def=dg.in_process_executor,
         description="Maintains tables: merges small files, writes checkpoints, deletes what no version needs.",
     )
@@ -35,24 +36,26 @@ def maintenance_job(config: LakeConfig) -> Any:
 def build_maintenance_schedule(config: LakeConfig) -> dg.ScheduleDefinition:
     """Build the schedule. It runs if lake.yaml has `maintain`; a person may start or stop it."""
 
+    names = LakeNames.of(config)
+
     @dg.schedule(
-        name=SCHEDULE,
-        job_name=MAINTENANCE_JOB,
+        name=names.name(SCHEDULE),
+        job_name=names.name(MAINTENANCE_JOB),
         cron_schedule="30 4 * * *",
         execution_timezone="UTC",
         default_status=dg.DefaultScheduleStatus.RUNNING if config.maintain else dg.DefaultScheduleStatus.STOPPED,
         description="Each table has its maintenance in one night of the week.",
     )
     def maintain_schedule(context: dg.ScheduleEvaluationContext) -> list[dg.RunRequest]:
-        tables = context.instance.get_dynamic_partitions(TABLES.name or "")
-        return requests(config, tables, context.scheduled_execution_time, _last_scheduled_run(context.instance))
+        tables, last = names.known_tables(context.instance), _last_scheduled_run(context.instance, names)
+        return requests(config, tables, context.scheduled_execution_time, last)
 
     return maintain_schedule
 
 
-def _last_scheduled_run(instance: dg.DagsterInstance) -> datetime | None:
-    """Returns when the schedule last requested a run; None if it never did."""
-    asked = dg.RunsFilter(job_name=MAINTENANCE_JOB, tags={SCHEDULE_NAME_TAG: SCHEDULE})
+def _last_scheduled_run(instance: dg.DagsterInstance, names: LakeNames) -> datetime | None:
+    """Return when the schedule last requested a run; None if it never did."""
+    asked = dg.RunsFilter(job_name=names.name(MAINTENANCE_JOB), tags={SCHEDULE_NAME_TAG: names.name(SCHEDULE)})
     records = instance.get_run_records(asked, limit=1)
     return records[0].create_timestamp.astimezone(UTC) if records else None
 
@@ -60,7 +63,7 @@ def _last_scheduled_run(instance: dg.DagsterInstance) -> datetime | None:
 def requests(
     config: LakeConfig, tables: Iterable[str], at: datetime, last: datetime | None = None
 ) -> list[dg.RunRequest]:
-    """Returns the runs of a night, and those of the nights before in which Dagster was not there.
+    """Return the runs of a night, and those of the nights before in which Dagster was not there.
 
     Args:
         config: the lake.
@@ -68,20 +71,20 @@ def requests(
         at: the time of the tick.
         last: when the schedule last requested runs, in UTC. None: it is its first night.
     """
-    today = at.toordinal()
+    today, names = at.toordinal(), LakeNames.of(config)
     slept = range(max(today - _DAYS + 1, last.toordinal() + 1), today) if last else ()
     nights = (*slept, today)
     bronze = [
-        _request(MAINTAINED_BRONZE, table, partition_key=table, tags={TABLE_TAG: table})
+        _request(names.maintained_bronze, table, partition_key=table, tags={TABLE_TAG: names.label(table)})
         for table in sorted(tables)
         if any(is_night_of(table, night) for night in nights)
     ]
     silver = [
-        _request(maintained_silver_key(spec.name), f"silver.{spec.name}")
+        _request(names.maintained_silver(spec.name), f"silver.{spec.name}")
         for spec in config.tables
         if spec.silver and any(is_night_of(f"silver.{spec.name}", night) for night in nights)
     ]
-    of_lake = [_request(MAINTAINED_LAKE, "lake")] if any(is_night_of("lake", night) for night in nights) else []
+    of_lake = [_request(names.maintained_lake, "lake")] if any(is_night_of("lake", night) for night in nights) else []
     return [*bronze, *silver, *of_lake]
 
 

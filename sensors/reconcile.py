@@ -11,13 +11,12 @@ from datetime import UTC, datetime
 
 import dagster as dg
 
-from tidegate.assets.bronze.job import BRONZE_JOB
-from tidegate.assets.keys import TABLES
+from tidegate.assets.keys import BRONZE_JOB, LakeNames
 from tidegate.assets.runs.held_tables import PARTITION_TAG
 from tidegate.assets.runs.tags import LISTED_TAG, RECONCILE, TABLE_TAG, TRIGGER_TAG
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.resources.lake_resource import LakeResource
+from tidegate.resources.lake_resource import LakeResource, with_lake
 from tidegate.sensors.run_history import FAILED, FAILURES_TAG, TableRuns, ended, table_runs
 
 #: Runs of this sensor that may be queued or active at a time: half of all places, because a listing takes long.
@@ -104,9 +103,10 @@ def reconcile_requests(
         asked: epoch seconds of the last request, by table key.
         now: epoch seconds.
     """
-    intervals = intervals_of(config, instance.get_dynamic_partitions(TABLES.name or ""))
-    runs = table_runs(instance, BRONZE_JOB.name, (TRIGGER_TAG, RECONCILE), now)
-    broken = _failed_listings(instance, now)
+    names = LakeNames.of(config)
+    intervals = intervals_of(config, names.known_tables(instance))
+    runs = table_runs(instance, names, (TRIGGER_TAG, RECONCILE), now)
+    broken = _failed_listings(instance, names, now)
     found = due(
         intervals,
         asked,
@@ -115,7 +115,7 @@ def reconcile_requests(
         broken={table: ended(record) for table, record in broken.items()},
         max_due=MAX_LISTING_RUNS - runs.tagged,
     )
-    return found, [_request(table, runs, broken.get(table)) for table in found.tables]
+    return found, [_request(names, table, runs, broken.get(table)) for table in found.tables]
 
 
 @dataclass(frozen=True)
@@ -159,23 +159,23 @@ class ListingRequests:
         return known, json.dumps({"asked": now})
 
 
-def _failed_listings(instance: dg.DagsterInstance, now: float) -> dict[str, dg.RunRecord]:
+def _failed_listings(instance: dg.DagsterInstance, names: LakeNames, now: float) -> dict[str, dg.RunRecord]:
     """Return the last listing of each table if it failed recently."""
     lately = datetime.fromtimestamp(now - _LATELY, UTC)
-    wanted = dg.RunsFilter(job_name=BRONZE_JOB.name, tags={TRIGGER_TAG: RECONCILE}, updated_after=lately)
+    wanted = dg.RunsFilter(job_name=names.name(BRONZE_JOB), tags={TRIGGER_TAG: RECONCILE}, updated_after=lately)
     latest: dict[str, dg.RunRecord] = {}
     for record in instance.get_run_records(wanted, limit=_MAX_RECORDS):  # newest first
         latest.setdefault(record.dagster_run.tags.get(PARTITION_TAG, ""), record)
     return {table: record for table, record in latest.items() if record.dagster_run.status in FAILED}
 
 
-def _request(table: str, runs: TableRuns, broken: dg.RunRecord | None) -> dg.RunRequest:
-    tags = {TRIGGER_TAG: RECONCILE, TABLE_TAG: table, **_PRIORITY}
+def _request(names: LakeNames, table: str, runs: TableRuns, broken: dg.RunRecord | None) -> dg.RunRequest:
+    tags = {TRIGGER_TAG: RECONCILE, TABLE_TAG: names.label(table), **_PRIORITY}
     if table in runs.failures:
         tags[FAILURES_TAG] = str(runs.failures[table].number)
     if broken and (last_key := broken.dagster_run.tags.get(LISTED_TAG)):
         tags[LISTED_TAG] = last_key
-    return dg.RunRequest(job_name=BRONZE_JOB.name, partition_key=table, tags=tags)
+    return dg.RunRequest(job_name=names.name(BRONZE_JOB), partition_key=table, tags=tags)
 
 
 def build_reconcile_sensor(config: LakeConfig) -> list[dg.SensorDefinition]:
@@ -187,15 +187,17 @@ def build_reconcile_sensor(config: LakeConfig) -> list[dg.SensorDefinition]:
 
     if not config.reconcile_interval and not any(spec.reconcile_interval for spec in config.tables):
         return []
+    names = LakeNames.of(config)
 
     @dg.sensor(
-        name="reconcile",
-        job=BRONZE_JOB,
+        name=names.name("reconcile"),
+        job_name=names.name(BRONZE_JOB),
         minimum_interval_seconds=_TICK_SECONDS,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Requests runs that list the prefix of each table with a reconcile_interval and find objects "
         "without an event.",
     )
+    @with_lake(names.resource)
     def reconcile(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult:
         times = lake.open().store.listing_times
         before = ListingRequests.of(times.read(), context.cursor)
@@ -203,11 +205,11 @@ def build_reconcile_sensor(config: LakeConfig) -> list[dg.SensorDefinition]:
         stored, cursor = before.after(found)
         if stored is not None:
             times.write(stored)
-        new = sorted(set(found.tables) - set(context.instance.get_dynamic_partitions(TABLES.name or "")))
+        new = sorted(set(found.tables) - names.known_tables(context.instance))
         return dg.SensorResult(
             cursor=cursor,
             run_requests=requests,
-            dynamic_partitions_requests=[TABLES.build_add_request(new)] if new else [],
+            dynamic_partitions_requests=[names.tables.build_add_request(new)] if new else [],
             skip_reason=None if requests else dg.SkipReason(f"no listing is due; {len(found.asked)} tables have them"),
         )
 

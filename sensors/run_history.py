@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 
 import dagster as dg
 
-from tidegate.assets.runs.held_tables import ACTIVE, PARTITION_TAG, SHARED_JOB, failed_tables, held_tables
+from tidegate.assets.keys import BRONZE_JOB, SHARED_JOB, LakeNames
+from tidegate.assets.runs.held_tables import ACTIVE, PARTITION_TAG, failed_tables, held_tables
 
 #: The statuses of runs that ended without doing their work.
 FAILED = [dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
@@ -55,26 +56,27 @@ class TableRuns:
     failures: Mapping[str, Failures] = field(default_factory=dict)
 
 
-def table_runs(instance: dg.DagsterInstance, job: str, tag: tuple[str, str], now: float) -> TableRuns:
+def table_runs(instance: dg.DagsterInstance, names: LakeNames, tag: tuple[str, str], now: float) -> TableRuns:
     """Read the runs of all tables, with four queries for any number of tables.
 
     Args:
         instance: Dagster's instance.
-        job: name of the job whose failures count, in addition to those of shared runs.
+        names: the lake whose tables they are.
         tag: the tag of the active runs to count.
         now: epoch seconds.
     """
     records = instance.get_run_records(dg.RunsFilter(statuses=ACTIVE), limit=_MAX_RECORDS)
-    runs = [record.dagster_run for record in records]
+    runs = names.held(record.dagster_run for record in records)
     active = frozenset(table for run in runs for table in held_tables(run))
-    return TableRuns(active, sum(run.tags.get(tag[0]) == tag[1] for run in runs), _failures(instance, job, now))
+    return TableRuns(active, sum(run.tags.get(tag[0]) == tag[1] for run in runs), _failures(instance, names, now))
 
 
-def _failures(instance: dg.DagsterInstance, job: str, now: float) -> dict[str, Failures]:
+def _failures(instance: dg.DagsterInstance, names: LakeNames, now: float) -> dict[str, Failures]:
     # A backoff is an hour at most, and the next run, whose tag has the count of the earlier ones, follows at once.
     since = datetime.fromtimestamp(now - 2 * _LONGEST_BACKOFF, UTC)
     latest: dict[str, dg.RunRecord] = {}
-    for name in (job, SHARED_JOB):
+    job = names.name(BRONZE_JOB)
+    for name in (job, names.name(SHARED_JOB)):
         failed = dg.RunsFilter(job_name=name, statuses=FAILED, updated_after=since)
         for record in instance.get_run_records(failed, limit=_MAX_RECORDS):
             for table in failed_tables(record.dagster_run):

@@ -6,7 +6,7 @@ from typing import Any
 
 import dagster as dg
 
-from tidegate.assets.keys import silver_key
+from tidegate.assets.keys import LakeNames
 from tidegate.assets.silver.comparison_check import equals_bronze_key
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
@@ -15,23 +15,18 @@ from tidegate.platform.lake.spark.unreachable import SparkUnreachable
 from tidegate.platform.silver.export import is_behind
 from tidegate.platform.silver.pending import BronzeGone, pending_merge
 from tidegate.platform.silver.server_losses import why_silver_rests
-from tidegate.resources.lake_resource import LakeResource
+from tidegate.resources.lake_resource import LakeResource, with_lake
 from tidegate.sensors.run_history import backoff_seconds_left, ended, is_active
 
 #: Seconds after a run until the next run that only exports. An export that fails does not fail its run.
 EXPORT_PACE = 900
 
 
-def job_name(spec: TableSpec) -> str:
-    """Return the name of the job that merges one silver table."""
-    return f"silver_{spec.name}_job"
-
-
-def silver_job(spec: TableSpec) -> Any:
+def silver_job(names: LakeNames, spec: TableSpec) -> Any:
     """Build the job that merges one silver table."""
-    key = silver_key(spec.name)
+    key = names.silver_table(spec.name)
     return dg.define_asset_job(
-        job_name(spec),
+        names.silver_job(spec.name),
         # A merge does not wait for its comparison with bronze, which has a job of its own.
         selection=dg.AssetSelection.assets(key) - dg.AssetSelection.checks(equals_bronze_key(key)),
         executor_def=dg.in_process_executor,
@@ -52,7 +47,9 @@ class Verdict:
     held: str = ""
 
 
-def silver_request(instance: dg.DagsterInstance, lake: LakeResource, spec: TableSpec, held: str = "") -> Verdict:
+def silver_request(
+    instance: dg.DagsterInstance, names: LakeNames, lake: LakeResource, spec: TableSpec, held: str = ""
+) -> Verdict:
     """Decide whether a merge is due: bronze's ledger has batches that silver lacks, and no merge is active.
 
     A table with `export` is due also if only its export is behind, at most every `EXPORT_PACE` seconds.
@@ -63,14 +60,16 @@ def silver_request(instance: dg.DagsterInstance, lake: LakeResource, spec: Table
 
     Args:
         instance: Dagster's instance.
+        names: of the lake.
         lake: the lake.
         spec: the table.
         held: what an earlier verdict found. While no later batch is decided, Spark is not called.
     """
-    if is_active(instance, job_name(spec)):
+    job = names.silver_job(spec.name)
+    if is_active(instance, job):
         return Verdict(dg.SkipReason(f"a merge of silver.{spec.name} is active"))
     every = spec.silver.every if spec.silver else None
-    if every and (left := backoff_seconds_left(instance, job_name(spec), every, time.time())):
+    if every and (left := backoff_seconds_left(instance, job, every, time.time())):
         return Verdict(dg.SkipReason(f"the last merge of silver.{spec.name} failed; the next is tried in {left:.0f} s"))
     everything = dg.SkipReason(f"silver.{spec.name} holds everything that bronze has recorded")
     try:
@@ -81,7 +80,7 @@ def silver_request(instance: dg.DagsterInstance, lake: LakeResource, spec: Table
             recorded = table.ledger.clock().n
             work = pending_merge(handles, spec)
             if work is None and is_behind(handles, spec):
-                return Verdict(_export_request(instance, spec))
+                return Verdict(_export_request(instance, job, spec))
             if work is not None and (why := why_silver_rests(handles, spec.name)):
                 return Verdict(dg.SkipReason(why))
     except (SparkUnreachable, BronzeGone) as error:
@@ -91,8 +90,8 @@ def silver_request(instance: dg.DagsterInstance, lake: LakeResource, spec: Table
     return Verdict(dg.RunRequest(tags={"tidegate/silver": f"{work.mark or 0}..{work.n}"}))
 
 
-def _export_request(instance: dg.DagsterInstance, spec: TableSpec) -> dg.RunRequest | dg.SkipReason:
-    last = instance.get_run_records(dg.RunsFilter(job_name=job_name(spec)), limit=1)
+def _export_request(instance: dg.DagsterInstance, job: str, spec: TableSpec) -> dg.RunRequest | dg.SkipReason:
+    last = instance.get_run_records(dg.RunsFilter(job_name=job), limit=1)
     left = ended(last[0]) + EXPORT_PACE - time.time() if last else 0.0
     if left > 0:
         return dg.SkipReason(f"silver.{spec.name} has changes to export; the next run is requested in {left:.0f} s")
@@ -111,21 +110,23 @@ def _unchanged(table: Table, held: str) -> bool:
 
 def build_silver_triggers(config: LakeConfig) -> list[dg.ScheduleDefinition | dg.SensorDefinition]:
     """Build a schedule for each silver table, or a sensor if it has `every`."""
-    return [_sensor(spec) if spec.silver.every else _schedule(spec) for spec in config.tables if spec.silver]
+    names, silver = LakeNames.of(config), [spec for spec in config.tables if spec.silver]
+    return [(_sensor if spec.silver and spec.silver.every else _schedule)(names, spec) for spec in silver]
 
 
-def _sensor(spec: TableSpec) -> dg.SensorDefinition:
+def _sensor(names: LakeNames, spec: TableSpec) -> dg.SensorDefinition:
     every = spec.silver.every if spec.silver else None
 
     @dg.sensor(
-        name=f"silver_{spec.name}_sensor",
-        job_name=job_name(spec),
+        name=names.name(f"silver_{spec.name}_sensor"),
+        job_name=names.silver_job(spec.name),
         minimum_interval_seconds=every,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description=f"Requests a merge of silver.{spec.name} when bronze has batches that it lacks.",
     )
+    @with_lake(names.resource)
     def silver_sensor(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
-        verdict = silver_request(context.instance, lake, spec, context.cursor or "")
+        verdict = silver_request(context.instance, names, lake, spec, context.cursor or "")
         if verdict.held:
             context.update_cursor(verdict.held)
         return verdict.answer
@@ -133,18 +134,19 @@ def _sensor(spec: TableSpec) -> dg.SensorDefinition:
     return silver_sensor
 
 
-def _schedule(spec: TableSpec) -> dg.ScheduleDefinition:
+def _schedule(names: LakeNames, spec: TableSpec) -> dg.ScheduleDefinition:
     cron = spec.silver.schedule if spec.silver else None
 
     @dg.schedule(
-        name=f"silver_{spec.name}_schedule",
-        job_name=job_name(spec),
+        name=names.name(f"silver_{spec.name}_schedule"),
+        job_name=names.silver_job(spec.name),
         cron_schedule=cron or "",
         execution_timezone="UTC",
         default_status=dg.DefaultScheduleStatus.RUNNING,
         description=f"Requests a merge of silver.{spec.name} when bronze has batches that it lacks.",
     )
+    @with_lake(names.resource)
     def silver_schedule(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
-        return silver_request(context.instance, lake, spec).answer
+        return silver_request(context.instance, names, lake, spec).answer
 
     return silver_schedule

@@ -2,18 +2,19 @@
 
 import dagster as dg
 
-from tidegate.assets.keys import report_keys
+from tidegate.assets.keys import LakeNames
 from tidegate.platform.core.config.lake import LakeConfig
 
 
 def build_storage_schedules(config: LakeConfig) -> list[dg.ScheduleDefinition]:
     """Build the schedules. They run; a person may stop them."""
+    names = LakeNames.of(config)
     return [
         dg.ScheduleDefinition(
-            name=f"storage_{spec.name}_schedule",
+            name=names.name(f"storage_{spec.name}_schedule"),
             job=dg.define_asset_job(
-                f"storage_{spec.name}_job",
-                selection=report_keys(spec.name),
+                names.name(f"storage_{spec.name}_job"),
+                selection=names.reports(spec.name),
                 executor_def=dg.in_process_executor,
                 description=f"Reports on the objects in the table of inventories {spec.name}.",
             ),

@@ -9,7 +9,7 @@ from dagster._core.events import AssetMaterializationPlannedData
 
 from tidegate.assets.bronze.previous import PendingCleanup, PreviousReport, TableSnapshot, row_count
 from tidegate.assets.bronze.report import PARTITION_ROWS, TableReport, check_specs, page_of
-from tidegate.assets.keys import BRONZE, TABLES, queue_keys
+from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.readable_failure import readable_failure
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.runs.tags import ALLOW_REMOVALS_TAG, LISTED_TAG, TRIGGER_TAG
@@ -28,7 +28,7 @@ from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.lake_root.after_notes import files_of
 from tidegate.platform.lake.spark.results import CommitResult
-from tidegate.resources.lake_resource import LakeResource
+from tidegate.resources.lake_resource import LakeResource, with_lake
 
 #: Batches that are searched for the latest load. Between two loads there can be batches of after-load.
 _BATCHES_LOOKED_BACK = 5
@@ -40,27 +40,29 @@ def build_bronze(config: LakeConfig) -> dg.AssetsDefinition:
     `backfill_policy` stays unset: with any policy, runs of a backfill have no tag `dagster/partition` and so bypass the
     limit of one run for each table.
     """
+    names = LakeNames.of(config)
 
     @dg.asset(
-        key=BRONZE,
-        partitions_def=TABLES,
-        deps=queue_keys(config),
-        group_name="bronze",
+        key=names.bronze,
+        partitions_def=names.tables,
+        deps=[names.queue(spec.name) for spec in config.every_queue],
+        group_name=names.name("bronze"),
         owners=table_owners(config),
         kinds={"deltalake", "pyspark", "bronze"},
         tags={"tidegate/layer": "bronze"},
         description="Append-only Delta tables, one partition per table prefix: every file that lands is in its table "
         "exactly once. Parquet is registered in place, every other format is loaded. With an output, the rows become "
         "objects of JSON lines or Parquet files instead.",
-        check_specs=check_specs(BRONZE, TABLES),
+        check_specs=check_specs(names.bronze, names.tables),
         # A run that only quarantines does not materialize its partition.
         output_required=False,
     )
+    @with_lake(names.resource)
     def bronze(context: dg.AssetExecutionContext, lake: LakeResource) -> Iterator[Any]:
         page = page_of(config, context.partition_key)
         with readable_failure():
-            report = work_off(context.op_execution_context, lake.open().table(context.partition_key), page)
-        checks = report.checks(BRONZE)
+            report = work_off(context.op_execution_context, names, lake.open().table(context.partition_key), page)
+        checks = report.checks(names.bronze)
         if report.materializes:
             yield dg.MaterializeResult(metadata=report.metadata(PARTITION_ROWS), check_results=checks)
         else:
@@ -102,7 +104,7 @@ class _DagsterListener(RunListener):
 
 
 def work_off(
-    context: dg.OpExecutionContext, table: Table, page: dg.AssetKey | None, *, prefix: str = ""
+    context: dg.OpExecutionContext, names: LakeNames, table: Table, page: dg.AssetKey | None, *, prefix: str = ""
 ) -> TableReport:
     """Bring one table up to date with its inbox, in a Dagster run. Returns the report of the run.
 
@@ -110,6 +112,7 @@ def work_off(
 
     Args:
         context: the run's context. The tags of the run decide what the run may do.
+        names: the lake of the table.
         page: the table's own page, if it has one.
         prefix: begins each line of the log. Set if several tables share the run.
     """
@@ -126,15 +129,15 @@ def work_off(
         listener.done = run_table(table, options, listener)
     except (Exception, dg.DagsterExecutionInterruptedError):
         if listener.done:
-            _log_recorded(context, table, page, listener)
+            _log_recorded(context, names, table, page, listener)
             if not prefix:  # a shared run shows each table that failed
-                show_failed(context, table.table_key)
+                show_failed(context, names, table.table_key)
         raise
-    return _report(context, table, listener)
+    return _report(context, names, table, listener)
 
 
-def _report(context: dg.OpExecutionContext, table: Table, listener: _DagsterListener) -> TableReport:
-    report = table_report(table, listener.done, previous_report(context.instance, BRONZE, table.table_key))
+def _report(context: dg.OpExecutionContext, names: LakeNames, table: Table, listener: _DagsterListener) -> TableReport:
+    report = table_report(table, listener.done, previous_report(context.instance, names.bronze, table.table_key))
     if listener.comparison:
         report = replace(report, inventory_comparison=listener.comparison)
     for line in report.warnings():
@@ -143,28 +146,28 @@ def _report(context: dg.OpExecutionContext, table: Table, listener: _DagsterList
 
 
 def _log_recorded(
-    context: dg.OpExecutionContext, table: Table, page: dg.AssetKey | None, listener: _DagsterListener
+    context: dg.OpExecutionContext, names: LakeNames, table: Table, page: dg.AssetKey | None, listener: _DagsterListener
 ) -> None:
     """Log the report of the batches that a run recorded before it failed.
 
     The error of the run must not be replaced by that of its report, for example if the Spark server is lost.
     """
     try:
-        report = _report(context, table, listener)
-        for event in [*report.events(BRONZE, table.table_key), *(report.events(page) if page else [])]:
+        report = _report(context, names, table, listener)
+        for event in [*report.events(names.bronze, table.table_key), *(report.events(page) if page else [])]:
             context.log_event(event)  # type: ignore[arg-type]  # Dagster's annotation lacks evaluations of checks
     except Exception as error:
         first, last = (listener.done[place].batch.n for place in (0, -1))
         listener.warn(f"batches {first}..{last} are in the ledger and are not shown here: {first_line(error)}")
 
 
-def show_failed(context: dg.OpExecutionContext, table: str) -> None:
+def show_failed(context: dg.OpExecutionContext, names: LakeNames, table: str) -> None:
     """Let Dagster show the partition of a table as failed.
 
     Dagster does so if a run plans a materialization of it, and fails without one afterwards.
     """
     planned = dg.DagsterEvent.build_asset_materialization_planned_event(
-        context.job_name, context.op_handle.name, AssetMaterializationPlannedData(BRONZE, partition=table)
+        context.job_name, context.op_handle.name, AssetMaterializationPlannedData(names.bronze, partition=table)
     )
     context.instance.report_dagster_event(planned, context.run_id)
 

@@ -1,12 +1,19 @@
 """The job that brings one bronze table up to date."""
 
+from typing import Any
+
 import dagster as dg
 
-from tidegate.assets.keys import BRONZE
+from tidegate.assets.keys import BRONZE_JOB, LakeNames
+from tidegate.platform.core.config.lake import LakeConfig
 
-BRONZE_JOB = dg.define_asset_job(
-    "bronze_job",
-    selection=dg.AssetSelection.assets(BRONZE),
-    executor_def=dg.in_process_executor,
-    description="Brings one bronze table up to date with its inbox.",
-)
+
+def bronze_job(config: LakeConfig) -> Any:
+    """Build the job. A run of it has one partition of `bronze`."""
+    names = LakeNames.of(config)
+    return dg.define_asset_job(
+        names.name(BRONZE_JOB),
+        selection=dg.AssetSelection.assets(names.bronze),
+        executor_def=dg.in_process_executor,
+        description="Brings one bronze table up to date with its inbox.",
+    )

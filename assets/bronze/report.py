@@ -11,7 +11,7 @@ from typing import Any
 import dagster as dg
 
 from tidegate.assets.bronze.previous import PreviousReport, TableSnapshot
-from tidegate.assets.keys import bronze_key
+from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.check_events import check_result, evaluation_event
 from tidegate.assets.presentation.columns import column_changes, column_schema
 from tidegate.assets.presentation.copied_sql import bronze_queries, copied
@@ -282,7 +282,7 @@ def _late(inventories: Sequence[LateInventory]) -> dict[str, Any]:
 def page_of(config: LakeConfig, table_key: str) -> dg.AssetKey | None:
     """Return the asset key of a table's own page. None if lake.yaml does not have the table."""
     spec = config.table_for(TableKey.decode(table_key))
-    return bronze_key(spec.name) if spec else None
+    return LakeNames.of(config).bronze_table(spec.name) if spec else None
 
 
 def check_specs(

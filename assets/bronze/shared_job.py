@@ -13,12 +13,12 @@ from pydantic import Field
 from tidegate.assets.bronze.asset import show_failed, work_off
 from tidegate.assets.bronze.report import page_of
 from tidegate.assets.bronze.shared_run import SharedRun
-from tidegate.assets.keys import BRONZE
+from tidegate.assets.keys import SHARED_JOB, LakeNames
 from tidegate.assets.presentation.run_log import RunLog
-from tidegate.assets.runs.held_tables import ACTIVE, FAILED_TAG, PARTITION_TAG, SHARED_JOB, SHARED_OP
+from tidegate.assets.runs.held_tables import ACTIVE, FAILED_TAG, PARTITION_TAG, SHARED_OP
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.first_line import first_line
-from tidegate.resources.lake_resource import LakeResource
+from tidegate.resources.lake_resource import LakeResource, with_lake
 
 #: Seconds after which a shared run starts no further table. The sizes of the files are not known beforehand. The other
 #: tables wait for the next run, and a table that a person asks for does not wait long for this one.
@@ -38,9 +38,12 @@ def build_shared_job(config: LakeConfig) -> dg.JobDefinition:
     partitions. The op logs the events that a run of each partition would have.
     """
 
-    page = partial(page_of, config)
+    page, names = partial(page_of, config), LakeNames.of(config)
 
-    @dg.op(name=SHARED_OP, out={}, description="Brings several bronze tables up to date, one after another.")
+    @dg.op(
+        name=names.name(SHARED_OP), out={}, description="Brings several bronze tables up to date, one after another."
+    )
+    @with_lake(names.resource)
     def bronze_shared(context: dg.OpExecutionContext, config: SharedTables, lake: LakeResource) -> Iterator[Any]:
         handles, until = lake.open(), time.monotonic() + SECONDS
         log = RunLog(context.log)
@@ -53,17 +56,17 @@ def build_shared_job(config: LakeConfig) -> dg.JobDefinition:
             return None
 
         shared = SharedRun(
-            work=lambda table: work_off(context, handles.table(table), page(table), prefix=f"{table}: "),
-            held=lambda table: _has_own_run(context.instance, table),
+            work=lambda table: work_off(context, names, handles.table(table), page(table), prefix=f"{table}: "),
+            held=lambda table: _has_own_run(context.instance, names, table),
             lost=lost,
             has_time=lambda: time.monotonic() < until,
         )
         for table, report in shared.tables(config.tables):
             if isinstance(report, Exception):
                 log.trace(f"{table} failed: {''.join(traceback.format_exception(report))}")
-                show_failed(context, table)
+                show_failed(context, names, table)
                 continue
-            yield from report.events(BRONZE, table)
+            yield from report.events(names.bronze, table)
             if key := page(table):
                 yield from report.events(key)
         for table, why in shared.left.items():
@@ -73,7 +76,7 @@ def build_shared_job(config: LakeConfig) -> dg.JobDefinition:
             raise dg.Failure(verdict, allow_retries=False)
 
     @dg.job(
-        name=SHARED_JOB,
+        name=names.name(SHARED_JOB),
         executor_def=dg.in_process_executor,
         description="Brings several bronze tables up to date with their inboxes: those for which little waits.",
     )
@@ -83,5 +86,5 @@ def build_shared_job(config: LakeConfig) -> dg.JobDefinition:
     return shared_job
 
 
-def _has_own_run(instance: dg.DagsterInstance, table: str) -> bool:
-    return bool(instance.get_run_records(dg.RunsFilter(statuses=ACTIVE, tags={PARTITION_TAG: table}), limit=1))
+def _has_own_run(instance: dg.DagsterInstance, names: LakeNames, table: str) -> bool:
+    return bool(names.held(instance.get_runs(dg.RunsFilter(statuses=ACTIVE, tags={PARTITION_TAG: table}))))

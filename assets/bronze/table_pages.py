@@ -6,20 +6,20 @@ import dagster as dg
 
 from tidegate.assets.bronze.asset import previous_report, table_report
 from tidegate.assets.bronze.report import check_specs
-from tidegate.assets.keys import BRONZE, bronze_key
+from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.copied_sql import bronze_queries, copied
 from tidegate.assets.presentation.freshness import page_freshness
 from tidegate.assets.presentation.markdown import described
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.markdown import code
-from tidegate.resources.lake_resource import LakeResource
+from tidegate.resources.lake_resource import LakeResource, with_lake
 
 
 def table_pages(config: LakeConfig) -> list[dg.AssetsDefinition]:
     """Build an external asset for each configured table, between bronze and silver."""
     # Plain specs would become one definition, and all of its specs would need the same partition of bronze.
-    return [dg.AssetsDefinition(specs=[_page(spec)]) for spec in config.tables]
+    return [dg.AssetsDefinition(specs=[_page(LakeNames.of(config), spec)]) for spec in config.tables]
 
 
 def build_page_checks(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
@@ -27,16 +27,18 @@ def build_page_checks(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
 
     Each bronze run evaluates them. A person can run them too, on the last recorded batches.
     """
-    specs = {bronze_key(spec.name): spec for spec in config.tables}
+    names = LakeNames.of(config)
+    specs = {names.bronze_table(spec.name): spec for spec in config.tables}
     if not specs:
         return []
 
     @dg.multi_asset_check(
-        name="bronze_tables",
+        name=names.name("bronze_tables"),
         specs=[check for page, spec in specs.items() for check in _checks(page, spec)],
         can_subset=True,
         description="The findings of a table's last bronze run.",
     )
+    @with_lake(names.resource)
     def bronze_tables(context: dg.AssetCheckExecutionContext, lake: LakeResource) -> Iterator[dg.AssetCheckResult]:
         handles, wanted = lake.open(), context.selected_asset_check_keys
         for page in sorted({key.asset_key for key in wanted}):
@@ -53,12 +55,12 @@ def _checks(page: dg.AssetKey, spec: TableSpec) -> list[dg.AssetCheckSpec]:
     return check_specs(page, after_load=spec.after_load != "keep", completion=spec.completion is not None)
 
 
-def _page(spec: TableSpec) -> dg.AssetSpec:
+def _page(names: LakeNames, spec: TableSpec) -> dg.AssetSpec:
     partition = dg.SpecificPartitionsPartitionMapping([spec.table_key.encode()])
     return dg.AssetSpec(
-        bronze_key(spec.name),
-        deps=[dg.AssetDep(BRONZE, partition_mapping=partition)],
-        group_name="bronze",
+        names.bronze_table(spec.name),
+        deps=[dg.AssetDep(names.bronze, partition_mapping=partition)],
+        group_name=names.name("bronze"),
         owners=list(spec.owners),
         kinds={{None: "deltalake", "repartition": "json"}.get(spec.output_mode, "parquet"), "bronze"},
         tags={"tidegate/layer": "bronze"},

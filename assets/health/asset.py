@@ -20,7 +20,7 @@ from tidegate.assets.health.report import (
     HealthReport,
     keeps_up,
 )
-from tidegate.assets.keys import LAKE_HEALTH, bronze_key
+from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.check_of_each import check_of_each
 from tidegate.assets.runs.failed_runs import failed_runs
 from tidegate.assets.sources.asset import table_owners
@@ -28,28 +28,30 @@ from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.health.measurement import Health
 from tidegate.platform.core.health.metrics import metric_data
 from tidegate.platform.lake.lake import Lake
-from tidegate.resources.lake_resource import LakeResource
+from tidegate.resources.lake_resource import LakeResource, with_lake
 
 
 def build_lake_health(config: LakeConfig) -> dg.AssetsDefinition:
     """Build the asset `lake_health`. The sensor `health` materializes it, and a user may."""
+    names = LakeNames.of(config)
 
     @dg.asset(
-        key=LAKE_HEALTH,
-        group_name="health",
+        key=names.lake_health,
+        group_name=names.name("health"),
         owners=table_owners(config),
         kinds={"s3", "sqs"},
         description="For each table: waiting events, their age, the last commit, and quarantined objects. For each "
         "queue: its messages. For each route: what waits to be forwarded. The sensor health measures this every "
         "five minutes.",
         check_specs=[
-            dg.AssetCheckSpec(name, asset=LAKE_HEALTH, description=description)
+            dg.AssetCheckSpec(name, asset=names.lake_health, description=description)
             for name, description in _checks(config).items()
         ],
     )
+    @with_lake(names.resource)
     def lake_health(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult:  # type: ignore[type-arg]
         report = report_health(lake.open(), context.instance, time.time())
-        return dg.MaterializeResult(metadata=report.metadata(), check_results=report.checks(LAKE_HEALTH))
+        return dg.MaterializeResult(metadata=report.metadata(), check_results=report.checks(names.lake_health))
 
     return lake_health
 
@@ -68,7 +70,8 @@ def _checks(config: LakeConfig) -> dict[str, str]:
 
 def build_health_checks(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
     """Build the check `keeps_up` of each configured table. The sensor `health` evaluates it, and a user may."""
-    pages = {bronze_key(spec.name): spec.table_key.encode() for spec in config.tables}
+    names = LakeNames.of(config)
+    pages = {names.bronze_table(spec.name): spec.table_key.encode() for spec in config.tables}
     if not pages:
         return []
 
@@ -76,9 +79,10 @@ def build_health_checks(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
         pages,
         KEEPS_UP_CHECK,
         "No event waits for the table for longer than its window and max_lag.",
-        name="tables_keep_up",
+        name=names.name("tables_keep_up"),
         description="Measures the events that wait for the tables.",
     )
+    @with_lake(names.resource)
     def tables_keep_up(context: dg.AssetCheckExecutionContext, lake: LakeResource) -> Iterator[dg.AssetCheckResult]:
         tables = {table.key: table for table in measure(lake.open(), context.instance, time.time()).tables}
         for check in context.selected_asset_check_keys:
@@ -99,12 +103,13 @@ def report_health(lake: Lake, instance: dg.DagsterInstance, now: float) -> Healt
 
 
 def health_report(lake: Lake, instance: dg.DagsterInstance, health: Health) -> HealthReport:
-    """Returns a measurement with the last commits, lags and failures, as Dagster has them."""
-    commits = {table.key: last_commit(instance, table.key) for table in health.tables[:MAX_SHOWN]}
+    """Return a measurement with the last commits, lags and failures, as Dagster has them."""
+    names = LakeNames.of(lake.config)
+    commits = {table.key: last_commit(instance, names, table.key) for table in health.tables[:MAX_SHOWN]}
     silver = [spec.name for spec in lake.config.tables if spec.silver]
-    failed = failed_runs(instance, {table.key for table in health.tables}, silver)
-    merged = merges_that_warn(instance, silver) if silver else None
-    return HealthReport(health, earlier_lags(instance, LAKE_HEALTH, MAX_EARLIER), commits, failed, merged)
+    failed = failed_runs(instance, names, {table.key for table in health.tables}, silver)
+    merged = merges_that_warn(instance, names, silver) if silver else None
+    return HealthReport(health, earlier_lags(instance, names.lake_health, MAX_EARLIER), commits, failed, merged)
 
 
 def _publish_metrics(lake: Lake, health: Health) -> Health:

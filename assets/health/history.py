@@ -14,7 +14,7 @@ from dagster._core.storage.asset_check_execution_record import (
 )
 
 from tidegate.assets.bronze.report import QUARANTINE_CHECK, SAID_BEFORE, WITHOUT_STATE
-from tidegate.assets.keys import BRONZE, queue_key, silver_key
+from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.check_events import APART_CHECK, kept_description, result_of
 from tidegate.assets.sources.queue_checks import CHECK
 from tidegate.platform.core.markdown import Markdown, sentence
@@ -26,7 +26,7 @@ _PAGE, _MAX_PAGES = 50, 100
 _MAX_IDLE = 5
 
 
-def quarantined_since(instance: dg.DagsterInstance, since: float) -> dict[str, int]:
+def quarantined_since(instance: dg.DagsterInstance, names: LakeNames, since: float) -> dict[str, int]:
     """Returns how many objects and rows bronze quarantined since then, by table key, from its failed checks.
 
     A run without work repeats the check results of the run before, which are not counted again. Each listing finds
@@ -34,11 +34,12 @@ def quarantined_since(instance: dg.DagsterInstance, since: float) -> dict[str, i
 
     Args:
         instance: Dagster's instance.
+        names: the lake.
         since: epoch seconds.
     """
     quarantined: Counter[str] = Counter()
     refused: dict[str, int] = {}
-    for record in failed_quarantine_checks(instance):
+    for record in failed_quarantine_checks(instance, names):
         if record.create_timestamp < since:
             break
         result = result_of(record)
@@ -49,9 +50,9 @@ def quarantined_since(instance: dg.DagsterInstance, since: float) -> dict[str, i
     return dict(quarantined + Counter(refused))
 
 
-def failed_quarantine_checks(instance: dg.DagsterInstance) -> Iterator[AssetCheckExecutionRecord]:
-    """Yields the newest 5,000 failures of bronze's check of the quarantine, the newest first, page by page."""
-    check, last = dg.AssetCheckKey(BRONZE, QUARANTINE_CHECK), None
+def failed_quarantine_checks(instance: dg.DagsterInstance, names: LakeNames) -> Iterator[AssetCheckExecutionRecord]:
+    """Yield the newest 5,000 failures of bronze's check of the quarantine, the newest first, page by page."""
+    check, last = dg.AssetCheckKey(names.bronze, QUARANTINE_CHECK), None
     for _ in range(_MAX_PAGES):
         page = instance.event_log_storage.get_asset_check_execution_history(
             check, limit=_PAGE, cursor=last, status={AssetCheckExecutionRecordStatus.FAILED}
@@ -62,12 +63,14 @@ def failed_quarantine_checks(instance: dg.DagsterInstance) -> Iterator[AssetChec
         last = page[-1].id
 
 
-def missed_today(instance: dg.DagsterInstance, queues: Sequence[str], now: float) -> dict[str, dict[str, int]]:
-    """Returns the day's (UTC) events without a table, by queue and outcome, from the last checks of the queues.
+def missed_today(
+    instance: dg.DagsterInstance, names: LakeNames, queues: Sequence[str], now: float
+) -> dict[str, dict[str, int]]:
+    """Return the day's (UTC) events without a table, by queue and outcome, from the last checks of the queues.
 
     It takes one query.
     """
-    keys = {dg.AssetCheckKey(queue_key(name), CHECK): name for name in queues}
+    keys = {dg.AssetCheckKey(names.queue(name), CHECK): name for name in queues}
     missed = {}
     for key, record in instance.event_log_storage.get_latest_asset_check_execution_by_key(list(keys)).items():
         same_day = (
@@ -78,14 +81,15 @@ def missed_today(instance: dg.DagsterInstance, queues: Sequence[str], now: float
     return missed
 
 
-def merges_that_warn(instance: dg.DagsterInstance, tables: Sequence[str]) -> dict[str, Markdown]:
+def merges_that_warn(instance: dg.DagsterInstance, names: LakeNames, tables: Sequence[str]) -> dict[str, Markdown]:
     """Returns why the last merges of silver tables warn, by `silver.<name>`. It takes one query.
 
     Args:
         instance: Dagster's instance.
+        names: the lake.
         tables: names of silver tables.
     """
-    keys = {dg.AssetCheckKey(silver_key(name), APART_CHECK): f"silver.{name}" for name in tables}
+    keys = {dg.AssetCheckKey(names.silver_table(name), APART_CHECK): f"silver.{name}" for name in tables}
     found = instance.event_log_storage.get_latest_asset_check_execution_by_key(list(keys))
     return {
         keys[key]: kept_description(result) or sentence("look at its check")
@@ -94,14 +98,15 @@ def merges_that_warn(instance: dg.DagsterInstance, tables: Sequence[str]) -> dic
     }
 
 
-def last_commit(instance: dg.DagsterInstance, table: str) -> float | None:
+def last_commit(instance: dg.DagsterInstance, names: LakeNames, table: str) -> float | None:
     """Returns the epoch seconds at which the last run with a batch reported it. None if none of the last runs had one.
 
     Args:
         instance: Dagster's instance.
+        names: the lake.
         table: table key.
     """
-    for record in _newest(instance, dg.AssetRecordsFilter(BRONZE, asset_partitions=[table]), _MAX_IDLE):
+    for record in _newest(instance, dg.AssetRecordsFilter(names.bronze, asset_partitions=[table]), _MAX_IDLE):
         if record.asset_materialization and _number(record.asset_materialization.metadata, "batches"):
             return record.timestamp
     return None

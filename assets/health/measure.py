@@ -10,6 +10,7 @@ import dagster as dg
 from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.assets.health.history import missed_today, quarantined_since
+from tidegate.assets.keys import LakeNames
 from tidegate.platform.core.completion.waiting_datasets import WaitingDatasets
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.health.measurement import Health, QueueHealth, RouteHealth, TableHealth, urgency_sort_key
@@ -49,8 +50,9 @@ def measure(
         clock: returns seconds, for the time limit.
     """
     unknown: list[str] = []
-    missed = missed_today(instance, [queue.name for queue in lake.queues], now)
-    quarantined = quarantined_since(instance, now - _DAY)
+    names = LakeNames.of(lake.config)
+    missed = missed_today(instance, names, [queue.name for queue in lake.queues], now)
+    quarantined = quarantined_since(instance, names, now - _DAY)
     asked = ConcurrentCalls(lambda queue: _queue(queue, missed.get(queue.name, {})), lake.queues, _QUEUES_IN_PARALLEL)
     listed = ConcurrentCalls(lambda route: _route(lake, route, now), _routes(lake), _ROUTES_IN_PARALLEL)
     waiting: dict[str, TableHealth] = {}

@@ -6,7 +6,7 @@ from typing import Any
 import dagster as dg
 
 from tidegate.assets.inventory.report_asset import report_asset, report_command
-from tidegate.assets.keys import report_key
+from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.markdown import markdown
 from tidegate.assets.presentation.plot import bars
 from tidegate.assets.presentation.shown_lines import shown_lines
@@ -22,12 +22,13 @@ from tidegate.resources.lake_resource import LakeResource
 _MAX_BARS = 12
 
 
-def build_advice(spec: TableSpec, reports: StorageReportsSpec) -> dg.AssetsDefinition:
+def build_advice(names: LakeNames, spec: TableSpec, reports: StorageReportsSpec) -> dg.AssetsDefinition:
     """Build the advice on the objects in a table of inventories."""
 
     @report_asset(
+        names,
         spec,
-        report_key(spec.name, "advice"),
+        "advice",
         "Which objects would cost less in another storage class, with the requests of the transition, "
         "minimum sizes and durations, and monitoring. Each line is a lifecycle rule, with all objects that it moves.",
     )

@@ -12,7 +12,7 @@ from tidegate.assets.inventory.audit import build_audit
 from tidegate.assets.inventory.growth import build_growth
 from tidegate.assets.inventory.report_asset import report_asset, report_command
 from tidegate.assets.inventory.uploads import build_uploads
-from tidegate.assets.keys import report_key
+from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.markdown import listed, markdown
 from tidegate.assets.presentation.plot import bars
 from tidegate.assets.presentation.shown_lines import shown_lines
@@ -35,17 +35,18 @@ _MAX_BARS = 12
 def build_storage(config: LakeConfig) -> list[dg.AssetsDefinition]:
     """Build the reports of a lake."""
     return [
-        build(spec, spec.storage_reports)
+        build(LakeNames.of(config), spec, spec.storage_reports)
         for spec in config.tables
         if spec.storage_reports
         for build in (_cost, build_growth, build_advice, build_audit, build_uploads)
     ]
 
 
-def _cost(spec: TableSpec, reports: StorageReportsSpec) -> dg.AssetsDefinition:
+def _cost(names: LakeNames, spec: TableSpec, reports: StorageReportsSpec) -> dg.AssetsDefinition:
     @report_asset(
+        names,
         spec,
-        report_key(spec.name, "cost"),
+        "cost",
         "What the objects of all inventories cost a month, by bucket, prefix, storage class, age and size, "
         "at the prices of AWS's price list.",
     )

@@ -5,7 +5,7 @@ from typing import Any
 import dagster as dg
 
 from tidegate.assets.inventory.report_asset import report_asset, report_command
-from tidegate.assets.keys import report_key
+from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.markdown import listed
 from tidegate.assets.presentation.shown_lines import shown_lines
 from tidegate.platform.core.config.storage_reports import StorageReportsSpec
@@ -16,12 +16,13 @@ from tidegate.platform.inventory.audited import audit_of
 from tidegate.resources.lake_resource import LakeResource
 
 
-def build_audit(spec: TableSpec, reports: StorageReportsSpec) -> dg.AssetsDefinition:
+def build_audit(names: LakeNames, spec: TableSpec, reports: StorageReportsSpec) -> dg.AssetsDefinition:
     """Build the audits of the objects in a table of inventories."""
 
     @report_asset(
+        names,
         spec,
-        report_key(spec.name, "audit"),
+        "audit",
         "Which objects are not encrypted, not replicated, noncurrent, or unknown to the lake's tables.",
     )
     def audit(lake: LakeResource) -> dg.MaterializeResult[Any]:

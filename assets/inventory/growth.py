@@ -5,7 +5,7 @@ from typing import Any
 import dagster as dg
 
 from tidegate.assets.inventory.report_asset import report_asset, report_command
-from tidegate.assets.keys import report_key
+from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.markdown import markdown
 from tidegate.assets.presentation.plot import curve
 from tidegate.assets.presentation.shown_lines import shown_lines
@@ -17,12 +17,13 @@ from tidegate.platform.inventory.grown import KnownGrowth, growth_of
 from tidegate.resources.lake_resource import LakeResource
 
 
-def build_growth(spec: TableSpec, reports: StorageReportsSpec) -> dg.AssetsDefinition:
+def build_growth(names: LakeNames, spec: TableSpec, reports: StorageReportsSpec) -> dg.AssetsDefinition:
     """Build the growth of the objects in a table of inventories."""
 
     @report_asset(
+        names,
         spec,
-        report_key(spec.name, "growth"),
+        "growth",
         "How the objects of each bucket grew in the versions of the table, a forecast, and the error that "
         "such forecasts had.",
     )

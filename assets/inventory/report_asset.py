@@ -7,26 +7,27 @@ from typing import Any
 
 import dagster as dg
 
-from tidegate.assets.keys import STORAGE, bronze_key
+from tidegate.assets.keys import STORAGE, LakeNames, Report
 from tidegate.assets.runs.long_runs import long_run
 from tidegate.platform.core.config.storage_reports import StorageReportsSpec
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.shell import command
+from tidegate.resources.lake_resource import with_lake
 
 
 def report_asset(
-    spec: TableSpec, key: dg.AssetKey, description: str
+    names: LakeNames, spec: TableSpec, report: Report, description: str
 ) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:
-    """Returns the decorator of a report on a table of inventories."""
+    """Return the decorator of a report on a table of inventories."""
     asset = dg.asset(
-        key=key,
-        deps=[bronze_key(spec.name)],
-        group_name=STORAGE,
+        key=names.report(spec.name, report),
+        deps=[names.bronze_table(spec.name)],
+        group_name=names.name(STORAGE),
         owners=list(spec.owners),
         kinds={"s3"},
         description=description,
     )
-    return lambda step: asset(long_run(step))
+    return lambda step: asset(with_lake(names.resource)(long_run(step)))
 
 
 def report_command(kind: str, spec: TableSpec, reports: StorageReportsSpec, **options: object) -> str:

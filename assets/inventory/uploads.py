@@ -5,7 +5,7 @@ from typing import Any
 import dagster as dg
 
 from tidegate.assets.inventory.report_asset import report_asset, report_command
-from tidegate.assets.keys import report_key
+from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.markdown import listed
 from tidegate.assets.presentation.shown_lines import shown_lines
 from tidegate.platform.core.config.storage_reports import StorageReportsSpec
@@ -21,12 +21,13 @@ from tidegate.resources.lake_resource import LakeResource
 DAYS = 7
 
 
-def build_uploads(spec: TableSpec, reports: StorageReportsSpec) -> dg.AssetsDefinition:
+def build_uploads(names: LakeNames, spec: TableSpec, reports: StorageReportsSpec) -> dg.AssetsDefinition:
     """Build the audit of incomplete uploads in the buckets of a table of inventories."""
 
     @report_asset(
+        names,
         spec,
-        report_key(spec.name, "uploads"),
+        "uploads",
         "Incomplete multipart uploads, which are billed and in no inventory, what they cost, and the lifecycle rule "
         "that removes them.",
     )

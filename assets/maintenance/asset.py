@@ -11,14 +11,7 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from tidegate.assets.keys import (
-    MAINTAINED_BRONZE,
-    MAINTAINED_LAKE,
-    MAINTENANCE,
-    TABLES,
-    maintained_silver_key,
-    silver_key,
-)
+from tidegate.assets.keys import MAINTENANCE, LakeNames
 from tidegate.assets.presentation.markdown import listed, markdown
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.runs.held_tables import held_tables, is_forgetting, is_rebuild, other_run
@@ -29,7 +22,7 @@ from tidegate.platform.core.maintenance.freed import FreedObjects
 from tidegate.platform.core.markdown import sentence
 from tidegate.platform.maintenance.old_objects import maintain_objects
 from tidegate.platform.maintenance.tables import MaintenanceResult, TableBusy, maintain_bronze, maintain_silver
-from tidegate.resources.lake_resource import LakeResource
+from tidegate.resources.lake_resource import LakeResource, with_lake
 
 _Work = Callable[..., list[MaintenanceResult]]
 
@@ -49,14 +42,19 @@ class MaintenanceConfig(dg.Config):
 def build_maintenance(config: LakeConfig) -> list[dg.AssetsDefinition]:
     """Build the assets of maintenance of a lake."""
     merged = [spec for spec in config.tables if spec.silver]
-    return [_bronze(config), *map(_silver, merged), _lake(config)]
+    return [_bronze(config), *(_silver(LakeNames.of(config), spec) for spec in merged), _lake(config)]
 
 
 def _bronze(config: LakeConfig) -> dg.AssetsDefinition:
+    names = LakeNames.of(config)
+
+    def writes(table: str, run: dg.DagsterRun) -> bool:
+        return (table in held_tables(run) and names.holds(run)) or is_forgetting(run, names)
+
     @dg.asset(
-        key=MAINTAINED_BRONZE,
-        partitions_def=TABLES,
-        group_name=MAINTENANCE,
+        key=names.maintained_bronze,
+        partitions_def=names.tables,
+        group_name=names.name(MAINTENANCE),
         owners=table_owners(config),
         kinds={"deltalake"},
         description="Maintenance of a bronze table and its ledger, one partition per table: small files are merged, "
@@ -64,34 +62,36 @@ def _bronze(config: LakeConfig) -> dg.AssetsDefinition:
         f"never touched.{_MANUAL_RUN_TEXT}",
         output_required=False,
     )
+    @with_lake(names.resource)
     def maintained_bronze(context: dg.AssetExecutionContext, config: MaintenanceConfig, lake: LakeResource) -> Any:
         table = context.partition_key
         work = partial(maintain_bronze, lake.open(), table)
-        yield from _run(context, config, work, lambda run: table in held_tables(run) or is_forgetting(run))
+        yield from _run(context, config, work, partial(writes, table))
 
     return maintained_bronze
 
 
-def _silver(spec: TableSpec) -> dg.AssetsDefinition:
+def _silver(names: LakeNames, spec: TableSpec) -> dg.AssetsDefinition:
     @dg.asset(
-        key=maintained_silver_key(spec.name),
+        key=names.maintained_silver(spec.name),
         # The pool of its merges.
-        pool=f"silver.{spec.name}",
-        group_name=MAINTENANCE,
+        pool=names.label(f"silver.{spec.name}"),
+        group_name=names.name(MAINTENANCE),
         owners=list(spec.owners),
         kinds={"deltalake"},
         description=f"Maintenance of silver.{spec.name}: small files and files with many deleted rows are written "
         f"again, the log gets a checkpoint, and files that no version needs are deleted.{_MANUAL_RUN_TEXT}",
         output_required=False,
     )
+    @with_lake(names.resource)
     def maintained(context: dg.AssetExecutionContext, config: MaintenanceConfig, lake: LakeResource) -> Any:
-        key = silver_key(spec.name)
+        key = names.silver_table(spec.name)
 
         def writes(run: dg.DagsterRun) -> bool:
-            if run.job_name == f"silver_{spec.name}_job" or key in (run.asset_selection or ()):
+            if run.job_name == names.silver_job(spec.name) or key in (run.asset_selection or ()):
                 return True
             # These runs do not have the pool, because their config or the requests choose their tables.
-            return is_rebuild(run, f"silver.{spec.name}") or is_forgetting(run)
+            return is_rebuild(run, names, f"silver.{spec.name}") or is_forgetting(run, names)
 
         yield from _run(context, config, partial(maintain_silver, lake.open(), spec.name), writes)
 
@@ -99,15 +99,18 @@ def _silver(spec: TableSpec) -> dg.AssetsDefinition:
 
 
 def _lake(config: LakeConfig) -> dg.AssetsDefinition:
+    names = LakeNames.of(config)
+
     @dg.asset(
-        key=MAINTAINED_LAKE,
-        group_name=MAINTENANCE,
+        key=names.maintained_lake,
+        group_name=names.name(MAINTENANCE),
         owners=table_owners(config),
         kinds={"s3"},
         description="Retention of the intake log, of copies that runs left, and of the quarantine if `maintain` of "
         f"lake.yaml gives it one.{_MANUAL_RUN_TEXT}",
         output_required=False,
     )
+    @with_lake(names.resource)
     def maintained_lake(context: dg.AssetExecutionContext, config: MaintenanceConfig, lake: LakeResource) -> Any:
         def work(**options: Any) -> list[MaintenanceResult]:
             return maintain_objects(lake.open(), time.time(), **options)

@@ -12,7 +12,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.assets.bronze.report import SAID_BEFORE
 from tidegate.assets.health.history import failed_quarantine_checks
-from tidegate.assets.keys import BRONZE, TABLES, silver_key
+from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.check_events import result_of
 from tidegate.assets.runs.failed_runs import FailedRun, failed_runs
 from tidegate.platform.core.first_line import first_line
@@ -65,10 +65,12 @@ class Follower:
 
     def __init__(self, lake: Lake, instance: dg.DagsterInstance) -> None:
         self._lake, self._instance = lake, instance
-        self._silver = {silver_key(spec.name): f"silver.{spec.name}" for spec in lake.config.tables if spec.silver}
-        newest = instance.fetch_materializations(BRONZE, limit=1).records
+        self._names = LakeNames.of(lake.config)
+        merged = [spec.name for spec in lake.config.tables if spec.silver]
+        self._silver = {self._names.silver_table(name): f"silver.{name}" for name in merged}
+        newest = instance.fetch_materializations(self._names.bronze, limit=1).records
         self._commit = newest[0].storage_id if newest else 0
-        self._check = next((record.id for record in failed_quarantine_checks(instance)), 0)
+        self._check = next((record.id for record in failed_quarantine_checks(instance, self._names)), 0)
         self._merges = {key: record.storage_id for key, record in self._latest_merges()}
         self._failed = set(self._failures())
         self._waiting: dict[str, int] = {}
@@ -99,7 +101,7 @@ class Follower:
         self._waiting = {backlog.folder: backlog.hints for backlog in backlogs}
 
     def _commits(self) -> Iterator[News]:
-        wanted = dg.AssetRecordsFilter(BRONZE, after_storage_id=self._commit)
+        wanted = dg.AssetRecordsFilter(self._names.bronze, after_storage_id=self._commit)
         for record in self._instance.fetch_materializations(wanted, limit=_MAX_COMMITS, ascending=True).records:
             self._commit = record.storage_id
             made = record.asset_materialization
@@ -110,7 +112,7 @@ class Follower:
 
     def _quarantines(self) -> Iterator[News]:
         last = self._check
-        fresh = takewhile(lambda record: record.id > last, failed_quarantine_checks(self._instance))
+        fresh = takewhile(lambda record: record.id > last, failed_quarantine_checks(self._instance, self._names))
         for record in fresh:
             self._check = max(self._check, record.id)
             evaluation = result_of(record)
@@ -143,9 +145,9 @@ class Follower:
 
     def _failures(self) -> Mapping[tuple[str, str], FailedRun]:
         """Returns the last runs that failed, by table and run: a run may hold several tables."""
-        tables = set(self._instance.get_dynamic_partitions(TABLES.name or ""))
+        tables = self._names.known_tables(self._instance)
         silver = [name.removeprefix("silver.") for name in self._silver.values()]
-        found = failed_runs(self._instance, tables, silver)
+        found = failed_runs(self._instance, self._names, tables, silver)
         return {(table, failed.run_id): failed for table, failed in found.items()}
 
     def _failing(self) -> Iterator[News]:

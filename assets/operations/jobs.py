@@ -5,14 +5,15 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from tidegate.assets.keys import silver_key
+from tidegate.assets.keys import REBUILD_JOB, LakeNames
 from tidegate.assets.presentation.check_events import evaluation_event
 from tidegate.assets.presentation.readable_failure import readable_failure
 from tidegate.assets.presentation.run_log import RunLog
-from tidegate.assets.runs.held_tables import REBUILD_JOB, REBUILD_OP
+from tidegate.assets.runs.held_tables import REBUILD_OP
 from tidegate.assets.runs.long_runs import long_run
 from tidegate.assets.silver.asset import silver_report
 from tidegate.assets.silver.comparison_check import equals_bronze
+from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.times import parse_time
 from tidegate.platform.lake.aws.batch_calls import each_queue
 from tidegate.platform.operations.dead_letters import DeadLetters, dead_letter_queues, peek, redrive_dead_letters
@@ -34,7 +35,7 @@ from tidegate.platform.operations.silver_rebuild import (
     rebuild_silver,
 )
 from tidegate.platform.silver.discreet import discreet_errors
-from tidegate.resources.lake_resource import LakeResource
+from tidegate.resources.lake_resource import LakeResource, with_lake
 
 #: Dead letters of a queue that are shown before a redrive.
 MAX_PEEKED = 100
@@ -56,10 +57,9 @@ class RedriveConfig(dg.Config):
     dry_run: bool = Field(True, description="Only show what would be redriven.")
 
 
-@dg.op(description="Retries objects or messages in quarantine, or dead letters.")
 @long_run
 @readable_failure()
-def redrive_op(context: dg.OpExecutionContext, config: RedriveConfig, lake: LakeResource) -> None:
+def _redrive(context: dg.OpExecutionContext, config: RedriveConfig, lake: LakeResource) -> None:
     """Redrive what the config selects."""
     handles = lake.open()
     since, until = (parse_time(text) if text else None for text in (config.since, config.until))
@@ -109,10 +109,21 @@ def redrive_op(context: dg.OpExecutionContext, config: RedriveConfig, lake: Lake
     )
 
 
-@dg.job(name="redrive", executor_def=dg.in_process_executor, description="Retries what is in quarantine.")
-def redrive_job() -> None:
-    """Run `redrive_op`."""
-    redrive_op()
+def redrive_job(config: LakeConfig) -> dg.JobDefinition:
+    """Build the job that retries what is in quarantine."""
+    names = LakeNames.of(config)
+    description = "Retries objects or messages in quarantine, or dead letters."
+    op = dg.op(name=names.name("redrive_op"), description=description)(with_lake(names.resource)(_redrive))
+
+    @dg.job(
+        name=names.name("redrive"),
+        executor_def=dg.in_process_executor,
+        description="Retries what is in quarantine.",
+    )
+    def redrive() -> None:
+        op()
+
+    return redrive
 
 
 class RebuildConfig(dg.Config):
@@ -125,12 +136,9 @@ class RebuildConfig(dg.Config):
     dry_run: bool = Field(True, description="Only show what would be read again.")
 
 
-@dg.op(
-    name=REBUILD_OP, description="Puts every file of a loaded table into its inbox, or computes a silver table again."
-)
 @long_run
 @readable_failure()
-def rebuild_op(context: dg.OpExecutionContext, config: RebuildConfig, lake: LakeResource) -> None:
+def _rebuild(context: dg.OpExecutionContext, config: RebuildConfig, lake: LakeResource) -> None:
     """Rebuild the table that the config selects."""
     handles, log = lake.open(), RunLog(context.log).info
     since = config.from_batch or None
@@ -143,7 +151,7 @@ def rebuild_op(context: dg.OpExecutionContext, config: RebuildConfig, lake: Lake
             with discreet_errors(silver.spec):
                 merged = rebuild_silver(handles, config.table, by=f"run {context.run_id}", log=log, since=since)
             metadata, checks = silver_report(handles, silver.spec, merged, context.instance)
-            asset = silver_key(silver.spec.name)
+            asset = LakeNames.of(handles.config).silver_table(silver.spec.name)
             context.log_event(dg.AssetMaterialization(asset, metadata=metadata))
             checks.append(equals_bronze(handles, silver.spec, asset, context.instance))
             # Dagster takes evaluations here too, and its types do not say so.
@@ -172,12 +180,19 @@ def rebuild_op(context: dg.OpExecutionContext, config: RebuildConfig, lake: Lake
     )
 
 
-@dg.job(
-    name=REBUILD_JOB,
-    executor_def=dg.in_process_executor,
-    description="Reads every file of a loaded table again, or computes a silver table from bronze again, by today's "
-    "lake.yaml. Readers never see the table empty.",
-)
-def rebuild_job() -> None:
-    """Run `rebuild_op`. Runs of the table's partition do the work."""
-    rebuild_op()
+def rebuild_job(config: LakeConfig) -> dg.JobDefinition:
+    """Build the job that computes a table again. Runs of the table's partition do the work of a bronze table."""
+    names = LakeNames.of(config)
+    description = "Puts every file of a loaded table into its inbox, or computes a silver table again."
+    op = dg.op(name=names.name(REBUILD_OP), description=description)(with_lake(names.resource)(_rebuild))
+
+    @dg.job(
+        name=names.name(REBUILD_JOB),
+        executor_def=dg.in_process_executor,
+        description="Reads every file of a loaded table again, or computes a silver table from bronze again, by "
+        "today's lake.yaml. Readers never see the table empty.",
+    )
+    def rebuild() -> None:
+        op()
+
+    return rebuild

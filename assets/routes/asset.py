@@ -5,21 +5,22 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from tidegate.assets.keys import queue_key, route_key
+from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.check_of_each import check_of_each
 from tidegate.assets.routes.report import CHECK, route_state
 from tidegate.platform.core.config.forwarding.routes import RouteSpec
 from tidegate.platform.core.config.lake import LakeConfig
-from tidegate.resources.lake_resource import LakeResource
+from tidegate.resources.lake_resource import LakeResource, with_lake
 
 
 def route_assets(config: LakeConfig) -> list[dg.AssetSpec]:
     """Build an external asset for each route. The sensor `forward` reports its materializations."""
+    names = LakeNames.of(config)
     return [
         dg.AssetSpec(
-            route_key(route.name),
-            deps=[queue_key(queue.name) for queue in config.queues],
-            group_name="routes",
+            names.route(route.name),
+            deps=[names.queue(queue.name) for queue in config.queues],
+            group_name=names.name("routes"),
             owners=list(route.owners),
             kinds={"sns"} if route.topic else {"s3"} if route.acts else {"sqs"},
             description=f"{_destination(route)} The sensor `forward` sends the messages of the outbox.",
@@ -31,7 +32,8 @@ def route_assets(config: LakeConfig) -> list[dg.AssetSpec]:
 
 def build_route_checks(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
     """Build the check `delivered` of each route. The sensor `forward` evaluates it, and a user may."""
-    routes = {route_key(route.name): route for route in config.routes}
+    names = LakeNames.of(config)
+    routes = {names.route(route.name): route for route in config.routes}
     if not routes:
         return []
 
@@ -39,9 +41,10 @@ def build_route_checks(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
         routes,
         CHECK,
         "No event waits for its delivery for longer than the route's max_lag.",
-        name="routes",
+        name=names.name("routes"),
         description="Lists the outbox of the routes.",
     )
+    @with_lake(names.resource)
     def route_checks(context: dg.AssetCheckExecutionContext, lake: LakeResource) -> Iterator[dg.AssetCheckResult]:
         outbox = lake.open().store.outbox
         for key in context.selected_asset_check_keys:

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 
 import dagster as dg
 
-from tidegate.assets.keys import MAINTENANCE, silver_key
-from tidegate.assets.runs.held_tables import PARTITION_TAG, SHARED_JOB, failed_tables, held_tables, is_maintenance
+from tidegate.assets.keys import MAINTENANCE, SHARED_JOB, LakeNames
+from tidegate.assets.runs.held_tables import PARTITION_TAG, failed_tables, held_tables, is_maintenance, is_shared
 from tidegate.platform.core.first_line import first_line
 
 #: Newest failed runs that are read, and as many shared runs. Failed tables for which a later successful run is queried.
@@ -43,7 +43,7 @@ class FailedRun:
 
 
 def failed_runs(
-    instance: dg.DagsterInstance, tables: Collection[str], silver: Collection[str] = ()
+    instance: dg.DagsterInstance, names: LakeNames, tables: Collection[str], silver: Collection[str] = ()
 ) -> dict[str, FailedRun]:
     """Returns the last runs of the tables whose last run failed, the newest first.
 
@@ -51,49 +51,54 @@ def failed_runs(
 
     Args:
         instance: Dagster's instance.
+        names: the lake.
         tables: table keys.
         silver: names of silver tables. Their keys in the result are `silver.<name>`. Maintenance has the key of its
             asset, with its table: `maintenance/bronze of <table key>`.
     """
     latest: dict[str, dg.RunRecord] = {}
     for record in instance.get_run_records(dg.RunsFilter(statuses=[_FAILURE]), limit=_MAX_RUNS):
-        for table in _failed(record.dagster_run, tables, silver):
+        for table in _failed(record.dagster_run, names, tables, silver):
             latest.setdefault(table, record)
     if not latest:
         return {}
-    good = _last_shared_runs(instance)
+    good = _last_shared_runs(instance, names)
     found = {}
     for table, record in list(latest.items())[:_MAX_TABLES]:
-        if max(good.get(table, -1), _last_successful_run(instance, table)) < record.storage_id:
+        if max(good.get(table, -1), _last_successful_run(instance, names, table)) < record.storage_id:
             found[table] = FailedRun(record.dagster_run.run_id, _ended(record), _why(instance, record, table))
     return found
 
 
-def _failed(run: dg.DagsterRun, tables: Collection[str], silver: Collection[str]) -> list[str]:
-    name = run.job_name.removeprefix("silver_").removesuffix("_job")
-    if run.job_name == f"silver_{name}_job" and name in silver:
-        return [f"silver.{name}"]
-    if is_maintenance(run):
-        return _maintained(run, tables, silver)  # the table itself may be up to date
+def _failed(run: dg.DagsterRun, names: LakeNames, tables: Collection[str], silver: Collection[str]) -> list[str]:
+    if merged := [f"silver.{name}" for name in silver if run.job_name == names.silver_job(name)]:
+        return merged
+    if is_maintenance(run, names):
+        return _maintained(run, names, tables, silver)  # the table itself may be up to date
     # Other jobs have partitions, too, which are not tables.
-    return [table for table in failed_tables(run) if table in tables]
+    return [table for table in failed_tables(run) if table in tables] if names.holds(run) else []
 
 
-def _maintained(run: dg.DagsterRun, tables: Collection[str], silver: Collection[str]) -> list[str]:
-    """Returns what a run maintained, as its asset and partition: `maintenance/bronze of landing.orders`."""
+def _maintained(run: dg.DagsterRun, names: LakeNames, tables: Collection[str], silver: Collection[str]) -> list[str]:
+    """Return what a run maintained, as its asset and partition: `maintenance/bronze of landing.orders`."""
+    whole = {names.maintained_lake, *map(names.maintained_silver, silver)}
     found = []
     for key in run.asset_selection or ():
-        name, table = key.to_user_string(), run.tags.get(PARTITION_TAG)
+        name, table = _without_lake(key, names), run.tags.get(PARTITION_TAG)
         if table in tables:
             found.append(f"{name}{_PARTITION_SEPARATOR}{table}")
-        elif table is None and (key.path[-1] == "lake" or key.path[-1].removeprefix("silver_") in silver):
+        elif table is None and key in whole:
             found.append(name)
     return found
 
 
-def _last_shared_runs(instance: dg.DagsterInstance) -> dict[str, int]:
+def _without_lake(key: dg.AssetKey, names: LakeNames) -> str:
+    return "/".join(key.path[1:] if names.lake else key.path)
+
+
+def _last_shared_runs(instance: dg.DagsterInstance, names: LakeNames) -> dict[str, int]:
     """Returns for each table the storage id of the newest shared run in which it did not fail."""
-    shared = dg.RunsFilter(job_name=SHARED_JOB, statuses=[_FAILURE, _SUCCESS])
+    shared = dg.RunsFilter(job_name=names.name(SHARED_JOB), statuses=[_FAILURE, _SUCCESS])
     found: dict[str, int] = {}
     for record in instance.get_run_records(shared, limit=_MAX_RUNS):
         run = record.dagster_run
@@ -102,22 +107,23 @@ def _last_shared_runs(instance: dg.DagsterInstance) -> dict[str, int]:
     return found
 
 
-def _last_successful_run(instance: dg.DagsterInstance, table: str) -> int:
+def _last_successful_run(instance: dg.DagsterInstance, names: LakeNames, table: str) -> int:
     name = table.removeprefix("silver.")
     if table.startswith(f"{MAINTENANCE}/"):
         asset, _, partition = table.partition(_PARTITION_SEPARATOR)
-        of = dg.AssetRecordsFilter(dg.AssetKey(asset.split("/")), asset_partitions=[partition] if partition else None)
+        of = dg.AssetRecordsFilter(names.key(*asset.split("/")), asset_partitions=[partition] if partition else None)
         done = instance.fetch_materializations(of, limit=1).records
         records = instance.get_run_records(dg.RunsFilter(run_ids=[done[0].run_id]), limit=1) if done else []
         return records[0].storage_id if records else -1
     if name != table:
         # A user may materialize the asset itself, which is a run of another job.
-        made = instance.get_latest_materialization_event(silver_key(name))
+        made = instance.get_latest_materialization_event(names.silver_table(name))
         wanted = dg.RunsFilter(run_ids=[made.run_id]) if made else None
     else:
         wanted = dg.RunsFilter(statuses=[_SUCCESS], tags={PARTITION_TAG: table})
     records = instance.get_run_records(wanted, limit=_MAX_GOOD) if wanted else []
-    return next((record.storage_id for record in records if not is_maintenance(record.dagster_run)), -1)
+    runs = [record for record in records if name != table or names.holds(record.dagster_run)]
+    return next((record.storage_id for record in runs if not is_maintenance(record.dagster_run, names)), -1)
 
 
 def _ended(record: dg.RunRecord) -> float:
@@ -130,7 +136,7 @@ def _why(instance: dg.DagsterInstance, record: dg.RunRecord, table: str) -> str:
         happened = event.event_log_entry.dagster_event
         if happened and (error := happened.step_failure_data.error):
             # Dagster wraps the raised error in an error of its own.
-            return _line_of((error.cause or error).message, table if run.job_name == SHARED_JOB else "")
+            return _line_of((error.cause or error).message, table if is_shared(run) else "")
     # The run's process died, or never started.
     for event in instance.get_records_for_run(run.run_id, of_type=dg.DagsterEventType.RUN_FAILURE, limit=1).records:
         return first_line(event.event_log_entry.user_message)[:_MAX_CHARACTERS]

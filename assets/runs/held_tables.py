@@ -10,17 +10,11 @@ from typing import Any
 
 import dagster as dg
 
-from tidegate.assets.keys import FORGOTTEN, MAINTENANCE
+from tidegate.assets.keys import FORGET_JOB, MAINTENANCE_JOB, REBUILD_JOB, SHARED_JOB, LakeNames
 
-#: The job whose runs are shared by tables, and its only op.
-SHARED_JOB, SHARED_OP = "bronze_shared_job", "bronze_shared"
 PARTITION_TAG = "dagster/partition"
-#: The job that maintains tables. Its runs hold the table of their partition, as runs of bronze do.
-MAINTENANCE_JOB = "maintain"
-#: The job that computes a silver table again, and its only op. It has no partition.
-REBUILD_JOB, REBUILD_OP = "rebuild", "rebuild_op"
-#: The job that forgets persons, and its asset. A run may delete rows of every table.
-FORGET_JOB = "forget"
+#: The only ops of the jobs whose runs are shared by tables, and that compute a table again.
+SHARED_OP, REBUILD_OP = "bronze_shared", "rebuild_op"
 #: Tag of a shared run that ended: its failed tables, as JSON.
 FAILED_TAG = "tidegate/failed"
 #: Statuses of runs that are queued or running.
@@ -36,37 +30,48 @@ _AT_WORK = [dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.Dagste
 
 def held_tables(run: dg.DagsterRun) -> list[str]:
     """Returns the table keys of a run. The list may be empty."""
-    if run.job_name != SHARED_JOB:
+    if not is_shared(run):
         return [run.tags[PARTITION_TAG]] if PARTITION_TAG in run.tags else []
     config: Any = run.run_config
     with suppress(LookupError, TypeError):  # Dagster does not start a run with such a config, so it has no table
-        return [str(table) for table in config["ops"][SHARED_OP]["config"]["tables"]]
+        return [str(table) for table in config["ops"][_shared_op(run)]["config"]["tables"]]
     return []
 
 
-def is_maintenance(run: dg.DagsterRun) -> bool:
-    """Whether a run maintains tables, by its job or by the assets that a person selected."""
+def is_shared(run: dg.DagsterRun) -> bool:
+    """Return whether several tables share a run, of whatever lake they are."""
+    return run.job_name == SHARED_JOB or run.job_name.endswith(f"_{SHARED_JOB}")
+
+
+def _shared_op(run: dg.DagsterRun) -> str:
+    return f"{run.job_name.removesuffix(SHARED_JOB)}{SHARED_OP}"
+
+
+def is_maintenance(run: dg.DagsterRun, names: LakeNames) -> bool:
+    """Return whether a run maintains tables of a lake, by its job or by the assets that a person selected."""
+    of_all = names.maintained_bronze.path[:-1]
     selected = run.asset_selection or ()
-    return run.job_name == MAINTENANCE_JOB or any(key.path[0] == MAINTENANCE for key in selected)
+    return run.job_name == names.name(MAINTENANCE_JOB) or any(key.path[: len(of_all)] == of_all for key in selected)
 
 
-def is_forgetting(run: dg.DagsterRun) -> bool:
-    """Whether a run forgets persons, by its job or by the assets that a person selected."""
-    return run.job_name == FORGET_JOB or FORGOTTEN in (run.asset_selection or ())
+def is_forgetting(run: dg.DagsterRun, names: LakeNames) -> bool:
+    """Return whether a run forgets persons of a lake, by its job or by the assets that a person selected."""
+    return run.job_name == names.name(FORGET_JOB) or names.forgotten in (run.asset_selection or ())
 
 
-def is_rebuild(run: dg.DagsterRun, name: str) -> bool:
-    """Whether a run rebuilds a table. A dry run does not.
+def is_rebuild(run: dg.DagsterRun, names: LakeNames, name: str) -> bool:
+    """Return whether a run rebuilds a table. A dry run does not.
 
     Args:
         run: the run.
+        names: the lake of the table.
         name: the table as the job's config names it, such as `silver.orders`.
     """
-    if run.job_name != REBUILD_JOB:
+    if run.job_name != names.name(REBUILD_JOB):
         return False
     config: Any = run.run_config
     with suppress(LookupError, TypeError, AttributeError):  # Dagster does not start a run with such a config
-        given = config["ops"][REBUILD_OP]["config"]
+        given = config["ops"][names.name(REBUILD_OP)]["config"]
         return given["table"] == name and not given.get("dry_run", True)
     return False
 
@@ -90,10 +95,11 @@ def failed_tables(run: dg.DagsterRun) -> list[str]:
     return [str(table) for table in json.loads(run.tags[FAILED_TAG])] if FAILED_TAG in run.tags else held_tables(run)
 
 
-def shared_config(tables: list[str]) -> dict[str, object]:
-    """Returns the run config of a run that these tables share.
+def shared_config(names: LakeNames, tables: list[str]) -> dict[str, object]:
+    """Return the run config of a run that these tables share.
 
     Args:
+        names: their lake.
         tables: table keys, in the order of their processing.
     """
-    return {"ops": {SHARED_OP: {"config": {"tables": tables}}}}
+    return {"ops": {names.name(SHARED_OP): {"config": {"tables": tables}}}}

@@ -5,7 +5,7 @@ from typing import Any
 
 import dagster as dg
 
-from tidegate.assets.keys import bronze_key, silver_key
+from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.copied_sql import copied, silver_queries
 from tidegate.assets.presentation.freshness import silver_freshness
 from tidegate.assets.presentation.markdown import described
@@ -28,43 +28,46 @@ from tidegate.platform.lake.lake import Lake
 from tidegate.platform.silver.discreet import discreet_errors
 from tidegate.platform.silver.expect.violations import ExpectationFailed
 from tidegate.platform.silver.merge import MergeResult, merge_table
-from tidegate.resources.lake_resource import LakeResource
+from tidegate.resources.lake_resource import LakeResource, with_lake
 
 
 def build_silver_assets(config: LakeConfig) -> list[dg.AssetsDefinition]:
     """Build an asset for each table that has `silver` in `lake.yaml`."""
-    return [_build(spec) for spec in config.tables if spec.silver]
+    return [_build(LakeNames.of(config), spec) for spec in config.tables if spec.silver]
 
 
-def _build(spec: TableSpec) -> dg.AssetsDefinition:
+def _build(names: LakeNames, spec: TableSpec) -> dg.AssetsDefinition:
     silver = spec.silver
     if silver is None:
         raise AssertionError("only tables with a silver specification are built")
     when = f"by the schedule {silver.schedule}" if silver.schedule else f"every {silver.every} s at most"
 
+    key = names.silver_table(spec.name)
+
     @dg.asset(
-        key=silver_key(spec.name),
-        group_name="silver",
-        pool=f"silver.{spec.name}",
+        key=key,
+        group_name=names.name("silver"),
+        pool=names.label(f"silver.{spec.name}"),
         owners=list(spec.owners),
         kinds={"deltalake", "pyspark", "silver"},
         tags={"tidegate/layer": "silver"},
         freshness_policy=silver_freshness(spec),
-        deps=[bronze_key(spec.name)],
+        deps=[names.bronze_table(spec.name)],
         metadata={
             "dagster/table_name": f"silver.{spec.name}",
             "sql": copied(silver_queries(spec.name)),
             "why": command("why", f"silver.{spec.name}", *(f"{key}=VALUE" for key in silver.keys)),
         },
-        check_specs=_check_specs(spec, silver),
+        check_specs=_check_specs(key, spec, silver),
         description=f"{described(spec)}: {_rows(silver)}, merged from bronze {when}.",
     )
+    @with_lake(names.resource)
     @long_run
     def silver_asset(
         context: dg.AssetExecutionContext, lake: LakeResource
     ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
         with readable_failure():
-            handles, key = lake.open(), silver_key(spec.name)
+            handles = lake.open()
             try:
                 with discreet_errors(spec):
                     merged = merge_table(handles, spec, RunLog(context.log).info)
@@ -90,19 +93,18 @@ def silver_report(
         merged: what the run merged.
         instance: has the materialization and the results of checks before.
     """
-    key, location = silver_key(spec.name), lake.store.uri("silver", spec.name)
+    key, location = LakeNames.of(lake.config).silver_table(spec.name), lake.store.uri("silver", spec.name)
     sources = known_sources(merged, instance, key)
     state = merged.table if merged and merged.table else lake.delta.table_state(location)
     rows = merged.shown if merged else None
-    table = table_metadata(lake.delta.session, spec, location, state, sources, rows)
+    table = table_metadata(lake, spec, location, state, sources, rows)
     checks = results_of_merge(spec, key, merged, instance)
     if spec.exports:
         checks.append(exported(lake, spec, key))
     return {**merge_metadata(merged), **table}, checks
 
 
-def _check_specs(spec: TableSpec, silver: SilverSpec) -> list[dg.AssetCheckSpec]:
-    key = silver_key(spec.name)
+def _check_specs(key: dg.AssetKey, spec: TableSpec, silver: SilverSpec) -> list[dg.AssetCheckSpec]:
     return [
         *expectation_specs(spec, key),
         collapse_spec(key),

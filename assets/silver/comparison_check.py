@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import dagster as dg
 from pyspark.errors import PySparkException
 
-from tidegate.assets.keys import silver_key
+from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.check_events import check_result
 from tidegate.assets.presentation.markdown import listed
 from tidegate.platform.core.config.lake import LakeConfig
@@ -27,7 +27,7 @@ from tidegate.platform.silver.audit.comparison import (
     compare,
 )
 from tidegate.platform.silver.discreet import describe_spark_error
-from tidegate.resources.lake_resource import LakeResource
+from tidegate.resources.lake_resource import LakeResource, with_lake
 
 EQUALS_BRONZE_CHECK = "silver_equals_bronze"
 #: Metadata of a result: Dagster's number of the newest materialization before tables were read. A result without it
@@ -38,16 +38,18 @@ _FILES = f"{MAX_FILES} files, {MAX_BYTES >> 20} MiB and {MAX_FILE_ROWS:,} rows"
 
 def build_comparisons(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
     """Build the check of each silver asset, all of them as one step that takes any of them."""
-    specs = {silver_key(spec.name): spec for spec in config.tables if spec.silver}
+    names = LakeNames.of(config)
+    specs = {names.silver_table(spec.name): spec for spec in config.tables if spec.silver}
     if not specs:
         return []
 
     @dg.multi_asset_check(
-        name="silver_comparison",
+        name=names.name("silver_comparison"),
         specs=[_check_spec(asset) for asset in specs],
         can_subset=True,
         description="Computes the rows of a sample of keys from bronze again.",
     )
+    @with_lake(names.resource)
     def silver_comparison(context: dg.AssetCheckExecutionContext, lake: LakeResource) -> Iterator[dg.AssetCheckResult]:
         handles = lake.open()
         for asset in sorted(key.asset_key for key in context.selected_asset_check_keys):

@@ -8,7 +8,7 @@ from typing import Any
 import dagster as dg
 from pyspark.sql import SparkSession
 
-from tidegate.assets.keys import bronze_key
+from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.columns import column_schema
 from tidegate.assets.presentation.readers import readers_text
 from tidegate.platform.core.bronze.volume import volume
@@ -19,6 +19,7 @@ from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.markdown import code, sentence, together
 from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.spark.results import TableState
 from tidegate.platform.silver.merge import MergeResult
 
@@ -67,7 +68,7 @@ def known_sources(
 
 
 def table_metadata(
-    session: SparkSession,
+    lake: Lake,
     spec: TableSpec,
     location: str,
     state: TableState,
@@ -77,7 +78,7 @@ def table_metadata(
     """Returns the metadata of the silver table as it is now.
 
     Args:
-        session: counts its rows if `rows` is None.
+        lake: counts its rows if `rows` is None.
         spec: the table.
         location: `s3a://` URI of the silver table.
         state: its latest state; a table that does not exist yet has no metadata.
@@ -87,15 +88,19 @@ def table_metadata(
     if not state.exists:
         return {}
     return {
-        "dagster/row_count": _visible_rows(session, location, own_columns(spec.silver)) if rows is None else rows,
+        "dagster/row_count": _visible_rows(lake.delta.session, location, own_columns(spec.silver))
+        if rows is None
+        else rows,
         "dagster/uri": S3Address.parse_s3a(location).s3,
         "dagster/table_name": f"silver.{spec.name}",
         "readers": readers_text(state.features, state.schema),
-        **columns_metadata(spec, state.schema, sources),
+        **columns_metadata(LakeNames.of(lake.config), spec, state.schema, sources),
     }
 
 
-def columns_metadata(spec: TableSpec, schema: TableSchema, sources: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+def columns_metadata(
+    names: LakeNames, spec: TableSpec, schema: TableSchema, sources: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
     """Returns the columns, and their lineage. The description of a column has its lineage too.
 
     Dagster's open UI shows descriptions on the page of an asset, and lineage of columns only among its events.
@@ -107,8 +112,9 @@ def columns_metadata(spec: TableSpec, schema: TableSchema, sources: Mapping[str,
         # `SELECT *` of the view does not have it.
         table = sentence("only in {}", code(f"silver.{spec.name}{WITH_TOMBSTONES}"))
         origins[name] = together("; ", [origins[name], table] if name in origins else [table])
+    bronze = names.bronze_table(spec.name)
     deps = {
-        name: [dg.TableColumnDep(asset_key=bronze_key(spec.name), column_name=column) for column in columns]
+        name: [dg.TableColumnDep(asset_key=bronze, column_name=column) for column in columns]
         for name, columns in sources.items()
     }
     return {

@@ -6,7 +6,7 @@ from itertools import chain
 
 import dagster as dg
 
-from tidegate.assets.keys import bucket_key, queue_key
+from tidegate.assets.keys import LakeNames
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.keys.s3_address import S3Address
 
@@ -31,10 +31,11 @@ def table_owners(config: LakeConfig, bucket: str | None = None) -> list[str]:
 
 def source_assets(config: LakeConfig) -> list[dg.AssetSpec]:
     """Build an external asset for each bucket, queue and dead-letter queue. Its owners are those of its tables."""
+    names = LakeNames.of(config)
     buckets = [
         dg.AssetSpec(
-            bucket_key(bucket),
-            group_name="sources",
+            names.bucket(bucket),
+            group_name=names.name("sources"),
             owners=table_owners(config, bucket),
             kinds={"s3"},
             description=f"Source bucket s3://{bucket}: producers put files here, and S3 sends a notification of each "
@@ -47,17 +48,17 @@ def source_assets(config: LakeConfig) -> list[dg.AssetSpec]:
         dg.AssetSpec(
             key,
             deps=[spec.key for spec in buckets],
-            group_name="sources",
+            group_name=names.name("sources"),
             owners=table_owners(config),
             kinds={"sqs"},
             description="SQS queue of S3 event notifications. The intake sensor moves them to the lake's inbox.",
         )
-        for key in (queue_key(spec.name) for spec in config.queues)
+        for key in (names.queue(spec.name) for spec in config.queues)
     ]
     row_queues = [
         dg.AssetSpec(
-            queue_key(spec.row_queue.name),
-            group_name="sources",
+            names.queue(spec.row_queue.name),
+            group_name=names.name("sources"),
             owners=list(spec.owners),
             kinds={"sqs"},
             description=f"SQS queue of rows of bronze.{spec.name}. The intake sensor writes its messages to objects.",
@@ -67,9 +68,9 @@ def source_assets(config: LakeConfig) -> list[dg.AssetSpec]:
     ]
     dead_letters = [
         dg.AssetSpec(
-            queue_key(name),
-            deps=[queue_key(source)],
-            group_name="sources",
+            names.queue(name),
+            deps=[names.queue(source)],
+            group_name=names.name("sources"),
             owners=table_owners(config),
             kinds={"sqs"},
             description=f"Dead letters of the queue {source}: messages that were received too often. Run the check "

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import dagster as dg
 
-from tidegate.assets.keys import queue_key
+from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.check_events import check_result
 from tidegate.assets.presentation.check_of_each import check_of_each
 from tidegate.assets.presentation.run_log import RunLog
@@ -14,18 +14,18 @@ from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.markdown import code, sentence
 from tidegate.platform.lake.aws.batch_calls import each_queue
 from tidegate.platform.operations.dead_letters import DeadLetter, dead_letter_queues, peek
-from tidegate.resources.lake_resource import LakeResource
+from tidegate.resources.lake_resource import LakeResource, with_lake
 
 CHECK = "is_empty"
 #: Messages that are read when a user runs the check.
 _MAX_PEEKED = 20
 
 
-def dead_letter_check_result(name: str, depth: int, seen: Sequence[DeadLetter] = ()) -> dg.AssetCheckResult:
-    """Returns the result of a dead-letter queue's check.
+def dead_letter_check_result(asset: dg.AssetKey, depth: int, seen: Sequence[DeadLetter] = ()) -> dg.AssetCheckResult:
+    """Return the result of a dead-letter queue's check.
 
     Args:
-        name: name of the queue.
+        asset: the asset of the queue.
         depth: number of messages in it.
         seen: some of the messages.
     """
@@ -42,11 +42,13 @@ def dead_letter_check_result(name: str, depth: int, seen: Sequence[DeadLetter] =
         for reason, number in reasons.most_common()
     ]
     return check_result(
-        asset_key=queue_key(name),
+        asset_key=asset,
         check_name=CHECK,
         passed=depth == 0,
         metadata={"messages": depth, **({"reasons": dg.MetadataValue.table(rows)} if rows else {})},
-        description=sentence("fix the cause, then: {}", code(f"tidegate redrive --dlq {name}")) if depth else None,
+        description=sentence("fix the cause, then: {}", code(f"tidegate redrive --dlq {asset.path[-1]}"))
+        if depth
+        else None,
     )
 
 
@@ -55,17 +57,19 @@ def build_dead_letter_checks(config: LakeConfig) -> list[dg.AssetChecksDefinitio
 
     The sensor `health` evaluates them by the number of messages. A user who runs them sees messages, too.
     """
-    names = {queue_key(name): name for name in dead_letters_of(config)}
-    if not names:
+    names = LakeNames.of(config)
+    queues = {names.queue(name): name for name in dead_letters_of(config)}
+    if not queues:
         return []
 
     @check_of_each(
-        names,
+        queues,
         CHECK,
         "The queue has no message.",
-        name="dead_letter_queues",
+        name=names.name("dead_letter_queues"),
         description=f"Receives up to {_MAX_PEEKED} messages and makes them visible again.",
     )
+    @with_lake(names.resource)
     def dead_letter_checks(context: dg.AssetCheckExecutionContext, lake: LakeResource) -> Iterator[dg.AssetCheckResult]:
         handles = lake.open()
 
@@ -73,9 +77,9 @@ def build_dead_letter_checks(config: LakeConfig) -> list[dg.AssetChecksDefinitio
             (letters,) = dead_letter_queues(handles, name)
             depth = letters.queue.depth()[0]
             seen = peek(handles, letters, _MAX_PEEKED) if depth else []
-            return dead_letter_check_result(name, max(depth, len(seen)), seen)
+            return dead_letter_check_result(names.queue(name), max(depth, len(seen)), seen)
 
-        chosen = [names[key.asset_key] for key in context.selected_asset_check_keys]
+        chosen = [queues[key.asset_key] for key in context.selected_asset_check_keys]
         results, trouble = each_queue(check, chosen, str, RunLog(context.log).error)
         yield from results
         if trouble:

@@ -22,8 +22,8 @@ from benchmarks.support.machine import Machine
 from tests.support.servers.fault_proxy import FaultProxy
 from tests.support.servers.fault_rules import Rule
 from tests.support.ticks import evaluate
-from tidegate.assets.keys import TABLES
-from tidegate.assets.runs.held_tables import SHARED_JOB, held_tables
+from tidegate.assets.keys import SHARED_JOB, LakeNames
+from tidegate.assets.runs.held_tables import held_tables
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.keys.table_key import TableKey
@@ -64,7 +64,7 @@ def _tick(
     seconds, cpu = time.monotonic() - begun, time.process_time() - cpu
     requests = len(asked.requests) - before
     for request in answer.dynamic_partitions_requests or ():
-        instance.add_dynamic_partitions(TABLES.name or "", list(request.partition_keys))
+        instance.add_dynamic_partitions(LakeNames().name("tables"), list(request.partition_keys))
     tables = 0
     for request in answer.run_requests or ():
         tags = dict(request.tags)

@@ -13,6 +13,7 @@ import dagster as dg
 from rich.console import Console
 from rich.table import Table
 
+from tidegate.assets.keys import silver_key
 from tidegate.assets.runs.held_tables import held_tables
 from tidegate.platform.demo.accounts import Accounts, Newest
 from tidegate.platform.lake.lake import Lake
@@ -151,8 +152,9 @@ def _table(
     files = state.files if silver or registered else accounts.objects.get(table_key, 0)
     if not silver and files != wanted["files"]:
         report.problems.append(f"{name}: {files} files, must be {wanted['files']}")
-    asset = f"silver_{short}" if silver else table_key
-    fresh = freshness(instance, accounts.newest.get(table_key), dg.AssetKey([asset]) if silver else None)
+    run = f"silver_{short}" if silver else table_key
+    asset = silver_key(short) if silver else None
+    fresh = freshness(instance, accounts.newest.get(table_key), asset)
     return {
         "name": name,
         "layer": layer,
@@ -161,7 +163,7 @@ def _table(
         "expected_rows": wanted["rows"],
         "delta_version": state.version,
         "partition": None if silver else table_key,
-        "seconds": round(seconds.get(asset, 0.0), 1),
+        "seconds": round(seconds.get(run, 0.0), 1),
         "freshness_seconds": None if fresh is None else round(fresh, 1),
     }
 
@@ -189,7 +191,7 @@ def freshness(instance: dg.DagsterInstance, newest: Newest | None, silver: dg.As
 
 
 def _seconds(instance: dg.DagsterInstance, since: float) -> dict[str, float]:
-    """Returns the seconds of the runs since then, by partition or silver asset. A shared run is divided evenly."""
+    """Return the seconds of the runs since then, by partition or silver job. A shared run is divided evenly."""
     found: dict[str, float] = {}
     for record in instance.get_run_records():
         if record.start_time and record.end_time and record.start_time >= since:

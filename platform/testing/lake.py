@@ -11,7 +11,7 @@ import dagster as dg
 import yaml
 from pyspark.sql import Row
 
-from tidegate.assets.keys import TABLES
+from tidegate.assets.keys import LakeNames
 from tidegate.assets.runs.tags import TRIGGER_TAG
 from tidegate.platform.cloud.wanted import WantedResources
 from tidegate.platform.core.config.lake import LakeConfig
@@ -145,7 +145,7 @@ class TestLake:
         """Materialize an asset, with an instance of Dagster for this run.
 
         Args:
-            asset: `bronze`, `silver_<table>` or another key, as `storage/<table>_cost`.
+            asset: `bronze`, `silver/<table>` or another key, as `storage/<table>_cost`.
             table: for bronze, SQL name or folder of the table whose partition is materialized.
             tags: tags of the run.
             from_inbox: process only the inbox, as a run that the sensor requested; otherwise the prefix is listed too.
@@ -155,7 +155,7 @@ class TestLake:
         partition = self.key(table) if table else None
         with dg.DagsterInstance.ephemeral() as instance:
             if partition:
-                instance.add_dynamic_partitions(TABLES.name or "", [partition])
+                instance.add_dynamic_partitions(LakeNames.of(self.config).name("tables"), [partition])
             try:
                 return dg.materialize(
                     [found],

@@ -6,8 +6,8 @@ import time
 
 import dagster as dg
 
-from tidegate.assets.bronze.job import BRONZE_JOB
-from tidegate.assets.runs.held_tables import SHARED_JOB, shared_config
+from tidegate.assets.keys import BRONZE_JOB, SHARED_JOB, LakeNames
+from tidegate.assets.runs.held_tables import shared_config
 from tidegate.assets.runs.tags import TABLE_TAG, TRIGGER_TAG
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.keys.table_key import TableKey
@@ -30,7 +30,8 @@ def bronze_requests(
         after: the inbox folder at which the last tour ended.
         until: when to stop, by `time.monotonic`. At least one table is read in any case.
     """
-    runs = table_runs(instance, BRONZE_JOB.name, (TRIGGER_TAG, "sensor"), now)
+    names = LakeNames.of(lake.config)
+    runs = table_runs(instance, names, (TRIGGER_TAG, "sensor"), now)
     due_tables = find_due_tables(
         lake.store.inbox.tour(after),
         lake.config,
@@ -42,7 +43,8 @@ def bronze_requests(
         goes_on=lambda: time.monotonic() < until,
     )
     assignment = assign_runs(due_tables.due, runs.failures)
-    return due_tables, [*(_own(table, runs) for table in assignment.own), *map(_shared_run_request, assignment.shared)]
+    own = [_own(names, table, runs) for table in assignment.own]
+    return due_tables, [*own, *(_shared_run_request(names, tables) for tables in assignment.shared)]
 
 
 def tables_in_backoff(runs: TableRuns, config: LakeConfig, now: float) -> set[str]:
@@ -54,12 +56,13 @@ def tables_in_backoff(runs: TableRuns, config: LakeConfig, now: float) -> set[st
     }
 
 
-def _own(table: str, runs: TableRuns) -> dg.RunRequest:
-    tags = {TRIGGER_TAG: "sensor", TABLE_TAG: table}
+def _own(names: LakeNames, table: str, runs: TableRuns) -> dg.RunRequest:
+    tags = {TRIGGER_TAG: "sensor", TABLE_TAG: names.label(table)}
     if table in runs.failures:
         tags[FAILURES_TAG] = str(runs.failures[table].number)
-    return dg.RunRequest(job_name=BRONZE_JOB.name, partition_key=table, tags=tags)
+    return dg.RunRequest(job_name=names.name(BRONZE_JOB), partition_key=table, tags=tags)
 
 
-def _shared_run_request(tables: list[str]) -> dg.RunRequest:
-    return dg.RunRequest(job_name=SHARED_JOB, run_config=shared_config(tables), tags={TRIGGER_TAG: "sensor"})
+def _shared_run_request(names: LakeNames, tables: list[str]) -> dg.RunRequest:
+    config = shared_config(names, tables)
+    return dg.RunRequest(job_name=names.name(SHARED_JOB), run_config=config, tags={TRIGGER_TAG: "sensor"})

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 import dagster as dg
 
-from tidegate.assets.bronze.job import BRONZE_JOB
-from tidegate.assets.keys import TABLES
+from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.intake.held_events import HeldEvents
 from tidegate.platform.intake.queue_order import QueueOrder
 from tidegate.platform.intake.tick import listen
-from tidegate.resources.lake_resource import LakeResource
+from tidegate.resources.lake_resource import LakeResource, with_lake
 from tidegate.sensors.intake.run_requests import bronze_requests
 from tidegate.sensors.intake.unrouted import evaluate_checks, log_lines
 
@@ -25,7 +26,7 @@ _MAX_STRAYS = 10
 INBOX_SECONDS = 12.0
 
 
-def build_intake_sensor(config: LakeConfig, shared: dg.JobDefinition) -> dg.SensorDefinition:
+def build_intake_sensor(config: LakeConfig, jobs: Sequence[Any]) -> dg.SensorDefinition:
     """Build the sensor that drains the queues and requests bronze runs.
 
     Partitions and run requests follow from the inbox's listing, never from the messages of the tick. So a tick that
@@ -35,18 +36,19 @@ def build_intake_sensor(config: LakeConfig, shared: dg.JobDefinition) -> dg.Sens
 
     Args:
         config: the lake.
-        shared: the job of runs that several tables share.
+        jobs: of runs of one table, and of runs that several tables share.
     """
 
-    order, held = QueueOrder(), HeldEvents()
+    order, held, names = QueueOrder(), HeldEvents(), LakeNames.of(config)
 
     @dg.sensor(
-        name="intake",
-        jobs=[BRONZE_JOB, shared],
+        name=names.name("intake"),
+        jobs=jobs,
         minimum_interval_seconds=config.intake.every,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Drains SQS into the lake's inbox and requests a bronze run for every table whose window is over.",
     )
+    @with_lake(names.resource)
     def intake(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult:
         handles, log = lake.open(), RunLog(context.log)
         taken = listen(handles, order=order, held=held)
@@ -56,7 +58,7 @@ def build_intake_sensor(config: LakeConfig, shared: dg.JobDefinition) -> dg.Sens
         until = time.monotonic() + INBOX_SECONDS
         due_tables, requests = bronze_requests(handles, context.instance, now, str(before.get("last", "")), until)
         wanted = {*due_tables.seen, *(spec.table_key.encode() for spec in config.tables)}
-        unknown = sorted(wanted - set(context.instance.get_dynamic_partitions(TABLES.name or "")))
+        unknown = sorted(wanted - names.known_tables(context.instance))
         summary = (
             f"received {taken.received} events, {sum(taken.counters.values())} of them no table's; "
             f"{'' if due_tables.whole else 'at least '}{due_tables.hints} hints wait for {len(due_tables.seen)} tables"
@@ -69,7 +71,9 @@ def build_intake_sensor(config: LakeConfig, shared: dg.JobDefinition) -> dg.Sens
         for stray in due_tables.strays[:_MAX_STRAYS]:
             log.error(stray)
         today = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%d")
-        verdicts = evaluate_checks(context.cursor, today, [spec.name for spec in config.every_queue], taken.unrouted)
+        verdicts = evaluate_checks(
+            context.cursor, today, {spec.name: names.queue(spec.name) for spec in config.every_queue}, taken.unrouted
+        )
         for name, error in taken.failures.items():
             log.error(f"queue {name} could not be drained: {error}")
             if not requests and not unknown and not verdicts.evaluations and due_tables.whole:
@@ -80,7 +84,7 @@ def build_intake_sensor(config: LakeConfig, shared: dg.JobDefinition) -> dg.Sens
             asset_events=verdicts.evaluations,
             cursor=json.dumps({**json.loads(verdicts.cursor), "last": due_tables.last}),
             run_requests=requests,
-            dynamic_partitions_requests=[TABLES.build_add_request(unknown)] if unknown else [],
+            dynamic_partitions_requests=[names.tables.build_add_request(unknown)] if unknown else [],
             skip_reason=None if requests else dg.SkipReason(summary),
         )
 

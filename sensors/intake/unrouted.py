@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import dagster as dg
@@ -38,7 +38,7 @@ def log_lines(unrouted: Sequence[Unrouted]) -> list[str]:
 
 
 def evaluate_checks(
-    cursor: str | None, today: str, queues: Sequence[str], unrouted: Sequence[Unrouted]
+    cursor: str | None, today: str, queues: Mapping[str, dg.AssetKey], unrouted: Sequence[Unrouted]
 ) -> QueueVerdicts:
     """Evaluate the queues' checks after a tick. Pure.
 
@@ -48,19 +48,19 @@ def evaluate_checks(
     Args:
         cursor: the day (UTC) of the last tick, and its misses by queue and outcome.
         today: yyyy-mm-dd.
-        queues: names of the queues.
+        queues: the asset of each queue, by its name.
         unrouted: the events of the tick that have no table.
     """
     before = json.loads(cursor) if cursor else {}
     same_day = before.get("day") == today
     misses: dict[str, dict[str, int]] = {}
     evaluations = []
-    for name in queues:
+    for name, key in queues.items():
         earlier = Counter(before.get("misses", {}).get(name, {}))
         missed = [event for event in unrouted if event.queue == name and event.is_miss]
         counts = (earlier if same_day else Counter()) + Counter(str(event.outcome) for event in missed)
         if counts:
             misses[name] = dict(counts)
         if missed or not cursor or (earlier and not same_day):
-            evaluations.append(evaluation_event(queue_check_result(name, counts, missed)))
+            evaluations.append(evaluation_event(queue_check_result(key, counts, missed)))
     return QueueVerdicts(evaluations, json.dumps({"day": today, "misses": misses}))

@@ -110,10 +110,10 @@ def test_the_demo_ends_with_the_stories_of_two_keys(demo: DemoProcess) -> None:
 def test_the_lineage_is_drawn_from_bucket_to_silver(page: Page, ui: str, tmp_path: Path) -> None:
     groups = ",".join(f"global@global:{name}" for name in ("sources", "bronze", "silver"))
     page.goto(f"{ui}/asset-groups?expanded={groups}")
-    names = {"tidegate-landing", "tidegate-events", "bronze", "flights", "weather", "silver_flights", "silver_weather"}
+    names = {"tidegate-landing", "tidegate-events", "bronze", "flights", "weather"}
     wanted = {
         ("tidegate-landing", "tidegate-events"), ("tidegate-events", "bronze"), ("bronze", "flights"),
-        ("bronze", "weather"), ("flights", "silver_flights"), ("weather", "silver_weather"),
+        ("bronze", "weather"), ("flights", "flights"), ("weather", "weather"),
     }  # fmt: skip
     for _ in range(60):
         if (edges := drawn_edges(page, names)) == wanted:

@@ -19,7 +19,7 @@ import yaml
 from playwright.sync_api import Page, sync_playwright
 
 from tests.support.servers.child import ending_with_us
-from tidegate.assets.keys import LAKE_COSTS
+from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.check_events import evaluation_event
 from tidegate.assets.presentation.columns import column_schema
 from tidegate.assets.presentation.plot import bars, curve
@@ -33,7 +33,7 @@ from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.lineage import column_sources
 from tidegate.platform.core.silver.rules import merge_rules
 
-PAGE, SILVER = dg.AssetKey(["bronze", "orders"]), dg.AssetKey(["silver_orders"])
+PAGE, SILVER = dg.AssetKey(["bronze", "orders"]), dg.AssetKey(["silver", "orders"])
 EXPECTED = {"expect": {"has_state": "state IS NOT NULL"}, "expect_or_drop": {"positive": "id > 0"}}
 LAKE = {
     "lake": {"root": "s3://lake/root"},
@@ -49,7 +49,7 @@ LAKE = {
     ],
 }
 #: The lineage of the newest materialization.
-LINEAGE = """{ assetNodeOrError(assetKey: {path: ["silver_orders"]}) { ... on AssetNode {
+LINEAGE = """{ assetNodeOrError(assetKey: {path: ["silver", "orders"]}) { ... on AssetNode {
     assetMaterializations(limit: 1) { metadataEntries { ... on TableColumnLineageMetadataEntry {
         lineage { columnName columnDeps { assetKey { path } columnName } } } } }
 } } }"""
@@ -68,13 +68,13 @@ def reported(instance: dg.DagsterInstance) -> None:
     bronze, silver = (TableSchema(tuple(fields(*more))) for more in ((), ("_deleted",)))
     for key, metadata in (
         (PAGE, {"dagster/column_schema": column_schema(bronze)}),
-        (SILVER, columns_metadata(spec, silver, sources)),
+        (SILVER, columns_metadata(LakeNames(), spec, silver, sources)),
     ):
         instance.report_runless_asset_event(dg.AssetMaterialization(key, metadata=metadata))
     plot = bars("dollars of this month by table", [("orders", 2.0, "2.0000"), ("a_b*c", 1.0, "1.0000")])
     growth = curve("GiB of all buckets", date(2026, 11, 1), [float(day) for day in range(60)], [60.0, 70.0])
     costs = {"plot": dg.MetadataValue.md(plot), "growth": dg.MetadataValue.md(growth)}
-    instance.report_runless_asset_event(dg.AssetMaterialization(LAKE_COSTS, metadata=costs))
+    instance.report_runless_asset_event(dg.AssetMaterialization(LakeNames().lake_costs, metadata=costs))
     # Three rows of the merge violate an expectation.
     for result in expectation_results(spec, SILVER, {"has_state": 3}, rules.expectations):
         instance.report_runless_asset_event(evaluation_event(result))
@@ -134,7 +134,7 @@ def page() -> Iterator[Page]:
 
 
 def test_column_lineage_is_seen_from_silver_to_bronze(page: Page, ui: str) -> None:
-    page.goto(f"{ui}/assets/silver_orders?view=overview")
+    page.goto(f"{ui}/assets/silver/orders?view=overview")
     row = page.get_by_role("row").filter(has_text="_deleted").first
     row.get_by_text("whether the key is deleted; from bronze.orders: state").wait_for()
     page.get_by_role("row").filter(has_text="bigint").get_by_text("from bronze.orders: id").wait_for()
@@ -148,13 +148,13 @@ def test_column_lineage_is_seen_from_silver_to_bronze(page: Page, ui: str) -> No
 
 
 def test_an_expectation_that_fails_is_seen_with_its_rows(page: Page, ui: str) -> None:
-    page.goto(f"{ui}/assets/silver_orders?view=checks&checkDetail=expect_has_state")
+    page.goto(f"{ui}/assets/silver/orders?view=checks&checkDetail=expect_has_state")
     page.get_by_text("3 rows of the merged batches violate state IS NOT NULL").wait_for()
     page.get_by_text("Each changed row should fulfil: state IS NOT NULL. Rows that violate it are counted.").wait_for()
     # The query that shows the rows.
     page.get_by_text(re.compile(r"SELECT \* FROM bronze\.orders WHERE .*state IS NOT NULL")).wait_for()
     page.get_by_text("Failed", exact=True).first.wait_for()
-    page.goto(f"{ui}/assets/silver_orders?view=checks&checkDetail=expect_positive")
+    page.goto(f"{ui}/assets/silver/orders?view=checks&checkDetail=expect_positive")
     page.get_by_text("0 rows of the merged batches violate id > 0").wait_for()
     page.get_by_text("Passed", exact=True).first.wait_for()
 

@@ -142,7 +142,7 @@ def _check_reached_lake(
     if reached.ok:
         yield from findings(using, config, known, target)
         silver = [spec.name for spec in config.tables if spec.silver]
-        yield from check_runs(using.home, {key.encode() for key in known}, silver)
+        yield from check_runs(using.home, config.lake.name or "", {key.encode() for key in known}, silver)
 
 
 def conclude(console: Console, found: Sequence[Finding]) -> None:

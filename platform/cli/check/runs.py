@@ -10,17 +10,18 @@ from tidegate.platform.cli.check.findings import Finding
 from tidegate.platform.cli.failed_run import DagsterNotAsked, last_failures
 
 
-def check_runs(home: Path | None, tables: Collection[str], silver: Collection[str]) -> list[Finding]:
-    """Returns a finding for each table whose last run failed, or one finding that no run failed.
+def check_runs(home: Path | None, lake: str, tables: Collection[str], silver: Collection[str]) -> list[Finding]:
+    """Return a finding for each table whose last run failed, or one finding that no run failed.
 
     Args:
         home: home of the local platform; None takes the DAGSTER_HOME of the environment.
+        lake: name of the lake, which may be empty.
         tables: table keys.
         silver: names of silver tables.
     """
     check, every = Check.TABLE_LAST_RUN, "each table"
     try:
-        failed = last_failures(home, tables, silver)
+        failed = last_failures(home, lake, tables, silver)
     except DagsterNotAsked as error:
         return [Finding(check, every, False, str(error))]
     if failed is None:

@@ -32,8 +32,8 @@ def run_trace(console: Console, address: str, lake: Path | None, home: Path | No
     bucket, key = parse_address(address)
     using = client(home, lake)
     with using.opened() as opened:
-        found = trace(opened, bucket, key)
-    failed = failed_run(using.home, found.waits_for) if found.waits_for else None
+        found, name = trace(opened, bucket, key), opened.config.lake.name or ""
+    failed = failed_run(using.home, name, found.waits_for) if found.waits_for else None
     if as_json:
         print_answer(console, _answer(address, found, failed))
         return

@@ -61,7 +61,7 @@ def run_doctor(console: Console, lake: Path | None, home: Path | None, *, repair
     with using.opened() as opened:
         if repair:
             opened.store.operations.put("doctor --repair", caller(using.settings.aws))
-        runs = check_runs(using.home, *_tables(opened))
+        runs = check_runs(using.home, opened.config.lake.name or "", *_tables(opened))
         for finding in chain(_examine_tables(opened, using.settings.aws, repair=repair), runs):
             found.append(finding)
             if not as_json:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from rich.text import Text
 from tidegate.assets.health.asset import health_report
 from tidegate.assets.health.measure import measure
 from tidegate.assets.health.report import MAX_SHOWN, MEASURED_CHECK, HealthReport
-from tidegate.assets.keys import LAKE_HEALTH
+from tidegate.assets.keys import LakeNames
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.health import (
     StatusAnswer,
@@ -53,7 +53,8 @@ def run_status(console: Console, lake: Path | None, home: Path | None, *, as_jso
     using = client(home, lake)
     with using.opened() as opened, dagster_instance(using.home) as instance:
         health = measure(opened, instance, time.time())
-        answer = _answer(health_report(opened, instance, health))
+        report = health_report(opened, instance, health)
+        answer = _answer(report, report.checks(LakeNames.of(opened.config).lake_health))
     if as_json:
         print_answer(console, answer)
     else:
@@ -62,9 +63,9 @@ def run_status(console: Console, lake: Path | None, home: Path | None, *, as_jso
     return answer.ok
 
 
-def _answer(report: HealthReport) -> StatusAnswer:
+def _answer(report: HealthReport, results: Sequence[dg.AssetCheckResult]) -> StatusAnswer:
     health = report.health
-    checks = tuple(map(_check, report.checks(LAKE_HEALTH)))
+    checks = tuple(map(_check, results))
     return StatusAnswer(
         at=_time(health.at),
         ok=all(check.passed or check.severity == "warning" for check in checks),

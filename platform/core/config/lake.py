@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
+    AfterValidator,
     BeforeValidator,
     ConfigDict,
     Field,
@@ -35,10 +36,22 @@ from tidegate.platform.core.keys.nested import outermost
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 
+_RESERVED_NAMES = frozenset({"bronze", "lake", "maintenance", "routes", "s3", "silver", "sqs", "storage"})
+
+
+def _checked_lake_name(name: str) -> str:
+    if name.lower() in _RESERVED_NAMES:
+        raise ValueError(f"{name!r} is a part of Tidegate's own asset keys; choose another name")
+    return name
+
 
 class LakeSpec(Model):
-    """The location of the lake."""
+    """The location of the lake, and its name in Dagster."""
 
+    name: Annotated[Name, AfterValidator(_checked_lake_name)] | None = None
+    """The lake's name in Dagster, for an instance with several lakes. It is the first part of every asset key, and of
+    the names of jobs, sensors, schedules, pools, partitions and the resource: `sales/bronze/orders`, `sales_intake`.
+    With another name, Dagster's history begins anew. The tables stay as they are."""
     root: Root
     """`s3://bucket/path`: Tidegate keeps all of its own objects below it. Its bucket must not be a source bucket."""
 

@@ -10,7 +10,7 @@ import pytest
 from tidegate.platform.demo.accounts import Newest
 from tidegate.platform.demo.report import freshness
 
-SILVER = dg.AssetKey(["silver_flights"])
+SILVER = dg.AssetKey(["silver", "flights"])
 
 
 def materialize(instance: dg.DagsterInstance, **metadata: int) -> None:

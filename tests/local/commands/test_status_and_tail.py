@@ -15,7 +15,7 @@ from rich.console import Console
 
 from tidegate.assets.bronze.previous import TableSnapshot
 from tidegate.assets.bronze.report import TableReport
-from tidegate.assets.keys import BRONZE
+from tidegate.assets.keys import LakeNames
 from tidegate.platform.bronze.run import BatchResult
 from tidegate.platform.cli.answers.health import NewsAnswer, StatusAnswer
 from tidegate.platform.cli.errors import CommandError
@@ -93,7 +93,7 @@ class Shore:
 
         @dg.op
         def run(context: dg.OpExecutionContext) -> None:
-            for event in TableReport([done], TableSnapshot("orders")).events(BRONZE, self.key):
+            for event in TableReport([done], TableSnapshot("orders")).events(LakeNames().bronze, self.key):
                 context.log_event(event)
 
         @dg.job
@@ -108,7 +108,7 @@ class Shore:
         """Report a merge of the silver table."""
         metadata = {"batches": 1, "inserted": 2, "updated": 0, "deleted": 1, "batch": 3, "delta_version": 4}
         with self.instance() as instance:
-            instance.report_runless_asset_event(dg.AssetMaterialization("silver_orders", metadata=metadata))
+            instance.report_runless_asset_event(dg.AssetMaterialization(["silver", "orders"], metadata=metadata))
 
     def fails(self) -> None:
         @dg.op

@@ -12,7 +12,7 @@ import yaml
 
 from tests.support.ticks import evaluate
 from tidegate.assets.health.asset import build_health_checks
-from tidegate.assets.keys import LAKE_HEALTH
+from tidegate.assets.keys import LakeNames
 from tidegate.platform.cli.check.metrics import check_metrics
 from tidegate.platform.cloud.wanted import WantedResources
 from tidegate.platform.core.bronze.hint import Event, Hint
@@ -83,7 +83,7 @@ def test_a_tick_reports_what_waits_to_dagster_and_cloudwatch(tmp_path: Path) -> 
         assert "Tidegate lake/root: a table is behind" in firing
         assert "Tidegate lake/root: something is in quarantine" not in firing
 
-        shown = instance.get_latest_materialization_event(LAKE_HEALTH)
+        shown = instance.get_latest_materialization_event(LakeNames().lake_health)
         assert shown is not None
         assert shown.asset_materialization is not None
         metadata = shown.asset_materialization.metadata
@@ -97,7 +97,7 @@ def test_a_tick_reports_what_waits_to_dagster_and_cloudwatch(tmp_path: Path) -> 
 
         # A person may do the same: measure, and evaluate the check of one table.
         graph = definitions.resolve_asset_graph()
-        done = dg.materialize([graph.assets_def_for_key(LAKE_HEALTH)], instance=instance)
+        done = dg.materialize([graph.assets_def_for_key(LakeNames().lake_health)], instance=instance)
         (again,) = done.asset_materializations_for_node("lake_health")  # type: ignore[attr-defined]
         assert again.metadata["tables_behind"].value == 1
         (page,) = build_health_checks(config)

@@ -168,7 +168,7 @@ def test_its_code_location_loads_and_every_module_without_an_extra(run: Run, tmp
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
     assert len(found["modules"]) > 90
-    assert {"bronze", "silver_orders"} <= set(found["keys"])
+    assert {"bronze", "silver/orders"} <= set(found["keys"])
     assert found["extras"] == []
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.servers.cloud import Cloud, notification
 from tests.support.servers.fault_proxy import Answer, FaultProxy, Request
-from tidegate.assets.keys import route_key
+from tidegate.assets.keys import LakeNames
 from tidegate.assets.routes.report import route_state
 from tidegate.platform.cli.check.routes import check_routes
 from tidegate.platform.core.config.lake import LakeConfig
@@ -130,7 +130,7 @@ def test_a_policy_that_forbids_keeps_the_messages_of_its_destination_only(cloud:
     for route in lake.config.routes:
         own = [lane for lane in lanes if lane.route == route.name]
         found = route_state(lake.store.outbox, route, an_hour_later, own, forwarder.errors())
-        check = found.check(route_key(route.name))
+        check = found.check(LakeNames().route(route.name))
         assert check.passed is (route.name == "open")
         assert ("is not authorized to perform" in str(check.description)) is not check.passed
 

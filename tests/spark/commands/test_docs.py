@@ -73,7 +73,7 @@ def test_the_reader_s_assets_take_dagster_s_resources_and_ours(
     )
     lake.put("orders/a.json", "".join(f'{{"id": {n}, "state": "{"ab"[n % 2]}", "changed": 1}}\n' for n in range(3)))
     lake.materialize("bronze", "orders")
-    lake.materialize("silver_orders")
+    lake.materialize("silver/orders")
     SqlNames(lake.lake).name_tables()
     shell.use(lake)
     (block,) = _blocks(YOUR_ASSETS, "python")

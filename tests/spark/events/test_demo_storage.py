@@ -16,7 +16,7 @@ import dagster as dg
 import pytest
 from rich.console import Console
 
-from tidegate.assets.keys import TABLES
+from tidegate.assets.keys import LakeNames
 from tidegate.assets.runs.tags import TRIGGER_TAG
 from tidegate.platform.cli.catalog.readers import run_readers
 from tidegate.platform.cli.commands.cost import CostsQuestion
@@ -110,7 +110,7 @@ def test_each_figure_of_the_demo_is_the_one_that_its_oracle_computes(
 
 def _materialize(lake: DemoLake, instance: dg.DagsterInstance) -> None:
     graph = lake.definitions.resolve_asset_graph()
-    instance.add_dynamic_partitions(TABLES.name or "", [INVENTORIES])
+    instance.add_dynamic_partitions(LakeNames().name("tables"), [INVENTORIES])
     bronze = graph.assets_def_for_key(dg.AssetKey("bronze"))
     dg.materialize([bronze], partition_key=INVENTORIES, instance=instance, tags={TRIGGER_TAG: "sensor"})
     reports = [graph.assets_def_for_key(key) for key in graph.get_all_asset_keys() if key.path[0] == "storage"]

@@ -14,8 +14,8 @@ import pytest
 import yaml
 
 from tests.support.ticks import evaluate
-from tidegate.assets.keys import BRONZE, TABLES
-from tidegate.assets.runs.held_tables import SHARED_JOB, SHARED_OP, failed_tables
+from tidegate.assets.keys import SHARED_JOB, LakeNames
+from tidegate.assets.runs.held_tables import SHARED_OP, failed_tables
 from tidegate.platform.bronze.options import RunOptions
 from tidegate.platform.bronze.run import run_table
 from tidegate.platform.core.bronze.hint import Hint
@@ -77,7 +77,7 @@ def test_a_tick_drains_adds_partitions_and_asks_for_runs(tidegate_lake: MakeLake
     assert sum(counters.get("own_file", 0) for counters in counted) == 1
 
     # Runs are requested until the inbox is empty, also without a new message. A partition is added only once.
-    instance.add_dynamic_partitions(TABLES.name or "", keys)
+    instance.add_dynamic_partitions(LakeNames().name("tables"), keys)
     again = tick(lake, instance)
     assert (sorted(tables_of(again)), again.dynamic_partitions_requests) == (keys, [])
     instance.create_run_for_job(
@@ -103,7 +103,7 @@ def test_tables_share_a_run_and_one_that_fails_is_alone_in_that(
     taken_in = tick(lake, instance)
     (request,) = taken_in.run_requests
     assert tables_of(taken_in) == tables
-    instance.add_dynamic_partitions(TABLES.name or "", tables)
+    instance.add_dynamic_partitions(LakeNames().name("tables"), tables)
 
     run = lake.definitions.resolve_job_def(SHARED_JOB).execute_in_process(
         request.run_config, instance, tags=request.tags, raise_on_error=False
@@ -111,7 +111,7 @@ def test_tables_share_a_run_and_one_that_fails_is_alone_in_that(
 
     assert not run.success
     assert (kit.bronze(lake, "logs", "line"), kit.bronze(lake, "sales")) == ([("a",)], [(1,), (2,)])
-    status = instance.get_status_by_partition(BRONZE, tables, TABLES) or {}
+    status = instance.get_status_by_partition(LakeNames().bronze, tables, LakeNames().tables) or {}
     assert [state and state.value for state in map(status.get, tables)] == ["FAILED", "MATERIALIZED", "MATERIALIZED"]
     record = instance.get_run_by_id(run.run_id)
     assert record

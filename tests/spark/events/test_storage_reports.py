@@ -19,7 +19,7 @@ import typer
 from rich.console import Console
 
 from tests.support.lakes.inventory import Line, deliver
-from tidegate.assets.keys import report_key
+from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation import shown_lines
 from tidegate.platform.cli.answers.costs import CostOfTable, CostsAnswer
 from tidegate.platform.cli.answers.inventory import AdviceAnswer, AuditAnswer, CostAnswer
@@ -278,7 +278,7 @@ def _advice(reported: Reported, kit: Any) -> None:
             f"datediff('day', modified, TIMESTAMPTZ '{CREATED.isoformat()}') >= {days}"
         ).fetchone()
         assert (one.objects, one.bytes) == found
-    metadata = reported.page(kit, report_key(reported.lake.spec("objects").name, "advice"))
+    metadata = reported.page(kit, LakeNames().report(reported.lake.spec("objects").name, "advice"))
     assert answer.without_price == ("GLACIER_IR",), "the list has no price of its transitions"
     assert metadata["without_price"].startswith("the price lists lack a price of GLACIER_IR")
     assert metadata["net_saving"] == pytest.approx(answer.net_saving, abs=1e-4)
@@ -292,7 +292,7 @@ def _growth(reported: Reported, kit: Any) -> None:
     marker, some = Line("gone", None, None, marker=True), Line("more", 7, "e")
     _next_day(reported, kit, 2, {"acme": [some], "third": [some, some]})
     _next_day(reported, kit, 1, {"fourth": [some]})  # late: acme's inventory of day 2 is there
-    asset = report_key(lake.spec("objects").name, "growth")
+    asset = LakeNames().report(lake.spec("objects").name, "growth")
     metadata = reported.page(kit, asset)
     assert (metadata["buckets"], metadata["bytes"]) == (4, second + 28)
     _next_day(reported, kit, 3, {"third": [marker], "fourth": []})
@@ -459,14 +459,14 @@ def _audit(reported: Reported, kit: Any) -> None:
         "EncryptionStatus": ("acme", "second"),
         "ReplicationStatus": ("acme", "second"),
     }
-    metadata = reported.page(kit, report_key(lake.spec("objects").name, "audit"))
+    metadata = reported.page(kit, LakeNames().report(lake.spec("objects").name, "audit"))
     assert (metadata["findings"], metadata["noncurrent"]) == (
         len(want),
         sum(objects for objects, _ in want["noncurrent", ""].values()),
     )
     # Of five buckets with inventories, one is there. Its uploads are as young as this test.
     lake.clients.s3.create_multipart_upload(Bucket=lake.bucket, Key="begun")
-    metadata = reported.page(kit, report_key(lake.spec("objects").name, "uploads"))
+    metadata = reported.page(kit, LakeNames().report(lake.spec("objects").name, "uploads"))
     assert (metadata["uploads"], metadata["buckets_without_rule"]) == (0, 1)
     assert [line.split(":")[0] for line in metadata["not_listed"].splitlines()] == [
         "- acme",
@@ -478,7 +478,7 @@ def _audit(reported: Reported, kit: Any) -> None:
 
 def _cost_asset(reported: Reported, kit: Any, by_bucket: dict[Any, Any], answer: CostAnswer) -> None:
     """The asset shows the same as the command."""
-    metadata = reported.page(kit, report_key(reported.lake.spec("objects").name, "cost"))
+    metadata = reported.page(kit, LakeNames().report(reported.lake.spec("objects").name, "cost"))
     assert metadata["cost_a_month"] == pytest.approx(answer.cost_a_month, abs=1e-4)
     assert (metadata["currency"], metadata["prices_from"]) == ("EUR", "2026-11-01")
     assert metadata["bytes_without_price"] == answer.bytes_without_price

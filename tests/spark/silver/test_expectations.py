@@ -45,7 +45,7 @@ def test_rows_that_violate_an_expectation_are_counted_dropped_or_fail_the_merge(
         }
 
     land("1", (1, 1, 5, "a", False), (2, 1, 5, None, False), (3, 1, 0, "c", False), (4, 1, None, None, False))
-    result = lake.materialize("silver_items")
+    result = lake.materialize("silver/items")
     assert checks(result) == {
         "expect_has_text": (False, 2),
         "expect_positive": (False, 2),
@@ -65,7 +65,7 @@ def test_rows_that_violate_an_expectation_are_counted_dropped_or_fail_the_merge(
     land("2", (1, 2, -1, "dropped", False), (2, 2, None, None, True))
     with dying_in(silver_merge, "silver-gather"):
         kit.merge(lake, "items")
-    result = lake.materialize("silver_items")
+    result = lake.materialize("silver/items")
     assert checks(result)["expect_positive"] == (False, 1)
     assert checks(result)["expect_has_text"] == (True, 0)
     assert kit.silver(lake, "items", "id, amount, v") == [(1, 5, "a")]
@@ -73,7 +73,7 @@ def test_rows_that_violate_an_expectation_are_counted_dropped_or_fail_the_merge(
     # A row that must not be stops the merge before it changes anything, and the check shows it.
     land("3", (1, 3, 7, "new", False), (100, 3, 7, "unknown", False), (2, 4, None, None, True))
     before = lake.lake.delta.table_state(lake.lake.store.uri("silver", "items")).version
-    result = lake.materialize("silver_items", raise_on_error=False)
+    result = lake.materialize("silver/items", raise_on_error=False)
     assert not result.success
     assert checks(result)["expect_known"] == (False, 1)
     with pytest.raises(ExpectationFailed, match=r"silver\.items: 1 row violated the expectation known of `expect_or_f"):

@@ -311,7 +311,7 @@ def test_options_of_a_history_do_not_change(tidegate_lake: MakeLake, kit: Any) -
     change = {"id": 1, "at": 1, "seq": 1, "op": "u", "a": 1, "b": "p", "c": 1, "noise": 1}
     lake.put("items/1.json", kit.lines(change))
     kit.run(lake, "items")
-    shown = kit.metadata(lake.materialize("silver_items"))
+    shown = kit.metadata(lake.materialize("silver/items"))
     assert (shown["inserted"], shown["dagster/row_count"]) == (1, 1)
     lake.put("items/2.json", kit.lines({**change, "at": 2, "noise": 2}, {**change, "at": 3, "op": "d"}))
     kit.run(lake, "items")
@@ -330,7 +330,7 @@ def test_options_of_a_history_do_not_change(tidegate_lake: MakeLake, kit: Any) -
         changed = spec.model_copy(update={"silver": spec.silver.model_copy(update=options)})
         with pytest.raises(ValueError, match=problem):
             silver_merge.merge_table(lake.lake, changed)
-    shown = kit.metadata(lake.materialize("silver_items"))
+    shown = kit.metadata(lake.materialize("silver/items"))
     assert (shown["inserted"], shown["updated"], shown["dagster/row_count"]) == (2, 1, 1)
     (row,) = lake.sql("SELECT valid_from, valid_to, is_current, noise FROM silver.items")
     assert tuple(row) == (1, 3, False, 2)

@@ -151,7 +151,7 @@ def test_b3_a_range_that_cannot_be_had_is_merged_in_full_and_says_so(
     # The files of the batch are rewritten before silver reads them.
     kit.query(lake, "OPTIMIZE {t}", t=kit.location(lake, "orders"))
 
-    metadata = kit.metadata(lake.materialize("silver_orders"))
+    metadata = kit.metadata(lake.materialize("silver/orders"))
 
     assert "no longer in bronze" in metadata["full_merge"]
     assert metadata["batch"] == 7
@@ -217,7 +217,7 @@ def test_b5_the_txn_of_a_merge_does_not_leak_into_later_writes(tidegate_lake: Ma
     shared = lake.lake.delta.session
     lake.put("items/1.json", kit.lines(_row(1, 1)))
     lake.materialize("bronze", "items")
-    lake.materialize("silver_items")
+    lake.materialize("silver/items")
     runs_session = lake.resource.open().delta.session
     assert runs_session is shared, "the run had a session of its own, which is gone: the test proves nothing"
     for session in (runs_session, lake.lake.delta.session):

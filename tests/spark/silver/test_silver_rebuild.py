@@ -107,14 +107,14 @@ def test_a_rebuild_makes_silver_what_bronze_gives_in_one_commit(
     config = {"table": "silver.items", "dry_run": False}
     with dg.DagsterInstance.ephemeral() as instance:
         done = job.execute_in_process(run_config={"ops": {"rebuild_op": {"config": config}}}, instance=instance)
-        (event,) = instance.fetch_materializations(dg.AssetKey(["silver_items"]), limit=5).records
+        (event,) = instance.fetch_materializations(dg.AssetKey(["silver", "items"]), limit=5).records
         assert done.success
         assert event.asset_materialization is not None
         shown = event.asset_materialization.metadata
         assert shown["full_merge"].value == "a rebuild was requested"
         # The page of the table stays whole: a rebuild shows what a merge shows.
         assert {"dagster/column_schema", "dagster/column_lineage", "dagster/row_count"} <= shown.keys()
-        equal = dg.AssetCheckKey(dg.AssetKey(["silver_items"]), "silver_equals_bronze")
+        equal = dg.AssetCheckKey(dg.AssetKey(["silver", "items"]), "silver_equals_bronze")
         (evaluated,) = instance.event_log_storage.get_asset_check_execution_history(equal, limit=5)
         assert evaluated.status == AssetCheckExecutionRecordStatus.SUCCEEDED
     assert kit.silver(lake, "items", "id, at, v, _changed_batch") == right

@@ -7,6 +7,7 @@ from typing import Any
 
 import dagster as dg
 
+from tidegate.assets.keys import LakeNames
 from tidegate.platform.testing import TestLake
 from tidegate.sensors.silver import silver_request
 
@@ -17,7 +18,7 @@ def test_the_trigger_is_level_triggered(tidegate_lake: Callable[..., TestLake], 
     with dg.instance_for_test() as instance:
 
         def asked() -> str | None:
-            answer = silver_request(instance, lake.resource, lake.spec("sales")).answer
+            answer = silver_request(instance, LakeNames(), lake.resource, lake.spec("sales")).answer
             return answer.tags["tidegate/silver"] if isinstance(answer, dg.RunRequest) else None
 
         assert asked() is None  # no bronze yet

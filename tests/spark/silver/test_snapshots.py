@@ -204,7 +204,7 @@ def test_a_dump_without_a_file_that_is_in_quarantine_deletes_nothing(tidegate_la
         if day == 2:
             lake.put("items/day=2/2.json.gz", b"this is no gzip")
         kit.run(lake, "items")
-    metadata = kit.metadata(lake.materialize("silver_items"))
+    metadata = kit.metadata(lake.materialize("silver/items"))
     sentence = (
         f"the dump 2 deletes nothing in silver.items, as 1 file (s3://{lake.bucket}/items/day=2/2.json.gz) went into "
         "quarantine, the last in batch 2. Write the files again, or correct lake.yaml and run `tidegate redrive items "

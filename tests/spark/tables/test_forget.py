@@ -19,7 +19,7 @@ import yaml
 
 from tests.support.lakes.seams import Died
 from tests.support.servers.client import wait_until
-from tidegate.assets.keys import TABLES
+from tidegate.assets.keys import LakeNames
 from tidegate.platform.bronze import run as bronze_run
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.schema.sql_literal import literal
@@ -150,14 +150,14 @@ def _plant(lake: TestLake, kit: Any, instance: dg.DagsterInstance) -> None:
     session.sql(
         f"ALTER TABLE delta.`{location}` SET TBLPROPERTIES ('delta.deletedFileRetentionDuration' = 'interval 0 hours')"
     )
-    _materialize(lake, instance, "silver_orders")
+    _materialize(lake, instance, "silver/orders")
     now = "'delta.deletedFileRetentionDuration' = 'interval 0 hours'"
     session.sql(f"ALTER TABLE delta.`{silver}` SET TBLPROPERTIES ({now})")
     # A newer row hides one behind a deletion vector, a delete makes a tombstone, and a user rewrites and deletes.
     lake.put("orders/3.csv", f"{HEAD}1,2,{CANARY},new,1,U\n6,1,joe,j,1,U\n")
     lake.put("orders/4.csv", f"{HEAD}3,2,{CANARY},gone,1,D\n7,1,kim,k,1,U\n")
     _materialize(lake, instance, "bronze", lake.key("orders"))
-    _materialize(lake, instance, "silver_orders")
+    _materialize(lake, instance, "silver/orders")
     session.sql(f"ALTER TABLE delta.`{silver}` SET TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')")
     session.sql(f"UPDATE delta.`{silver}` SET n = 2 WHERE id = 1")
     session.sql(f"ALTER TABLE delta.`{silver}` SET TBLPROPERTIES ('delta.enableChangeDataFeed' = 'false')")
@@ -180,7 +180,7 @@ def _plant(lake: TestLake, kit: Any, instance: dg.DagsterInstance) -> None:
 
     wait_until(came, "the messages")
     _materialize(lake, instance, "bronze", lake.key("clicks"))
-    _materialize(lake, instance, "silver_clicks")
+    _materialize(lake, instance, "silver/clicks")
     (again,) = (message for message in store.quarantine.messages() if "again" in message.body)
     store.quarantine.release(again)
     for table in (location, silver):
@@ -196,7 +196,7 @@ def _materialize(
 ) -> dg.ExecuteInProcessResult:
     found = lake.definitions.resolve_asset_graph().assets_def_for_key(dg.AssetKey([asset]))
     if partition:
-        instance.add_dynamic_partitions(TABLES.name or "", [partition])
+        instance.add_dynamic_partitions(LakeNames().name("tables"), [partition])
     return dg.materialize([found], partition_key=partition, instance=instance)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.lakes.inventory import Line, deliver
 from tests.support.lakes.seams import dying_in
-from tidegate.assets.keys import MAINTAINED_BRONZE, TABLES
+from tidegate.assets.keys import LakeNames
 from tidegate.platform.core.inventory.folder_inventory import FolderInventory
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.lake.inventory.folder import folder_inventories, folder_objects
@@ -117,12 +117,12 @@ def test_the_files_of_a_registered_table_are_the_producer_s(
     version = kit.state(lake, "files").version
     definitions = lake.definitions.resolve_asset_graph()
     with dg.DagsterInstance.ephemeral() as instance:
-        instance.add_dynamic_partitions(TABLES.name or "", [key])
+        instance.add_dynamic_partitions(LakeNames().name("tables"), [key])
         result = dg.materialize(
-            [definitions.assets_def_for_key(MAINTAINED_BRONZE)],
+            [definitions.assets_def_for_key(LakeNames().maintained_bronze)],
             partition_key=key,
             instance=instance,
-            run_config={"ops": {MAINTAINED_BRONZE.to_python_identifier(): {"config": {"dry_run": False}}}},
+            run_config={"ops": {LakeNames().maintained_bronze.to_python_identifier(): {"config": {"dry_run": False}}}},
         )
     assert objects(lake, lake.bucket) == before
     assert kit.state(lake, "files").version == version, "nothing is committed to it"

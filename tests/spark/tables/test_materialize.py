@@ -51,7 +51,7 @@ def test_files_become_bronze_and_silver_and_nothing_pending_commits_nothing(
         (2, "b", 1),
     ]
 
-    merged = kit.metadata(lake.materialize("silver_orders"))
+    merged = kit.metadata(lake.materialize("silver/orders"))
     volume = {"files": 2, "rows": 3, "bytes": len(first) + len(second), "batches": 1, "batch": 1}
     assert {name: merged[name] for name in volume} == volume
     assert merged["oldest_event_age_seconds"] >= 0
@@ -74,7 +74,7 @@ def test_files_become_bronze_and_silver_and_nothing_pending_commits_nothing(
         assert "batch" not in metadata
     assert kit.state(lake, "orders").version == 0
     assert lake.lake.table(lake.key("orders")).ledger.clock() == ledger
-    merged = kit.metadata(lake.materialize("silver_orders"))
+    merged = kit.metadata(lake.materialize("silver/orders"))
     assert (merged["files"], merged["rows"], merged["batches"], merged["dagster/row_count"]) == (0, 0, 0, 2)
 
     # A redelivered event adds a decision to the ledger, but no rows to the table.
@@ -86,7 +86,7 @@ def test_files_become_bronze_and_silver_and_nothing_pending_commits_nothing(
     assert (metadata["files"], metadata["rows"], metadata["duplicates"], metadata["batch"]) == (0, 0, 1, 2)
     assert len(kit.bronze(lake, "orders")) == 3
     assert [row["status"] for row in kit.ledger(lake, "orders")] == ["committed", "committed", "duplicate"]
-    merged = kit.metadata(lake.materialize("silver_orders"))
+    merged = kit.metadata(lake.materialize("silver/orders"))
     assert (merged["batch"], merged["inserted"], merged["updated"], merged["full_merge"]) == (2, 0, 0, "no")
 
 
@@ -138,7 +138,7 @@ def test_updates_duplicates_and_deletes_of_loaded_files_reach_silver_as_in_the_d
     lake.put("weather/day1.json", kit.lines(row(1, 10.0, 1), row(2, 20.0, 1), row(3, 30.0, 1)))
     metadata = kit.metadata(lake.materialize("bronze", "weather"))
     assert (metadata["files"], metadata["rows"], metadata["delta_version"]) == (1, 3, 0)
-    lake.materialize("silver_weather")
+    lake.materialize("silver/weather")
 
     # The object is overwritten. Its new rows are appended, and the old rows stay. The etag distinguishes them.
     lake.put(
@@ -146,7 +146,7 @@ def test_updates_duplicates_and_deletes_of_loaded_files_reach_silver_as_in_the_d
     )
     metadata = kit.metadata(lake.materialize("bronze", "weather"))
     assert (metadata["files"], metadata["rows"], metadata["delta_version"]) == (1, 4, 1)
-    merged = kit.metadata(lake.materialize("silver_weather"))
+    merged = kit.metadata(lake.materialize("silver/weather"))
     assert (merged["rows"], merged["dagster/row_count"]) == (4, 2)
 
     assert [tuple(r) for r in lake.sql("SELECT hour(at), temp FROM silver.weather ORDER BY at")] == [

@@ -229,7 +229,7 @@ def test_quarantined_objects_are_read_again_once_their_cause_is_fixed(
     redrive("*/1.json")
     run_reset(shell, "orders", None, None, yes=False, accept_loss=False)
     config = {"ops": {"redrive_op": {"config": {"table": lake.key("orders"), "key": "*/2.json"}}}}
-    assert redrive_job.execute_in_process(run_config=config, resources={"lake": lake.resource}).success
+    assert redrive_job(lake.config).execute_in_process(run_config=config, resources={"lake": lake.resource}).success
     assert lake.lake.store.inbox.waiting() == [], "all three only say what they would do"
     assert "1 in quarantine" in shell.said()
     assert "2 objects under" in shell.said()

@@ -44,7 +44,7 @@ def test_a_scaffolded_lake_loads_and_limits_nothing_of_its_project() -> None:
         with sandbox.load_component_and_build_defs(defs_path=folder) as (component, defs):
             assert isinstance(component, LakeComponent)
             keys = {key.to_user_string() for key in defs.resolve_asset_graph().get_all_asset_keys()}
-            assert {"bronze", "bronze/orders", "silver_orders", "sqs/events"} <= keys
+            assert {"bronze", "bronze/orders", "silver/orders", "sqs/events"} <= keys
             # The executor of the project stays. Tidegate's jobs name theirs.
             assert defs.executor is None
 
@@ -81,7 +81,7 @@ def test_a_lake_may_be_in_the_component_s_own_file(monkeypatch: pytest.MonkeyPat
         folder = sandbox.scaffold_component(component_cls=LakeComponent, defs_yaml_contents=INLINE)
         with sandbox.load_component_and_build_defs(defs_path=folder) as (_, defs):
             graph = defs.resolve_asset_graph()
-            assert {"bronze/orders", "silver_orders"} <= {key.to_user_string() for key in graph.get_all_asset_keys()}
+            assert {"bronze/orders", "silver/orders"} <= {key.to_user_string() for key in graph.get_all_asset_keys()}
             # Runs read the same file, and the page of the table opens its line in an editor.
             lake = (defs.resources or {})["lake"]
             path = (folder / "defs.yaml").resolve()

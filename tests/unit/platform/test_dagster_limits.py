@@ -20,9 +20,9 @@ from dagster._core.test_utils import create_run_for_test
 from dagster._daemon.run_coordinator.queued_run_coordinator_daemon import QueuedRunCoordinatorDaemon
 
 from tests.unit.conftest import PAPER, Paper
-from tidegate.assets.keys import BRONZE, TABLES
+from tidegate.assets.keys import SHARED_JOB, LakeNames
 from tidegate.assets.runs import long_runs
-from tidegate.assets.runs.held_tables import SHARED_JOB, shared_config
+from tidegate.assets.runs.held_tables import shared_config
 from tidegate.assets.runs.tags import TABLE_TAG
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.definitions import build_definitions
@@ -39,7 +39,7 @@ ORDERS, ITEMS = "landing.orders", "landing.items"
 
 @pytest.fixture(autouse=True)
 def _tables(instance: dg.DagsterInstance) -> None:
-    instance.add_dynamic_partitions(TABLES.name or "", [ORDERS, ITEMS])
+    instance.add_dynamic_partitions(LakeNames().name("tables"), [ORDERS, ITEMS])
 
 
 def queue(
@@ -76,7 +76,7 @@ def sensor_tags(paper: Paper, instance: dg.DagsterInstance, table: str) -> Mappi
 def launch_tags(paper: Paper, instance: dg.DagsterInstance, table: str) -> Mapping[str, str]:
     """Returns the tags that the UI and GraphQL put on a launched partition."""
     job = paper.definitions.resolve_implicit_global_asset_job_def()
-    return job.get_tags_for_partition_key(table, [BRONZE])
+    return job.get_tags_for_partition_key(table, [LakeNames().bronze])
 
 
 def maintenance_tags(paper: Paper, instance: dg.DagsterInstance, table: str) -> Mapping[str, str]:
@@ -89,7 +89,7 @@ def maintenance_tags(paper: Paper, instance: dg.DagsterInstance, table: str) -> 
 
 def backfill_tags(paper: Paper, instance: dg.DagsterInstance, table: str) -> Mapping[str, str]:
     (request,) = build_run_requests_with_backfill_policies(
-        [AssetKeyPartitionKey(BRONZE, table)], paper.definitions.resolve_asset_graph(), instance
+        [AssetKeyPartitionKey(LakeNames().bronze, table)], paper.definitions.resolve_asset_graph(), instance
     )
     return request.tags
 
@@ -123,7 +123,7 @@ def test_a_run_of_a_table_waits_for_the_shared_run_that_holds_it(
     route: str, paper: Paper, instance: dg.DagsterInstance
 ) -> None:
     tags = [ROUTES[route](paper, instance, table) for table in (ORDERS, ITEMS)]
-    shared = queue(instance, {}, SHARED_JOB, shared_config([ORDERS, "landing.more"]))
+    shared = queue(instance, {}, SHARED_JOB, shared_config(LakeNames(), [ORDERS, "landing.more"]))
     assert dequeued(instance) == [shared]
     held, other = [queue(instance, run_tags) for run_tags in tags]
     for status in (
@@ -155,7 +155,7 @@ def test_maintenance_never_starts_next_to_a_run_of_its_table(
 
 def test_a_range_of_a_default_backfill_is_one_limited_run_a_table(paper: Paper, instance: dg.DagsterInstance) -> None:
     asked = build_run_requests_with_backfill_policies(
-        [AssetKeyPartitionKey(BRONZE, key) for key in (ORDERS, ITEMS)],
+        [AssetKeyPartitionKey(LakeNames().bronze, key) for key in (ORDERS, ITEMS)],
         paper.definitions.resolve_asset_graph(),
         instance,
     )
@@ -165,7 +165,7 @@ def test_a_range_of_a_default_backfill_is_one_limited_run_a_table(paper: Paper, 
 def test_bronze_has_no_backfill_policy(paper: Paper) -> None:
     """With a policy, the runs of a backfill have no dagster/partition tag and bypass the limit."""
     graph = paper.definitions.resolve_asset_graph()
-    assert graph.get(BRONZE).backfill_policy is None
+    assert graph.get(LakeNames().bronze).backfill_policy is None
     assert all(graph.get(key).backfill_policy is None for key in graph.materializable_asset_keys)
 
 
@@ -199,8 +199,8 @@ LONG_STEPS = {
     "rebuild": {"rebuild_op"},
     "redrive": {"redrive_op"},
     "silver_comparison_job": set(),
-    "silver_items_job": {"silver_items"},
-    "silver_orders_job": {"silver_orders"},
+    "silver_items_job": {"silver__items"},
+    "silver_orders_job": {"silver__orders"},
     "storage_objects_job": {f"storage__objects_{name}" for name in ("cost", "growth", "advice", "audit", "uploads")},
 }
 #: The job of all assets, for runs that a person starts from their graph.
@@ -247,7 +247,7 @@ def test_a_shared_instance_limits_tables_and_nothing_of_others(paper: Paper) -> 
         assert mine.run_queue_config.tag_concurrency_limits == [
             {"key": TABLE_TAG, "value": {"applyLimitPerUniqueValue": True}, "limit": 1}
         ]
-        guest.add_dynamic_partitions(TABLES.name or "", [ORDERS, ITEMS])
+        guest.add_dynamic_partitions(LakeNames().name("tables"), [ORDERS, ITEMS])
         day = {"dagster/partition": "2026-01-31"}
         others = [queue(guest, day, job) for job in ("their_job", "their_other_job")]
         orders, items = (sensor_tags(paper, guest, table) for table in (ORDERS, ITEMS))

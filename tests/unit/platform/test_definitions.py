@@ -22,8 +22,8 @@ from dagster._core.test_utils import create_run_for_test
 
 from tests.support.lakes.objects import Objects
 from tests.unit.conftest import Paper
-from tidegate.assets.keys import BRONZE, TABLES
-from tidegate.assets.runs.held_tables import FAILED_TAG, SHARED_JOB, SHARED_OP, shared_config
+from tidegate.assets.keys import SHARED_JOB, LakeNames
+from tidegate.assets.runs.held_tables import FAILED_TAG, SHARED_OP, shared_config
 from tidegate.assets.runs.tags import TRIGGER_TAG
 from tidegate.assets.sources.asset import table_owners
 from tidegate.platform.core.keys.s3_address import S3Address
@@ -78,8 +78,8 @@ def test_definitions_load_in_a_fresh_interpreter_without_anything_running(paper:
     assert done.stdout.splitlines()[0] == "[]"
     assert done.stdout.splitlines()[-1] == (
         "['bronze', 'bronze/items', 'bronze/orders', 'bronze/plain', 'lake_health', 'maintenance/bronze', "
-        "'maintenance/lake', 'maintenance/silver_items', 'maintenance/silver_orders', 's3/landing', 's3/second', "
-        "'silver_items', 'silver_orders', 'sqs/events', 'sqs/more']"
+        "'maintenance/lake', 'maintenance/silver/items', 'maintenance/silver/orders', 's3/landing', 's3/second', "
+        "'silver/items', 'silver/orders', 'sqs/events', 'sqs/more']"
     )
 
 
@@ -109,12 +109,12 @@ def test_lineage_runs_from_bucket_to_silver(paper: Paper) -> None:
         "bronze/orders": ["bronze"],
         "bronze/items": ["bronze"],
         "bronze/plain": ["bronze"],
-        "silver_orders": ["bronze/orders"],
-        "silver_items": ["bronze/items"],
+        "silver/orders": ["bronze/orders"],
+        "silver/items": ["bronze/items"],
         "lake_health": [],
         "maintenance/bronze": [],
-        "maintenance/silver_orders": [],
-        "maintenance/silver_items": [],
+        "maintenance/silver/orders": [],
+        "maintenance/silver/items": [],
         "maintenance/lake": [],
     }
 
@@ -141,19 +141,19 @@ def test_assets_carry_what_the_ui_shows(paper: Paper) -> None:
         "bronze/orders": ("bronze", ["bronze", "deltalake"], ["team:sales"], True),
         "bronze/items": ("bronze", ["bronze", "deltalake"], ["a@example.org"], True),
         "bronze/plain": ("bronze", ["bronze", "deltalake"], [], True),
-        "silver_orders": ("silver", ["deltalake", "pyspark", "silver"], ["team:sales"], False),
-        "silver_items": ("silver", ["deltalake", "pyspark", "silver"], ["a@example.org"], False),
+        "silver/orders": ("silver", ["deltalake", "pyspark", "silver"], ["team:sales"], False),
+        "silver/items": ("silver", ["deltalake", "pyspark", "silver"], ["a@example.org"], False),
         "lake_health": ("health", ["s3", "sqs"], [], False),
         "maintenance/bronze": ("maintenance", ["deltalake"], [], False),
-        "maintenance/silver_orders": ("maintenance", ["deltalake"], ["team:sales"], False),
-        "maintenance/silver_items": ("maintenance", ["deltalake"], ["a@example.org"], False),
+        "maintenance/silver/orders": ("maintenance", ["deltalake"], ["team:sales"], False),
+        "maintenance/silver/items": ("maintenance", ["deltalake"], ["a@example.org"], False),
         "maintenance/lake": ("maintenance", ["s3"], [], False),
     }
     assert all(graph.get(key).description for key in graph.get_all_asset_keys())
     page = graph.get(AssetKey(["bronze", "orders"])).description or ""
     assert page.startswith("Orders as the shop exports them: the bronze table of s3://landing/orders/.")
     assert "the partition `landing.orders` of the asset bronze" in page, "Markdown strikes ~2e through"
-    description = graph.get(AssetKey(["silver_orders"])).description or ""
+    description = graph.get(AssetKey(["silver", "orders"])).description or ""
     assert description.startswith("Orders as the shop exports them: ")
     assert "*/10 * * * *" in description
 
@@ -164,21 +164,21 @@ def test_each_table_has_its_own_checks_in_addition_to_those_of_its_partition(pap
     for name in ("orders", "items", "plain"):
         found = sorted(key.name for key in graph.get(AssetKey(["bronze", name])).check_keys)
         assert found == ["keeps_up", *checks], "what waits for it is the health's to say, not a run's"
-    assert sorted(key.name for key in graph.get(BRONZE).check_keys) == checks
-    for job, own in (("bronze_job", {BRONZE}), ("silver_orders_job", {AssetKey(["silver_orders"])})):
+    assert sorted(key.name for key in graph.get(LakeNames().bronze).check_keys) == checks
+    for job, own in (("bronze_job", {LakeNames().bronze}), ("silver_orders_job", {AssetKey(["silver", "orders"])})):
         layer = paper.definitions.resolve_job_def(job).asset_layer
         assert {key.asset_key for key in layer.asset_graph.asset_check_keys} == own, "a run plans its own checks only"
 
 
 def test_partitions_and_pools(paper: Paper) -> None:
     graph = paper.definitions.resolve_asset_graph()
-    assert graph.get(BRONZE).partitions_def == TABLES
-    silver = graph.assets_def_for_key(AssetKey(["silver_orders"]))
+    assert graph.get(LakeNames().bronze).partitions_def == LakeNames().tables
+    silver = graph.assets_def_for_key(AssetKey(["silver", "orders"]))
     assert silver.partitions_def is None
     assert {op.pool for op in silver.op.iterate_node_defs() if isinstance(op, dg.OpDefinition)} == {"silver.orders"}
     page = AssetKey(["bronze", "orders"])
     assert graph.get(page).partitions_def is None
-    assert graph.get_partition_mapping(page, BRONZE) == dg.SpecificPartitionsPartitionMapping([ORDERS])
+    assert graph.get_partition_mapping(page, LakeNames().bronze) == dg.SpecificPartitionsPartitionMapping([ORDERS])
 
 
 def test_triggers_are_a_schedule_or_a_sensor_and_on_from_the_start(paper: Paper) -> None:
@@ -207,13 +207,13 @@ def test_runs_are_in_process(paper: Paper) -> None:
 def test_a_tick_adds_partitions_and_asks_for_runs_from_the_inbox(paper: Paper, instance: dg.DagsterInstance) -> None:
     paper.hint(ORDERS)
     paper.hint("landing.seen")
-    instance.add_dynamic_partitions(TABLES.name or "", ["landing.seen"])
+    instance.add_dynamic_partitions(LakeNames().name("tables"), ["landing.seen"])
     tick = paper.tick(instance)
     (added,) = tick.dynamic_partitions_requests or []
     # Tables without events have a partition too, because materializing such a table reads its prefix.
     assert list(added.partition_keys) == sorted(spec.table_key.encode() for spec in paper.config.tables)
     (shared,) = tick.run_requests or []
-    assert (shared.job_name, shared.run_config) == (SHARED_JOB, shared_config([ORDERS, "landing.seen"]))
+    assert (shared.job_name, shared.run_config) == (SHARED_JOB, shared_config(LakeNames(), [ORDERS, "landing.seen"]))
     paper.inbox = [Backlog(ORDERS, 1, 0.0)]
     (own,) = paper.tick(instance).run_requests or []
     assert (own.job_name, own.partition_key, own.tags["dagster/partition"]) == ("bronze_job", ORDERS, ORDERS)
@@ -224,7 +224,7 @@ def test_a_tick_adds_partitions_and_asks_for_runs_from_the_inbox(paper: Paper, i
 
 def test_the_configuration_that_the_sensor_gives_is_the_job_s(paper: Paper) -> None:
     schema = paper.definitions.resolve_job_def(SHARED_JOB).run_config_schema.config_type
-    assert validate_config(schema, shared_config([ORDERS])).success
+    assert validate_config(schema, shared_config(LakeNames(), [ORDERS])).success
     assert not validate_config(schema, {"ops": {SHARED_OP: {"config": {}}}}).success
 
 
@@ -246,7 +246,9 @@ def test_a_tick_evaluates_the_checks_of_the_queues(
 
 
 def test_an_empty_inbox_asks_for_nothing(paper: Paper, instance: dg.DagsterInstance) -> None:
-    instance.add_dynamic_partitions(TABLES.name or "", [spec.table_key.encode() for spec in paper.config.tables])
+    instance.add_dynamic_partitions(
+        LakeNames().name("tables"), [spec.table_key.encode() for spec in paper.config.tables]
+    )
     tick = paper.tick(instance)
     assert (tick.run_requests, tick.dynamic_partitions_requests) == ([], [])
     assert "received 0 events" in (tick.skip_message or "")
@@ -349,7 +351,7 @@ def test_a_table_that_failed_in_a_shared_run_rests_and_then_has_its_own(
     (*none, shared) = asked_at(paper, instance, time.time()) or [None]
     assert not none
     assert (
-        (shared.run_config == shared_config(others)) if says else shared is None
+        (shared.run_config == shared_config(LakeNames(), others)) if says else shared is None
     )  # all tables back off, whichever table failed
     requests = {request.partition_key: request for request in asked_at(paper, instance, time.time() + 6)}
     assert set(requests) == ({ORDERS, None} if says else {ORDERS, *others})
@@ -484,7 +486,7 @@ def make_shared_run(
         job_name=SHARED_JOB,
         status=status,
         tags=dict(tags or {}),
-        run_config=shared_config(tables),
+        run_config=shared_config(LakeNames(), tables),
         remote_job_origin=origin,
     )
 
@@ -506,7 +508,7 @@ def test_each_asset_of_lake_yaml_refers_to_its_line(paper: Paper) -> None:
         assert (reference.file_path, reference.label) == (str(paper.path), "lake.yaml")
         return lines[reference.line_number - 1].strip()
 
-    page, silver = referred("bronze", "items"), referred("silver_items")
+    page, silver = referred("bronze", "items"), referred("silver", "items")
     first = next(number for number, line in enumerate(lines) if "landing/items/" in line)
     block = [line.strip() for line in lines[first - 6 : first + 6]]
     assert page in block
@@ -518,7 +520,7 @@ def test_each_asset_of_lake_yaml_refers_to_its_line(paper: Paper) -> None:
 
 def test_a_page_has_queries_to_copy_and_the_name_of_its_table_before_the_first_run(paper: Paper) -> None:
     graph = paper.definitions.resolve_asset_graph()
-    for key, name in ((["bronze", "orders"], "bronze.orders"), (["silver_orders"], "silver.orders")):
+    for key, name in ((["bronze", "orders"], "bronze.orders"), (["silver", "orders"], "silver.orders")):
         metadata = graph.get(AssetKey(key)).metadata
         assert metadata["dagster/table_name"] == name
         assert f"```sql\nSELECT * FROM {name} LIMIT 100\n```" in metadata["sql"].value

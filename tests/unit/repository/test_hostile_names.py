@@ -30,6 +30,7 @@ from rich.table import Table
 from tests.support.hostile_names import LONG_NAMES, NAMES, ODDER_NAMES, TOO_LONG, generated
 from tidegate.assets.catalog import _in_step
 from tidegate.assets.health.report import HealthReport
+from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.check_events import evaluation_event, kept_description
 from tidegate.assets.presentation.columns import column_changes, column_schema
 from tidegate.assets.presentation.copied_sql import copied
@@ -158,7 +159,7 @@ def _descriptions_of_checks(name: str) -> None:
         exports,
         compared,
         audit_check._result(spec, asset, found, 0),
-        _in_step(CatalogSync(1, [CatalogChange(name, f"has {name}", failed=True)])),
+        _in_step(LakeNames().catalog, CatalogSync(1, [CatalogChange(name, f"has {name}", failed=True)])),
     ]
     described = [result.description for result in results if result.description]
     assert len(described) == 7
@@ -170,7 +171,7 @@ def _descriptions_of_checks(name: str) -> None:
 def _descriptions_of_columns(name: str) -> None:
     spec: Any = SimpleNamespace(name="t", descriptions={}, silver=None, registers=False)
     with patch.object(silver_report, "column_descriptions", lambda spec: {}):
-        found = silver_report.columns_metadata(spec, _columns("id"), {"id": [name, f"{name} 2"]})
+        found = silver_report.columns_metadata(LakeNames(), spec, _columns("id"), {"id": [name, f"{name} 2"]})
     _only_letters(found["dagster/column_schema"].columns[0].description)
 
 

@@ -16,7 +16,7 @@ from tidegate.assets.silver.comparison_check import build_comparisons, equals_br
 from tidegate.sensors import compare_silver
 from tidegate.sensors.compare_silver import COMPARISON_JOB, PACE, due_comparisons
 
-ASSETS = [dg.AssetKey([f"silver_{name}"]) for name in ("a", "b", "c")]
+ASSETS = [dg.AssetKey(["silver", name]) for name in ("a", "b", "c")]
 
 
 class _Lake(dg.ConfigurableResource[Any]):
@@ -43,13 +43,13 @@ def _run(instance: dg.DagsterInstance, *names: str, checks: Sequence[str] = ()) 
         for key in sorted(context.selected_asset_keys):
             yield dg.MaterializeResult(key)
 
-    assets = [dg.AssetKey([f"silver_{name}"]) for name in names]
-    wanted = [equals_bronze_key(dg.AssetKey([f"silver_{name}"])) for name in checks]
+    assets = [dg.AssetKey(["silver", name]) for name in names]
+    wanted = [equals_bronze_key(dg.AssetKey(["silver", name])) for name in checks]
     selection = dg.AssetSelection.assets(*assets).without_checks() | dg.AssetSelection.checks(*wanted)
     tables: Any = [
-        SimpleNamespace(name=key.path[0].removeprefix("silver_"), silver=True, personal=None) for key in ASSETS
+        SimpleNamespace(name=key.path[-1], silver=True, personal=None) for key in ASSETS
     ]
-    config: Any = SimpleNamespace(tables=tables)
+    config: Any = SimpleNamespace(tables=tables, lake=SimpleNamespace(name=None))
     (comparison,) = build_comparisons(config)
     made = [silver, comparison]
     assert dg.materialize(made, instance=instance, selection=selection, resources={"lake": _Lake()}).success
@@ -57,7 +57,7 @@ def _run(instance: dg.DagsterInstance, *names: str, checks: Sequence[str] = ()) 
 
 def _due(instance: dg.DagsterInstance, hours: float = 0.0) -> list[str]:
     found = due_comparisons(instance, ASSETS, time.time() + hours * PACE)
-    return [key.asset_key.path[0][-1] for key in found]
+    return [key.asset_key.path[-1] for key in found]
 
 
 def test_a_table_is_due_when_it_was_materialized_since_its_check_and_an_hour_ago(instance: dg.DagsterInstance) -> None:
@@ -117,7 +117,7 @@ def test_the_sensor_requests_only_checks_in_one_run_at_a_time(
         return evaluate("compare_silver", paper.definitions, instance, paper.resource, None).run_requests or []
 
     assert tick() == []
-    check = equals_bronze_key(dg.AssetKey(["silver_items"]))
+    check = equals_bronze_key(dg.AssetKey(["silver", "items"]))
     instance.report_runless_asset_event(dg.AssetMaterialization(check.asset_key))
     (request,) = tick()
     assert (request.asset_selection, request.asset_check_keys) == ([], [check])
@@ -130,7 +130,7 @@ def test_the_sensor_requests_only_checks_in_one_run_at_a_time(
 
 def test_a_merge_does_not_wait_for_its_comparison(paper: Paper) -> None:
     merge, comparison = (paper.definitions.resolve_job_def(name) for name in ("silver_items_job", COMPARISON_JOB))
-    check = equals_bronze_key(dg.AssetKey(["silver_items"]))
+    check = equals_bronze_key(dg.AssetKey(["silver", "items"]))
     assert check not in merge.asset_layer.asset_graph.asset_check_keys
-    assert [node.name for node in merge.nodes] == ["silver_items"]
+    assert [node.name for node in merge.nodes] == ["silver__items"]
     assert check in comparison.asset_layer.asset_graph.asset_check_keys

@@ -8,8 +8,9 @@ import dagster as dg
 import pytest
 
 from tests.unit.conftest import Paper
-from tidegate.assets.keys import MAINTAINED_BRONZE, MAINTAINED_LAKE, TABLES, maintenance_keys
+from tidegate.assets.keys import LakeNames
 from tidegate.assets.runs.tags import TABLE_TAG
+from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.maintain import MaintainSpec
 from tidegate.sensors.maintain import build_maintenance_schedule, requests
 
@@ -17,12 +18,18 @@ TABLES_OF_A_LAKE = [f"landing.t{number}" for number in range(50)]
 MONDAY = datetime(2026, 1, 5, 4, 30, tzinfo=UTC)
 
 
+def _maintained(config: LakeConfig) -> set[dg.AssetKey]:
+    names = LakeNames()
+    silver = {names.maintained_silver(spec.name) for spec in config.tables if spec.silver}
+    return {names.maintained_bronze, names.maintained_lake, *silver}
+
+
 def test_each_table_has_one_night_of_the_week_and_the_nights_are_alike(paper: Paper) -> None:
     nights = [requests(paper.config, TABLES_OF_A_LAKE, MONDAY + timedelta(days=day)) for day in range(7)]
     found = [request for night in nights for request in night]
     assert sorted(request.partition_key for request in found if request.partition_key) == sorted(TABLES_OF_A_LAKE)
-    assert {key for request in found for key in request.asset_selection or ()} == set(maintenance_keys(paper.config))
-    assert len(found) == 50 + len(maintenance_keys(paper.config)) - 1
+    assert {key for request in found for key in request.asset_selection or ()} == _maintained(paper.config)
+    assert len(found) == 50 + len(_maintained(paper.config)) - 1
     assert max(map(len, nights)) <= 16
     again = requests(paper.config, TABLES_OF_A_LAKE, MONDAY + timedelta(days=7))
     assert [request.asset_selection for request in again] == [request.asset_selection for request in nights[0]]
@@ -43,7 +50,7 @@ def test_a_night_that_dagster_slept_through_is_made_up_for_in_the_next(paper: Pa
 def test_the_schedule_knows_its_last_night_by_its_runs(paper: Paper, instance: dg.DagsterInstance) -> None:
     schedule = build_maintenance_schedule(paper.config)
     names = {f"silver.{spec.name}" for spec in paper.config.tables if spec.silver} | {"lake", *TABLES_OF_A_LAKE}
-    instance.add_dynamic_partitions(TABLES.name or "", TABLES_OF_A_LAKE)
+    instance.add_dynamic_partitions(LakeNames().name("tables"), TABLES_OF_A_LAKE)
 
     def asked() -> set[str]:
         tick = datetime.now(UTC) + timedelta(days=9)
@@ -59,17 +66,16 @@ def test_the_schedule_knows_its_last_night_by_its_runs(paper: Paper, instance: d
 def test_a_requested_run_is_one_of_its_table_and_no_dry_run(paper: Paper) -> None:
     job = paper.definitions.resolve_job_def("maintain")
     with dg.DagsterInstance.ephemeral() as instance:
-        instance.add_dynamic_partitions(TABLES.name or "", TABLES_OF_A_LAKE)
+        instance.add_dynamic_partitions(LakeNames().name("tables"), TABLES_OF_A_LAKE)
         for day in range(7):
             for request in requests(paper.config, TABLES_OF_A_LAKE, MONDAY + timedelta(days=day)):
                 (key,) = request.asset_selection or ()
                 part = job.get_subset(asset_selection={key})
                 assert dg.validate_run_config(part, request.run_config)
                 assert "'dry_run': False" in str(request.run_config)
-                assert (key == MAINTAINED_BRONZE) == (request.partition_key is not None)
+                assert (key == LakeNames().maintained_bronze) == (request.partition_key is not None)
                 if request.partition_key:
                     assert request.tags[TABLE_TAG] == request.partition_key
-    assert MAINTAINED_LAKE in maintenance_keys(paper.config)
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,7 @@ from tests.support.lakes.seams import Died
 from tests.support.ticks import evaluate
 from tests.unit.conftest import PAPER
 from tidegate.assets.bronze.asset import note_listing
-from tidegate.assets.bronze.job import BRONZE_JOB
-from tidegate.assets.keys import TABLES
+from tidegate.assets.keys import BRONZE_JOB, LakeNames
 from tidegate.assets.runs.tags import LISTED_TAG, RECONCILE, TRIGGER_TAG
 from tidegate.platform.bronze.listener import RunListener
 from tidegate.platform.bronze.reconcile import listing
@@ -151,14 +150,14 @@ def config(tmp_path: Path) -> LakeConfig:
 @pytest.fixture
 def instance() -> Any:
     with dg.instance_for_test() as found:
-        found.add_dynamic_partitions(TABLES.name or "", ["landing.found"])
+        found.add_dynamic_partitions(LakeNames().name("tables"), ["landing.found"])
         yield found
 
 
 def make_run(instance: dg.DagsterInstance, table: str, status: dg.DagsterRunStatus, **tags: str) -> None:
     create_run_for_test(
         instance,
-        BRONZE_JOB.name,
+        BRONZE_JOB,
         status=status,
         tags={"dagster/partition": table, TRIGGER_TAG: RECONCILE, **{LISTED_TAG: tags.get("reached", "")}},
     )
@@ -298,7 +297,7 @@ def test_a_tick_of_the_sensor_takes_an_older_cursor_over_into_the_object(
 
 
 def test_how_far_a_listing_came_is_in_the_tags_of_its_run(instance: Any) -> None:
-    run = create_run_for_test(instance, BRONZE_JOB.name)
+    run = create_run_for_test(instance, BRONZE_JOB)
 
     def tag() -> str | None:
         found = instance.get_run_by_id(run.run_id).tags.get(LISTED_TAG)

@@ -16,6 +16,7 @@ from dagster._core.test_utils import create_run_for_test
 
 from tests.support.ticks import evaluate
 from tests.unit.conftest import Paper
+from tidegate.assets.keys import LakeNames
 from tidegate.platform.lake.ledger import Clock
 from tidegate.platform.lake.spark.unreachable import SparkUnreachable
 from tidegate.platform.silver.pending import BronzeGone
@@ -58,7 +59,7 @@ def found(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 def ask(paper: Paper, instance: dg.DagsterInstance) -> dg.RunRequest | dg.SkipReason:
-    return silver.silver_request(instance, paper.resource, paper.config.tables[0]).answer
+    return silver.silver_request(instance, LakeNames(), paper.resource, paper.config.tables[0]).answer
 
 
 def test_spark_is_not_asked_again_until_a_later_batch_is_decided(
@@ -85,7 +86,7 @@ def test_what_silver_held_is_believed_only_while_the_tables_are_the_same(
 ) -> None:
     found |= {"generation": generation, "decided": decided, "recorded": decided, "log": log}
     found |= {"work": SimpleNamespace(mark=None, n=decided)}
-    verdict = silver.silver_request(instance, paper.resource, paper.config.tables[0], held="g:5")
+    verdict = silver.silver_request(instance, LakeNames(), paper.resource, paper.config.tables[0], held="g:5")
     assert isinstance(verdict.answer, dg.RunRequest)
 
 
@@ -112,7 +113,7 @@ def test_a_table_whose_export_alone_is_behind_gets_a_run_now_and_then(
     assert isinstance(request, dg.RunRequest)
     assert request.tags == {"tidegate/silver": "export"}
     merging(instance, "silver_orders_job", "SUCCESS")
-    verdict = silver.silver_request(instance, paper.resource, paper.config.tables[0])
+    verdict = silver.silver_request(instance, LakeNames(), paper.resource, paper.config.tables[0])
     assert isinstance(verdict.answer, dg.SkipReason), "an export that fails does not fail its run"
     assert re.fullmatch(
         r"silver\.orders has changes to export; the next run is requested in (8\d\d|900) s",
@@ -162,9 +163,9 @@ def test_a_sensor_rests_after_a_failed_merge_and_a_schedule_keeps_its_times(
         for _ in range(3):
             merging(instance, job, "FAILURE")
     orders, items = paper.config.tables[:2]
-    assert isinstance(silver.silver_request(instance, paper.resource, orders).answer, dg.RunRequest)
+    assert isinstance(silver.silver_request(instance, LakeNames(), paper.resource, orders).answer, dg.RunRequest)
     looks = found["looks"]
-    skipped = silver.silver_request(instance, paper.resource, items).answer
+    skipped = silver.silver_request(instance, LakeNames(), paper.resource, items).answer
     assert isinstance(skipped, dg.SkipReason)
     # `every: 10`, three failures: 10 s, 20 s, 40 s.
     assert re.fullmatch(
@@ -173,10 +174,10 @@ def test_a_sensor_rests_after_a_failed_merge_and_a_schedule_keeps_its_times(
     assert found["looks"] == looks
     now = time.time()
     monkeypatch.setattr(silver.time, "time", lambda: now + 40)  # type: ignore[attr-defined]
-    assert isinstance(silver.silver_request(instance, paper.resource, items).answer, dg.RunRequest)
+    assert isinstance(silver.silver_request(instance, LakeNames(), paper.resource, items).answer, dg.RunRequest)
     merging(instance, "silver_items_job", "SUCCESS")
     monkeypatch.setattr(silver.time, "time", lambda: now)  # type: ignore[attr-defined]
-    assert isinstance(silver.silver_request(instance, paper.resource, items).answer, dg.RunRequest)
+    assert isinstance(silver.silver_request(instance, LakeNames(), paper.resource, items).answer, dg.RunRequest)
 
 
 def test_a_table_that_often_lost_the_server_rests_by_sensor_and_by_schedule(
@@ -184,7 +185,7 @@ def test_a_table_that_often_lost_the_server_rests_by_sensor_and_by_schedule(
 ) -> None:
     found |= {"work": SimpleNamespace(mark=0, n=1), "rests": time.time() + 60}
     for spec in paper.config.tables[:2]:
-        skipped = silver.silver_request(instance, paper.resource, spec, held="g:4").answer
+        skipped = silver.silver_request(instance, LakeNames(), paper.resource, spec, held="g:4").answer
         assert isinstance(skipped, dg.SkipReason)
         assert f"silver.{spec.name} rests until 20" in str(skipped.skip_message)
     found["rests"] = time.time() - 60

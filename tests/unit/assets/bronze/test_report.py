@@ -18,7 +18,7 @@ from tidegate.assets.bronze import asset
 from tidegate.assets.bronze.asset import previous_report
 from tidegate.assets.bronze.previous import PendingCleanup, PreviousReport, TableSnapshot, row_count
 from tidegate.assets.bronze.report import MAX_LISTED_OBJECTS, PARTITION_ROWS, SAID_BEFORE, TableReport, check_specs
-from tidegate.assets.keys import BRONZE, TABLES
+from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.columns import column_changes, column_schema
 from tidegate.platform.bronze.listener import RunListener
 from tidegate.platform.bronze.options import RunOptions
@@ -96,20 +96,22 @@ def test_an_overwritten_key_whose_entry_was_removed_changed_the_table() -> None:
 
 def test_an_idle_run_is_good_and_its_checks_speak_of_the_last_batch() -> None:
     assert TableReport([], EMPTY).materializes
-    assert all(result.passed for result in TableReport([], EMPTY).checks(BRONZE))
+    assert all(result.passed for result in TableReport([], EMPTY).checks(LakeNames().bronze))
     idle = TableReport([], NOW, last=done(BAD).batch)
     assert idle.materializes
     assert "quarantine" not in idle.metadata("dagster/row_count")
     assert failed(idle) == {"nothing_quarantined": dg.AssetCheckSeverity.ERROR}
 
     def said_before(report: TableReport) -> list[bool]:
-        return [SAID_BEFORE in result.metadata for result in report.checks(BRONZE) if not result.passed]
+        return [SAID_BEFORE in result.metadata for result in report.checks(LakeNames().bronze) if not result.passed]
 
     moved = LedgerRow("orders/m.json", Status.MOVED, None)
     assert said_before(idle) == said_before(TableReport([done(moved, n=3)], NOW, last=done(BAD).batch)) == [True]
     assert said_before(TableReport([done(BAD)], NOW, last=done(GOOD).batch)) == [False], "it found that itself"
     refused, bad = BAD, replace(BAD, key="orders/worse.json", etag="e1")
-    (check,) = [result for result in TableReport([done(refused, bad)], NOW).checks(BRONZE) if not result.passed]
+    (check,) = [
+        result for result in TableReport([done(refused, bad)], NOW).checks(LakeNames().bronze) if not result.passed
+    ]
     assert check.metadata["objects_without_state"].value == 1, "each listing finds it again"
     assert not TableReport([], EMPTY, last=done(BAD).batch).materializes, "nothing has ever got in"
 
@@ -156,7 +158,7 @@ def test_bad_objects_are_listed_up_to_a_limit() -> None:
     assert [record.data["key"] for record in records][:2] == ["orders/partly.json", "orders/0.json"]
     assert len(records) == MAX_LISTED_OBJECTS
     assert max(len(str(record.data["reason"])) for record in records) == 501
-    (check,) = (result for result in report.checks(BRONZE) if result.check_name == "nothing_quarantined")
+    (check,) = (result for result in report.checks(LakeNames().bronze) if result.check_name == "nothing_quarantined")
     assert {name: check.metadata[name].value for name in ("objects", "rows")} == {
         "objects": MAX_LISTED_OBJECTS + 4,
         "rows": 2,
@@ -200,7 +202,7 @@ def test_files_that_wait_for_after_load_fail_the_check_of_their_page() -> None:
     (record,) = check.metadata["waiting"].records  # type: ignore[union-attr, attr-defined]
     assert record.data == {"key": "orders/good.json", "reason": "AccessDenied"}
     assert report.metadata("dagster/row_count")["waits_for_after_load"] == 2
-    assert "after_load" not in {result.check_name for result in report.checks(BRONZE)}
+    assert "after_load" not in {result.check_name for result in report.checks(LakeNames().bronze)}
     assert "after_load" not in {result.check_name for result in TableReport([done(GOOD)], NOW).checks(PAGE)}
     assert {spec.name for spec in check_specs(PAGE, after_load=True)} == {
         result.check_name for result in report.checks(PAGE)
@@ -229,7 +231,7 @@ def test_what_waits_for_signals_is_on_the_page_of_its_table(datasets: WaitingDat
     assert [record.data for record in records] == [
         {"signal": key, "reason": reason} for key, reason in datasets.signals.items()
     ]
-    assert "datasets_complete" not in {result.check_name for result in report.checks(BRONZE)}
+    assert "datasets_complete" not in {result.check_name for result in report.checks(LakeNames().bronze)}
     assert "datasets_complete" not in {result.check_name for result in TableReport([done(GOOD)], NOW).checks(PAGE)}
     assert {spec.name for spec in check_specs(PAGE, completion=True)} == {
         result.check_name for result in report.checks(PAGE)
@@ -300,7 +302,7 @@ class World:
         self._job = paper.definitions.resolve_job_def("bronze_job")
         self._checks = paper.definitions.resolve_implicit_global_asset_job_def()
         self._instance = instance
-        instance.add_dynamic_partitions(TABLES.name or "", [ORDERS])
+        instance.add_dynamic_partitions(LakeNames().name("tables"), [ORDERS])
 
     def _run_table(self, table: Table, options: RunOptions, listener: RunListener) -> list[BatchResult]:
         for result in self.done:
@@ -319,7 +321,7 @@ class World:
         return self._job.execute_in_process(partition_key=ORDERS, instance=self._instance, raise_on_error=False)
 
     def status(self) -> AssetPartitionStatus | None:
-        found = self._instance.get_status_by_partition(BRONZE, [ORDERS], TABLES)
+        found = self._instance.get_status_by_partition(LakeNames().bronze, [ORDERS], LakeNames().tables)
         return (found or {}).get(ORDERS)
 
     def execute_checks(self) -> dg.ExecuteInProcessResult:
@@ -347,19 +349,19 @@ def test_a_run_that_only_quarantined_leaves_the_partition_and_the_page_as_they_w
     assert result.success, "nothing is to be tried again: what is bad stays bad"
     messages = [entry.user_message for entry in instance.all_logs(result.run_id) if entry.level == 30]
     assert messages == ["quarantined orders/bad.json: none of its 3 rows fits the table"]
-    assert instance.get_materialized_partitions(BRONZE) == set()
+    assert instance.get_materialized_partitions(LakeNames().bronze) == set()
     for key in ("bronze", "bronze/orders"):
         assert evaluated(result)[key, "nothing_quarantined"] is False
         assert evaluated(result)[key, "schema_unchanged"] is True
     assert not evaluated(world.run())["bronze", "nothing_quarantined"], "an idle run makes nothing better"
-    assert instance.get_materialized_partitions(BRONZE) == set()
+    assert instance.get_materialized_partitions(LakeNames().bronze) == set()
     assert world.materialized(PAGE) == 0
 
     world.state = state(1, ID)
     world.run(done(BAD, n=2), done(GOOD, n=3, adds=[ADD]))
-    assert instance.get_materialized_partitions(BRONZE) == {ORDERS}
+    assert instance.get_materialized_partitions(LakeNames().bronze) == {ORDERS}
     world.run(done(BAD, n=4))
-    assert world.materialized(PAGE) == world.materialized(BRONZE) == 1
+    assert world.materialized(PAGE) == world.materialized(LakeNames().bronze) == 1
     assert evaluated(world.execute_checks()) == {
         ("bronze/orders", "nothing_quarantined"): False,
         ("bronze/orders", "schema_unchanged"): True,
@@ -374,8 +376,8 @@ def test_the_page_of_a_table_is_materialized_by_the_run_of_its_partition(
     result = world.run(done(GOOD, n=1, adds=[ADD]))
     report = previous_report(instance, PAGE)
     assert (report.rows, report.version) == (2, 0)
-    assert report == previous_report(instance, BRONZE, ORDERS) != PreviousReport()
-    assert previous_report(instance, BRONZE, "landing.items") == PreviousReport()
+    assert report == previous_report(instance, LakeNames().bronze, ORDERS) != PreviousReport()
+    assert previous_report(instance, LakeNames().bronze, "landing.items") == PreviousReport()
     (record,) = instance.fetch_materializations(PAGE, limit=1).records
     assert record.run_id == result.run_id
     metadata: dict[str, Any] = dict(record.asset_materialization.metadata) if record.asset_materialization else {}
@@ -392,7 +394,9 @@ def test_the_page_of_a_table_is_materialized_by_the_run_of_its_partition(
 
 def failed(report: TableReport) -> dict[str, dg.AssetCheckSeverity]:
     """Return the severities of the failed checks."""
-    return {result.check_name or "": result.severity for result in report.checks(BRONZE) if not result.passed}
+    return {
+        result.check_name or "": result.severity for result in report.checks(LakeNames().bronze) if not result.passed
+    }
 
 
 def test_batches_of_a_run_that_fails_later_are_shown_and_the_failure_too(
@@ -402,7 +406,7 @@ def test_batches_of_a_run_that_fails_later_are_shown_and_the_failure_too(
     world.state, world.error = state(1, ID), OSError("S3 does not answer")
     result = world.run(done(GOOD, n=1, adds=[ADD]), done(BAD, n=2))
     assert not result.success
-    for key, partition in ((BRONZE, ORDERS), (PAGE, None)):
+    for key, partition in ((LakeNames().bronze, ORDERS), (PAGE, None)):
         report = previous_report(instance, key, partition)
         assert (report.rows, report.version) == (2, 1)
         check = dg.AssetCheckKey(key, "nothing_quarantined")

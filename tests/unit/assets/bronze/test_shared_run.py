@@ -18,8 +18,8 @@ from tidegate.assets.bronze import asset
 from tidegate.assets.bronze.previous import PreviousReport, TableSnapshot
 from tidegate.assets.bronze.report import TableReport
 from tidegate.assets.bronze.shared_run import SharedRun
-from tidegate.assets.keys import BRONZE, TABLES
-from tidegate.assets.runs.held_tables import FAILED_TAG, SHARED_JOB, failed_tables, held_tables, shared_config
+from tidegate.assets.keys import SHARED_JOB, LakeNames
+from tidegate.assets.runs.held_tables import FAILED_TAG, failed_tables, held_tables, shared_config
 from tidegate.assets.runs.tags import TRIGGER_TAG
 from tidegate.platform.bronze.listener import RunListener
 from tidegate.platform.bronze.options import RunOptions
@@ -121,13 +121,13 @@ class World:
         self, tags: dict[str, str] | None = None, **brings: LedgerRow | Exception | Stopped
     ) -> dg.ExecuteInProcessResult:
         self.brings = {f"landing.{name}": what for name, what in brings.items()}
-        self.instance.add_dynamic_partitions(TABLES.name or "", list(self.brings))
+        self.instance.add_dynamic_partitions(LakeNames().name("tables"), list(self.brings))
         return self.job.execute_in_process(
-            shared_config(list(self.brings)), self.instance, tags=tags, raise_on_error=False
+            shared_config(LakeNames(), list(self.brings)), self.instance, tags=tags, raise_on_error=False
         )
 
     def status(self, name: str) -> AssetPartitionStatus | None:
-        found = self.instance.get_status_by_partition(BRONZE, [f"landing.{name}"], TABLES)
+        found = self.instance.get_status_by_partition(LakeNames().bronze, [f"landing.{name}"], LakeNames().tables)
         return (found or {}).get(f"landing.{name}")
 
 
@@ -149,15 +149,15 @@ def test_each_table_of_a_shared_run_is_shown_as_its_own_run_would(
         if evaluation.check_name == "nothing_quarantined"
     }
     assert checks == {
-        (BRONZE, "landing.orders"): True, (PAGE, None): True, (BRONZE, "landing.found"): False,
-        (BRONZE, "landing.last"): True,
+        (LakeNames().bronze, "landing.orders"): True, (PAGE, None): True, (LakeNames().bronze, "landing.found"): False,
+        (LakeNames().bronze, "landing.last"): True,
     }  # fmt: skip
-    key = dg.AssetCheckKey(BRONZE, "nothing_quarantined")
+    key = dg.AssetCheckKey(LakeNames().bronze, "nothing_quarantined")
     history = instance.event_log_storage.get_asset_check_execution_history(key, limit=9)
     assert {execution.partition for execution in history} == {
         "landing.orders", "landing.found", "landing.last",
     }  # fmt: skip
-    before = asset.previous_report(instance, BRONZE, "landing.orders")
+    before = asset.previous_report(instance, LakeNames().bronze, "landing.orders")
     assert (before.rows, before.version) == (2, 0)
     assert before == asset.previous_report(instance, PAGE) != PreviousReport()
     (failure,) = (event for event in result.all_events if event.is_step_failure)
@@ -177,7 +177,10 @@ def test_a_batch_of_a_table_that_fails_later_in_a_shared_run_is_shown(
     world = World(paper, instance, monkeypatch)
     assert not world.run(orders=Stopped(), last=GOOD).success
     assert world.status("orders") is AssetPartitionStatus.FAILED
-    for shown in (asset.previous_report(instance, BRONZE, "landing.orders"), asset.previous_report(instance, PAGE)):
+    for shown in (
+        asset.previous_report(instance, LakeNames().bronze, "landing.orders"),
+        asset.previous_report(instance, PAGE),
+    ):
         assert (shown.rows, shown.version) == (2, 0)
 
 

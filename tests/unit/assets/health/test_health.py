@@ -28,7 +28,7 @@ from tidegate.assets.health.asset import report_health
 from tidegate.assets.health.history import merges_that_warn, missed_today
 from tidegate.assets.health.measure import measure
 from tidegate.assets.health.report import HealthReport, sparkline
-from tidegate.assets.keys import BRONZE, LAKE_HEALTH, queue_key, silver_key
+from tidegate.assets.keys import LakeNames, silver_key
 from tidegate.assets.presentation.check_events import APART_CHECK, result_of
 from tidegate.assets.runs.failed_runs import FailedRun
 from tidegate.assets.sources.queue_checks import CHECK
@@ -164,7 +164,7 @@ def test_what_does_not_answer_is_named_and_the_rest_is_measured(instance: dg.Dag
     slow, denied = health.unknown
     assert slow == f"the inbox after {ORDERS}: listing it takes more than 20 seconds"
     assert denied.startswith("dead-letter queue events-dlq: ")
-    assert [check.passed for check in HealthReport(health).checks(LAKE_HEALTH)] == [True, True, False, True]
+    assert [check.passed for check in HealthReport(health).checks(LakeNames().lake_health)] == [True, True, False, True]
 
 
 def test_a_queue_in_trouble_keeps_no_other_from_being_measured(
@@ -218,19 +218,19 @@ def test_a_thousand_tables_cost_a_few_requests(instance: dg.DagsterInstance, mon
 
 def test_a_merge_that_warns_is_seen_in_the_health_of_the_lake(instance: dg.DagsterInstance) -> None:
     def merged(table: str, why: str) -> None:
-        key = dg.AssetKey([f"silver_{table}"])
+        key = dg.AssetKey(["silver", table])
         check = dg.AssetCheckEvaluation(key, APART_CHECK, not why, metadata={}, description=why or "fine")
         instance.report_runless_asset_event(check)
 
     merged("lines", "2 keys have several inserts")
     merged("mended", "1 row has a NULL")
     merged("mended", "")
-    found = merges_that_warn(instance, ["lines", "mended", "new"])
+    found = merges_that_warn(instance, LakeNames(), ["lines", "mended", "new"])
     assert found == {"silver.lines": "2 keys have several inserts"}
     health = Health(0.0, (), ())
 
     def check(merged: dict[str, Markdown] | None) -> list[tuple[bool, str, str | None]]:
-        checks = HealthReport(health, merged=merged).checks(LAKE_HEALTH)
+        checks = HealthReport(health, merged=merged).checks(LakeNames().lake_health)
         return [
             (each.passed, each.severity.value, each.description) for each in checks if each.check_name == APART_CHECK
         ]
@@ -241,12 +241,12 @@ def test_a_merge_that_warns_is_seen_in_the_health_of_the_lake(instance: dg.Dagst
 
 def failure(metadata: dict[str, Any]) -> dg.AssetCheckEvaluation:
     """The result of a check of bronze that failed."""
-    return dg.AssetCheckEvaluation(BRONZE, "nothing_quarantined", False, metadata=metadata)
+    return dg.AssetCheckEvaluation(LakeNames().bronze, "nothing_quarantined", False, metadata=metadata)
 
 
 def test_a_check_that_runs_or_died_has_no_result_yet(instance: dg.DagsterInstance) -> None:
     """Dagster types what it gives then as a result. It is the event of the plan."""
-    for key, check in ((silver_key("lines"), APART_CHECK), (queue_key("events"), CHECK)):
+    for key, check in ((silver_key("lines"), APART_CHECK), (LakeNames().queue("events"), CHECK)):
         event = DagsterEvent(
             DagsterEventType.ASSET_CHECK_EVALUATION_PLANNED.value,
             "merge",
@@ -257,8 +257,8 @@ def test_a_check_that_runs_or_died_has_no_result_yet(instance: dg.DagsterInstanc
         (record,) = instance.event_log_storage.get_asset_check_execution_history(dg.AssetCheckKey(key, check), limit=1)
         assert record.evaluation is not None
         assert result_of(record) is None
-    assert merges_that_warn(instance, ["lines"]) == {}
-    assert missed_today(instance, ["events"], time.time()) == {}
+    assert merges_that_warn(instance, LakeNames(), ["lines"]) == {}
+    assert missed_today(instance, LakeNames(), ["events"], time.time()) == {}
 
 
 def test_no_other_module_takes_an_execution_s_event_for_a_result() -> None:
@@ -277,7 +277,7 @@ def test_runs_and_ticks_are_remembered(instance: dg.DagsterInstance) -> None:
 
     def shown(batches: int) -> None:
         instance.report_runless_asset_event(
-            dg.AssetMaterialization(BRONZE, partition="remembered.table", metadata={"batches": batches})
+            dg.AssetMaterialization(LakeNames().bronze, partition="remembered.table", metadata={"batches": batches})
         )
 
     for number in range(55):
@@ -310,7 +310,7 @@ def test_what_s3_refuses_is_met_by_each_listing_and_counted_once(
 
     newest_first = [failed(2, 2), failed(3, 2), failed(4, 3)]
     monkeypatch.setattr(history, "failed_quarantine_checks", lambda *_: iter(newest_first))
-    assert history.quarantined_since(instance, 0.0) == {"a.t": 2 + 1 + 1}
+    assert history.quarantined_since(instance, LakeNames(), 0.0) == {"a.t": 2 + 1 + 1}
 
 
 def test_all_failed_checks_of_a_day_are_counted() -> None:
@@ -333,7 +333,7 @@ def test_all_failed_checks_of_a_day_are_counted() -> None:
 
     storage = SimpleNamespace(get_asset_check_execution_history=page)
     instance: Any = SimpleNamespace(event_log_storage=storage)
-    assert history.quarantined_since(instance, 1001.0) == {"a.t": 200}
+    assert history.quarantined_since(instance, LakeNames(), 1001.0) == {"a.t": 200}
 
 
 def waiting_routes(objects: Objects) -> Any:
@@ -378,7 +378,7 @@ def test_what_waits_for_each_route_is_measured_and_routes_behind_come_first(inst
         "routes_behind": 2,
     }
     assert numbers["undeliverable"] == 1
-    check = report.checks(LAKE_HEALTH)[-1]
+    check = report.checks(LakeNames().lake_health)[-1]
     assert (check.check_name, check.passed) == ("every_route_delivers", False)
     assert "messages wait for former, which lake.yaml does not have" in (check.description or "")
 
@@ -406,7 +406,7 @@ def test_a_lake_without_routes_lists_no_outbox_and_shows_no_routes(instance: dg.
     assert report.health.unknown == ()
     assert "route" not in report.page()
     assert "to_forward" not in report.metadata()
-    assert "every_route_delivers" not in {check.check_name for check in report.checks(LAKE_HEALTH)}
+    assert "every_route_delivers" not in {check.check_name for check in report.checks(LakeNames().lake_health)}
     assert not any("Rout" in datum["MetricName"] for datum in metric_data(report.health, CONFIG))
 
 
@@ -428,7 +428,7 @@ def test_incomplete_datasets_are_measured_without_spark_and_fail_a_check_when_th
     LakeStore(objects, "s3://lake/root").waiting_notes.write(spec.table_key.encode(), found)  # type: ignore[arg-type]
     for late, now in ((False, 1000.0 + limit), (True, 1001.0 + limit)):
         report = HealthReport(measure(signals, instance, now=now))
-        check = report.checks(LAKE_HEALTH)[-1]
+        check = report.checks(LakeNames().lake_health)[-1]
         assert (check.check_name, check.passed) == ("every_dataset_completes", not late)
         assert report.metadata()["incomplete_dataset_files"] == 3
         assert report.metadata()["oldest_incomplete_dataset_seconds"] == now - 1000.0
@@ -443,7 +443,7 @@ def test_a_lake_without_incomplete_datasets_shows_none(instance: dg.DagsterInsta
         report = HealthReport(found)
         assert "incomplete" not in report.page()
         assert not any("Dataset" in datum["MetricName"] for datum in metric_data(found, CONFIG))
-    assert report.checks(LAKE_HEALTH)[-1].passed
+    assert report.checks(LakeNames().lake_health)[-1].passed
     objects = Objects()
     signals = with_signals(objects)
     objects.put("lake", f"root/waiting/{signals.config.tables[0].table_key.encode()}.json", "[]")
@@ -470,7 +470,7 @@ def test_pages_show_what_waits_and_checks_report_what_changed() -> None:
                 for event in pages
             ]
         )
-        own = [event for event in events if event.asset_key == LAKE_HEALTH]
+        own = [event for event in events if event.asset_key == LakeNames().lake_health]
         assert isinstance(own[0], dg.AssetMaterialization)
         on_time = orders <= 160 and found <= 160
         assert [getattr(event, "passed", None) for event in own[1:]] == [on_time, True, True, True]
@@ -730,7 +730,7 @@ def test_the_page_says_first_what_is_wrong() -> None:
     assert "1 of 2 tables behind, the last run of 2 tables failed, 33 objects and rows" in lines[0]
     assert r"**Fails:** `orders` failed at 2023-11-14 22:11:50Z (run r1): DELTA\_NO \| what it\\nsays" in lines
     assert "**Fails:** `silver.items` failed at 1970-01-01 00:00:00Z (run r2)" in lines
-    check = report.checks(LAKE_HEALTH)[-1]
+    check = report.checks(LakeNames().lake_health)[-1]
     assert (check.passed, check.severity, check.check_name) == (
         False,
         dg.AssetCheckSeverity.WARN,

@@ -11,9 +11,9 @@ import pytest
 from dagster._core.test_utils import create_run_for_test
 
 from tests.unit.conftest import Paper
-from tidegate.assets.keys import FORGOTTEN, MAINTAINED_BRONZE, TABLES, maintained_silver_key, silver_key
+from tidegate.assets.keys import FORGET_JOB, REBUILD_JOB, SHARED_JOB, LakeNames, silver_key
 from tidegate.assets.maintenance import asset as module
-from tidegate.assets.runs.held_tables import FORGET_JOB, REBUILD_JOB, REBUILD_OP, SHARED_JOB, shared_config
+from tidegate.assets.runs.held_tables import REBUILD_OP, shared_config
 from tidegate.platform.core.maintenance.freed import FreedObjects
 from tidegate.platform.maintenance.tables import MaintenanceResult, TableBusy
 from tidegate.resources.lake_resource import LakeResource
@@ -45,7 +45,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 @pytest.fixture
 def storage() -> Iterator[dg.DagsterInstance]:
     with dg.DagsterInstance.ephemeral() as found:
-        found.add_dynamic_partitions(TABLES.name or "", [ORDERS])
+        found.add_dynamic_partitions(LakeNames().name("tables"), [ORDERS])
         yield found
 
 
@@ -55,7 +55,7 @@ def materialize(
     config = None if dry_run is None else {"ops": {key.to_python_identifier(): {"config": {"dry_run": dry_run}}}}
     return dg.materialize(
         [paper.definitions.resolve_asset_graph().assets_def_for_key(key)],
-        partition_key=ORDERS if key == MAINTAINED_BRONZE else None,
+        partition_key=ORDERS if key == LakeNames().maintained_bronze else None,
         instance=storage,
         run_config=config,
     )
@@ -64,12 +64,12 @@ def materialize(
 def test_a_run_shows_what_it_freed_and_a_dry_run_materializes_nothing(
     paper: Paper, calls: list[bool], storage: dg.DagsterInstance
 ) -> None:
-    result = materialize(paper, storage, MAINTAINED_BRONZE, dry_run=None)
+    result = materialize(paper, storage, LakeNames().maintained_bronze, dry_run=None)
     assert calls == [True], "a click changes nothing"
     assert result.get_asset_materialization_events() == []
     (observed,) = result.get_asset_observation_events()
     assert observed.asset_observation_data.asset_observation.metadata["freed_files"].value == 3
-    result = materialize(paper, storage, MAINTAINED_BRONZE)
+    result = materialize(paper, storage, LakeNames().maintained_bronze)
     assert calls == [True, False]
     (event,) = result.get_asset_materialization_events()
     found = {name: value.value for name, value in event.materialization.metadata.items()}
@@ -90,7 +90,7 @@ def test_a_run_shows_what_it_freed_and_a_dry_run_materializes_nothing(
     [
         ("bronze_job", {"dagster/partition": ORDERS}, None),
         ("__ASSET_JOB", {"dagster/partition": ORDERS}, None),
-        (SHARED_JOB, {}, shared_config([ORDERS, "landing.items"])),
+        (SHARED_JOB, {}, shared_config(LakeNames(), [ORDERS, "landing.items"])),
         (FORGET_JOB, {}, None),
     ],
 )
@@ -99,10 +99,10 @@ def test_nothing_is_done_next_to_a_run_of_the_table(
 ) -> None:
     started = dg.DagsterRunStatus.STARTED
     writer = create_run_for_test(storage, job, status=started, tags=tags, run_config=config)
-    result = materialize(paper, storage, MAINTAINED_BRONZE)
+    result = materialize(paper, storage, LakeNames().maintained_bronze)
     assert (calls, result.get_asset_materialization_events()) == ([], [])
     storage.report_run_canceled(writer)
-    materialize(paper, storage, MAINTAINED_BRONZE)
+    materialize(paper, storage, LakeNames().maintained_bronze)
     assert calls == [False]
 
 
@@ -110,12 +110,12 @@ def test_nothing_is_done_next_to_a_run_of_the_table(
     ("run", "works_on"),
     [
         ({"job_name": "silver_orders_job"}, ["items"]),
-        ({"job_name": "__ASSET_JOB", "asset_selection": {dg.AssetKey(["silver_orders"])}}, ["items"]),
+        ({"job_name": "__ASSET_JOB", "asset_selection": {dg.AssetKey(["silver", "orders"])}}, ["items"]),
         ({"job_name": REBUILD_JOB, "run_config": rebuild("silver.orders")}, ["items"]),
         ({"job_name": REBUILD_JOB, "run_config": rebuild("silver.orders", dry_run=True)}, ["orders", "items"]),
         ({"job_name": REBUILD_JOB, "run_config": {"ops": None}}, ["orders", "items"]),
         ({"job_name": FORGET_JOB}, []),
-        ({"job_name": "__ASSET_JOB", "asset_selection": {FORGOTTEN}}, []),
+        ({"job_name": "__ASSET_JOB", "asset_selection": {LakeNames().forgotten}}, []),
     ],
 )
 def test_nothing_is_done_next_to_a_writer_of_the_silver_table(
@@ -136,7 +136,7 @@ def test_nothing_is_done_next_to_a_writer_of_the_silver_table(
     create_run_for_test(storage, status=dg.DagsterRunStatus.STARTED, **run)
     for spec in paper.config.tables:
         if spec.silver:
-            materialize(paper, storage, maintained_silver_key(spec.name))
+            materialize(paper, storage, LakeNames().maintained_silver(spec.name))
     assert made == works_on
 
 
@@ -144,7 +144,7 @@ def test_maintenance_of_silver_has_the_pool_of_its_merges(paper: Paper) -> None:
     graph = paper.definitions.resolve_asset_graph()
     for spec in paper.config.tables:
         if spec.silver:
-            keys = (maintained_silver_key(spec.name), silver_key(spec.name))
+            keys = (LakeNames().maintained_silver(spec.name), silver_key(spec.name))
             assert {graph.assets_def_for_key(key).op.pool for key in keys} == {f"silver.{spec.name}"}
 
 
@@ -154,6 +154,6 @@ def test_a_busy_table_fails_no_run(paper: Paper, storage: dg.DagsterInstance, mo
         raise TableBusy("batch 8 is decided and not recorded")
 
     monkeypatch.setattr(module, "maintain_bronze", busy)
-    result = materialize(paper, storage, MAINTAINED_BRONZE)
+    result = materialize(paper, storage, LakeNames().maintained_bronze)
     assert result.success
     assert result.get_asset_materialization_events() == []

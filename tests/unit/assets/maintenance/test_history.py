@@ -12,7 +12,7 @@ import pytest
 from dagster._core.test_utils import create_run_for_test
 
 from tests.unit.conftest import PAPER, Paper
-from tidegate.assets.keys import BRONZE, LAKE_HEALTH
+from tidegate.assets.keys import LakeNames
 from tidegate.assets.maintenance.history import EVENT_DAYS, RUN_DAYS, DeletedHistory, forget
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.definitions import build_definitions
@@ -34,7 +34,9 @@ def run(instance: dg.DagsterInstance, table: str, job: str = "bronze_job", **tag
     event = dg.DagsterEvent(
         "ASSET_MATERIALIZATION",
         job,
-        event_specific_data=dg._core.events.StepMaterializationData(dg.AssetMaterialization(BRONZE, partition=table)),
+        event_specific_data=dg._core.events.StepMaterializationData(
+            dg.AssetMaterialization(LakeNames().bronze, partition=table)
+        ),
     )
     instance.report_dagster_event(event, made.run_id)
     instance.report_run_canceled(made)
@@ -59,7 +61,7 @@ def test_old_runs_are_forgotten_but_the_last_of_each_table(instance: dg.DagsterI
     assert forgotten(instance, RUN_DAYS + 1, paper).runs == 2
     assert {record.run_id for record in instance.get_runs()} == {old[1], foreign, last, active}
     assert not list(shards.glob(f"{old[0]}.db*")), "with SQLite each has a file"
-    found = instance.get_materialized_partitions(BRONZE)
+    found = instance.get_materialized_partitions(LakeNames().bronze)
     assert found == {"landing.a", "landing.b"}, "none looks as if it had never been materialized"
     assert forgotten(instance, RUN_DAYS + 1, paper) == DeletedHistory(0, 0, 0, left=False)
 
@@ -75,14 +77,14 @@ def test_all_runs_of_the_code_location_are_the_lake_s_and_no_others(instance: dg
 
 
 def test_what_sensors_reported_is_forgotten_but_the_last_of_it(instance: dg.DagsterInstance, paper: Paper) -> None:
-    check = dg.AssetCheckKey(LAKE_HEALTH, "no_dead_letters")
+    check = dg.AssetCheckKey(LakeNames().lake_health, "no_dead_letters")
 
     def report(number: int) -> None:
         for event in (
-            dg.AssetMaterialization(LAKE_HEALTH, metadata={"n": number}),
+            dg.AssetMaterialization(LakeNames().lake_health, metadata={"n": number}),
             dg.AssetObservation(QUEUE, metadata={"n": number}),
             dg.AssetObservation(OTHER, metadata={"n": number}),
-            dg.AssetCheckEvaluation(LAKE_HEALTH, check.name, passed=True, partition=None),
+            dg.AssetCheckEvaluation(LakeNames().lake_health, check.name, passed=True, partition=None),
         ):
             instance.report_runless_asset_event(event)
 
@@ -96,7 +98,7 @@ def test_what_sensors_reported_is_forgotten_but_the_last_of_it(instance: dg.Dags
     assert forgotten(instance, RUN_DAYS + 1, paper, dry_run=True) == DeletedHistory(0, 4 * 3, 4, left=False)
     assert forgotten(instance, EVENT_DAYS + 1, paper).events == 4 * 3
     assert (observed(QUEUE), observed(OTHER)) == ([4], [4, 3, 2, 1, 0]), "somebody else's stays"
-    (record,) = instance.fetch_materializations(LAKE_HEALTH, limit=100).records
+    (record,) = instance.fetch_materializations(LakeNames().lake_health, limit=100).records
     assert record.asset_materialization
     assert record.asset_materialization.metadata["n"].value == 4
     assert forgotten(instance, RUN_DAYS + 1, paper).checks == 4
@@ -108,7 +110,7 @@ def test_neither_runs_nor_what_sensors_reported_waits_for_nights_without_the_oth
 ) -> None:
     """Each night deletes a part of both, however much there is of the other."""
     monkeypatch.setattr("tidegate.assets.maintenance.history._MAX_ROWS", 1)
-    check = dg.AssetCheckKey(LAKE_HEALTH, "no_dead_letters")
+    check = dg.AssetCheckKey(LakeNames().lake_health, "no_dead_letters")
     for _ in range(3):
         run(instance, "landing.a")
         instance.report_runless_asset_event(dg.AssetObservation(QUEUE))

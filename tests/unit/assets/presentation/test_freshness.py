@@ -42,9 +42,9 @@ def _windows(config: LakeConfig) -> dict[str, float]:
         ({}, {}),
         ({"silver": EVERY}, {}),
         ({"arrives_every": 3600}, {"bronze/orders": 4200}),
-        ({"arrives_every": 3600, "silver": EVERY}, {"bronze/orders": 4200, "silver_orders": 4500}),
+        ({"arrives_every": 3600, "silver": EVERY}, {"bronze/orders": 4200, "silver/orders": 4500}),
         ({"arrives_every": 3600, "silver": NIGHTLY}, {"bronze/orders": 4200}),
-        ({"arrives_every": 3600, "silver": EVERY, "reconcile_interval": 900}, {"silver_orders": 4500}),
+        ({"arrives_every": 3600, "silver": EVERY, "reconcile_interval": 900}, {"silver/orders": 4500}),
     ],
     ids=["nothing", "silver", "page", "both", "scheduled silver", "with listings"],
 )
@@ -54,7 +54,7 @@ def test_an_asset_is_stale_if_expected_data_does_not_arrive(table: dict[str, Any
     (spec,) = config.tables
     assert [page_freshness(spec) is not None, silver_freshness(spec) is not None] == [
         "bronze/orders" in windows,
-        "silver_orders" in windows,
+        "silver/orders" in windows,
     ]
 
 

@@ -6,6 +6,7 @@ import dagster as dg
 import pytest
 
 from tidegate.assets.presentation.readable_failure import readable_failure
+from tidegate.assets.keys import LakeNames
 from tidegate.assets.runs.failed_runs import failed_runs
 
 SAID = "silver.orders: bronze has no column 'nr'"
@@ -25,7 +26,7 @@ def test_the_first_line_of_a_failed_run_is_that_of_its_error() -> None:
         error = failed.step_failure_data.error
         assert error is not None
         assert error.message.splitlines()[0].endswith(f"Failure: {SAID}")
-        assert failed_runs(instance, [], ["orders"])["silver.orders"].why == f"ValueError: {SAID}"
+        assert failed_runs(instance, LakeNames(), [], ["orders"])["silver.orders"].why == f"ValueError: {SAID}"
 
 
 def test_a_failure_with_a_text_of_its_own_stays() -> None:

@@ -9,9 +9,8 @@ import pytest
 from dagster._core.events import StepMaterializationData
 from dagster._core.test_utils import create_run_for_test
 
-from tidegate.assets.keys import MAINTAINED_BRONZE, MAINTAINED_LAKE
+from tidegate.assets.keys import MAINTENANCE_JOB, LakeNames
 from tidegate.assets.runs.failed_runs import failed_runs
-from tidegate.assets.runs.held_tables import MAINTENANCE_JOB
 
 ORDERS = "landing.orders"
 TAGS = {"dagster/partition": ORDERS}
@@ -29,14 +28,14 @@ def failing(storage: dg.DagsterInstance, job: str, key: dg.AssetKey, tags: dict[
 
 
 def test_maintenance_that_failed_is_its_own_failure_and_not_its_table_s(storage: dg.DagsterInstance) -> None:
-    silver = dg.AssetKey(["maintenance", "silver_orders"])
-    failing(storage, MAINTENANCE_JOB, MAINTAINED_BRONZE, TAGS)
+    silver = dg.AssetKey(["maintenance", "silver", "orders"])
+    failing(storage, MAINTENANCE_JOB, LakeNames().maintained_bronze, TAGS)
     failing(storage, "__ASSET_JOB", silver, {})
-    failing(storage, MAINTENANCE_JOB, MAINTAINED_LAKE, {})
-    failing(storage, MAINTENANCE_JOB, MAINTAINED_BRONZE, {"dagster/partition": "another.lake"})
-    failed = {"maintenance/bronze of landing.orders", "maintenance/silver_orders", "maintenance/lake"}
-    assert set(failed_runs(storage, [ORDERS], ["orders"])) == failed
-    for key, tags, partition in ((MAINTAINED_BRONZE, TAGS, ORDERS), (silver, {}, None)):
+    failing(storage, MAINTENANCE_JOB, LakeNames().maintained_lake, {})
+    failing(storage, MAINTENANCE_JOB, LakeNames().maintained_bronze, {"dagster/partition": "another.lake"})
+    failed = {"maintenance/bronze of landing.orders", "maintenance/silver/orders", "maintenance/lake"}
+    assert set(failed_runs(storage, LakeNames(), [ORDERS], ["orders"])) == failed
+    for key, tags, partition in ((LakeNames().maintained_bronze, TAGS, ORDERS), (silver, {}, None)):
         run = create_run_for_test(storage, "__ASSET_JOB", status=SUCCESS, tags=tags, asset_selection=frozenset({key}))
         event = dg.DagsterEvent(
             "ASSET_MATERIALIZATION",
@@ -44,12 +43,12 @@ def test_maintenance_that_failed_is_its_own_failure_and_not_its_table_s(storage:
             event_specific_data=StepMaterializationData(dg.AssetMaterialization(key, partition=partition)),
         )
         storage.report_dagster_event(event, run.run_id)
-    assert set(failed_runs(storage, [ORDERS], ["orders"])) == {"maintenance/lake"}
+    assert set(failed_runs(storage, LakeNames(), [ORDERS], ["orders"])) == {"maintenance/lake"}
 
 
 def test_maintenance_that_succeeded_does_not_hide_that_a_table_failed(storage: dg.DagsterInstance) -> None:
     failed = create_run_for_test(storage, "bronze_job", status=FAILURE, tags=TAGS)
     create_run_for_test(storage, MAINTENANCE_JOB, status=SUCCESS, tags=TAGS)
-    assert failed_runs(storage, [ORDERS])[ORDERS].run_id == failed.run_id
+    assert failed_runs(storage, LakeNames(), [ORDERS])[ORDERS].run_id == failed.run_id
     create_run_for_test(storage, "bronze_job", status=SUCCESS, tags=TAGS)
-    assert failed_runs(storage, [ORDERS]) == {}
+    assert failed_runs(storage, LakeNames(), [ORDERS]) == {}

@@ -20,7 +20,7 @@ from tidegate.platform.silver.expect.collapse import Collapse
 from tidegate.platform.silver.merge import MergeResult
 from tidegate.resources.lake_resource import LakeResource
 
-KEY = dg.AssetKey(["silver_orders"])
+KEY = dg.AssetKey(["silver", "orders"])
 
 
 @pytest.fixture
@@ -104,6 +104,7 @@ def test_a_failed_expectation_is_seen_in_dagster_until_rows_are_merged_that_fulf
     lake = SimpleNamespace(
         store=SimpleNamespace(uri=lambda *_: "s3a://lake/silver/orders"),
         delta=SimpleNamespace(session=None, table_state=lambda _: None),
+        config=paper.config,
     )
     monkeypatch.setattr(LakeResource, "open", lambda _: lake)
     monkeypatch.setattr(asset, "table_metadata", lambda *_: {})

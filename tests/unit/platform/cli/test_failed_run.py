@@ -15,8 +15,8 @@ TABLE = "landing.orders"
 
 def test_the_last_run_of_the_table_is_reported_if_it_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DAGSTER_HOME", raising=False)
-    assert failed_run(None, TABLE) is None
-    assert failed_run(tmp_path, TABLE) is None
+    assert failed_run(None, "", TABLE) is None
+    assert failed_run(tmp_path, "", TABLE) is None
     (tmp_path / "dagster").mkdir()
     broken = True
 
@@ -35,16 +35,16 @@ def test_the_last_run_of_the_table_is_reported_if_it_failed(tmp_path: Path, monk
             return bronze_job.execute_in_process(instance=instance, tags=tags, raise_on_error=False).run_id
 
     run("landing.other")
-    assert failed_run(tmp_path, TABLE) is None
+    assert failed_run(tmp_path, "", TABLE) is None
     failed = run(TABLE)
-    reason = failed_run(tmp_path, TABLE) or ""
+    reason = failed_run(tmp_path, "", TABLE) or ""
     assert reason.startswith(f"the last run of {TABLE} failed at 20")
     assert reason.endswith(f"Z (run {failed}): RuntimeError: the load failed")
     monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "dagster"))
-    assert failed_run(None, TABLE) == reason
+    assert failed_run(None, "", TABLE) == reason
     broken = False
     run(TABLE)
-    assert failed_run(None, TABLE) is None
+    assert failed_run(None, "", TABLE) is None
 
 
 def test_every_table_whose_last_run_failed_is_reported_with_its_own_error(tmp_path: Path) -> None:
@@ -93,10 +93,10 @@ def test_every_table_whose_last_run_failed_is_reported_with_its_own_error(tmp_pa
     share("landing.b", TABLE, "of.another")
     merges()
     assert reasons(TABLE, "landing.b") == {"silver.orders": "ValueError: no such column", TABLE: "DELTA_SAID_NO"}
-    (first, second) = check_runs(tmp_path, [TABLE, "landing.b"], ["orders"])
+    (first, second) = check_runs(tmp_path, "", [TABLE, "landing.b"], ["orders"])
     assert (first.ok, first.what, second.what) == (False, "last run of silver.orders", f"last run of {TABLE}")
     assert second.detail.endswith(": DELTA_SAID_NO")
-    assert failed_run(tmp_path, TABLE) == f"the last run of {TABLE} {second.detail}"
+    assert failed_run(tmp_path, "", TABLE) == f"the last run of {TABLE} {second.detail}"
 
     broken["landing.b"] = broken.pop(TABLE)
     share("landing.b", TABLE)
@@ -106,20 +106,20 @@ def test_every_table_whose_last_run_failed_is_reported_with_its_own_error(tmp_pa
     broken.clear()
     share("landing.b")
     with dg.DagsterInstance.from_config(str(tmp_path / "dagster")) as instance:
-        made = dg.asset(name="silver_orders")(lambda: None)
+        made = dg.asset(key=["silver", "orders"])(lambda: None)
         assert dg.materialize([made], instance=instance).success  # by hand, not by its job
     assert reasons(TABLE, "landing.b") == {}
-    assert [finding.detail for finding in check_runs(tmp_path, [TABLE], [])] == ["none failed"]
+    assert [finding.detail for finding in check_runs(tmp_path, "", [TABLE], [])] == ["none failed"]
 
 
 def test_where_dagster_is_not_at_hand_nothing_is_reported_as_right(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("DAGSTER_HOME", raising=False)
-    (finding,) = check_runs(None, [TABLE], [])
+    (finding,) = check_runs(None, "", [TABLE], [])
     assert finding.detail.startswith("not checked: DAGSTER_HOME")
     (tmp_path / "dagster").mkdir()
     (tmp_path / "dagster" / "dagster.yaml").write_text("storage: {nothing: here}\n", encoding="utf-8")
-    (finding,) = check_runs(tmp_path, [TABLE], [])
+    (finding,) = check_runs(tmp_path, "", [TABLE], [])
     assert not finding.ok
     assert finding.detail.startswith(f"Dagster on {tmp_path / 'dagster'} could not be asked about its runs: ")

@@ -16,7 +16,7 @@ from botocore.exceptions import EndpointConnectionError
 from tests.support.lakes.objects import Objects
 from tests.support.lakes.seams import dying_in
 from tests.support.ticks import evaluate
-from tidegate.assets.keys import route_key
+from tidegate.assets.keys import LakeNames
 from tidegate.assets.routes.report import route_state
 from tidegate.platform.core.bronze.object_state import S3Unavailable
 from tidegate.platform.core.config.lake import LakeConfig
@@ -564,7 +564,7 @@ def test_a_route_is_materialized_once_a_minute_and_its_check_when_it_changes() -
     def step(now: float, sent: int, lanes: Sequence[Lane]) -> None:
         nonlocal cursor
         states = {"all": route_state(lake.store.outbox, route, now, lanes, {Lane("all"): "refused"})}
-        events, cursor = forward_events([LaneResult(Lane("all"), sent)], states, cursor, now)
+        events, cursor = forward_events(LakeNames(), [LaneResult(Lane("all"), sent)], states, cursor, now)
         log.append(
             [
                 ("passed", event.passed)
@@ -581,7 +581,7 @@ def test_a_route_is_materialized_once_a_minute_and_its_check_when_it_changes() -
     step(2_010, 0, [])
     assert log == [[("passed", True), ("sent", 2)], [], [("sent", 7)], [("passed", False)], [("passed", True)]]
     late = route_state(lake.store.outbox, route, 2_000, [Lane("all")], {Lane("all"): "refused"})
-    assert late.check(route_key("all")).description == f"the oldest event for {TOPIC} waits for 1999 s: refused"
+    assert late.check(LakeNames().route("all")).description == f"the oldest event for {TOPIC} waits for 1999 s: refused"
 
 
 def test_the_definitions_of_a_lake_with_routes_load_and_a_tick_and_a_check_work(
@@ -596,10 +596,10 @@ def test_the_definitions_of_a_lake_with_routes_load_and_a_tick_and_a_check_work(
     definitions = build_definitions(CONFIG, resource)
     dg.Definitions.validate_loadable(definitions)
     graph = definitions.resolve_asset_graph()
-    assert {key.to_user_string() for key in graph.get(route_key("all")).parent_keys} == {"sqs/events"}
+    assert {key.to_user_string() for key in graph.get(LakeNames().route("all")).parent_keys} == {"sqs/events"}
     with dg.instance_for_test() as instance:
         done = evaluate("forward", definitions, instance, resource)
-        events = {type(event): event for event in done.asset_events if event.asset_key == route_key("all")}
+        events = {type(event): event for event in done.asset_events if event.asset_key == LakeNames().route("all")}
         assert events[dg.AssetMaterialization].metadata["sent"].value == 1
         assert "sent 2 messages" in (done.skip_message or "")
 

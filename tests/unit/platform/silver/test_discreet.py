@@ -39,6 +39,6 @@ def test_the_comparison_with_bronze_names_no_key(monkeypatch: pytest.MonkeyPatch
     for spec, shown in ((PERSONAL, False), (PLAIN, True)):
         given: Any = spec
         with dg.DagsterInstance.ephemeral() as instance:
-            result = check.equals_bronze(lake, given, dg.AssetKey("silver_orders"), instance)
+            result = check.equals_bronze(lake, given, dg.AssetKey(["silver", "orders"]), instance)
         assert ("CANARY" in f"{result.description} {result.metadata}") is shown
         assert "1 of 9 keys differ" in (result.description or "")
