@@ -2,11 +2,14 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import dagster as dg
+from dagster.components.resolved.core_models import AssetAttributesModel
+from dagster.components.utils.translation import TranslationFn, TranslationFnResolver
 from pydantic import BaseModel, ConfigDict, Field
 
+from tidegate.assets.translator import LakeTranslator
 from tidegate.platform.core.config.json_schema import component_schema
 from tidegate.platform.core.config.load import INLINE
 from tidegate.platform.definitions import build_definitions
@@ -52,6 +55,11 @@ class LakeAttributes(BaseModel):
         None, description="Path of the lake.yaml, relative to the folder of this file.", examples=["lake.yaml"]
     )
     inline: dict[str, Any] | None = Field(None, description="The lake itself: all that a lake.yaml has.")
+    translation: str | AssetAttributesModel | None = Field(  # type: ignore[valid-type]  # Dagster makes it at run time
+        None,
+        description="Groups, owners, tags and descriptions of the assets; `{{ spec }}` is an asset as it would be.",
+        examples=[{"group_name": "lake", "tags": {"domain": "sales"}}],
+    )
 
     @classmethod
     def model_json_schema(cls, *args: Any, **options: Any) -> dict[str, Any]:
@@ -68,6 +76,7 @@ class LakeComponent(dg.Component, dg.Model, dg.Resolvable):
 
     lake: str | None = None
     inline: Mapping[str, Any] | None = None
+    translation: Annotated[TranslationFn[None], TranslationFnResolver[None](lambda _: {})] | None = None
 
     @classmethod
     def get_model_cls(cls) -> type[BaseModel]:
@@ -91,7 +100,19 @@ class LakeComponent(dg.Component, dg.Model, dg.Resolvable):
         if (self.lake is None) == (self.inline is None):
             raise ValueError(f"{context.path}: give `lake`, the path of a lake.yaml, or `{INLINE}`, the lake itself")
         path = str((context.path / self.lake).resolve() if self.lake else _defs_yaml(context.path))
-        return build_definitions(path, is_guest=True)
+        translator = _Translation(self.translation) if self.translation else None
+        return build_definitions(path, translator=translator, is_guest=True)
+
+
+class _Translation(LakeTranslator):
+    """The translator of a component's `translation`."""
+
+    def __init__(self, translate: TranslationFn[None]) -> None:
+        self._translate = translate
+
+    def get_asset_spec(self, spec: dg.AssetSpec) -> dg.AssetSpec:
+        """Return the spec with the attributes of `translation`."""
+        return self._translate(spec, None)
 
 
 def _defs_yaml(folder: Path) -> Path:

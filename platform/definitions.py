@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 
@@ -25,6 +26,7 @@ from tidegate.assets.silver.comparison_check import build_comparisons
 from tidegate.assets.sources.asset import source_assets
 from tidegate.assets.sources.dead_letter_checks import build_dead_letter_checks
 from tidegate.assets.sources.queue_checks import build_queue_checks
+from tidegate.assets.translator import LakeTranslator, translated
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.config.yaml_document import Location
@@ -45,19 +47,24 @@ from tidegate.sensors.storage import build_storage_schedules
 
 
 def build_definitions(
-    lake_yaml: str | Path | LakeConfig, lake: LakeResource | None = None, *, is_guest: bool = False
+    lake_yaml: str | Path | LakeConfig,
+    lake: LakeResource | None = None,
+    *,
+    translator: LakeTranslator | None = None,
+    is_guest: bool = False,
 ) -> dg.Definitions:
     """Return all definitions of a lake: its assets, checks, jobs, sensors, schedules and the resource `lake`.
 
     Args:
         lake_yaml: path of the configuration, or the configuration as `load_lake` returns it.
         lake: the resource that runs open. None: the lake at that path, with Spark and AWS as the environment says.
+        translator: gives assets other groups, owners, tags and descriptions.
         is_guest: whether the code location has definitions of others too. Their executor stays as it is, and their
             history is not deleted.
 
     Raises:
         LakeConfigError: the lake has errors. Each is a line with file, line and field.
-        ValueError: a configuration without its resource: runs read the file.
+        ValueError: a configuration without its resource: runs read the file. Or the translator changes a key.
     """
     if isinstance(lake_yaml, LakeConfig) and lake is None:
         raise ValueError("runs read the file of a lake: give its path, or the resource that has it")
@@ -65,24 +72,8 @@ def build_definitions(
     lake = lake or LakeResource.from_environment(str(lake_yaml))
     names, triggers = LakeNames.of(config), build_silver_triggers(config)
     of_bronze = [bronze_job(config), build_shared_job(config)]
-    assets: list[dg.AssetsDefinition | dg.AssetSpec] = [
-        *source_assets(config),
-        build_bronze(config),
-        *table_pages(config),
-        *build_silver_assets(config),
-        build_lake_health(config),
-        *route_assets(config),
-        *build_forgotten(config),
-        *build_catalog(config),
-        *build_maintenance(config),
-        *_reports(config),
-    ]
-    jobs = [
-        *of_bronze,
-        *(build(config) for build in (redrive_job, rebuild_job, maintenance_job)),
-        *(silver_job(names, spec) for spec in config.tables if spec.silver),
-        *comparison_job(config),
-    ]
+    assets = translated(_assets(config), translator or LakeTranslator())
+    jobs = [*of_bronze, *_jobs(config)]
     schedules = _schedules_with_jobs(config)
     every_job = [job.name for job in jobs] + [schedule.job_name for schedule in schedules]
     return dg.Definitions(
@@ -110,6 +101,28 @@ def build_definitions(
     )
 
 
+def _assets(config: LakeConfig) -> list[dg.AssetsDefinition | dg.AssetSpec]:
+    return [
+        *source_assets(config),
+        build_bronze(config),
+        *table_pages(config),
+        *build_silver_assets(config),
+        build_lake_health(config),
+        *route_assets(config),
+        *build_forgotten(config),
+        *build_catalog(config),
+        *build_maintenance(config),
+        *build_storage(config),
+        *build_costs(config),
+    ]
+
+
+def _jobs(config: LakeConfig) -> list[Any]:
+    """Return the jobs that a person, or a sensor of one family, starts."""
+    silver = [silver_job(LakeNames.of(config), spec) for spec in config.tables if spec.silver]
+    return [redrive_job(config), rebuild_job(config), maintenance_job(config), *silver, *comparison_job(config)]
+
+
 def _checks(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
     """Returns the checks that are no part of the step of their asset."""
     return [
@@ -120,11 +133,6 @@ def _checks(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
         *build_route_checks(config),
         *build_comparisons(config),
     ]
-
-
-def _reports(config: LakeConfig) -> list[dg.AssetsDefinition]:
-    """Returns the assets that report what objects and tables cost."""
-    return [*build_storage(config), *build_costs(config)]
 
 
 def _schedules_with_jobs(config: LakeConfig) -> list[dg.ScheduleDefinition]:

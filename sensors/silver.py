@@ -109,9 +109,24 @@ def _unchanged(table: Table, held: str) -> bool:
 
 
 def build_silver_triggers(config: LakeConfig) -> list[dg.ScheduleDefinition | dg.SensorDefinition]:
-    """Build a schedule for each silver table, or a sensor if it has `every`."""
-    names, silver = LakeNames.of(config), [spec for spec in config.tables if spec.silver]
-    return [(_sensor if spec.silver and spec.silver.every else _schedule)(names, spec) for spec in silver]
+    """Build a schedule or a sensor for each silver table, and one sensor for all tables with `automation`."""
+    names = LakeNames.of(config)
+    of_dagster = [names.silver_table(spec.name) for spec in config.tables if spec.silver and spec.silver.automation]
+    return [
+        *(_sensor(names, spec) for spec in config.tables if spec.silver and spec.silver.every),
+        *(_schedule(names, spec) for spec in config.tables if spec.silver and spec.silver.schedule),
+        *([_automation(names, of_dagster)] if of_dagster else []),
+    ]
+
+
+def _automation(names: LakeNames, assets: list[dg.AssetKey]) -> dg.SensorDefinition:
+    return dg.AutomationConditionSensorDefinition(
+        names.name("silver_automation"),
+        target=dg.AssetSelection.assets(*assets),
+        minimum_interval_seconds=30,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Requests merges by the automation conditions of the silver assets, which Dagster's UI explains.",
+    )
 
 
 def _sensor(names: LakeNames, spec: TableSpec) -> dg.SensorDefinition:

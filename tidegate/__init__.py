@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tidegate.assets.keys import bronze_key, silver_key
+    from tidegate.assets.translator import LakeTranslator
     from tidegate.platform.component import LakeComponent
     from tidegate.platform.core.config.lake import LakeConfig
     from tidegate.platform.core.config.load import LakeConfigError, load_lake
@@ -28,6 +29,7 @@ __all__ = [
     "LakeConfig",
     "LakeConfigError",
     "LakeResource",
+    "LakeTranslator",
     "TidegateError",
     "UnavailableError",
     "__version__",
@@ -40,6 +42,7 @@ __all__ = [
 
 _MODULES = {
     "assets.keys": ("bronze_key", "silver_key"),
+    "assets.translator": ("LakeTranslator",),
     "platform.component": ("LakeComponent",),
     "platform.core.config.lake": ("LakeConfig",),
     "platform.core.config.load": ("LakeConfigError", "load_lake"),

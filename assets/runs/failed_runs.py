@@ -71,7 +71,13 @@ def failed_runs(
 
 
 def _failed(run: dg.DagsterRun, names: LakeNames, tables: Collection[str], silver: Collection[str]) -> list[str]:
-    if merged := [f"silver.{name}" for name in silver if run.job_name == names.silver_job(name)]:
+    selected = run.asset_selection or ()
+    if merged := [
+        f"silver.{name}"
+        for name in silver
+        # A person, and Dagster's automation, select the asset.
+        if run.job_name == names.silver_job(name) or names.silver_table(name) in selected
+    ]:
         return merged
     if is_maintenance(run, names):
         return _maintained(run, names, tables, silver)  # the table itself may be up to date

@@ -30,6 +30,9 @@ from tidegate.platform.silver.expect.violations import ExpectationFailed
 from tidegate.platform.silver.merge import MergeResult, merge_table
 from tidegate.resources.lake_resource import LakeResource, with_lake
 
+#: When Dagster's automation tries a failed merge again, and makes up for a first one.
+_RETRIES = "*/10 * * * *"
+
 
 def build_silver_assets(config: LakeConfig) -> list[dg.AssetsDefinition]:
     """Build an asset for each table that has `silver` in `lake.yaml`."""
@@ -40,7 +43,6 @@ def _build(names: LakeNames, spec: TableSpec) -> dg.AssetsDefinition:
     silver = spec.silver
     if silver is None:
         raise AssertionError("only tables with a silver specification are built")
-    when = f"by the schedule {silver.schedule}" if silver.schedule else f"every {silver.every} s at most"
 
     key = names.silver_table(spec.name)
 
@@ -52,6 +54,7 @@ def _build(names: LakeNames, spec: TableSpec) -> dg.AssetsDefinition:
         kinds={"deltalake", "pyspark", "silver"},
         tags={"tidegate/layer": "silver"},
         freshness_policy=silver_freshness(spec),
+        automation_condition=_condition(silver),
         deps=[names.bronze_table(spec.name)],
         metadata={
             "dagster/table_name": f"silver.{spec.name}",
@@ -59,7 +62,7 @@ def _build(names: LakeNames, spec: TableSpec) -> dg.AssetsDefinition:
             "why": command("why", f"silver.{spec.name}", *(f"{key}=VALUE" for key in silver.keys)),
         },
         check_specs=_check_specs(key, spec, silver),
-        description=f"{described(spec)}: {_rows(silver)}, merged from bronze {when}.",
+        description=f"{described(spec)}: {_rows(silver)}, merged from bronze {_trigger(silver)}.",
     )
     @with_lake(names.resource)
     @long_run
@@ -110,6 +113,29 @@ def _check_specs(key: dg.AssetKey, spec: TableSpec, silver: SilverSpec) -> list[
         collapse_spec(key),
         *([exported_spec(key)] if silver.export else []),
     ]
+
+
+def _condition(silver: SilverSpec) -> dg.AutomationCondition[Any] | None:
+    """Return the condition of `automation`. It also requests what Dagster's own conditions leave.
+
+    These are a merge that failed, and the first one of a table whose bronze table was there before.
+    """
+    if silver.automation is None:
+        return None
+    condition = dg.AutomationCondition
+    # `on_cron` would wait for rows that come after the tick, and leave those before it for the next one.
+    new_rows = condition.any_deps_updated().since_last_handled()
+    tick = None if silver.automation == "eager" else condition.cron_tick_passed(silver.automation, "UTC")
+    due = condition.eager() if tick is None else tick & new_rows & ~condition.in_progress()
+    first = condition.missing() & ~condition.any_deps_missing()
+    again = (condition.execution_failed() | first) & condition.cron_tick_passed(_RETRIES) & ~condition.in_progress()
+    return due | again.with_label("the last merge failed, or there is none")
+
+
+def _trigger(silver: SilverSpec) -> str:
+    if silver.automation:
+        return "when it has new rows" if silver.automation == "eager" else f"by the automation {silver.automation}"
+    return f"by the schedule {silver.schedule}" if silver.schedule else f"every {silver.every} s at most"
 
 
 def _rows(silver: SilverSpec) -> str:

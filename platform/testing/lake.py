@@ -41,7 +41,7 @@ class TestLake:
         tables: the `tables` of its lake.yaml. `prefix: orders/` stands for that folder of the landing bucket, and the
             folder `orders/` of an `output` for that of the output bucket. The name of the lake is appended to the name
             of a row queue.
-        more: additional fields of its lake.yaml.
+        more: additional fields of its lake.yaml. `lake: {name: sales}` gives it a name in Dagster.
     """
 
     __test__ = False  # the name begins like that of a test
@@ -60,7 +60,6 @@ class TestLake:
         self.path = folder / "lake.yaml"
         full = [self._placed(table, name) for table in tables]
         body = {
-            "lake": {"root": f"s3://{self.lake_bucket}/lake"},
             "queues": [{"url": stack.aws.queue_url(queue)}],
             "buckets": [self.bucket],
             "window": 0,
@@ -68,6 +67,7 @@ class TestLake:
             "tables": full,
             **more,
         }
+        body["lake"] = {"root": f"s3://{self.lake_bucket}/lake", **more.get("lake", {})}
         self.path.write_text(yaml.safe_dump(body, sort_keys=False))
         self.clients: Clients = stack.clients()
         self.config: LakeConfig = load_lake(self.path)

@@ -40,6 +40,7 @@ def build_intake_sensor(config: LakeConfig, jobs: Sequence[Any]) -> dg.SensorDef
     """
 
     order, held, names = QueueOrder(), HeldEvents(), LakeNames.of(config)
+    queues = {spec.name: names.queue(spec.name) for spec in config.every_queue}
 
     @dg.sensor(
         name=names.name("intake"),
@@ -66,14 +67,10 @@ def build_intake_sensor(config: LakeConfig, jobs: Sequence[Any]) -> dg.SensorDef
         log.info(summary)
         for line in log_lines(taken.unrouted):
             log.warning(line)
-        for line in taken.left:
+        for line in (*taken.left, *due_tables.strays[:_MAX_STRAYS]):
             log.error(line)
-        for stray in due_tables.strays[:_MAX_STRAYS]:
-            log.error(stray)
         today = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%d")
-        verdicts = evaluate_checks(
-            context.cursor, today, {spec.name: names.queue(spec.name) for spec in config.every_queue}, taken.unrouted
-        )
+        verdicts = evaluate_checks(context.cursor, today, queues, taken.unrouted)
         for name, error in taken.failures.items():
             log.error(f"queue {name} could not be drained: {error}")
             if not requests and not unknown and not verdicts.evaluations and due_tables.whole:

@@ -21,14 +21,14 @@ def evaluate(
         sensor: name of the sensor.
         definitions: of the code location.
         instance: Dagster's instance.
-        lake: the resource `lake`.
+        lake: the resource of the lake.
         cursor: that of the last tick.
     """
     with dg.build_sensor_context(
         instance=instance,
         instance_ref=instance.get_ref(),
         definitions=definitions,
-        resources={"lake": lake},
+        resources=dict.fromkeys(definitions.resources or {}, lake),
         cursor=cursor,
     ) as context:
         return definitions.resolve_sensor_def(sensor).evaluate_tick(context)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,6 +12,7 @@ import yaml
 from dagster._core.definitions.sensor_definition import SensorExecutionData
 
 from tests.support.ticks import evaluate
+from tidegate.assets.keys import LakeNames
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.definitions import build_definitions
@@ -48,13 +49,15 @@ PAPER = {
 class Paper:
     """Definitions of a lake whose inbox is a list."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, name: str = "") -> None:
         self.path = path
-        path.write_text(yaml.safe_dump(PAPER))
+        lake = {**PAPER["lake"], **({"name": name} if name else {})}  # type: ignore[dict-item]
+        path.write_text(yaml.safe_dump({**PAPER, "lake": lake}))
         self.config: LakeConfig = load_lake(path)
         self.resource = LakeResource(lake_yaml=str(path), spark_remote="sc://127.0.0.1:1", aws=AwsResource())
         self.definitions: dg.Definitions = build_definitions(self.config, self.resource)
         self.inbox: list[Backlog] = []
+        self.names = LakeNames.of(self.config)
 
     def hint(self, table: str) -> None:
         """Add a backlog of one hint for the table. The hint has waited since time 0."""
@@ -62,16 +65,32 @@ class Paper:
 
     def tick(self, instance: dg.DagsterInstance, cursor: str | None = None) -> SensorExecutionData:
         """Evaluate the intake sensor once, as the daemon does."""
-        return evaluate("intake", self.definitions, instance, self.resource, cursor)
+        return evaluate(self.names.name("intake"), self.definitions, instance, self.resource, cursor)
 
 
 @pytest.fixture
-def paper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paper:
-    lake = Paper(tmp_path / "lake.yaml")
-    store = SimpleNamespace(inbox=SimpleNamespace(tour=lambda after: iter(lake.inbox)))
-    monkeypatch.setattr(LakeResource, "open", lambda self: SimpleNamespace(store=store, config=lake.config))
+def papers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Paper]:
+    """Makes lakes on paper, by their names in Dagster."""
+    made: dict[str, Paper] = {}
+
+    def opened(resource: LakeResource) -> SimpleNamespace:
+        lake = made[resource.lake_yaml]
+        store = SimpleNamespace(inbox=SimpleNamespace(tour=lambda after: iter(lake.inbox)))
+        return SimpleNamespace(store=store, config=lake.config)
+
+    def make(name: str) -> Paper:
+        lake = Paper(tmp_path / f"lake{name and '-'}{name}.yaml", name)
+        made[str(lake.path)] = lake
+        return lake
+
+    monkeypatch.setattr(LakeResource, "open", opened)
     monkeypatch.setattr(intake, "listen", lambda *_, **__: IntakeResult())
-    return lake
+    return make
+
+
+@pytest.fixture
+def paper(papers: Callable[[str], Paper]) -> Paper:
+    return papers("")
 
 
 @pytest.fixture(scope="module")

@@ -28,12 +28,14 @@ def component_schema(attributes: dict[str, Any]) -> dict[str, Any]:
     """
     lake = _or_variable(LakeConfig.model_json_schema())
     types = {"lake": {"type": "string"}, "inline": {name: value for name, value in lake.items() if name != "$defs"}}
-    properties = {
-        name: types[name] | {key: schema[key] for key in ("title", "description", "examples") if key in schema}
-        for name, schema in attributes["properties"].items()
+    given = attributes["properties"]
+    kept = {
+        name: types[name]
+        | {key: given[name][key] for key in ("title", "description", "examples") if key in given[name]}
+        for name in types
     }
-    one = {"oneOf": [{"required": [name]} for name in properties]}
-    return {**attributes, "properties": properties, **one, "$defs": lake["$defs"]}
+    one = {"oneOf": [{"required": [name]} for name in types]}
+    return {**attributes, "properties": given | kept, **one, "$defs": attributes.get("$defs", {}) | lake["$defs"]}
 
 
 def _or_variable(schema: Any) -> Any:

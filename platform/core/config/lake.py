@@ -51,7 +51,7 @@ class LakeSpec(Model):
     name: Annotated[Name, AfterValidator(_checked_lake_name)] | None = None
     """The lake's name in Dagster, for an instance with several lakes. It is the first part of every asset key, and of
     the names of jobs, sensors, schedules, pools, partitions and the resource: `sales/bronze/orders`, `sales_intake`.
-    With another name, Dagster's history begins anew. The tables stay as they are."""
+    With another name, Dagster has no history of the lake. The tables stay as they are."""
     root: Root
     """`s3://bucket/path`: Tidegate keeps all of its own objects below it. Its bucket must not be a source bucket."""
 

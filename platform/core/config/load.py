@@ -118,9 +118,8 @@ def read_lake_yaml(text: str, env: Mapping[str, str] | None = None) -> YamlDocum
     lake.problems += [
         Problem((), f"a document without `{_TYPE}` is no component", line=one.lines[()]) for one in others
     ]
-    # Dagster expands them for the component only. Runs and commands read the file itself.
     lake.problems += [
-        Problem(where, "templates of `dg` are not expanded in a lake: write ${NAME} for a variable of the environment")
+        Problem(where, "of the templates of `dg`, a lake may have {{ env.NAME }} only; ${NAME} is the same variable")
         for where, value in _texts(lake.data, ())
         if "{{" in value
     ]

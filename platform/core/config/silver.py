@@ -35,7 +35,7 @@ _IGNORED = ("ignore_null_updates_columns", "ignore_null_updates_except_columns")
 
 
 class SilverSpec(Model):
-    """How the silver table is merged from bronze. Exactly one of `schedule` and `every`."""
+    """How the silver table is merged from bronze. Exactly one of `schedule`, `every` and `automation`."""
 
     preset: Annotated[Literal["debezium", "dms", "snapshots"] | None, Field(alias="from")] = None
     """What bronze has: the change feed `debezium` or `dms`, which gives other options, or `snapshots`, which are full
@@ -96,6 +96,9 @@ class SilverSpec(Model):
     """Cron schedule of five fields."""
     every: Annotated[int, Field(ge=1)] | None = None
     """Seconds between two checks for new rows, by a sensor."""
+    automation: Literal["eager"] | Cron | None = None
+    """A condition of Dagster's declarative automation: `eager`, when the bronze table has new rows, or a cron schedule,
+    at which the table is merged if there are new rows. Dagster's UI shows why a merge ran."""
     tombstone_days: Annotated[int, Field(ge=1)] = 30
     """Days for which a deleted key is remembered, so that a late older row does not bring it back."""
     export: ExportSpec | None = None
@@ -181,8 +184,10 @@ class SilverSpec(Model):
 
     @model_validator(mode="after")
     def _check_single_trigger(self) -> Self:
-        if (self.schedule is None) == (self.every is None):
-            raise ValueError('give exactly one of schedule (cron, "*/10 * * * *") and every (seconds)')
+        if [self.schedule, self.every, self.automation].count(None) != 2:
+            raise ValueError(
+                'give exactly one of schedule (cron, "*/10 * * * *"), every (seconds) and automation (eager, or cron)'
+            )
         return self
 
     @property

@@ -25,6 +25,10 @@ _SECRET = re.compile(
 )
 #: Values that aliases may stand for in addition to the first place of each: nine lines of them can stand for millions.
 _MAX_REPEATED = 10_000
+#: Templates of Dagster's `dg` for variables of the environment.
+_TEMPLATE = re.compile(
+    r"""\{\{\s*env(?:\.(?P<attribute>\w+)|\(\s*(['"])(?P<name>\w+)\2(?:\s*,\s*(['"])(?P<default>[^'"}]*)\4)?\s*\))\s*\}\}"""
+)
 _COLLECTION_TAGS = frozenset({"tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"})
 
 
@@ -248,10 +252,15 @@ class _Walk:
             return value
 
         # `dlq: ${DLQ:-}` means no queue, unless the environment names one.
-        return _VARIABLE.sub(replace, text) or (None if text else text)
+        return _VARIABLE.sub(replace, _TEMPLATE.sub(_variable, text)) or (None if text else text)
 
     def _problem(self, where: Location, message: str) -> None:
         self._document.problems.append(Problem(where, message))
+
+
+def _variable(template: re.Match[str]) -> str:
+    name, default = template["attribute"] or template["name"], template["default"]
+    return f"${{{name}}}" if default is None else f"${{{name}:-{default}}}"
 
 
 def validation_problems(model: type[BaseModel], error: ValidationError) -> Iterator[Problem]:

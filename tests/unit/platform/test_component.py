@@ -32,6 +32,12 @@ INLINE: dict[str, Any] = {
     },
 }
 TABLE = 'tables: [{name: orders, prefix: "s3://landing/orders/", silver: {keys: [id], order: at, every: 10}}]\n'
+LAKE_YAML = """\
+lake: {root: "s3://lake/root"}
+queues: [{name: events}]
+buckets: [landing]
+discovery: true
+"""
 PARAMS = {"root": "s3://lake/root", "bucket": "landing", "queue": "events"}
 
 
@@ -127,3 +133,116 @@ def test_the_component_describes_itself() -> None:
     assert schema["oneOf"] == [{"required": ["lake"]}, {"required": ["inline"]}]
     assert schema["properties"]["inline"]["required"] == LakeConfig.model_json_schema()["required"]
     assert schema["properties"]["lake"]["description"]
+
+
+def test_the_assets_of_a_component_have_the_groups_and_tags_of_its_translation() -> None:
+    attributes = {
+        "lake": "lake.yaml",
+        "translation": {"group_name": "sales_{{ spec.group_name }}", "tags": {"domain": "sales"}, "owners": ["team:x"]},
+    }
+    with create_defs_folder_sandbox() as sandbox:
+        folder = sandbox.scaffold_component(
+            component_cls=LakeComponent, scaffold_params=PARAMS, defs_yaml_contents={**INLINE, "attributes": attributes}
+        )
+        (folder / "lake.yaml").write_text(LAKE_YAML + TABLE, encoding="utf-8")
+        with sandbox.load_component_and_build_defs(defs_path=folder) as (_, defs):
+            graph = defs.resolve_asset_graph()
+            for key in (["bronze"], ["bronze", "orders"], ["silver", "orders"], ["lake_health"], ["sqs", "events"]):
+                asset = graph.get(dg.AssetKey(key))
+                assert asset.group_name.startswith("sales_"), key
+                assert (asset.tags["domain"], asset.owners) == ("sales", ["team:x"])
+            assert graph.get(dg.AssetKey(["silver", "orders"])).tags["tidegate/layer"] == "silver", "tags are added"
+
+
+@pytest.mark.parametrize("translation", [{"key": "mine"}, {"key_prefix": "mine"}])
+def test_a_translation_that_changes_keys_is_refused_with_the_remedy(
+    translation: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LANDING", "landing")
+    attributes = {**INLINE["attributes"], "translation": translation}
+    with create_defs_folder_sandbox() as sandbox:
+        folder = sandbox.scaffold_component(
+            component_cls=LakeComponent, defs_yaml_contents={**INLINE, "attributes": attributes}
+        )
+        with (
+            pytest.raises(ComponentTreeException) as raised,
+            sandbox.load_component_and_build_defs(defs_path=folder),
+        ):
+            pass
+        assert "`lake.name` in lake.yaml gives them a prefix" in str(raised.value.__cause__)
+
+
+@pytest.mark.parametrize("template", ["{{ env.LANDING }}", "{{env('LANDING')}}", '{{ env("LANDING", "other") }}'])
+def test_a_lake_in_the_component_s_file_may_have_its_templates_of_the_environment(
+    template: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LANDING", "first")
+    inline = {**INLINE["attributes"]["inline"], "buckets": [template, "landing"]}
+    with create_defs_folder_sandbox() as sandbox:
+        folder = sandbox.scaffold_component(
+            component_cls=LakeComponent, defs_yaml_contents={**INLINE, "attributes": {"inline": inline}}
+        )
+        with sandbox.load_component_and_build_defs(defs_path=folder) as (_, defs):
+            assert dg.AssetKey(["s3", "first"]) in defs.resolve_asset_graph().get_all_asset_keys()
+        assert load_lake(folder / "defs.yaml", {"LANDING": "runs"}).buckets[0] == "runs"
+    unset = "type: tidegate.LakeComponent\nattributes: {inline: {lake: {root: '{{ env.NOWHERE }}'}}}\n"
+    path = folder.parent / "unset.yaml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(unset, encoding="utf-8")
+    with pytest.raises(LakeConfigError, match="NOWHERE"):
+        load_lake(path, {})
+
+
+def test_lakes_with_names_and_a_foreign_project_share_one_code_location() -> None:
+    lakes = {}
+    for name in ("sales", "parts"):
+        lakes[name] = {
+            **INLINE["attributes"]["inline"],
+            "lake": {"root": f"s3://lake-{name}/root", "name": name},
+            "buckets": ["landing"],
+        }
+    with create_defs_folder_sandbox() as sandbox:
+        for name, inline in lakes.items():
+            contents = {**INLINE, "attributes": {"inline": inline}}
+            sandbox.scaffold_component(component_cls=LakeComponent, defs_path=name, defs_yaml_contents=contents)
+        unnamed = {**INLINE["attributes"]["inline"], "buckets": ["landing"]}
+        contents = {**INLINE, "attributes": {"inline": unnamed}}
+        sandbox.scaffold_component(component_cls=LakeComponent, defs_path="unnamed", defs_yaml_contents=contents)
+
+        @dg.asset(key=["bronze", "theirs"], partitions_def=dg.DynamicPartitionsDefinition(name="theirs"))
+        def theirs() -> None:
+            """An asset of the project."""
+
+        @dg.job(name="intake_job")
+        def their_job() -> None:
+            """A job of the project."""
+
+        with sandbox.build_all_defs() as defs:
+            both = dg.Definitions.merge(defs, dg.Definitions(assets=[theirs], jobs=[their_job]))
+            dg.Definitions.validate_loadable(both)
+            repository = both.get_repository_def()
+            assert set(both.resources or {}) == {"lake", "sales_lake", "parts_lake"}
+            graph = both.resolve_asset_graph()
+            roots = {key.path[0] for key in graph.get_all_asset_keys()}
+            assert {"sales", "parts", "bronze", "silver"} <= roots
+            for name in lakes:
+                of_lake = [key for key in graph.get_all_asset_keys() if key.path[0] == name]
+                others = [key for key in graph.get_all_asset_keys() if key.path[0] in {"bronze", "silver", "sqs", "s3"}]
+                assert of_lake
+                # Whatever an asset depends on, and whatever it is checked by, is of its own lake.
+                for key in of_lake:
+                    assert all(parent.path[0] == name for parent in graph.get(key).parent_keys), key
+                    assert graph.get(key).group_name.startswith(f"{name}_")
+                for key in others:
+                    assert all(parent.path[0] != name for parent in graph.get(key).parent_keys), key
+                partitions = graph.get(dg.AssetKey([name, "bronze"])).partitions_def
+                assert isinstance(partitions, dg.DynamicPartitionsDefinition)
+                assert partitions.name == f"{name}_tables"
+                assert {f"{name}_intake", f"{name}_health"} <= {sensor.name for sensor in repository.sensor_defs}
+                assert {f"{name}_bronze_job", f"{name}_redrive"} <= set(repository.job_names)
+            pools = {op.pool for assets in both.resolve_all_asset_specs() and graph.assets_defs for op in _ops(assets)}
+            assert {"silver.orders", "sales.silver.orders", "parts.silver.orders"} <= pools
+
+
+def _ops(assets: dg.AssetsDefinition) -> list[Any]:
+    return [assets.op] if assets.is_executable and hasattr(assets.node_def, "pool") else []

@@ -82,7 +82,7 @@ VOLUME = {"files", "rows", "bytes", "oldest_event_age_seconds"}
             | keys_of("assets/bronze/report.py", "metadata", "_late", "_table"),
         ),
         (
-            "Silver: `silver_<name>`",
+            "Silver: `silver/<name>`",
             VOLUME
             | keys_of("assets/silver/report.py", "columns_metadata", "merge_metadata", "table_metadata")
             | keys_of("platform/silver/expect/collapse.py", "metadata"),

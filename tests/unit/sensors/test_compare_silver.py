@@ -46,9 +46,7 @@ def _run(instance: dg.DagsterInstance, *names: str, checks: Sequence[str] = ()) 
     assets = [dg.AssetKey(["silver", name]) for name in names]
     wanted = [equals_bronze_key(dg.AssetKey(["silver", name])) for name in checks]
     selection = dg.AssetSelection.assets(*assets).without_checks() | dg.AssetSelection.checks(*wanted)
-    tables: Any = [
-        SimpleNamespace(name=key.path[-1], silver=True, personal=None) for key in ASSETS
-    ]
+    tables: Any = [SimpleNamespace(name=key.path[-1], silver=True, personal=None) for key in ASSETS]
     config: Any = SimpleNamespace(tables=tables, lake=SimpleNamespace(name=None))
     (comparison,) = build_comparisons(config)
     made = [silver, comparison]

@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,11 +18,13 @@ from dagster._core.test_utils import create_run_for_test
 from tests.support.ticks import evaluate
 from tests.unit.conftest import Paper
 from tidegate.assets.keys import LakeNames
+from tidegate.assets.silver.asset import build_silver_assets
 from tidegate.platform.lake.ledger import Clock
 from tidegate.platform.lake.spark.unreachable import SparkUnreachable
 from tidegate.platform.silver.pending import BronzeGone
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.sensors import silver
+from tidegate.sensors.silver import build_silver_triggers
 
 
 @pytest.fixture
@@ -219,3 +222,46 @@ def test_the_schedule_and_the_sensor_ask_the_same_question(
 def merging(instance: dg.DagsterInstance, job: str, status: str) -> None:
     origin = RemoteRepositoryOrigin(RegisteredCodeLocationOrigin("tidegate"), "__repository__").get_job_origin(job)
     create_run_for_test(instance, job_name=job, status=dg.DagsterRunStatus[status], remote_job_origin=origin)
+
+
+def automated(paper: Paper, automation: str) -> dg.AssetsDefinition:
+    """Build the asset of `orders` with a condition of Dagster."""
+    (spec,) = (each for each in paper.config.tables if each.name == "orders")
+    assert spec.silver
+    silver = spec.silver.model_copy(update={"schedule": None, "automation": automation})
+    config = paper.config.model_copy(update={"tables": (spec.model_copy(update={"silver": silver}),)})
+    (sensor,) = build_silver_triggers(config)
+    assert (sensor.name, sensor.default_status) == ("silver_automation", dg.DefaultSensorStatus.RUNNING)
+    return build_silver_assets(config)[0]
+
+
+@pytest.mark.parametrize("before", [False, True], ids=["rows come later", "rows were there"])
+@pytest.mark.parametrize("automation", ["eager", "0 * * * *"])
+def test_dagster_s_automation_merges_new_rows_and_tries_a_failed_merge_again(
+    paper: Paper, automation: str, *, before: bool
+) -> None:
+    instance, names, asset = dg.DagsterInstance.ephemeral(), paper.names, automated(paper, automation)
+    page, key = dg.AssetSpec(names.bronze_table("orders")), names.silver_table("orders")
+    definitions = dg.Definitions(assets=[page, asset], resources={"lake": paper.resource})
+    now, cursor = datetime.now(UTC), None
+
+    def requested(minutes: int) -> int:
+        nonlocal now, cursor
+        now += timedelta(minutes=minutes)
+        found = dg.evaluate_automation_conditions(definitions, instance, cursor=cursor, evaluation_time=now)
+        cursor = found.cursor
+        return found.total_requested
+
+    if before:
+        instance.report_runless_asset_event(dg.AssetMaterialization(page.key))
+    requested(0)
+    if not before:
+        assert requested(60) == 0, "there are no rows"
+        instance.report_runless_asset_event(dg.AssetMaterialization(page.key))
+    assert requested(60) == 1
+    assert requested(1) == 0, "it was asked for"
+    job = dg.define_asset_job("theirs", [key])
+    done = definitions.merge(definitions, dg.Definitions(jobs=[job])).resolve_job_def("theirs")
+    assert not done.execute_in_process(instance=instance, raise_on_error=False).success, "the lake is on paper"
+    assert requested(1) == 0
+    assert requested(10) == 1, "the last merge failed"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dagster as dg
 import pytest
 
-from tidegate.assets.presentation.readable_failure import readable_failure
 from tidegate.assets.keys import LakeNames
+from tidegate.assets.presentation.readable_failure import readable_failure
 from tidegate.assets.runs.failed_runs import failed_runs
 
 SAID = "silver.orders: bronze has no column 'nr'"

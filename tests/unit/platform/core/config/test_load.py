@@ -64,8 +64,8 @@ def test_a_component_file_may_have_other_components(tmp_path: Path) -> None:
         ("${LANDING}", "${NOWHERE}", "7: buckets[0]: "),
         (
             "s3://lake/root",
-            "{{ env.ROOT }}",
-            "5: lake.root: templates of `dg` are not expanded in a lake: write ${NAME}",
+            "{{ project_root }}",
+            "5: lake.root: of the templates of `dg`, a lake may have {{ env.NAME }} only; ${NAME} is the same variable",
         ),
         ("inline:", "lake:", "1: the component has no lake in `inline`; if it has `lake`, name that file instead"),
         ("type:", "type: x\ntype:", "2: type: given twice, first in line 1; remove one"),
