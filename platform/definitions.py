@@ -17,12 +17,13 @@ from tidegate.assets.forgetting import build_forgotten
 from tidegate.assets.health.asset import build_health_checks, build_lake_health
 from tidegate.assets.inventory.asset import build_storage
 from tidegate.assets.keys import LakeNames
-from tidegate.assets.maintenance.asset import build_maintenance
+from tidegate.assets.maintenance.asset import build_maintenance, maintenance_job
+from tidegate.assets.maintenance.history import history_job
 from tidegate.assets.operations.jobs import rebuild_job, redrive_job
 from tidegate.assets.presentation.lake_yaml_lines import with_lake_yaml_lines
 from tidegate.assets.routes.asset import build_route_checks, route_assets
-from tidegate.assets.silver.asset import build_silver_assets
-from tidegate.assets.silver.comparison_check import build_comparisons
+from tidegate.assets.silver.asset import build_silver_assets, silver_job
+from tidegate.assets.silver.comparison_check import build_comparisons, comparison_job
 from tidegate.assets.sources.asset import source_assets
 from tidegate.assets.sources.dead_letter_checks import build_dead_letter_checks
 from tidegate.assets.sources.queue_checks import build_queue_checks
@@ -32,7 +33,7 @@ from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.config.yaml_document import Location
 from tidegate.resources.lake_resource import LakeResource, lake_path
 from tidegate.sensors.catalog import build_catalog_schedules
-from tidegate.sensors.compare_silver import build_comparison_sensor, comparison_job
+from tidegate.sensors.compare_silver import build_comparison_sensor
 from tidegate.sensors.costs import build_costs_schedules
 from tidegate.sensors.dead_letters import build_dead_letters_sensor
 from tidegate.sensors.forget_history import build_history_schedule
@@ -40,9 +41,9 @@ from tidegate.sensors.forget_persons import build_forget_schedules
 from tidegate.sensors.forward import build_forward_sensor
 from tidegate.sensors.health import build_health_sensor
 from tidegate.sensors.intake.sensor import build_intake_sensor
-from tidegate.sensors.maintain import build_maintenance_schedule, maintenance_job
+from tidegate.sensors.maintain import build_maintenance_schedule
 from tidegate.sensors.reconcile import build_reconcile_sensor
-from tidegate.sensors.silver import build_silver_triggers, silver_job
+from tidegate.sensors.silver import build_silver_triggers
 from tidegate.sensors.storage import build_storage_schedules
 
 
@@ -90,7 +91,7 @@ def build_definitions(
             *[trigger for trigger in triggers if isinstance(trigger, dg.SensorDefinition)],
         ],
         schedules=[
-            build_history_schedule(names, assets, every_job, is_alone=not is_guest),
+            build_history_schedule(history_job(names, assets, every_job, is_alone=not is_guest)),
             *schedules,
             build_maintenance_schedule(config),
             *[trigger for trigger in triggers if isinstance(trigger, dg.ScheduleDefinition)],

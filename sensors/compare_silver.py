@@ -4,38 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
-from typing import Any
 
 import dagster as dg
 from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecord
 
 from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.check_events import result_of
-from tidegate.assets.silver.comparison_check import COVERS, equals_bronze_key
+from tidegate.assets.silver.comparison_check import COMPARISON_JOB, COVERS, equals_bronze_key
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.sensors.run_history import is_active
 
-COMPARISON_JOB = "silver_comparison_job"
 #: Seconds between two comparisons of a table.
 PACE = 3600
 #: Tables that one run compares. If there are more, the others have their turn in the next runs.
 MAX_TABLES = 25
-
-
-def comparison_job(config: LakeConfig) -> list[Any]:
-    """Build the job that compares silver tables with bronze. None without silver tables."""
-    names = LakeNames.of(config)
-    checks = [equals_bronze_key(names.silver_table(spec.name)) for spec in config.tables if spec.silver]
-    if not checks:
-        return []
-    return [
-        dg.define_asset_job(
-            names.name(COMPARISON_JOB),
-            selection=dg.AssetSelection.checks(*checks),
-            executor_def=dg.in_process_executor,
-            description="Compares silver tables with bronze.",
-        )
-    ]
 
 
 def due_comparisons(

@@ -21,18 +21,6 @@ _DAYS = 7
 _PRIORITY = {"dagster/priority": "-2"}
 
 
-def maintenance_job(config: LakeConfig) -> Any:
-    """Build the job of all maintenance. A run of it has one asset."""
-    names = LakeNames.of(config)
-    silver = [names.maintained_silver(spec.name) for spec in config.tables if spec.silver]
-    return dg.define_asset_job(
-        names.name(MAINTENANCE_JOB),
-        selection=[names.maintained_bronze, *silver, names.maintained_lake],
-        executor_def=dg.in_process_executor,
-        description="Maintains tables: merges small files, writes checkpoints, deletes what no version needs.",
-    )
-
-
 def build_maintenance_schedule(config: LakeConfig) -> dg.ScheduleDefinition:
     """Build the schedule. It runs if lake.yaml has `maintain`; a person may start or stop it."""
 

@@ -2,12 +2,10 @@
 
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import dagster as dg
 
 from tidegate.assets.keys import LakeNames
-from tidegate.assets.silver.comparison_check import equals_bronze_key
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.lake.lake import Table
@@ -20,18 +18,6 @@ from tidegate.sensors.run_history import backoff_seconds_left, ended, is_active
 
 #: Seconds after a run until the next run that only exports. An export that fails does not fail its run.
 EXPORT_PACE = 900
-
-
-def silver_job(names: LakeNames, spec: TableSpec) -> Any:
-    """Build the job that merges one silver table."""
-    key = names.silver_table(spec.name)
-    return dg.define_asset_job(
-        names.silver_job(spec.name),
-        # A merge does not wait for its comparison with bronze, which has a job of its own.
-        selection=dg.AssetSelection.assets(key) - dg.AssetSelection.checks(equals_bronze_key(key)),
-        executor_def=dg.in_process_executor,
-        description=f"Merges silver.{spec.name}.",
-    )
 
 
 @dataclass(frozen=True)

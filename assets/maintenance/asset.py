@@ -11,7 +11,7 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from tidegate.assets.keys import MAINTENANCE, LakeNames
+from tidegate.assets.keys import MAINTENANCE, MAINTENANCE_JOB, LakeNames
 from tidegate.assets.presentation.markdown import listed, markdown
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.runs.held_tables import held_tables, is_forgetting, is_rebuild, other_run
@@ -43,6 +43,18 @@ def build_maintenance(config: LakeConfig) -> list[dg.AssetsDefinition]:
     """Build the assets of maintenance of a lake."""
     merged = [spec for spec in config.tables if spec.silver]
     return [_bronze(config), *(_silver(LakeNames.of(config), spec) for spec in merged), _lake(config)]
+
+
+def maintenance_job(config: LakeConfig) -> Any:
+    """Build the job of all maintenance. A run of it has one asset."""
+    names = LakeNames.of(config)
+    silver = [names.maintained_silver(spec.name) for spec in config.tables if spec.silver]
+    return dg.define_asset_job(
+        names.name(MAINTENANCE_JOB),
+        selection=[names.maintained_bronze, *silver, names.maintained_lake],
+        executor_def=dg.in_process_executor,
+        description="Maintains tables: merges small files, writes checkpoints, deletes what no version needs.",
+    )
 
 
 def _bronze(config: LakeConfig) -> dg.AssetsDefinition:

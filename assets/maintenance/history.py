@@ -1,10 +1,8 @@
 """Retention of Dagster's history: old runs and events are deleted, but not the last ones that the UI shows."""
 
-from __future__ import annotations
-
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -13,11 +11,16 @@ import dagster as dg
 import sqlalchemy as sa
 from dagster._core.storage.event_log.schema import AssetCheckExecutionsTable, SqlEventLogStorageTable
 from dagster._core.storage.event_log.sql_event_log import SqlEventLogStorage
+from pydantic import Field
+
+from tidegate.assets.keys import LakeNames
+from tidegate.assets.presentation.run_log import RunLog
 
 #: Days after which runs are deleted, and events that sensors reported without a run.
 RUN_DAYS, EVENT_DAYS = 30, 7
 #: Seconds that runs have, and as many what sensors reported. Then it stops, as it occupies one of the concurrent runs.
 _SECONDS = 450.0
+_JOB = "forget_history"
 _REPOSITORY_TAG = ".dagster/repository"
 _FINISHED = [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
 #: Runs that are deleted at a time, and rows in one statement.
@@ -192,3 +195,62 @@ def _delete(connection: Any, table: sa.Table, ids: Sequence[int], is_over: Calla
 
 def _to_naive_utc(at: float) -> datetime:
     return datetime.fromtimestamp(at, UTC).replace(tzinfo=None)
+
+
+class HistoryConfig(dg.Config):
+    """How Dagster's history is deleted."""
+
+    dry_run: bool = Field(False, description="Only count what would be deleted.")
+
+
+def history_job(
+    names: LakeNames,
+    assets: Iterable[dg.AssetsDefinition | dg.AssetSpec],
+    jobs: Iterable[str],
+    *,
+    is_alone: bool = True,
+) -> dg.JobDefinition:
+    """Build the job that deletes the old history of a lake from Dagster's storage.
+
+    Args:
+        names: the lake.
+        assets: every asset of the lake.
+        jobs: names of the lake's other jobs.
+        is_alone: whether every run of the code location is the lake's. Otherwise only runs of the lake's jobs are
+            deleted.
+    """
+    keys = {key for asset in assets for key in ([asset.key] if isinstance(asset, dg.AssetSpec) else asset.keys)}
+    job = names.name(_JOB)
+    every_job = {*jobs, job}
+
+    @dg.op(
+        name=names.name("forget_history_op"),
+        description="Deletes old runs and events of this lake from Dagster's storage.",
+    )
+    def forget_op(context: dg.OpExecutionContext, config: HistoryConfig) -> None:
+        done = forget(
+            context.instance,
+            time.time(),
+            assets=keys,
+            jobs=every_job,
+            repository=context.run.tags.get(_REPOSITORY_TAG) if is_alone else None,
+            dry_run=config.dry_run,
+        )
+        context.add_output_metadata({"dry_run": config.dry_run, **asdict(done)})
+        RunLog(context.log).info(
+            f"{'would forget' if config.dry_run else 'forgot'} {done.runs} runs, {done.events} events without a run "
+            f"and {done.checks} results of checks"
+            + ("; the time was up, the rest is deleted tomorrow" if done.left else "")
+        )
+
+    @dg.job(
+        name=job,
+        executor_def=dg.in_process_executor,
+        description=f"Deletes from Dagster's storage what this lake's runs of {RUN_DAYS} days ago and its sensors of "
+        f"{EVENT_DAYS} days ago left there, but for the last of each asset, partition and check. The lake itself loses "
+        "nothing: ledgers and operations log keep what was done.",
+    )
+    def forget_job() -> None:
+        forget_op()
+
+    return forget_job

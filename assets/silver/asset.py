@@ -12,6 +12,7 @@ from tidegate.assets.presentation.markdown import described
 from tidegate.assets.presentation.readable_failure import readable_failure
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.runs.long_runs import long_run
+from tidegate.assets.silver.comparison_check import equals_bronze_key
 from tidegate.assets.silver.expectation_checks import (
     collapse_spec,
     expectation_results,
@@ -83,6 +84,18 @@ def _build(names: LakeNames, spec: TableSpec) -> dg.AssetsDefinition:
             yield dg.MaterializeResult(metadata=metadata, check_results=checks)
 
     return silver_asset
+
+
+def silver_job(names: LakeNames, spec: TableSpec) -> Any:
+    """Build the job that merges one silver table."""
+    key = names.silver_table(spec.name)
+    return dg.define_asset_job(
+        names.silver_job(spec.name),
+        # A merge does not wait for its comparison with bronze, which has a job of its own.
+        selection=dg.AssetSelection.assets(key) - dg.AssetSelection.checks(equals_bronze_key(key)),
+        executor_def=dg.in_process_executor,
+        description=f"Merges silver.{spec.name}.",
+    )
 
 
 def silver_report(

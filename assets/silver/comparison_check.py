@@ -4,6 +4,7 @@ It is a step of its own. A merge does not wait for it, and a sensor requests it 
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import dagster as dg
 from pyspark.errors import PySparkException
@@ -29,6 +30,7 @@ from tidegate.platform.silver.audit.comparison import (
 from tidegate.platform.silver.discreet import describe_spark_error
 from tidegate.resources.lake_resource import LakeResource, with_lake
 
+COMPARISON_JOB = "silver_comparison_job"
 EQUALS_BRONZE_CHECK = "silver_equals_bronze"
 #: Metadata of a result: Dagster's number of the newest materialization before tables were read. A result without it
 #: compared nothing.
@@ -56,6 +58,22 @@ def build_comparisons(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
             yield equals_bronze(handles, specs[asset], asset, context.instance)
 
     return [silver_comparison]
+
+
+def comparison_job(config: LakeConfig) -> list[Any]:
+    """Build the job that compares silver tables with bronze. None without silver tables."""
+    names = LakeNames.of(config)
+    checks = [equals_bronze_key(names.silver_table(spec.name)) for spec in config.tables if spec.silver]
+    if not checks:
+        return []
+    return [
+        dg.define_asset_job(
+            names.name(COMPARISON_JOB),
+            selection=dg.AssetSelection.checks(*checks),
+            executor_def=dg.in_process_executor,
+            description="Compares silver tables with bronze.",
+        )
+    ]
 
 
 def equals_bronze_key(asset: dg.AssetKey) -> dg.AssetCheckKey:

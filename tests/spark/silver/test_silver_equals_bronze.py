@@ -9,6 +9,7 @@ import dagster as dg
 import pytest
 
 from tests.spark.conftest import Shell
+from tidegate.assets.silver.comparison_check import COMPARISON_JOB
 from tidegate.platform.cli.answers.why import WhyAnswer
 from tidegate.platform.cli.commands.why import run_why
 from tidegate.platform.silver.audit import chosen_keys, comparison
@@ -16,7 +17,6 @@ from tidegate.platform.silver.audit.comparison import compare
 from tidegate.platform.silver.audit.key_history import key_history
 from tidegate.platform.silver.merge import merge_table
 from tidegate.platform.testing import TestLake
-from tidegate.sensors.compare_silver import COMPARISON_JOB
 
 MakeLake = Callable[..., TestLake]
 SILVER = {"keys": ["id", "region"], "order": ["at"], "delete_when": "gone", "every": 10}

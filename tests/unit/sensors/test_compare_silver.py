@@ -12,9 +12,9 @@ from dagster._core.test_utils import create_run_for_test
 from tests.support.ticks import evaluate
 from tests.unit.conftest import Paper
 from tidegate.assets.silver import comparison_check as check
-from tidegate.assets.silver.comparison_check import build_comparisons, equals_bronze_key
+from tidegate.assets.silver.comparison_check import COMPARISON_JOB, build_comparisons, equals_bronze_key
 from tidegate.sensors import compare_silver
-from tidegate.sensors.compare_silver import COMPARISON_JOB, PACE, due_comparisons
+from tidegate.sensors.compare_silver import PACE, due_comparisons
 
 ASSETS = [dg.AssetKey(["silver", name]) for name in ("a", "b", "c")]
 

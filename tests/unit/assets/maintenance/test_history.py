@@ -13,10 +13,10 @@ from dagster._core.test_utils import create_run_for_test
 
 from tests.unit.conftest import PAPER, Paper
 from tidegate.assets.keys import LakeNames
+from tidegate.assets.maintenance import history
 from tidegate.assets.maintenance.history import EVENT_DAYS, RUN_DAYS, DeletedHistory, forget
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.definitions import build_definitions
-from tidegate.sensors import forget_history
 
 DAY = 86_400
 QUEUE, OTHER = dg.AssetKey(["sqs", "events"]), dg.AssetKey("other")
@@ -137,7 +137,7 @@ def test_it_runs_once_a_day_and_knows_every_job_and_asset_of_the_lake(
         calls.append(options)
         return DeletedHistory(3, 2, 1, left=False)
 
-    monkeypatch.setattr(forget_history, "forget", forgets)
+    monkeypatch.setattr(history, "forget", forgets)
     route = {"name": "others", "queue": {"name": "others"}}
     config = LakeConfig.model_validate({**PAPER, "routes": [route], "forget": {"secret": {"env": "SECRET"}}})
     definitions = build_definitions(config, paper.resource)
