@@ -3963,10 +3963,29 @@ MUTANTS = (
     Mutant(
         "a document that is nested too deeply ends what reads it",
         4,
-        "foreign_json",
+        "_parsed",
         "    except (_TooDeep, RecursionError):\n",
         "    except KeyError:\n",
         ("tests/unit/repository/test_foreign_documents.py",),
+    ),
+    Mutant(
+        "the text of a row is not the one that was parsed",
+        10,
+        "foreign_row",
+        "    return row, content\n",
+        '    return text.removeprefix("\\ufeff").strip(_SPACE)[1:], content\n',
+        ("tests/unit/platform/intake/test_row_objects.py::test_a_body_keeps_its_text_behind_our_two_columns",),
+    ),
+    Mutant(
+        "two byte order marks are taken away from a row",
+        10,
+        "_parsed",
+        '        text = text.removeprefix("\\ufeff")\n',
+        '        text = text.lstrip("\\ufeff")\n',
+        (
+            "tests/unit/platform/intake/test_row_objects.py::"
+            "test_of_what_comes_before_a_row_only_one_mark_and_spaces_of_json_are_removed",
+        ),
     ),
     Mutant(
         "a comparison that cannot be made ends those of other tables",
