@@ -233,6 +233,17 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "every record that is no event is kept until the body is read",
+        1,
+        "parse_body",
+        "            if many <= _MAX_REJECTS:\n",
+        "            if many:\n",
+        (
+            "tests/unit/platform/core/events/test_s3_event.py::"
+            "test_of_many_records_that_are_no_events_few_are_kept_while_they_are_counted",
+        ),
+    ),
+    Mutant(
         "a message that cannot be understood is deleted without a copy",
         1,
         "_store.keep",
