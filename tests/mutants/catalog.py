@@ -225,12 +225,20 @@ MUTANTS = (
         "a message leaves the quarantine without its attributes",
         6,
         "_send",
-        "            lake.queues[0].send(message_from_body(message.body), attributes=message.attributes)\n",
-        "            lake.queues[0].send(message_from_body(message.body), attributes={})\n",
+        "            queue.send(message_from_body(message.body), attributes=message.attributes)\n",
+        "            queue.send(message_from_body(message.body), attributes={})\n",
         (
             "tests/unit/platform/operations/test_redrive.py::"
             "test_a_message_of_events_goes_back_with_its_attributes_so_that_its_events_get_the_same_type",
         ),
+    ),
+    Mutant(
+        "messages of events are sent to a row queue",
+        6,
+        "redrive_messages",
+        "if lake.config.table_of_rows(queue.name) is None), None)",
+        "if queue.name), None)",
+        ("tests/unit/platform/operations/test_redrive.py::test_messages_of_events_never_go_to_a_row_queue",),
     ),
     Mutant(
         "every record that is no event is kept until the body is read",
