@@ -233,6 +233,18 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "a sender of events names the identity of what is forwarded",
+        1,
+        "Outgoing.digest_with",
+        "json.dumps([self.id, name, self.body])",
+        "json.dumps([self.id, name])",
+        (
+            "tests/unit/platform/core/forwarding/test_outgoing.py::"
+            "test_a_message_with_another_body_is_another_one_whatever_id_its_sender_chose",
+            f"{_FORWARD}test_undeliverable_messages_with_one_id_are_all_kept_and_come_back",
+        ),
+    ),
+    Mutant(
         "messages of events are sent to a row queue",
         6,
         "redrive_messages",
