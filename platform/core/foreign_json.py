@@ -11,34 +11,59 @@ from typing import Any, NoReturn
 MAX_LEVELS = 200
 #: A text, or what begins one and does not end it.
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
+#: What JSON takes for a space.
+_SPACE = " \t\r\n"
 _BRACKET = re.compile(r"[\[\]{}]")
 #: Characters of a name in an error.
 _SHOWN = 100
 
 
-def foreign_json(text: str | bytes, *, is_row: bool = False) -> Any:
-    """Parse a document. It may begin with a byte order mark, and has `MAX_LEVELS` at most.
+def foreign_json(text: str | bytes) -> Any:
+    """Parse a document. It may begin with one byte order mark, and has `MAX_LEVELS` at most.
 
     A member that an object has twice refuses the document: what is decided from one of both would not hold for a reader
     that takes the other one. Names are compared as they are read, so `"a"` and its escaped form are one name.
 
     Args:
         text: the document.
-        is_row: it is a row of data. Its numbers stay texts, so that no digit is lost and no number is too long, and the
-            reader of rows judges members that it has twice.
 
     Raises:
         ValueError: it is no such document. The message continues a sentence whose subject is the document.
     """
+    return _parsed(text, object_pairs_hook=_each_once)[1]
+
+
+def foreign_row(text: str) -> tuple[str, dict[str, Any]]:
+    """Parse a row of data. Returns its text, which begins with `{` and ends with `}`, and its members.
+
+    It is the text that was parsed: the byte order mark and the spaces around it are removed here and nowhere else. Its
+    numbers stay texts, so that no digit is lost and no number is too long, and the reader of rows judges members that
+    it has twice.
+
+    Args:
+        text: a row's text, as `foreign_json` takes a document.
+
+    Raises:
+        ValueError: it is no such document, or no object. The message continues a sentence whose subject is the row.
+    """
+    parsed, content = _parsed(text, parse_int=str, parse_float=str, parse_constant=_no_number)
+    if not isinstance(content, dict):
+        raise ValueError("is JSON but not an object; send one object a message")
+    row = parsed.strip(_SPACE)
+    if not (row.startswith("{") and row.endswith("}")):
+        raise ValueError("is an object whose text is not in braces, please report it")
+    return row, content
+
+
+def _parsed(text: str | bytes, **how: Any) -> tuple[str, Any]:
+    """Return the text of a document without its byte order mark, and what it has."""
     try:
         if isinstance(text, bytes):
             text = text.decode(json.detect_encoding(text), "surrogatepass")
         text = text.removeprefix("\ufeff")
         if _is_deep(text):
             raise _TooDeep
-        if is_row:
-            return json.loads(text, parse_int=str, parse_float=str, parse_constant=_no_number)
-        return json.loads(text, object_pairs_hook=_each_once)
+        return text, json.loads(text, **how)
     except _RepeatedMember as error:
         raise ValueError(f"has the member {error} twice, and readers differ on which one counts") from None
     except (_TooDeep, RecursionError):

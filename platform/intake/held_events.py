@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from itertools import groupby
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Literal
 
 from tidegate.platform.core.bronze.hint import Hint
+from tidegate.platform.core.bronze.manifest import chunked
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.platform.core.routing.new_tables import NewTables
+from tidegate.platform.core.routing.prefixes import table_holding
 from tidegate.platform.core.routing.route import Routed, route
 from tidegate.platform.intake.known_tables import tables_now
-from tidegate.platform.intake.message_routing import gone_folders
+from tidegate.platform.intake.message_routing import gone_folders, probed_keys
 from tidegate.platform.intake.store_and_delete import manifests
+from tidegate.platform.lake.aws.s3 import Listed
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.lake_root.inbox import WaitingManifest
+from tidegate.platform.lake.threads import parallel
 
 _DAY_SECONDS = 24 * 3600
 #: Seconds that a tick may take for it. The next tick continues.
 _SECONDS = 5.0
-#: Manifests that are in memory at once. Nothing else bounds the events of a folder.
+#: Manifests that are in memory at once.
 _PORTION = 20
+#: Folders whose age is asked for at a time, and objects of a folder that are listed at a time.
+_AGES, _LISTED_AT_ONCE = 64, 5_000
 
 
 class HeldEvents:
@@ -32,7 +38,8 @@ class HeldEvents:
 
     def __init__(self) -> None:
         self._day = -1
-        self._left: list[str] | None = None  # folders that this day's look has not come to
+        self._unknown: list[str] | None = None  # folders whose age this day's look has not asked for
+        self._left: dict[str, float] = {}  # those that it has not come to, and since when they wait
 
     def release(self, lake: Lake, now: float) -> list[str]:
         """Move the events of folders that may be tables now to the inbox. Returns a sentence for each damaged object.
@@ -48,54 +55,129 @@ class HeldEvents:
         Raises:
             StoreError: S3 did not answer.
         """
-        today, until, damaged = int(now // _DAY_SECONDS), time.monotonic() + _SECONDS, list[str]()
+        today, damaged = int(now // _DAY_SECONDS), list[str]()
         if today == self._day:
             return damaged
-        waiting = {table: list(found) for table, found in groupby(lake.store.held.waiting(), lambda one: one.table)}
-        if self._left is None:
-            self._left = sorted(waiting, key=lambda one: waiting[one][0].since)
+        if self._unknown is None:
+            self._unknown = lake.store.held.tables()
+        # However long that took: a tick whose time is over before it begins would move the same few each time.
+        until = time.monotonic() + _SECONDS
+        while self._unknown:
+            some = self._unknown[:_AGES]
+            self._left.update(parallel(lambda table: (table, lake.store.held.look(table).since), some))
+            del self._unknown[:_AGES]
+            if self._unknown and time.monotonic() > until:
+                return damaged
         if self._left:
-            known, new = tables_now(lake, now)
-            tables = set(known)
+            release = _Release(lake, now)
             while self._left:
-                found = waiting.get(self._left[0], [])
-                portion, found[:_PORTION] = found[:_PORTION], []
+                table_key = min(self._left, key=lambda one: self._left[one])
                 try:
-                    goes_on = bool(portion) and _release(lake, self._left[0], portion, tables, new)
+                    left = release.next_step(table_key)
                 except ValueError as error:
-                    goes_on = False
+                    left = None
                     damaged.append(f"{error}. Move it away")
-                if not goes_on:
-                    self._left.pop(0)
+                if left is None:
+                    del self._left[table_key]
+                elif left == "listing":
+                    self._left[table_key] = time.time()  # It may be long, so the events of the others come first.
                 if time.monotonic() > until:
                     return damaged
-        self._day, self._left = today, None
+        self._day, self._unknown = today, None
         return damaged
 
 
-def _release(
-    lake: Lake, table_key: str, waiting: Sequence[WaitingManifest], known: set[TableKey], new: NewTables
-) -> bool:
-    """Move some events of one folder, if its table may exist now. Returns whether it may.
+class _Release:
+    """The folders that a tick releases, with the tables that exist and the room that is left."""
 
-    `lake.yaml` may have changed: each event goes to the table that its key has now. Without one, it was counted before.
-    """
-    config, held = lake.config, lake.store.held.of(table_key)
-    bucket, ids = TableKey.decode(table_key).bucket, [manifest.id for manifest in waiting]
-    hints: dict[TableKey, list[Hint]] = {}
-    for manifest in held.read(ids):
-        for hint in manifest.hints:
-            found = route(bucket, hint.key, config, known)
-            if isinstance(found, Routed):
-                hints.setdefault(found.table, []).append(hint)
-    fresh = {table: hints[table] for table in hints if table not in known and config.table_for(table) is None}
-    for gone in gone_folders(lake.store.objects, fresh):
-        del hints[gone], fresh[gone]
-    if any(not new.today.admits(table) for table in fresh):
+    def __init__(self, lake: Lake, now: float) -> None:
+        self._lake, self._held = lake, lake.store.held
+        known, self._new = tables_now(lake, now)
+        self._known = set(known)
+
+    def next_step(self, table_key: str) -> Literal["events", "listing"] | None:
+        """Move some of what is kept of a folder, if its table may exist now. Returns what may be left of it."""
+        found = self._held.look(table_key)
+        if found.manifests:
+            return "events" if self._move(table_key, found.manifests[:_PORTION]) else None
+        if not (found.more or found.listing) or not self._may_be_listed(TableKey.decode(table_key)):
+            return None
+        if not found.listing:
+            self._held.begin_listing(table_key)
+        return "listing" if self._list(table_key) else None
+
+    def _move(self, table_key: str, waiting: Sequence[WaitingManifest]) -> bool:
+        """Move some events.
+
+        `lake.yaml` may have changed: each event goes to the table that its key has now. Without one, it was counted
+        before.
+        """
+        config, held = self._lake.config, self._held.of(table_key)
+        bucket, ids = TableKey.decode(table_key).bucket, [manifest.id for manifest in waiting]
+        hints: dict[TableKey, list[Hint]] = {}
+        for manifest in held.read(ids):
+            for hint in manifest.hints:
+                found = route(bucket, hint.key, config, self._known)
+                if isinstance(found, Routed):
+                    hints.setdefault(found.table, []).append(hint)
+        fresh = {table: hints[table] for table in hints if self._is_new(table)}
+        gone = gone_folders(self._lake.store.objects, fresh)
+        # S3 may have objects for which it was not asked.
+        unsure = any(len(probed_keys(fresh[one], len(fresh))) < len({hint.key for hint in fresh[one]}) for one in gone)
+        for one in gone:
+            del hints[one]
+        if not all(map(self._may_be, hints)):
+            return False
+        self._take(hints)
+        self._lake.store.inbox.put(manifests(config, hints))
+        if unsure:
+            self._held.mark(table_key)
+        held.delete(ids)
+        return True
+
+    def _list(self, table_key: str) -> bool:
+        """Make hints of the next objects of a folder. Returns whether there may be more.
+
+        They go to its table, and to the tables of `lake.yaml` that have taken them over. If events come meanwhile that
+        need another listing, the next look makes it.
+        """
+        lake, table = self._lake, TableKey.decode(table_key)
+        listed = lake.store.objects.under(table.bucket, table.prefix, self._held.last_listed(table_key))
+        some = list(islice(listed, _LISTED_AT_ONCE))
+        hints = self._hints_of(table, some)
+        self._take(hints)
+        lake.store.inbox.put(
+            manifest
+            for owner, found in hints.items()
+            for manifest in chunked(owner.encode(), "listing", found, lake.config.settings(owner).max_files)
+        )
+        if len(some) == _LISTED_AT_ONCE:
+            self._held.listed_up_to(table_key, some[-1].key)
+            return True
+        self._held.end_listing(table_key)
         return False
-    for table in fresh:
-        new.today.take(table)
-    known |= hints.keys()
-    lake.store.inbox.put(manifests(config, hints))
-    held.delete(ids)
-    return True
+
+    def _hints_of(self, table: TableKey, listed: Iterable[Listed]) -> dict[TableKey, list[Hint]]:
+        config, hints = self._lake.config, dict[TableKey, list[Hint]]()
+        for item in listed:
+            found = route(table.bucket, item.key, config, self._known)
+            if isinstance(found, Routed) and (found.table == table or config.table_for(found.table)):
+                hints.setdefault(found.table, []).append(Hint(item.key, size=item.size))
+        return hints
+
+    def _is_new(self, table: TableKey) -> bool:
+        return table not in self._known and self._lake.config.table_for(table) is None
+
+    def _may_be(self, table: TableKey) -> bool:
+        return not self._is_new(table) or self._new.today.admits(table)
+
+    def _may_be_listed(self, table: TableKey) -> bool:
+        config = self._lake.config
+        by_itself = config.discovery and table_holding(table.bucket, table.prefix, config) is None
+        return not by_itself or self._may_be(table)
+
+    def _take(self, tables: Iterable[TableKey]) -> None:
+        for table in tables:
+            if self._is_new(table):
+                self._new.today.take(table)
+            self._known.add(table)

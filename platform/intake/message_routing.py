@@ -22,8 +22,8 @@ from tidegate.platform.lake.aws.message import Message
 from tidegate.platform.lake.aws.s3 import ObjectStore, StoreError
 from tidegate.platform.lake.threads import parallel
 
-#: A folder whose events name more objects than this becomes a table without asking S3 whether they are all gone.
-_MAX_PROBE_OBJECTS = 1_000
+#: Objects for which S3 is asked before folders become tables: of all folders together, and of each at least.
+_MAX_PROBES, _MIN_PROBES = 1_000, 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,23 +182,37 @@ def route_messages(
 
 
 def gone_folders(objects: ObjectStore, events: Mapping[TableKey, Sequence[Hint]]) -> set[TableKey]:
-    """Return the folders of whose objects none exists, as far as S3 answers.
+    """Return the folders of whose objects none exists, as far as S3 was asked and answers.
+
+    Whatever number of objects the events of a folder name, S3 is asked for some: an event costs its sender nothing.
 
     Args:
         objects: handle on S3.
         events: hints by folder.
     """
-    # The object of the last event is the likeliest to exist, and one is enough.
-    keys = {table: list(dict.fromkeys(hint.key for hint in reversed(hints))) for table, hints in events.items()}
-    few = [table for table in keys if len(keys[table]) <= _MAX_PROBE_OBJECTS]
-    first = parallel(lambda table: (table, objects.head(table.bucket, keys[table][0])), few)
+    asked = {table: probed_keys(hints, len(events)) for table, hints in events.items()}
+    first = parallel(lambda table: (table, objects.head(table.bucket, asked[table][0])), asked)
     return {
         table
         for table, probe in first
         if isinstance(probe, S3Gone)
-        and all(isinstance(other, S3Gone) for other in objects.head_many(table.bucket, keys[table][1:]).values())
+        and all(isinstance(other, S3Gone) for other in objects.head_many(table.bucket, asked[table][1:]).values())
         and _bucket_exists(objects, table.bucket)
     }
+
+
+def probed_keys(hints: Sequence[Hint], folders: int) -> list[str]:
+    """Return the keys for which S3 is asked before a folder becomes a table: all, or if there are many, some. Pure.
+
+    The object of the last event is the likeliest to exist, and one is enough. The others are spread over the events.
+
+    Args:
+        hints: hints of the folder.
+        folders: how many folders would become tables.
+    """
+    keys = list(dict.fromkeys(hint.key for hint in reversed(hints)))
+    share = max(_MIN_PROBES, _MAX_PROBES // folders)
+    return keys[:: -(-len(keys) // share)]
 
 
 def _bucket_exists(objects: ObjectStore, bucket: str) -> bool:

@@ -42,7 +42,7 @@ def _store(lake: Lake, queue: str, intake: IntakeResult) -> None:
     config, store = lake.config, lake.store
     store.inbox.put(manifests(config, intake.hints))
     if intake.held:
-        store.held.put(manifests(config, intake.held))
+        store.held.keep(manifests(config, intake.held))
     if intake.outgoing:
         store.outbox.put((Lane(route), messages) for route, messages in intake.outgoing.items())
     seam("intake-stored")

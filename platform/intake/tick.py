@@ -9,6 +9,7 @@ from tidegate.platform.intake.fair_drain import FairDrain
 from tidegate.platform.intake.held_events import HeldEvents
 from tidegate.platform.intake.intake_result import IntakeResult
 from tidegate.platform.intake.queue_order import QueueOrder
+from tidegate.platform.lake.aws.s3 import StoreError
 from tidegate.platform.lake.aws.sqs import Queue
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.side_by_side import ConcurrentCalls
@@ -93,9 +94,8 @@ def listen(
         lake: the lake.
         patience: seconds to wait at most.
         order: what earlier ticks recorded of the queues.
-        held: releases events of folders that waited for a day with room, before the queues are drained.
+        held: releases events of folders that waited for a day with room, after the queues were drained.
     """
-    damaged = held.release(lake, time.time()) if held else []
     until = time.monotonic() + patience
     busy = bool(lake.store.inbox.tables())
     total = more = take_in(lake, patience=1 if busy else int(patience), order=order)
@@ -103,5 +103,13 @@ def listen(
     while more.received and not (busy or total.hints or total.failures) and (left := int(until - time.monotonic())) > 0:
         more = take_in(lake, patience=left, order=order)
         total.add(more)
-    total.left += damaged
+    total.left += _released(lake, held) if held else []
     return total
+
+
+def _released(lake: Lake, held: HeldEvents) -> list[str]:
+    """Release what waits. What goes wrong there takes nothing from the messages that were drained."""
+    try:
+        return held.release(lake, time.time())
+    except StoreError as error:
+        return [f"folders that wait for a day with room stay as they are until the next tick: {error}"]

@@ -112,7 +112,7 @@ def trace(lake: Lake, bucket: str, key: str) -> Trace:
     table = lake.table(found.table.encode())
     version, n = table.ledger.clock()
     undecided = [*_decided(table, n, key), *_waiting(table.inbox, key, "inbox")]
-    held = list(_waiting(lake.store.held.of(table.table_key), key, "held"))
+    held = list(_waiting(lake.store.held.of(table.table_key), key, "held")) or _marked(lake, table)
     way = _ObjectRecords(table, probe, table.ledger.history(version, key), undecided, held)
     for decision in way.decisions:
         stamp = decision.stamp
@@ -180,6 +180,14 @@ def _waiting(inbox: TableInbox, key: str, name: str) -> Iterator[Stop]:
                     f"{hint.cause.name}{event}{of_type} waits in manifest {manifest.id}, from {manifest.origin}",
                     datetime.fromtimestamp(since[manifest.id], UTC),
                 )
+
+
+def _marked(lake: Lake, table: Table) -> list[Stop]:
+    """Return that a folder waits to be listed, if it does: its events beyond the first are not kept."""
+    found = None if table.birth else lake.store.held.look(table.table_key)
+    if found is None or not (found.more or found.listing):
+        return []
+    return [Stop("held", "more events of its folder came than are kept: its objects are listed once it may be a table")]
 
 
 def _decision_detail(way: _ObjectRecords, decision: Decision) -> str:

@@ -165,9 +165,10 @@ def quarantined_messages(lake: Lake, choice: Choice) -> list[KeptMessage]:
 def redrive_messages(lake: Lake, found: Sequence[KeptMessage], request: RedriveRequest) -> str:
     """Send quarantined messages to their queue again. Returns the address of the entry in the operations log.
 
-    Messages with S3 events go to the lake's first queue. Messages of a row queue go to their queue, with their original
-    id and time. A message leaves the quarantine after it was sent. If it is sent twice, it is a duplicate like any
-    other. A message that SQS refuses stays in quarantine, and the others are sent.
+    Messages with S3 events go to the lake's first queue of events, never to a row queue, which would make rows of them.
+    Messages of a row queue go to their queue, with their original id and time. A message leaves the quarantine after it
+    was sent. If it is sent twice, it is a duplicate like any other. A message that SQS refuses stays in quarantine, and
+    the others are sent.
 
     Args:
         lake: the lake.
@@ -179,24 +180,32 @@ def redrive_messages(lake: Lake, found: Sequence[KeptMessage], request: RedriveR
         BotoCoreError: SQS does not answer.
     """
     queues = {queue.name: queue for queue in lake.queues}
-    ready = [message for message in found if not message.origin or message.queue in queues]
+    of_events = next((queue for queue in lake.queues if lake.config.table_of_rows(queue.name) is None), None)
+
+    def home(message: KeptMessage) -> Queue | None:
+        return queues.get(message.queue) if message.origin else of_events
+
+    ready = [message for message in found if home(message)]
     without_table = Counter(message.queue for message in found if message.origin and message.queue not in queues)
     for name, kept in without_table.items():
         request.log(
             f"{kept} messages of {name} stay in quarantine: lake.yaml has no table with this row queue any more"
         )
+    if of_events is None and (kept := sum(not message.origin for message in found)):
+        request.log(f"{kept} messages with S3 events stay in quarantine: lake.yaml has no queue of events")
     address = lake.store.operations.put(
         "redrive-messages",
         request.by,
         choice=request.choice.plain(),
-        queue=", ".join(dict.fromkeys(message.queue or lake.queues[0].name for message in ready)),
+        queue=", ".join(dict.fromkeys(queue.name for message in ready if (queue := home(message)))),
         messages=[message.key for message in ready],
     )
     seam("redrive-log")
     sent = 0
     for done, kept_message in enumerate(ready, 1):
         message = lake.store.quarantine.message(kept_message)
-        if message and _send(queues.get(message.queue), lake, message, request.log):
+        queue = home(kept_message)
+        if message and queue and _send(queue, lake, message, request.log):
             seam("redrive-sent")
             lake.store.quarantine.release(message)
             sent += 1
@@ -207,17 +216,17 @@ def redrive_messages(lake: Lake, found: Sequence[KeptMessage], request: RedriveR
     return address
 
 
-def _send(own: Queue | None, lake: Lake, message: KeptMessage, log: Callable[[str], None]) -> bool:
+def _send(queue: Queue, lake: Lake, message: KeptMessage, log: Callable[[str], None]) -> bool:
     """Send a message. If SQS refuses this message, log it and return False."""
     try:
-        if message.origin and own:
+        if message.origin:
             try:
-                own.send(*_row(lake, message, message.origin))
+                queue.send(*_row(lake, message, message.origin))
             except ValueError as error:
                 log(f"{message.event_id} stays in quarantine: {error}")
                 return False
         else:
-            lake.queues[0].send(message_from_body(message.body), attributes=message.attributes)
+            queue.send(message_from_body(message.body), attributes=message.attributes)
     except ClientError as error:
         if not is_of_one_message(error):
             raise

@@ -9,6 +9,7 @@ from tests.mutants.java import JAVA_MUTANTS
 from tests.mutants.mutant import Mutant
 
 _TROUBLED = "tests/unit/platform/intake/test_queue_order.py::"
+_HELD, _TICK = "tests/unit/platform/intake/test_held_events.py::", "tests/unit/platform/intake/test_tick.py::"
 _WEBHOOKS = "tests/unit/platform/webhook/test_application.py::"
 _ANSWERS = "tests/unit/platform/lake/aws/test_answers.py::"
 _DECIDE = "tests/unit/platform/bronze/test_decide.py"
@@ -225,8 +226,8 @@ MUTANTS = (
         "a message leaves the quarantine without its attributes",
         6,
         "_send",
-        "            lake.queues[0].send(message_from_body(message.body), attributes=message.attributes)\n",
-        "            lake.queues[0].send(message_from_body(message.body), attributes={})\n",
+        "            queue.send(message_from_body(message.body), attributes=message.attributes)\n",
+        "            queue.send(message_from_body(message.body), attributes={})\n",
         (
             "tests/unit/platform/operations/test_redrive.py::"
             "test_a_message_of_events_goes_back_with_its_attributes_so_that_its_events_get_the_same_type",
@@ -411,10 +412,140 @@ MUTANTS = (
     Mutant(
         "events that waited for a day with room are deleted before they are in the inbox",
         1,
-        "_release",
-        "    lake.store.inbox.put(manifests(config, hints))\n    held.delete(ids)\n",
-        "    held.delete(ids)\n    lake.store.inbox.put(manifests(config, hints))\n",
-        ("tests/unit/platform/intake/test_held_events.py::test_a_tick_that_dies_is_repeated",),
+        "_Release._move",
+        "        self._lake.store.inbox.put(manifests(config, hints))\n",
+        "        held.delete(ids)\n        self._lake.store.inbox.put(manifests(config, hints))\n",
+        (f"{_HELD}test_a_tick_that_dies_is_repeated",),
+    ),
+    Mutant(
+        "a folder that waits keeps a manifest of each chunk of its events",
+        1,
+        "Held.keep",
+        "            self.put(group[: max(0, room)])\n",
+        "            self.put(group)\n",
+        (f"{_HELD}test_however_many_events_come_a_folder_keeps_few_objects_and_loses_none",),
+    ),
+    Mutant(
+        "events beyond those that a waiting folder keeps leave no mark",
+        1,
+        "Held.keep",
+        "            if room < len(group):\n",
+        "            if room < 0:\n",
+        (f"{_HELD}test_however_many_events_come_a_folder_keeps_few_objects_and_loses_none",),
+    ),
+    Mutant(
+        "the end of a folder's listing deletes the mark of what came meanwhile",
+        1,
+        "Held.end_listing",
+        "[self._name(table, _LISTED)]",
+        "[self._name(table, _LISTED), self._name(table, _MORE)]",
+        (f"{_HELD}test_what_comes_while_a_folder_is_listed_is_listed_again",),
+    ),
+    Mutant(
+        "a tick lists a waiting folder to its end",
+        5,
+        "_Release._list",
+        "self._held.last_listed(table_key))\n        some = list(islice(listed, _LISTED_AT_ONCE))\n",
+        "self._held.last_listed(table_key))\n        some = list(listed)\n",
+        (f"{_HELD}test_a_listing_continues_in_the_next_tick_after_the_events_of_others",),
+    ),
+    Mutant(
+        "a tick lists all that an older version kept of a folder",
+        5,
+        "Held.look",
+        "self._page(table, _PAGE)",
+        "self._page(table, 10**9)",
+        (f"{_HELD}test_a_tick_lists_a_bounded_part_of_what_an_older_version_kept",),
+    ),
+    Mutant(
+        "folders that wait and cannot be read drop what a tick drained",
+        5,
+        "_released",
+        "    except StoreError as error:\n",
+        "    except ZeroDivisionError as error:\n",
+        (f"{_HELD}test_folders_that_cannot_be_read_take_nothing_from_the_messages_of_the_tick",),
+    ),
+    Mutant(
+        "events of objects that S3 was not asked for are dropped with those of objects that are gone",
+        10,
+        "_Release._move",
+        "        if unsure:\n",
+        "        if not waiting:\n",
+        (f"{_HELD}test_objects_for_which_s3_was_not_asked_are_listed_before_their_events_are_dropped",),
+    ),
+    Mutant(
+        "a folder of which events name many objects becomes a table although S3 has none",
+        6,
+        "gone_folders",
+        "        if isinstance(probe, S3Gone)\n",
+        "        if isinstance(probe, S3Gone) and len(events[table]) <= _MAX_PROBES\n",
+        (f"{_TICK}test_however_many_objects_forged_events_name_they_bear_no_table_and_cost_few_requests",),
+    ),
+    Mutant(
+        "S3 is asked for each object of a folder before it becomes a table",
+        5,
+        "probed_keys",
+        "    return keys[:: -(-len(keys) // share)]\n",
+        "    return keys[:: 1 if share else 0]\n",
+        (f"{_TICK}test_however_many_objects_forged_events_name_they_bear_no_table_and_cost_few_requests",),
+    ),
+    Mutant(
+        "S3 is asked for the newest objects of a folder only",
+        10,
+        "probed_keys",
+        "    return keys[:: -(-len(keys) // share)]\n",
+        "    return keys[:share]\n",
+        (f"{_TICK}test_of_many_objects_those_that_s3_is_asked_for_are_spread_over_the_events",),
+    ),
+    Mutant(
+        "a sender of events names the identity of what is forwarded",
+        1,
+        "Outgoing.digest_with",
+        "json.dumps([self.id, name, self.body])",
+        "json.dumps([self.id, name])",
+        (
+            "tests/unit/platform/core/forwarding/test_outgoing.py::"
+            "test_a_message_with_another_body_is_another_one_whatever_id_its_sender_chose",
+            f"{_FORWARD}test_undeliverable_messages_with_one_id_are_all_kept_and_come_back",
+        ),
+    ),
+    Mutant(
+        "the text of a row is not the one that was parsed",
+        10,
+        "foreign_row",
+        "    return row, content\n",
+        '    return text.removeprefix("\\ufeff").strip(_SPACE)[1:], content\n',
+        ("tests/unit/platform/intake/test_row_objects.py::test_a_body_keeps_its_text_behind_our_two_columns",),
+    ),
+    Mutant(
+        "two byte order marks are taken away from a row",
+        10,
+        "_parsed",
+        '        text = text.removeprefix("\\ufeff")\n',
+        '        text = text.lstrip("\\ufeff")\n',
+        (
+            "tests/unit/platform/intake/test_row_objects.py::"
+            "test_of_what_comes_before_a_row_only_one_mark_and_spaces_of_json_are_removed",
+        ),
+    ),
+    Mutant(
+        "every record that is no event is kept until the body is read",
+        1,
+        "parse_body",
+        "            if many <= _MAX_REJECTS:\n",
+        "            if many:\n",
+        (
+            "tests/unit/platform/core/events/test_s3_event.py::"
+            "test_of_many_records_that_are_no_events_few_are_kept_while_they_are_counted",
+        ),
+    ),
+    Mutant(
+        "messages of events are sent to a row queue",
+        6,
+        "redrive_messages",
+        "if lake.config.table_of_rows(queue.name) is None), None)",
+        "if queue.name), None)",
+        ("tests/unit/platform/operations/test_redrive.py::test_messages_of_events_never_go_to_a_row_queue",),
     ),
     Mutant(
         "a discovered table registers files inside of another table",
@@ -3963,7 +4094,7 @@ MUTANTS = (
     Mutant(
         "a document that is nested too deeply ends what reads it",
         4,
-        "foreign_json",
+        "_parsed",
         "    except (_TooDeep, RecursionError):\n",
         "    except KeyError:\n",
         ("tests/unit/repository/test_foreign_documents.py",),

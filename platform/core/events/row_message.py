@@ -9,7 +9,7 @@ from typing import Any
 
 from tidegate.platform.core.events.envelopes import published, shown
 from tidegate.platform.core.events.row_object import LATEST
-from tidegate.platform.core.foreign_json import foreign_json
+from tidegate.platform.core.foreign_json import foreign_row
 from tidegate.platform.core.schema.column_types import folded
 from tidegate.platform.core.times import from_millis, parse_time, to_millis
 
@@ -24,7 +24,6 @@ _AHEAD_MILLIS = 86_400_000 + _CLOCKS_DIFFER_MILLIS
 #: Days for which any sender of webhooks may repeat a delivery (`retry_days`), in milliseconds.
 _RETRIES_MILLIS = 31 * 86_400_000
 _LINE_ENDS = re.compile(r"[\r\n]+")
-_SPACE = " \t\r\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +109,7 @@ def row_of(text: str, origin: RowOrigin) -> Row:
     """
     if not 0 < origin.sent_at < LATEST:
         raise ValueError(f"it was sent {origin.sent_at} ms after 1970, which is no time")
-    text = text.removeprefix("\ufeff").strip(_SPACE)
-    members = _members(text)
+    text, members = _parsed(text)
     for name in members:
         if folded(name) in ROW_COLUMNS:
             raise ValueError(f"its member {name} has the name of a column that Tidegate adds; send another name")
@@ -131,14 +129,11 @@ def _remedy(topic: str | None) -> str:
     return f"and lake.yaml names {topic} for this queue: only that topic may publish to it"
 
 
-def _members(text: str) -> dict[str, Any]:
+def _parsed(text: str) -> tuple[str, dict[str, Any]]:
     try:
-        content = foreign_json(text, is_row=True)
+        return foreign_row(text)
     except ValueError as error:
         raise ValueError(f"the row {error}") from None
-    if not isinstance(content, dict):
-        raise ValueError("the row is JSON but not an object; send one object a message")
-    return content
 
 
 def _millis(time: str) -> int:

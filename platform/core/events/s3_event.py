@@ -135,13 +135,16 @@ def parse_body(body: str, message_id: str) -> ParsedBody:
         parsed.tests = 1
         return parsed
     read = _eventbridge_event if opened.kind == "eventbridge" else _notification_event
+    many = 0
     for index, record in enumerate(opened.records):
         event_id = f"{message_id}#{index}"
         try:
             parsed.events.append(read(record, event_id))
         except ValueError as error:
-            parsed.rejects.append(Reject(event_id, str(error), _text_of(record)))
-    if (many := len(parsed.rejects)) > _MAX_REJECTS:
+            many += 1
+            if many <= _MAX_REJECTS:
+                parsed.rejects.append(Reject(event_id, str(error), _text_of(record)))
+    if many > _MAX_REJECTS:
         first = parsed.rejects[0]
         why = f"{many} of its {len(opened.records)} records are no events, the first for: {first.reason}"
         parsed.rejects = [Reject(first.event_id, why, body, records=many)]

@@ -48,8 +48,15 @@ class Outgoing:
 
     @property
     def deduplication_id(self) -> str:
-        """The id by which a FIFO destination recognizes a message that comes twice within five minutes."""
-        return hashlib.sha256(self.id.encode()).hexdigest()
+        """The id by which a FIFO destination recognizes a message that comes twice within five minutes.
+
+        The body is a part of it: a sender of the event queue writes the envelope, and so the id.
+        """
+        return self.digest_with("")
+
+    def digest_with(self, name: str) -> str:
+        """Return a digest of the id, of a name and of the body. Two messages with another body have another one."""
+        return hashlib.sha256(json.dumps([self.id, name, self.body]).encode()).hexdigest()
 
     @property
     def size(self) -> int:

@@ -21,8 +21,11 @@ def discovered_table(key: TableKey, format: FormatName | None, config: LakeConfi
 
 
 def gone_reason(table: TableKey) -> str:
-    """Return why an event of a deleted object makes no table."""
-    return f"it is gone, and {table.uri} becomes no table for what is gone"
+    """Return why an event makes no table if S3 has none of the objects that it was asked for."""
+    return (
+        f"S3 has none of the objects of {table.uri} that it was asked for, and a folder becomes no table for what is "
+        "gone; if it has files, add a table with this prefix to lake.yaml and materialize it"
+    )
 
 
 def limit_reason(table: TableKey, config: LakeConfig, *, waits: bool) -> str:

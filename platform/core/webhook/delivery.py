@@ -51,12 +51,13 @@ def delivery_of(scheme: Scheme, sender: str, received: Received, secrets: Sequen
         Refusal: it is not genuine, too old, or no row.
     """
     scheme.verify(received, secrets)
-    text = _text(received)
     arrival = RowOrigin("-", int(received.at * 1000))
+    text = _text(received)
     try:
         row_of(text, arrival)
     except ValueError as error:
         raise Refusal(Reason.NO_ROW, f"{error}{_hint(received)}") from None
+    text = text.removeprefix("\ufeff")  # the only one: with another it is no row
     members = json.loads(text, parse_int=_number, parse_float=str) if scheme.id_member else {}
     origin = _origin(scheme, f"{sender}:{_id(scheme, received, members)}", received, members, retry_days)
     return Delivery(text.translate(_NOT_IN_SQS), origin, scheme.challenge(members))
@@ -64,7 +65,7 @@ def delivery_of(scheme: Scheme, sender: str, received: Received, secrets: Sequen
 
 def _text(received: Received) -> str:
     try:
-        return received.body.decode().removeprefix("\ufeff")
+        return received.body.decode()
     except UnicodeDecodeError:
         raise Refusal(Reason.NO_ROW, f"the body is not UTF-8{_hint(received)}") from None
 

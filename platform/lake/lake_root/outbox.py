@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -182,8 +181,7 @@ class Outbox:
             message, reason = item
             # Only escaped, because the text of a body may have half of a surrogate pair.
             content = json.dumps({"reason": reason, "message": message.to_dict()})
-            digest = hashlib.sha256(f"{message.id}\0{message.to}".encode()).hexdigest()
-            key = f"{self._quarantine(found.lane.route)}{digest}-{found.name.ulid}.json"
+            key = f"{self._quarantine(found.lane.route)}{message.digest_with(message.to)}-{found.name.ulid}.json"
             self._root.objects.put(self._root.bucket, key, content)
 
         for _ in parallel(keep, messages):

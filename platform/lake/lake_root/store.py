@@ -6,6 +6,8 @@ The layout never changes; docs/internals/architecture.md describes it::
     proven/<endpoint>.json                  its conditional put was proven
     inbox/<table key>/<manifest id>.json
     held/<table key>/<manifest id>.json     events of folders that become tables when a day has room for them
+    held/<table key>/more.json              more events came, so the folder's objects are listed then
+    held/<table key>/listed.json            how far that listing is
     batches/<table key>/<n, 20 digits>.json and .void
     after/<table key>/<ULID>-<keys>.json    files that after-load could not remove or tag yet
     signals/<table key>/<digests>-<n>.json  completion signals that wait for a part
@@ -37,6 +39,7 @@ from tidegate.platform.lake.lake_root.batches import Batches
 from tidegate.platform.lake.lake_root.births import Births
 from tidegate.platform.lake.lake_root.export_marks import ExportMarks
 from tidegate.platform.lake.lake_root.forgotten import Forgotten
+from tidegate.platform.lake.lake_root.held import Held
 from tidegate.platform.lake.lake_root.identity import Identity
 from tidegate.platform.lake.lake_root.inbox import Inbox
 from tidegate.platform.lake.lake_root.intake_log import IntakeLog
@@ -63,7 +66,7 @@ class LakeStore(LakeRoot):
         super().__init__(objects, root)
         self.identity = Identity(self)
         self.inbox = Inbox(self)
-        self.held = Inbox(self, "held")
+        self.held = Held(self)
         self.outbox = Outbox(self)
         self.births = Births(self)
         self.quarantine = Quarantine(self)

@@ -15,7 +15,7 @@ from tidegate.platform.core.completion.named_parts import named_parts
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.events.envelopes import open_body, published
 from tidegate.platform.core.events.row_message import RowOrigin, row_of
-from tidegate.platform.core.foreign_json import MAX_LEVELS, foreign_json
+from tidegate.platform.core.foreign_json import MAX_LEVELS, foreign_json, foreign_row
 from tidegate.platform.core.inventory.manifest import Inventory, InventoryError
 from tidegate.platform.forgetting.kept_objects import _parsed
 from tidegate.platform.operations.redrive import message_from_body
@@ -199,10 +199,11 @@ def test_depth_is_counted_in_the_text_and_not_by_the_stack_that_is_left(opening:
         ends = "".join(closing[mark] for mark in reversed(opening.replace('"]"', "")) if mark in closing)
         text = '{"s":"' + "[" * 300 + '\\"{","x":' + opening * times + "1" + ends * times + "}"
         levels = 1 + times * sum(mark in closing for mark in opening)
-        for document in (text, text.encode(), text.encode("utf-16")):
+        works = [partial(foreign_json, document) for document in (text, text.encode(), text.encode("utf-16"))]
+        for work in [partial(foreign_row, text)] if is_row else works:
             for frames in (0, 500):
                 if levels <= MAX_LEVELS:
-                    _after(frames, partial(foreign_json, document, is_row=is_row))
+                    _after(frames, work)
                 else:
                     with pytest.raises(ValueError, match="is nested too deeply"):
-                        _after(frames, partial(foreign_json, document, is_row=is_row))
+                        _after(frames, work)

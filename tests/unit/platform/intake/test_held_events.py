@@ -15,6 +15,8 @@ from tidegate.platform.intake import held_events
 from tidegate.platform.intake.held_events import HeldEvents
 from tidegate.platform.intake.tick import listen, take_in
 from tidegate.platform.lake.aws.message import Message
+from tidegate.platform.lake.aws.s3 import StoreError
+from tidegate.platform.lake.lake_root.held import MAX_MANIFESTS
 from tidegate.platform.lake.lake_root.inbox import TableInbox
 from tidegate.platform.lake.lake_root.store import LakeStore
 
@@ -52,6 +54,23 @@ class Shore:
             self.store.births.ensure_birth(table, table, registered=False)
             self.store.inbox.of(table).delete([one.id for one in self.store.inbox.waiting(table)])
         return [table.removeprefix("landing.") for table in tables]
+
+    def exist(self, *keys: str) -> None:
+        """Put source objects, which a listing of their folder finds."""
+        for key in keys:
+            self.store.objects.put("landing", key, "")
+
+    def hinted(self, table: str) -> list[str]:
+        """Keys of the hints in the inbox of a table, each once."""
+        inbox = self.store.inbox.of(f"landing.{table}")
+        found = inbox.read([one.id for one in inbox.waiting()])
+        return sorted({hint.key for manifest in found for hint in manifest.hints})
+
+    def kept(self, table: str) -> list[str]:
+        """Names of what is kept of a folder, with `*` for manifests."""
+        start = self.store.held.key(f"landing.{table}", "").removesuffix(".json")
+        names = [key.removeprefix(start) for key in self.lake.store.objects.bodies if key.startswith(start)]
+        return sorted("*" if "-" in name else name for name in names)
 
     def held(self) -> list[str]:
         return [table.removeprefix("landing.") for table in self.store.held.tables()]
@@ -172,3 +191,167 @@ def test_a_folder_without_room_keeps_no_other_from_its_own(monkeypatch: pytest.M
     for _ in range(3):
         held.release(shore.lake, shore.now)
     assert shore.held() == ["team.c"]
+
+
+def full_folder(events: int, config: LakeConfig = CAPPED) -> Shore:
+    """A lake in which `team/c/` waits, with more events than it keeps manifests, and all of its objects exist."""
+    shore = Shore(config)
+    shore.arrive("team/a/1.csv", "team/b/1.csv")
+    for number in range(events):
+        shore.arrive(f"team/c/{number:03}.csv")
+        shore.exist(f"team/c/{number:03}.csv")
+    shore.exist("team/c/deeper/1.csv", "team/c/_SUCCESS", "team/d/1.csv")
+    shore.be_born()
+    return shore
+
+
+def test_however_many_events_come_a_folder_keeps_few_objects_and_loses_none() -> None:
+    shore, held = full_folder(3 * MAX_MANIFESTS), HeldEvents()
+    assert shore.kept("team.c") == ["*"] * MAX_MANIFESTS + ["more.json"]
+    assert held.release(shore.lake, shore.now) == []
+    assert shore.hinted("team.c") == [f"team/c/{number:03}.csv" for number in range(3 * MAX_MANIFESTS)]
+    assert (shore.be_born(), shore.held()) == (["team.c"], [])
+
+
+def test_a_folder_with_few_events_is_not_listed() -> None:
+    """A listing would take in years of objects that nobody announced."""
+    shore = full_folder(MAX_MANIFESTS)
+    shore.exist("team/c/of last year.csv")
+    HeldEvents().release(shore.lake, shore.now)
+    assert "team/c/of last year.csv" not in shore.hinted("team.c")
+    assert len(shore.hinted("team.c")) == MAX_MANIFESTS
+
+
+@pytest.mark.parametrize("dies", [False, True])
+def test_a_listing_continues_in_the_next_tick_after_the_events_of_others(
+    dies: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shore, held = full_folder(MAX_MANIFESTS + 30), HeldEvents()
+    shore.arrive("other/x/1.csv", "other/y/1.csv", *(f"other/z/{number}.csv" for number in range(5)))
+    shore.store.births.ensure_birth("landing.other.x", "x", registered=False)
+    monkeypatch.setattr(held_events, "_LISTED_AT_ONCE", 10)
+    monkeypatch.setattr(held_events, "_SECONDS", -1.0)
+    parts: list[int] = []
+    while shore.held() and len(parts) < 30:
+        before, others = len(shore.hinted("team.c")), len(shore.hinted("other.z"))
+        held.release(shore.lake, shore.now)
+        parts.append(len(shore.hinted("team.c")) - before)
+        assert dies or before <= MAX_MANIFESTS or others == 5, "events of others come before a listing"
+        if dies:
+            held = HeldEvents()
+    assert (shore.held(), len(shore.hinted("team.c"))) == ([], MAX_MANIFESTS + 30)
+    assert sorted(parts)[-2:] == [10, MAX_MANIFESTS], "a tick without time lists one part"
+
+
+def test_what_comes_while_a_folder_is_listed_is_listed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    shore, held = full_folder(MAX_MANIFESTS + 5), HeldEvents()
+    whole = shore.store.objects.under
+
+    def under(bucket: str, prefix: str, after: str = "") -> Any:
+        if bucket == "landing":
+            shore.store.held.mark("landing.team.c")  # of an event that a drain brings meanwhile
+        yield from whole(bucket, prefix, after)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(shore.store.objects, "under", under)
+        held.release(shore.lake, shore.now)
+    assert shore.kept("team.c") == ["more.json"]
+    shore.be_born()
+    shore.exist("team/c/000 new.csv")
+    held.release(shore.lake, shore.now + DAY)
+    assert "team/c/000 new.csv" in shore.hinted("team.c")
+    assert shore.held() == []
+
+
+def test_objects_go_to_the_table_that_took_their_folder_over() -> None:
+    shore = full_folder(MAX_MANIFESTS + 5)
+    tables = [{"name": "team", "prefix": "s3://landing/team/"}]
+    shore.lake.config = LakeConfig.model_validate(
+        {**LAKE.model_dump(by_alias=True, exclude_unset=True), "tables": tables, "discovery": {"per_day": 1}}
+    )
+    shore.arrive("other/x/1.csv")
+    HeldEvents().release(shore.lake, shore.now)
+    keys = [f"team/c/{number:03}.csv" for number in range(MAX_MANIFESTS + 5)]
+    assert shore.hinted("team") == [*keys, "team/c/deeper/1.csv"]
+    assert shore.held() == []
+
+
+def test_objects_for_which_s3_was_not_asked_are_listed_before_their_events_are_dropped() -> None:
+    shore = Shore()
+    shore.arrive("team/a/1.csv", "team/b/1.csv")
+    keys = [f"team/c/{number:04}.csv" for number in range(1500)]
+    shore.arrive(*keys)
+    assert "more.json" not in shore.kept("team.c")
+    shore.be_born()
+    shore.gone.update(keys)
+    shore.gone.remove(keys[2])
+    shore.exist(keys[2])
+    HeldEvents().release(shore.lake, shore.now)
+    assert shore.hinted("team.c") == [keys[2]]
+
+
+def test_a_tick_lists_a_bounded_part_of_what_an_older_version_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Older versions kept a manifest of each tick. However many there are, each tick moves some of them."""
+    shore, held = full_folder(1), HeldEvents()
+    (manifest,) = shore.store.held.waiting("landing.team.c")
+    body = shore.lake.store.objects.bodies[shore.store.held.key("landing.team.c", manifest.id)]
+    for number in range(5_000):
+        key = shore.store.held.key("landing.team.c", f"{number:026}-1-0-0")
+        shore.lake.store.objects.bodies[key] = body
+    seen: list[str] = []
+    whole = shore.store.objects.under
+
+    def under(bucket: str, prefix: str, after: str = "") -> Any:
+        for item in whole(bucket, prefix, after):
+            seen.append(item.key)
+            yield item
+
+    monkeypatch.setattr(shore.store.objects, "under", under)
+    monkeypatch.setattr(held_events, "_SECONDS", -1.0)
+    held.release(shore.lake, shore.now)
+    for _ in range(3):
+        seen.clear()
+        before = len(shore.kept("team.c"))
+        held.release(shore.lake, shore.now)
+        assert before - len(shore.kept("team.c")) == 20
+        assert sum("/held/" in key for key in seen) <= 1_000
+
+
+@pytest.mark.parametrize("fails", range(3))
+def test_a_look_that_s3_ends_is_repeated_with_all_folders(fails: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    shore, held = full_folder(MAX_MANIFESTS + 1), HeldEvents()
+    look, asked = shore.store.held.look, []
+
+    def failing(table: str) -> Any:
+        asked.append(table)
+        if len(asked) == fails + 1:
+            raise StoreError("S3 does not answer")
+        return look(table)
+
+    monkeypatch.setattr(shore.store.held, "look", failing)
+    with pytest.raises(StoreError):
+        held.release(shore.lake, shore.now)
+    held.release(shore.lake, shore.now)
+    assert (len(shore.hinted("team.c")), shore.held()) == (MAX_MANIFESTS + 1, [])
+
+
+def test_folders_that_cannot_be_read_take_nothing_from_the_messages_of_the_tick() -> None:
+    shore, held = full_folder(1), HeldEvents()
+    drained: list[str] = []
+    messages = [Message("m", body(record("orders/1.csv")), "r")]
+    shore.lake.queues = [
+        SimpleNamespace(
+            name="q", drain=lambda **_: (chunk for chunk in [messages]), delete=lambda _: drained.append("deleted")
+        )
+    ]
+
+    def folders(bucket: str, prefix: str) -> list[str]:
+        if "/held/" in prefix:
+            assert drained, "the messages come first"
+            raise StoreError("S3 does not answer")
+        return []
+
+    shore.store.objects.folders = folders  # type: ignore[method-assign]
+    taken = listen(shore.lake, patience=0, held=held)
+    assert (taken.received, drained) == (1, ["deleted"])
+    assert "stay as they are until the next tick: S3 does not answer" in taken.left[0]

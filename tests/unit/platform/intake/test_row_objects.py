@@ -61,6 +61,21 @@ def test_a_body_keeps_its_text_behind_our_two_columns(body: str, rest: str) -> N
     assert "\r" not in found
 
 
+@pytest.mark.parametrize("before", ["\ufeff\ufeff", "\ufeff \ufeff", " \ufeff", "\ufeff\ufeff\ufeff", "\u00a0", "\x0b"])
+def test_of_what_comes_before_a_row_only_one_mark_and_spaces_of_json_are_removed(before: str) -> None:
+    with pytest.raises(ValueError, match="the row is not JSON"):
+        line(f'{before}{{"a":1}}')
+
+
+@given(st.text(st.sampled_from("\ufeff \t\r\n\x0b\u00a0{}")), st.text(st.sampled_from("\ufeff \t\r\n\x0b\u00a0{}")))
+def test_whatever_is_around_an_object_its_line_is_one_object_or_there_is_none(before: str, after: str) -> None:
+    try:
+        found = line(f'{before}{{"a":1}}{after}')
+    except ValueError:
+        return
+    assert found == f'{OURS},"a":1}}'
+
+
 @given(st.dictionaries(st.text(max_size=3), st.none() | st.booleans() | st.integers() | st.text(max_size=5)))
 def test_every_object_says_as_a_line_what_it_said(members: dict[str, Any]) -> None:
     for body in (json.dumps(members), json.dumps(members, indent=1, ensure_ascii=False)):

@@ -456,8 +456,30 @@ def test_what_is_gone_bears_no_table() -> None:
     intake, tables = arrive(Objects(gone=["tmp/a.csv", "tmp/b.csv"]), "tmp/a.csv", "tmp/b.csv", "tmp/a.csv")
     assert (tables, intake.hints, intake.counters) == (set(), {}, {"no_table": 3})
     assert {event.reason for event in intake.unrouted} == {
-        "it is gone, and s3://landing/tmp/ becomes no table for what is gone"
+        "S3 has none of the objects of s3://landing/tmp/ that it was asked for, and a folder becomes no table for what "
+        "is gone; if it has files, add a table with this prefix to lake.yaml and materialize it"
     }
+
+
+@pytest.mark.parametrize("folders", [1, 3, 200])
+def test_however_many_objects_forged_events_name_they_bear_no_table_and_cost_few_requests(folders: int) -> None:
+    keys = [f"forged{folder}/{number}.csv" for folder in range(folders) for number in range(6_000 // folders)]
+    objects, room = Objects(gone=keys), capped()
+    messages = [Message(f"m{key}", body(record(key)), "r") for key in keys]
+    known = set[TableKey]()
+    intake = route_messages(parse_messages(messages), CAPPED, known, objects, room)  # type: ignore[arg-type]
+    assert (known, intake.hints, intake.held, intake.counters) == (set(), {}, {}, {"no_table": len(keys)})
+    assert len(objects.asked) <= max(1_000, 32 * folders)
+    assert room.today.tables == set(), "the day's room is for those whose objects S3 has"
+
+
+def test_of_many_objects_those_that_s3_is_asked_for_are_spread_over_the_events() -> None:
+    keys = [f"new/{number}.csv" for number in range(5_000)]
+    there = set(range(1_000, 1_010))
+    _, tables = arrive(Objects(gone=[key for place, key in enumerate(keys) if place not in there]), *keys)
+    assert tables == {"new/"}
+    _, tables = arrive(Objects(gone=keys[:-1]), *keys)
+    assert tables == {"new/"}, "the last one is asked for in any case"
 
 
 def test_one_object_that_is_there_is_enough() -> None:

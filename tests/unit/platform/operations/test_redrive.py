@@ -58,6 +58,7 @@ NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 def lake() -> Any:
     sent: list[str] = []
     return SimpleNamespace(
+        config=ROUTED,
         store=LakeStore(Objects(), "s3://lake/root"),  # type: ignore[arg-type]
         table=lambda table_key: SimpleNamespace(
             spec=SimpleNamespace(max_files=100),
@@ -246,6 +247,26 @@ def test_a_row_queue_s_message_goes_back_to_its_queue_as_what_it_was(lake: Any) 
     # A sent message is kept as a copy, with its origin.
     (kept,) = [body for key, body in lake.store.objects.bodies.items() if key.endswith("redriven/m1-0.json")]
     assert json.loads(kept)["row"] == {"queue": "clicks", "message_id": "first", "sent_at": 17}
+
+
+@pytest.mark.parametrize("with_events", [False, True])
+def test_messages_of_events_never_go_to_a_row_queue(lake: Any, *, with_events: bool) -> None:
+    rows: list[Any] = []
+    log: list[str] = []
+    lake.config = LakeConfig.model_validate(
+        {
+            **ROUTED.model_dump(by_alias=True, exclude_unset=True),
+            "tables": [{"name": "c", "row_queue": {"name": "clicks"}}],
+        }
+    )
+    clicks = SimpleNamespace(name="clicks", send=lambda *given, **more: rows.append(given))
+    lake.queues = [clicks, *lake.queues] if with_events else [clicks]
+    lake.store.quarantine.keep_message("m1#0", '{"a": 1}', "an unknown envelope", "events")
+    redrive_messages(lake, quarantined_messages(lake, Choice()), RedriveRequest("somebody", log=log.append))
+    assert (rows, lake.sent) == ([], ['{"a": 1}'] if with_events else [])
+    assert [kept.event_id for kept in quarantined_messages(lake, Choice())] == ([] if with_events else ["m1#0"])
+    stays = "1 messages with S3 events stay in quarantine: lake.yaml has no queue of events"
+    assert (stays in log) is not with_events
 
 
 TOPIC = "arn:aws:sns:eu-west-1:123456789012:t"

@@ -441,6 +441,25 @@ def test_a_message_that_is_never_taken_is_quarantined_with_its_reason() -> None:
     assert [(one["reason"], one["message"]["id"]) for one in kept.values()] == [("never", "m1")]
 
 
+def test_undeliverable_messages_with_one_id_are_all_kept_and_come_back() -> None:
+    """The sender of an event writes its envelope, and so its id."""
+    network = Network()
+    network.never = {"m1"}
+    lake = make_lake(network)
+    given = [Outgoing("m1", None, "g", 1, text) for text in ("an honest body", "a forged body", "an honest body")]
+    lake.store.outbox.put([(Lane("all"), given)])
+    assert tick(lake)["all"].undeliverable == 3
+    kept = list(lake.store.outbox.undeliverable("all"))
+    assert {one.message.body for one in kept} == {"an honest body", "a forged body"}
+    # An older version named the object by the id alone.
+    body = json.dumps({"reason": "never", "message": Outgoing("m0", None, "g", 1, "of before").to_dict()})
+    lake.store.objects.bodies[lake.store.key("quarantine", "routes", "all", f"{'0' * 64}-{'0' * 26}.json")] = body
+    lake.store.outbox.send_again("all", list(lake.store.outbox.undeliverable("all")))
+    assert list(lake.store.outbox.undeliverable("all")) == []
+    waiting = [one for found in lake.store.outbox.waiting(Lane("all")) for one in lake.store.outbox.read(found)]
+    assert {one.body for one in waiting} == {"an honest body", "a forged body", "of before"}
+
+
 def redriven(lake: Any, choice: Choice | None = None) -> list[str]:
     """Redrives the route `tagged`. Returns the reasons of its messages."""
     choice = choice or Choice()

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tidegate.platform.core.events import s3_event
 from tidegate.platform.core.events.s3_event import ParsedBody, S3Event, parse_body
 
 BODIES = Path(__file__).parents[3] / "data" / "bodies"
@@ -208,6 +209,25 @@ DEEP = "[" * 900 + "]" * 900
 def test_bodies_that_upset_a_parser_are_rejected_in_a_short_sentence(body: str) -> None:
     (reject,) = parse_body(body, "m").rejects
     assert len(reject.reason) < 1_000
+
+
+def test_of_many_records_that_are_no_events_few_are_kept_while_they_are_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[str] = []
+    whole = s3_event.Reject.__post_init__
+
+    def count(self: s3_event.Reject) -> None:
+        made.append(self.event_id)
+        whole(self)
+
+    monkeypatch.setattr(s3_event.Reject, "__post_init__", count)
+    good = json.dumps(json.loads((BODIES / "s3_put.json").read_text(encoding="utf-8"))["Records"][0])
+    found = parse_body('{"Records":[' + "1," * 100_000 + good + "]}", "m")
+    (reject,) = found.rejects
+    assert (reject.records, reject.event_id, len(found.events), found.received) == (100_000, "m#0", 1, 100_001)
+    assert "100000 of its 100001 records are no events" in reject.reason
+    assert len(made) < 50
 
 
 @pytest.mark.parametrize("body", ['{"\\ud800x":1}', '{"Records":[{"eventSource":"\\udfff"}]}', "\ud800"])

@@ -14,6 +14,10 @@ def outgoing(number: int = 0, body: str = "{}") -> Outgoing:
     return Outgoing(f"m{number}", "orders", "s3://landing/orders/", 1_000 + number, body)
 
 
+def outgoing_of(id: str, body: str) -> Outgoing:
+    return Outgoing(id, None, "s3://landing/orders/", 1, body)
+
+
 def records(*keys: str) -> str:
     # Spaces and unusual members show whether a body was written again.
     return json.dumps({"x": [1.0], "Records": [{"s3": {"object": {"key": key}}} for key in keys]}, indent=1)
@@ -70,6 +74,17 @@ def test_a_message_of_the_outbox_is_read_as_it_was_written(id: str, type: str | 
     line = message.to_json()
     assert "\n" not in line
     assert Outgoing.from_json(line.encode().decode()) == message
+
+
+@given(st.text(), st.text(), st.text(), st.text())
+def test_a_message_with_another_body_is_another_one_whatever_id_its_sender_chose(
+    id: str, other_id: str, body: str, other_body: str
+) -> None:
+    one, same, other = outgoing_of(id, body), outgoing_of(id, body), outgoing_of(other_id, other_body)
+    assert one.deduplication_id == same.deduplication_id
+    assert (one.deduplication_id == other.deduplication_id) == ((id, body) == (other_id, other_body))
+    assert one.deduplication_id != outgoing_of(id, f"{body}x").deduplication_id
+    assert one.digest_with("q1") != one.digest_with("q2")
 
 
 def test_groups_have_names_that_sqs_takes() -> None:

@@ -165,6 +165,12 @@ def test_a_body_with_a_byte_order_mark_and_huge_numbers_keeps_its_digits() -> No
     assert delivered("stripe", '\ufeff{"id": "e", "a": ' + digits + "}").text == '{"id": "e", "a": ' + digits + "}"
 
 
+@pytest.mark.parametrize("scheme", ["github", "stripe"])
+def test_a_body_with_two_byte_order_marks_is_no_row(scheme: str) -> None:
+    for marks in ("\ufeff\ufeff", "\ufeff\ufeff\ufeff", "\ufeff \ufeff"):
+        assert "the row is not JSON" in why(scheme, f'{marks}{{"id": "e", "a": 1}}')
+
+
 def test_slack_s_test_of_an_address_is_answered_and_is_no_row() -> None:
     assert delivered("slack", '{"type": "url_verification", "challenge": "3eZb"}').challenge == "3eZb"
     assert delivered("slack", '{"type": "event_callback", "challenge": "3eZb"}').challenge is None
