@@ -27,8 +27,11 @@ from tidegate.platform.lake.spark.collected import collected
 from tidegate.platform.lake.sql_names import SqlNames
 from tidegate.platform.local.provision import Clients, provision
 from tidegate.platform.local.stack import LocalStack
+from tidegate.platform.query.asked_tables import asked_tables
 from tidegate.resources.aws_resource import AwsResource
 from tidegate.resources.lake_resource import LakeResource
+
+_SCHEMAS = ("bronze", "silver", "ledger")
 
 
 class TestLake:
@@ -180,11 +183,16 @@ class TestLake:
         return placed
 
     def sql(self, query: str) -> list[Row]:
-        """Run a query on the shared Spark server, after the tables of this lake got their names.
+        """Run a query on the shared Spark server, after the tables of this lake that it names got their names.
 
         Returns the rows. If one has a time that Python does not have, every time of them is text.
         """
-        SqlNames(self.lake).name_tables()
+        asked = asked_tables(query)
+        if asked is None or any(schema.startswith("lake") for schema, _ in asked):
+            # The views of `lake` read the ledgers of all tables. To make them costs more than most queries.
+            SqlNames(self.lake).name_tables()
+        else:
+            SqlNames(self.lake).name_queried_tables({name for schema, name in asked if schema in _SCHEMAS})
         return collected(self.lake.delta.session.sql(query))
 
 

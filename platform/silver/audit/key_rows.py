@@ -23,7 +23,7 @@ from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.suppression import SecretProblem, Suppression
 from tidegate.platform.silver.changes import PART
-from tidegate.platform.silver.dumps.incomplete_dumps import incomplete_dumps
+from tidegate.platform.silver.dumps.incomplete_dumps import incomplete_dumps, may_be_incomplete
 from tidegate.platform.silver.newest_rows import before_truncate, order_struct, order_type
 from tidegate.platform.silver.pending import PendingMerge
 from tidegate.platform.silver.row_queries import expression_types
@@ -246,6 +246,8 @@ class KeyRows:
             mark: last batch that silver holds.
             version: Delta version of bronze. None: the newest.
         """
+        if not may_be_incomplete(lake, self.work, self.rules):
+            return ()
         n, order = min(mark, self.work.n), self._order_json(self.rules.order_values)
         return incomplete_dumps(lake.delta.session, self.work, self.rules, n, order=order, version=version)
 

@@ -53,7 +53,7 @@ def with_incomplete_dumps(lake: Lake, work: PendingMerge, rules: MergeRules, cha
     If a dump that silver has is one of them by now, or is none any more, silver has deletes that it should not have, or
     the other way round. Then all of bronze is merged again.
     """
-    if not rules.are_dumps:
+    if not may_be_incomplete(lake, work, rules):
         yield changes
         return
     session = lake.delta.session
@@ -68,6 +68,11 @@ def with_incomplete_dumps(lake: Lake, work: PendingMerge, rules: MergeRules, cha
                 yield replace(everything, dumps=replace(everything.dumps, incomplete=found))
             return
     yield replace(changes, dumps=replace(changes.dumps, incomplete=found))
+
+
+def may_be_incomplete(lake: Lake, work: PendingMerge, rules: MergeRules) -> bool:
+    """Return whether a row of a dump may be in quarantine, by the statistics in the ledger's log, without a query."""
+    return rules.are_dumps and lake.delta.quarantining([work.table.ledger.location])[0]
 
 
 def incomplete_dumps(
