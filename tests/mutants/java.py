@@ -10,6 +10,46 @@ _ONE_ACTION = "LogLineTest#eachSpellingIsClearOrNot"
 
 JAVA_MUTANTS = (
     Mutant(
+        "Avro makes room for each item that a list says it has",
+        10,
+        "BoundedReader",
+        "    checkItems(size);\n    return super.newArray",
+        "    return super.newArray",
+        ("AvroFilesTest#aListOrAMapHasNoMoreItemsThanARowMay",),
+    ),
+    Mutant(
+        "each list of a row has a bound of its own",
+        10,
+        "BoundedReader",
+        "    items++;\n    super.addToArray",
+        "    super.addToArray",
+        ("AvroFilesTest#theItemsOfAllListsOfARowAreCounted",),
+    ),
+    Mutant(
+        "a value of a fixed size has any size",
+        10,
+        "AvroFiles",
+        "schema.getFixedSize() > BoundedReader.MAX_BYTES",
+        "schema.getFixedSize() < 0",
+        ("AvroFilesTest#aTypeOfLargeValuesIsRefusedBeforeOneIsMade",),
+    ),
+    Mutant(
+        "a block has as many rows without a byte as it says",
+        10,
+        "AvroFiles",
+        "if (!takesBytes && ",
+        "if (takesBytes && ",
+        ("AvroFilesTest#rowsWithoutAByteAreNotAsManyAsTheirBlockSays",),
+    ),
+    Mutant(
+        "a value of part of a folder leads to the folder above",
+        10,
+        "RowFolder",
+        'value.equals(".") || value.equals("..") ? value.replace(".", "%2E")',
+        'value.equals("..") ? value.replace(".", "%2E")',
+        ("RowFolderTest#noValuesLeadToAnotherFolderHoweverTheLayoutPutsThemTogether",),
+    ),
+    Mutant(
         "an ORC file has as many rows as its footer says, whatever its stripes say",
         5,
         "OrcFiles",

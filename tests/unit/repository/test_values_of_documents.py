@@ -188,3 +188,10 @@ def test_the_manifest_of_the_largest_dataset_and_of_the_largest_inventory_are_re
     text = json.dumps(body, separators=(",", ":")).encode()
     assert len(text) > 15 << 20
     assert len(Inventory.from_manifest(text, _URI).files) == 110_000
+
+
+def test_the_manifest_of_a_dataset_has_fewer_values_than_another_document() -> None:
+    for count, why in ((100_000, "names no parts"), (300_000, "has more than 262,144 values; write it in parts")):
+        body = json.dumps({"files": [], "x": [0] * count}).encode()
+        with pytest.raises(ValueError, match=why):
+            named_parts(body, "landing", "t/")
