@@ -3588,8 +3588,8 @@ MUTANTS = (
         "brackets within texts are levels of a document",
         6,
         "_is_deep",
-        '_BRACKET.findall(_STRING.sub("", text))',
-        "_BRACKET.findall(text)",
+        "_LEVEL.finditer(text)",
+        "re.finditer(r'([\[{])|([\]}])', text)",
         (
             "tests/unit/repository/test_foreign_documents.py::"
             "test_depth_is_counted_in_the_text_and_not_by_the_stack_that_is_left",

@@ -13,9 +13,17 @@ JAVA_MUTANTS = (
         "Avro makes room for each item that a list says it has",
         10,
         "BoundedReader",
-        "    checkItems(size);\n    return super.newArray",
-        "    return super.newArray",
+        "    setIfAbsent(SystemLimitException.MAX_COLLECTION_LENGTH_PROPERTY, MAX_ITEMS);\n",
+        "",
         ("AvroFilesTest#aListOrAMapHasNoMoreItemsThanARowMay",),
+    ),
+    Mutant(
+        "Avro's faster reader makes items that nobody counts",
+        10,
+        "BoundedReader",
+        "setFastReaderEnabled(!hasFreeItems(actual, new HashSet<>()))",
+        "setFastReaderEnabled(true)",
+        ("AvroFilesTest#allItemsOfARowThatTakeNoByteAreCounted",),
     ),
     Mutant(
         "each list of a row has a bound of its own",
@@ -23,7 +31,7 @@ JAVA_MUTANTS = (
         "BoundedReader",
         "    items++;\n    super.addToArray",
         "    super.addToArray",
-        ("AvroFilesTest#theItemsOfAllListsOfARowAreCounted",),
+        ("AvroFilesTest#allItemsOfARowThatTakeNoByteAreCounted",),
     ),
     Mutant(
         "a value of a fixed size has any size",

@@ -327,7 +327,7 @@ class AvroFilesTest {
         byte[] body = declared("{\"type\":\"" + kind + "\":" + type + "}", count, 0);
         assertTrue(body.length < 1_000);
         String refusal = assertThrows(BadFile.class, () -> values(body, "x string")).getMessage();
-        assertTrue(refusal.startsWith("a row of it has more than 4194304 items in lists and maps; write"), refusal);
+        assertTrue(refusal.contains(" more than 4194304 items") && refusal.contains("; write"), refusal);
       }
     }
     if (takesNoByte) {
@@ -338,7 +338,7 @@ class AvroFilesTest {
   }
 
   @Test
-  void theItemsOfAllListsOfARowAreCounted() throws IOException {
+  void allItemsOfARowThatTakeNoByteAreCounted() throws IOException {
     Schema schema = schema("{\"type\":\"array\",\"items\":{\"type\":\"array\",\"items\":\"null\"}}");
     List<Object> inner = new ArrayList<>(Collections.nCopies(1_000, null));
     List<Object> outer = new ArrayList<>(Collections.nCopies(4_300, inner));
