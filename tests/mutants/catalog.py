@@ -55,6 +55,9 @@ _ONE_OBJECT = (
     "test_no_two_sources_are_written_to_one_object_whatever_lake_yaml_says"
 )
 _EVERY_PLACE = "tests/unit/repository/test_hostile_names.py::test_a_name_is_only_letters_in_each_place"
+_VALUES = "tests/unit/repository/test_values_of_documents.py::"
+_CSV_BYTES = "tests/unit/platform/bronze/prepare/formats/test_csv_bytes.py::"
+_ENDS = "tests/unit/platform/core/test_json_end.py::"
 _VOID = "tests/faults/test_stale_batches.py::test_registered_file_overwritten_before_the_batch_is_finished"
 
 MUTANTS = (
@@ -3724,8 +3727,8 @@ MUTANTS = (
         "brackets within texts are levels of a document",
         6,
         "_is_deep",
-        '_BRACKET.findall(_STRING.sub("", text))',
-        "_BRACKET.findall(text)",
+        "_LEVEL.finditer(text)",
+        "re.finditer(r'([\[{])|([\]}])', text)",
         (
             "tests/unit/repository/test_foreign_documents.py::"
             "test_depth_is_counted_in_the_text_and_not_by_the_stack_that_is_left",
@@ -3871,6 +3874,116 @@ MUTANTS = (
         "        except Exception as error:",
         "        except ZeroDivisionError as error:",
         (f"{_WEBHOOKS}test_an_error_that_nobody_thought_of_is_answered_counted_and_logged",),
+    ),
+    Mutant(
+        "elements of an array that is unwrapped are built to find their ends",
+        1,
+        "_value",
+        "        end = json_end(text, start, ask)\n",
+        "        end = __import__('json').JSONDecoder(parse_int=str).raw_decode(text, start)[1]\n",
+        (f"{_VALUES}test_no_document_takes_many_times_its_bytes[arrays in arrays-an array that a route unwraps]",),
+    ),
+    Mutant(
+        "values of a document are not counted",
+        1,
+        "foreign_json",
+        "        require_few_values(text, max_values)\n",
+        "",
+        (f"{_VALUES}test_values_are_counted_and_not_what_texts_hold",),
+    ),
+    Mutant(
+        "what a text holds counts as values of the document",
+        1,
+        "require_few_values",
+        "(found for found in _MARK.finditer(text) if found.lastindex)",
+        "(mark for mark in text if mark in _MARKS)",
+        (f"{_VALUES}test_values_are_counted_and_not_what_texts_hold",),
+    ),
+    Mutant(
+        "the manifest of a dataset has as many values as any document",
+        1,
+        "named_parts",
+        "foreign_json(body, max_values=_MAX_VALUES)",
+        "foreign_json(body)",
+        (f"{_VALUES}test_the_manifest_of_a_dataset_has_fewer_values_than_another_document",),
+    ),
+    Mutant(
+        "a value may have any number of levels",
+        1,
+        "json_end",
+        "        if len(around) == MAX_LEVELS - _AT_ONCE:",
+        "        if len(around) == 10 * text.count('x') - 1:",
+        (f"{_ENDS}test_a_value_has_a_thousand_levels_whatever_is_in_them",),
+    ),
+    Mutant(
+        "an array may end with a comma",
+        1,
+        "_one_level_more",
+        "(?:,{_SPACE}(?!\\])|",
+        "(?:,{_SPACE}|",
+        (f"{_ENDS}test_what_is_no_value_has_no_end", f"{_ENDS}test_a_value_ends_where_python_s_parser_says_or_is_none"),
+    ),
+    Mutant(
+        "the time is not asked for within an element",
+        1,
+        "json_end",
+        "        ask()\n",
+        "",
+        (f"{_ENDS}test_the_time_is_asked_for_again_and_again_within_a_value",),
+    ),
+    Mutant(
+        "the elements of an array may take any time",
+        1,
+        "unwrap_arrays.unwrap",
+        "limited(_SECONDS)",
+        "limited(1e9)",
+        (
+            "tests/unit/platform/lake/forwarding/test_object_action.py::"
+            "test_an_array_whose_elements_take_too_long_is_named_and_delays_no_other",
+        ),
+    ),
+    Mutant(
+        "calls of a round begin although the time is over",
+        1,
+        "_DeliveryState.call",
+        "if self._clock() > until:",
+        "if self._clock() > until + 1e9:",
+        (f"{_DELIVERY}test_no_call_begins_when_the_time_is_over",),
+    ),
+    Mutant(
+        "a message of many events is one call, however long each may take",
+        1,
+        "_DeliveryState._fitting",
+        "if not fits or self._destination.one_by_one:",
+        "if not fits:",
+        (f"{_DELIVERY}test_a_message_of_many_events_is_divided_where_each_may_take_long",),
+    ),
+    Mutant(
+        "cells of a row are made, however many there are",
+        10,
+        "_Lines.take_cells",
+        "self._cells_left -= cells",
+        "self._cells_left -= min(cells, 1)",
+        (f"{_CSV_BYTES}test_a_row_of_very_many_cells_is_refused_before_they_are_made",),
+    ),
+    Mutant(
+        "delimiters within the rest of a quoted cell count as cells",
+        10,
+        "_Lines.take_cells",
+        "text = line if begins else",
+        "text = line if line else",
+        (f"{_CSV_BYTES}test_the_cells_that_are_counted_are_those_that_are_made",),
+    ),
+    Mutant(
+        "columns of a header are made, however many there are",
+        10,
+        "Csv.look",
+        "if len(rows[0]) > MAX_CELLS:",
+        "if len(rows[0]) > 10 * MAX_CELLS:",
+        (
+            "tests/unit/platform/bronze/prepare/formats/test_csv_files.py::"
+            "test_a_header_of_very_many_cells_is_refused_before_its_columns_are_made",
+        ),
     ),
     Mutant(
         "large arrays of a route are in memory at the same time",

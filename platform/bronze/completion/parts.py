@@ -24,10 +24,12 @@ from tidegate.platform.core.completion.verdict import (
 from tidegate.platform.core.keys.object_key import folder_of
 from tidegate.platform.lake.aws.s3 import Listed, ObjectRefused, StoreError
 from tidegate.platform.lake.lake import Table
-from tidegate.platform.lake.room import TooLarge
+from tidegate.platform.lake.room import TooLarge, run_bounded
 
 #: Objects of a signal's folder that are listed.
 MAX_LISTED = 100_000
+#: Bytes of a manifest that is parsed next to others.
+_SMALL_BYTES = 1 << 18
 
 
 @dataclass
@@ -171,7 +173,14 @@ def _named(table: Table, name: SignalName, signal: Signal) -> tuple[NamedPart, .
             )
     elif body is None:
         raise _ManifestPending("it was removed while it was read")
-    parts = named_parts(body or b"", table.key.bucket, table.key.prefix)
+    manifest = body or b""
+    # What a large one says takes several times its bytes.
+    parts = run_bounded(
+        lambda _: named_parts(manifest, table.key.bucket, table.key.prefix),
+        MAX_MANIFEST_BYTES,
+        small=_SMALL_BYTES,
+        surely=len(manifest),
+    )
     if len(parts) > MAX_DATASET_FILES:
         raise ValueError(
             f"it names {len(parts):,} parts, and a dataset is one commit of at most {MAX_DATASET_FILES:,} files. "

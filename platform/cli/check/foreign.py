@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable, Iterator
 
 from tidegate.platform.cli.check.catalog import Check
@@ -62,7 +63,7 @@ def _is_foreign(store: LakeStore, bucket: str, folder: str) -> bool:
 
 
 def _owners(commit: bytes) -> Iterator[str]:
-    for line in commit.splitlines():
+    for line in io.BytesIO(commit):
         try:
             action = foreign_json(line)
             yield action["metaData"]["configuration"]["tidegate.lake"]

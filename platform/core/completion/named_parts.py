@@ -14,6 +14,8 @@ from tidegate.platform.core.keys.s3_address import S3Address
 
 #: Bytes of the largest manifest that is read.
 MAX_MANIFEST_BYTES = 16 << 20
+#: Values of one: a part has about eight, and a dataset 10,000 parts.
+_MAX_VALUES = 1 << 18
 _MD5 = re.compile(r"[0-9a-fA-F]{32}")
 
 
@@ -46,7 +48,7 @@ def named_parts(body: bytes, bucket: str, prefix: str) -> tuple[NamedPart, ...]:
         ValueError: it is no such manifest, or names an object outside of the table's prefix.
     """
     try:
-        manifest = foreign_json(body)
+        manifest = foreign_json(body, max_values=_MAX_VALUES)
     except ValueError as error:
         raise ValueError(f"it is no manifest: it {error}") from None
     if not isinstance(manifest, dict):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import csv
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Annotated
 
@@ -70,7 +70,9 @@ class CsvOptions(Model):
             return self.model_copy(update={"encoding": "utf-16"})
         return self
 
-    def rows(self, lines: Iterable[str], *, strict: bool = False) -> Iterator[list[str]]:
+    def rows(
+        self, lines: Iterable[str], *, strict: bool = False, see: Callable[[str, bool], None] = lambda *_: None
+    ) -> Iterator[list[str]]:
         """The rows of a file, without skipped lines. The lines come with their line ends.
 
         A line is a comment only where a row may begin: within quotes it is a part of a cell.
@@ -78,6 +80,8 @@ class CsvOptions(Model):
         Args:
             lines: the file's lines, from its first on.
             strict: whether broken quoting is an error, when the rows are read.
+            see: is called with each line of a row before it becomes cells, and whether a row begins in it. If none
+                does, it begins within a quoted cell. What it raises ends the work.
         """
         begins = True
 
@@ -86,6 +90,7 @@ class CsvOptions(Model):
             for line in islice(lines, self.skip, None):
                 if begins and self.comment is not None and line.startswith(self.comment):
                     continue
+                see(line, begins)
                 begins = False
                 yield line
 

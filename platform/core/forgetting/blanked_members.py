@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from json import JSONDecoder
 
+from tidegate.platform.core.json_end import json_end
 from tidegate.platform.core.schema.column_types import folded
 
 _SPACE = re.compile(r"[ \t\n\r]*")
-#: Python makes no `int` of more than 4,300 digits.
-_DECODER = JSONDecoder(parse_int=str)
+_DECODER = JSONDecoder()
 
 
 def blanked_members(text: str, paths: Sequence[Sequence[str]]) -> str:
@@ -45,7 +45,7 @@ def _members(text: str, start: int) -> Iterator[tuple[str, int, int]]:
     while text[at] != "}":
         name, end = _DECODER.raw_decode(text, at)
         begin = _skip(text, _skip(text, end) + 1)
-        _, end = _DECODER.raw_decode(text, begin)
+        end = json_end(text, begin)
         yield name, begin, end
         at = _skip(text, end)
         at = _skip(text, at + 1) if text[at] == "," else at

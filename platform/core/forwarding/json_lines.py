@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+
+from tidegate.platform.core.json_end import TooDeep, json_end
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _LINE_ENDS = re.compile(r"[\r\n]+")
-# Numbers stay texts: they are only skipped, and a number may have any length.
-_DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
 
 
-def json_lines(text: str) -> Iterator[str]:
+def json_lines(text: str, ask: Callable[[], object] = lambda: None) -> Iterator[str]:
     """Yield the elements of an array, each on a line. A text of other values, one after the other, gives these values.
+
+    Args:
+        text: the array, or the values.
+        ask: is called for each element, and again and again within a long one. What it raises ends the work.
 
     Raises:
         ValueError: the text is not JSON. The message says where.
@@ -21,7 +24,7 @@ def json_lines(text: str) -> Iterator[str]:
     start = _skip(text, 1 if text.startswith("\ufeff") else 0)
     if not text.startswith("[", start):
         while start < len(text):
-            line, start = _value(text, start)
+            line, start = _value(text, start, ask)
             yield line
         return
     place = _skip(text, start + 1)
@@ -29,7 +32,7 @@ def json_lines(text: str) -> Iterator[str]:
         _require_end(text, place + 1)
         return
     while True:
-        line, place = _value(text, place)
+        line, place = _value(text, place, ask)
         yield line
         if text.startswith("]", place):
             _require_end(text, place + 1)
@@ -39,11 +42,11 @@ def json_lines(text: str) -> Iterator[str]:
         place = _skip(text, place + 1)
 
 
-def _value(text: str, start: int) -> tuple[str, int]:
+def _value(text: str, start: int, ask: Callable[[], object]) -> tuple[str, int]:
     """Return the value at a place, without line ends, and the place of what follows."""
     try:
-        _, end = _DECODER.raw_decode(text, start)
-    except RecursionError:
+        end = __import__('json').JSONDecoder(parse_int=str).raw_decode(text, start)[1]
+    except TooDeep:
         raise ValueError(f"the value at character {start:,} is nested too deeply") from None
     except ValueError as error:
         raise ValueError(f"not JSON: {error}") from None

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tidegate.platform.core.foreign_json import require_few_values
 from tidegate.platform.core.infer.stated import StatedColumn, connect_type, row_of_change, text_of
 from tidegate.platform.core.schema.column_types import MAX_DIGITS, Array, Decimal, Field, Map, Simple, Struct, Type
 from tidegate.platform.core.schema.names import MAX_FIELDS
@@ -50,7 +51,7 @@ def schema_of_file(head: bytes) -> AvroSchema:
     if not head.startswith(_MAGIC):
         raise ValueError("truncated or not Avro: it does not begin as an Avro file")
     try:
-        return AvroSchema(json.loads(_metadata(head)[_SCHEMA]))
+        return AvroSchema(_parsed(_metadata(head)[_SCHEMA]))
     except (KeyError, IndexError, ValueError, RecursionError):
         raise ValueError("truncated or not Avro: no schema is in its header") from None
 
@@ -63,9 +64,15 @@ def read_stated_columns(metadata: Mapping[bytes, bytes]) -> dict[str, StatedColu
     """
     schema = next((metadata[name] for name in _IN_FOOTER if name in metadata), None)
     try:
-        return {} if schema is None else AvroSchema(json.loads(schema)).stated()
+        return {} if schema is None else AvroSchema(_parsed(schema)).stated()
     except (ValueError, RecursionError):
         return {}
+
+
+def _parsed(schema: bytes) -> Any:
+    text = schema.decode()
+    require_few_values(text)
+    return json.loads(text)
 
 
 class AvroSchema:

@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from itertools import chain, repeat
+from math import inf
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -57,14 +59,15 @@ def deliver(
     Args:
         destination: where to.
         messages: in their order.
-        until: when to begin no further call, by `clock`. One round of calls is made in any case.
+        until: when to begin no further call, by `clock`. The first call is made in any case.
         clock: returns seconds.
     """
     outcome = Delivery()
-    sending = _DeliveryState(destination, outcome, messages)
+    sending = _DeliveryState(destination, outcome, messages, clock)
+    limits = chain([inf], repeat(until))
     with ThreadPoolExecutor(_CALLS_IN_PARALLEL) as pool:
         while batches := list(sending.calls()):
-            for batch, result in zip(batches, pool.map(sending.call, batches), strict=True):
+            for batch, result in zip(batches, pool.map(sending.call, batches, limits), strict=True):
                 sending.settle(batch, result)
             if outcome.error or clock() > until:
                 break
@@ -82,8 +85,10 @@ class _DeliveryState:
         refusal: what the destination last said of a message that it may take later.
     """
 
-    def __init__(self, destination: Destination, outcome: Delivery, messages: Sequence[Outgoing]) -> None:
-        self._destination, self._outcome = destination, outcome
+    def __init__(
+        self, destination: Destination, outcome: Delivery, messages: Sequence[Outgoing], clock: Callable[[], float]
+    ) -> None:
+        self._destination, self._outcome, self._clock = destination, outcome, clock
         self._pending = dict(enumerate(self._fitting(messages)))
         self._groups = {place: message.group_id for place, message in self._pending.items()}
         self._attempts = dict.fromkeys(self._pending, 0)
@@ -99,7 +104,7 @@ class _DeliveryState:
         return portions(
             self._next_places(),
             lambda place: self._pending[place].size,
-            max_items=MAX_ENTRIES,
+            max_items=1 if self._destination.one_by_one else MAX_ENTRIES,
             max_size=self._destination.max_bytes,
         )
 
@@ -113,15 +118,22 @@ class _DeliveryState:
             groups.add(group)
             yield place
 
-    def call(self, batch: Sequence[int]) -> list[Refusal] | Exception:
-        """Send the messages of one call. Returns those that were refused, or the error of the call."""
+    def call(self, batch: Sequence[int], until: float) -> list[Refusal] | Exception | None:
+        """Send the messages of one call. Returns those that were refused, or the error of the call.
+
+        Returns None without a call if the time is over.
+        """
+        if self._clock() > until:
+            return None
         try:
             return send_with_fallback(self._destination, [self._pending[place] for place in batch])
         except (BotoCoreError, ClientError, StoreError) as error:
             return error
 
-    def settle(self, batch: Sequence[int], result: list[Refusal] | Exception) -> None:
+    def settle(self, batch: Sequence[int], result: list[Refusal] | Exception | None) -> None:
         """Take the result of a call."""
+        if result is None:
+            return
         if isinstance(result, Exception):
             self._outcome.error = result
             return
@@ -140,18 +152,22 @@ class _DeliveryState:
                     self._stopped.add(self._groups[place])
 
     def _fitting(self, messages: Sequence[Outgoing]) -> Iterator[Outgoing]:
-        """Yield messages that the destination has room for. A body with several records is divided if necessary."""
+        """Yield messages that the destination takes. A body with several records is divided if necessary."""
         for message in messages:
             size = message.size
-            if size <= self._destination.max_bytes:
+            fits = size <= self._destination.max_bytes
+            parts = list[str]()
+            if not fits or self._destination.one_by_one:
+                try:
+                    parts = halves(message.body)
+                except ValueError as error:
+                    if not fits:
+                        why = f"its body, which is too large to send whole, {error}"
+                        self._outcome.undeliverable.append((message, why))
+                        continue
+            if not parts and fits:
                 yield message
-                continue
-            try:
-                parts = halves(message.body)
-            except ValueError as error:
-                self._outcome.undeliverable.append((message, f"its body, which is too large to send whole, {error}"))
-                continue
-            if not parts:
+            elif not parts:
                 why = f"its body has {size:,} bytes, and a message of {self._destination.name} at most "
                 self._outcome.undeliverable.append((message, f"{why}{self._destination.max_bytes:,}"))
             for place, part in enumerate(parts):

@@ -48,11 +48,13 @@ class Destination(Protocol):
         name: for people.
         ordered: whether it keeps the order within a message group.
         max_bytes: bytes of bodies that one call may have, and one message.
+        one_by_one: whether each event takes so long that a call has one message with one record.
     """
 
     name: str
     ordered: bool
     max_bytes: int
+    one_by_one: bool
 
     def send(self, messages: Sequence[Outgoing]) -> list[Refusal]:
         """Send up to ten messages in one call. Returns those that were not taken.
@@ -93,6 +95,7 @@ class TopicDestination:
     """
 
     max_bytes = _SNS_BYTES
+    one_by_one = False
 
     def __init__(self, client: SNSClient, arn: str, lake: str, *, grouped: bool) -> None:
         self._client, self._arn, self._lake, self._grouped = client, arn, lake, grouped
@@ -119,6 +122,7 @@ class QueueDestination:
     """
 
     max_bytes = _SQS_BYTES
+    one_by_one = False
 
     def __init__(self, client: SQSClient, queue: Queue, lake: str, *, grouped: bool) -> None:
         self._client, self._queue, self._lake, self._grouped = client, queue, lake, grouped

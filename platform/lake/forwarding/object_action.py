@@ -31,6 +31,7 @@ class ObjectAction:
 
     ordered = False
     max_bytes = 1 << 20
+    one_by_one = True
 
     def __init__(self, name: str, action: Action) -> None:
         self.name, self._action = name, action

@@ -24,7 +24,7 @@ class ShardedTopics:
         self._route, self._topics = route, topics
         first = next(iter(topics.values()))
         self.name = f"the topics of route {route.name}"
-        self.ordered, self.max_bytes = first.ordered, first.max_bytes
+        self.ordered, self.max_bytes, self.one_by_one = first.ordered, first.max_bytes, first.one_by_one
 
     def send(self, messages: Sequence[Outgoing]) -> list[Refusal]:
         """Publish up to ten messages, in one call for each of their topics. See `Destination.send`.

@@ -16,10 +16,13 @@ from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.lake.aws.s3 import ObjectForbidden, ObjectRefused, ObjectStore, StoreError
 from tidegate.platform.lake.forwarding.object_action import Action
 from tidegate.platform.lake.room import TooLarge, run_bounded
+from tidegate.platform.lake.time_left import DeadlineExceeded, limited, seconds_left
 
 #: Bytes of an object, compressed and not, and of one that is held next to others. In memory it takes up to eight times
 #: as many: Python has four bytes for each character of a text with one that is outside of Unicode's first plane.
 MAX_BYTES, _SMALL_BYTES = 64 << 20, 1 << 20
+#: Seconds for the elements of one object. Ten are enough for one of `MAX_BYTES` whose elements are rows.
+_SECONDS = 120.0
 
 
 def unwrap_arrays(route: RouteSpec, objects: ObjectStore) -> Action:
@@ -48,13 +51,18 @@ def unwrap_arrays(route: RouteSpec, objects: ObjectStore) -> Action:
         def write(limit: int) -> None:
             body = _read(objects, event, limit)
             if body is not None:
-                objects.put(bucket, key, _lines(body, limit, packed=packed))
+                with limited(_SECONDS):
+                    lines = _lines(body, limit, packed=packed)
+                objects.put(bucket, key, lines)
 
         try:
             run_bounded(write, MAX_BYTES, small=_SMALL_BYTES)
         except TooLarge:
             unpacked = " when it is unpacked" if packed else ""
             why = f"it has more than {MAX_BYTES:,} bytes{unpacked}, and an array of so many is not unwrapped"
+            raise ValueError(why) from None
+        except DeadlineExceeded:
+            why = f"its elements took longer than {_SECONDS:.0f} seconds; write it with fewer, or fewer levels in them"
             raise ValueError(why) from None
 
     return unwrap
@@ -83,7 +91,7 @@ def _read(objects: ObjectStore, event: S3Event, limit: int) -> bytes | None:
 def _lines(body: bytes, limit: int, *, packed: bool) -> bytes:
     """Return the elements of an array as lines, packed if the array is."""
     content = io.BytesIO()
-    for line in json_lines((_unpacked(body, limit) if packed else body).decode()):
+    for line in json_lines((_unpacked(body, limit) if packed else body).decode(), seconds_left):
         content.write(line.encode())
         content.write(b"\n")
     return gzip.compress(content.getbuffer(), mtime=0) if packed else content.getvalue()

@@ -23,6 +23,7 @@ from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.s3_object import S3Object
 from tidegate.platform.core.storage.batch_manifest import INVENTORY, BatchManifest, BatchManifestError
 from tidegate.platform.lake.aws.s3 import ObjectForbidden, ObjectStore, StoreError
+from tidegate.platform.lake.room import run_bounded
 from tidegate.platform.lake.threads import parallel
 
 #: Folders that the error names if there is no delivery.
@@ -30,6 +31,8 @@ _MAX_NAMED_FOLDERS = 5
 #: Bytes of a manifest or its checksum: who writes into the folder chooses the size. A file of an inventory takes about
 #: 150 bytes of its manifest.
 _MAX_BYTES = 16 << 20
+#: Bytes of a manifest that is parsed next to others.
+_SMALL_BYTES = 1 << 18
 _CHUNK = 1 << 20
 _DAY_SECONDS = 86_400
 _KMS_HINT = "and kms:Decrypt with its key where it is encrypted with KMS"
@@ -119,7 +122,10 @@ def proven(
             f"{uri} is not what S3 wrote: its MD5 differs from the one in manifest.checksum next to it. Delete "
             f"{folder}, so that the delivery before is read, or wait for the next one"
         )
-    inventory = Inventory.from_manifest(body, uri, source)
+    # What a large one says takes several times its bytes.
+    inventory = run_bounded(
+        lambda _: Inventory.from_manifest(body, uri, source), _MAX_BYTES, small=_SMALL_BYTES, surely=len(body)
+    )
     if inventory.created > time.time() + _DAY_SECONDS:
         raise InventoryError(
             f"{uri} says that it began at {inventory.began}, after tomorrow: later ones would be older"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO, cast
 
@@ -16,6 +17,12 @@ from tidegate.platform.lake.time_left import seconds_left
 
 #: Characters of the longest row that is read.
 MAX_ROW_CHARACTERS = 1 << 26
+#: Cells of the widest row that is read. Each takes about sixty bytes, and of a header three times as much.
+MAX_CELLS = 100_000
+#: Cells that a row may have where its characters are bounded to less.
+_FEW_CELLS = 1_000
+#: Delimiters of a line from which on those within quotes are not counted.
+_COUNTED = 100
 #: Lines after which the time is asked for again. Small files unpack to very many.
 _LINES = 10_000
 _MARK = "\ufeff"
@@ -36,7 +43,7 @@ def csv_problem(body: BinaryIO, options: CsvOptions, *, packed: bool, limit: int
         limit: characters of a row that may be held.
 
     Raises:
-        TooLarge: a row has more characters.
+        TooLarge: a row has more characters, or more of `MAX_CELLS` than `limit` is of `MAX_ROW_CHARACTERS`.
         DeadlineExceeded: the time of the work is over.
     """
     plain = cast(BinaryIO, GzipMembers(body)) if packed else body
@@ -46,8 +53,8 @@ def csv_problem(body: BinaryIO, options: CsvOptions, *, packed: bool, limit: int
     except BrokenGzip as error:
         return f"broken gzip: {error}; write the file again"
     text = io.TextIOWrapper(begun, options.codec, newline="")
-    lines = _Lines(text, limit)
-    rows = options.rows(lines, strict=True)
+    lines = _Lines(text, limit, options)
+    rows = options.rows(lines, strict=True, see=lines.take_cells)
     begins = 1 + options.skip
     header: list[str] = []
     names: set[str] = set()
@@ -90,15 +97,21 @@ def _name(cell: str) -> str:
 
 
 class _Lines(Iterator[str]):
-    """Lines of a text, as long as there is time, and no row has too many characters.
+    """Lines of a text, as long as there is time, and no row has too many characters or cells.
 
     A byte order mark before a row is no text. If a quote is never closed, all lines that follow are one row. `count` is
     the number of lines so far.
     """
 
-    def __init__(self, text: io.TextIOWrapper, limit: int) -> None:
+    def __init__(self, text: io.TextIOWrapper, limit: int, options: CsvOptions) -> None:
         self._text, self._limit = text, limit
-        self._left = limit
+        self._max_cells = max(MAX_CELLS * limit // MAX_ROW_CHARACTERS, _FEW_CELLS)
+        self.end_row()
+        self._delimiter = options.delimiter
+        quote, delimiter = re.escape(options.quote), re.escape(options.delimiter)
+        within = rf"[^{quote}]*+(?:{quote}{quote}[^{quote}]*+)*+{quote}?"
+        self._rest_of_cell = re.compile(within)
+        self._quoted_cell = re.compile(rf"(?:\A|(?<={delimiter})){quote}{within}")
         self.count = 0
 
     def __next__(self) -> str:
@@ -114,9 +127,19 @@ class _Lines(Iterator[str]):
             raise TooLarge
         return line.lstrip(_MARK) if begins else line
 
+    def take_cells(self, line: str, begins: bool) -> None:
+        """Count the cells of a line before they are made. See `CsvOptions.rows`."""
+        cells = line.count(self._delimiter)
+        if cells > _COUNTED or not begins:
+            text = line if begins else self._rest_of_cell.sub("", line, count=1)
+            cells = self._quoted_cell.sub("", text).count(self._delimiter)
+        self._cells_left -= cells
+        if self._cells_left < 0:
+            raise TooLarge
+
     def end_row(self) -> None:
         """Record that a row ended with the last line."""
-        self._left = self._limit
+        self._left, self._cells_left = self._limit, self._max_cells
 
 
 def seems_by_line(head: bytes, whole: bool, options: CsvOptions) -> bool:

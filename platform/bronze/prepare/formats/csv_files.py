@@ -10,7 +10,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any, BinaryIO, cast
 
-from tidegate.platform.bronze.prepare.formats.csv_bytes import csv_problem, seems_by_line
+from tidegate.platform.bronze.prepare.formats.csv_bytes import MAX_CELLS, csv_problem, seems_by_line
 from tidegate.platform.bronze.prepare.formats.csv_cells import check_type, has_cells
 from tidegate.platform.bronze.prepare.formats.format import HEAD_BYTES, Format, Known, Look, Rewrite, SourceFile
 from tidegate.platform.core.config.csv_options import CsvOptions
@@ -51,6 +51,10 @@ class Csv(Format):
             raise Misfit(f"broken quoting in its first lines: {error}") from error
         if not rows:
             raise Misfit("no header line")
+        if len(rows[0]) > MAX_CELLS:
+            raise Misfit(
+                f"its first row has {len(rows[0]):,} cells, and a row has {MAX_CELLS:,} at most; write it as rows"
+            )
         names = _names(rows[0], options, tuple(spec.columns))
         if options.header and len(rows) > 1 and not trailing:
             _check_shape(rows[0], rows[1:], options)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import codecs
 import io
-import json
 from typing import BinaryIO, cast
 
 from tidegate.platform.bronze.prepare.formats.format import Rewrite
+from tidegate.platform.core.json_end import TooDeep, json_end
 from tidegate.platform.core.schema.misfit import Misfit
 
 _MAX_UNPACKED_BYTES = 4 << 30
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-#: Python makes no `int` of more than 4,300 digits.
-_DECODER = json.JSONDecoder(parse_int=str)
 
 
 class Utf8(Rewrite):
@@ -50,8 +48,8 @@ def is_by_line(head: bytes, *, whole: bool) -> bool:
     if not (end or whole) or text.startswith("["):
         return False
     try:
-        _DECODER.raw_decode(line)
-    except RecursionError:
+        json_end(line, 0)
+    except TooDeep:
         return True
     except ValueError:
         return False

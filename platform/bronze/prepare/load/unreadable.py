@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tidegate.platform.bronze.prepare.formats.csv_bytes import MAX_ROW_CHARACTERS
+from tidegate.platform.bronze.prepare.formats.csv_bytes import MAX_CELLS, MAX_ROW_CHARACTERS
 from tidegate.platform.bronze.prepare.formats.format import SourceFile
 from tidegate.platform.bronze.prepare.load.readable_files import open_stored_bytes, packed
 from tidegate.platform.core.bronze.plan import Candidate
@@ -34,7 +34,8 @@ def misread(
             return candidate, run_bounded(read, MAX_ROW_CHARACTERS)
         except TooLarge:
             reason = (
-                f"a row has more than {MAX_ROW_CHARACTERS:,} characters: a quote in it is not closed, or it is no CSV"
+                f"a row has more than {MAX_ROW_CHARACTERS:,} characters, or {MAX_CELLS:,} cells: a quote in it is not "
+                "closed, or it is no CSV"
             )
             return candidate, f"{reason}; write the file again"
         except StoreError as error:

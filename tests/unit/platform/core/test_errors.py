@@ -19,6 +19,7 @@ WITHOUT = {
     "NotForked": "the launcher starts the run another way",
     "SourceMissingError": "the producers of the demo know nothing of Tidegate",
     "TickOver": "ends the receiving of a tick, which stores what it has",
+    "TooDeep": "each caller says it of its own document",
     "TooLarge": "the caller makes room for the object alone",
     "Warned": "the result of a check, which becomes a finding",
 }

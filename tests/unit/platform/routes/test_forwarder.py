@@ -140,7 +140,7 @@ class Network:
             self.got.setdefault(name, []).extend(one for place, one in enumerate(messages) if place not in places)
             return refused
 
-        return SimpleNamespace(name=name, ordered=ordered, max_bytes=100_000, send=send)
+        return SimpleNamespace(name=name, ordered=ordered, max_bytes=100_000, one_by_one=False, send=send)
 
     def ids(self, name: str) -> list[str]:
         return [one.id for one in self.got.get(name, [])]

@@ -31,6 +31,7 @@ class Fake:
     """
 
     name = "fake"
+    one_by_one = False
 
     def __init__(
         self,
@@ -108,6 +109,39 @@ def test_time_that_runs_out_leaves_the_rest_without_an_error() -> None:
     fake = Fake(ordered=True)
     delivery = deliver(fake, [message(n) for n in range(3)], until=0, clock=lambda: 1)
     assert (delivery.sent, [one.id for one in delivery.left], delivery.error) == (1, ["m1", "m2"], None)
+
+
+@pytest.mark.parametrize("one_by_one", [False, True])
+def test_no_call_begins_when_the_time_is_over(one_by_one: bool) -> None:
+    """A round has a thousand messages, and an action on one of them may take seconds."""
+    now = [0.0]
+
+    def take(*_: object) -> None:
+        now[0] += 1
+
+    fake = Fake(take)
+    fake.one_by_one = one_by_one
+    delivery = deliver(fake, [message(n) for n in range(1_000)], until=50, clock=lambda: now[0])
+    # Calls that began before are made: eight at a time, of ten messages.
+    assert 50 < delivery.sent < 50 + 8 * (1 if one_by_one else 10) + 1
+    assert (delivery.sent + len(delivery.left), delivery.error) == (1_000, None)
+
+
+def test_a_message_of_many_events_is_divided_where_each_may_take_long() -> None:
+    many = json.dumps({"Records": [{"s3": {"object": {"key": str(n)}}} for n in range(20)]})
+    fake = Fake()
+    fake.one_by_one = True
+    now = [0.0]
+
+    def clock() -> float:
+        now[0] += 1
+        return now[0]
+
+    delivery = deliver(fake, [message(1, body=many), message(2)], until=5, clock=clock)
+    records = [json.loads(one.body)["Records"] for one in [*fake.took, *delivery.left] if one.id != "m2"]
+    assert sorted(len(found) for found in records) == [1] * 20
+    assert delivery.sent == len(fake.took) == len(fake.calls)
+    assert 0 < delivery.sent < 20
 
 
 def test_order_is_kept_within_a_group_and_a_refusal_stops_its_group_only() -> None:

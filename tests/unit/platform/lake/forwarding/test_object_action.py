@@ -193,6 +193,19 @@ def test_an_object_that_is_no_array_is_named_with_its_fault(
     assert bucket.writes == 0
 
 
+@pytest.mark.parametrize("body", [b"[" + b"1," * 100 + b"1]", b"[" + b"[[[1]]]," * 100 + b"1]", b"1 2 3"])
+def test_an_array_whose_elements_take_too_long_is_named_and_delays_no_other(
+    body: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_SECONDS", 0)
+    bucket = Bucket()
+    bucket.bodies["k.json"] = body
+    delivery = deliver(unwrapper(bucket), [message("k.json")], until=0, clock=lambda: 0)
+    ((_, reason),) = delivery.undeliverable
+    assert "its elements took longer than 0 seconds" in reason
+    assert (bucket.writes, delivery.left) == (0, [])
+
+
 def test_an_object_of_another_bucket_is_not_unwrapped_by_a_route_of_one() -> None:
     """Its message waited when lake.yaml got the line `bucket`."""
     bucket = Bucket()

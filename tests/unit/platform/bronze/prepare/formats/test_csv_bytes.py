@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
+import tracemalloc
+from contextlib import suppress
+from random import Random
 
 import pytest
 
+from tidegate.platform.bronze.prepare.formats import csv_bytes
 from tidegate.platform.bronze.prepare.formats.csv_bytes import csv_problem
 from tidegate.platform.core.config.csv_options import CsvOptions
 from tidegate.platform.lake.room import TooLarge
@@ -75,3 +80,41 @@ def test_rows_that_are_long_together_are_none_that_is_long() -> None:
 def test_a_line_without_an_end_does_not_fill_the_memory() -> None:
     with pytest.raises(TooLarge):
         csv_problem(io.BytesIO(b"a" * 100_000), CsvOptions(), packed=False, limit=1_000)
+
+
+@pytest.mark.parametrize(
+    "row", ["ab," * 400_000, "ab," * 400_000 + '"x"y', ',"a"' * 400_000, '"\n",' * 400_000, 'a"' + ",b" * 400_000]
+)
+@pytest.mark.parametrize("before", ["", "a,b\n"])
+def test_a_row_of_very_many_cells_is_refused_before_they_are_made(before: str, row: str) -> None:
+    body = gzip.compress(f"{before}{row}\n".encode())
+    tracemalloc.start()
+    with pytest.raises(TooLarge):
+        csv_problem(io.BytesIO(body), CsvOptions(), packed=True)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 10 * len(row)
+
+
+def test_a_wide_row_and_a_cell_full_of_delimiters_are_read() -> None:
+    wide = ",".join(f"column_{number}" for number in range(20_000))
+    full = ",\n,," * 300_000
+    for text in (f"{wide}\n{wide}\n", f'a,b\n1,"{full}"\n"{full}""{full}",2\n', f'a,b\n"{full}"\n' * 3):
+        assert problem(text) is None
+
+
+@pytest.mark.seeds(1, 10)
+def test_the_cells_that_are_counted_are_those_that_are_made(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever quotes, delimiters, comments and line ends there are."""
+    chance = Random(seed)
+    monkeypatch.setattr(csv_bytes, "_COUNTED", 0)
+    options = CsvOptions(delimiter=";", quote="'", comment="#", skip=1)
+    for _ in range(2_000):
+        text = "".join(chance.choices([";", "'", "a", "\n", "\r\n", "#"], [5, 3, 3, 2, 1, 1], k=chance.randint(1, 40)))
+        body = io.TextIOWrapper(io.BytesIO(text.encode()), newline="")
+        lines = csv_bytes._Lines(body, 1_000, options)
+        with suppress(csv.Error):
+            for row in options.rows(lines, strict=True, see=lines.take_cells):
+                delimiters = lines._max_cells - lines._cells_left
+                assert delimiters == max(len(row) - 1, 0), (text, row)
+                lines.end_row()

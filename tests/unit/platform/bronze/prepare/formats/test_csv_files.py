@@ -13,6 +13,7 @@ from tidegate.platform.bronze.prepare.formats.csv_bytes import csv_problem
 from tidegate.platform.bronze.prepare.formats.csv_files import Csv
 from tidegate.platform.bronze.prepare.formats.format import Look
 from tidegate.platform.core.config.csv_options import CsvOptions
+from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.infer.sniff import sniff_csv
 from tidegate.platform.core.schema.column_types import Field, Simple, Struct
 from tidegate.platform.core.schema.misfit import Misfit
@@ -110,3 +111,14 @@ def test_what_a_load_refuses_is_asked_with_all_columns_also_those_that_no_cell_h
     assert asked == [([able], schema)]
     assert Csv().infer(delta, groups[1:], spec, known) == []
     assert len(asked) == 1
+
+
+def test_a_header_of_very_many_cells_is_refused_before_its_columns_are_made() -> None:
+    spec = TableSpec.model_validate({"name": "t", "prefix": "s3://landing/t/", "format": "csv"})
+    for names in (20_000, 100_000):
+        header = ",".join(f"{number:x}" for number in range(names))
+        assert len(Csv().look(f"{header}\n".encode(), True, spec).names or ()) == names
+    with pytest.raises(
+        Misfit, match="its first row has 100,001 cells, and a row has 100,000 at most; write it as rows"
+    ):
+        Csv().look(f"{header},x\n".encode(), True, spec)

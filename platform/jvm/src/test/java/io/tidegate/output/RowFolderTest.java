@@ -1,6 +1,7 @@
 package io.tidegate.output;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
 import com.fasterxml.jackson.core.JsonFactory;
@@ -93,6 +94,27 @@ class RowFolderTest {
     for (int i = 0; i < forms.length; i++) {
       String wanted = expected[i].equals("-") ? RowFolder.NO_VALUE : expected[i];
       assertEquals(wanted, folder("{\"at\": \"" + text + "\"}", field(forms[i], "at")), forms[i]);
+    }
+  }
+
+  @Test
+  void noValuesLeadToAnotherFolderHoweverTheLayoutPutsThemTogether() throws IOException {
+    FolderLayout.Part a = field(null, "a");
+    FolderLayout.Part b = field(null, "b");
+    List<List<FolderLayout.Part>> layouts =
+        List.of(
+            List.of(a, text("/")), List.of(a, b, text("/")), List.of(a, text("./")), List.of(text("."), a, text("/")),
+            List.of(text("x/."), a, text("/"), b, text("/")), List.of(a, a, text("/x")), List.of(text("x/"), a, b));
+    List<String> values = List.of(".", "..", "", "/", "./", "../", "%2E", "%", "\\u002e", "\\u0000", "a");
+    for (List<FolderLayout.Part> layout : layouts) {
+      for (String first : values) {
+        for (String second : values) {
+          String row = "{\"a\": \"" + first + "\", \"b\": \"" + second + "\"}";
+          for (String segment : folder(row, layout.toArray(new FolderLayout.Part[0])).split("/", -1)) {
+            assertFalse(segment.equals(".") || segment.equals(".."), row + layout);
+          }
+        }
+      }
     }
   }
 

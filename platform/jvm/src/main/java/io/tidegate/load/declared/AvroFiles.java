@@ -20,7 +20,6 @@ import org.apache.avro.Schema;
 import org.apache.avro.file.DataFileReader;
 import org.apache.avro.file.SeekableInput;
 import org.apache.avro.generic.GenericData;
-import org.apache.avro.generic.GenericDatumReader;
 import org.apache.avro.generic.GenericFixed;
 import org.apache.avro.generic.GenericRecord;
 import org.apache.avro.generic.IndexedRecord;
@@ -63,8 +62,7 @@ public final class AvroFiles implements DeclaredFormat {
   }
 
   private static DataFileReader<GenericRecord> open(SourceInput file) throws IOException {
-    // Without conversions, so that a value comes as it was written.
-    return new DataFileReader<>(new Input(file), new GenericDatumReader<>(null, null, new GenericData()));
+    return new DataFileReader<>(new Input(file), new BoundedReader());
   }
 
   private static Column root(DataFileReader<GenericRecord> reader) {
@@ -123,6 +121,11 @@ public final class AvroFiles implements DeclaredFormat {
     }
 
     private Column column(Schema schema, String name) {
+      if (schema.getType() == Schema.Type.FIXED && schema.getFixedSize() > BoundedReader.MAX_BYTES) {
+        throw new BadFile(
+            "column " + name + " has values of " + schema.getFixedSize() + " bytes, and a value has "
+                + BoundedReader.MAX_BYTES + " at most; write it in parts");
+      }
       LogicalType meaning = schema.getLogicalType();
       if (meaning != null) {
         Column column = logical(schema, meaning, name);
@@ -321,6 +324,7 @@ public final class AvroFiles implements DeclaredFormat {
     private final DataFileReader<GenericRecord> reader;
     private final Column root;
     private final StructType type;
+    private final boolean takesBytes;
     private final long size;
     private final long end;
     private final int[] places;
@@ -333,6 +337,7 @@ public final class AvroFiles implements DeclaredFormat {
       this.size = size;
       this.end = end;
       root = root(reader);
+      takesBytes = BoundedReader.takesBytes(reader.getSchema());
       type = (StructType) root.type();
       places = Fitting.places(type, wanted);
       fitting = Fitting.fields(type, wanted, places);
@@ -350,6 +355,11 @@ public final class AvroFiles implements DeclaredFormat {
       }
       if (reader.pastSync(end)) {
         return false;
+      }
+      if (!takesBytes && reader.getBlockCount() > BoundedReader.MAX_ITEMS) {
+        throw new BadFile(
+            "a block of it has " + reader.getBlockCount() + " rows without a byte, and such a block has "
+                + BoundedReader.MAX_ITEMS + " at most; write a column with values");
       }
       record = reader.next(record);
       GenericInternalRow row = (GenericInternalRow) root.of(record);

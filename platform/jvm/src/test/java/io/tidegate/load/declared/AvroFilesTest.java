@@ -16,6 +16,7 @@ import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -25,6 +26,8 @@ import org.apache.avro.file.DataFileWriter;
 import org.apache.avro.generic.GenericData;
 import org.apache.avro.generic.GenericDatumWriter;
 import org.apache.avro.generic.GenericRecord;
+import org.apache.avro.io.BinaryEncoder;
+import org.apache.avro.io.EncoderFactory;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.util.ArrayData;
@@ -304,6 +307,100 @@ class AvroFilesTest {
         assertNotNull(expected);
       }
     }
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '\0',
+      value = {
+        "'null' | true",
+        "'int' | false",
+        "{'type':'array','items':'null'} | true",
+        "{'type':'fixed','name':'f','size':0} | true",
+        "{'type':'record','name':'r','fields':[{'name':'a','type':'null'}]} | true"
+      })
+  void aListOrAMapHasNoMoreItemsThanARowMay(String items, boolean takesNoByte) throws IOException {
+    String type = items.replace('\'', '"');
+    for (long count : new long[] {300_000_000, BoundedReader.MAX_ITEMS + 1, Integer.MAX_VALUE}) {
+      for (String kind : List.of("array\",\"items", "map\",\"values")) {
+        byte[] body = declared("{\"type\":\"" + kind + "\":" + type + "}", count, 0);
+        assertTrue(body.length < 1_000);
+        String refusal = assertThrows(BadFile.class, () -> values(body, "x string")).getMessage();
+        assertTrue(refusal.contains(" more than 4194304 items") && refusal.contains("; write"), refusal);
+      }
+    }
+    if (takesNoByte) {
+      return;
+    }
+    byte[] few = written("{\"type\":\"array\",\"items\":" + type + "}", Arrays.asList(1, 2));
+    assertEquals(2, ((ArrayData) values(few, "x array<int>").get(0)).numElements());
+  }
+
+  @Test
+  void allItemsOfARowThatTakeNoByteAreCounted() throws IOException {
+    Schema schema = schema("{\"type\":\"array\",\"items\":{\"type\":\"array\",\"items\":\"null\"}}");
+    List<Object> inner = new ArrayList<>(Collections.nCopies(1_000, null));
+    List<Object> outer = new ArrayList<>(Collections.nCopies(4_300, inner));
+    byte[] wide = file(schema, CodecFactory.nullCodec(), List.of(record(schema, outer)));
+    assertThrows(BadFile.class, () -> values(wide, "x array<array<string>>"));
+    List<Object> rows = new ArrayList<>();
+    for (int row = 0; row < 3; row++) {
+      rows.add(record(schema, outer.subList(0, 4_000)));
+    }
+    assertEquals(3, values(file(schema, CodecFactory.nullCodec(), rows), "x array<array<string>>").size());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"bytes", "string"})
+  void aValueThatSaysThatItIsLargeTakesNoMemory(String type) throws IOException {
+    for (long length : new long[] {BoundedReader.MAX_BYTES + 1, 2_000_000_000, Integer.MAX_VALUE}) {
+      String refusal =
+          assertThrows(BadFile.class, () -> values(declared("\"" + type + "\"", length), "x binary")).getMessage();
+      assertTrue(refusal.startsWith("a row of it has a value of more than 67108864 bytes"), refusal);
+    }
+  }
+
+  @Test
+  void aTypeOfLargeValuesIsRefusedBeforeOneIsMade() throws IOException {
+    String fixed = "{\"type\":\"fixed\",\"name\":\"f\",\"size\":2000000000}";
+    for (String type : List.of(fixed, "[\"null\"," + fixed + "]", "{\"type\":\"array\",\"items\":" + fixed + "}")) {
+      byte[] body = declared(type, 1, 1);
+      String refusal = assertThrows(BadFile.class, () -> values(body, "x binary")).getMessage();
+      assertTrue(refusal.startsWith("column x") && refusal.contains("has values of 2000000000 bytes"), refusal);
+    }
+  }
+
+  @Test
+  void rowsWithoutAByteAreNotAsManyAsTheirBlockSays() throws IOException {
+    Schema schema = schema("{\"type\":\"fixed\",\"name\":\"f\",\"size\":0}");
+    byte[] body = declared(schema, 1L << 40, new byte[0]);
+    assertTrue(
+        assertThrows(BadFile.class, () -> values(body, "x binary")).getMessage().contains("rows without a byte"));
+    assertEquals(3, values(declared(schema, 3, new byte[0]), "x binary").size());
+  }
+
+  /** A file of one row, whose value begins with some numbers. */
+  private static byte[] declared(String type, long... numbers) throws IOException {
+    ByteArrayOutputStream row = new ByteArrayOutputStream();
+    BinaryEncoder encoder = EncoderFactory.get().directBinaryEncoder(row, null);
+    for (long number : numbers) {
+      encoder.writeLong(number);
+    }
+    return declared(schema(type), 1, row.toByteArray());
+  }
+
+  /** A file of one block, which says how many rows it has. */
+  private static byte[] declared(Schema schema, long rows, byte[] block) throws IOException {
+    byte[] header = file(schema, CodecFactory.nullCodec(), List.of());
+    ByteArrayOutputStream body = new ByteArrayOutputStream();
+    body.write(header);
+    BinaryEncoder encoder = EncoderFactory.get().directBinaryEncoder(body, null);
+    encoder.writeLong(rows);
+    encoder.writeLong(block.length);
+    body.write(block);
+    body.write(header, header.length - 16, 16);
+    return body.toByteArray();
   }
 
   private StructType columns(byte[] body) throws IOException {
