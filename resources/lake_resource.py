@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 from tidegate.platform.core.schema.column_types import quoted
+from tidegate.platform.lake.aws.caller import caller
 from tidegate.platform.lake.lake import Lake, open_lake
 from tidegate.platform.lake.settings import Settings
 from tidegate.platform.lake.spark.remote import REMOTE, TOKEN, SparkRemote
@@ -117,7 +118,7 @@ class LakeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         return open_lake(settings.config(), settings.aws, settings.spark, connected, settings.environ)
 
     def sql(self, query: str) -> DataFrame:
-        """Return the rows of a query, as in `tidegate sql`.
+        """Return the rows of a query, as in `tidegate sql`: a statement that may change something is logged.
 
         Args:
             query: Spark SQL on `bronze.<table>`, `silver.<table>`, `ledger.<table>` and the views `lake.<view>`.
@@ -127,11 +128,11 @@ class LakeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
             PySparkException: Spark refuses the query.
         """
         # Its parser of SQL takes a third of a second, which each run of Tidegate's own assets would pay.
-        from tidegate.platform.query.frame import query_frame
+        from tidegate.platform.query.frame import statement_frame
 
         if not self._opened:
             self._opened.append(self.open())
-        return query_frame(self._opened[0], query)
+        return statement_frame(self._opened[0], query, "lake.sql", lambda: caller(self.aws.aws))
 
     def table(self, name: str) -> LakeTable:
         """Return a table, with its rows as `.bronze`, `.silver` and `.ledger`.

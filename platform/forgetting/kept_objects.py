@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
-from typing import Any
 
 from tidegate.platform.core.events.envelopes import MAX_TOPICS, published
-from tidegate.platform.core.foreign_json import foreign_json
-from tidegate.platform.core.forgetting.blanked_members import blanked_members
 from tidegate.platform.core.forgetting.mentions import mentions
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.s3_object import S3Object
-from tidegate.platform.core.schema.column_types import folded
+from tidegate.platform.core.schema.column_types import Field
+from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.forgetting.kept_lines import KeptLines
+from tidegate.platform.forgetting.kept_row import KeptRow, parsed_object
 from tidegate.platform.lake.aws.s3 import Listed, ObjectGone
 from tidegate.platform.lake.lake import Lake, Table
 from tidegate.platform.lake.suppression import Suppression
@@ -55,10 +53,17 @@ def kept_objects(lake: Lake, table: Table, suppression: Suppression, *, since: f
     bad = partial(_rest_of_bad_row, suppression=suppression)
     yield from _with_lines(lake, bad_rows, "quarantine/rows", bad, since)
     if table.spec.row_queue:
-        rows = lake.store.key("rows", table.spec.name, "")
-        yield from _with_lines(lake, rows, "rows", partial(_rest_of_row, suppression=suppression), since)
+        rows, judge = lake.store.key("rows", table.spec.name, ""), KeptRow(suppression, _columns(table))
+        yield from _with_lines(lake, rows, "rows", judge.rest, since)
         for folder in ("messages", "redriven"):
-            yield from _messages(lake, folder, _queues_of_others(lake, table), suppression, since)
+            yield from _messages(lake, folder, _queues_of_others(lake, table), judge, since)
+
+
+def _columns(table: Table) -> tuple[Field, ...]:
+    """Return the columns of a bronze table, or those that lake.yaml gives it before its first batch."""
+    birth = table.birth
+    known = table.delta.table_state(birth.location).schema.fields if birth else ()
+    return tuple(known) or tuple(Field(name, parse_sql_type(kind)) for name, kind in table.spec.columns.items())
 
 
 def erase_kept_objects(lake: Lake, table: Table, suppression: Suppression, *, since: float = 0.0) -> int:
@@ -102,19 +107,15 @@ def _queues_of_others(lake: Lake, table: Table) -> set[str]:
     return {name for queue in others if queue for name in queue.names}
 
 
-def _messages(
-    lake: Lake, folder: str, others: Collection[str], suppression: Suppression, since: float
-) -> Iterator[KeptObject]:
+def _messages(lake: Lake, folder: str, others: Collection[str], judge: KeptRow, since: float) -> Iterator[KeptObject]:
     objects, bucket, root = lake.store.objects, lake.store.bucket, lake.store.key("quarantine", folder, "")
 
     def found(item: Listed) -> KeptObject | None:
-        content = _parsed((objects.get(bucket, item.key) or b"").decode("utf-8", "replace"))
+        content = parsed_object((objects.get(bucket, item.key) or b"").decode("utf-8", "replace"))
         queue = (content.get("row") or {}).get("queue") if content else None
         if content is None or queue is None or queue in others:
             return None
-        mentioned = any(
-            _rest_of_row(text, suppression) != text for text in _unwrap_messages(str(content.get("body", "")))
-        )
+        mentioned = any(judge.rest(text) != text for text in _unwrap_messages(str(content.get("body", ""))))
         return KeptObject(item.key, f"quarantine/{folder}", 1, None) if mentioned else None
 
     yield from filter(None, parallel(found, _changed(lake, root, since)))
@@ -145,54 +146,6 @@ def _rest(line: bytes, rest_of: Callable[[str], str | None]) -> bytes | None:
 
 
 def _rest_of_bad_row(line: str, suppression: Suppression) -> str | None:
-    content = _parsed(line)
+    content = parsed_object(line)
     texts = [line] if content is None else [str(content.get(name) or "") for name in ("raw", "reason")]
     return None if any(mentions(text, suppression.holds) for text in texts) else line
-
-
-def _rest_of_row(text: str, suppression: Suppression) -> str | None:
-    """Returns what stays of a row: as a load, a side of another person. None if the row leaves.
-
-    A row that can be read is of the subjects in its fields. Another text is if it mentions one.
-    """
-    content = _parsed(text)
-    if content is None:
-        return None if mentions(text, suppression.holds) else text
-    subjects = {name: [*_values(content, folded(name).split("."))] for name in suppression.subject}
-    proper = all(map(_is_proper, chain.from_iterable(subjects.values())))
-    known = {
-        name for name, values in subjects.items() if any(map(suppression.holds, map(str, filter(_is_proper, values))))
-    }
-    if not known:
-        return text if proper or not mentions(text, suppression.holds) else None
-    named = {name for name, values in subjects.items() if values}
-    theirs = [side for side in suppression.sides if _within(known, side) or not _within(named, side)]
-    if not proper or len(theirs) == len(suppression.sides):
-        return None
-    return blanked_members(text, [side.split(".") for side in theirs])
-
-
-def _is_proper(subject: Any) -> bool:
-    return isinstance(subject, str | int) and not isinstance(subject, bool)
-
-
-def _within(names: Iterable[str], side: str) -> bool:
-    return any(folded(name).startswith(f"{folded(side)}.") for name in names)
-
-
-def _values(content: Any, path: Sequence[str]) -> Iterator[Any]:
-    if not path:
-        if content is not None:
-            yield content
-    elif isinstance(content, dict):
-        for name, value in content.items():
-            if folded(name) == path[0]:
-                yield from _values(value, path[1:])
-
-
-def _parsed(text: str) -> dict[str, Any] | None:
-    try:
-        content = foreign_json(text)
-    except ValueError:
-        return None
-    return content if isinstance(content, dict) else None

@@ -8,11 +8,11 @@ from itertools import chain
 
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.schema.column_reference import path_of, root_of
+from tidegate.platform.core.schema.column_reference import path_of, paths_of, spelled
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.names import RESCUED_COLUMN, silver_source_columns
 from tidegate.platform.core.silver.expression_types import UnsuitableColumns
-from tidegate.platform.core.silver.subject_paths import former_paths, subject_paths
+from tidegate.platform.core.silver.subject_paths import Path, former_paths, subject_paths
 from tidegate.platform.lake.lake import Lake, Table
 from tidegate.platform.lake.spark.results import TableState
 from tidegate.platform.lake.suppression import SubjectProblem, Suppression
@@ -40,7 +40,7 @@ def silver_suppression(
     return replace(
         suppression,
         name=f"silver.{table.spec.name}",
-        subject=silver_subject(lake, table, suppression.subject, silver, columns),
+        places=silver_subject(lake, table, suppression.subject, silver, columns),
         rescued=suppression.subject,
         rescued_in=_rescued_columns(table.spec, columns),
         sides=(),
@@ -63,8 +63,8 @@ def _rescued_columns(spec: TableSpec, columns: Sequence[Field]) -> tuple[str, ..
 
 def silver_subject(
     lake: Lake, table: Table, subject: Sequence[str], silver: TableState, columns: Sequence[Field]
-) -> tuple[str, ...]:
-    """Return the columns and nested fields of a silver table that identify a subject.
+) -> tuple[Path, ...]:
+    """Return the paths of a silver table that identify a subject.
 
     Before bronze has its first batch, they follow from silver's own columns, as far as these show it.
 
@@ -88,16 +88,20 @@ def silver_subject(
         places = subject_paths(spec.silver, subject, columns)
     except UnsuitableColumns as error:
         raise SubjectProblem(f"silver.{spec.name}: bronze {error}") from None
+    fields = silver.schema.fields
     held = {
-        name: [text for path in paths if path_of(text := ".".join(path), silver.schema.fields)]
+        # How silver spells what bronze does not have yet, nobody knows.
+        name: [found for path in paths if (found := spelled(path, fields))]
+        if path_of(name, columns)
+        else [found for path in paths for found in paths_of(".".join(path), fields)]
         for name, paths in places.items()
     }
-    for name, texts in held.items():
-        if not texts and (path_of(name, columns) or not any(held.values())):
+    for name, own in held.items():
+        if not own and (path_of(name, columns) or not any(held.values())):
             raise SubjectProblem(no_subject(spec.name, name))
-        if ignored := ignored_subject(spec.silver, texts):
-            raise SubjectProblem(unnamed_person_error(spec.name, ignored))
-    former = [".".join(path) for path in former_paths(spec.silver, subject, columns, silver.properties)]
+        if ignored := ignored_subject(spec.silver, own):
+            raise SubjectProblem(unnamed_person_error(spec.name, ".".join(ignored)))
+    former = former_paths(spec.silver, subject, columns, silver.properties)
     return tuple(dict.fromkeys((*chain.from_iterable(held.values()), *former)))
 
 
@@ -108,9 +112,9 @@ def columns_of_silver(lake: Lake, table: Table, silver: TableState) -> tuple[Fie
     return silver_source_columns(known, is_registered=birth is None or birth.registered)
 
 
-def ignored_subject(silver: SilverSpec, paths: Iterable[str]) -> str | None:
-    """Return the first of the columns of a subject whose value a row may leave as it is. None if there is none."""
-    return next((path for path in paths if silver.ignores_nulls_of(root_of(path))), None)
+def ignored_subject(silver: SilverSpec, paths: Iterable[Path]) -> Path | None:
+    """Return the first of the paths of a subject whose value a row may leave as it is. None if there is none."""
+    return next((path for path in paths if silver.ignores_nulls_of(path[0])), None)
 
 
 def unnamed_person_error(name: str, subject: str) -> str:

@@ -17,7 +17,7 @@ from tidegate.platform.core.forgetting.request import ForgetRequest
 from tidegate.platform.core.forgetting.rescued_texts import rescued_texts
 from tidegate.platform.core.forgetting.sides import sides
 from tidegate.platform.core.forgetting.subject_key import SubjectKey
-from tidegate.platform.core.schema.column_reference import path_of, quote_path, type_at
+from tidegate.platform.core.schema.column_reference import path_of, paths_of, quote_path, spelled, type_at
 from tidegate.platform.core.schema.column_types import Field, Simple, quoted
 from tidegate.platform.core.schema.names import RESCUED_COLUMN
 from tidegate.platform.lake.lake_root.store import LakeStore
@@ -53,6 +53,7 @@ class Suppression:
         rescued_in: the columns that may have the text of rescued values.
         sides: the two structs of a change that may each be of another person (`platform.core.forgetting.sides`). Empty
             if a row is of its persons as a whole.
+        places: the paths that identify a subject, in place of those that `subject` names: of a silver table.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Suppression:
     rescued: tuple[str, ...] = ()
     rescued_in: tuple[str, ...] = (RESCUED_COLUMN,)
     sides: tuple[str, ...] = ()
+    places: tuple[tuple[str, ...], ...] | None = None
 
     @classmethod
     def of(cls, spec: TableSpec, key: SubjectKey, digests: frozenset[str]) -> Suppression:
@@ -87,10 +89,15 @@ class Suppression:
     def paths(self, fields: Sequence[Field]) -> list[tuple[str, ...]]:
         """Return the paths of the subject in a table that has these columns. A column that it lacks is left out.
 
+        Each reading of a name counts: a table may have the column `user.id`, and the field `id` of `user`.
+
         Raises:
             SubjectProblem: a column has a type whose values do not have one text.
         """
-        found = [path for name in self.subject if (path := path_of(name, fields))]
+        if self.places is None:
+            found = [path for name in self.subject for path in paths_of(name, fields)]
+        else:
+            found = [path for place in self.places if (path := spelled(place, fields))]
         for path in found:
             kind = type_at(path, fields)
             if not isinstance(kind, Simple) or kind.name not in _TYPES:
@@ -137,7 +144,7 @@ class Suppression:
 
     def among(self, texts: DataFrame, column: str) -> DataFrame:
         """Return the rows of which a column of identities has one on the list."""
-        of_texts = replace(self, subject=(column,), rescued=(), rescued_in=(), sides=())
+        of_texts = replace(self, subject=(), rescued=(), rescued_in=(), sides=(), places=((column,),))
         return of_texts.only(texts, [Field(column, Simple("string"))])
 
     def _divide_rows(self, rows: DataFrame, fields: Sequence[Field], *, holds: bool) -> DataFrame:

@@ -71,6 +71,7 @@ class _ObjectRecords:
     decisions: Sequence[Decision]
     undecided: Sequence[Stop]
     held: Sequence[Stop]
+    missed: Sequence[Stop]
 
     @property
     def name(self) -> str:
@@ -113,7 +114,11 @@ def trace(lake: Lake, bucket: str, key: str) -> Trace:
     version, n = table.ledger.clock()
     undecided = [*_decided(table, n, key), *_waiting(table.inbox, key, "inbox")]
     held = list(_waiting(lake.store.held.of(table.table_key), key, "held")) or _marked(lake, table)
-    way = _ObjectRecords(table, probe, table.ledger.history(version, key), undecided, held)
+    decisions = table.ledger.history(version, key)
+    # An event that came while no table took the object is in the log of the day alone: it is not repeated.
+    missed = [] if decisions else list(_missed(lake, bucket, key))
+    way = _ObjectRecords(table, probe, decisions, undecided, held, missed)
+    stops += missed
     for decision in way.decisions:
         stamp = decision.stamp
         stops.append(Stop(f"batch {stamp.n}", _decision_detail(way, decision), from_micros(stamp.recorded_at)))
@@ -263,6 +268,11 @@ def _explain_unseen(way: _ObjectRecords, key: str) -> str:
 def _explain_unannounced(lake: Lake, way: _ObjectRecords) -> str:
     if isinstance(way.probe, S3Gone):
         return "there is no record of such an object"
+    if way.missed:
+        return (
+            f"it is not in {way.name}: its event came when no table took it, and is not repeated. A run that "
+            f"materializes the partition {way.table.table_key} of bronze lists the prefix and finds it"
+        )
     return f"it is not in {way.name}, and no event announced it. {_remedy(lake, way)}"
 
 

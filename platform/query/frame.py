@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import date
 from difflib import SequenceMatcher
 
@@ -20,10 +20,13 @@ from tidegate.platform.lake.sql_names import SqlNames, Unnamed
 from tidegate.platform.query.asked_days import with_days
 from tidegate.platform.query.asked_tables import asked_tables, without_schema
 from tidegate.platform.query.query_error import QueryError
+from tidegate.platform.query.statement import changes_something, without_values
 from tidegate.platform.query.table_named import MAX_NAMED, table_named
 from tidegate.platform.query.time_travel import reach_silver
 
 _SCHEMAS = ("bronze", "silver", "ledger", "lake")
+#: Characters of a statement that the log of operations has.
+_MAX_RECORDED = 2_000
 _QUARANTINE = ("lake", "quarantine")
 #: A table that Spark does not find, as its message names it.
 _NAMED = re.compile(r"`(\w+)`\.`(\w+)`")
@@ -33,9 +36,38 @@ def query_frame(lake: Lake, query: str) -> DataFrame:
     """Returns the analyzed frame of a query on the lake's tables.
 
     Raises:
-        QueryError: a table of the query does not exist, or the inventories of a day cannot be read.
+        QueryError: it may change something. Spark would run it at once, also if nobody asks for its rows. Also if a
+            table of the query does not exist, or the inventories of a day cannot be read.
         PySparkException: Spark refuses the query.
     """
+    if changes_something(query):
+        raise QueryError(
+            "this is no query, or may change something: `tidegate sql` runs a statement, and records it. If it is a "
+            "query, begin it with SELECT, as SELECT * FROM (…), and call no method of Java"
+        )
+    return _frame(lake, query)
+
+
+def statement_frame(lake: Lake, statement: str, operation: str, by: Callable[[], str]) -> DataFrame:
+    """Returns the analyzed frame of any statement. One that may change something is in the log of operations first.
+
+    Args:
+        lake: the lake.
+        statement: Spark SQL.
+        operation: how the log calls it.
+        by: returns who asked for it.
+
+    Raises:
+        QueryError: a table of it does not exist, or the inventories of a day cannot be read.
+        PySparkException: Spark refuses it.
+        StoreError: the log of operations cannot be written.
+    """
+    if changes_something(statement):
+        lake.store.operations.put(operation, by(), statement=without_values(statement)[:_MAX_RECORDED])
+    return _frame(lake, statement)
+
+
+def _frame(lake: Lake, query: str) -> DataFrame:
     query = with_days(query, lambda name, day: _view_of_day(lake, name, day))
     query, unnamed, every = _named(lake, query)
     try:

@@ -11,7 +11,7 @@ from pyspark.errors import PySparkException
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.silver_columns import CHANGED_AT, CHANGED_BATCH, DELETED, JOINED, LEFT, LEFT_TYPE
 from tidegate.platform.core.forgetting.persons import Persons
-from tidegate.platform.core.schema.column_reference import path_of
+from tidegate.platform.core.schema.column_reference import spelled
 from tidegate.platform.core.schema.column_types import Array, Field
 from tidegate.platform.core.schema.names import RESCUED_COLUMN, needs_mapping, silver_source_columns
 from tidegate.platform.core.schema.sql_literal import delta_table, parenthesize, properties_sql
@@ -79,7 +79,7 @@ def _persons(work: PendingMerge, rules: MergeRules) -> Persons | None:
     rescued = found.pop(RESCUED_COLUMN, [])
 
     def held(paths: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
-        return (path for each in paths if (path := path_of(".".join(each), rules.columns)))
+        return (path for each in paths if (path := spelled(each, rules.columns)))
 
     return Persons(
         tuple(dict.fromkeys(held(chain.from_iterable(found.values())))),
@@ -168,7 +168,7 @@ def follow_lake_yaml(lake: Lake, work: PendingMerge, rules: MergeRules, log: Cal
         rules: what a row of bronze is in silver.
         log: called with each option that has changed.
     """
-    make_private(lake, work, rules.stored)
+    make_private(lake, work, rules.stored, _source_columns(work))
     recorded, now = work.silver.properties.get(OPTIONS), recorded_options(work.spec)
     if is_remade(work, rules):
         set_properties(lake.delta.session, work.location, {REBUILDING: now})
@@ -206,7 +206,8 @@ def create_table(lake: Lake, work: PendingMerge, rules: MergeRules) -> None:
         own.append(Field(LEFT, LEFT_TYPE))
     properties = {"tidegate.lake": lake.id, "delta.enableDeletionVectors": "true", **rules.recorded}
     properties[OPTIONS] = recorded_options(work.spec)
-    properties |= private_statistics(work.table.spec, rules.stored) | first_reading(work.n, work.app_id)
+    properties |= private_statistics(work.table.spec, rules.stored, _source_columns(work))
+    properties |= first_reading(work.n, work.app_id)
     if needs_mapping(rules.stored):
         properties |= BY_NAME
     try:

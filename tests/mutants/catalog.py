@@ -14,7 +14,7 @@ _WEBHOOKS = "tests/unit/platform/webhook/test_application.py::"
 _ANSWERS = "tests/unit/platform/lake/aws/test_answers.py::"
 _DECIDE = "tests/unit/platform/bronze/test_decide.py"
 _LOSSES = "tests/unit/platform/bronze/prepare/load/test_server_losses.py"
-_CALLERS = "tests/unit/platform/cli/test_caller.py"
+_CALLERS = "tests/unit/platform/lake/aws/test_caller.py"
 _SILVER_LOSSES = "tests/unit/platform/silver/test_server_losses.py"
 _LATE_READS = "tests/unit/platform/bronze/prepare/test_late_reads.py"
 _TIME_LEFT = "tests/unit/platform/lake/test_time_left.py"
@@ -38,6 +38,7 @@ _CENTRAL = "tests/spark/events/test_central_inventory.py::"
 _UNUSABLE = "tests/local/s3/test_inventories.py::"
 _STATISTICS = "tests/unit/platform/core/schema/test_column_statistics.py::"
 _FORGOTTEN, _FORGET = "tests/spark/tables/test_suppression.py::", "tests/spark/tables/test_forget.py::"
+_KEPT_ROW = "tests/unit/platform/forgetting/test_kept_row.py::"
 _MAINTAINED = "tests/unit/platform/maintenance/"
 _CATALOG, _SYNCED = "tests/local/catalog/test_glue.py::", "tests/unit/platform/test_catalog.py::"
 _FROM_BEFORE_A_RESET = (
@@ -909,12 +910,76 @@ MUTANTS = (
         ("tests/unit/platform/silver/audit/test_orders.py",),
     ),
     Mutant(
-        "columns whose names do not show what they have keep their statistics",
+        "columns of which nobody knows what they have keep their statistics",
         12,
         "private_statistics",
-        "    if _hides_names(spec):\n",
-        "    if spec is None and _hides_names(spec):\n",
+        " if _is_of(form, public) and not _is_of(form, private))",
+        " if not _is_of(form, private))",
         ("tests/unit/platform/silver/test_private_statistics.py",),
+    ),
+    Mutant(
+        "a renamed column of personal values has statistics",
+        12,
+        "silver_origins",
+        "place[:1] if remade else place)), path))",
+        "path)), path))",
+        ("tests/unit/platform/silver/test_private_statistics.py",),
+    ),
+    Mutant(
+        "the fields of a struct have statistics by their names, though a cast took them by their place",
+        12,
+        "silver_origins",
+        "place[:1] if remade else place",
+        "place",
+        ("tests/unit/platform/silver/test_private_statistics.py",),
+    ),
+    Mutant(
+        "a table is searched by one reading of a subject",
+        12,
+        "Suppression.paths",
+        "for path in paths_of(name, fields)]",
+        "for path in [*paths_of(name, fields)][:1]]",
+        (f"{_KEPT_ROW}test_a_table_that_has_both_readings_of_a_subject_is_searched_by_both",),
+    ),
+    Mutant(
+        "the name of a member has no dot",
+        12,
+        "_readings",
+        "        if name == rest:\n",
+        '        if name == rest and "." not in name:\n',
+        (_KEPT_ROW.removesuffix("::"),),
+    ),
+    Mutant(
+        "a line stays whose subject is in what should be an object",
+        12,
+        "_readings",
+        "                yield Reading(path, value, is_whole=False)\n",
+        "                pass\n",
+        (_KEPT_ROW.removesuffix("::"),),
+    ),
+    Mutant(
+        "a text in a column of numbers is no reason to search a line",
+        12,
+        "KeptRow._is_proper",
+        "        takes_text = kind is None or kind == _TEXT\n",
+        "        takes_text = True\n",
+        (_KEPT_ROW.removesuffix("::"),),
+    ),
+    Mutant(
+        "a column that has the name of a side is the side",
+        12,
+        "KeptRow._sides_of_others",
+        "        if not all(_within(known, everywhere)) or len(lost) == len(places):\n",
+        "        if len(lost) == len(places):\n",
+        (_KEPT_ROW.removesuffix("::"),),
+    ),
+    Mutant(
+        "a statement that may change something is run for a manifest",
+        4,
+        "query_frame",
+        "    if changes_something(query):\n",
+        "    if not query:\n",
+        ("tests/unit/platform/cli/inventory/test_manifest.py",),
     ),
     Mutant(
         "an error of a table with personal columns has values of a row",
@@ -2035,7 +2100,7 @@ MUTANTS = (
         "sql_answer",
         "if names.count(name) > 1]",
         "if names.count(name) > 2]",
-        ("tests/unit/platform/cli/sql/test_sql.py",),
+        ("tests/unit/platform/cli/commands/test_sql.py",),
     ),
     Mutant(
         "`tidegate sql --json` takes the local time of its process for UTC",
@@ -2283,9 +2348,9 @@ MUTANTS = (
     Mutant(
         "a side of a change that names nobody stays when the other one is forgotten",
         12,
-        "_rest_of_row",
-        " or not _within(named, side)]",
-        "]",
+        "KeptRow._sides_of_others",
+        " or not any(_within(found, own))",
+        "",
         ("tests/unit/platform/forgetting/test_kept_objects.py::test_of_a_change_the_side_of_another_person_stays",),
     ),
     Mutant(
@@ -3134,7 +3199,7 @@ MUTANTS = (
         "_part_end",
         '_comment_end(statement, part.end()) if part["comment"] else part.end()',
         "part.end()",
-        ("tests/unit/platform/cli/sql/test_statement.py",),
+        ("tests/unit/platform/query/test_statement.py",),
     ),
     Mutant(
         "a dataset with a part that cannot be recorded is tried for ever",
@@ -3208,7 +3273,7 @@ MUTANTS = (
         "_first_word_start",
         "        at = _part_end(statement, part)\n",
         "        at = statement.find('*/', at) + 2 if part['comment'] else part.end()\n",
-        ("tests/unit/platform/cli/sql/test_statement.py",),
+        ("tests/unit/platform/query/test_statement.py",),
     ),
     Mutant(
         "a comment of a line ends with the line, although Spark continues it",
@@ -3216,7 +3281,7 @@ MUTANTS = (
         "_PART",
         "--(?:\\\\\\n|[^\\r\\n])*",
         "--[^\\r\\n]*",
-        ("tests/unit/platform/cli/sql/test_statement.py",),
+        ("tests/unit/platform/query/test_statement.py",),
     ),
     Mutant(
         "the log of operations has the value of a setting",
@@ -3224,7 +3289,7 @@ MUTANTS = (
         "without_values",
         'return f"{bare[1]}?" if bare[2].strip() else shown',
         "return shown",
-        ("tests/unit/platform/cli/sql/test_statement.py",),
+        ("tests/unit/platform/query/test_statement.py",),
     ),
     Mutant(
         "the log of operations has a bare word of a list of options",
@@ -3232,7 +3297,7 @@ MUTANTS = (
         "without_values",
         '_OPTION.sub(r"\\g<1>?", found["all"] or "?")',
         '(found["all"] or "?")',
-        ("tests/unit/platform/cli/sql/test_statement.py",),
+        ("tests/unit/platform/query/test_statement.py",),
     ),
     Mutant(
         "a number that is written with a fraction of zeros is no identity",
@@ -3280,7 +3345,7 @@ MUTANTS = (
         "changes_something",
         "bool(_CALLS.search(shown)) or ",
         "",
-        ("tests/unit/platform/cli/sql/test_statement.py",),
+        ("tests/unit/platform/query/test_statement.py",),
     ),
     Mutant(
         "all words of a long row are held before one is asked for",
@@ -3654,7 +3719,7 @@ MUTANTS = (
         "_shown",
         'part[0] if part["name"] else "?"',
         "part[0]",
-        ("tests/unit/platform/cli/sql/test_statement.py::test_values_of_persons_are_left_out",),
+        ("tests/unit/platform/query/test_statement.py::test_values_of_persons_are_left_out",),
     ),
     Mutant(
         "the first line of the morning leaves out what is in quarantine",
@@ -4855,9 +4920,9 @@ MUTANTS = (
     Mutant(
         "a statement that changes a table is not in the log of operations",
         4,
-        "run_sql",
-        '            lake.store.operations.put("sql", caller(using.settings.aws), statement=statement)\n',
-        "            pass\n",
+        "statement_frame",
+        "    if changes_something(statement):\n",
+        "    if not statement:\n",
         (_CALLERS,),
     ),
     Mutant(

@@ -73,8 +73,8 @@ def _named(delta: Delta, store: LakeStore, spec: TableSpec) -> str:
     for name, paths in subject_paths(silver, spec.personal.subject if spec.personal else (), columns).items():
         if not paths:
             raise Failed(no_subject(spec.name, name))
-        if ignored := ignored_subject(silver, [".".join(path) for path in paths]):
-            raise Failed(unnamed_person_error(spec.name, ignored))
+        if ignored := ignored_subject(silver, paths):
+            raise Failed(unnamed_person_error(spec.name, ".".join(ignored)))
     if spec.subject_kind and spec.personal and (found := personal_key(silver, spec.personal.columns, columns)):
         raise Failed(key_is_personal(spec.name, *found))
     now = _state(delta, store.uri("silver", spec.name))

@@ -13,11 +13,11 @@ from rich.text import Text
 
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.plans import BronzeRebuildAnswer, RebuildAnswer, SilverRebuildAnswer, refuse_to_apply
-from tidegate.platform.cli.caller import caller
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.config.after_load import move_target
 from tidegate.platform.core.first_few import first_few
+from tidegate.platform.lake.aws.caller import caller
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.operations.rebuild import RebuildPlan, RebuildRefused, plan_rebuild, rebuild_table
 from tidegate.platform.operations.silver_rebuild import (

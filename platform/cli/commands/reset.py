@@ -9,9 +9,9 @@ from rich.text import Text
 
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.plans import ResetAnswer, refuse_to_apply
-from tidegate.platform.cli.caller import caller
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.lake.aws.caller import caller
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.operations.reset import ResetPlan, ResetRefused, plan_reset, reset_table
 from tidegate.platform.query.table_named import table_named

@@ -14,7 +14,6 @@ from rich.console import Console
 from rich.text import Text
 
 from tidegate.platform.cli.answers.answer import print_answer
-from tidegate.platform.cli.caller import caller
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed, Finding, Warned, checked, findings_answer, show
 from tidegate.platform.cli.check.runs import check_runs
@@ -22,6 +21,7 @@ from tidegate.platform.cli.doctor.logs import LogDoctor
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cloud.commit_table import CommitTable as WantedTable
 from tidegate.platform.core.first_line import first_line
+from tidegate.platform.lake.aws.caller import caller
 from tidegate.platform.lake.aws.clients import Aws
 from tidegate.platform.lake.aws.commit_table import CommitTable
 from tidegate.platform.lake.aws.s3 import StoreError

@@ -12,7 +12,6 @@ from ulid import ULID
 
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.plans import refuse_to_apply
-from tidegate.platform.cli.caller import caller
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.forgetting.lines import (
@@ -26,6 +25,7 @@ from tidegate.platform.cli.forgetting.lines import (
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.forgetting.find import Found, tables_of, unsearched_folders
 from tidegate.platform.forgetting.forget import ForgetRefused, ask, progress, search_subjects, work_off
+from tidegate.platform.lake.aws.caller import caller
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.suppression import SecretProblem, SubjectProblem
 

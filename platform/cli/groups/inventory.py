@@ -40,10 +40,10 @@ def enable(
     as_json: PlanAsJson = False,
 ) -> None:
     """Give buckets the inventory configuration that `inventories` of lake.yaml says, and the destination its policy."""
-    from tidegate.platform.cli.caller import caller
     from tidegate.platform.cli.environment import client
     from tidegate.platform.cli.inventory.enable import run_enable
     from tidegate.platform.lake.aws.bucket_inventories import BucketInventories
+    from tidegate.platform.lake.aws.caller import caller
     from tidegate.platform.lake.aws.s3 import ObjectStore
     from tidegate.platform.lake.lake_root.store import LakeStore
 
@@ -119,9 +119,9 @@ def audit(
     as_json: AsJson = False,
 ) -> None:
     """Print which objects are not encrypted, not replicated, noncurrent, or unknown to the lake's tables."""
+    from tidegate.platform.cli.commands.sql import readable
     from tidegate.platform.cli.environment import client
     from tidegate.platform.cli.inventory.audit import run_audit
-    from tidegate.platform.cli.sql.sql import readable
 
     with client(home, lake).opened() as opened, readable():
         run_audit(command_console(), opened, table, configuration, limit, as_json=as_json)
@@ -184,9 +184,9 @@ def manifest(
     as_json: AsJson = False,
 ) -> None:
     """Give S3 Batch Operations manifests of a query's objects or of whole inventories, with calls that make jobs."""
+    from tidegate.platform.cli.commands.sql import readable
     from tidegate.platform.cli.environment import client
     from tidegate.platform.cli.inventory.manifest import ManifestQuestion, run_manifest
-    from tidegate.platform.cli.sql.sql import readable
 
     asked = ManifestQuestion(table, bucket, configuration, sql, to)
     asked.check()
@@ -207,9 +207,9 @@ def drop_bucket(
     as_json: PlanAsJson = False,
 ) -> None:
     """Let the rows of deleted buckets leave the table: an empty inventory follows their last one."""
-    from tidegate.platform.cli.caller import caller
     from tidegate.platform.cli.environment import client
     from tidegate.platform.cli.inventory.drop_bucket import run_drop
+    from tidegate.platform.lake.aws.caller import caller
 
     using = client(home, lake)
     with using.opened() as opened:

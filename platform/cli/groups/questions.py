@@ -49,7 +49,7 @@ def sql(
     as_json: AsJson = False,
 ) -> None:
     """Query bronze.<table>, silver.<table>, ledger.<table> and inventory_as_of('<table>', '<day>')."""
-    from tidegate.platform.cli.sql.sql import run_sql
+    from tidegate.platform.cli.commands.sql import run_sql
 
     run_sql(command_console(), query, home, limit, as_json=as_json)
 

@@ -57,11 +57,6 @@ class PersonalSpec(Model):
         """The columns and nested fields in lower case, as Spark compares them."""
         return frozenset(folded(name) for name in (*self.subject, *self.columns))
 
-    @property
-    def names(self) -> frozenset[str]:
-        """The last part of each, in lower case: in silver a nested field may have become a column."""
-        return frozenset(path.rsplit(".", 1)[-1] for path in self.paths)
-
 
 class ForgetSpec(Model):
     """How persons are forgotten."""

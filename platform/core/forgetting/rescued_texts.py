@@ -15,18 +15,14 @@ def rescued_texts(rescued: str, name: str) -> list[str]:
 
     Numbers keep all digits. A whole number that is spelled otherwise, as 42.0, is there as 42, too.
 
-    A name may have dots: `c.id` is a column of that name, or the field `id` of `c`.
+    A name may have dots: `c.id` is a column of that name, or the field `id` of `c`. Each reading of it counts, as for
+    columns (`paths_of`), and what should be an object may be the text of one, or a list of objects.
 
     Args:
         rescued: SQL of the rescued values: the text of a JSON object.
         name: as in `lake.yaml`. Its case does not matter, because a name in another case is rescued for its case.
     """
     found = _values(rescued, name)
-    if "." in name:
-        nested = f"array({rescued})"
-        for part in name.split("."):
-            nested = f"flatten(transform({nested}, _tidegate_text -> {_values('_tidegate_text', part)}))"
-        found = f"concat({found}, {nested})"
     found = f"flatten(transform({found}, _tidegate_value -> {_spellings('_tidegate_value')}))"
     return [f"get({found}, {place})" for place in range(_SPELLINGS)]
 
@@ -38,9 +34,26 @@ def _spellings(text: str) -> str:
     return f"filter(array_distinct(array({digits}, {text})), _tidegate_text -> _tidegate_text <> '')"
 
 
-def _values(text: str, name: str) -> str:
-    """Returns SQL of a list of the values that an object has under a name."""
-    entries = f"map_entries(from_json({text}, 'map<string,string>'))"
+def _values(rescued: str, name: str) -> str:
+    """Returns SQL of a list of the values that an object has under a name, by each reading of it.
+
+    Each step opens the members with which the rest of the name can begin.
+    """
+    found = f"array(named_struct('text', {rescued}, 'rest', lower(upper({literal(name)}))))"
+    for _ in name.split("."):
+        found = f"flatten(transform({found}, _tidegate_at -> {_opened('_tidegate_at')}))"
+    done = f"filter({found}, _tidegate_at -> _tidegate_at.rest = '')"
+    return f"transform({done}, _tidegate_at -> _tidegate_at.text)"
+
+
+def _opened(at: str) -> str:
+    """Returns SQL of a list: of what is under a text by a part of the rest of a name, or the text itself at its end."""
     # Both sides by Spark's functions: names that are compared as `folded` compares them are equal here, too.
-    named = f"filter({entries}, _tidegate_entry -> lower(upper(_tidegate_entry.key)) = lower(upper({literal(name)})))"
-    return f"coalesce(transform({named}, _tidegate_entry -> _tidegate_entry.value), array())"
+    key = "lower(upper(_tidegate_entry.key))"
+    listed = f"from_json({at}.text, 'array<map<string,string>>')"
+    listed = f"flatten(transform({listed}, _tidegate_map -> map_entries(_tidegate_map)))"
+    entries = f"coalesce(map_entries(from_json({at}.text, 'map<string,string>')), {listed})"
+    named = f"filter({entries}, _tidegate_entry -> {key} = {at}.rest OR startswith({at}.rest, concat({key}, '.')))"
+    rest = f"if({key} = {at}.rest, '', substr({at}.rest, length({key}) + 2))"
+    below = f"transform({named}, _tidegate_entry -> named_struct('text', _tidegate_entry.value, 'rest', {rest}))"
+    return f"if({at}.rest = '', array({at}), coalesce({below}, array()))"

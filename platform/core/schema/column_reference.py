@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tidegate.platform.core.schema.column_types import Field, Struct, Type, folded, quoted
 
@@ -43,16 +43,35 @@ def path_of(text: str, fields: Sequence[Field]) -> tuple[str, ...] | None:
     Returns:
         None if there is no such column or field.
     """
-    for field in fields:
-        if folded(field.name) == folded(text):
-            return (field.name,)
+    return next(paths_of(text, fields), None)
+
+
+def paths_of(text: str, fields: Sequence[Field]) -> Iterator[tuple[str, ...]]:
+    """Yields every path that a reference may name, that of `path_of` first.
+
+    `user.id` is a column of that name, and the field `id` of `user`. A table may have both, and the one of its first
+    rows is not the one of `path_of` any more once the other one joins. `member_readings` gives the same of a JSON
+    object.
+
+    Args:
+        text: a reference that is no expression.
+        fields: the columns.
+    """
+    yield from ((field.name,) for field in fields if folded(field.name) == folded(text))
     for field in fields:
         start = f"{folded(field.name)}."
         if folded(text).startswith(start) and isinstance(field.type, Struct):
-            below = path_of(text[len(start) :], field.type.fields)
-            if below is not None:
-                return (field.name, *below)
-    return None
+            yield from ((field.name, *below) for below in paths_of(text[len(start) :], field.type.fields))
+
+
+def spelled(path: Sequence[str], fields: Sequence[Field]) -> tuple[str, ...] | None:
+    """Returns a path as the table spells it. None if the table does not have it."""
+    name, *below = path
+    field = next((field for field in fields if folded(field.name) == folded(name)), None)
+    if field is None or not below:
+        return None if field is None else (field.name,)
+    rest = spelled(below, field.type.fields) if isinstance(field.type, Struct) else None
+    return None if rest is None else (field.name, *rest)
 
 
 def type_at(path: Sequence[str], fields: Sequence[Field]) -> Type:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from tidegate.platform.core.schema.column_reference import quote_path
 from tidegate.platform.core.schema.column_types import Decimal, Field, Simple, Struct, folded
@@ -34,7 +34,12 @@ def statistics_property(
     if not personal:
         return {}
     given = tuple(field for field in fields if field.name not in partitions)
-    named = [quote_path(path) for path in _leaves(given, ()) if not _is_personal(path, personal)][:_MAX_COLUMNS]
+    return only_statistics(path for path in _leaves(given, ()) if not is_personal_path(path, personal))
+
+
+def only_statistics(paths: Iterable[Sequence[str]]) -> dict[str, str]:
+    """Return the property by which Delta keeps statistics of these columns and nested fields, and of no other."""
+    named = [quote_path(path) for path in paths][:_MAX_COLUMNS]
     return {STATISTICS: ",".join(named)} if named else {"delta.dataSkippingNumIndexedCols": "0"}
 
 
@@ -46,17 +51,17 @@ def is_personal(name: str, personal: Collection[str]) -> bool:
     )
 
 
-def personal_paths(fields: Iterable[Field], names: frozenset[str]) -> frozenset[str]:
-    """Return the lower-case paths of the columns and nested fields with a part that has one of the lower-case names."""
-    paths = (tuple(folded(part) for part in path) for path in _leaves(fields, ()))
-    return frozenset(".".join(path) for path in paths if not names.isdisjoint(path))
-
-
-def _is_personal(path: tuple[str, ...], personal: Collection[str]) -> bool:
+def is_personal_path(path: Sequence[str], personal: Collection[str]) -> bool:
+    """Return whether a column or nested field is personal, or in one that is, by each reading of its name."""
     lower = [folded(part) for part in path]
     return lower[0] == RESCUED_COLUMN or any(
         ".".join(lower[:length]) in personal for length in range(1, len(lower) + 1)
     )
+
+
+def statistics_paths(fields: Iterable[Field]) -> Iterator[tuple[str, ...]]:
+    """Yield the paths of the columns and nested fields of which Delta may keep statistics."""
+    return _leaves(fields, ())
 
 
 def _leaves(fields: Iterable[Field], above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

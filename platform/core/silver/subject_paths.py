@@ -6,11 +6,12 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.silver_columns import HISTORY_COLUMNS, JOINED, KEY, LEFT, ORDER, SILVER_COLUMNS
-from tidegate.platform.core.schema.column_reference import is_expression, path_of, type_at
-from tidegate.platform.core.schema.column_types import WHOLE, Array, Field, Simple, Struct, folded
+from tidegate.platform.core.schema.column_reference import is_expression, path_of, paths_of, spelled, type_at
+from tidegate.platform.core.schema.column_types import WHOLE, Array, Field, Map, Simple, Struct, Type, folded
 from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.core.silver.presets import resolved
 
@@ -35,20 +36,23 @@ def subject_paths(silver: SilverSpec, subject: Sequence[str], columns: Sequence[
         columns: bronze's columns, without those that Tidegate adds to loaded tables.
 
     Returns:
-        An empty list for a part that silver does not have.
+        An empty list for a part that silver does not have, or of which it lacks a reading that bronze has.
 
     Raises:
         UnsuitableColumns: bronze does not have the columns of the change feed.
     """
     options = resolved(silver, columns)
-    paths = {name: _path(name, columns) for name in subject}
     if _is_list(options, columns):
         # Forgetting finds and deletes rows of bronze, and a row of bronze may have rows of several persons.
         return {name: [] for name in subject}
-    return {
-        name: list(dict.fromkeys((*_taken(silver, options, path, columns), *_derived_paths(options, path, columns))))
-        for name, path in paths.items()
-    }
+    found = {}
+    for name in subject:
+        places = [
+            [*_taken(silver, options, path, columns), *_derived_paths(options, path, columns)]
+            for path in _paths(name, columns)
+        ]
+        found[name] = list(dict.fromkeys(chain.from_iterable(places))) if all(places) else []
+    return found
 
 
 def former_paths(
@@ -67,9 +71,9 @@ def former_paths(
     options = resolved(silver, columns)
     found: list[Path] = []
     for name in subject:
-        path = _path(name, columns)
-        before = [*(() if options.row else (path,)), *_recorded(properties, name)]
-        now = _given(silver, options, path, columns)
+        paths = _paths(name, columns)
+        before = [*(() if options.row else paths), *_recorded(properties, name)]
+        now = set().union(*(_given(silver, options, path, columns) for path in paths))
         found += (each for each in before if each and folded(each[0]) not in now)
     return list(dict.fromkeys(found))
 
@@ -91,12 +95,18 @@ def personal_key(silver: SilverSpec, personal: Sequence[str], columns: Sequence[
     if options.deletes is None:
         return None
     for name in personal:
-        path = _path(name, columns)
-        made = [column for column, text in options.derive.items() if _mentions(text, ".".join(path))]
-        places = [".".join(place) for place in _places(silver, options, path, columns)]
-        for key in options.keys:
-            if any(_mentions(key, place) or folded(place).startswith(f"{folded(key)}.") for place in (*places, *made)):
+        for path in _paths(name, columns):
+            if key := _key_made_of(silver, options, path, columns):
                 return key, name
+    return None
+
+
+def _key_made_of(silver: SilverSpec, options: SilverSpec, path: Path, columns: Sequence[Field]) -> str | None:
+    made = [column for column, text in options.derive.items() if _mentions(text, ".".join(path))]
+    places = [".".join(place) for place in _places(silver, options, path, columns)]
+    for key in options.keys:
+        if any(_mentions(key, place) or folded(place).startswith(f"{folded(key)}.") for place in (*places, *made)):
+            return key
     return None
 
 
@@ -156,11 +166,12 @@ def unattributable(
     """
     options, found = resolved(silver, columns), []
     for name, paths in subject_paths(silver, subject, columns).items():
-        path, recorded = _path(name, columns), _recorded(properties, name)
-        now, former = _given(silver, options, path, columns), former_paths(silver, [name], columns, properties)
-        known = [each for each in dict.fromkeys((*paths, *former)) if path_of(".".join(each), fields)]
-        others = [each for each in recorded if each and each not in known and path_of(".".join(each), fields)]
-        if 0 not in recorded.values() and _parents(silver, options, path, columns):
+        places, recorded = _paths(name, columns), _recorded(properties, name)
+        former = former_paths(silver, [name], columns, properties)
+        known = [each for each in dict.fromkeys((*paths, *former)) if spelled(each, fields)]
+        others = [each for each in recorded if each and each not in known and spelled(each, fields)]
+        if 0 not in recorded.values() and any(_parents(silver, options, path, columns) for path in places):
+            now = set().union(*(_given(silver, options, path, columns) for path in places))
             roots = {folded(own[0]) for own in known} | now | _OWN
             others += [(field.name,) for field in fields if folded(field.name) not in roots]
         found.append(Unattributable(name, tuple(known), None if () in recorded else tuple(others)))
@@ -185,6 +196,54 @@ def _fields(parent: Path, columns: Sequence[Field]) -> Sequence[Field]:
     found = parent and path_of(".".join(parent), columns)
     kind = type_at(found, columns) if found else None
     return columns if not parent else kind.fields if isinstance(kind, Struct) else ()
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A column or nested field of silver, and one of bronze whose values it has.
+
+    Attributes:
+        place: its path, in the form in which names are compared.
+        path: that of bronze.
+    """
+
+    place: Path
+    path: Path
+
+
+def silver_origins(silver: SilverSpec, columns: Sequence[Field]) -> list[Origin]:
+    """Returns from which columns and nested fields of bronze those of silver are, by `row` and `rename`.
+
+    What silver derives, and the fields of a row that is an expression, has none. A `cast` of a struct takes its fields
+    by their place, so all of it is from each of them.
+
+    Args:
+        silver: as for `subject_paths`.
+        columns: as for `subject_paths`.
+
+    Raises:
+        UnsuitableColumns: bronze does not have the columns of the change feed.
+    """
+    options, found = resolved(silver, columns), []
+    for path in (path for field in columns for path in _leaves(field.type, (field.name,))):
+        for place in _places(silver, options, path, columns):
+            remade = _names((*options.cast, *options.decode), place[0])
+            found.append(Origin(tuple(map(folded, place[:1] if remade else place)), path))
+    return found
+
+
+def _leaves(kind: Type, path: Path) -> Iterator[Path]:
+    """Yields the paths of the fields of a column, also of those within arrays and maps."""
+    match kind:
+        case Struct(fields):
+            for field in fields:
+                yield from _leaves(field.type, (*path, field.name))
+        case Array():
+            yield from _leaves(kind.element, path)
+        case Map():
+            yield from _leaves(kind.value, path)
+        case _:
+            yield path
 
 
 def _taken(silver: SilverSpec, options: SilverSpec, path: Path, columns: Sequence[Field]) -> Iterator[Path]:
@@ -243,12 +302,12 @@ def row_choices(row: str, columns: Sequence[Field] = ()) -> list[Path] | None:
     parts = [part.strip().replace("`", "") for part in (choice[1] if choice else row).split(",")]
     if any(map(is_expression, parts)):
         return None
-    return [_path(part, columns) for part in parts]
+    return [_paths(part, columns)[0] for part in parts]
 
 
-def _path(name: str, columns: Sequence[Field]) -> Path:
-    """Returns the path of a column or nested field, also of one that bronze does not have yet."""
-    return path_of(name, columns) or tuple(name.split("."))
+def _paths(name: str, columns: Sequence[Field]) -> list[Path]:
+    """Returns every path that a reference may name, also of a column or field that bronze does not have yet."""
+    return [*paths_of(name, columns)] or [tuple(name.split("."))]
 
 
 def _keeps_text(options: SilverSpec, name: str, path: Path, columns: Sequence[Field]) -> bool:

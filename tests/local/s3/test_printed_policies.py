@@ -34,10 +34,10 @@ from tidegate.platform.cli.commands.object_trace import run_trace
 from tidegate.platform.cli.commands.rebuild import run_rebuild
 from tidegate.platform.cli.commands.redrive import Kind, run_redrive
 from tidegate.platform.cli.commands.reset import run_reset
+from tidegate.platform.cli.commands.sql import run_sql
 from tidegate.platform.cli.commands.why import run_why
 from tidegate.platform.cli.doctor.doctor import run_doctor
 from tidegate.platform.cli.health.status import run_status
-from tidegate.platform.cli.sql.sql import run_sql
 from tidegate.platform.cloud.roles.dagster_role import dagster
 from tidegate.platform.cloud.roles.operator_role import operator
 from tidegate.platform.cloud.roles.reader_role import reader

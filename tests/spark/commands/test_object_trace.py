@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import yaml
+
 from tests.spark.conftest import Shell
 from tests.support.lakes.seams import dying_at, seams_watched
 from tidegate.platform.bronze.options import RunOptions
 from tidegate.platform.bronze.run import run_table
 from tidegate.platform.cli.answers.object_trace import TraceAnswer
 from tidegate.platform.cli.commands.object_trace import run_trace
+from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.operations.object_trace import trace
 from tidegate.platform.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
 from tidegate.platform.testing import TestLake
@@ -101,3 +104,15 @@ def test_an_object_is_followed_to_its_table(
     assert answer.verdict == "it is gone, and bronze.orders knows: loaded rows stay"
     assert [stop.what for stop in answer.stops] == ["S3", "route", "batch 1", "batch 2", "batch 3"]
     assert (answer.waits_for, answer.last_failure) == (None, None)
+
+    # The table takes such files now, and the event of this one is not repeated.
+    body = yaml.safe_load(lake.path.read_text())
+    body["tables"].append({"name": "elsewhere", "prefix": f"s3://{bucket}/elsewhere/", "format": "json"})
+    lake.path.write_text(yaml.safe_dump(body, sort_keys=False))
+    lake.config = lake.lake.config = load_lake(lake.path)
+    (_, route, logged), verdict = trail("elsewhere/b.json")
+    assert route.startswith("route: it is below s3://")
+    assert logged.startswith("intake log: event ")
+    assert verdict.startswith(
+        "it is not in bronze.elsewhere: its event came when no table took it, and is not repeated. A run that "
+    )

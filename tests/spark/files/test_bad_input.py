@@ -23,7 +23,7 @@ import pytest
 
 from tests.spark.conftest import Shell
 from tests.support.lakes.corrupt_parquet import that_aborts_arrow
-from tidegate.platform.cli.sql.sql import run_sql
+from tidegate.platform.cli.commands.sql import run_sql
 from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.routing.unrouted import Unrouted

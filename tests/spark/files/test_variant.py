@@ -15,7 +15,7 @@ import yaml
 
 from tests.spark.conftest import Shell
 from tests.support.foreign.others import by_delta_rs, by_duckdb, copied_down
-from tidegate.platform.cli.sql.sql import run_sql
+from tidegate.platform.cli.commands.sql import run_sql
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.maintenance import compaction

@@ -14,7 +14,9 @@ from ulid import ULID
 from tidegate.platform.bronze.options import RunOptions
 from tidegate.platform.bronze.run import run_table
 from tidegate.platform.core.forgetting.request import ForgetRequest
+from tidegate.platform.core.forgetting.rescued_texts import rescued_texts
 from tidegate.platform.core.forgetting.subject_key import SubjectKey
+from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.forgetting.forget import ask, work_off
 from tidegate.platform.forgetting.silver_rows import erase_from_silver
 from tidegate.platform.lake.suppression import SecretProblem
@@ -223,3 +225,35 @@ def _quarantined(lake: TestLake, table: str, key: str) -> list[str]:
             if body["_source_path"].endswith(key):
                 found.append(body["raw"])
     return found
+
+
+def test_rescued_values_are_read_by_every_reading_of_a_name(tidegate_lake: MakeLake) -> None:
+    texts: list[tuple[str, str]] = []
+    for name in ("who", "user.id", "a.b.c", "p.q.r.s", ".".join("abcdefghijkl")):
+        first, *others = name.split(".")
+        readings = [[first]]
+        for part in others[:3] if len(others) < 4 else ():
+            joined = [[*path[:-1], f"{path[-1]}.{part}"] for path in readings]
+            readings = [*joined, *([*path, part] for path in readings)]
+        for path in readings if len(others) < 4 else ([name], name.split(".")):
+            for value in ("42", '"42.0"', '" 42"'):
+                text, nested = value, value
+                for depth, key in enumerate(reversed(path)):
+                    text = f'{{"{key.upper()}": {text}}}'
+                    nested = f'{{"{key}": {nested}}}'
+                    if depth < len(path) - 1:
+                        nested = f"[{{}}, {nested}]" if depth % 2 else json.dumps(nested)
+                texts += [(name, text), (name, nested)]
+    session = tidegate_lake([]).lake.delta.session
+    for name in dict.fromkeys(name for name, _ in texts):
+        given = [text for other, text in texts if other == name] + [
+            '{"whose": 42, "user": {"ids": 42}, "a": {"c": 42}}'
+        ]
+        relation = f"(SELECT explode(from_json({literal(json.dumps(given))}, 'array<string>')) AS r)"
+        found = session.sql(
+            f"SELECT r, array({', '.join(rescued_texts('r', name))}) AS found FROM {relation}"
+        ).collect()
+        assert [(row["r"], "42" in row["found"]) for row in found] == [
+            *((text, True) for text in given[:-1]),
+            (given[-1], False),
+        ]

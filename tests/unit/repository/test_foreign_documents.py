@@ -17,7 +17,7 @@ from tidegate.platform.core.events.envelopes import open_body, published
 from tidegate.platform.core.events.row_message import RowOrigin, row_of
 from tidegate.platform.core.foreign_json import MAX_LEVELS, foreign_json, foreign_row
 from tidegate.platform.core.inventory.manifest import Inventory, InventoryError
-from tidegate.platform.forgetting.kept_objects import _parsed
+from tidegate.platform.forgetting.kept_row import parsed_object
 from tidegate.platform.operations.redrive import message_from_body
 
 _URI = "s3://inventories/of/landing/daily/2026-01-01T00-00Z/manifest.json"
@@ -169,7 +169,7 @@ def test_an_envelope_is_one_however_its_names_are_written(escaped: str) -> None:
 
 
 def test_a_kept_text_with_a_member_twice_is_of_both_persons() -> None:
-    assert _parsed('{"user": "a", "\\u0075ser": "b"}') is None, "it is searched as a text that is no row"
+    assert parsed_object('{"user": "a", "\\u0075ser": "b"}') is None, "it is searched as a text that is no row"
 
 
 @pytest.mark.parametrize("parse", [_event, _row])

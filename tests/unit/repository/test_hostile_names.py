@@ -46,8 +46,8 @@ from tidegate.platform.bronze.prepare.formats.csv_files import Csv
 from tidegate.platform.catalog import CatalogChange, CatalogSync
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.object_trace import StopAnswer, TraceAnswer
+from tidegate.platform.cli.commands.sql import Result, show_result
 from tidegate.platform.cli.commands.why import _answer, _show
-from tidegate.platform.cli.sql.sql import Result, show_result
 from tidegate.platform.cli.terminal import Terminal
 from tidegate.platform.core.catalog.entry import table_entry, view_entry
 from tidegate.platform.core.catalog.foreign_types import trino_name

@@ -7,6 +7,7 @@ import re
 import tracemalloc
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
 import pytest
 

@@ -9,8 +9,8 @@ import pytest
 from rich.console import Console
 
 from tidegate.platform.cli.check.check import run_check
+from tidegate.platform.cli.commands.sql import run_sql
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.sql.sql import run_sql
 from tidegate.platform.local.errors import LocalStackError
 from tidegate.platform.local.stack_file import StackLock, make_home
 from tidegate.platform.query.frame import explain_missing_table

@@ -48,12 +48,12 @@ def objects() -> Dated:
 def _lake(objects: Dated) -> Any:
     queue = SimpleNamespace(names=("clicks",))
     key = SimpleNamespace(encode=lambda: "landing.clicks")
-    clicks = SimpleNamespace(name="clicks", row_queue=queue, subject_kind="person", table_key=key)
+    clicks = SimpleNamespace(name="clicks", row_queue=queue, subject_kind="person", table_key=key, columns={})
     files = SimpleNamespace(name="files", row_queue=None, subject_kind="person", table_key=key)
     return SimpleNamespace(
         store=LakeStore(objects, "s3://lake/root"),  # type: ignore[arg-type]
         config=SimpleNamespace(tables=[files, clicks]),
-        table=lambda table_key: SimpleNamespace(table_key=table_key, spec=clicks),
+        table=lambda table_key: SimpleNamespace(table_key=table_key, spec=clicks, birth=None),
         suppression=lambda spec: Suppression("clicks", KEY, frozenset({KEY.digest("7")}), ("who",)),
     )
 

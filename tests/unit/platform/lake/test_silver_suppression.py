@@ -24,7 +24,14 @@ from tidegate.platform.lake.silver_suppression import ignored_subject, unnamed_p
 )
 def test_a_subject_that_a_row_may_leave_as_it_is_is_found(options: dict[str, Any], ignored: str | None) -> None:
     silver = SilverSpec.model_validate({"keys": ["id"], "order": "at", "every": 60, **options})
-    assert ignored_subject(silver, ["who.name"]) == ignored
+    assert ignored_subject(silver, [("who", "name")]) == (tuple(ignored.split(".")) if ignored else None)
+
+
+def test_a_column_with_a_dot_in_its_own_name_is_asked_by_that_name() -> None:
+    options = {"keys": ["id"], "order": "at", "every": 60, "ignore_null_updates_columns": ["user.id"]}
+    silver = SilverSpec.model_validate(options)
+    assert ignored_subject(silver, [("user.id",)]) == ("user.id",)
+    assert ignored_subject(silver, [("user", "id")]) is None
 
 
 def test_the_text_says_which_column_to_list() -> None:

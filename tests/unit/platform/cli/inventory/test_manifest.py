@@ -191,3 +191,14 @@ def test_one_inventory_that_s3_refuses_leaves_the_manifests_of_the_others(monkey
     printed = output.getvalue()
     assert 's3://inventories/acme/all/day/manifest.json: 3 objects of acme, ETag "e"' in printed
     assert "WARNING: closed: s3://inventories/closed/all/day/ may not be read" in printed
+
+
+@pytest.mark.parametrize("sql", ["DELETE FROM bronze.objects", "-- a\n(((drop TABLE x", "SELECT 1; DROP TABLE x"])
+def test_a_statement_that_may_change_something_is_refused_before_spark_sees_it(
+    sql: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark Connect runs a command at once: it would be done before its columns are looked at."""
+    lake = MagicMock()
+    with pytest.raises(CommandError, match="this is no query, or may change something: `tidegate sql` runs"):
+        run_manifest(Console(), lake, Store(), ManifestQuestion(sql=sql, to=TO), "111122223333")  # type: ignore[arg-type]
+    lake.delta.session.sql.assert_not_called()

@@ -10,7 +10,6 @@ import pytest
 from tidegate.platform.core.schema.column_statistics import (
     STATISTICS,
     is_personal,
-    personal_paths,
     statistics_property,
 )
 from tidegate.platform.core.schema.column_types import Array, Decimal, Field, Simple, Struct
@@ -63,10 +62,6 @@ def test_no_more_columns_have_statistics_than_delta_keeps_by_itself() -> None:
 def test_a_column_is_personal_with_any_personal_field(name: str, personal: set[str], found: bool) -> None:
     assert is_personal(name, personal) is found
     assert is_personal("_rescued_data", personal) is bool(personal)
-
-
-def test_in_silver_a_name_counts_wherever_it_is() -> None:
-    assert personal_paths(FIELDS, frozenset({"name", "id"})) == {"id", "after.name"}
 
 
 def test_a_schema_asks_for_the_property_with_what_else_it_needs() -> None:

@@ -194,3 +194,11 @@ def test_the_key_of_an_envelope_is_personal_by_the_field_of_either_side() -> Non
     spec = SilverSpec.model_validate({"from": "debezium", "keys": ["who"], "every": 9})
     assert personal_key(spec, ["after.who"], fields(ENVELOPE)) == ("who", "after.who")
     assert personal_key(spec, ["after.id", "who"], fields(ENVELOPE)) is None
+
+
+def test_every_reading_of_a_subject_has_a_place_in_silver_or_none_has() -> None:
+    both = {"user.id": "string", "user": "struct<id:string>", "id": "int", "at": "int"}
+    assert paths("user.id", both) == [("user.id",), ("user", "id")]
+    assert paths("user.id", both, rename={"user.id": "uid", "user": "who"}) == [("uid",), ("who", "id")]
+    assert paths("user.id", both, except_columns=["user"]) == []
+    assert paths("p.user.id", {"p": "struct<`user.id`:string>"}, row="p") == [("user.id",)]

@@ -21,17 +21,13 @@ from rich.text import Text
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.sql import SqlAnswer, SqlColumn
 from tidegate.platform.cli.aws_errors import explain_aws
-from tidegate.platform.cli.caller import caller
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.json_values import NESTED, json_text, json_value, to_utc
-from tidegate.platform.cli.sql.statement import changes_something, without_values
 from tidegate.platform.core.first_line import first_line, visible
+from tidegate.platform.lake.aws.caller import caller
 from tidegate.platform.lake.spark.collected import collected
-from tidegate.platform.query.frame import query_frame
-
-#: Characters of a statement that the log of operations has.
-_MAX_RECORDED = 2_000
+from tidegate.platform.query.frame import statement_frame
 
 
 @dataclass(frozen=True)
@@ -67,10 +63,7 @@ def run_sql(console: Console, query: str, home: Path | None, limit: int, *, as_j
     """
     using = client(home)
     with using.opened() as lake, readable():
-        if changes_something(query):
-            statement = without_values(query)[:_MAX_RECORDED]
-            lake.store.operations.put("sql", caller(using.settings.aws), statement=statement)
-        found = _run(query_frame(lake, query), limit)
+        found = _run(statement_frame(lake, query, "sql", lambda: caller(using.settings.aws)), limit)
         if as_json:
             print_answer(console, sql_answer(found))
         else:

@@ -12,8 +12,8 @@ from pyspark.sql import Row
 from pyspark.sql import types as T
 from rich.console import Console
 
+from tidegate.platform.cli.commands.sql import Result, show_result, sql_answer
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.sql.sql import Result, show_result, sql_answer
 
 WHO = T.StructType([T.StructField("name", T.StringType()), T.StructField("n", T.IntegerType())])
 SCHEMA = T.StructType(

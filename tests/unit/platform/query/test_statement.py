@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.platform.cli.sql.statement import changes_something, without_values
+from tidegate.platform.query.statement import changes_something, without_values
 
 
 @pytest.mark.parametrize(

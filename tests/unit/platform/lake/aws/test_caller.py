@@ -16,14 +16,17 @@ from rich.console import Console
 from tests.support.lakes.objects import Objects
 from tests.unit.conftest import PAPER
 from tidegate.platform.cli import environment
+from tidegate.platform.cli.commands import sql
 from tidegate.platform.cli.doctor import doctor
 from tidegate.platform.cli.groups.inventory import drop_bucket, enable
 from tidegate.platform.cli.inventory import drop_bucket as dropping
 from tidegate.platform.cli.inventory import enable as enabling
-from tidegate.platform.cli.sql import sql
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.lake.aws import s3
 from tidegate.platform.lake.lake_root.store import LakeStore
+from tidegate.platform.query import frame
+from tidegate.resources.aws_resource import AwsResource
+from tidegate.resources.lake_resource import LakeResource
 
 ARN = "arn:aws:sts::111122223333:assumed-role/ops/anna"
 REFUSED = ClientError({"Error": {"Code": "InvalidClientTokenId", "Message": "no"}}, "GetCallerIdentity")
@@ -83,7 +86,7 @@ def test_an_operation_is_in_the_log_with_its_caller_before_it_changes_anything(
         raise Changed
 
     for module, name in (
-        (sql, "query_frame"),
+        (frame, "_frame"),
         (doctor, "check_runs"),
         (enabling, "run_enable"),
         (dropping, "run_drop"),
@@ -97,3 +100,23 @@ def test_an_operation_is_in_the_log_with_its_caller_before_it_changes_anything(
     name = getpass.getuser()
     by = f"{ARN} ({name})" if answer == ARN else name
     assert entry == {"format": 1, "operation": operation, "by": by, "at": entry["at"], **facts}
+
+
+def test_a_statement_of_an_asset_is_in_the_log_before_it_changes_anything(monkeypatch: pytest.MonkeyPatch) -> None:
+    config, objects = LakeConfig.model_validate(PAPER), Objects()
+    store = LakeStore(objects, config.lake.root)  # type: ignore[arg-type]
+    lake, run = SimpleNamespace(config=config, store=store), list[str]()
+    monkeypatch.setattr(LakeResource, "open", lambda _: lake)
+    monkeypatch.setattr(AwsResource, "aws", SimpleNamespace(caller=lambda: ARN))
+
+    def query(lake: Any, text: str) -> None:
+        run.append(f"{len(list(store.operations.entries()))} entries: {text}")
+
+    monkeypatch.setattr(frame, "_frame", query)
+    resource = LakeResource(lake_yaml="lake.yaml", spark_remote="sc://localhost:1", aws=AwsResource())
+    resource.sql("SELECT 1")
+    resource.sql("DELETE FROM bronze.orders WHERE id = 7")
+    assert run == ["0 entries: SELECT 1", "1 entries: DELETE FROM bronze.orders WHERE id = 7"]
+    (entry,) = store.operations.entries()
+    assert (entry["operation"], entry["statement"]) == ("lake.sql", "DELETE FROM bronze.orders WHERE id = ?")
+    assert entry["by"] == f"{ARN} ({getpass.getuser()})"

@@ -1,0 +1,83 @@
+"""Where SQL reaches Spark: a text of a user is a query by construction, is refused, or is in the log of operations."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+#: How a statement begins that reads. What follows in it cannot make it another one: Spark takes one statement.
+READS = ("SELECT ", "DESCRIBE HISTORY ", "SHOW TABLES ")
+_OURS = "composed by Tidegate of the options of lake.yaml, in the place of a column or a condition"
+#: Functions whose statements do not show how they begin, and why no text of a user is run in them unseen.
+KNOWN = {
+    "platform/lake/spark/session.py command": "Tidegate's own commands",
+    "platform/query/frame.py _named": "makes a temporary view of a text of Tidegate",
+    "platform/query/frame.py _analyze_query": "a user's text, by one of the doors below",
+    "platform/testing/lake.py sql": "the lake of a test of a user",
+    "platform/demo/events/findings.py _query": "the demo's own lake",
+    "platform/demo/events/findings.py compare_webhooks": "the demo's own lake",
+    "platform/demo/storage/findings.py compare_past": "the demo's own lake",
+    "platform/demo/storage/left_over.py leave_files": "the demo's own lake",
+    "platform/demo/stories.py read_stories": "the demo's own lake",
+    "platform/forgetting/shared_keys.py _first_batch": _OURS,
+    "platform/forgetting/shared_keys.py _is_stored": _OURS,
+    "platform/lake/inventory/audits.py run": "reports of Tidegate",
+    "platform/silver/audit/chosen_keys.py chosen_keys": _OURS,
+    "platform/silver/audit/found_rows.py _queried": _OURS,
+    "platform/silver/audit/found_rows.py silver_times": _OURS,
+    "platform/silver/audit/sampled_keys.py find_doubted_keys": _OURS,
+    "platform/silver/dumps/incomplete_dumps.py _dumps_of": _OURS,
+    "platform/silver/dumps/incomplete_dumps.py _has_merged": _OURS,
+    "platform/silver/dumps/incomplete_dumps.py _orders_in": _OURS,
+    "platform/silver/dumps/incomplete_dumps.py _whole_files": _OURS,
+    "platform/silver/export.py _rows": _OURS,
+    "platform/silver/row_queries.py has_copies": _OURS,
+}
+#: The doors for texts of users, with those who take them: what the first one takes is a query, or refused, and the
+#: second one records what may change something.
+DOORS = {
+    "query_frame": {"platform/cli/inventory/manifest.py"},
+    "statement_frame": {"platform/cli/commands/sql.py", "resources/lake_resource.py"},
+}
+
+
+def test_each_statement_begins_as_one_that_reads_or_is_known() -> None:
+    found = {
+        f"{path} {function}"
+        for path, function, call in _calls("sql")
+        if ast.unparse(call.func).endswith("session.sql") and not _beginning(call.args[0]).startswith(READS)
+    }
+    assert found == KNOWN.keys()
+
+
+def test_the_doors_for_texts_of_users_have_the_known_callers() -> None:
+    for door, callers in DOORS.items():
+        assert {path for path, _, _ in _calls(door)} == callers
+
+
+def _calls(name: str) -> Iterator[tuple[str, str, ast.Call]]:
+    """Yields the calls of a function or method, each with its file and the innermost function that has it."""
+    for part in ("platform", "assets", "sensors", "resources"):
+        for path in sorted((ROOT / part).rglob("*.py")):
+            tree = ast.parse(path.read_text())
+            functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+            for call in ast.walk(tree):
+                if isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2] == name:
+                    around = [one for one in functions if one.lineno <= call.lineno <= (one.end_lineno or 0)]
+                    inner = max(around, key=lambda one: one.lineno, default=None)
+                    yield path.relative_to(ROOT).as_posix(), inner.name if inner else "", call
+
+
+def _beginning(text: ast.expr) -> str:
+    """Returns the constant text that an expression begins with."""
+    match text:
+        case ast.Constant(str(value)):
+            return value
+        case ast.JoinedStr([first, *_]):
+            return _beginning(first)
+        case ast.BinOp(left, ast.Add()):
+            return _beginning(left)
+        case _:
+            return ""
