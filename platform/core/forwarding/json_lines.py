@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from tidegate.platform.core.json_end import TooDeep, json_end
+from tidegate.platform.core.json_end import TooDeep
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _LINE_ENDS = re.compile(r"[\r\n]+")
@@ -45,7 +45,7 @@ def json_lines(text: str, ask: Callable[[], object] = lambda: None) -> Iterator[
 def _value(text: str, start: int, ask: Callable[[], object]) -> tuple[str, int]:
     """Return the value at a place, without line ends, and the place of what follows."""
     try:
-        end = __import__('json').JSONDecoder(parse_int=str).raw_decode(text, start)[1]
+        end = __import__("json").JSONDecoder(parse_int=str).raw_decode(text, start)[1]
     except TooDeep:
         raise ValueError(f"the value at character {start:,} is nested too deeply") from None
     except ValueError as error:

@@ -21,7 +21,7 @@ from tidegate.platform.core.foreign_json import MAX_VALUES, foreign_json, foreig
 from tidegate.platform.core.forwarding.bodies import halves
 from tidegate.platform.core.infer.avro_schema import read_stated_columns, schema_of_file
 from tidegate.platform.core.inventory.manifest import Inventory
-from tidegate.platform.forgetting.kept_objects import _parsed
+from tidegate.platform.forgetting.kept_row import parsed_object
 from tidegate.platform.lake.forwarding import unwrap_arrays
 from tidegate.platform.operations.redrive import message_from_body
 
@@ -124,7 +124,7 @@ _DOORS: dict[str, Callable[[str], object]] = {
     "a body that is divided": halves,
     "a row": lambda text: row_of(text, RowOrigin("id", 1_767_225_600_000)),
     "a message that is sent again": message_from_body,
-    "a kept row": _parsed,
+    "a kept row": parsed_object,
     "the manifest of a dataset": lambda text: named_parts(text.encode(), "landing", "t/"),
     "the manifest of an inventory": lambda text: Inventory.from_manifest(text.encode(), _URI),
     "a commit of another lake": lambda text: [*_owners(text.encode())],
