@@ -318,7 +318,7 @@ def test_a_tick_lists_a_bounded_part_of_what_an_older_version_kept(monkeypatch: 
 
 
 @pytest.mark.parametrize("fails", range(3))
-def test_a_look_that_s3_ends_is_repeated_with_all_folders(fails: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_s3_ends_is_repeated_with_all_folders(fails: int, monkeypatch: pytest.MonkeyPatch) -> None:
     shore, held = full_folder(MAX_MANIFESTS + 1), HeldEvents()
     look, asked = shore.store.held.look, []
 
