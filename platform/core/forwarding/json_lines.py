@@ -45,7 +45,7 @@ def json_lines(text: str, ask: Callable[[], object] = lambda: None) -> Iterator[
 def _value(text: str, start: int, ask: Callable[[], object]) -> tuple[str, int]:
     """Return the value at a place, without line ends, and the place of what follows."""
     try:
-        end = __import__("json").JSONDecoder(parse_int=str).raw_decode(text, start)[1]
+        end = json_end(text, start, ask)
     except TooDeep:
         raise ValueError(f"the value at character {start:,} is nested too deeply") from None
     except ValueError as error:

@@ -161,6 +161,7 @@ def test_no_document_takes_many_times_its_bytes(door: str, shape: str) -> None:
     assert _peak(lambda: _DOORS[door](text)) < 6 * len(text)
 
 
+@pytest.mark.limit("Events and AWS", "A message, a row in it, or a manifest has at most 524,288 values.")
 @pytest.mark.parametrize("parse", [foreign_json, foreign_row])
 def test_values_are_counted_and_not_what_texts_hold(parse: Callable[[str], Any]) -> None:
     values = MAX_VALUES - 4

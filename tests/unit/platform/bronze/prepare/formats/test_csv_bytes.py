@@ -82,6 +82,7 @@ def test_a_line_without_an_end_does_not_fill_the_memory() -> None:
         csv_problem(io.BytesIO(b"a" * 100_000), CsvOptions(), packed=False, limit=1_000)
 
 
+@pytest.mark.limit("Files", "A row of CSV has at most 100,000 cells.")
 @pytest.mark.parametrize(
     "row", ["ab," * 400_000, "ab," * 400_000 + '"x"y', ',"a"' * 400_000, '"\n",' * 400_000, 'a"' + ",b" * 400_000]
 )
