@@ -806,6 +806,14 @@ MUTANTS = (
         (_OF_DUMPS,),
     ),
     Mutant(
+        "the ledger of dumps is never asked what is in quarantine",
+        5,
+        "may_be_incomplete",
+        "return rules.are_dumps and lake.delta.quarantining([work.table.ledger.location])[0]",
+        "return False",
+        (_OF_DUMPS, "tests/unit/platform/silver/dumps/test_incomplete_dumps.py"),
+    ),
+    Mutant(
         "deletes of a dump stay after a later part of it went into quarantine",
         5,
         "with_incomplete_dumps",
