@@ -17,6 +17,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support.lakes.objects import Objects as InMemory
+from tidegate.assets.keys import LakeNames
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.bronze.object_state import Probe, S3Found, S3Gone, S3Unavailable
@@ -527,7 +528,7 @@ def test_malformed_events_and_those_without_a_table_fail_the_check_of_their_queu
         queue = SimpleNamespace(name=kind, drain=lambda found=messages, **_: (chunk for chunk in [found]), delete=len)
         store = LakeStore(Objects(), "s3://lake/root")  # type: ignore[arg-type]
         taken = take_in(SimpleNamespace(config=LAKE, queues=[queue], store=store))  # type: ignore[arg-type]
-        (said,) = evaluate_checks(None, "2024-05-01", [kind], taken.unrouted).evaluations
+        (said,) = evaluate_checks(None, "2024-05-01", {kind: LakeNames().queue(kind)}, taken.unrouted).evaluations
         assert said.passed == (kind == "well"), kind
 
 
@@ -578,7 +579,7 @@ def test_beyond_a_day_s_new_tables_an_event_waits_and_fails_the_check_of_its_que
     assert "add a table with this prefix to lake.yaml, or raise `per_day`" in reasons[keys[-1]]
     assert "materialize its partition, which takes in what is there already" in reasons[keys[-1]]
     missed = [replace(event, queue="q") for event in intake.unrouted]
-    (said,) = evaluate_checks("{}", "2026-01-02", ["q"], missed).evaluations
+    (said,) = evaluate_checks("{}", "2026-01-02", {"q": LakeNames().queue("q")}, missed).evaluations
     assert not said.passed
 
 
@@ -625,7 +626,7 @@ def test_an_event_without_a_table_fails_the_check_of_its_queue_until_a_day_has_p
         ("01", []), ("01", []), ("01", [no_table]), ("01", []), ("01", [no_table, malformed]), ("02", []), ("02", []),
         ("03", [malformed]), ("04", [malformed]),
     ]:  # fmt: skip
-        verdicts = evaluate_checks(cursor, day, ["a", "b"], missed)
+        verdicts = evaluate_checks(cursor, day, {name: LakeNames().queue(name) for name in "ab"}, missed)
         said, cursor = verdicts.evaluations, verdicts.cursor
         results.append([(check.passed, check.metadata["no_table"].value, check.metadata["malformed"].value)
                      for check in said if check.asset_key.path[-1] == "a"])  # fmt: skip
