@@ -2246,7 +2246,7 @@ MUTANTS = (
     Mutant(
         "a field within a personal struct has statistics",
         10,
-        "_is_personal",
+        "is_personal_path",
         "for length in range(1, len(lower) + 1)",
         "for length in range(len(lower), len(lower) + 1)",
         (f"{_STATISTICS}test_a_personal_struct_has_no_statistics_of_any_field",),
@@ -2407,7 +2407,7 @@ MUTANTS = (
     Mutant(
         "a key that is made of a personal column is not found in an expression",
         12,
-        "personal_key",
+        "_key_made_of",
         "if any(_mentions(key, place) or folded(place).startswith",
         "if any(folded(key) == folded(place) or folded(place).startswith",
         ("tests/unit/platform/core/silver/test_subject_paths.py::test_a_key_that_is_personal_is_found",),
