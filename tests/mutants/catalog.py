@@ -3986,7 +3986,7 @@ MUTANTS = (
         "proven",
         "surely=len(body)",
         "surely=0",
-        ("tests/unit/platform/lake/test_large_manifests.py",),
+        ("tests/unit/repository/test_large_manifests.py",),
     ),
     Mutant(
         "large manifests of datasets are parsed at the same time",
@@ -3994,7 +3994,7 @@ MUTANTS = (
         "_named",
         "surely=len(manifest)",
         "surely=0",
-        ("tests/unit/platform/lake/test_large_manifests.py",),
+        ("tests/unit/repository/test_large_manifests.py",),
     ),
     Mutant(
         "a value may have any number of levels",
