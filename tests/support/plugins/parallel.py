@@ -11,17 +11,12 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-_CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
-#: Tests of a second stack, where there are cores for it. Both halves take about as long. Where there are two cores, the
-#: tests of other servers fill one of them, and a stack costs 80 to 100 CPU seconds until it is warm.
-_SECOND_HALF = {
+#: A session's servers, by the beginning of the paths of their tests. The first match counts. Other tests go by file.
+_SERVERS = {
+    # The two halves take about as long: two processes have a stack each, and one after the other keeps its own.
     "tests/spark/tables/test_forget.py": "the stack",
     "tests/spark/silver/": "the stack, second half",
     "tests/spark/tables/": "the stack, second half",
-}
-#: A session's servers, by the beginning of the paths of their tests. The first match counts. Other tests go by file.
-_SERVERS = {
-    **(_SECOND_HALF if _CORES > 2 else {}),
     "tests/spark/": "the stack",
     "tests/foreign/": "the stack",
     "tests/jvm/": "the stack",
@@ -45,7 +40,7 @@ class _Together(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """Return one process more than there are cores: for a quarter of their time, tests wait for others."""
-    return _CORES + 1
+    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1) + 1
 
 
 @pytest.hookimpl(optionalhook=True)
