@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from tidegate.platform.core.json_end import TooDeep
+from tidegate.platform.core.json_end import TooDeep, json_end
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _LINE_ENDS = re.compile(r"[\r\n]+")
