@@ -34,11 +34,11 @@ JAVA_MUTANTS = (
         ("AvroFilesTest#allItemsOfARowThatTakeNoByteAreCounted",),
     ),
     Mutant(
-        "a value of a fixed size has any size",
+        "Avro makes room for as many bytes as a value says",
         10,
-        "AvroFiles",
-        "schema.getFixedSize() > BoundedReader.MAX_BYTES",
-        "schema.getFixedSize() < 0",
+        "BoundedReader",
+        "    setIfAbsent(SystemLimitException.MAX_BYTES_LENGTH_PROPERTY, MAX_BYTES);\n",
+        "",
         ("AvroFilesTest#aTypeOfLargeValuesIsRefusedBeforeOneIsMade",),
     ),
     Mutant(

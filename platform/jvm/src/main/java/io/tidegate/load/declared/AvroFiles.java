@@ -17,6 +17,7 @@ import java.util.function.UnaryOperator;
 import org.apache.avro.LogicalType;
 import org.apache.avro.LogicalTypes;
 import org.apache.avro.Schema;
+import org.apache.avro.SystemLimitException;
 import org.apache.avro.file.DataFileReader;
 import org.apache.avro.file.SeekableInput;
 import org.apache.avro.generic.GenericData;
@@ -62,7 +63,12 @@ public final class AvroFiles implements DeclaredFormat {
   }
 
   private static DataFileReader<GenericRecord> open(SourceInput file) throws IOException {
-    return new DataFileReader<>(new Input(file), new BoundedReader());
+    BoundedReader reader = new BoundedReader();
+    try {
+      return new DataFileReader<>(new Input(file), reader);
+    } catch (SystemLimitException e) {
+      throw new BadFile("a type of it has values of more than " + BoundedReader.MAX_BYTES + " bytes; write them in parts");
+    }
   }
 
   private static Column root(DataFileReader<GenericRecord> reader) {
@@ -121,11 +127,6 @@ public final class AvroFiles implements DeclaredFormat {
     }
 
     private Column column(Schema schema, String name) {
-      if (schema.getType() == Schema.Type.FIXED && schema.getFixedSize() > BoundedReader.MAX_BYTES) {
-        throw new BadFile(
-            "column " + name + " has values of " + schema.getFixedSize() + " bytes, and a value has "
-                + BoundedReader.MAX_BYTES + " at most; write it in parts");
-      }
       LogicalType meaning = schema.getLogicalType();
       if (meaning != null) {
         Column column = logical(schema, meaning, name);

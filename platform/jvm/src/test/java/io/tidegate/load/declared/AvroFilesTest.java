@@ -1,5 +1,6 @@
 package io.tidegate.load.declared;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
@@ -36,6 +37,7 @@ import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -326,7 +328,7 @@ class AvroFilesTest {
       for (String kind : List.of("array\",\"items", "map\",\"values")) {
         byte[] body = declared("{\"type\":\"" + kind + "\":" + type + "}", count, 0);
         assertTrue(body.length < 1_000);
-        String refusal = assertThrows(BadFile.class, () -> values(body, "x string")).getMessage();
+        String refusal = assertThrows(BadFile.class, () -> all(body)).getMessage();
         assertTrue(refusal.contains(" more than 4194304 items") && refusal.contains("; write"), refusal);
       }
     }
@@ -356,18 +358,21 @@ class AvroFilesTest {
   void aValueThatSaysThatItIsLargeTakesNoMemory(String type) throws IOException {
     for (long length : new long[] {BoundedReader.MAX_BYTES + 1, 2_000_000_000, Integer.MAX_VALUE}) {
       String refusal =
-          assertThrows(BadFile.class, () -> values(declared("\"" + type + "\"", length), "x binary")).getMessage();
+          assertThrows(BadFile.class, () -> all(declared("\"" + type + "\"", length))).getMessage();
       assertTrue(refusal.startsWith("a row of it has a value of more than 67108864 bytes"), refusal);
     }
   }
 
   @Test
   void aTypeOfLargeValuesIsRefusedBeforeOneIsMade() throws IOException {
-    String fixed = "{\"type\":\"fixed\",\"name\":\"f\",\"size\":2000000000}";
+    String fixed = "{\"type\":\"fixed\",\"name\":\"f\",\"size\":10000000}";
     for (String type : List.of(fixed, "[\"null\"," + fixed + "]", "{\"type\":\"array\",\"items\":" + fixed + "}")) {
-      byte[] body = declared(type, 1, 1);
-      String refusal = assertThrows(BadFile.class, () -> values(body, "x binary")).getMessage();
-      assertTrue(refusal.startsWith("column x") && refusal.contains("has values of 2000000000 bytes"), refusal);
+      String small = new String(declared(type, 1, 1), ISO_8859_1);
+      byte[] large = small.replace("10000000", "99999999").getBytes(ISO_8859_1);
+      for (Executable reading : List.<Executable>of(() -> columns(large), () -> values(large, "x binary"))) {
+        String refusal = assertThrows(BadFile.class, reading).getMessage();
+        assertTrue(refusal.startsWith("a type of it has values of more than 67108864 bytes; write"), refusal);
+      }
     }
   }
 
@@ -413,10 +418,18 @@ class AvroFilesTest {
     return values(body, 0, body.length, column);
   }
 
+  private List<Object> all(byte[] body) throws IOException {
+    return values(body, 0, body.length, columns(body));
+  }
+
   private List<Object> values(byte[] body, long start, long length, String column) throws IOException {
+    return values(body, start, length, StructType.fromDDL(column));
+  }
+
+  private List<Object> values(byte[] body, long start, long length, StructType columns) throws IOException {
     List<Object> found = new ArrayList<>();
     try (SourceInput input = new SourceInput("file", body.length, body, CONF);
-        DeclaredFormat.Rows rows = avro.rows(input, start, length, StructType.fromDDL(column))) {
+        DeclaredFormat.Rows rows = avro.rows(input, start, length, columns)) {
       Object[] row = new Object[1];
       while (rows.next(row)) {
         found.add(row[0]);
