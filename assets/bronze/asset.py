@@ -23,8 +23,8 @@ from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.inventory_comparison import InventoryComparison
 from tidegate.platform.core.catalog.descriptions import column_descriptions
 from tidegate.platform.core.config.lake import LakeConfig
-from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.lake_root.after_notes import files_of
 from tidegate.platform.lake.spark.results import CommitResult

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.core.first_line import first_line
+from tidegate.platform.core.wording import first_line
 
 if TYPE_CHECKING:
     from dagster import DagsterInstance

@@ -21,8 +21,8 @@ from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.bronze.manifest import chunked
 from tidegate.platform.core.events.row_message import RowOrigin, identified
 from tidegate.platform.core.failpoints import seam
-from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.foreign_json import foreign_json
+from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.aws.answers import is_of_one_message
 from tidegate.platform.lake.aws.sqs import Queue
 from tidegate.platform.lake.lake import Lake, Table

@@ -11,9 +11,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from tidegate.platform.core.config.silver_columns import own_columns
-from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.inventory.manifest import InventoryError
-from tidegate.platform.core.shell import command
+from tidegate.platform.core.wording import command, first_line
 from tidegate.platform.inventory.as_of import inventory_as_of
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.sql_names import SqlNames, Unnamed

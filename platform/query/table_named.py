@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from tidegate.platform.core.first_few import first_few
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.core.wording import first_few
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.sql_names import SqlNames
 from tidegate.platform.query.query_error import QueryError

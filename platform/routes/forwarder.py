@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tidegate.platform.core.first_line import first_line
+from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.lake_root.outbox import Lane
 from tidegate.platform.lake.side_by_side import ConcurrentCalls

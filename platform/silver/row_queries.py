@@ -14,7 +14,6 @@ from pyspark.sql import SparkSession
 
 from tidegate.platform.core.config.csv_options import CsvOptions
 from tidegate.platform.core.files.misread_text import misread_sql
-from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.schema.column_types import Field, Simple, Struct, Type, quoted
 from tidegate.platform.core.schema.exact_json import exact_json
 from tidegate.platform.core.schema.sql_literal import delta_table
@@ -22,6 +21,7 @@ from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.expression_types import UnfitExpression
 from tidegate.platform.core.silver.row_value import BRONZE
 from tidegate.platform.core.silver.rules import MergeRules
+from tidegate.platform.core.wording import first_line
 from tidegate.platform.silver.changes import Changes
 from tidegate.platform.silver.expect.inserted_keys import can_count_inserts, inserts_sql, reinserted_keys
 from tidegate.platform.silver.newest_rows import order_struct

@@ -3650,7 +3650,7 @@ MUTANTS = (
         "first_line",
         "return one_line(lines[0])",
         "return lines[0]",
-        ("tests/unit/platform/core/test_first_line.py::test_the_first_line_of_an_error_has_none_either",),
+        ("tests/unit/platform/core/test_wording.py::test_the_first_line_of_an_error_has_none_either",),
     ),
     Mutant(
         "a word of a producer becomes a link on a page",
@@ -3759,7 +3759,7 @@ MUTANTS = (
         "command",
         'return shlex.join(["tidegate", *words])',
         'return shlex.join(["tidegate", *words]).replace("\'", \'"\')',
-        ("tests/unit/platform/core/test_shell.py::test_an_interactive_shell_passes_each_word_as_it_is",),
+        ("tests/unit/platform/core/test_wording.py::test_an_interactive_shell_passes_each_word_as_it_is",),
     ),
     Mutant(
         "a printed redrive takes the key of an object for a glob",
@@ -3767,7 +3767,7 @@ MUTANTS = (
         "redrive_of",
         "glob.escape(key)",
         "key",
-        ("tests/unit/platform/core/test_shell.py::test_the_key_of_a_redrive_is_that_object_alone",),
+        ("tests/unit/platform/core/test_wording.py::test_the_key_of_a_redrive_is_that_object_alone",),
     ),
     Mutant(
         "lake.yaml expands variables that hold secrets",
@@ -3783,7 +3783,7 @@ MUTANTS = (
         "_CONTROL",
         "\\ufffe\\uffff",
         "",
-        ("tests/unit/platform/core/test_first_line.py::test_every_character_that_controls_or_hides_is_written_out",),
+        ("tests/unit/platform/core/test_wording.py::test_every_character_that_controls_or_hides_is_written_out",),
     ),
     Mutant(
         "the depth of a document is bounded by the stack that is left",

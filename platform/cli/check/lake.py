@@ -23,11 +23,10 @@ from tidegate.platform.cloud.roles.lake_arns import COPIES_FOLDER, LOG_FOLDER
 from tidegate.platform.core.config.after_load import move_target
 from tidegate.platform.core.config.drift import drift
 from tidegate.platform.core.config.lake import LakeConfig, TableSpec
-from tidegate.platform.core.first_few import first_few
-from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.keys.object_key import conventional_prefix
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.core.wording import first_few, first_line
 from tidegate.platform.lake.aws.proofs import prove_conditional_put
 from tidegate.platform.lake.aws.s3 import StoreError
 from tidegate.platform.lake.lake_root.batches import GenerationRetired

@@ -12,7 +12,7 @@ from tidegate.platform.cli.answers.object_trace import StopAnswer, TraceAnswer
 from tidegate.platform.cli.check.check import parse_address
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.failed_run import failed_run
-from tidegate.platform.core.first_line import one_line
+from tidegate.platform.core.wording import one_line
 from tidegate.platform.operations.object_trace import Trace, trace
 
 

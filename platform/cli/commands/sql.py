@@ -24,7 +24,7 @@ from tidegate.platform.cli.aws_errors import explain_aws
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.json_values import NESTED, json_text, json_value, to_utc
-from tidegate.platform.core.first_line import first_line, visible
+from tidegate.platform.core.wording import first_line, visible
 from tidegate.platform.lake.aws.caller import caller
 from tidegate.platform.lake.spark.collected import collected
 from tidegate.platform.query.frame import statement_frame

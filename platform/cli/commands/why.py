@@ -22,11 +22,10 @@ from tidegate.platform.core.config.silver_columns import (
     VALID_TO,
     WITH_TOMBSTONES,
 )
-from tidegate.platform.core.first_line import one_line
 from tidegate.platform.core.row_json import row_json
-from tidegate.platform.core.shell import command
 from tidegate.platform.core.silver.fates.sentences import format_order
 from tidegate.platform.core.silver.key_values import WrongKey
+from tidegate.platform.core.wording import command, one_line
 from tidegate.platform.query.table_named import table_named
 from tidegate.platform.silver.audit.key_history import Event, KeyHistory, key_history
 from tidegate.platform.silver.expect.no_value import name_failing_expression

@@ -20,7 +20,7 @@ from tidegate.platform.cli.check.runs import check_runs
 from tidegate.platform.cli.doctor.logs import LogDoctor
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cloud.commit_table import CommitTable as WantedTable
-from tidegate.platform.core.first_line import first_line
+from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.aws.caller import caller
 from tidegate.platform.lake.aws.clients import Aws
 from tidegate.platform.lake.aws.commit_table import CommitTable

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from tidegate.platform.cli.answers.plans import ForgetAnswer, ForgetRequestAnswer, FoundOfPersons
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.first_few import first_few
+from tidegate.platform.core.wording import first_few
 from tidegate.platform.forgetting.find import Found, total
 from tidegate.platform.forgetting.forget import Progress
 

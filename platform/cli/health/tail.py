@@ -16,9 +16,7 @@ from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.health import NewsAnswer
 from tidegate.platform.cli.dagster_storage import dagster_instance
 from tidegate.platform.cli.environment import client
-from tidegate.platform.core.first_line import one_line
-from tidegate.platform.core.number_of import number_of
-from tidegate.platform.core.units import size_text
+from tidegate.platform.core.wording import number_of, one_line, size_text
 
 #: Seconds between two requests.
 INTERVAL = 1.0

@@ -8,14 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from tidegate.platform.core.bounds import (
-    MAX_EVENT_NAME,
-    MAX_SEQUENCER,
-    MAX_TIME,
-    MAX_VERSION_ID,
-    bounded_text,
-    size_within,
-)
 from tidegate.platform.core.bronze.hint import (
     Covered,
     Event,
@@ -29,6 +21,14 @@ from tidegate.platform.core.bronze.hint import (
     Replacement,
     RowsSent,
     ServerLoss,
+)
+from tidegate.platform.core.foreign_json import (
+    MAX_EVENT_NAME,
+    MAX_SEQUENCER,
+    MAX_TIME,
+    MAX_VERSION_ID,
+    bounded_text,
+    size_within,
 )
 from tidegate.platform.core.times import parse_time
 

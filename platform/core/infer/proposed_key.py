@@ -6,10 +6,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tidegate.platform.core.first_line import one_line
 from tidegate.platform.core.infer.sampled_changes import SampledChange
-from tidegate.platform.core.number_of import number_of
 from tidegate.platform.core.schema.column_types import folded
+from tidegate.platform.core.wording import number_of, one_line
 
 _MAX_VALUE = 60
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from tidegate.platform.core.bounds import size_within
 from tidegate.platform.core.errors import DataError
-from tidegate.platform.core.foreign_json import foreign_json
+from tidegate.platform.core.foreign_json import foreign_json, size_within
 from tidegate.platform.core.inventory.delivery import BEGAN
 from tidegate.platform.core.inventory.file_schema import Column, InventoryFormat, columns_of
 from tidegate.platform.core.keys.object_key import decode_possible_key

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pyspark.errors import PySparkException
 
-from tidegate.platform.core.first_line import first_line
+from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.aws.s3 import StoreError
 from tidegate.platform.lake.costs.recorded_ledger import RecordedLedger
 from tidegate.platform.lake.lake import Lake, Table

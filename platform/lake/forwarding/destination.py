@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from botocore.exceptions import ClientError
 
-from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.forwarding.outgoing import Outgoing
+from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.aws.answers import is_of_one_message, refuses_one_message
 from tidegate.platform.lake.aws.sqs import Queue
 

@@ -10,9 +10,9 @@ from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 
 from tidegate.platform.core.bronze.ledger import IN_TABLE, PRESENT, LastState, Status
-from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.inventory.manifest import Inventory, InventoryError
 from tidegate.platform.core.keys.object_key import HIDDEN_FILE, HIDDEN_FOLDER
+from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.inventory.rows import inventory_rows
 from tidegate.platform.lake.spark.delta import Delta
 

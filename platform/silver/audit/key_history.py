@@ -8,7 +8,6 @@ from datetime import datetime
 
 from tidegate.platform.core.config.silver_columns import VALID_FROM, WITH_TOMBSTONES
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.number_of import number_of
 from tidegate.platform.core.schema.sql_literal import format_on_one_line
 from tidegate.platform.core.silver.fates.intervals import Replay
 from tidegate.platform.core.silver.fates.key_row import Fate, KeyRow
@@ -16,6 +15,7 @@ from tidegate.platform.core.silver.fates.row_fates import RowFates, SilverRow
 from tidegate.platform.core.silver.fates.sentences import copied, difference, format_order, named, of_history, of_row
 from tidegate.platform.core.silver.key_values import key_values
 from tidegate.platform.core.times import from_micros
+from tidegate.platform.core.wording import number_of
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.silver.audit.found_keys import FoundKey, found_keys
 from tidegate.platform.silver.audit.found_rows import BronzeRow, FoundRow, FoundTime

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import functions as F
 
 from tidegate.platform.core.bronze.ledger import Status
-from tidegate.platform.core.first_few import first_few
 from tidegate.platform.core.silver.fates.incomplete_dump import MAX_NAMES
+from tidegate.platform.core.wording import first_few
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.silver.audit.key_rows import KeyRows
 from tidegate.platform.silver.audit.orders import Orders

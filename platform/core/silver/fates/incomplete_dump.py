@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tidegate.platform.core.first_few import first_few
-from tidegate.platform.core.number_of import number_of
 from tidegate.platform.core.silver.fates.sentences import format_order
+from tidegate.platform.core.wording import first_few, number_of
 
 #: Files that a dump names.
 MAX_NAMES = 3

@@ -1,21 +1,29 @@
-"""A command that is copied into a shell gets its words as they are."""
+"""Texts of others in a line: nothing in them controls a terminal, turns the text around it, or hides."""
 
 from __future__ import annotations
 
 import ast
+import json
 import os
 import pty
 import re
 import shlex
 import subprocess
+import sys
+import unicodedata
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+import yaml
 
-from tidegate.platform.core.shell import command
+from tidegate.platform.core.wording import command, first_few, first_line, number_of, one_line, visible, visible_json
 from tidegate.platform.operations.object_trace import redrive_of
 from tidegate.platform.operations.redrive import Choice
+
+#: Marks of scripts that are seen, and joiners that scripts and emoji need.
+SEEN = {*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD, *range(0x13430, 0x13440)}
+JOINERS = {0x200C, 0x200D}
 
 ROOT = Path(__file__).resolve().parents[4]
 WORDS = (
@@ -31,6 +39,43 @@ _COMMAND = re.compile(r"tidegate [a-z][^`.,;()]*")
 PLAIN = {
     "birth.name", "f'{name} ' if name else ''", "home", "name", "option", "role", "route", "spec.name", "table", "what",
 }  # fmt: skip
+
+
+def test_every_character_that_controls_or_hides_is_written_out() -> None:
+    """So is what YAML refuses, because comments of `lake.yaml` have such texts."""
+    for point in range(sys.maxunicode + 1):
+        character = chr(point)
+        hidden = unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp") and point not in SEEN | JOINERS
+        written = one_line(character)
+        if hidden or 0xE0000 <= point < 0xE0080 or yaml.reader.Reader.NON_PRINTABLE.match(character):
+            assert (written[0], written.isascii()) == ("\\", True), hex(point)
+        else:
+            assert written == character or unicodedata.category(character) == "Cn", hex(point)
+
+
+def test_the_first_line_of_an_error_has_none_either() -> None:
+    assert first_line(ValueError("\x1b[2Jgone \u202eback\nsecond")) == "\\x1b[2Jgone \\u202eback"
+    assert first_line(ValueError()) == "ValueError"
+    assert visible("a\x1b\nb") == "a\\x1b\nb"
+
+
+def test_json_stays_json_with_every_character() -> None:
+    every = "".join(map(chr, [*range(0xD800), *range(0xE000, sys.maxunicode + 1)]))
+    text = visible_json(json.dumps({"every": every}, ensure_ascii=False, indent=2))
+    assert json.loads(text) == {"every": every}
+    assert one_line(text.replace("\n", "")) == text.replace("\n", "")
+
+
+def test_texts_that_are_left_out_are_counted() -> None:
+    assert first_few(["a", "b"], 2) == ["a", "b"]
+    assert first_few(["a", "b", "c"], 2) == ["a", "b", "and 1 more"]
+    assert first_few(["a", "b"], 2, 1002) == ["a", "b", "and 1,000 more"]
+    assert first_few([], 2) == []
+
+
+@pytest.mark.parametrize(("count", "text"), [(0, "0 rows"), (1, "1 row"), (2, "2 rows"), (12345, "12,345 rows")])
+def test_a_number_has_its_noun(count: int, text: str) -> None:
+    assert number_of(count, "row") == text
 
 
 @pytest.mark.parametrize("word", WORDS)
