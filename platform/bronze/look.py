@@ -10,11 +10,10 @@ from tidegate.platform.bronze.prepare.inventories.waiting import waiting_deliver
 from tidegate.platform.bronze.prepare.late_reads import keep_first_part
 from tidegate.platform.bronze.removals import guard_removals, require_bucket
 from tidegate.platform.bronze.small_objects import SmallObjects
-from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.ledger import LastState
 from tidegate.platform.core.bronze.manifest import is_note, is_rebuild
 from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone
-from tidegate.platform.core.bronze.plan import BATCH_BYTES, PlannedHint, keep_first_bytes, make_plan
+from tidegate.platform.core.bronze.plan import BATCH_BYTES, BatchDraft, PlannedHint, keep_first_bytes, make_plan
 from tidegate.platform.core.keys.file_format import FORMATS, format_of
 from tidegate.platform.core.routing.event_type import EventTypes
 from tidegate.platform.lake.lake import Table

@@ -33,9 +33,9 @@ from tidegate.platform.bronze.reconcile.listing import list_generation, list_pre
 from tidegate.platform.bronze.record import finish, record, unfinished
 from tidegate.platform.catalog import sync_table
 from tidegate.platform.core.bronze.batch import Batch
-from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.bronze.manifest import is_taken
+from tidegate.platform.core.bronze.plan import BatchDraft
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.lake_root.inbox import WaitingManifest

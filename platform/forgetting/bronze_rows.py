@@ -15,9 +15,8 @@ from tidegate.platform.bronze.prepare.table_columns import present_schema
 from tidegate.platform.bronze.prepared import PreparedBatch
 from tidegate.platform.bronze.reconcile.listing import list_generation
 from tidegate.platform.bronze.run import continue_decided, land
-from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.birth import Birth
-from tidegate.platform.core.bronze.plan import BATCH_BYTES, Plan
+from tidegate.platform.core.bronze.plan import BATCH_BYTES, BatchDraft, Plan
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.forgetting.absent_columns import absent_subject
 from tidegate.platform.core.forgetting.forgotten_by import forgotten_by

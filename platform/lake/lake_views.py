@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from tidegate.platform.core.bronze.deciding_row import COUNTS, deciding
-from tidegate.platform.core.bronze.older_reasons import FOLDER_IN_REASON
+from tidegate.platform.core.bronze.ledger import COUNTS, FOLDER_IN_REASON, deciding
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.unrouted import ROW_FIELDS

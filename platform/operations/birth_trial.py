@@ -10,11 +10,10 @@ from ulid import ULID
 
 from tidegate.platform.bronze.look import probes
 from tidegate.platform.bronze.prepare.prepare import prepare_as_born
-from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.ledger import Status
-from tidegate.platform.core.bronze.plan import PlannedHint, make_plan
+from tidegate.platform.core.bronze.plan import BatchDraft, PlannedHint, make_plan
 from tidegate.platform.lake.aws.s3 import Listed
 from tidegate.platform.lake.lake import Table
 

@@ -1770,7 +1770,7 @@ MUTANTS = (
         "an older version's row is not known to be overwritten",
         2,
         "_facts",
-        "    overwritten = older_reasons.is_overwritten(reason)\n",
+        "    overwritten = is_overwritten(reason)\n",
         "    overwritten = False\n",
         ("tests/unit/platform/core/bronze/test_samples.py",),
     ),
@@ -4363,7 +4363,7 @@ MUTANTS = (
         "_time",
         "return text if text and parse_time(text) else None",
         "return text",
-        ("tests/unit/platform/core/bronze/test_hint_json.py",),
+        ("tests/unit/platform/core/bronze/test_hint.py",),
     ),
     Mutant(
         "a table that loses the server all day never rests",

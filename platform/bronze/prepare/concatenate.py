@@ -6,10 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from tidegate.platform.bronze.prepare.formats.format import SourceFile
 from tidegate.platform.bronze.prepare.load.row_counts import RowCounts, require_all
-from tidegate.platform.bronze.prepare.output_load import TOO_LONG, ColumnlessOutput
+from tidegate.platform.bronze.prepare.output_load import MAX_FOLDER_BYTES, TOO_LONG, ColumnlessOutput
 from tidegate.platform.bronze.prepared import PreparedBatch
-from tidegate.platform.core.bronze.batch_draft import BatchDraft
-from tidegate.platform.core.bronze.output_key import MAX_FOLDER_BYTES
+from tidegate.platform.core.bronze.plan import BatchDraft
 from tidegate.platform.core.config.output import OutputSpec
 from tidegate.platform.core.keys.object_key import folder_of
 from tidegate.platform.core.keys.s3_address import S3Address

@@ -10,13 +10,15 @@ from tidegate.platform.bronze.prepare.formats.format import SourceFile
 from tidegate.platform.bronze.prepare.load.load import Load
 from tidegate.platform.bronze.prepare.load.replaced_rows import Replacing
 from tidegate.platform.core.bronze.batch import OutputObject
-from tidegate.platform.core.bronze.batch_draft import BatchDraft
-from tidegate.platform.core.bronze.output_key import MAX_FOLDER_BYTES, output_key
-from tidegate.platform.core.bronze.plan import Candidate
+from tidegate.platform.core.bronze.birth import Birth
+from tidegate.platform.core.bronze.plan import BatchDraft, Candidate
 from tidegate.platform.core.config.output import OutputSpec
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.spark.output_writer import StagedObject
+
+#: Bytes of the key of a folder. S3 permits keys of 1,024 bytes, and the rest is for the name of the object.
+MAX_FOLDER_BYTES = 800
 
 #: The reason of a file whose rows have no place in the output.
 TOO_LONG = (
@@ -74,3 +76,16 @@ class ColumnlessOutput(OutputLoad):
 
     def _read(self, files: Sequence[SourceFile]) -> None:
         self._stage_all(self._fitting(files))
+
+
+def output_key(folder: str, birth: Birth, n: int, index: int, ending: str) -> str:
+    """Return the key of an object of a batch. No other batch of any lake has it, and no other object of the batch.
+
+    Args:
+        folder: key of the folder.
+        birth: the table's birth record.
+        n: number of the batch.
+        index: number of the object in the batch.
+        ending: what readers expect the name to end in, without the dot.
+    """
+    return f"{folder}{birth.name}-{n:010d}-{index:05d}-{birth.generation}.{ending}"

@@ -14,7 +14,7 @@ from tidegate.platform.bronze.prepare.register import prepare_register
 from tidegate.platform.bronze.prepare.repartition import prepare_repartition
 from tidegate.platform.bronze.prepare.rows_folders import keep_named_folders
 from tidegate.platform.bronze.prepared import PreparedBatch
-from tidegate.platform.core.bronze.batch_draft import BatchDraft
+from tidegate.platform.core.bronze.plan import BatchDraft
 from tidegate.platform.core.config.drift import output_mode_problem
 from tidegate.platform.core.config.output import OutputSpec
 from tidegate.platform.core.keys.file_format import OutputMode

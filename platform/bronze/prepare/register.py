@@ -18,8 +18,7 @@ from tidegate.platform.bronze.prepare.table_columns import (
 )
 from tidegate.platform.bronze.prepared import PreparedBatch
 from tidegate.platform.core.bronze.batch import Add
-from tidegate.platform.core.bronze.batch_draft import BatchDraft
-from tidegate.platform.core.bronze.plan import Candidate
+from tidegate.platform.core.bronze.plan import BatchDraft, Candidate
 from tidegate.platform.core.files.parquet.footer import Footer
 from tidegate.platform.core.keys.file_format import FORMATS, format_of
 from tidegate.platform.core.keys.own_paths import copy_key, copy_path, log_path

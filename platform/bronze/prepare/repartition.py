@@ -10,7 +10,7 @@ from tidegate.platform.bronze.prepare.load.row_counts import RowCounts, require_
 from tidegate.platform.bronze.prepare.output_load import ColumnlessOutput
 from tidegate.platform.bronze.prepared import PreparedBatch
 from tidegate.platform.core.bronze.batch import OutputObject
-from tidegate.platform.core.bronze.batch_draft import BatchDraft
+from tidegate.platform.core.bronze.plan import BatchDraft
 from tidegate.platform.core.config.output import OutputSpec
 from tidegate.platform.core.keys.folder_template import EVENT_TYPE
 from tidegate.platform.lake.lake import Table

@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from tidegate.platform.bronze.prepare.load.spark_errors import columns_refused
-from tidegate.platform.core.bronze.batch_draft import BatchDraft
-from tidegate.platform.core.bronze.plan import Candidate
+from tidegate.platform.core.bronze.plan import BatchDraft, Candidate
 from tidegate.platform.core.config.drift import other_objects, other_rescued
 from tidegate.platform.core.config.silver_columns import reserved_in_bronze
 from tidegate.platform.core.config.table import TableSpec

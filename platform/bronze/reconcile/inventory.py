@@ -5,11 +5,10 @@ from __future__ import annotations
 import time
 
 from tidegate.platform.bronze.after_load import note_loaded_files
-from tidegate.platform.bronze.listener import RunListener
+from tidegate.platform.bronze.listener import InventoryComparison, RunListener
 from tidegate.platform.bronze.reconcile.listing import LISTED_AT_ONCE, is_source, may_be_gone
 from tidegate.platform.bronze.removals import REMOVAL_FLOOR, require_bucket
 from tidegate.platform.core.bronze.hint import Hint, Missing
-from tidegate.platform.core.bronze.inventory_comparison import InventoryComparison
 from tidegate.platform.core.bronze.manifest import chunked
 from tidegate.platform.core.config.after_load import removes_source
 from tidegate.platform.core.inventory.manifest import InventoryError

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from tidegate.platform.core.bronze.object_state import S3Found
-from tidegate.platform.core.bronze.same_bytes import same_bytes
+from tidegate.platform.core.bronze.object_state import S3Found, same_bytes
 from tidegate.platform.lake.aws.s3 import Listed
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.ledger import Reading

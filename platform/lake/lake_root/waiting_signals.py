@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 
-from tidegate.platform.core.bronze.signal_decision import SignalDecision
+from tidegate.platform.core.bronze.batch import SignalDecision
 from tidegate.platform.lake.lake_root.root import LakeRoot
 from tidegate.platform.lake.threads import parallel
 

@@ -14,10 +14,9 @@ from tidegate.platform.bronze.prepare.inventories.stage import stage
 from tidegate.platform.bronze.prepare.load.source_columns import SOURCE_FIELDS
 from tidegate.platform.bronze.prepare.table_columns import present_schema, refusal
 from tidegate.platform.bronze.prepared import PreparedBatch
-from tidegate.platform.core.bronze.batch_draft import BatchDraft
+from tidegate.platform.core.bronze.batch import SignalDecision
 from tidegate.platform.core.bronze.ledger import Status, bounded
-from tidegate.platform.core.bronze.plan import BATCH_BYTES, Candidate
-from tidegate.platform.core.bronze.signal_decision import SignalDecision
+from tidegate.platform.core.bronze.plan import BATCH_BYTES, BatchDraft, Candidate
 from tidegate.platform.core.inventory.columns import PARTITIONS, first_columns, with_fields
 from tidegate.platform.core.inventory.delivery import (
     Delivery,

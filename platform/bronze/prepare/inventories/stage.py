@@ -15,8 +15,8 @@ from tidegate.platform.bronze.prepare.load.source_columns import event_micros
 from tidegate.platform.bronze.prepare.load.spark_errors import Fault, explained, fault_of
 from tidegate.platform.bronze.prepared import PreparedBatch
 from tidegate.platform.core.bronze.batch import Add
-from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.object_state import S3Found
+from tidegate.platform.core.bronze.plan import BatchDraft
 from tidegate.platform.core.inventory.columns import COLUMNS_WITH_STATISTICS, CREATED, FIELDS, PARTITIONS
 from tidegate.platform.core.inventory.delivery import Subject
 from tidegate.platform.core.keys.s3_address import S3Address

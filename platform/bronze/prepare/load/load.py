@@ -23,9 +23,8 @@ from tidegate.platform.bronze.prepare.rows_folders import keep_named_folders
 from tidegate.platform.bronze.prepare.table_columns import rescued_column
 from tidegate.platform.bronze.prepared import PreparedBatch
 from tidegate.platform.core.bronze.batch import Add
-from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.object_state import S3Found
-from tidegate.platform.core.bronze.plan import BATCH_BYTES, Candidate
+from tidegate.platform.core.bronze.plan import BATCH_BYTES, BatchDraft, Candidate
 from tidegate.platform.core.config.after_load import move_target, moved_key
 from tidegate.platform.core.keys.object_key import partition_folders, too_long
 from tidegate.platform.core.keys.s3_address import S3Address

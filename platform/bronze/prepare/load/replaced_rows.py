@@ -12,9 +12,8 @@ from pyspark.sql import functions as F
 from tidegate.platform.bronze.prepare.load.data_files import found_with_entries, stage_rest
 from tidegate.platform.bronze.prepared import PreparedBatch
 from tidegate.platform.core.bronze.batch import Add, Remove
-from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.ledger import Status
-from tidegate.platform.core.bronze.plan import Candidate
+from tidegate.platform.core.bronze.plan import BatchDraft, Candidate
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.lake.lake import Table

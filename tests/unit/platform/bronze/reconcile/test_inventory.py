@@ -18,13 +18,12 @@ from tests.support.lakes.objects import Objects
 from tests.support.lakes.seams import Died
 from tests.unit.conftest import PAPER
 from tidegate.platform.bronze import run
-from tidegate.platform.bronze.listener import LogListener, RunListener
+from tidegate.platform.bronze.listener import InventoryComparison, LogListener, RunListener
 from tidegate.platform.bronze.options import RunOptions
 from tidegate.platform.bronze.reconcile import inventory as inventoried
 from tidegate.platform.bronze.reconcile import listing
 from tidegate.platform.bronze.reconcile.inventory import compare_inventory
 from tidegate.platform.core.bronze.hint import Missing
-from tidegate.platform.core.bronze.inventory_comparison import InventoryComparison
 from tidegate.platform.core.bronze.ledger import LastState, Status
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.load import LakeConfigError, load_lake

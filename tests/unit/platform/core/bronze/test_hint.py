@@ -23,8 +23,8 @@ from tidegate.platform.core.bronze.hint import (
     Replacement,
     RowsSent,
     ServerLoss,
+    hint_from_dict,
 )
-from tidegate.platform.core.bronze.hint_json import hint_from_dict
 from tidegate.platform.core.bronze.manifest import Manifest
 
 TIME = "2026-01-02T03:04:05+00:00"
