@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from tidegate.platform.core.routing.prefixes import table_holding
+from tidegate.platform.core.routing.route import table_holding
 from tidegate.platform.demo import lake_file
 from tidegate.platform.demo.operations import BUCKET, Operation
 from tidegate.platform.lake.lake import Lake

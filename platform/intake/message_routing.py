@@ -12,8 +12,7 @@ from tidegate.platform.core.events.s3_event import ParsedBody, Reject, S3Event, 
 from tidegate.platform.core.keys.object_key import is_of_a_commit
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.platform.core.routing.discovery import gone_reason, limit_reason
-from tidegate.platform.core.routing.new_tables import NewTables
+from tidegate.platform.core.routing.discovery import NewTables, gone_reason, limit_reason
 from tidegate.platform.core.routing.route import NoRoute, Route, Routed, route
 from tidegate.platform.core.routing.unrouted import Unrouted
 from tidegate.platform.core.wording import first_line

@@ -409,7 +409,7 @@ MUTANTS = (
         "            return self._by_folder[folder] < self.limit\n",
         "            return len(self.tables) < self.limit\n",
         (
-            "tests/unit/platform/core/routing/test_new_tables.py::"
+            "tests/unit/platform/core/routing/test_discovery.py::"
             "test_what_happens_below_a_folder_changes_nothing_for_another",
         ),
     ),

@@ -25,7 +25,7 @@ from tidegate.platform.core.bronze.plan import BATCH_BYTES
 from tidegate.platform.core.config.lake import DiscoverySpec, LakeConfig
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.platform.core.routing.new_tables import NewTables, room_today
+from tidegate.platform.core.routing.discovery import NewTables, room_today
 from tidegate.platform.core.routing.unrouted import Detail, Unrouted
 from tidegate.platform.intake import message_routing
 from tidegate.platform.intake import tick as intake_tick

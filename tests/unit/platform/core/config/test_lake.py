@@ -15,7 +15,7 @@ from tidegate.platform.core.config.load import LakeConfigError, load_lake
 from tidegate.platform.core.config.yaml_document import read_yaml
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.discovery import discovered_table
-from tidegate.platform.core.routing.prefixes import table_holding
+from tidegate.platform.core.routing.route import table_holding
 
 ROOT = Path(__file__).parents[5]
 DATA = Path(__file__).parents[3] / "data"

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.platform.core.routing.new_tables import NewTables, Room, first_folder, room_today
+from tidegate.platform.core.routing.discovery import NewTables, Room, first_folder, room_today
 
 LAKE = LakeConfig.model_validate(
     {
