@@ -11,8 +11,7 @@ from tidegate.assets.presentation.markdown import listed, markdown
 from tidegate.assets.presentation.plot import bars
 from tidegate.assets.runs.long_runs import long_run
 from tidegate.assets.sources.asset import table_owners
-from tidegate.platform.core.config.costs import CostsSpec
-from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.config.lake import CostsSpec, LakeConfig
 from tidegate.platform.core.costs.figures import Figures
 from tidegate.platform.core.costs.report import LakeCosts, TableReport
 from tidegate.platform.inventory.costs.measure import cost_figures, table_costs

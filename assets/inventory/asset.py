@@ -16,8 +16,8 @@ from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.markdown import listed, markdown
 from tidegate.assets.presentation.plot import bars
 from tidegate.assets.presentation.shown_lines import shown_lines
+from tidegate.platform.core.config.inventories import StorageReportsSpec
 from tidegate.platform.core.config.lake import LakeConfig
-from tidegate.platform.core.config.storage_reports import StorageReportsSpec
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.inventory.late import stale_inventories
 from tidegate.platform.core.storage.cost import COMBINED_PREFIXES, CostLine

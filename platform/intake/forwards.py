@@ -6,8 +6,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tidegate.platform.core.config.forwarding.routes import RouteSpec
 from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.config.routes import RouteSpec
 from tidegate.platform.core.events.s3_event import S3Event
 from tidegate.platform.core.forwarding.bodies import parts_of
 from tidegate.platform.core.forwarding.outgoing import Outgoing

@@ -6,7 +6,7 @@ import time
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from tidegate.platform.core.config.forwarding.routes import RouteSpec
+from tidegate.platform.core.config.routes import RouteSpec
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.forwarding.outgoing import Outgoing
 from tidegate.platform.lake.forwarding.delivery import Delivery, deliver

@@ -3719,7 +3719,7 @@ MUTANTS = (
         "flow",
         '.replace("${", "$${")',
         "",
-        ("tests/unit/platform/core/config/test_yaml_text.py::test_a_value_is_read_as_it_was",),
+        ("tests/unit/platform/core/config/test_yaml_document.py::test_a_value_is_read_as_it_was",),
     ),
     Mutant(
         "the log of operations has the values of a statement",

@@ -13,7 +13,7 @@ from rich.table import Table
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.costs import CheapestSettings, CostOfMonth, CostOfTable, CostsAnswer, UnitOfCost
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.core.config.costs import CostsSpec
+from tidegate.platform.core.config.lake import CostsSpec
 from tidegate.platform.core.costs.figures import Figures
 from tidegate.platform.core.costs.report import LakeCosts, TableReport
 from tidegate.platform.core.costs.table_cost import MonthCost

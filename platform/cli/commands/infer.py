@@ -16,7 +16,7 @@ from tidegate.platform.cli.answers.infer import InferAnswer, InferredTable
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.config.fields import Bucket, valid
-from tidegate.platform.core.config.yaml_text import flow
+from tidegate.platform.core.config.yaml_document import flow
 from tidegate.platform.core.infer.guess import Entry, Guess, guess_tables, render_lake_yaml
 from tidegate.platform.core.infer.sniff import FileSample, SniffedFile, check_names, format_of_bytes
 from tidegate.platform.core.keys.file_format import FORMATS

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from tidegate.platform.core.config.yaml_text import flow
+from tidegate.platform.core.config.yaml_document import flow
 from tidegate.platform.core.infer.encoded_values import questions
 from tidegate.platform.core.infer.proposed_key import proposed_key
 from tidegate.platform.core.infer.sampled_changes import (

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tidegate.platform.core.config.fields import is_reserved
-from tidegate.platform.core.config.yaml_text import flow
+from tidegate.platform.core.config.yaml_document import flow
 from tidegate.platform.core.infer.feeds import ProposedSilver, propose_silver
 from tidegate.platform.core.infer.stated import StatedColumn
 from tidegate.platform.core.keys.file_format import FORMATS, FormatName, format_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidegate.platform.core.config.maintain import MaintainSpec
+from tidegate.platform.core.config.lake import MaintainSpec
 
 #: Days for which a copy is kept that a run made of an object for Spark. No run takes a day, and no batch names it.
 STAGING_DAYS = 7

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pyspark.errors import PySparkException
 
-from tidegate.platform.core.config.costs import CostsSpec
+from tidegate.platform.core.config.lake import CostsSpec
 from tidegate.platform.core.costs.figures import FIGURES, Figures
 from tidegate.platform.core.costs.replay import Timing
 from tidegate.platform.core.costs.report import LakeCosts, TableReport, most_expensive_first

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from tidegate.platform.core.config.forwarding.routes import RouteSpec
 from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.config.routes import RouteSpec
 from tidegate.platform.lake.aws.clients import Aws
 from tidegate.platform.lake.aws.s3 import ObjectStore
 from tidegate.platform.lake.aws.sqs import Queue, queue_urls

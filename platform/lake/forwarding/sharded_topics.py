@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from tidegate.platform.core.config.forwarding.routes import RouteSpec
+from tidegate.platform.core.config.routes import RouteSpec
 from tidegate.platform.core.forwarding.outgoing import Outgoing
 from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.forwarding.destination import Destination, Refusal, send_with_fallback

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from tidegate.platform.core.config.forwarding.routes import RouteSpec
+from tidegate.platform.core.config.routes import RouteSpec
 from tidegate.platform.core.events.s3_event import S3Event
 from tidegate.platform.lake.aws.s3 import ObjectStore
 from tidegate.platform.lake.forwarding.object_action import Action, filled

@@ -6,7 +6,7 @@ import gzip
 import io
 
 from tidegate.platform.core.bronze.object_state import S3Forbidden, S3Found, S3Gone
-from tidegate.platform.core.config.forwarding.routes import RouteSpec
+from tidegate.platform.core.config.routes import RouteSpec
 from tidegate.platform.core.events.s3_event import S3Event
 from tidegate.platform.core.files.gzip_members import BrokenGzip, beginning
 from tidegate.platform.core.forwarding.json_lines import json_lines

@@ -11,7 +11,7 @@ import yaml
 
 from tests.unit.conftest import PAPER
 from tidegate.assets.costs import costs_metadata, page_metadata
-from tidegate.platform.core.config.costs import CostsSpec
+from tidegate.platform.core.config.lake import CostsSpec
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.costs.figures import FIGURES
 from tidegate.platform.core.costs.replay import Timing

@@ -52,9 +52,9 @@ from tidegate.platform.cli.terminal import Terminal
 from tidegate.platform.core.catalog.entry import table_entry, view_entry
 from tidegate.platform.core.catalog.foreign_types import trino_name
 from tidegate.platform.core.config.csv_options import CsvOptions
-from tidegate.platform.core.config.forwarding.routes import RouteSpec
+from tidegate.platform.core.config.routes import RouteSpec
 from tidegate.platform.core.config.silver import SilverSpec
-from tidegate.platform.core.config.yaml_text import flow
+from tidegate.platform.core.config.yaml_document import flow
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.markdown import cell
 from tidegate.platform.core.schema.column_types import Field, folded, quoted

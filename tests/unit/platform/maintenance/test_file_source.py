@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tidegate.platform.core.config.maintain import MaintainSpec
+from tidegate.platform.core.config.lake import MaintainSpec
 from tidegate.platform.core.inventory.folder_inventory import FolderInventory
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.lake.lake_root.root import LakeRoot

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.lakes.seams import dying_in
 from tests.unit.platform.maintenance.test_vacuum import Objects
-from tidegate.platform.core.config.maintain import MaintainSpec
+from tidegate.platform.core.config.lake import MaintainSpec
 from tidegate.platform.lake.lake_root.root import LakeRoot
 from tidegate.platform.maintenance import deletion
 from tidegate.platform.maintenance.old_objects import maintain_objects

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from tidegate.platform.core.config.maintain import MaintainSpec
+from tidegate.platform.core.config.lake import MaintainSpec
 from tidegate.platform.core.maintenance.retention import QUARANTINE, retentions
 
 

@@ -12,7 +12,7 @@ import yaml
 from pyspark.errors import PySparkException
 
 from tests.unit.conftest import PAPER
-from tidegate.platform.core.config.costs import CostsSpec
+from tidegate.platform.core.config.lake import CostsSpec
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.costs.figures import FIGURES
 from tidegate.platform.core.costs.replay import Timing

@@ -28,8 +28,8 @@ from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.object_state import S3Forbidden, S3Found, S3Gone, S3Unavailable
 from tidegate.platform.core.bronze.plan import Candidate, Plan, PlannedHint
 from tidegate.platform.core.config.after_load import MoveOrTag
-from tidegate.platform.core.config.forwarding.routes import RouteSpec
 from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.config.routes import RouteSpec
 from tidegate.platform.core.events.row_message import RowOrigin
 from tidegate.platform.core.forwarding.outgoing import Outgoing
 from tidegate.platform.core.keys.table_key import TableKey

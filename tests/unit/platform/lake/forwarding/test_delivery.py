@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
-from tidegate.platform.core.config.forwarding.routes import RouteSpec
+from tidegate.platform.core.config.routes import RouteSpec
 from tidegate.platform.core.forwarding.outgoing import Outgoing
 from tidegate.platform.lake.forwarding.delivery import deliver
 from tidegate.platform.lake.forwarding.destination import QueueDestination, Refusal, TopicDestination

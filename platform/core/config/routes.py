@@ -9,6 +9,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from tidegate.platform.core.config.event_types import TYPE_NAME, TYPE_RULE
 from tidegate.platform.core.config.fields import (
     TOPIC,
     Bucket,
@@ -21,7 +22,6 @@ from tidegate.platform.core.config.fields import (
     TopicArn,
     matching,
 )
-from tidegate.platform.core.config.forwarding.event_types import TYPE_NAME, TYPE_RULE
 from tidegate.platform.core.config.queues import QueueSpec
 from tidegate.platform.core.keys.key_pattern import KeyPattern
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tidegate.platform.core.config.forwarding.routes import RouteSpec
 from tidegate.platform.core.config.load import LakeConfigError, load_lake
+from tidegate.platform.core.config.routes import RouteSpec
 
 BASE = """\
 lake: {root: "s3://lake/root"}
