@@ -24,7 +24,7 @@ from tidegate.platform.core.bronze.ledger import Cause, LedgerRow, Status, for_p
 from tidegate.platform.core.bronze.volume import volume
 from tidegate.platform.core.completion.waiting_datasets import WaitingDatasets
 from tidegate.platform.core.config.lake import LakeConfig
-from tidegate.platform.core.events.row_object import RowObject
+from tidegate.platform.core.events.row_queue import RowObject
 from tidegate.platform.core.inventory.late import LateInventory
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.markdown import code, sentence

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.platform.core.keys.s3_object import S3Object
+from tidegate.platform.core.keys.s3_address import S3Address, S3Object
 from tidegate.platform.lake.aws.s3 import ObjectStore
 from tidegate.platform.lake.room import SMALL, TooLarge, name_full_disk, run_bounded
 

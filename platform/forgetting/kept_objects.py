@@ -8,8 +8,7 @@ from functools import partial
 
 from tidegate.platform.core.events.envelopes import MAX_TOPICS, published
 from tidegate.platform.core.forgetting.mentions import mentions
-from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.platform.core.keys.s3_object import S3Object
+from tidegate.platform.core.keys.s3_address import S3Address, S3Object
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.forgetting.kept_lines import KeptLines

@@ -7,7 +7,7 @@ from datetime import date
 from pyspark.sql import DataFrame
 
 from tidegate.platform.core.inventory.manifest import InventoryError
-from tidegate.platform.core.storage.as_of import inventories_as_of
+from tidegate.platform.core.storage.history import inventories_as_of
 from tidegate.platform.inventory.entered import inventories_in_history
 from tidegate.platform.inventory.stored import with_inventories
 from tidegate.platform.lake.inventory.history import rows_of_inventories

@@ -19,7 +19,7 @@ from botocore.exceptions import ClientError
 from tidegate.platform.core.bronze.hint import Hint, Redriven, Replacement
 from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.bronze.manifest import chunked
-from tidegate.platform.core.events.row_message import RowOrigin, identified
+from tidegate.platform.core.events.row_queue import RowOrigin, identified
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.foreign_json import foreign_json
 from tidegate.platform.core.wording import first_line

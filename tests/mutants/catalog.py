@@ -147,7 +147,7 @@ MUTANTS = (
         '_RESOLVED = frozenset({""})',
         (
             "tests/unit/platform/core/inventory/test_manifest.py::test_a_manifest_names_keys_of_its_own_folder_only",
-            "tests/unit/platform/core/keys/test_spark_address.py::test_an_address_leads_to_its_object_or_there_is_none",
+            "tests/unit/platform/core/keys/test_s3_address.py::test_an_address_leads_to_its_object_or_there_is_none",
         ),
     ),
     Mutant(
@@ -156,7 +156,7 @@ MUTANTS = (
         "_PLAIN",
         're.compile(r"[A-Za-z0-9/_.=-]+")',
         're.compile(r"[A-Za-z0-9/_.=% -]+")',
-        ("tests/unit/platform/core/keys/test_spark_address.py::test_a_key_is_plain_if_all_of_its_characters_are",),
+        ("tests/unit/platform/core/keys/test_s3_address.py::test_a_key_is_plain_if_all_of_its_characters_are",),
     ),
     Mutant(
         "a batch may say that its table has rows of the far future",
@@ -2629,7 +2629,7 @@ MUTANTS = (
         "{BEGAN_TIME}}{DROPPED}/",
         "{BEGAN_TIME}}/",
         (
-            "tests/unit/platform/core/inventory/test_dropped.py::"
+            "tests/unit/platform/core/inventory/test_delivery.py::"
             "test_it_counts_more_than_an_inventory_of_its_minute_and_less_than_a_later_one",
         ),
     ),
@@ -2651,7 +2651,7 @@ MUTANTS = (
         "reads[-1].version < one.version:",
         "reads[-1].version < 0:",
         (
-            "tests/unit/platform/core/storage/test_as_of.py::test_each_inventory_of_a_day_is_read_once_at_a_version_that_has_it",
+            "tests/unit/platform/core/storage/test_history.py::test_each_inventory_of_a_day_is_read_once_at_a_version_that_has_it",
         ),
     ),
     Mutant(
@@ -2668,7 +2668,7 @@ MUTANTS = (
         "TRANSITIONS",
         '    "ONEZONE_IA": frozenset({"GLACIER", "DEEP_ARCHIVE"}),\n',
         '    "ONEZONE_IA": frozenset({"GLACIER_IR", "GLACIER", "DEEP_ARCHIVE"}),\n',
-        ("tests/unit/platform/core/storage/test_transitions.py::test_the_whole_table_is_that_of_the_documentation",),
+        ("tests/unit/platform/core/storage/test_advice.py::test_the_whole_table_is_that_of_the_documentation",),
     ),
     Mutant(
         "the command that removes incomplete uploads deletes the other lifecycle rules of the bucket",

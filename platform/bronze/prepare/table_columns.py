@@ -10,7 +10,7 @@ from tidegate.platform.core.bronze.plan import BatchDraft, Candidate
 from tidegate.platform.core.config.drift import other_objects, other_rescued
 from tidegate.platform.core.config.silver_columns import reserved_in_bronze
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.events.row_message import ROW_COLUMNS
+from tidegate.platform.core.events.row_queue import ROW_COLUMNS
 from tidegate.platform.core.inventory.columns import WITHOUT_STATISTICS
 from tidegate.platform.core.keys.object_key import partition_values
 from tidegate.platform.core.schema.column_ids import COLUMNS, LAST_ID, ColumnIds, Path, paths, recorded_names

@@ -15,8 +15,7 @@ from tidegate.platform.cli.answers.costs import CheapestSettings, CostOfMonth, C
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.config.lake import CostsSpec
 from tidegate.platform.core.costs.figures import Figures
-from tidegate.platform.core.costs.report import LakeCosts, TableReport
-from tidegate.platform.core.costs.table_cost import MonthCost
+from tidegate.platform.core.costs.table_cost import LakeCosts, MonthCost, TableReport
 from tidegate.platform.core.costs.usage import Usage
 from tidegate.platform.inventory.costs.measure import cost_figures, table_costs
 from tidegate.platform.inventory.stored import folder_of

@@ -20,8 +20,7 @@ from tidegate.platform.core.config.yaml_document import flow
 from tidegate.platform.core.infer.guess import Entry, Guess, guess_tables, render_lake_yaml
 from tidegate.platform.core.infer.sniff import FileSample, SniffedFile, check_names, format_of_bytes
 from tidegate.platform.core.keys.file_format import FORMATS
-from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.platform.core.keys.s3_object import S3Object
+from tidegate.platform.core.keys.s3_address import S3Address, S3Object
 from tidegate.platform.core.schema.column_types import folded
 from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.aws.clients import Aws

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed, Finding, checked
-from tidegate.platform.core.keys.path_spellings import spellings
-from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.keys.s3_address import S3Address, spellings
 from tidegate.platform.lake.aws.commit_table import CommitEntry, CommitTable, chosen, is_ours
 from tidegate.platform.lake.aws.s3 import Listed, ObjectStore
 

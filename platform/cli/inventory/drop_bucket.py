@@ -16,8 +16,7 @@ from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.plans import DropAnswer, DroppedInventory, refuse_to_apply
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cloud.address import Address
-from tidegate.platform.core.inventory.delivery import Delivery
-from tidegate.platform.core.inventory.dropped import dropped_delivery
+from tidegate.platform.core.inventory.delivery import Delivery, dropped_delivery
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.aws.s3 import ObjectStore, StoreError

@@ -11,7 +11,7 @@ from tidegate.platform.core.config.routes import RouteSpec
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.config.webhook import WebhookSpec
 from tidegate.platform.core.config.yaml_document import Location, Problem, shown
-from tidegate.platform.core.events.row_object import rows_prefix
+from tidegate.platform.core.events.row_queue import rows_prefix
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 

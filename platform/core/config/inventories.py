@@ -9,8 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints, field_validator
 
 from tidegate.platform.core.config.fields import Cron, Model, Text
-from tidegate.platform.core.storage.advice import IMMEDIATE_CLASSES
-from tidegate.platform.core.storage.transitions import Target
+from tidegate.platform.core.storage.advice import IMMEDIATE_CLASSES, Target
 
 #: A name of a bucket, in which `*` matches any characters. With `!` before it, such buckets are left out.
 BucketPattern = Annotated[str, StringConstraints(pattern=r"^!?[a-z0-9.*-]{1,63}$")]

@@ -28,8 +28,8 @@ from tidegate.platform.core.config.routes import RouteSpec
 from tidegate.platform.core.config.table import TableSpec as TableSpec
 from tidegate.platform.core.config.webhook import WebhookSpec
 from tidegate.platform.core.costs.figures import FIGURES
-from tidegate.platform.core.events.row_object import rows_prefix
-from tidegate.platform.core.keys.nested import outermost
+from tidegate.platform.core.events.row_queue import rows_prefix
+from tidegate.platform.core.keys.object_key import outermost
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 

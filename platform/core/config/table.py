@@ -27,7 +27,7 @@ from tidegate.platform.core.config.personal import PersonalSpec
 from tidegate.platform.core.config.queues import RowQueueSpec
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.silver_columns import reserved_in_bronze
-from tidegate.platform.core.events.row_message import ROW_COLUMNS
+from tidegate.platform.core.events.row_queue import ROW_COLUMNS
 from tidegate.platform.core.keys.file_format import (
     FORMATS,
     FormatName,

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any
 
 from tidegate.platform.core.events.envelopes import is_s3_record, open_body, shown
-from tidegate.platform.core.events.row_message import RowOrigin
+from tidegate.platform.core.events.row_queue import RowOrigin
 from tidegate.platform.core.foreign_json import (
     MAX_BUCKET,
     MAX_ETAG,

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from tidegate.platform.core.completion.signal_name import SignalName
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.events.row_object import RowObject
+from tidegate.platform.core.events.row_queue import RowObject
 from tidegate.platform.core.inventory.delivery import Delivery
 from tidegate.platform.core.keys.file_format import FORMATS, FormatName, format_of
-from tidegate.platform.core.keys.nested import place_of
-from tidegate.platform.core.keys.object_key import conventional_prefix, is_hidden
+from tidegate.platform.core.keys.object_key import conventional_prefix, is_hidden, place_of
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import MAX_ENCODED_LENGTH, TableKey
 from tidegate.platform.core.routing.discovery import discovered_table

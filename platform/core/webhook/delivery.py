@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tidegate.platform.core.events.row_message import RowOrigin, row_of
+from tidegate.platform.core.events.row_queue import RowOrigin, row_of
 from tidegate.platform.core.webhook.received import Received
 from tidegate.platform.core.webhook.refusal import Reason, Refusal
 from tidegate.platform.core.webhook.scheme import Scheme

@@ -12,8 +12,15 @@ from pyspark.errors import PySparkException
 from tidegate.platform.core.config.lake import CostsSpec
 from tidegate.platform.core.costs.figures import FIGURES, Figures
 from tidegate.platform.core.costs.replay import Timing
-from tidegate.platform.core.costs.report import LakeCosts, TableReport, most_expensive_first
-from tidegate.platform.core.costs.table_cost import Recorded, Stored, TableCost, TableFacts
+from tidegate.platform.core.costs.table_cost import (
+    LakeCosts,
+    Recorded,
+    Stored,
+    TableCost,
+    TableFacts,
+    TableReport,
+    most_expensive_first,
+)
 from tidegate.platform.inventory.costs.inventory_sizes import inventory_sizes
 from tidegate.platform.inventory.costs.recorded_tables import TABLE_ERRORS, recorded_tables, unread_because
 from tidegate.platform.inventory.stored import read_prices

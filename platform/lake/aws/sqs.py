@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
-from tidegate.platform.core.events.row_message import RowOrigin
+from tidegate.platform.core.events.row_queue import RowOrigin
 from tidegate.platform.lake.aws.batch_calls import MAX_PER_CALL, failed_entries
 from tidegate.platform.lake.aws.drain import Drain, DrainLimits
 from tidegate.platform.lake.aws.held_messages import HeldMessages

@@ -10,8 +10,8 @@ from tidegate.platform.core.config.routes import RouteSpec
 from tidegate.platform.core.events.s3_event import S3Event
 from tidegate.platform.core.files.gzip_members import BrokenGzip, beginning
 from tidegate.platform.core.forwarding.json_lines import json_lines
+from tidegate.platform.core.keys.file_format import GZIP
 from tidegate.platform.core.keys.object_key import too_long
-from tidegate.platform.core.keys.packed_names import GZIP
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.lake.aws.s3 import ObjectForbidden, ObjectRefused, ObjectStore, StoreError
 from tidegate.platform.lake.forwarding.object_action import Action

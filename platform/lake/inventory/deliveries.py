@@ -18,8 +18,7 @@ from tidegate.platform.core.inventory.manifest import (
     InventoryIncomplete,
     deliveries,
 )
-from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.platform.core.keys.s3_object import S3Object
+from tidegate.platform.core.keys.s3_address import S3Address, S3Object
 from tidegate.platform.core.storage.batch_manifest import INVENTORY, BatchManifest, BatchManifestError
 from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.aws.s3 import ObjectForbidden, ObjectStore, StoreError

@@ -9,8 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tidegate.platform.core.inventory.delivery import Subject
-from tidegate.platform.core.storage.as_of import InventoriesRead
-from tidegate.platform.core.storage.history import HistoryPart, VersionRead
+from tidegate.platform.core.storage.history import HistoryPart, InventoriesRead, VersionRead
 
 
 def objects_and_bytes(

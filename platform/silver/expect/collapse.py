@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.events.row_message import ROW_COLUMNS
+from tidegate.platform.core.events.row_queue import ROW_COLUMNS
 from tidegate.platform.core.files.misread_text import is_misread
 from tidegate.platform.core.keys.file_format import FORMATS
 from tidegate.platform.core.markdown import Markdown, code, sentence, together

@@ -12,7 +12,7 @@ import sqlglot
 from tests.support.tracked import ROOT
 from tidegate.platform.core.bronze.ledger import COLUMNS, Status
 from tidegate.platform.core.config.silver_columns import JOINED, KEY, LEFT, ORDER, SILVER_COLUMNS
-from tidegate.platform.core.events.row_message import ROW_COLUMNS
+from tidegate.platform.core.events.row_queue import ROW_COLUMNS
 from tidegate.platform.core.schema.names import RESCUED_COLUMN, SOURCE_COLUMNS
 from tidegate.platform.lake import forgotten_view, lake_views
 

@@ -16,7 +16,7 @@ from tidegate.platform.bronze.prepare.formats.json_shape import is_by_line
 from tidegate.platform.cli.check.foreign import _owners
 from tidegate.platform.core.completion.named_parts import named_parts
 from tidegate.platform.core.events.envelopes import open_body, published
-from tidegate.platform.core.events.row_message import RowOrigin, row_of
+from tidegate.platform.core.events.row_queue import RowOrigin, row_of
 from tidegate.platform.core.foreign_json import MAX_VALUES, foreign_json, foreign_row
 from tidegate.platform.core.forwarding.bodies import halves
 from tidegate.platform.core.infer.avro_schema import read_stated_columns, schema_of_file

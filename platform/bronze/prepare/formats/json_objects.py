@@ -8,7 +8,7 @@ from typing import Any
 from tidegate.platform.bronze.prepare.formats.format import Known, SourceFile
 from tidegate.platform.bronze.prepare.formats.json_files import Json
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.events.row_message import ROW_COLUMNS
+from tidegate.platform.core.events.row_queue import ROW_COLUMNS
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.lake.spark.delta import Delta

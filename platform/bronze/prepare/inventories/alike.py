@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tidegate.platform.bronze.prepare.inventories.entry import Entry
-from tidegate.platform.core.keys.spark_address import plain_address
+from tidegate.platform.core.keys.s3_address import plain_address
 
 #: A delivery up to this size is read with others. A larger one has a read of its own, because rows that are read with
 #: those of others are joined with what is known of their file.

@@ -19,8 +19,7 @@ from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.bronze.plan import BatchDraft
 from tidegate.platform.core.inventory.columns import COLUMNS_WITH_STATISTICS, CREATED, FIELDS, PARTITIONS
 from tidegate.platform.core.inventory.delivery import Subject
-from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.platform.core.keys.spark_address import plain_address
+from tidegate.platform.core.keys.s3_address import S3Address, plain_address
 from tidegate.platform.lake.inventory.rows import inventory_rows, rows_of_alike
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.spark.session import configured

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.platform.core.keys.s3_object import S3Object
+from tidegate.platform.core.keys.s3_address import S3Address, S3Object
 from tidegate.platform.forgetting import kept_lines
 from tidegate.platform.forgetting.kept_lines import KeptLines
 from tidegate.platform.lake import room

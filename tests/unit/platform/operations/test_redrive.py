@@ -17,7 +17,7 @@ from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.bronze.plan import PlannedHint, make_plan
 from tidegate.platform.core.config.event_types import EventTypeRule
 from tidegate.platform.core.config.lake import LakeConfig
-from tidegate.platform.core.events.row_message import RowOrigin
+from tidegate.platform.core.events.row_queue import RowOrigin
 from tidegate.platform.core.events.s3_event import parse_body
 from tidegate.platform.core.routing.event_type import EventTypes, text_attributes
 from tidegate.platform.intake.message_routing import parse_messages, route_events

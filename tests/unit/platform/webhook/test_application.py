@@ -15,7 +15,7 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
 from tidegate.platform.core.config.webhook import WebhookSpec
-from tidegate.platform.core.events.row_message import RowOrigin
+from tidegate.platform.core.events.row_queue import RowOrigin
 from tidegate.platform.core.webhook.rate_limit import RateLimit
 from tidegate.platform.core.webhook.refusal import Reason, Refusal
 from tidegate.platform.core.webhook.schemes import scheme_of

@@ -40,7 +40,7 @@ from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.bronze.plan import Candidate, Plan, PlannedHint, make_plan
 from tidegate.platform.core.config.csv_options import CsvOptions
-from tidegate.platform.core.keys.s3_object import S3Object
+from tidegate.platform.core.keys.s3_address import S3Object
 from tidegate.platform.lake import time_left
 from tidegate.platform.lake.aws.bucket import Bucket
 from tidegate.platform.lake.lake_root.store import LakeStore

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.platform.core.events.row_message import RowOrigin, row_of
+from tidegate.platform.core.events.row_queue import RowOrigin, row_of
 from tidegate.platform.core.webhook.delivery import Delivery, delivery_of
 from tidegate.platform.core.webhook.rate_limit import RateLimit
 from tidegate.platform.core.webhook.received import Received

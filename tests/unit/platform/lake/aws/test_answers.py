@@ -30,7 +30,7 @@ from tidegate.platform.core.bronze.plan import Candidate, Plan, PlannedHint
 from tidegate.platform.core.config.after_load import MoveOrTag
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.routes import RouteSpec
-from tidegate.platform.core.events.row_message import RowOrigin
+from tidegate.platform.core.events.row_queue import RowOrigin
 from tidegate.platform.core.forwarding.outgoing import Outgoing
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.webhook.refusal import Refusal

@@ -12,8 +12,7 @@ from pyspark.errors import AnalysisException, PySparkException
 from tidegate.platform.bronze.prepare.inventories import stage as staging
 from tidegate.platform.bronze.prepare.inventories.entry import Entry
 from tidegate.platform.core.inventory.delivery import Delivery, Subject, has_entered, superseded_reason
-from tidegate.platform.core.inventory.file_schema import Column
-from tidegate.platform.core.inventory.manifest import Inventory
+from tidegate.platform.core.inventory.manifest import Column, Inventory
 
 
 def entry(bucket: str, *left_out: Column) -> Entry:

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tidegate.platform.core.keys.file_format import format_of
-from tidegate.platform.core.keys.packed_names import GZIP, REFUSED, refusal
+from tidegate.platform.core.keys.file_format import GZIP, REFUSED, format_of, refusal
 
 DATA = Path(__file__).parents[3] / "data"
 
