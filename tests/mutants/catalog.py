@@ -2309,7 +2309,7 @@ MUTANTS = (
         '(datetime.fromisoformat(noted["at"]) - _OVERLAP).timestamp()',
         'datetime.fromisoformat(noted["at"]).timestamp()',
         (
-            "tests/unit/platform/forgetting/test_late_messages.py::"
+            "tests/unit/platform/forgetting/test_remains.py::"
             "test_messages_that_came_since_the_last_search_are_taken_out",
         ),
     ),
@@ -2447,7 +2447,7 @@ MUTANTS = (
         "gone",
         "counts, now, max)",
         "{}, now, max)",
-        ("tests/unit/platform/core/forgetting/test_gone.py::test_what_a_call_that_died_took_out_is_counted",),
+        ("tests/unit/platform/core/forgetting/test_request.py::test_what_a_call_that_died_took_out_is_counted",),
     ),
     Mutant(
         "a column of a feed has no type before its first value",
@@ -3321,7 +3321,7 @@ MUTANTS = (
         "_NUMBER",
         "(?:[eE]([+-]?)0*+([0-9]*+))?+",
         "(?:[eE]([+-]?)([0-9]*+))?+",
-        ("tests/unit/platform/core/forgetting/test_plain_number.py",),
+        ("tests/unit/platform/core/forgetting/test_mentions.py",),
     ),
     Mutant(
         "a rescued number in another spelling is no identity",
@@ -4531,7 +4531,7 @@ MUTANTS = (
         "KeptLines._lines",
         "            if held > max_line:\n",
         "            if held > max_line and False:\n",
-        ("tests/unit/platform/forgetting/test_kept_lines.py",),
+        ("tests/unit/platform/forgetting/test_kept_objects.py",),
     ),
     Mutant(
         "a kept line that is in two pieces is searched by its end",
@@ -4539,7 +4539,7 @@ MUTANTS = (
         "KeptLines._lines",
         'yield b"".join([*begun, line])',
         "yield line",
-        ("tests/unit/platform/forgetting/test_kept_lines.py",),
+        ("tests/unit/platform/forgetting/test_kept_objects.py",),
     ),
     Mutant(
         "a kept object is written again without the end of its last line",
@@ -4547,7 +4547,7 @@ MUTANTS = (
         "KeptLines._lines",
         "        if held:\n            yield",
         "        if held and not held:\n            yield",
-        ("tests/unit/platform/forgetting/test_kept_lines.py",),
+        ("tests/unit/platform/forgetting/test_kept_objects.py",),
     ),
     Mutant(
         "a person who ends a run blames the files",

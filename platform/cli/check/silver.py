@@ -13,7 +13,7 @@ from tidegate.platform.cli.check.findings import Failed, Finding, Warned, checke
 from tidegate.platform.core.catalog.descriptions import unknown_descriptions
 from tidegate.platform.core.config.personal import PersonalSpec
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.forgetting.absent_columns import absent_columns, absent_subject
+from tidegate.platform.core.forgetting.subject_columns import absent_columns, absent_subject
 from tidegate.platform.core.schema.names import silver_source_columns
 from tidegate.platform.core.silver.expression_types import UnsuitableColumns
 from tidegate.platform.core.silver.presets import resolved

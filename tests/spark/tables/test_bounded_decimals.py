@@ -11,7 +11,7 @@ from itertools import product
 import pytest
 from pyspark.errors import PySparkException
 
-from tidegate.platform.core.forgetting.rescued_texts import rescued_texts
+from tidegate.platform.core.forgetting.persons import rescued_texts
 from tidegate.platform.core.schema.casts import cast, try_cast
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.sql_literal import literal

@@ -14,7 +14,7 @@ from time import process_time
 import pytest
 
 from tests.support.tracked import ROOT
-from tidegate.platform.core.forgetting.rescued_texts import rescued_texts
+from tidegate.platform.core.forgetting.persons import rescued_texts
 from tidegate.platform.core.schema import digits
 from tidegate.platform.core.schema.aligned import aligned
 from tidegate.platform.core.schema.casts import cast, decimal_text, try_cast

@@ -526,7 +526,6 @@ LOOPS: dict[str, Loop] = {
     "platform/bronze/publish.py": OWN,
     "platform/inventory/costs/measure.py": TABLES,
     "platform/inventory/costs/recorded_tables.py": TABLES,
-    "platform/forgetting/kept_lines.py": OWN,
     "platform/forgetting/kept_objects.py": OWN,
     "assets/health/measure.py": TABLES,
     "platform/maintenance/vacuum.py": OWN,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.platform.core.forgetting.sides import sides
+from tidegate.platform.core.forgetting.persons import sides
 
 
 @pytest.mark.parametrize(
